@@ -1,0 +1,31 @@
+import { type ContextKey, createContextKey } from "@connectrpc/connect";
+import { protocolVersion } from "./service-parameters.ts";
+
+/** Who calls. Identity comes from the connection, never from a message (requirement O-2). */
+export interface Principal {
+  /** Stable and unique among all callers; tasks are kept by it. */
+  readonly id: string;
+  /** Whether the caller gave no credentials. */
+  readonly anonymous: boolean;
+}
+
+/** The caller without credentials. */
+export const anonymousPrincipal: Principal = { id: "anonymous", anonymous: true };
+
+/** Who calls; anonymous by default. */
+export const principalKey: ContextKey<Principal> = createContextKey(anonymousPrincipal, {
+  description: "a2a principal",
+});
+
+/** The tenant of the call, `""` for none (requirements P). */
+export const tenantKey: ContextKey<string> = createContextKey("", { description: "a2a tenant" });
+
+/** URIs of the extensions that are active in this call: asked for and supported (requirements G); none by default. */
+export const extensionsKey: ContextKey<readonly string[]> = createContextKey<readonly string[]>([], {
+  description: "a2a extensions",
+});
+
+/** The protocol version of the call as `Major.Minor` (requirements F). */
+export const protocolVersionKey: ContextKey<string> = createContextKey(protocolVersion, {
+  description: "a2a protocol version",
+});

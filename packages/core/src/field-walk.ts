@@ -1,0 +1,76 @@
+import type { FieldViolation } from "./errors.ts";
+
+/**
+ * Where a walk over a message stands and what it has found so far. The JSON parser and the required-field check share
+ * it, so that they name fields alike and obey the same limits.
+ */
+export interface FieldWalk {
+  /** Field JSON names, list indexes and map keys from the root to the current value. */
+  readonly path: (string | number)[];
+  /** Path of the root itself, empty for a whole request. */
+  readonly prefix: string;
+  readonly violations: FieldViolation[];
+  /** How many JSON objects and arrays may be nested in each other; the message itself is the first. */
+  readonly maxDepth: number;
+}
+
+/** Nested JSON objects and arrays accepted by default, counting the message itself (design: JSON depth 100). */
+export const defaultMaxDepth = 100;
+
+/**
+ * The `recursionLimit` that protobuf-es needs, in JSON and binary, to read messages of this depth: it counts a
+ * Struct or list and the Value around it apart. Its own default of 100 would refuse at half the depth.
+ */
+export function protobufRecursionLimit(maxDepth: number = defaultMaxDepth): number {
+  return 2 * maxDepth + 2;
+}
+
+/** Violations reported for one message: more tell a caller nothing, and gRPC clients accept only 8 KiB of trailers. */
+const maxViolations = 10;
+/** Longest path in a violation, in UTF-16 units; a longer one ends in an ellipsis. */
+const maxPathLength = 120;
+/** Longest key of the caller's own that is repeated to them, in UTF-16 units. */
+const maxKeyLength = 40;
+
+/** Start a walk at a message whose own path is `prefix`. */
+export function startWalk(prefix = "", maxDepth: number = defaultMaxDepth): FieldWalk {
+  return { path: [], prefix, violations: [], maxDepth };
+}
+
+/** Note that the value at the current path is wrong. */
+export function report(walk: FieldWalk, description: string): void {
+  if (walk.violations.length < maxViolations) {
+    walk.violations.push({ field: formatPath(walk), description });
+  }
+}
+
+/** Note that the member `key` of the value at the current path is wrong. */
+export function reportAt(walk: FieldWalk, key: string | number, description: string): void {
+  walk.path.push(key);
+  report(walk, description);
+  walk.path.pop();
+}
+
+/** The current path as errors name it: `message.parts[0].text` (requirement E-3). */
+function formatPath(walk: FieldWalk): string {
+  let path = walk.prefix;
+  for (const segment of walk.path) {
+    path += formatSegment(segment, path === "");
+    if (path.length > maxPathLength) {
+      return `${path.slice(0, maxPathLength)}…`;
+    }
+  }
+  return path;
+}
+
+function formatSegment(segment: string | number, first: boolean): string {
+  if (typeof segment === "number") {
+    return `[${segment}]`;
+  }
+  if (/^\w{1,64}$/.test(segment)) {
+    return first ? segment : `.${segment}`;
+  }
+  // A key that the caller made up: quoted, so that it cannot pass for a path of ours, and short.
+  const key = segment.length > maxKeyLength ? `${segment.slice(0, maxKeyLength)}…` : segment;
+  return `[${JSON.stringify(key.toWellFormed())}]`;
+}

@@ -1,0 +1,113 @@
+export { bindHttpRequest, type HttpRequestParts, httpRequestParts, isQueryField } from "./bind-request.ts";
+export {
+  anonymousPrincipal,
+  extensionsKey,
+  type Principal,
+  principalKey,
+  protocolVersionKey,
+  tenantKey,
+} from "./context-keys.ts";
+export { draftFields } from "./draft-fields.ts";
+export {
+  type A2AErrorReason,
+  type ErrorEntry,
+  errorCatalogue,
+  findErrorEntry,
+  findReasonByJsonRpcCode,
+  genericErrors,
+  isA2AErrorReason,
+  ownErrorDomain,
+  protocolErrorDomain,
+} from "./error-catalogue.ts";
+export {
+  type A2AErrorInfo,
+  a2aError,
+  bodyTooLarge,
+  type FieldViolation,
+  findA2AError,
+  findFieldViolations,
+  formatErrorDetails,
+  invalidParams,
+  parseErrorDetails,
+  toConnectError,
+  wireCodes,
+} from "./errors.ts";
+export { defaultMaxDepth, protobufRecursionLimit } from "./field-walk.ts";
+export { formatMessage, formatOnce, formatResponse } from "./format-json.ts";
+export type { HttpRoute } from "./http-rule.ts";
+export {
+  collectSchemas,
+  createJsonSchemas,
+  fieldSchema,
+  type JsonSchemaOptions,
+  type JsonSchemas,
+  jsonSchemaOf,
+  messageSchema,
+  typeSchema,
+} from "./json-schema.ts";
+export {
+  type EndReason,
+  formatLifecycleReport,
+  type LifecycleReport,
+  type LifecycleRequest,
+  lifecycleExtension,
+  type Priority,
+  parseLifecycleRequest,
+  readLifecycleReport,
+  type Usage,
+} from "./lifecycle.ts";
+export {
+  effectiveMediaType,
+  type JsonMedia,
+  type JsonMediaRequest,
+  jsonMediaTypes,
+  type MediaType,
+  matchesMediaType,
+  negotiateJsonMedia,
+  parseJsonMedia,
+  parseMediaType,
+} from "./media-type.ts";
+export { type MethodLocalName, type MethodName, methodByName, methods, type RpcMethod } from "./methods.ts";
+export { type JsonText, type ParseMessageOptions, parseJsonText, parseMessage } from "./parse-json.ts";
+export {
+  agentMessage,
+  bytes,
+  fileUrl,
+  json,
+  type MessageDetails,
+  type PartDetails,
+  partText,
+  text,
+  userMessage,
+} from "./parts.ts";
+export { findMissingFields, isRequiredField } from "./required-fields.ts";
+export {
+  createRouteTable,
+  isReservedTenant,
+  type RouteMatch,
+  type RouteTable,
+  type VerbMismatch,
+} from "./route-table.ts";
+export {
+  absentProtocolVersion,
+  extensionsHeader,
+  formatExtensions,
+  parseExtensions,
+  parseProtocolVersion,
+  protocolVersion,
+  readExtensions,
+  readProtocolVersion,
+  type ServiceParameters,
+  setServiceParameters,
+  versionHeader,
+} from "./service-parameters.ts";
+export { applyStep, copyTask, findArtifact, type TaskStep } from "./task-reducer.ts";
+export {
+  canTransition,
+  findTaskPhase,
+  formatTaskState,
+  isInterrupted,
+  isSettled,
+  isTerminal,
+  type TaskPhase,
+} from "./task-state.ts";

@@ -1,0 +1,101 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+
+/** Our one extension: what a caller may say about a task, and what an agent tells, beyond the protocol's own fields. */
+export const lifecycleExtension = "urn:a2a-connect:ext:lifecycle:v1";
+
+/** What a caller may ask for in `message.metadata[lifecycleExtension]` (docs/extensions/lifecycle.md). */
+export interface LifecycleRequest {
+  /** Id of the skill the message is for. */
+  readonly skill?: string;
+  /** Which waiting task starts first. Default `normal`. */
+  readonly priority?: Priority;
+  /** When the task is canceled if it has not ended: RFC 3339, UTC. */
+  readonly deadline?: string;
+}
+
+export type Priority = "low" | "normal" | "high";
+
+/** Tokens and money that a task has cost so far. */
+export interface Usage {
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  /** Amount in `currency`. */
+  readonly cost?: number;
+  /** ISO 4217, for example `EUR`. */
+  readonly currency?: string;
+}
+
+/** Why a task ended as FAILED, CANCELED or REJECTED. A machine may branch on it; the status message says it to people. */
+export type EndReason =
+  | "agent-failed"
+  | "agent-rejected"
+  | "auth-timeout"
+  | "canceled"
+  | "deadline"
+  | "inactive"
+  | "input-timeout"
+  | "internal"
+  | "interrupted"
+  | "invalid-agent-response"
+  | "task-too-large"
+  | "unsupported-skill";
+
+/** What an agent tells in the metadata of a status message under `lifecycleExtension`. */
+export interface LifecycleReport {
+  /** From 0 to 1. */
+  readonly progress?: number;
+  /** When the agent expects to be done: RFC 3339, UTC. */
+  readonly estimatedCompletion?: string;
+  /** Set on FAILED, CANCELED and REJECTED; an agent may use words of its own besides `EndReason`. */
+  readonly reason?: EndReason | (string & {});
+  readonly usage?: Usage;
+}
+
+/** `report` as the value of a message's metadata, members that are not set left out; undefined when none is. */
+export function formatLifecycleReport(report: LifecycleReport): JsonObject | undefined {
+  const set = Object.entries(report).filter(([, value]) => value !== undefined);
+  return set.length === 0 ? undefined : { [lifecycleExtension]: Object.fromEntries(set) as JsonObject }; // plain JSON by its type
+}
+
+/** The report in a message's metadata; empty when there is none. Nothing in it has been checked: agents write it. */
+export function readLifecycleReport(metadata: JsonObject | undefined): LifecycleReport {
+  return readExtension(metadata);
+}
+
+/**
+ * What the caller asked for, or the first thing that is wrong with it.
+ *
+ * @returns `problem` names the member and what it should have been
+ */
+export function parseLifecycleRequest(
+  metadata: JsonObject | undefined,
+): { request: LifecycleRequest } | { member: string; problem: string } {
+  const { skill, priority, deadline } = readExtension(metadata);
+  if (skill !== undefined && (typeof skill !== "string" || skill === "")) {
+    return { member: "skill", problem: "must be the id of a skill" };
+  }
+  if (priority !== undefined && !isPriority(priority)) {
+    return { member: "priority", problem: `must be one of ${priorities.join(", ")}` };
+  }
+  if (deadline !== undefined && (typeof deadline !== "string" || Number.isNaN(Date.parse(deadline)))) {
+    return { member: "deadline", problem: "must be an RFC 3339 time" };
+  }
+  return {
+    request: {
+      ...(skill === undefined ? {} : { skill }),
+      ...(priority === undefined ? {} : { priority }),
+      ...(deadline === undefined ? {} : { deadline }),
+    },
+  };
+}
+
+const priorities: readonly Priority[] = ["low", "normal", "high"];
+
+function isPriority(value: JsonValue): value is Priority {
+  return priorities.some((priority) => priority === value);
+}
+
+function readExtension(metadata: JsonObject | undefined): JsonObject {
+  const value = metadata?.[lifecycleExtension];
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+}

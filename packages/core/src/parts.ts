@@ -1,0 +1,61 @@
+import { type Message, MessageSchema, type Part, PartSchema, Role } from "@a2a-connect/proto";
+import { create, fromJson, type JsonObject, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { protobufRecursionLimit } from "./field-walk.ts";
+
+/** What any part may carry beside its content. */
+export interface PartDetails {
+  /** Media type of the content, such as `image/png`. Without one it follows from the kind of part. */
+  readonly mediaType?: string;
+  readonly filename?: string;
+  readonly metadata?: JsonObject;
+}
+
+/** A part of text. */
+export function text(value: string, details: PartDetails = {}): Part {
+  return create(PartSchema, { ...details, content: { case: "text", value } });
+}
+
+/** A part of structured data: any JSON, also null. */
+export function json(value: JsonValue, details: PartDetails = {}): Part {
+  const data = fromJson(ValueSchema, value, { recursionLimit: protobufRecursionLimit() });
+  return create(PartSchema, { ...details, content: { case: "data", value: data } });
+}
+
+/** A part of bytes, such as a small file. */
+export function bytes(value: Uint8Array, details: PartDetails = {}): Part {
+  return create(PartSchema, { ...details, content: { case: "raw", value } });
+}
+
+/** A part whose content is to be fetched from a URL. */
+export function fileUrl(url: string, details: PartDetails = {}): Part {
+  return create(PartSchema, { ...details, content: { case: "url", value: url } });
+}
+
+/** A message without its role and parts; the caller chooses the id, since this package has no randomness. */
+export type MessageDetails = Omit<MessageInitShape<typeof MessageSchema>, "$typeName" | "role" | "parts"> & {
+  readonly messageId: string;
+};
+
+/** A message from the agent; a string stands for one text part. */
+export function agentMessage(content: string | readonly Part[], details: MessageDetails): Message {
+  return createMessage(Role.AGENT, content, details);
+}
+
+/** A message from the user; a string stands for one text part. */
+export function userMessage(content: string | readonly Part[], details: MessageDetails): Message {
+  return createMessage(Role.USER, content, details);
+}
+
+/** The text parts of a message or an artifact, joined without a separator; `""` when there are none. */
+export function partText({ parts }: { readonly parts: readonly Part[] }): string {
+  return parts.map(({ content }) => (content.case === "text" ? content.value : "")).join("");
+}
+
+function createMessage(role: Role, content: string | readonly Part[], details: MessageDetails): Message {
+  return create(MessageSchema, {
+    ...details,
+    role,
+    parts: typeof content === "string" ? [text(content)] : [...content],
+  });
+}

@@ -1,0 +1,307 @@
+import {
+  AgentCardSchema,
+  ArtifactSchema,
+  ListTasksResponseSchema,
+  MessageSchema,
+  PartSchema,
+} from "@a2a-connect/proto";
+import { FieldBehavior, field_behavior } from "@a2a-connect/proto/google/api/field_behavior";
+import {
+  type DescField,
+  type DescMessage,
+  type DescOneof,
+  getOption,
+  type MessageShape,
+  ScalarType,
+} from "@bufbuild/protobuf";
+import type { ListValue, Struct, Timestamp, Value } from "@bufbuild/protobuf/wkt";
+import type { FieldViolation } from "./errors.ts";
+import { defaultMaxDepth, type FieldWalk, report, reportAt, startWalk } from "./field-walk.ts";
+import { checkJson, checkKey, checkUnicode, enterContainer } from "./json-depth.ts";
+
+/**
+ * What is missing from a message, or is in it but has no place on our wires: unset REQUIRED fields (by
+ * `google.api.field_behavior`, requirement H-7), a Part without content (H-9), and what binary wires let through but
+ * JSON does not: unknown enum numbers, timestamps out of range, and Struct and Value contents that are nested deeper
+ * than the limit, not finite, or use the key `__proto__`.
+ *
+ * An empty string and an enum's zero count as missing; false and 0 cannot be told from a value and do not.
+ *
+ * @param path where the message itself stands in the request, for the violations' field paths
+ * @param maxDepth nested objects and arrays as JSON would have them, the message included; default 100
+ */
+export function findMissingFields<Desc extends DescMessage>(
+  desc: Desc,
+  message: MessageShape<Desc>,
+  path = "",
+  maxDepth: number = defaultMaxDepth,
+): FieldViolation[] {
+  const walk = startWalk(path, maxDepth);
+  const checks = messageChecks(desc);
+  runChecks(checks, message, walk, 1);
+  return walk.violations;
+}
+
+/**
+ * Whether a message type has REQUIRED semantics for this field: `google.api.field_behavior` says so in the proto.
+ */
+export function isRequiredField(field: DescField): boolean {
+  return getOption(field, field_behavior).includes(FieldBehavior.REQUIRED);
+}
+
+/**
+ * Whether an empty value of this field counts as missing: `""` of a REQUIRED string, the zero of a REQUIRED enum, and
+ * `[]` of the lists that need an element. Not `""` where it is an answer.
+ */
+export function refusesEmpty(field: DescField): boolean {
+  switch (field.fieldKind) {
+    case "scalar":
+      return field.scalar === ScalarType.STRING && isRequiredField(field) && !emptyStrings.has(field);
+    case "enum":
+      return isRequiredField(field);
+    case "list":
+      return nonEmptyLists.has(field);
+    default:
+      return false;
+  }
+}
+
+/** REQUIRED lists that need an element; other REQUIRED lists and maps may be empty (ruling of H-7). */
+const nonEmptyLists: ReadonlySet<DescField> = new Set([
+  MessageSchema.field.parts,
+  ArtifactSchema.field.parts,
+  AgentCardSchema.field.supportedInterfaces,
+]);
+
+/** REQUIRED strings for which "" is a value: the last page has no next one (A-42). */
+const emptyStrings: ReadonlySet<DescField> = new Set([ListTasksResponseSchema.field.nextPageToken]);
+
+/** Oneofs that need a member (H-9). The proto has no annotation for this. */
+const requiredOneofs: ReadonlySet<DescOneof> = new Set(PartSchema.oneofs);
+
+/** A message as its fields by local name, as every generated message type is. */
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Checks one field of a message whose JSON object is at level `depth`. */
+type FieldCheck = (message: Fields, walk: FieldWalk, depth: number) => void;
+
+/** Checks a set value at the walk's path, whose JSON object or array would be at level `depth`. */
+type ValueCheck = (value: unknown, walk: FieldWalk, depth: number) => void;
+
+const compiled = new WeakMap<DescMessage, FieldCheck[]>();
+
+/** The checks of a message type, compiled on first use; empty when nothing in it can be wrong. */
+function messageChecks(desc: DescMessage): readonly FieldCheck[] {
+  const known = compiled.get(desc);
+  if (known !== undefined) {
+    return known;
+  }
+  const checks: FieldCheck[] = [];
+  compiled.set(desc, checks); // before the fields, so that recursive types end
+  for (const oneof of desc.oneofs) {
+    const check = compileOneof(oneof);
+    if (check !== undefined) {
+      checks.push(check);
+    }
+  }
+  for (const field of desc.fields) {
+    const check = field.oneof === undefined ? compileField(field) : undefined;
+    if (check !== undefined) {
+      checks.push(check);
+    }
+  }
+  return checks;
+}
+
+function runChecks(checks: readonly FieldCheck[], message: unknown, walk: FieldWalk, depth: number): void {
+  for (const check of checks) {
+    check(message as Fields, walk, depth); // messages are plain objects
+  }
+}
+
+function compileOneof(oneof: DescOneof): FieldCheck | undefined {
+  const required = requiredOneofs.has(oneof);
+  const members = new Map(
+    oneof.fields.map((field) => [field.localName, { field, check: compileValue(field) }]),
+  );
+  if (!required && [...members.values()].every(({ check }) => check === undefined)) {
+    return undefined;
+  }
+  const names = oneof.fields.map((field) => field.jsonName).join(", ");
+  return (message, walk, depth) => {
+    const content = message[oneof.localName] as {
+      readonly case: string | undefined;
+      readonly value?: unknown;
+    }; // protobuf-es's shape of a oneof
+    const member = content.case === undefined ? undefined : members.get(content.case);
+    if (member === undefined) {
+      if (required) {
+        report(walk, `needs exactly one of ${names}`);
+      }
+      return;
+    }
+    checkAt(walk, member.field.jsonName, member.check, content.value, depth);
+  };
+}
+
+function compileField(field: DescField): FieldCheck | undefined {
+  const { localName, jsonName } = field;
+  const isMissing = isRequiredField(field) ? missingTest(field) : undefined;
+  const problem = nonEmptyLists.has(field) ? "needs at least one element" : "is required";
+  const check = compileValue(field);
+  if (isMissing === undefined && check === undefined) {
+    return undefined;
+  }
+  return (message, walk, depth) => {
+    const value = message[localName];
+    if (isMissing?.(value) === true) {
+      reportAt(walk, jsonName, problem);
+    } else if (value !== undefined) {
+      checkAt(walk, jsonName, check, value, depth);
+    }
+  };
+}
+
+function checkAt(
+  walk: FieldWalk,
+  key: string | number,
+  check: ValueCheck | undefined,
+  value: unknown,
+  depth: number,
+): void {
+  if (check !== undefined) {
+    walk.path.push(key);
+    check(value, walk, depth + 1);
+    walk.path.pop();
+  }
+}
+
+/** When a REQUIRED field counts as missing; undefined when its default cannot be told from a value. */
+function missingTest(field: DescField): ((value: unknown) => boolean) | undefined {
+  switch (field.fieldKind) {
+    case "message":
+      return (value) => value === undefined;
+    case "enum":
+      return (value) => value === undefined || value === 0;
+    case "list":
+      return refusesEmpty(field) ? (value) => (value as readonly unknown[]).length === 0 : undefined;
+    case "map":
+      return undefined;
+    case "scalar":
+      return refusesEmpty(field)
+        ? (value) => value === undefined || value === ""
+        : (value) => value === undefined;
+  }
+}
+
+/** The check of a field's set value; undefined when nothing in it can be wrong. */
+function compileValue(field: DescField): ValueCheck | undefined {
+  switch (field.fieldKind) {
+    case "scalar":
+      return undefined;
+    case "enum":
+      return (value, walk) => {
+        if (field.enum.value[value as number] === undefined) {
+          report(walk, `must be a value of ${field.enum.name}`);
+        }
+      };
+    case "message":
+      return compileMessage(field.message);
+    case "list":
+    case "map":
+      return field.message === undefined ? undefined : compileElements(field.message, field.fieldKind);
+  }
+}
+
+function compileElements(desc: DescMessage, kind: "list" | "map"): ValueCheck | undefined {
+  const check = compileMessage(desc);
+  if (check === undefined) {
+    return undefined;
+  }
+  if (kind === "map") {
+    return (value, walk, depth) => {
+      for (const [key, element] of Object.entries(value as Fields)) {
+        checkAt(walk, key, check, element, depth);
+      }
+    };
+  }
+  return (value, walk, depth) => {
+    const elements = value as readonly unknown[]; // a repeated field
+    for (let index = 0; index < elements.length; index++) {
+      checkAt(walk, index, check, elements[index], depth);
+    }
+  };
+}
+
+function compileMessage(desc: DescMessage): ValueCheck | undefined {
+  switch (desc.typeName) {
+    // protobuf-es keeps a Struct field as the JSON object itself, a Value as a message.
+    case "google.protobuf.Struct":
+      return (value, walk, depth) => checkJson(walk, value, depth);
+    case "google.protobuf.Value":
+      return (value, walk, depth) => checkValue(walk, value as Value, depth);
+    case "google.protobuf.Timestamp":
+      return (value, walk) => checkTimestampRange(walk, value as Timestamp);
+    default: {
+      const started = compiled.has(desc);
+      const checks = messageChecks(desc);
+      // A type that is still being compiled contains itself: its checks are not known yet.
+      return checks.length === 0 && !started
+        ? undefined
+        : (value, walk, depth) => runChecks(checks, value, walk, depth);
+    }
+  }
+}
+
+/** {@link checkJson} for the message form of JSON. Stops at the depth limit like it. */
+function checkValue(walk: FieldWalk, { kind }: Value, depth: number): void {
+  switch (kind.case) {
+    case "structValue":
+      if (enterContainer(walk, depth)) {
+        checkStruct(walk, kind.value, depth);
+      }
+      return;
+    case "listValue":
+      if (enterContainer(walk, depth)) {
+        checkList(walk, kind.value, depth);
+      }
+      return;
+    case "numberValue":
+      if (!Number.isFinite(kind.value)) {
+        report(walk, "must be a finite number");
+      }
+      return;
+    case "stringValue":
+      checkUnicode(walk, kind.value);
+      return;
+    case undefined:
+      report(walk, "must have a value");
+      return;
+    default:
+  }
+}
+
+function checkStruct(walk: FieldWalk, struct: Struct, depth: number): void {
+  for (const [key, value] of Object.entries(struct.fields)) {
+    if (checkKey(walk, key)) {
+      walk.path.push(key);
+      checkValue(walk, value, depth + 1);
+      walk.path.pop();
+    }
+  }
+}
+
+function checkList(walk: FieldWalk, list: ListValue, depth: number): void {
+  for (const [index, value] of list.values.entries()) {
+    walk.path.push(index);
+    checkValue(walk, value, depth + 1);
+    walk.path.pop();
+  }
+}
+
+/** google.protobuf.Timestamp: years 0001 to 9999, nanoseconds 0 to 999,999,999. JSON cannot carry others. */
+function checkTimestampRange(walk: FieldWalk, { seconds, nanos }: Timestamp): void {
+  if (seconds < -62135596800n || seconds > 253402300799n || nanos < 0 || nanos > 999_999_999) {
+    report(walk, "must be between the years 0001 and 9999");
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * Service parameters: what a call says about itself beside the message, as HTTP headers or gRPC metadata
+ * (spec §3.2.6, §3.6; requirements F and G). Header names are case-insensitive.
+ */
+
+/** Carries the protocol version of a request. */
+export const versionHeader = "A2A-Version";
+
+/** Carries the URIs of the extensions that a request asks for, or that a response used. */
+export const extensionsHeader = "A2A-Extensions";
+
+/** The version that this library speaks by default. */
+export const protocolVersion = "1.0";
+
+/** The version of a request that names none (requirement F-4). */
+export const absentProtocolVersion = "0.3";
+
+/** Longest version text that is repeated to a caller, in UTF-16 units. */
+const maxVersionLength = 16;
+
+/** What clients send with a request. */
+export interface ServiceParameters {
+  /** `Major.Minor` of the chosen interface. Default {@link protocolVersion}. */
+  readonly protocolVersion?: string;
+  /** URIs of the extensions to activate. Default none. */
+  readonly extensions?: readonly string[];
+}
+
+/**
+ * The `Major.Minor` of a version text: `1.0.7` is `1.0`, an absent or empty one is `0.3` (requirements F-1, F-4).
+ * A text that is no version comes back as it is, cut short, and is then not among those supported.
+ */
+export function parseProtocolVersion(value: string | null | undefined): string {
+  // A repeated header arrives as one comma-joined value; repeating the same version says nothing new.
+  const versions = new Set((value ?? "").split(",").map((text) => majorMinor(text.trim())));
+  versions.delete("");
+  const [first = absentProtocolVersion] = versions;
+  return versions.size > 1 ? (value ?? "").slice(0, maxVersionLength) : first;
+}
+
+function majorMinor(version: string): string {
+  return /^(\d{1,5}\.\d{1,5})(?:\.\d{1,9})?$/.exec(version)?.[1] ?? version.slice(0, maxVersionLength);
+}
+
+/** The version a request asks for: its header, else the query parameter of the same name (requirement F-3). */
+export function readProtocolVersion(header: Headers, query?: URLSearchParams): string {
+  return parseProtocolVersion(findParameter(header, query, versionHeader));
+}
+
+/**
+ * The extension URIs in values of `A2A-Extensions`: comma-joined, repeated or both, in order, each once
+ * (requirement G-2).
+ */
+export function parseExtensions(values: string | null | undefined | Iterable<string>): string[] {
+  const entries = typeof values === "string" ? [values] : (values ?? []);
+  const uris = [...entries].flatMap((entry) => entry.split(",")).map((uri) => uri.trim());
+  return [...new Set(uris)].filter((uri) => uri !== "");
+}
+
+/** The extensions a request asks for: its header, else the query parameter of the same name. */
+export function readExtensions(header: Headers, query?: URLSearchParams): string[] {
+  return parseExtensions(findParameter(header, query, extensionsHeader));
+}
+
+/** One header value for these extension URIs; undefined for none. */
+export function formatExtensions(uris: readonly string[]): string | undefined {
+  return uris.length === 0 ? undefined : uris.join(",");
+}
+
+/** Put the service parameters of a client's request into its headers (requirements F-2, G-2). */
+export function setServiceParameters(header: Headers, parameters: ServiceParameters = {}): void {
+  header.set(versionHeader, parameters.protocolVersion ?? protocolVersion);
+  const extensions = formatExtensions(parameters.extensions ?? []);
+  if (extensions !== undefined) {
+    header.set(extensionsHeader, extensions);
+  }
+}
+
+function findParameter(
+  header: Headers,
+  query: URLSearchParams | undefined,
+  name: string,
+): string | undefined {
+  return header.get(name)?.trim() || findQueryParameter(query, name.toLowerCase());
+}
+
+function findQueryParameter(query: URLSearchParams | undefined, name: string): string | undefined {
+  const values = [...(query ?? [])].filter(([key]) => key.toLowerCase() === name).map(([, value]) => value);
+  return values.length === 0 ? undefined : values.join(",");
+}

@@ -1,0 +1,114 @@
+import type { Artifact, Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus } from "@a2a-connect/proto";
+import { canTransition, formatTaskState, isInterrupted } from "./task-state.ts";
+
+/** One step of a task's life as the fold sees it: an event of the wire, or the caller's message. */
+export type TaskStep = StreamResponse["payload"] | { readonly case: "input"; readonly value: Message };
+
+/**
+ * Folds one step into a task and returns it: `task` itself, changed in place, or a copy of the Task that the step
+ * carries.
+ *
+ * In place because an append must cost what it appends, at any size of the artifact. Whoever hands a task to somebody
+ * else copies it first (`copyTask`).
+ *
+ * History is a rule of the fold, never a step of its own (requirement C-5): the message of an interrupted status goes
+ * to the end of history when the status is replaced, before the answer that replaced it. What a WORKING status said is
+ * progress and is gone with it.
+ *
+ * @throws Error when the step breaks the state table or cannot be part of a task; nothing has changed then
+ */
+export function applyStep(task: Task | undefined, step: TaskStep): Task {
+  if (step.case === "task") {
+    return copyTask(step.value);
+  }
+  if (task === undefined) {
+    throw new Error(`a task begins with a task, not with ${step.case ?? "an empty payload"}`);
+  }
+  switch (step.case) {
+    case "statusUpdate":
+      applyStatus(task, step.value.status);
+      return task;
+    case "artifactUpdate":
+      applyArtifact(task, step.value);
+      return task;
+    case "input":
+      archiveQuestion(task);
+      task.history.push(step.value);
+      return task;
+    case "message":
+    case undefined:
+      throw new Error("the log of a task cannot carry a direct message or an empty payload");
+  }
+}
+
+/** A copy whose lists do not change when the original goes on. Messages and parts are shared: nobody changes them. */
+export function copyTask(task: Task): Task {
+  return { ...task, history: [...task.history], artifacts: task.artifacts.map(ownArtifact) };
+}
+
+function applyStatus(task: Task, status: TaskStatus | undefined): void {
+  const from = task.status?.state;
+  if (status === undefined || !canTransition(from, status.state)) {
+    const names = [from ?? 0, status?.state ?? 0].map(formatTaskState);
+    throw new Error(`a task cannot go from ${names.join(" to ")}`);
+  }
+  archiveQuestion(task);
+  task.status = status;
+}
+
+function archiveQuestion(task: Task): void {
+  const { status } = task;
+  if (status?.message !== undefined && isInterrupted(status.state)) {
+    const { message, ...rest } = status;
+    task.history.push(message);
+    task.status = rest;
+  }
+}
+
+/** `append` adds parts to the artifact of that id; anything else creates or replaces it (requirement A-29). */
+function applyArtifact(task: Task, { artifact, append }: TaskArtifactUpdateEvent): void {
+  if (artifact === undefined) {
+    throw new Error("an artifact update without an artifact");
+  }
+  const known = findArtifact(task, artifact.artifactId);
+  if (known === undefined) {
+    task.artifacts.push(ownArtifact(artifact));
+  } else if (append) {
+    extendArtifact(known, artifact);
+  } else {
+    Object.assign(known, { metadata: undefined, ...ownArtifact(artifact) });
+  }
+}
+
+function extendArtifact(known: Artifact, chunk: Artifact): void {
+  for (const part of chunk.parts) {
+    known.parts.push(part);
+  }
+  known.name ||= chunk.name;
+  known.description ||= chunk.description;
+  if (chunk.metadata !== undefined) {
+    known.metadata = { ...known.metadata, ...chunk.metadata };
+  }
+}
+
+function ownArtifact(artifact: Artifact): Artifact {
+  return { ...artifact, parts: [...artifact.parts] };
+}
+
+/** Artifact by id, in constant time: a task may have thousands of them and an event must not pay for that. */
+export function findArtifact(task: Task, artifactId: string): Artifact | undefined {
+  let index = artifactIndexes.get(task);
+  if (index === undefined) {
+    index = new Map();
+    artifactIndexes.set(task, index);
+  }
+  for (let next = index.size; next < task.artifacts.length; next++) {
+    const artifact = task.artifacts[next];
+    if (artifact !== undefined) {
+      index.set(artifact.artifactId, artifact);
+    }
+  }
+  return index.get(artifactId);
+}
+
+const artifactIndexes = new WeakMap<Task, Map<string, Artifact>>();

@@ -1,0 +1,60 @@
+import { TaskState, TaskStateSchema } from "@a2a-connect/proto";
+
+/**
+ * Where a state stands in a task's life (spec §4.1.3): work goes on, somebody outside has to act, or nothing can
+ * change any more.
+ */
+export type TaskPhase = "inProgress" | "interrupted" | "terminal";
+
+/** The one table of states. `TASK_STATE_UNSPECIFIED` is not in it: it is never emitted (requirement B-4). */
+const phases: ReadonlyMap<TaskState, TaskPhase> = new Map<TaskState, TaskPhase>([
+  [TaskState.SUBMITTED, "inProgress"],
+  [TaskState.WORKING, "inProgress"],
+  [TaskState.INPUT_REQUIRED, "interrupted"],
+  [TaskState.AUTH_REQUIRED, "interrupted"],
+  [TaskState.COMPLETED, "terminal"],
+  [TaskState.FAILED, "terminal"],
+  [TaskState.CANCELED, "terminal"],
+  [TaskState.REJECTED, "terminal"],
+]);
+
+/** The phase of a state, or undefined for UNSPECIFIED and numbers this version does not know. */
+export function findTaskPhase(state: TaskState): TaskPhase | undefined {
+  return phases.get(state);
+}
+
+/** COMPLETED, FAILED, CANCELED, REJECTED. */
+export function isTerminal(state: TaskState): boolean {
+  return phases.get(state) === "terminal";
+}
+
+/** INPUT_REQUIRED, AUTH_REQUIRED. */
+export function isInterrupted(state: TaskState): boolean {
+  return phases.get(state) === "interrupted";
+}
+
+/** Interrupted or terminal: what a blocking send waits for (spec §3.2.2). */
+export function isSettled(state: TaskState): boolean {
+  const phase = phases.get(state);
+  return phase === "interrupted" || phase === "terminal";
+}
+
+/**
+ * Whether a task may go from one state to another (requirement B-3): nothing leaves a terminal state, nothing goes back
+ * to SUBMITTED, and everything else is open to the agent. `from` is undefined for a task that does not exist yet.
+ */
+export function canTransition(from: TaskState | undefined, to: TaskState): boolean {
+  if (!phases.has(to)) {
+    return false;
+  }
+  if (from === undefined) {
+    return true;
+  }
+  return !isTerminal(from) && (to !== TaskState.SUBMITTED || from === TaskState.SUBMITTED);
+}
+
+/** The state's name for people: `input-required`, `completed`. */
+export function formatTaskState(state: TaskState): string {
+  const name = TaskStateSchema.value[state]?.localName ?? "unspecified";
+  return name.toLowerCase().replaceAll("_", "-");
+}

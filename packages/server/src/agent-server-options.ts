@@ -1,0 +1,48 @@
+import type { BindingOptions } from "@a2a-connect/bindings";
+import type { AgentDefinition } from "./agent/agent-definition.ts";
+import type { ExtendedCardOptions } from "./card/card-source.ts";
+import type { Mounts } from "./card/interfaces.ts";
+import type { Clock } from "./engine/clock.ts";
+import type { EngineLimits, LogRecord } from "./engine/engine-context.ts";
+import type { TenantPredicate } from "./gates/tenant-gate.ts";
+import type { PushSender } from "./push/push-sender.ts";
+import type { TaskStore } from "./store/task-store.ts";
+
+/** Everything a server may be told. Only the agent is required. */
+export interface AgentServerOptions {
+  readonly agent: AgentDefinition;
+  /** Where tasks live. Default: memory, for tests; they are gone with the process. */
+  readonly store?: TaskStore;
+  /** Public URL in the card, such as `https://agents.example.org`. Default: what `moveTo` says, which `serve` calls. */
+  readonly publicUrl?: string;
+  /** Where each wire is mounted; `false` leaves it out. Default: all, at `/`, `/rpc` and `/rest`. */
+  readonly mounts?: Partial<Mounts>;
+  /** Protocol versions offered, best first. Default `["1.0"]`. */
+  readonly protocolVersions?: readonly string[];
+  /** What a request without a version is taken for. Default: 0.3, which is refused (requirement F-4). */
+  readonly assumeVersion?: string;
+  /** Whether the streaming operations are offered. Default true. */
+  readonly streaming?: boolean;
+  /** Delivers push notifications; without one the capability is off. */
+  readonly push?: PushSender;
+  /** The card for callers that said who they are; without it the capability is off. */
+  readonly extendedCard?: ExtendedCardOptions;
+  /** Which tenants there are. Default: every name that is not reserved. */
+  readonly isTenant?: TenantPredicate;
+  /** Parts that one message may have. Default 1,000. */
+  readonly maxParts?: number;
+  /** Limits of the engine. */
+  readonly limits?: Partial<EngineLimits>;
+  /** Limits and options of the wires: body size, JSON depth, keep-alive, compression, interceptors. */
+  readonly wires?: Omit<BindingOptions, "onError">;
+  /** Which browser pages may call; `false`: only those of this server. Default: all, without credentials. */
+  readonly cors?: false | { readonly origins: readonly string[] };
+  /** How long clients may keep the card, in seconds. Default 300. */
+  readonly cardMaxAgeSeconds?: number;
+  /** Takes lines for the operator's log. Default: nobody. */
+  readonly log?: (record: LogRecord) => void;
+  /** Default: the machine's. */
+  readonly clock?: Clock;
+  /** Default: `crypto.randomUUID`. */
+  readonly randomId?: () => string;
+}

@@ -1,0 +1,153 @@
+import {
+  createHttpJsonHandler,
+  createJsonRpcHandler,
+  createOpenApi,
+  createRpcHandlers,
+  type BindingOptions,
+  type HttpHandler,
+  type HttpRequest,
+  withCors,
+} from "@a2a-connect/bindings";
+import type { AgentCard } from "@a2a-connect/proto";
+import type { ServiceImplSpec } from "@connectrpc/connect";
+import type { AgentServerOptions } from "./agent-server-options.ts";
+import { createCardHandler } from "./card/card-handler.ts";
+import { CardSource } from "./card/card-source.ts";
+import { deriveExtensions } from "./card/derive-card.ts";
+import { deriveInterfaces, type Mounts } from "./card/interfaces.ts";
+import { systemClock } from "./engine/clock.ts";
+import { defaultEngineLimits, type LogRecord } from "./engine/engine-context.ts";
+import { TaskEngine } from "./engine/task-engine.ts";
+import { capabilityGate } from "./gates/capability-gate.ts";
+import { extensionGate } from "./gates/extension-gate.ts";
+import { fieldGate } from "./gates/field-gate.ts";
+import type { Gate } from "./gates/gate.ts";
+import { tenantGate } from "./gates/tenant-gate.ts";
+import { versionGate } from "./gates/version-gate.ts";
+import { implementService } from "./operations/implementation.ts";
+import { plainError, plainRoutes } from "./plain-routes.ts";
+import { createMemoryTaskStore } from "./store/memory-task-store.ts";
+
+/** One agent behind all wires, without sockets of its own: `handle` is what a listener calls. */
+export interface AgentServer {
+  /** Answers any HTTP request. */
+  readonly handle: HttpHandler;
+  /** The public card as it is now. */
+  readonly card: AgentCard;
+  /** The service behind the gates, for wires of one's own. */
+  readonly service: ServiceImplSpec;
+  /** Recovers what a crash left behind and sets timers. Call it before the first request. */
+  start(): Promise<void>;
+  /** Says where the server is reached, unless `publicUrl` does: changes the card. No trailing slash. */
+  moveTo(baseUrl: string): void;
+  /** Refuses readiness from now on; calls are still answered. */
+  drain(): void;
+  /** Tells running executors to stop, waits until what they did is durable, and closes the store. */
+  close(): Promise<void>;
+}
+
+/**
+ * Puts an agent, a store and the wires together (docs/architecture.md, "One call through the house").
+ *
+ * @throws Error when an option contradicts another, such as a public URL that is none
+ */
+export function createAgentServer(options: AgentServerOptions): AgentServer {
+  const { agent, push, protocolVersions = ["1.0"], clock = systemClock, log = () => {} } = options;
+  const store = options.store ?? createMemoryTaskStore();
+  const mounts: Mounts = { rpc: true, jsonRpc: "/rpc", httpJson: "/rest", ...options.mounts };
+  const randomId = options.randomId ?? (() => crypto.randomUUID());
+  const limits = { ...defaultEngineLimits, ...options.limits };
+  const engine = new TaskEngine({ store, agent, clock, randomId, limits, log });
+
+  const interfacesAt = (baseUrl: string) => deriveInterfaces(baseUrl.replace(/\/+$/, ""), mounts, protocolVersions);
+  const served = {
+    streaming: options.streaming ?? true,
+    pushNotifications: push !== undefined,
+    extendedAgentCard: options.extendedCard !== undefined,
+  };
+  const publicUrl = options.publicUrl ?? "http://localhost";
+  const cards = new CardSource(agent, served, interfacesAt(publicUrl), options.extendedCard);
+  const gates: Gate[] = [
+    versionGate({ protocolVersions, assumeVersion: options.assumeVersion }),
+    extensionGate(deriveExtensions(agent)),
+    capabilityGate(cards.capabilities),
+    fieldGate(options.maxParts ?? 1_000),
+    tenantGate(options.isTenant ?? (() => true)),
+  ];
+  const service = implementService({ engine, store, cards, push }, gates);
+
+  let draining = false;
+  const wires: BindingOptions = { ...options.wires, onError: (error, { wire, method }) => log(internalError(error, wire, method)) };
+  const plain = plainRoutes({
+    cards,
+    cardHandler: createCardHandler(cards, clock, options.cardMaxAgeSeconds ?? 300),
+    openApi: () => createOpenApi({ title: cards.card.name, version: cards.card.version, serverUrl: mounts.httpJson ?? "/" }),
+    ready: () => !draining,
+  });
+  const route = createRouter(service, mounts, wires, plain);
+  return {
+    handle: options.cors === false ? route : withCors(route, options.cors),
+    get card() {
+      return cards.card;
+    },
+    service,
+    start: () => engine.start(),
+    moveTo: (baseUrl) => {
+      if (options.publicUrl === undefined) {
+        cards.moveTo(interfacesAt(baseUrl));
+      }
+    },
+    drain: () => {
+      draining = true;
+    },
+    async close() {
+      await engine.close();
+      await store.close();
+    },
+  };
+}
+
+function createRouter(
+  service: ServiceImplSpec,
+  mounts: Mounts,
+  wires: BindingOptions,
+  plain: ReadonlyMap<string, HttpHandler>,
+): HttpHandler {
+  const rpc = mounts.rpc ? createRpcHandlers(service, wires) : new Map<string, HttpHandler>();
+  const jsonRpc = createJsonRpcHandler(service, wires);
+  const { httpJson: prefix } = mounts;
+  const httpJson = prefix === undefined ? undefined : createHttpJsonHandler(service, { ...wires, prefix });
+  return async (request) => {
+    const path = pathOf(request);
+    if (mounts.jsonRpc !== undefined && (path === mounts.jsonRpc || path === `${mounts.jsonRpc}/`)) {
+      return jsonRpc(request);
+    }
+    if (httpJson !== undefined && (path === prefix || path.startsWith(`${prefix}/`))) {
+      return httpJson(request);
+    }
+    const wire = rpc.get(path);
+    if (wire !== undefined) {
+      return wire(request);
+    }
+    const page = plain.get(path);
+    if (page === undefined) {
+      return plainError(404, "NOT_FOUND", "there is nothing at this path; the agent card is at /.well-known/agent-card.json");
+    }
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      return plainError(405, "UNIMPLEMENTED", "only GET and HEAD are answered here", { allow: "GET, HEAD" });
+    }
+    const { body, ...head } = await page(request);
+    return request.method === "HEAD" || body === undefined ? head : { ...head, body };
+  };
+}
+
+/** The path of an absolute URL as it stands, without building a URL object for every request. */
+function pathOf({ url }: HttpRequest): string {
+  const start = url.indexOf("/", url.indexOf("://") + 3);
+  const query = url.indexOf("?", start);
+  return start === -1 ? "/" : url.slice(start, query === -1 ? undefined : query);
+}
+
+function internalError(error: unknown, wire: string, method: string | undefined): LogRecord {
+  return { level: "error", message: `${method ?? "a call"} over ${wire} failed inside`, error };
+}

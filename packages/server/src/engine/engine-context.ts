@@ -1,0 +1,46 @@
+import type { AgentDefinition } from "../agent/agent-definition.ts";
+import type { TaskStore } from "../store/task-store.ts";
+import type { Clock } from "./clock.ts";
+
+/** Limits of the engine; all have defaults. */
+export interface EngineLimits {
+  /** Executions at a time in this process; further tasks wait in SUBMITTED. Default 1,000. */
+  readonly maxRunning: number;
+  /** Tasks that may wait for a place; one more is refused with CAPACITY. Default 10,000. */
+  readonly maxQueued: number;
+  /** Bytes of one folded task; one that grows beyond fails with reason `task-too-large`. Default 64 MiB. */
+  readonly maxTaskBytes: number;
+  /** Bytes of the newest events kept in memory for readers of one task. Default 1 MiB. */
+  readonly maxTailBytes: number;
+  /** Events an executor may be ahead of the store before `yield` waits. Default 64. */
+  readonly maxUncommitted: number;
+}
+
+export const defaultEngineLimits: EngineLimits = {
+  maxRunning: 1_000,
+  maxQueued: 10_000,
+  maxTaskBytes: 64 * 2 ** 20,
+  maxTailBytes: 2 ** 20,
+  maxUncommitted: 64,
+};
+
+/** Something worth a line in the operator's log. Never sent to a caller. */
+export interface LogRecord {
+  readonly level: "info" | "warn" | "error";
+  readonly message: string;
+  readonly taskId?: string;
+  readonly error?: unknown;
+}
+
+/** What every part of the engine works with. */
+export interface EngineContext {
+  readonly store: TaskStore;
+  readonly agent: AgentDefinition;
+  readonly clock: Clock;
+  /** Unguessable ids: `crypto.randomUUID` by default. */
+  readonly randomId: () => string;
+  readonly limits: EngineLimits;
+  readonly log: (record: LogRecord) => void;
+  /** Told of every timer that was committed, so that somebody wakes the task then. */
+  readonly onWakeTime: (at: number) => void;
+}

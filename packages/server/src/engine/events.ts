@@ -1,0 +1,83 @@
+import {
+  type Artifact,
+  type Message,
+  MessageSchema,
+  type Part,
+  Role,
+  type StreamResponse,
+  StreamResponseSchema,
+  type Task,
+  TaskState,
+  type TaskStatus,
+  TaskStatusSchema,
+} from "@a2a-connect/proto";
+import { formatLifecycleReport, formatTaskState, type LifecycleReport, text } from "@a2a-connect/core";
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+
+/** The task that events belong to. */
+export interface TaskName {
+  readonly taskId: string;
+  readonly contextId: string;
+}
+
+/** A new status: its state, what it says and reports. */
+export interface StatusInit {
+  readonly state: TaskState;
+  readonly parts?: readonly Part[];
+  readonly report?: LifecycleReport;
+}
+
+/** The event that changes a task's status. A message is made when there are words or something to report. */
+export function statusEvent(name: TaskName, init: StatusInit, at: number, randomId: () => string): StreamResponse {
+  const message = statusMessage(name, init, randomId);
+  return create(StreamResponseSchema, {
+    payload: {
+      case: "statusUpdate",
+      value: {
+        ...name,
+        status: { state: init.state, timestamp: timestampFromMs(at), ...(message === undefined ? {} : { message }) },
+      },
+    },
+  });
+}
+
+/** The event that adds to or replaces an artifact. */
+export function artifactEvent(name: TaskName, artifact: Artifact, append: boolean, lastChunk: boolean): StreamResponse {
+  return create(StreamResponseSchema, {
+    payload: { case: "artifactUpdate", value: { ...name, artifact, append, lastChunk } },
+  });
+}
+
+/** The event that carries a whole task: the first of every log. */
+export function taskEvent(task: Task): StreamResponse {
+  return create(StreamResponseSchema, { payload: { case: "task", value: task } });
+}
+
+/** What the agent says in reply, without a task or in the name of one. */
+export function agentReply(name: Partial<TaskName>, parts: readonly Part[], randomId: () => string): Message {
+  return create(MessageSchema, { ...name, messageId: randomId(), role: Role.AGENT, parts: [...parts] });
+}
+
+/** SUBMITTED, at a time. */
+export function submittedStatus(at: number): TaskStatus {
+  return create(TaskStatusSchema, { state: TaskState.SUBMITTED, timestamp: timestampFromMs(at) });
+}
+
+function statusMessage(
+  name: TaskName,
+  { state, parts = [], report = {} }: StatusInit,
+  randomId: () => string,
+): Message | undefined {
+  const metadata = formatLifecycleReport(report);
+  if (parts.length === 0 && metadata === undefined) {
+    return undefined;
+  }
+  const message = agentReply(name, parts.length === 0 ? [text(summary(state, report))] : parts, randomId);
+  return metadata === undefined ? message : { ...message, metadata };
+}
+
+/** Words for a report without any: a message needs at least one part (requirement H-7). */
+function summary(state: TaskState, { progress }: LifecycleReport): string {
+  return progress === undefined ? formatTaskState(state) : `${Math.round(progress * 100)} %`;
+}

@@ -1,0 +1,470 @@
+import { a2aError, applyStep, copyTask, findArtifact, isInterrupted, isSettled, isTerminal } from "@a2a-connect/core";
+import {
+  type Message,
+  type Part,
+  type StreamResponse,
+  type Task,
+  type TaskPushNotificationConfig,
+  TaskState,
+} from "@a2a-connect/proto";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { LogEntry, LogTail, Owner, StoredTask, TaskIndex } from "../store/task-store.ts";
+import { ArtifactLedger } from "./artifact-ledger.ts";
+import type { EngineContext } from "./engine-context.ts";
+import { type StatusInit, statusEvent, type TaskName } from "./events.ts";
+import { LiveTail } from "./live-tail.ts";
+import { decodeEvent, type EncodedStep, encodeEvent, encodeInput, encodeSnapshot, foldStoredTask } from "./log-codec.ts";
+import { readSkill } from "../agent/skill-selection.ts";
+import { findWakeTime, questionTimeoutMs, readDeadline } from "./task-timers.ts";
+
+/** Smaller tasks are read from their log alone. */
+const minSnapshotBytes = 4_096;
+
+/** Events in one page read back from the store. */
+const pageSize = 100;
+
+interface Pending extends EncodedStep {
+  readonly entry: LogEntry;
+  readonly response: StreamResponse | undefined;
+}
+
+/**
+ * One task in memory: its mailbox and its readers' meeting point.
+ *
+ * Decisions are taken against what has been *accepted*, one after the other, in one place; everything that can be
+ * *seen* (the fold, the tail, waiters) moves only when a commit has returned: durable before visible. One commit is
+ * under way at a time, and what is accepted meanwhile goes into the next.
+ */
+export class LiveTask {
+  readonly owner: Owner;
+  readonly name: TaskName;
+  readonly #context: EngineContext;
+  readonly #tail: LiveTail;
+
+  /** The fold of everything committed; undefined until the creation is. */
+  #task: Task | undefined;
+  #committed: LogTail;
+  #settledGeneration = 0;
+  #snapshotBytes = 0;
+  #bytesSinceSnapshot = 0;
+
+  #accepted: LogTail;
+  #acceptedState: TaskState;
+  #acceptedStatusAt: number;
+  #deadline: number | undefined;
+  readonly #artifacts: ArtifactLedger;
+  #pending: Pending[] = [];
+  #pendingConfigs: readonly TaskPushNotificationConfig[] = [];
+  #committing = false;
+  /** 0: not claimed by this process yet. */
+  #fence: number;
+  #claiming: Promise<void> | undefined;
+  #lost: ConnectError | undefined;
+
+  readonly #flushWaiters: { sequence: number; resolve: () => void; reject: (error: ConnectError) => void }[] = [];
+  readonly #changeWaiters = new Set<() => void>();
+  readonly #lostController = new AbortController();
+
+  private constructor(context: EngineContext, owner: Owner, name: TaskName, stored: StoredTask | undefined) {
+    this.#context = context;
+    this.owner = owner;
+    this.name = name;
+    this.#tail = new LiveTail(context.limits.maxTailBytes);
+    this.#artifacts = new ArtifactLedger(context.limits.maxTaskBytes);
+    this.#fence = stored === undefined ? 1 : 0;
+    this.#committed = { sequence: 0, generation: 0 };
+    this.#accepted = this.#committed;
+    this.#acceptedState = TaskState.UNSPECIFIED;
+    this.#acceptedStatusAt = 0;
+    if (stored !== undefined) {
+      this.#load(stored);
+    }
+  }
+
+  /** A new task: `task` is its first event, SUBMITTED with the caller's message in its history. */
+  static create(
+    context: EngineContext,
+    owner: Owner,
+    first: StreamResponse,
+    configs: readonly TaskPushNotificationConfig[],
+  ): LiveTask {
+    if (first.payload.case !== "task") {
+      throw new Error("the first event of a task is the task");
+    }
+    const { id, contextId } = first.payload.value;
+    const live = new LiveTask(context, owner, { taskId: id, contextId }, undefined);
+    live.#pendingConfigs = configs;
+    live.#deadline = readDeadline(first.payload.value);
+    live.#accept(encodeEvent(first), first);
+    return live;
+  }
+
+  /** A task read from the store; it is claimed when it is first written. */
+  static load(context: EngineContext, stored: StoredTask): LiveTask {
+    const { owner, taskId, index } = stored;
+    return new LiveTask(context, owner, { taskId, contextId: index.contextId }, stored);
+  }
+
+  /** The task as callers may see it. The copy does not change when the task goes on. */
+  snapshot(): Task {
+    if (this.#task === undefined) {
+      throw new Error("the creation of this task has not been committed yet");
+    }
+    return copyTask(this.#task);
+  }
+
+  /** The parts of an artifact, with everything accepted before; empty when there is none of that id. */
+  async artifactParts(artifactId: string): Promise<readonly Part[]> {
+    await this.flushed();
+    return (this.#task && findArtifact(this.#task, artifactId)?.parts) ?? [];
+  }
+
+  /** Aborts when a write was refused or failed: the task is no longer ours, or the store cannot be written. */
+  get lost(): AbortSignal {
+    return this.#lostController.signal;
+  }
+
+  /** Generation of the newest event that callers may see. */
+  get generation(): number {
+    return this.#committed.generation;
+  }
+
+  /** State after everything that was accepted, committed or not: what decisions are taken on. */
+  get acceptedState(): TaskState {
+    return this.#acceptedState;
+  }
+
+  /** Whether the last committed event ended the task. */
+  get ended(): boolean {
+    return isTerminal(this.#task?.status?.state ?? TaskState.UNSPECIFIED);
+  }
+
+  /** Takes the task for writing. Afterwards decisions hold, because nobody else's commit can come between. */
+  claim(): Promise<void> {
+    if (this.#fence !== 0) {
+      return Promise.resolve();
+    }
+    this.#claiming ??= this.#claim();
+    return this.#claiming;
+  }
+
+  /** Emits a status. One without words that changes nothing is dropped (docs/architecture.md). */
+  emitStatus(init: StatusInit): void {
+    const { clock, randomId } = this.#context;
+    const hasWords = (init.parts ?? []).length > 0 || Object.keys(init.report ?? {}).length > 0;
+    if (init.state === this.#acceptedState && !hasWords) {
+      return;
+    }
+    const at = Math.max(clock.now(), this.#acceptedStatusAt);
+    this.#emit(statusEvent(this.name, init, at, randomId));
+  }
+
+  /** Emits an artifact update. @throws AgentMistake when the artifact is sealed, or the task would be too large */
+  emitArtifact(event: StreamResponse, options: { replaceable: boolean }): void {
+    const encoded = encodeEvent(event);
+    if (encoded.step.case === "artifactUpdate") {
+      this.#artifacts.admit(encoded.step.value, encoded.payload.length, options.replaceable);
+    }
+    this.#accept(encoded, event);
+  }
+
+  /** Whether a message is taken now. @throws ConnectError UNSUPPORTED_OPERATION when the task has ended or is working */
+  assertInterrupted(): void {
+    const state = this.#acceptedState;
+    if (isTerminal(state)) {
+      throw a2aError("UNSUPPORTED_OPERATION", "the task has ended; send a new message in its context instead", {
+        taskId: this.name.taskId,
+      });
+    }
+    if (!isInterrupted(state)) {
+      throw a2aError("UNSUPPORTED_OPERATION", "the task is being worked on and takes no message until it asks", {
+        taskId: this.name.taskId,
+      });
+    }
+  }
+
+  /**
+   * Takes the answer to a question: the message and WORKING, in one commit, so that exactly one answer is taken.
+   *
+   * @returns the generation after which its consequences begin
+   * @throws ConnectError UNSUPPORTED_OPERATION when the task is not waiting
+   */
+  answer(message: Message, configs: readonly TaskPushNotificationConfig[]): number {
+    this.assertInterrupted();
+    this.#pendingConfigs = [...this.#pendingConfigs, ...configs];
+    this.#deadline = readDeadline({ history: [message] }) ?? this.#deadline;
+    this.#accept(encodeInput(message), undefined);
+    this.emitStatus({ state: TaskState.WORKING });
+    return this.#accepted.generation;
+  }
+
+  /** Puts a note of the engine's own into the log; nobody sees it. */
+  note(command: Readonly<Record<string, unknown>>): void {
+    const payload = new TextEncoder().encode(JSON.stringify(command));
+    this.#accept({ step: { case: undefined }, kind: "command", payload }, undefined);
+  }
+
+  /** Resolves when everything accepted so far is durable and visible. @throws ConnectError when it cannot be */
+  flushed(): Promise<void> {
+    const { sequence } = this.#accepted;
+    if (this.#lost !== undefined) {
+      return Promise.reject(this.#lost);
+    }
+    if (this.#committed.sequence >= sequence) {
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => this.#flushWaiters.push({ sequence, resolve, reject }));
+  }
+
+  /** What an executor waits for before it may yield more; undefined when there is room. */
+  room(): Promise<void> | undefined {
+    return this.#pending.length < this.#context.limits.maxUncommitted ? undefined : this.flushed();
+  }
+
+  /** Resolves at the first interrupted or terminal event after `generation` (design: settled). */
+  async settledAfter(generation: number, signal: AbortSignal): Promise<Task> {
+    while (this.#settledGeneration <= generation) {
+      await this.#changed(signal);
+    }
+    return this.snapshot();
+  }
+
+  /**
+   * Every event after `generation`, in order, none twice, until the task has ended or `signal` aborts. A reader that is
+   * slow costs this cursor and nothing else: what has left the tail is read back from the store, page by page.
+   */
+  async *eventsAfter(generation: number, signal: AbortSignal): AsyncGenerator<StreamResponse> {
+    let cursor = generation;
+    for (;;) {
+      for (const event of await this.#page(cursor)) {
+        yield event.response;
+        cursor = event.generation;
+      }
+      if (cursor >= this.#committed.generation) {
+        if (this.ended) {
+          return;
+        }
+        await this.#changed(signal);
+      }
+    }
+  }
+
+  /** When a timer of the task is due next. */
+  get wakeAt(): number | undefined {
+    return findWakeTime(this.#context.agent, this.#acceptedState, this.#acceptedStatusAt, this.#deadline);
+  }
+
+  /** Whether the caller's deadline is over at `now`. It is told once: the timer is gone afterwards. */
+  takeDeadline(now: number): boolean {
+    if (this.#deadline === undefined || now < this.#deadline || isTerminal(this.#acceptedState)) {
+      return false;
+    }
+    this.#deadline = undefined;
+    this.note({ type: "deadline-passed" });
+    return true;
+  }
+
+  /** The question that has waited too long at `now`, if one has. */
+  overdueQuestion(now: number): "input-timeout" | "auth-timeout" | undefined {
+    const timeoutMs = questionTimeoutMs(this.#context.agent, this.#acceptedState);
+    if (timeoutMs === undefined || now < this.#acceptedStatusAt + timeoutMs) {
+      return undefined;
+    }
+    return this.#acceptedState === TaskState.AUTH_REQUIRED ? "auth-timeout" : "input-timeout";
+  }
+
+  /** Whether anything of the task is durable yet. */
+  get exists(): boolean {
+    return this.#task !== undefined;
+  }
+
+  /** The skill that was chosen when the task was created. */
+  get skill(): string | undefined {
+    return this.#task === undefined ? undefined : readSkill(this.#task);
+  }
+
+  #emit(event: StreamResponse): void {
+    this.#accept(encodeEvent(event), event);
+  }
+
+  #accept(encoded: EncodedStep, response: StreamResponse | undefined): void {
+    if (this.#lost !== undefined) {
+      throw this.#lost;
+    }
+    const { step, kind, payload } = encoded;
+    const sequence = this.#accepted.sequence + 1;
+    const generation = response === undefined ? undefined : this.#accepted.generation + 1;
+    const status = step.case === "task" || step.case === "statusUpdate" ? step.value.status : undefined;
+    if (status !== undefined) {
+      this.#acceptedState = status.state;
+      this.#acceptedStatusAt = status.timestamp === undefined ? 0 : timestampMs(status.timestamp);
+    }
+    this.#accepted = { sequence, generation: generation ?? this.#accepted.generation };
+    this.#pending.push({ ...encoded, response, entry: { sequence, generation, kind, payload } });
+    this.#commitSoon();
+  }
+
+  #commitSoon(): void {
+    if (!this.#committing) {
+      this.#committing = true;
+      void this.#commitAll();
+    }
+  }
+
+  async #commitAll(): Promise<void> {
+    try {
+      while (this.#pending.length > 0) {
+        // One turn of the microtask queue, so that what is accepted together is committed together.
+        await undefined;
+        const batch = this.#pending;
+        this.#pending = [];
+        await this.#commit(batch);
+        this.#publish(batch);
+      }
+    } catch (error) {
+      this.#lose(error);
+    } finally {
+      this.#committing = false;
+    }
+  }
+
+  async #commit(batch: readonly Pending[]): Promise<void> {
+    const configs = this.#pendingConfigs;
+    this.#pendingConfigs = [];
+    const snapshotDue =
+      this.#task !== undefined && this.#bytesSinceSnapshot >= Math.max(this.#snapshotBytes, minSnapshotBytes);
+    const snapshot =
+      snapshotDue && this.#task !== undefined ? encodeSnapshot(this.#task, this.#committed.sequence) : undefined;
+    const result = await this.#context.store.commit({
+      owner: this.owner,
+      taskId: this.name.taskId,
+      expectedSequence: this.#committed.sequence,
+      fence: this.#fence,
+      entries: batch.map(({ entry }) => entry),
+      index: this.#index(),
+      snapshot,
+      pushConfigs: configs,
+    });
+    if ("refused" in result) {
+      throw new ConnectError("another server has taken over this task; try again", Code.Unavailable);
+    }
+    if (snapshot !== undefined) {
+      this.#snapshotBytes = snapshot.head.length + (snapshot.artifacts?.length ?? 0);
+      this.#bytesSinceSnapshot = 0;
+    }
+  }
+
+  #index(): TaskIndex {
+    return {
+      contextId: this.name.contextId,
+      state: this.#acceptedState,
+      statusTimestamp: this.#acceptedStatusAt,
+      wakeAt: this.wakeAt,
+    };
+  }
+
+  #publish(batch: readonly Pending[]): void {
+    for (const { step, payload, response, entry } of batch) {
+      if (step.case !== undefined) {
+        this.#task = applyStep(this.#task, step);
+      }
+      if (response !== undefined && entry.generation !== undefined) {
+        this.#tail.push({ generation: entry.generation, response, bytes: payload.length });
+        if (step.case === "statusUpdate" && step.value.status !== undefined && isSettled(step.value.status.state)) {
+          this.#settledGeneration = entry.generation;
+        }
+      }
+      this.#bytesSinceSnapshot += payload.length;
+      this.#committed = { sequence: entry.sequence, generation: entry.generation ?? this.#committed.generation };
+    }
+    if (this.wakeAt !== undefined) {
+      this.#context.onWakeTime(this.wakeAt);
+    }
+    this.#wake();
+  }
+
+  #wake(): void {
+    while (this.#flushWaiters[0] !== undefined && this.#flushWaiters[0].sequence <= this.#committed.sequence) {
+      this.#flushWaiters.shift()?.resolve();
+    }
+    this.#wakeReaders();
+  }
+
+  #wakeReaders(): void {
+    const waiters = [...this.#changeWaiters];
+    this.#changeWaiters.clear();
+    for (const wake of waiters) {
+      wake();
+    }
+  }
+
+  #lose(error: unknown): void {
+    this.#context.log({ level: "error", message: "a task could not be written", taskId: this.name.taskId, error });
+    this.#lost = error instanceof ConnectError ? error : new ConnectError("the task store failed", Code.Unavailable);
+    for (const { reject } of this.#flushWaiters.splice(0)) {
+      reject(this.#lost);
+    }
+    this.#wakeReaders();
+    this.#lostController.abort(this.#lost);
+  }
+
+  /** Resolves at the next commit. @throws ConnectError when the task was lost, or `signal.reason` when it aborts */
+  #changed(signal: AbortSignal): Promise<void> {
+    if (this.#lost !== undefined) {
+      return Promise.reject(this.#lost);
+    }
+    return new Promise((resolve, reject) => {
+      const wake = () => {
+        signal.removeEventListener("abort", abort);
+        resolve();
+      };
+      const abort = () => {
+        this.#changeWaiters.delete(wake);
+        reject(new ConnectError("the call was canceled", Code.Canceled));
+      };
+      if (signal.aborted) {
+        abort();
+        return;
+      }
+      signal.addEventListener("abort", abort, { once: true });
+      this.#changeWaiters.add(wake);
+    });
+  }
+
+  async #page(after: number): Promise<readonly { generation: number; response: StreamResponse }[]> {
+    const live = this.#tail.after(after, pageSize);
+    if (live !== undefined || after >= this.#committed.generation) {
+      return live ?? [];
+    }
+    const events = await this.#context.store.events(this.owner, this.name.taskId, after, pageSize);
+    return events.map((event) => ({ generation: event.generation, response: decodeEvent(event) }));
+  }
+
+  async #claim(): Promise<void> {
+    const stored = await this.#context.store.claim(this.owner, this.name.taskId);
+    if (stored === undefined) {
+      throw a2aError("TASK_NOT_FOUND", "there is no such task", { taskId: this.name.taskId });
+    }
+    if (stored.tail.sequence !== this.#committed.sequence) {
+      this.#load(stored);
+      this.#wakeReaders();
+    }
+    this.#fence = stored.fence;
+  }
+
+  #load(stored: StoredTask): void {
+    const { index, snapshot, entries } = stored;
+    const task = foldStoredTask(stored);
+    this.#task = task;
+    this.#committed = stored.tail;
+    this.#accepted = stored.tail;
+    this.#acceptedState = index.state;
+    this.#acceptedStatusAt = index.statusTimestamp;
+    this.#deadline = readDeadline(task);
+    this.#snapshotBytes = snapshot === undefined ? 0 : snapshot.head.length + (snapshot.artifacts?.length ?? 0);
+    this.#bytesSinceSnapshot = entries.reduce((sum, { payload }) => sum + payload.length, 0);
+    this.#artifacts.load(task);
+    this.#settledGeneration = isSettled(index.state) ? stored.tail.generation : 0;
+  }
+}

@@ -1,0 +1,86 @@
+import type { Owner } from "../store/task-store.ts";
+import type { EngineContext } from "./engine-context.ts";
+import { LiveTask } from "./live-task.ts";
+
+interface Holding {
+  readonly live: LiveTask;
+  holders: number;
+}
+
+/** The tasks that somebody in this process is working on or reading. Each is here once, as long as anybody holds it. */
+export class LiveTasks {
+  readonly #context: EngineContext;
+  readonly #holdings = new Map<string, Holding>();
+  readonly #loading = new Map<string, Promise<LiveTask | undefined>>();
+
+  constructor(context: EngineContext) {
+    this.#context = context;
+  }
+
+  /** The owner's task, held until `release`; undefined when there is none that the owner may see. */
+  async acquire(owner: Owner, taskId: string): Promise<LiveTask | undefined> {
+    if (!this.#holdings.has(taskId)) {
+      await this.#loadOnce(owner, taskId);
+    }
+    const holding = this.#holdings.get(taskId);
+    if (holding === undefined || !isSameOwner(holding.live.owner, owner)) {
+      return undefined;
+    }
+    holding.holders++;
+    return holding.live;
+  }
+
+  /** The owner's task if somebody holds it; not held for the caller. */
+  peek(owner: Owner, taskId: string): LiveTask | undefined {
+    const live = this.#holdings.get(taskId)?.live;
+    return live !== undefined && isSameOwner(live.owner, owner) ? live : undefined;
+  }
+
+  /** Takes in a task that has just been made; held until `release`. */
+  adopt(live: LiveTask): void {
+    this.#hold(live, 1);
+  }
+
+  /** Another holder of a task that is held already. */
+  retain(live: LiveTask): void {
+    const holding = this.#holdings.get(live.name.taskId);
+    if (holding?.live === live) {
+      holding.holders++;
+    }
+  }
+
+  release(live: LiveTask): void {
+    const { taskId } = live.name;
+    const holding = this.#holdings.get(taskId);
+    if (holding?.live === live && --holding.holders === 0) {
+      this.#holdings.delete(taskId);
+    }
+  }
+
+  #hold(live: LiveTask, holders: number): void {
+    const { taskId } = live.name;
+    this.#holdings.set(taskId, { live, holders });
+    // Whoever needs a task that could not be written reads it anew.
+    const forget = () => this.#holdings.get(taskId)?.live === live && this.#holdings.delete(taskId);
+    live.lost.addEventListener("abort", forget, { once: true });
+  }
+
+  async #loadOnce(owner: Owner, taskId: string): Promise<void> {
+    const key = JSON.stringify([owner.tenant, owner.principal, taskId]);
+    const loading = this.#loading.get(key) ?? this.#load(owner, taskId).finally(() => this.#loading.delete(key));
+    this.#loading.set(key, loading);
+    const live = await loading;
+    if (live !== undefined && !this.#holdings.has(taskId)) {
+      this.#hold(live, 0);
+    }
+  }
+
+  async #load(owner: Owner, taskId: string): Promise<LiveTask | undefined> {
+    const stored = await this.#context.store.find(owner, taskId, "full");
+    return stored === undefined ? undefined : LiveTask.load(this.#context, stored);
+  }
+}
+
+function isSameOwner(one: Owner, other: Owner): boolean {
+  return one.tenant === other.tenant && one.principal === other.principal;
+}

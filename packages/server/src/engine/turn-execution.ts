@@ -1,0 +1,315 @@
+import { a2aError, isSettled, matchesMediaType, effectiveMediaType, text } from "@a2a-connect/core";
+import { type Message, type Part, TaskState } from "@a2a-connect/proto";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { TurnExecutor } from "../agent/agent-definition.ts";
+import type { ArtifactEvent, StatusEvent, TurnEvent } from "../agent/turn-event.ts";
+import { createTurn, type TurnInput } from "../agent/turn.ts";
+import { AgentMistake } from "./agent-mistake.ts";
+import { sealArtifact, withMetadata } from "./artifact-seal.ts";
+import type { EngineContext } from "./engine-context.ts";
+import { endings } from "./endings.ts";
+import { agentReply, artifactEvent } from "./events.ts";
+import type { LiveTask } from "./live-task.ts";
+import { TurnAbort, type TurnAbortCause } from "./turn-abort.ts";
+
+/** What a sender gets to know first: a direct answer, or the task and where its consequences begin in the log. */
+export type Accepted =
+  | { readonly kind: "message"; readonly message: Message }
+  | { readonly kind: "task"; readonly live: LiveTask; readonly generation: number };
+
+/** Everything a turn needs to run. */
+export interface TurnPlan {
+  readonly input: Omit<TurnInput, "signal">;
+  readonly executor: TurnExecutor;
+  /** Media types the skill may give out. */
+  readonly outputModes: readonly string[];
+  /** The task, when it exists already. */
+  readonly live: LiveTask | undefined;
+  /** Makes the task of a new message. */
+  readonly createTask: () => LiveTask;
+}
+
+/**
+ * One run of an executor over one message, detached from the call that started it: a caller that goes away ends its
+ * call and never this.
+ */
+export class TurnExecution {
+  readonly #context: EngineContext;
+  readonly #plan: TurnPlan;
+  readonly #abort = new AbortController();
+  readonly #begun = new Set<string>();
+  readonly #done = Promise.withResolvers<void>();
+  readonly #direct = Promise.withResolvers<Message>();
+  readonly #created = Promise.withResolvers<LiveTask>();
+  #live: LiveTask | undefined;
+  #cancelTaskTimer: () => void = () => {};
+  #over = false;
+
+  constructor(context: EngineContext, plan: TurnPlan) {
+    this.#context = context;
+    this.#plan = plan;
+    // Whoever asks sees the rejection; nobody asking is no fault.
+    this.#direct.promise.catch(() => {});
+    this.#created.promise.catch(() => {});
+    if (plan.live !== undefined) {
+      this.#adopt(plan.live);
+    }
+  }
+
+  /** The first of: a direct Message, or a task whose creation is durable. @throws ConnectError when neither came to be */
+  async outcome(): Promise<Accepted> {
+    const first = await Promise.race([this.#direct.promise, this.#created.promise]);
+    if ("$typeName" in first) {
+      return { kind: "message", message: first };
+    }
+    await first.flushed();
+    return { kind: "task", live: first, generation: 0 };
+  }
+
+  /** Resolves when the turn is over and all it did is durable, or has been given up. */
+  get done(): Promise<void> {
+    return this.#done.promise;
+  }
+
+  /** Makes the task at once, for a turn that has to wait for its place. */
+  createTask(): LiveTask {
+    const live = this.#live ?? this.#plan.createTask();
+    if (this.#live === undefined) {
+      this.#adopt(live);
+    }
+    return live;
+  }
+
+  /** Runs the turn to its end. Never rejects. */
+  async run(): Promise<void> {
+    const { clock, agent } = this.#context;
+    if (this.#live === undefined) {
+      this.#cancelTaskTimer = clock.schedule(agent.taskAfterMs ?? 200, () => this.#over || this.createTask());
+    }
+    try {
+      await Promise.race([this.#execute(), this.#abandoned()]);
+      this.#finish();
+    } catch (error) {
+      this.#fail(error);
+    }
+    this.#cancelTaskTimer();
+    this.#over = true;
+    await this.#live?.flushed().catch(() => {});
+    this.#done.resolve();
+  }
+
+  /** Tells the executor to stop; it has the agent's grace period for that. */
+  abort(cause: TurnAbortCause, metadata?: TurnAbort["metadata"]): void {
+    this.#abort.abort(new TurnAbort(cause, metadata));
+  }
+
+  /** For a turn that will not run any more. */
+  giveUp(): void {
+    this.#over = true;
+    this.#done.resolve();
+  }
+
+  #adopt(live: LiveTask): void {
+    this.#cancelTaskTimer();
+    this.#live = live;
+    live.lost.addEventListener("abort", () => this.abort("lost"), { once: true });
+    this.#created.resolve(live);
+  }
+
+  /** Rejects the executor's hold on the task when it ignores its signal for longer than the grace period. */
+  #abandoned(): Promise<void> {
+    const { signal } = this.#abort;
+    return new Promise((resolve) => {
+      const wait = () => this.#context.clock.schedule(this.#context.agent.cancelGraceMs ?? 10_000, resolve);
+      if (signal.aborted) {
+        wait();
+      } else {
+        signal.addEventListener("abort", wait, { once: true });
+      }
+    });
+  }
+
+  async #execute(): Promise<void> {
+    const { input, executor } = this.#plan;
+    let ordinal = input.task?.artifacts.length ?? 0;
+    const turn = createTurn({ ...input, signal: this.#abort.signal }, () => ++ordinal);
+    const iterator = iterate(executor(turn));
+    let resume = () => iterator.next();
+    for (;;) {
+      const step = await resume();
+      if (this.#over) {
+        this.#context.log({ level: "warn", message: "an abandoned executor went on", taskId: input.taskId });
+        return;
+      }
+      if (step.done === true) {
+        return;
+      }
+      const mistake = await this.#take(step.value);
+      if (mistake === undefined) {
+        resume = () => iterator.next();
+      } else {
+        resume = () => iterator.throw?.(mistake) ?? Promise.reject(mistake);
+      }
+      if (this.#turnIsOver()) {
+        this.#letGo(iterator);
+        return;
+      }
+      await this.#live?.room();
+    }
+  }
+
+  /** Nothing of the executor's is awaited here: a `finally` of its that hangs must not hold up the next message. */
+  #letGo(iterator: AsyncIterator<TurnEvent>): void {
+    iterator.return?.().catch((error: unknown) => this.#log("an executor failed after its turn had ended", error));
+  }
+
+  async #take(event: TurnEvent): Promise<AgentMistake | undefined> {
+    try {
+      switch (event.kind) {
+        case "reply":
+          this.#reply(event.parts);
+          break;
+        case "status":
+          this.#emitStatus(event);
+          break;
+        case "artifact":
+          await this.#emitArtifact(event);
+          break;
+      }
+      return undefined;
+    } catch (error) {
+      if (error instanceof AgentMistake) {
+        return error;
+      }
+      throw error;
+    }
+  }
+
+  #reply(parts: readonly Part[]): void {
+    this.#assertParts(parts, "a reply");
+    if (this.#live !== undefined) {
+      this.#live.emitStatus({ state: TaskState.COMPLETED, parts });
+      return;
+    }
+    this.#over = true;
+    const { contextId } = this.#plan.input;
+    this.#direct.resolve(agentReply({ contextId }, parts, this.#context.randomId));
+  }
+
+  #emitStatus({ state, parts, report }: StatusEvent): void {
+    if (state === TaskState.INPUT_REQUIRED || state === TaskState.AUTH_REQUIRED) {
+      this.#assertParts(parts, "a question");
+    }
+    this.createTask().emitStatus({ state, parts, report });
+  }
+
+  async #emitArtifact({ artifact, mode, last, replaceable }: ArtifactEvent): Promise<void> {
+    const { artifactId, parts } = artifact;
+    this.#assertParts(parts, `artifact "${artifactId}"`);
+    this.#assertOutputModes(parts);
+    const live = this.createTask();
+    const append = mode === "continued" || (mode === "chunk" && this.#begun.has(artifactId));
+    this.#begun.add(artifactId);
+    if (!last) {
+      live.emitArtifact(artifactEvent(live.name, artifact, append, last), { replaceable });
+      return;
+    }
+    const earlier = append ? await live.artifactParts(artifactId) : [];
+    const sealed = withMetadata(artifact, await sealArtifact([...earlier, ...parts], replaceable));
+    live.emitArtifact(artifactEvent(live.name, sealed, append, last), { replaceable });
+  }
+
+  #assertParts(parts: readonly Part[], what: string): void {
+    if (parts.length === 0) {
+      throw new AgentMistake(`${what} needs at least one part`);
+    }
+  }
+
+  #assertOutputModes(parts: readonly Part[]): void {
+    const { outputModes } = this.#plan;
+    const type = parts.map(effectiveMediaType).find((candidate) => !outputModes.some((mode) => matchesMediaType(mode, candidate)));
+    if (type !== undefined) {
+      throw new AgentMistake(`the agent gave out ${type}, but declares only ${outputModes.join(", ")}`);
+    }
+  }
+
+  #turnIsOver(): boolean {
+    return this.#over || (this.#live !== undefined && isSettled(this.#live.acceptedState));
+  }
+
+  /** The executor has returned, or was given up: what has not been said yet is said for it. */
+  #finish(): void {
+    if (this.#turnIsOver()) {
+      return;
+    }
+    if (!this.#abort.signal.aborted) {
+      this.createTask().emitStatus({ state: TaskState.COMPLETED });
+      return;
+    }
+    switch (abortCause(this.#abort.signal)) {
+      case "canceled":
+        this.createTask().emitStatus(endings.canceled);
+        break;
+      case "deadline":
+        this.createTask().emitStatus(endings.deadline);
+        break;
+      case "shutdown":
+        this.createTask().emitStatus(endings.interrupted);
+        break;
+      case "lost":
+        break;
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (this.#abort.signal.aborted) {
+      this.#tryTo(() => this.#finish());
+      return;
+    }
+    this.#log("an executor failed", error);
+    const mistake = error instanceof AgentMistake ? error : undefined;
+    if (this.#live === undefined) {
+      const shown = mistake === undefined ? maskError(error) : a2aError("INVALID_AGENT_RESPONSE", mistake.message);
+      this.#over = true;
+      this.#direct.reject(shown);
+      this.#created.reject(shown);
+      return;
+    }
+    const live = this.#live;
+    if (!isSettled(live.acceptedState)) {
+      const parts = [text(mistake?.message ?? "The agent failed while working on the task.")];
+      const report = { reason: mistake?.reason ?? "internal" };
+      this.#tryTo(() => live.emitStatus({ state: TaskState.FAILED, parts, report }));
+    }
+  }
+
+  /** A task that was lost takes nothing any more; its log has the reason already. */
+  #tryTo(emit: () => void): void {
+    try {
+      emit();
+    } catch (error) {
+      this.#log("the end of a turn could not be written", error);
+    }
+  }
+
+  #log(message: string, error: unknown): void {
+    this.#context.log({ level: "error", message, taskId: this.#plan.input.taskId, error });
+  }
+}
+
+/** Whatever an executor throws before a task exists is our InternalError (requirement B-8). */
+function maskError(error: unknown): ConnectError {
+  return new ConnectError("Internal error", Code.Internal, undefined, undefined, error);
+}
+
+function abortCause(signal: AbortSignal): TurnAbortCause {
+  return signal.reason instanceof TurnAbort ? signal.reason.cause : "canceled";
+}
+
+function iterate(events: AsyncIterable<TurnEvent> | Iterable<TurnEvent>): AsyncIterator<TurnEvent> {
+  return Symbol.asyncIterator in events ? events[Symbol.asyncIterator]() : fromSync(events)[Symbol.asyncIterator]();
+}
+
+async function* fromSync(events: Iterable<TurnEvent>): AsyncGenerator<TurnEvent> {
+  yield* events;
+}

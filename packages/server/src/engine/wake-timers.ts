@@ -1,0 +1,57 @@
+import type { TaskRef } from "../store/task-store.ts";
+import type { EngineContext } from "./engine-context.ts";
+
+const batch = 100;
+
+/**
+ * Wakes tasks whose timer is due. The timers themselves are rows of the store, so they fire after a restart, too; here
+ * is only one alarm for the earliest of them.
+ */
+export class WakeTimers {
+  readonly #context: Pick<EngineContext, "store" | "clock" | "log">;
+  readonly #wake: (task: TaskRef) => Promise<void>;
+  #alarmAt = Number.POSITIVE_INFINITY;
+  #cancelAlarm: () => void = () => {};
+  #closed = false;
+
+  constructor(context: Pick<EngineContext, "store" | "clock" | "log">, wake: (task: TaskRef) => Promise<void>) {
+    this.#context = context;
+    this.#wake = wake;
+  }
+
+  /** A timer has been committed. */
+  note(at: number): void {
+    if (this.#closed || at >= this.#alarmAt) {
+      return;
+    }
+    this.#cancelAlarm();
+    this.#alarmAt = at;
+    const { clock } = this.#context;
+    this.#cancelAlarm = clock.schedule(Math.max(0, at - clock.now()), () => void this.#ring());
+  }
+
+  /** Sets the alarm for what the store holds from before. */
+  async start(): Promise<void> {
+    const [first] = await this.#context.store.due(Number.MAX_SAFE_INTEGER, 1);
+    if (first !== undefined) {
+      this.note(first.wakeAt);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#cancelAlarm();
+  }
+
+  async #ring(): Promise<void> {
+    this.#alarmAt = Number.POSITIVE_INFINITY;
+    try {
+      const due = await this.#context.store.due(this.#context.clock.now(), batch);
+      await Promise.all(due.map((task) => this.#wake(task)));
+      await this.start();
+    } catch (error) {
+      this.#context.log({ level: "error", message: "due timers could not be handled; trying again", error });
+      this.note(this.#context.clock.now() + 1_000);
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import { a2aError, protocolVersionKey, readProtocolVersion, versionHeader } from "@a2a-connect/core";
+import type { HandlerContext } from "@connectrpc/connect";
+import type { Gate } from "./gate.ts";
+
+/** Which versions are spoken. */
+export interface VersionOptions {
+  /** `Major.Minor`, best first. */
+  readonly protocolVersions: readonly string[];
+  /** What a request without a version is taken for. Default: 0.3, as the specification says (requirement F-4). */
+  readonly assumeVersion: string | undefined;
+}
+
+/** Refuses versions that are not spoken, and tells the operations which one is (spec §3.6.2). */
+export function versionGate({ protocolVersions, assumeVersion }: VersionOptions): Gate {
+  const supportedVersions = protocolVersions.join(",");
+  return ({ context }) => {
+    const query = queryOf(context);
+    const absent = !context.requestHeader.get(versionHeader) && !query?.get(versionHeader);
+    const version = absent && assumeVersion !== undefined ? assumeVersion : readProtocolVersion(context.requestHeader, query);
+    if (!protocolVersions.includes(version)) {
+      const asked = absent ? "a request without a version means 0.3" : `version ${JSON.stringify(version)} was asked for`;
+      throw a2aError(
+        "VERSION_NOT_SUPPORTED",
+        `${asked}, and this interface speaks ${supportedVersions}: send the header "${versionHeader}: ${protocolVersions[0]}"`,
+        { supportedVersions },
+      );
+    }
+    context.values.set(protocolVersionKey, version);
+  };
+}
+
+/** Service parameters may stand in the query (requirement F-3). */
+export function queryOf({ url }: Pick<HandlerContext, "url">): URLSearchParams | undefined {
+  const start = url.indexOf("?");
+  return start === -1 ? undefined : new URLSearchParams(url.slice(start));
+}

@@ -1,0 +1,7 @@
+import type { TaskEngine } from "../engine/task-engine.ts";
+import { type Operation, ownerOf } from "./operation.ts";
+
+/** CancelTask: end a task that has not ended, and return it (spec §3.1.5). */
+export function cancelTask(engine: TaskEngine): Operation<"cancelTask"> {
+  return ({ id, metadata }, context) => engine.cancel(ownerOf(context), id, metadata);
+}

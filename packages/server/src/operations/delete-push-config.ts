@@ -1,0 +1,13 @@
+import type { TaskStore } from "../store/task-store.ts";
+import { type Operation, ownerOf } from "./operation.ts";
+import { taskNotFound } from "../engine/task-not-found.ts";
+
+/** DeleteTaskPushNotificationConfig: remove a webhook for good; one that is not there is no error (spec §3.1.10). */
+export function deletePushConfig(store: TaskStore): Operation<"deleteTaskPushNotificationConfig"> {
+  return async ({ taskId, id }, context) => {
+    if (!(await store.deletePushConfig(ownerOf(context), taskId, id))) {
+      throw taskNotFound(taskId);
+    }
+    return {};
+  };
+}

@@ -1,0 +1,14 @@
+import type { TaskStore } from "../store/task-store.ts";
+import { type Operation, ownerOf } from "./operation.ts";
+import { taskNotFound } from "../engine/task-not-found.ts";
+
+/** GetTaskPushNotificationConfig: one webhook of a task (spec §3.1.8). */
+export function getPushConfig(store: TaskStore): Operation<"getTaskPushNotificationConfig"> {
+  return async ({ taskId, id }, context) => {
+    const config = await store.findPushConfig(ownerOf(context), taskId, id);
+    if (config === undefined) {
+      throw taskNotFound(taskId);
+    }
+    return config;
+  };
+}

@@ -1,0 +1,83 @@
+import { methods, type RpcMethod } from "@a2a-connect/core";
+import { A2AService } from "@a2a-connect/proto";
+import type { DescMessage, Message, MessageInitShape } from "@bufbuild/protobuf";
+import { createServiceImplSpec, type HandlerContext, type ServiceImpl, type ServiceImplSpec } from "@connectrpc/connect";
+import type { CardSource } from "../card/card-source.ts";
+import type { TaskEngine } from "../engine/task-engine.ts";
+import type { Gate } from "../gates/gate.ts";
+import type { PushSender } from "../push/push-sender.ts";
+import type { TaskStore } from "../store/task-store.ts";
+import { cancelTask } from "./cancel-task.ts";
+import { createPushConfig } from "./create-push-config.ts";
+import { deletePushConfig } from "./delete-push-config.ts";
+import { getExtendedCard } from "./get-extended-card.ts";
+import { getPushConfig } from "./get-push-config.ts";
+import { getTask } from "./get-task.ts";
+import { listPushConfigs } from "./list-push-configs.ts";
+import { listTasks } from "./list-tasks.ts";
+import { sendMessage } from "./send-message.ts";
+import { sendStreamingMessage } from "./send-streaming-message.ts";
+import { subscribeToTask } from "./subscribe-to-task.ts";
+
+/** What the operations work with. */
+export interface OperationContext {
+  readonly engine: TaskEngine;
+  readonly store: TaskStore;
+  readonly cards: CardSource;
+  /** Undefined: the push capability is off, and its gate refuses the four operations. */
+  readonly push: PushSender | undefined;
+}
+
+/** The one implementation that all wires call: every operation behind the gates. */
+export function implementService(context: OperationContext, gates: readonly Gate[]): ServiceImplSpec {
+  const { engine, store, cards, push } = context;
+  const operations: ServiceImpl<typeof A2AService> = {
+    sendMessage: sendMessage(engine, push),
+    sendStreamingMessage: sendStreamingMessage(engine, push),
+    getTask: getTask(engine),
+    listTasks: listTasks(engine),
+    cancelTask: cancelTask(engine),
+    subscribeToTask: subscribeToTask(engine),
+    createTaskPushNotificationConfig: createPushConfig(store, push ?? noPush),
+    getTaskPushNotificationConfig: getPushConfig(store),
+    listTaskPushNotificationConfigs: listPushConfigs(store),
+    deleteTaskPushNotificationConfig: deletePushConfig(store),
+    getExtendedAgentCard: getExtendedCard(cards),
+  };
+  const spec = createServiceImplSpec<typeof A2AService>(A2AService, operations);
+  for (const method of Object.values(methods)) {
+    const entry = spec.methods[method.localName];
+    if (entry?.kind === "unary") {
+      entry.impl = guardUnary(method, entry.impl, gates);
+    } else if (entry?.kind === "server_streaming") {
+      entry.impl = guardStream(method, entry.impl, gates);
+    }
+  }
+  return spec;
+}
+
+/** Stands in where nothing is mounted; the capability gate lets no call come this far. */
+const noPush: PushSender = { refuseUrl: () => "push notifications are off" };
+
+type UnaryImpl = (request: Message, context: HandlerContext) => Promise<MessageInitShape<DescMessage>> | MessageInitShape<DescMessage>;
+type StreamImpl = (request: Message, context: HandlerContext) => AsyncIterable<MessageInitShape<DescMessage>>;
+
+function guardUnary(method: RpcMethod, impl: UnaryImpl, gates: readonly Gate[]): UnaryImpl {
+  return (request, context) => {
+    pass(method, request, context, gates);
+    return impl(request, context);
+  };
+}
+
+function guardStream(method: RpcMethod, impl: StreamImpl, gates: readonly Gate[]): StreamImpl {
+  return (request, context) => {
+    pass(method, request, context, gates);
+    return impl(request, context);
+  };
+}
+
+function pass(method: RpcMethod, request: Message, context: HandlerContext, gates: readonly Gate[]): void {
+  for (const gate of gates) {
+    gate({ method, request, context });
+  }
+}

@@ -1,0 +1,72 @@
+import { findTaskPhase, invalidParams } from "@a2a-connect/core";
+import { type ListTasksRequest, TaskState } from "@a2a-connect/proto";
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
+import type { TaskEngine } from "../engine/task-engine.ts";
+import type { ListCursor, Owner, TaskPage } from "../store/task-store.ts";
+import { assertHistoryLength, withHistoryLength } from "./history-length.ts";
+import { type Operation, ownerOf } from "./operation.ts";
+import { formatPageToken, parsePageToken } from "./page-token.ts";
+
+const defaultPageSize = 50;
+const maxPageSize = 100;
+
+/** ListTasks: the caller's tasks, newest status first, page by page (spec §3.1.4). */
+export function listTasks(engine: TaskEngine): Operation<"listTasks"> {
+  return async (request, context) => {
+    assertRequest(request);
+    const owner = ownerOf(context);
+    const { includeArtifacts = false, pageSize = defaultPageSize, pageToken, historyLength } = request;
+    const scope = scopeOf(owner, request);
+    const { tasks, page } = await engine.list({
+      owner,
+      contextId: request.contextId || undefined,
+      state: request.status === TaskState.UNSPECIFIED ? undefined : request.status,
+      since: lowerBoundMs(request.statusTimestampAfter),
+      after: pageToken === "" ? undefined : toCursor(await parsePageToken(pageToken, scope)),
+      limit: pageSize,
+      view: includeArtifacts ? "full" : "head",
+    });
+    return {
+      tasks: tasks.map((task) => withHistoryLength(task, historyLength)),
+      nextPageToken: await nextPageToken(page, scope),
+      pageSize,
+      totalSize: page.totalSize,
+    };
+  };
+}
+
+function assertRequest({ pageSize, historyLength, status }: ListTasksRequest): void {
+  if (pageSize !== undefined && (pageSize < 1 || pageSize > maxPageSize)) {
+    throw invalidParams({ field: "pageSize", description: `must be from 1 to ${maxPageSize}, but is ${pageSize}` });
+  }
+  assertHistoryLength("historyLength", historyLength);
+  if (status !== TaskState.UNSPECIFIED && findTaskPhase(status) === undefined) {
+    throw invalidParams({ field: "status", description: `there is no task state ${status}` });
+  }
+}
+
+/** Our timestamps have milliseconds: at or after a bound with nanoseconds is at or after the next millisecond (A-45). */
+function lowerBoundMs(bound: Timestamp | undefined): number | undefined {
+  if (bound === undefined) {
+    return undefined;
+  }
+  return Math.floor(timestampMs({ ...bound, nanos: 0 })) + Math.ceil(bound.nanos / 1_000_000);
+}
+
+/** A token is good for one caller and one set of filters; the page size may change from page to page. */
+function scopeOf({ tenant, principal }: Owner, request: ListTasksRequest): readonly unknown[] {
+  const { contextId, status, statusTimestampAfter } = request;
+  return [tenant, principal, contextId, status, String(statusTimestampAfter?.seconds), statusTimestampAfter?.nanos];
+}
+
+function toCursor([statusTimestamp, taskId]: readonly unknown[]): ListCursor {
+  if (typeof statusTimestamp !== "number" || typeof taskId !== "string") {
+    throw invalidParams({ field: "pageToken", description: "is damaged" });
+  }
+  return { statusTimestamp, taskId };
+}
+
+async function nextPageToken({ tasks, more }: TaskPage, scope: readonly unknown[]): Promise<string> {
+  const last = tasks.at(-1);
+  return more && last !== undefined ? formatPageToken([last.index.statusTimestamp, last.taskId], scope) : "";
+}

@@ -1,0 +1,17 @@
+import { extensionsKey, type MethodLocalName, principalKey, tenantKey } from "@a2a-connect/core";
+import type { A2AService } from "@a2a-connect/proto";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { Owner } from "../store/task-store.ts";
+
+/** The implementation of one RPC: translates and delegates. Gates have let the call pass. */
+export type Operation<Name extends MethodLocalName> = ServiceImpl<typeof A2AService>[Name];
+
+/** Whose tasks a call may reach. */
+export function ownerOf({ values }: HandlerContext): Owner {
+  return { tenant: values.get(tenantKey), principal: values.get(principalKey).id };
+}
+
+/** The extensions that are active in a call. */
+export function extensionsOf({ values }: HandlerContext): readonly string[] {
+  return values.get(extensionsKey);
+}

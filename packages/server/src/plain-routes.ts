@@ -1,0 +1,38 @@
+import type { HttpHandler, HttpResponse } from "@a2a-connect/bindings";
+import type { CardSource } from "./card/card-source.ts";
+import { renderFrontPage } from "./front-page.ts";
+
+/** What the plain routes show. */
+export interface PlainRouteOptions {
+  readonly cards: CardSource;
+  readonly cardHandler: HttpHandler;
+  readonly openApi: () => unknown;
+  /** Whether the server takes calls. */
+  readonly ready: () => boolean;
+}
+
+/** The paths that belong to no wire: GET and HEAD, no version header needed. */
+export function plainRoutes({ cards, cardHandler, openApi, ready }: PlainRouteOptions): ReadonlyMap<string, HttpHandler> {
+  return new Map<string, HttpHandler>([
+    ["/.well-known/agent-card.json", cardHandler],
+    ["/openapi.json", async () => jsonResponse(200, openApi())],
+    ["/healthz", async () => jsonResponse(200, { status: "ok" })],
+    ["/readyz", async () => (ready() ? jsonResponse(200, { status: "ready" }) : jsonResponse(503, { status: "draining" }))],
+    ["/", async () => textResponse(200, "text/html; charset=utf-8", renderFrontPage(cards.card))],
+  ]);
+}
+
+/** An error of the plain routes, in the shape of the HTTP+JSON wire (requirement K-7). */
+export function plainError(code: number, status: string, message: string, header?: HeadersInit): HttpResponse {
+  return jsonResponse(code, { error: { code, status, message, details: [] } }, header);
+}
+
+function jsonResponse(status: number, value: unknown, header?: HeadersInit): HttpResponse {
+  return textResponse(status, "application/json", JSON.stringify(value), header);
+}
+
+function textResponse(status: number, contentType: string, text: string, init?: HeadersInit): HttpResponse {
+  const header = new Headers(init);
+  header.set("content-type", contentType);
+  return { status, header, body: new TextEncoder().encode(text) };
+}

@@ -1,0 +1,198 @@
+import type { TaskPushNotificationConfig, TaskState } from "@a2a-connect/proto";
+
+/** Whose a task is. Everything a caller may reach is looked up by it, so a foreign task and none at all look the same. */
+export interface Owner {
+  /** Routing key of the request, "" without one (spec §3.1, field `tenant`). */
+  readonly tenant: string;
+  /** Stable id of who calls. */
+  readonly principal: string;
+}
+
+/**
+ * What an entry of a task's log is (docs/architecture.md, "A task is a log").
+ *
+ * `task`, `status` and `artifact` are events: each has a generation and was or will be seen on the wire. The others
+ * are never seen: `input` is folded into history, `command` and `journal` are the engine's own.
+ */
+export type EntryKind = "task" | "status" | "artifact" | "input" | "command" | "journal";
+
+/** One entry of a task's log; immutable. */
+export interface LogEntry {
+  /** 1, 2, 3, … without gaps. */
+  readonly sequence: number;
+  /** 1, 2, 3, … without gaps among the events; undefined for everything else. */
+  readonly generation: number | undefined;
+  readonly kind: EntryKind;
+  /** Protobuf: a StreamResponse (events), a Message (input); JSON in UTF-8 for commands and the journal. */
+  readonly payload: Uint8Array;
+}
+
+/** An entry that callers see. */
+export interface LogEvent extends LogEntry {
+  readonly kind: "task" | "status" | "artifact";
+  readonly generation: number;
+}
+
+/** Where a log ends: the numbers of its last entry and of its last event; zeros for a log that is not there. */
+export interface LogTail {
+  readonly sequence: number;
+  readonly generation: number;
+}
+
+/**
+ * A task folded up to `sequence`, in two halves, so that a list need not read artifacts. Each half is a protobuf Task;
+ * the concatenation of both is the whole one.
+ */
+export interface Snapshot {
+  readonly sequence: number;
+  /** Task without artifacts. */
+  readonly head: Uint8Array;
+  /** Task with artifacts only; undefined when the view leaves them out. */
+  readonly artifacts: Uint8Array | undefined;
+}
+
+/** What lists filter and order by, and when the task wants to be looked at again. */
+export interface TaskIndex {
+  readonly contextId: string;
+  readonly state: TaskState;
+  /** Milliseconds since 1970, as in `status.timestamp`. */
+  readonly statusTimestamp: number;
+  /** When a timer of the task is due (milliseconds since 1970): its deadline or a question's timeout. */
+  readonly wakeAt: number | undefined;
+}
+
+/** Something appended to one task's log. */
+export interface TaskCommit {
+  readonly owner: Owner;
+  readonly taskId: string;
+  /** The tail that the writer knows; 0 creates the task, which must not exist. */
+  readonly expectedSequence: number;
+  /** The fence that `claim` gave, 1 for a task that is created. */
+  readonly fence: number;
+  /** Numbered from `expectedSequence + 1` on; at least one. */
+  readonly entries: readonly LogEntry[];
+  /** The index after these entries. */
+  readonly index: TaskIndex;
+  /**
+   * Written only when the log has grown as much since the last one as it is large. Covers the entries up to its own
+   * `sequence`, which may lie before this commit's first one; replaces the snapshot before.
+   */
+  readonly snapshot: Snapshot | undefined;
+  /** Push configs that come with the message which creates or continues the task. */
+  readonly pushConfigs: readonly TaskPushNotificationConfig[];
+}
+
+/** What became of a commit. A refused one has written nothing. */
+export type CommitResult =
+  | { readonly tail: LogTail }
+  /** `conflict`: the log does not end at `expectedSequence`; `fenced`: somebody else has claimed the task since. */
+  | { readonly refused: "conflict" | "fenced"; readonly tail: LogTail };
+
+/** Whether artifacts are read. `head` skips their entries and their half of the snapshot. */
+export type TaskView = "full" | "head";
+
+/** A task as it lies in the store: fold the snapshot, then the entries. */
+export interface StoredTask {
+  readonly owner: Owner;
+  readonly taskId: string;
+  readonly index: TaskIndex;
+  readonly tail: LogTail;
+  readonly fence: number;
+  readonly snapshot: Snapshot | undefined;
+  /** All entries after the snapshot, oldest first; without `artifact` entries in the view `head`. */
+  readonly entries: readonly LogEntry[];
+}
+
+/** A task by name only. */
+export interface TaskRef {
+  readonly owner: Owner;
+  readonly taskId: string;
+}
+
+/** Position in a list: the last task of the page before. */
+export interface ListCursor {
+  readonly statusTimestamp: number;
+  readonly taskId: string;
+}
+
+/** Which tasks to list; filters are combined with AND (spec §3.1.4). */
+export interface TaskQuery {
+  readonly owner: Owner;
+  readonly contextId: string | undefined;
+  readonly state: TaskState | undefined;
+  /** Inclusive lower bound of the status timestamp, milliseconds (requirement A-45). */
+  readonly since: number | undefined;
+  readonly after: ListCursor | undefined;
+  /** At least 1. */
+  readonly limit: number;
+  readonly view: TaskView;
+}
+
+/** One page of a list. */
+export interface TaskPage {
+  /** Status timestamp descending, then task id descending (requirement A-41). */
+  readonly tasks: readonly StoredTask[];
+  /** All matches, whatever the page. */
+  readonly totalSize: number;
+  /** Whether more follow after the last of `tasks`. */
+  readonly more: boolean;
+}
+
+/**
+ * Durable home of tasks. Every implementation passes `taskStoreContract` of `@a2a-connect/testing`.
+ *
+ * All methods reject with ConnectError `Unavailable` when the store cannot be reached; nothing is half-written then.
+ * Numbers are plain: 2^53 entries fit no disk.
+ */
+export interface TaskStore {
+  /**
+   * Atomically appends entries, if the log still ends at `expectedSequence` and the fence is current. Resolves when
+   * they are durable. Commits of one process to different tasks may be grouped; to one task they keep their order.
+   */
+  commit(commit: TaskCommit): Promise<CommitResult>;
+
+  /**
+   * Takes the task for writing and reads it: raises its fence, so that every earlier holder's commits are refused.
+   *
+   * @returns the whole task with the new fence, or undefined when the owner has no such task
+   */
+  claim(owner: Owner, taskId: string): Promise<StoredTask | undefined>;
+
+  /** The owner's task, or undefined. Foreign and missing tasks look the same (spec §3.3.2). */
+  find(owner: Owner, taskId: string, view: TaskView): Promise<StoredTask | undefined>;
+
+  /** The owner's tasks that match, newest status first. */
+  list(query: TaskQuery): Promise<TaskPage>;
+
+  /**
+   * One bounded page of events after `generation`, oldest first: at most `limit`, and no further event once the
+   * payloads exceed 1 MiB. Empty when there is none, or no such task of this owner.
+   */
+  events(owner: Owner, taskId: string, after: number, limit: number): Promise<readonly LogEvent[]>;
+
+  /** Tasks in SUBMITTED or WORKING, of all owners, by id after `after`: what a crash has left behind. */
+  unfinished(after: string | undefined, limit: number): Promise<readonly TaskRef[]>;
+
+  /** Tasks whose `wakeAt` is not after `until`, of all owners, earliest first. */
+  due(until: number, limit: number): Promise<readonly (TaskRef & { readonly wakeAt: number })[]>;
+
+  /** Stores a config under its `taskId` and `id`, replacing one of that id; false when the owner has no such task. */
+  putPushConfig(owner: Owner, config: TaskPushNotificationConfig): Promise<boolean>;
+
+  /** The owner's config, or undefined. */
+  findPushConfig(owner: Owner, taskId: string, id: string): Promise<TaskPushNotificationConfig | undefined>;
+
+  /** Configs of a task by id after `after`, at most `limit`; undefined when the owner has no such task. */
+  listPushConfigs(
+    owner: Owner,
+    taskId: string,
+    after: string | undefined,
+    limit: number,
+  ): Promise<readonly TaskPushNotificationConfig[] | undefined>;
+
+  /** Removes a config for good; a missing one is no error. False when the owner has no such task. */
+  deletePushConfig(owner: Owner, taskId: string, id: string): Promise<boolean>;
+
+  /** Waits for commits under way and lets go of files and connections. Further calls reject. */
+  close(): Promise<void>;
+}
