@@ -43,6 +43,7 @@ export {
   type JsonSchemas,
   jsonSchemaOf,
   messageSchema,
+  type SchemaPartOptions,
   typeSchema,
 } from "./json-schema.ts";
 export {

@@ -13,6 +13,10 @@ import { isRequiredField, refusesEmpty } from "./required-fields.ts";
 export interface JsonSchemaOptions {
   /** Whether the fields of the A2A 1.1 draft are described too. Default false. */
   readonly draft?: boolean;
+}
+
+/** How schemas are made that go into a larger document. */
+export interface SchemaPartOptions extends JsonSchemaOptions {
   /** Where references look for a message's schema: this, then its name. Default `#/$defs/`. */
   readonly refPrefix?: string;
 }
@@ -29,15 +33,12 @@ const dialect = "https://json-schema.org/draft/2020-12/schema";
  * `findMissingFields` asks for. Parsers take more (snake_case names, enum numbers, null for an absent field); unknown
  * members are allowed, since receivers ignore them (requirement H-6).
  */
-export function jsonSchemaOf(
-  desc: DescMessage,
-  options: Omit<JsonSchemaOptions, "refPrefix"> = {},
-): JsonObject {
+export function jsonSchemaOf(desc: DescMessage, options: JsonSchemaOptions = {}): JsonObject {
   return { $schema: dialect, ...typeSchema(desc, options), $defs: collectSchemas([desc], options) };
 }
 
 /** The JSON Schemas of every message that an operation of A2AService takes or returns, below `$defs`. */
-export function createJsonSchemas(options: Omit<JsonSchemaOptions, "refPrefix"> = {}): JsonObject {
+export function createJsonSchemas(options: JsonSchemaOptions = {}): JsonObject {
   const messages = A2AService.methods.flatMap(({ input, output }) => [input, output]);
   return { $schema: dialect, $defs: collectSchemas(messages, options) };
 }
@@ -45,7 +46,7 @@ export function createJsonSchemas(options: Omit<JsonSchemaOptions, "refPrefix"> 
 /** The schemas of these messages and of every message and enum in them, in alphabetical order. */
 export function collectSchemas(
   messages: Iterable<DescMessage>,
-  options: JsonSchemaOptions = {},
+  options: SchemaPartOptions = {},
 ): JsonSchemas {
   const found = new Map<string, DescMessage | DescEnum>();
   const pending: (DescMessage | DescEnum)[] = [...messages];
@@ -76,7 +77,7 @@ export function collectSchemas(
  */
 export function messageSchema(
   desc: DescMessage,
-  options: JsonSchemaOptions = {},
+  options: SchemaPartOptions = {},
   without: (field: DescField) => boolean = () => false,
 ): JsonObject {
   const fields = describedFields(desc, options).filter((field) => !without(field));
@@ -94,11 +95,11 @@ export function messageSchema(
 }
 
 /** The schema of a field's value. */
-export function fieldSchema(field: DescField, options: JsonSchemaOptions = {}): JsonObject {
+export function fieldSchema(field: DescField, options: SchemaPartOptions = {}): JsonObject {
   return { ...presentSchema(field, options), ...(field.deprecated ? { deprecated: true } : {}) };
 }
 
-function presentSchema(field: DescField, options: JsonSchemaOptions): JsonObject {
+function presentSchema(field: DescField, options: SchemaPartOptions): JsonObject {
   const full = refusesEmpty(field);
   switch (field.fieldKind) {
     case "scalar":
@@ -119,14 +120,17 @@ function presentSchema(field: DescField, options: JsonSchemaOptions): JsonObject
 
 function elementSchema(
   field: Pick<DescField, "message" | "enum" | "scalar">,
-  options: JsonSchemaOptions,
+  options: SchemaPartOptions,
 ): JsonObject {
   const type = field.message ?? field.enum;
   return type === undefined ? scalarSchema(field.scalar ?? ScalarType.STRING) : typeSchema(type, options);
 }
 
-/** A well-known type's own form, else a reference. */
-function typeSchema(desc: DescMessage | DescEnum, { refPrefix = "#/$defs/" }: JsonSchemaOptions): JsonObject {
+/** The schema of any value of a type: a reference, or the JSON form of a well-known type. */
+export function typeSchema(
+  desc: DescMessage | DescEnum,
+  { refPrefix = "#/$defs/" }: SchemaPartOptions = {},
+): JsonObject {
   return wellKnown.get(desc.typeName) ?? { $ref: `${refPrefix}${desc.name}` };
 }
 
@@ -138,7 +142,7 @@ const wellKnown: ReadonlyMap<string, JsonObject> = new Map<string, JsonObject>([
   ["google.protobuf.Timestamp", { type: "string", format: "date-time" }],
 ]);
 
-function contentTypes(desc: DescMessage, options: JsonSchemaOptions): (DescMessage | DescEnum)[] {
+function contentTypes(desc: DescMessage, options: SchemaPartOptions): (DescMessage | DescEnum)[] {
   return describedFields(desc, options)
     .map(({ message, enum: values }) => message ?? values)
     .filter((type) => type !== undefined);

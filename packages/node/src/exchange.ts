@@ -1,0 +1,72 @@
+import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { CallSignal } from "./call-signal.ts";
+import { internalError } from "./plain-error.ts";
+import { type ResponseSink, sendResponse } from "./send-response.ts";
+
+/** What all requests on one port share. */
+export interface ExchangeContext {
+  readonly handler: HttpHandler;
+  readonly scheme: "http" | "https";
+  /** How long a write may wait for a reader that takes nothing, in milliseconds. */
+  readonly stalledReaderTimeoutMs: number;
+  /** How long the body of an HTTP/2 request may take, in milliseconds (Node watches HTTP/1.1 itself). */
+  readonly requestTimeoutMs: number;
+  /** The limit of an HTTP/2 request's header fields (Node holds that of HTTP/1.1 itself). */
+  readonly maxHeaderBytes: number;
+  readonly onError: ((error: unknown, request: HttpRequest) => void) | undefined;
+  /** The calls that have no complete response yet. */
+  readonly inFlight: Set<CallSignal>;
+  /** Set once, when the port stops accepting. */
+  draining: boolean;
+}
+
+/**
+ * One request and its response. Whatever the handler does, the caller gets a well-formed response or a reset
+ * stream, and never the text of an exception.
+ */
+export async function serveExchange(
+  context: ExchangeContext,
+  request: HttpRequest,
+  call: CallSignal,
+  sink: ResponseSink,
+): Promise<void> {
+  context.inFlight.add(call);
+  try {
+    await sendResponse(
+      await respond(context, request, sink),
+      request.method,
+      sink,
+      context.stalledReaderTimeoutMs,
+    );
+  } catch (error) {
+    report(context, error, request, sink);
+    if (sink.headSent) sink.reset();
+    else await sendResponse(internalError(), request.method, sink, context.stalledReaderTimeoutMs);
+  } finally {
+    context.inFlight.delete(call);
+  }
+}
+
+async function respond(
+  context: ExchangeContext,
+  request: HttpRequest,
+  sink: ResponseSink,
+): Promise<HttpResponse> {
+  try {
+    return await context.handler(request);
+  } catch (error) {
+    report(context, error, request, sink);
+    return internalError();
+  }
+}
+
+/** A failure after the caller left is its usual echo, not news. */
+function report(context: ExchangeContext, error: unknown, request: HttpRequest, sink: ResponseSink): void {
+  if (!sink.gone) context.onError?.(error, request);
+}
+
+/** The abort reason of a call whose caller closed the stream or the connection. */
+export function callerGone(): ConnectError {
+  return new ConnectError("the caller went away", Code.Canceled);
+}

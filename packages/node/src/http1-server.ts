@@ -1,0 +1,92 @@
+import { createServer, type Server as HttpServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { Socket } from "node:net";
+import type { ExchangeContext } from "./exchange.ts";
+import { serveHttp1 } from "./http1-exchange.ts";
+import type { ListenLimits, ListenOptions } from "./listen-options.ts";
+import { type PlainErrorCode, plainErrorBody } from "./plain-error.ts";
+
+/** The server that owns the port, and the way to give it a connection that speaks HTTP/1.1. */
+export interface Http1Server {
+  readonly server: HttpServer;
+  adopt(socket: Socket): void;
+}
+
+/** Detects dead peers by the system's own probes, on both HTTP versions. */
+const tcpKeepAliveMs = 60_000;
+
+/** How long a refused caller gets to read why before its connection is cut, in milliseconds. */
+const refusalLingerMs = 1_000;
+
+/** Node's HTTP/1.1 server with its own connection listener taken off, so that only chosen connections reach it. */
+export function createHttp1Server(
+  context: ExchangeContext,
+  limits: ListenLimits,
+  tls: ListenOptions["tls"],
+): Http1Server {
+  const headersTimeout = Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs); // Node wants them in this order
+  const options = {
+    headersTimeout,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    maxHeaderSize: limits.maxHeaderBytes,
+    connectionsCheckingInterval: headersTimeout / 2,
+    keepAlive: true,
+    keepAliveInitialDelay: tcpKeepAliveMs,
+  };
+  const server =
+    tls === undefined
+      ? createServer(options)
+      : createTlsServer({
+          ...options,
+          cert: tls.cert as string | Buffer, // Node takes any Uint8Array here; its types say Buffer
+          key: tls.key as string | Buffer,
+          ALPNProtocols: ["h2", "http/1.1"],
+          handshakeTimeout: limits.firstByteTimeoutMs,
+        });
+  // Node ends a half-closed connection at once, and with it the answer; `adopt` grants it a moment instead.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  const event = tls === undefined ? "connection" : "secureConnection";
+  const own = server.listeners(event);
+  for (const listener of own) server.off(event, listener as (socket: Socket) => void); // what Node registered for this event
+  server.on("request", (message, response) => void serveHttp1(context, message, response));
+  server.on("clientError", refuse);
+  return {
+    server,
+    adopt(socket) {
+      cutAfterHalfClose(socket, limits.halfCloseTimeoutMs);
+      for (const listener of own) listener.call(server, socket);
+    },
+  };
+}
+
+function cutAfterHalfClose(socket: Socket, timeoutMs: number): void {
+  socket.once("end", () => {
+    const timer = setTimeout(() => socket.destroy(), timeoutMs).unref();
+    socket.once("close", () => clearTimeout(timer));
+  });
+}
+
+/** Answer bytes that are no HTTP request, unless a response is already on the wire. */
+function refuse(
+  error: NodeJS.ErrnoException,
+  socket: Socket & { _httpMessage?: { headersSent: boolean } | null },
+): void {
+  const code = refusalOf(error.code);
+  // `_httpMessage` is Node's response in progress; its own default handler asks the same question.
+  if (code === undefined || !socket.writable || socket._httpMessage?.headersSent === true) {
+    socket.destroy();
+    return;
+  }
+  const body = plainErrorBody(code);
+  const head = `HTTP/1.1 ${code} Refused\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n`;
+  socket.end(head + body);
+  setTimeout(() => socket.destroy(), refusalLingerMs).unref();
+}
+
+function refusalOf(errorCode: string | undefined): PlainErrorCode | undefined {
+  if (errorCode === "HPE_HEADER_OVERFLOW") return 431;
+  if (errorCode === "HPE_CHUNK_EXTENSIONS_OVERFLOW") return 413;
+  if (errorCode === "ERR_HTTP_REQUEST_TIMEOUT") return 408;
+  return errorCode?.startsWith("HPE_") === true ? 400 : undefined;
+}

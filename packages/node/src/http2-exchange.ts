@@ -1,0 +1,99 @@
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import type { HttpRequest } from "@a2a-connect/bindings";
+import { createCallSignal } from "./call-signal.ts";
+import { discardBody } from "./discard-body.ts";
+import { callerGone, type ExchangeContext, serveExchange } from "./exchange.ts";
+import { toHeaders, toHttp2Fields } from "./header-fields.ts";
+import { plainError } from "./plain-error.ts";
+import { createRequestBody } from "./request-body.ts";
+import { formatRequestUrl } from "./request-url.ts";
+import { type ResponseSink, sendResponse } from "./send-response.ts";
+
+/** Answer one HTTP/2 request, on the stream itself: Node's compatibility layer costs twice as much per call. */
+export async function serveHttp2(
+  context: ExchangeContext,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  rawHeaders: readonly string[],
+): Promise<void> {
+  const call = createCallSignal();
+  const sink = createHttp2Sink(stream);
+  stream.on("error", () => undefined); // a reset by the peer; "close" follows and tells the rest
+  stream.once("close", () => {
+    if (!sink.complete) call.abort(callerGone());
+  });
+  const url = formatRequestUrl(context.scheme, headers[":authority"] ?? headers.host, headers[":path"]);
+  if (url === undefined || headerBytes(rawHeaders) > context.maxHeaderBytes) {
+    const code = url !== undefined ? 431 : headers[":method"] === "CONNECT" ? 405 : 400;
+    await sendResponse(plainError(code), "GET", sink, context.stalledReaderTimeoutMs);
+  } else {
+    if (headers.expect === "100-continue") stream.additionalHeaders({ ":status": 100 });
+    await serveExchange(context, createHttp2Request(context, stream, headers, url, call), call, sink);
+  }
+  discardBody(stream, () => stream.close(constants.NGHTTP2_NO_ERROR)); // the rest is not needed (RFC 9113 §8.1)
+}
+
+/** As SETTINGS_MAX_HEADER_LIST_SIZE counts (RFC 9113 §6.5.2). Node announces that limit but does not hold it. */
+function headerBytes(rawHeaders: readonly string[]): number {
+  return rawHeaders.reduce((sum, text) => sum + text.length + 16, 0);
+}
+
+function createHttp2Request(
+  context: ExchangeContext,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  url: string,
+  call: { readonly signal: AbortSignal },
+): HttpRequest {
+  let header: Headers | undefined;
+  const length = stream.endAfterHeaders ? "0" : headers["content-length"];
+  return {
+    httpVersion: "2.0",
+    url,
+    method: headers[":method"] ?? "GET",
+    get header() {
+      header ??= toHeaders(headers);
+      return header;
+    },
+    body: createRequestBody(stream, {
+      declaredLength: length === undefined ? undefined : Number(length),
+      timeoutMs: context.requestTimeoutMs,
+    }),
+    get signal() {
+      return call.signal;
+    },
+  };
+}
+
+function createHttp2Sink(stream: ServerHttp2Stream): ResponseSink {
+  let complete = false; // not `writableEnded`: Node ends the stream of a caller that resets it, too
+  return {
+    get complete() {
+      return complete;
+    },
+    writable: stream,
+    get gone() {
+      return stream.destroyed || stream.closed;
+    },
+    get headSent() {
+      return stream.headersSent;
+    },
+    sendHead({ status, header, contentLength, bodiless, trailer }) {
+      const fields = toHttp2Fields(header);
+      fields[":status"] = status;
+      if (contentLength !== undefined) fields["content-length"] ??= contentLength;
+      stream.respond(fields, { endStream: bodiless, waitForTrailers: trailer !== undefined });
+      if (trailer !== undefined)
+        stream.once("wantTrailers", () => stream.sendTrailers(toHttp2Fields(trailer)));
+    },
+    end(last) {
+      complete = true;
+      if (last === undefined) stream.end();
+      else stream.end(last);
+    },
+    reset() {
+      // Not `close`: that ends the data first, and a cut response would look whole.
+      stream.destroy(new Error("the response was given up"));
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import { createServer, type ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
+import type { ExchangeContext } from "./exchange.ts";
+import { serveHttp2 } from "./http2-exchange.ts";
+import type { ListenLimits } from "./listen-options.ts";
+
+/** The HTTP/2 connections of one port. Their server never listens: it takes the connections it is given. */
+export interface Http2Sessions {
+  /** Serve a connection that speaks HTTP/2. */
+  adopt(socket: Socket): void;
+  /** Tell every peer to open no more streams (GOAWAY); each connection ends with its last stream. */
+  goAway(): void;
+}
+
+/** Flow-control windows. The protocol's 64 KiB would cap an upload at 64 KiB for each round trip. */
+const streamWindowBytes = 1024 * 1024;
+const connectionWindowBytes = 4 * 1024 * 1024;
+
+export function createHttp2Server(context: ExchangeContext, limits: ListenLimits): Http2Sessions {
+  const sessions = new Set<ServerHttp2Session>();
+  // No request handler: Node would install its compatibility layer, and both would answer every stream.
+  const server = createServer({
+    settings: {
+      maxConcurrentStreams: limits.maxStreamsPerConnection,
+      maxHeaderListSize: limits.maxHeaderBytes,
+      initialWindowSize: streamWindowBytes,
+    },
+  });
+  server.on(
+    "stream",
+    (stream, headers, _flags, rawHeaders) => void serveHttp2(context, stream, headers, rawHeaders),
+  );
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+    session.setLocalWindowSize(connectionWindowBytes);
+    closeWhenIdle(session, limits.idleSessionTimeoutMs);
+  });
+  return {
+    adopt(socket) {
+      socket.allowHalfOpen = false; // an HTTP/1.1 server's sockets allow it, and a session would outlive its peer
+      server.emit("connection", socket);
+    },
+    goAway() {
+      for (const session of sessions) session.close();
+    },
+  };
+}
+
+function closeWhenIdle(session: ServerHttp2Session, timeoutMs: number): void {
+  let open = 0;
+  session.on("stream", (stream) => {
+    open += 1;
+    stream.once("close", () => {
+      open -= 1;
+    });
+  });
+  session.setTimeout(timeoutMs, () => {
+    if (open === 0) session.close();
+  });
+}

@@ -1,0 +1,60 @@
+import type { HttpRequest } from "@a2a-connect/bindings";
+
+/** Where and how to listen. */
+export interface ListenOptions {
+  /** Default 0: any free port. */
+  readonly port?: number;
+  /**
+   * Name or address to bind. The default, "localhost", binds 127.0.0.1, which every client that tries `localhost`
+   * reaches; "0.0.0.0" and "::" are open to the network.
+   */
+  readonly host?: string;
+  /** Serve TLS, with HTTP/2 or HTTP/1.1 chosen by ALPN. Without it the port is cleartext: HTTP/1.1 and h2c. */
+  readonly tls?: { readonly cert: string | Uint8Array; readonly key: string | Uint8Array };
+  /** How long a connection may stay silent or ambiguous before its protocol is known (also the TLS handshake). Default 10 s. */
+  readonly firstByteTimeoutMs?: number;
+  /** How long the header of an HTTP/1.1 request may take; then 408. Default 30 s. */
+  readonly headersTimeoutMs?: number;
+  /** How long a whole request, body included, may take to arrive. Default 5 min. */
+  readonly requestTimeoutMs?: number;
+  /** How long an idle HTTP/1.1 connection is kept. Default 65 s: longer than the 60 s of common proxies, which close first. */
+  readonly keepAliveTimeoutMs?: number;
+  /** How long an HTTP/2 connection without open streams is kept. Default 5 min. */
+  readonly idleSessionTimeoutMs?: number;
+  /** How long a write may wait for a reader that takes nothing; then the response is cut. Default 60 s. */
+  readonly stalledReaderTimeoutMs?: number;
+  /**
+   * How long an HTTP/1.1 caller that has closed its sending side still gets answers; then it counts as gone.
+   * Default 500 ms. A caller that has left altogether looks just the same until somebody writes to it.
+   */
+  readonly halfCloseTimeoutMs?: number;
+  /** Limit of a request's header fields in bytes; beyond it 431. Default 32 KiB; HTTP/2 resets a stream over 64 KiB. */
+  readonly maxHeaderBytes?: number;
+  /** Open streams on one HTTP/2 connection. Default 4,096: a subscription holds one as long as it lives. */
+  readonly maxStreamsPerConnection?: number;
+  /** Told of what the handler or a response body threw, for the operator's log. Must not throw. Default: nobody is told. */
+  readonly onError?: (error: unknown, request: HttpRequest) => void;
+}
+
+/** Every limit with its default. */
+export type ListenLimits = Required<Omit<ListenOptions, "port" | "host" | "tls" | "onError">>;
+
+export const defaultLimits: ListenLimits = {
+  firstByteTimeoutMs: 10_000,
+  headersTimeoutMs: 30_000,
+  requestTimeoutMs: 300_000,
+  keepAliveTimeoutMs: 65_000,
+  idleSessionTimeoutMs: 300_000,
+  stalledReaderTimeoutMs: 60_000,
+  halfCloseTimeoutMs: 500,
+  maxHeaderBytes: 32 * 1024,
+  maxStreamsPerConnection: 4_096,
+};
+
+/** How a port stops. */
+export interface CloseOptions {
+  /** How long requests in flight may go on undisturbed; then their signals abort. Default 5 s; open streams last this long. */
+  readonly graceMs?: number;
+  /** When whatever is still connected is cut off, counted from the call of `close`. Default 10 s. */
+  readonly timeoutMs?: number;
+}

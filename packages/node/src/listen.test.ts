@@ -1,0 +1,168 @@
+import { get } from "node:https";
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import { type Echo, echo, json } from "../test-support/handlers.ts";
+import { callHttp2, openHttp2 } from "../test-support/http2-call.ts";
+import { openRawConnection } from "../test-support/raw-connection.ts";
+import { createSelfSignedCertificate } from "../test-support/self-signed-certificate.ts";
+import { listen } from "./listen.ts";
+
+describe("listen", () => {
+  it("names a wildcard host localhost in its URL", async () => {
+    await using listener = await listen(echo, { host: "0.0.0.0" });
+    expect(listener.url).toBe(`http://localhost:${listener.port}`);
+    expect((await fetch(listener.url)).status).toBe(200);
+  });
+
+  it("reaches the default host by name and by number", async () => {
+    await using listener = await listen(echo);
+    expect(listener.url).toBe(`http://localhost:${listener.port}`);
+    expect((await fetch(listener.url)).status).toBe(200);
+    expect((await fetch(`http://127.0.0.1:${listener.port}`)).status).toBe(200);
+  });
+
+  it("rejects when the port is taken", async () => {
+    await using listener = await listen(echo);
+    await expect(listen(echo, { port: listener.port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+  });
+
+  it("serves HTTP/1.1 and HTTP/2 on one cleartext port", async () => {
+    await using listener = await listen(echo);
+    const overHttp1: Echo = await (
+      await fetch(`${listener.url}/a?b=c`, { method: "POST", body: "12345" })
+    ).json();
+    expect(overHttp1).toMatchObject({
+      httpVersion: "1.1",
+      method: "POST",
+      url: `${listener.url}/a?b=c`,
+      bytes: 5,
+    });
+    const session = openHttp2(listener.url);
+    const answer = await callHttp2(
+      session,
+      { ":path": "/a?b=c", ":method": "POST", "x-a": "1" },
+      Buffer.from("12345"),
+    );
+    const overHttp2: Echo = JSON.parse(answer.body);
+    expect(answer.headers[":status"]).toBe(200);
+    expect(overHttp2).toMatchObject({
+      httpVersion: "2.0",
+      method: "POST",
+      url: `${listener.url}/a?b=c`,
+      bytes: 5,
+    });
+    expect(overHttp2.header).toEqual({ "x-a": "1" });
+    session.close();
+  });
+
+  it("serves HTTP/1.1 and HTTP/2 over TLS, by ALPN", async () => {
+    const tls = createSelfSignedCertificate();
+    await using listener = await listen(echo, { tls });
+    expect(listener.url).toBe(`https://localhost:${listener.port}`);
+    const response = await new Promise<string>((resolve, reject) => {
+      get(listener.url, { ca: tls.cert, agent: false }, (message) => resolve(text(message))).on(
+        "error",
+        reject,
+      );
+    });
+    expect(JSON.parse(response)).toMatchObject({ httpVersion: "1.1", url: `${listener.url}/` });
+    const session = openHttp2(listener.url, tls.cert);
+    const answer = await callHttp2(session, { ":path": "/" });
+    expect(JSON.parse(answer.body)).toMatchObject({ httpVersion: "2.0", url: `${listener.url}/` });
+    session.close();
+  });
+
+  it("keeps set-cookie fields apart and joins others", async () => {
+    const header = new Headers([
+      ["set-cookie", "a=1"],
+      ["set-cookie", "b=2"],
+      ["vary", "x"],
+      ["vary", "y"],
+    ]);
+    await using listener = await listen(async () => ({ status: 200, header }));
+    const overHttp1 = await fetch(listener.url);
+    expect(overHttp1.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+    expect(overHttp1.headers.get("vary")).toBe("x, y");
+    const session = openHttp2(listener.url);
+    const { headers } = await callHttp2(session, {});
+    expect(headers["set-cookie"]).toEqual(["a=1", "b=2"]);
+    expect(headers.vary).toBe("x, y");
+    session.close();
+  });
+
+  it("drops on HTTP/2 what speaks about a connection", async () => {
+    const header = new Headers({ connection: "keep-alive", "keep-alive": "timeout=5", "x-kept": "1" });
+    await using listener = await listen(async () => ({ status: 200, header }));
+    const session = openHttp2(listener.url);
+    const { headers } = await callHttp2(session, {});
+    expect(headers).toMatchObject({ ":status": 200, "x-kept": "1" });
+    expect(headers.connection).toBeUndefined();
+    session.close();
+  });
+
+  it("sends a bodiless status and HEAD without a body", async () => {
+    await using listener = await listen(async ({ method }) =>
+      method === "HEAD" ? json({ a: 1 }) : { status: 204 },
+    );
+    const session = openHttp2(listener.url);
+    const head = await fetch(listener.url, { method: "HEAD" });
+    expect([head.status, head.headers.get("content-length"), await head.text()]).toEqual([200, "7", ""]);
+    const noContent = await fetch(listener.url);
+    expect([noContent.status, noContent.headers.get("content-length"), await noContent.text()]).toEqual([
+      204,
+      null,
+      "",
+    ]);
+    const headHttp2 = await callHttp2(session, { ":method": "HEAD" });
+    expect([headHttp2.headers["content-length"], headHttp2.body]).toEqual(["7", ""]);
+    expect((await callHttp2(session, {})).headers[":status"]).toBe(204);
+    session.close();
+  });
+
+  it("answers a throwing handler with a fixed JSON 500 and tells the operator alone", async () => {
+    const errors: unknown[] = [];
+    const onError = (error: unknown): void => void errors.push(error);
+    const secret = new Error("the password is xyzzy");
+    await using listener = await listen(() => Promise.reject(secret), { onError });
+    const session = openHttp2(listener.url);
+    const response = await fetch(listener.url);
+    const body = { error: { code: 500, status: "INTERNAL", message: "Internal error" } };
+    expect([response.status, await response.json()]).toEqual([500, body]);
+    const answer = await callHttp2(session, {});
+    expect([answer.headers[":status"], JSON.parse(answer.body)]).toEqual([500, body]);
+    expect(errors).toEqual([secret, secret]);
+    session.close();
+  });
+
+  it("refuses a host that is none with 400", async () => {
+    await using listener = await listen(echo);
+    using connection = await openRawConnection(listener.port);
+    await connection.write("GET / HTTP/1.1\r\nhost: evil.example/path?\r\n\r\n");
+    expect(await connection.until("INVALID_ARGUMENT")).toMatch(/^HTTP\/1\.1 400 /);
+    const session = openHttp2(listener.url);
+    expect((await callHttp2(session, { ":authority": "1.2.3.999" })).headers[":status"]).toBe(400);
+    session.close();
+  });
+
+  it("passes header values on byte by byte", async () => {
+    await using listener = await listen(echo);
+    using connection = await openRawConnection(listener.port);
+    await connection.write(
+      Buffer.from("GET / HTTP/1.1\r\nhost: a\r\nx-name: gr\xfc\xdf\r\nconnection: close\r\n\r\n", "latin1"),
+    );
+    const received = Buffer.from(await connection.closed(), "latin1").toString("utf8");
+    expect(received).toContain('"x-name":"gr\u00fc\u00df"');
+  });
+
+  it("refuses header fields over the limit with 431", async () => {
+    await using listener = await listen(echo, { maxHeaderBytes: 8 * 1024 });
+    const big = "x".repeat(20_000);
+    const want = { error: { status: "RESOURCE_EXHAUSTED" } };
+    const response = await fetch(listener.url, { headers: { "x-big": big } });
+    expect([response.status, await response.json()]).toMatchObject([431, want]);
+    const session = openHttp2(listener.url);
+    const answer = await callHttp2(session, { "x-big": big });
+    expect([answer.headers[":status"], JSON.parse(answer.body)]).toMatchObject([431, want]);
+    session.close();
+  });
+});

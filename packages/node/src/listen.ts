@@ -1,0 +1,150 @@
+import type { Server as HttpServer } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { HttpHandler } from "@a2a-connect/bindings";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { ExchangeContext } from "./exchange.ts";
+import { createHttp1Server } from "./http1-server.ts";
+import { createHttp2Server } from "./http2-server.ts";
+import { type CloseOptions, defaultLimits, type ListenLimits, type ListenOptions } from "./listen-options.ts";
+import { type Protocol, sniffProtocol } from "./protocol-sniffer.ts";
+
+/** A bound port. */
+export interface Listener extends AsyncDisposable {
+  readonly port: number;
+  /** As asked for, or "localhost". */
+  readonly host: string;
+  /** Without a trailing slash; a wildcard host reads `localhost`: `http://localhost:4000`. */
+  readonly url: string;
+  /**
+   * Stop: accept nothing more, tell HTTP/2 peers (GOAWAY) and HTTP/1.1 peers (`connection: close`), let requests in
+   * flight finish, abort their signals after `graceMs`, and cut what is left after `timeoutMs`.
+   * Resolves when no connection is left. Calling again returns the first call's promise.
+   */
+  close(options?: CloseOptions): Promise<void>;
+}
+
+/**
+ * Serve `handler` on one port: HTTP/1.1 and HTTP/2 side by side, in cleartext (told apart by the first bytes) or
+ * over TLS (ALPN).
+ *
+ * A handler that throws is answered with a fixed JSON 500. A request's `signal` aborts when the caller leaves before the
+ * response is complete, and `graceMs` into `close`; never because a response has ended well.
+ *
+ * @throws the system's error (such as EADDRINUSE) when the port can not be bound
+ */
+export async function listen(handler: HttpHandler, options: ListenOptions = {}): Promise<Listener> {
+  const { port = 0, host = "localhost", tls, onError, ...given } = options;
+  const limits: ListenLimits = { ...defaultLimits, ...given };
+  const context: ExchangeContext = {
+    handler,
+    scheme: tls === undefined ? "http" : "https",
+    stalledReaderTimeoutMs: limits.stalledReaderTimeoutMs,
+    requestTimeoutMs: limits.requestTimeoutMs,
+    maxHeaderBytes: limits.maxHeaderBytes,
+    onError,
+    inFlight: new Set(),
+    draining: false,
+  };
+  // The HTTP/1.1 server owns the port: Node enforces its timeouts only while it listens. HTTP/2 gets its sockets handed over.
+  const http1 = createHttp1Server(context, limits, tls);
+  const http2 = createHttp2Server(context, limits);
+  const { server } = http1;
+  const connections = trackConnections(server);
+  const route = (socket: Socket, protocol: Protocol): void => {
+    connections.undecided.delete(socket);
+    if (context.draining) socket.destroy();
+    else if (protocol === "h2") http2.adopt(socket);
+    else http1.adopt(socket);
+  };
+  if (tls === undefined) sniffConnections(server, connections, limits.firstByteTimeoutMs, route);
+  else
+    server.on("secureConnection", (socket) =>
+      route(socket, socket.alpnProtocol === "h2" ? "h2" : "http/1.1"),
+    );
+  await bind(server, port, host === "localhost" ? "127.0.0.1" : host);
+  const address = server.address() as AddressInfo; // a bound TCP server has one
+  let closed: Promise<void> | undefined;
+  const close = (closeOptions: CloseOptions = {}): Promise<void> => {
+    closed ??= drain(server, context, connections, () => http2.goAway(), closeOptions);
+    return closed;
+  };
+  return {
+    port: address.port,
+    host,
+    url: `${context.scheme}://${urlHost(host)}:${address.port}`,
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  };
+}
+
+/** The connections of one port: all of them, and those whose protocol is still unknown. */
+interface Connections {
+  readonly all: Set<Socket>;
+  readonly undecided: Set<Socket>;
+}
+
+function trackConnections(server: HttpServer): Connections {
+  const connections: Connections = { all: new Set(), undecided: new Set() };
+  server.on("connection", (socket: Socket) => {
+    connections.all.add(socket);
+    socket.once("close", () => {
+      connections.all.delete(socket);
+      connections.undecided.delete(socket);
+    });
+  });
+  return connections;
+}
+
+function sniffConnections(
+  server: HttpServer,
+  connections: Connections,
+  timeoutMs: number,
+  route: (socket: Socket, protocol: Protocol) => void,
+): void {
+  server.on("connection", (socket: Socket) => {
+    connections.undecided.add(socket);
+    sniffProtocol(socket, timeoutMs, (protocol) => route(socket, protocol));
+  });
+}
+
+async function drain(
+  server: HttpServer,
+  context: ExchangeContext,
+  connections: Connections,
+  goAway: () => void,
+  { graceMs = 5_000, timeoutMs = 10_000 }: CloseOptions,
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  context.draining = true;
+  server.close(() => resolve());
+  goAway();
+  for (const socket of connections.undecided) socket.destroy();
+  const grace = setTimeout(() => {
+    for (const call of context.inFlight) call.abort(shuttingDown());
+  }, graceMs);
+  const limit = setTimeout(() => {
+    for (const socket of connections.all) socket.destroy();
+  }, timeoutMs);
+  await promise;
+  clearTimeout(grace);
+  clearTimeout(limit);
+}
+
+function shuttingDown(): ConnectError {
+  return new ConnectError("the server is shutting down", Code.Unavailable);
+}
+
+function bind(server: HttpServer, port: number, host: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen({ port, host }, () => {
+    server.off("error", reject);
+    resolve();
+  });
+  return promise;
+}
+
+function urlHost(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "localhost";
+  return host.includes(":") ? `[${host}]` : host;
+}

@@ -1,0 +1,33 @@
+import type { HttpResponse } from "@a2a-connect/bindings";
+
+/** Failures below every binding, as JSON in the shape of google.rpc.Status over HTTP; fixed texts only. */
+const failures = {
+  400: { status: "INVALID_ARGUMENT", message: "Malformed HTTP request" },
+  405: { status: "UNIMPLEMENTED", message: "This server is no proxy" },
+  408: { status: "DEADLINE_EXCEEDED", message: "The request took too long to arrive" },
+  413: { status: "RESOURCE_EXHAUSTED", message: "The request's chunk extensions are too large" },
+  431: { status: "RESOURCE_EXHAUSTED", message: "The request's header fields are too large" },
+  500: { status: "INTERNAL", message: "Internal error" },
+} as const;
+
+/** The HTTP status of a failure that the listener itself answers. */
+export type PlainErrorCode = keyof typeof failures;
+
+/** The JSON body that goes with `code`. */
+export function plainErrorBody(code: PlainErrorCode): string {
+  return JSON.stringify({ error: { code, ...failures[code] } });
+}
+
+/** A whole response for a failure that no binding has seen. */
+export function plainError(code: PlainErrorCode): HttpResponse {
+  return {
+    status: code,
+    header: new Headers({ "content-type": "application/json" }),
+    body: new TextEncoder().encode(plainErrorBody(code)),
+  };
+}
+
+/** What the caller sees of a handler that threw. */
+export function internalError(): HttpResponse {
+  return plainError(500);
+}

@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { createGate, echo, json } from "../test-support/handlers.ts";
+import { openRawConnection } from "../test-support/raw-connection.ts";
+import { listen } from "./listen.ts";
+
+const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const emptySettings = "\0\0\0\x04\0\0\0\0\0";
+const closeRequest = "GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+
+describe("one cleartext port", () => {
+  it("speaks HTTP/2 when the preface comes byte by byte", async () => {
+    await using listener = await listen(echo);
+    using connection = await openRawConnection(listener.port);
+    for (const byte of preface) await connection.write(byte);
+    await connection.write(Buffer.from(emptySettings, "latin1"));
+    // The server's first frame is its own SETTINGS (type 4 after three bytes of length); another acknowledges ours.
+    const received = await connection.until("\x04\x01\0\0\0\0");
+    expect(received.slice(3, 9)).toBe("\x04\0\0\0\0\0");
+  });
+
+  it("speaks HTTP/1.1 when the request comes byte by byte", async () => {
+    await using listener = await listen(echo);
+    using connection = await openRawConnection(listener.port);
+    for (const byte of closeRequest) await connection.write(byte);
+    expect(await connection.closed()).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it("takes a method that begins like the preface for HTTP/1.1", async () => {
+    await using listener = await listen(echo);
+    using connection = await openRawConnection(listener.port);
+    await connection.write("PR");
+    await connection.write("OPFIND / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    expect(await connection.closed()).toContain('"method":"PROPFIND"');
+  });
+
+  for (const [what, bytes] of [
+    ["a preface of another version", "PRI * HTTP/1.9\r\n\r\n"],
+    ["a TLS hello", "\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03"],
+    ["noise", "\0\0\0\0\r\n\r\n"],
+  ] as const) {
+    it(`answers ${what} with 400`, async () => {
+      await using listener = await listen(echo);
+      using connection = await openRawConnection(listener.port);
+      await connection.write(Buffer.from(bytes, "latin1"));
+      const received = await connection.closed();
+      expect(received).toMatch(/^HTTP\/1\.1 400 /);
+      expect(received).toContain(
+        '{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Malformed HTTP request"}}',
+      );
+    });
+  }
+
+  it("ignores an upgrade to h2c and answers on HTTP/1.1", async () => {
+    await using listener = await listen(echo);
+    using connection = await openRawConnection(listener.port);
+    const upgrade =
+      "connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n";
+    await connection.write(`GET / HTTP/1.1\r\nhost: localhost\r\n${upgrade}\r\n`);
+    expect(await connection.until('"httpVersion"')).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  for (const [what, bytes] of [
+    ["a silent connection", ""],
+    ["half a preface", preface.slice(0, 12)],
+  ] as const) {
+    it(`closes ${what} after firstByteTimeoutMs`, async () => {
+      await using listener = await listen(echo, { firstByteTimeoutMs: 20 });
+      using connection = await openRawConnection(listener.port);
+      if (bytes !== "") await connection.write(bytes);
+      expect(await connection.closed()).toBe("");
+    });
+  }
+
+  it("closes a connection that ends before its protocol is known", async () => {
+    await using listener = await listen(echo);
+    using connection = await openRawConnection(listener.port);
+    connection.socket.end("PRI");
+    expect(await connection.closed()).toBe("");
+  });
+
+  it("answers 408 when a header takes longer than headersTimeoutMs", async () => {
+    await using listener = await listen(echo, { headersTimeoutMs: 50 });
+    using connection = await openRawConnection(listener.port);
+    await connection.write("GET / HTTP/1.1\r\nhost: loc");
+    expect(await connection.closed()).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  it("answers a caller that has closed its sending side", async () => {
+    const halfClosed = createGate();
+    const slow = async (): ReturnType<typeof echo> => {
+      await halfClosed.opened;
+      return json("still here");
+    };
+    await using listener = await listen(slow, { halfCloseTimeoutMs: 10_000 });
+    using connection = await openRawConnection(listener.port);
+    connection.socket.end(closeRequest, () => setImmediate(halfClosed.open));
+    expect(await connection.closed()).toContain('"still here"');
+  });
+
+  it("serves pipelined requests in order", async () => {
+    const first = createGate();
+    await using listener = await listen(async ({ url }) => {
+      if (url.endsWith("/1")) await first.opened;
+      else first.open();
+      return json(new URL(url).pathname);
+    });
+    using connection = await openRawConnection(listener.port);
+    await connection.write(
+      "GET /1 HTTP/1.1\r\nhost: a\r\n\r\nGET /2 HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n",
+    );
+    const received = await connection.closed();
+    expect(received.indexOf('"/1"')).toBeGreaterThan(0);
+    expect(received.indexOf('"/2"')).toBeGreaterThan(received.indexOf('"/1"'));
+  });
+});

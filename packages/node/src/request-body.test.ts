@@ -1,0 +1,128 @@
+import { once } from "node:events";
+import type { HttpHandler } from "@a2a-connect/bindings";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { json, readBytes } from "../test-support/handlers.ts";
+import { callHttp2, openHttp2 } from "../test-support/http2-call.ts";
+import { openRawConnection } from "../test-support/raw-connection.ts";
+import { listen } from "./listen.ts";
+
+const maxBytes = 1024 * 1024;
+const sixMegabytes = new Uint8Array(6 * 1024 * 1024).map((_, index) => index % 251);
+
+/** Reads by the fast path or by iteration, and answers with the length and a check sum. */
+function measuring(how: "bytes" | "iteration", limit: number): HttpHandler {
+  return async (request) => {
+    try {
+      let [length, sum, plain] = [0, 0, true];
+      const chunks = how === "bytes" ? [await readBytes(request, limit)] : request.body;
+      for await (const chunk of chunks) {
+        length += chunk.length;
+        plain &&= !Buffer.isBuffer(chunk);
+        for (const byte of chunk) sum += byte;
+        if (length > limit) return json("too large", 413);
+      }
+      return json({ length, sum, plain });
+    } catch (error) {
+      return json(ConnectError.from(error).rawMessage, 413);
+    }
+  };
+}
+
+for (const how of ["bytes", "iteration"] as const) {
+  describe(`a request body read by ${how}`, () => {
+    it("arrives whole, 6 MB of it, on both HTTP versions", async () => {
+      await using listener = await listen(measuring(how, 16 * 1024 * 1024));
+      const want = { length: sixMegabytes.length, sum: sixMegabytes.reduce((a, b) => a + b, 0), plain: true };
+      expect(await (await fetch(listener.url, { method: "POST", body: sixMegabytes })).json()).toEqual(want);
+      const session = openHttp2(listener.url);
+      expect(JSON.parse((await callHttp2(session, { ":method": "POST" }, sixMegabytes)).body)).toEqual(want);
+      session.close();
+    });
+
+    it("is empty for a GET", async () => {
+      await using listener = await listen(measuring(how, maxBytes));
+      expect(await (await fetch(listener.url)).json()).toMatchObject({ length: 0 });
+      const session = openHttp2(listener.url);
+      expect(JSON.parse((await callHttp2(session, {})).body)).toMatchObject({ length: 0 });
+      session.close();
+    });
+
+    for (const [what, declared] of [
+      ["declared", true],
+      ["undeclared", false],
+    ] as const) {
+      it(`is refused over the limit (${what} length) and leaves the HTTP/1.1 connection usable`, async () => {
+        await using listener = await listen(measuring(how, maxBytes));
+        using connection = await openRawConnection(listener.port);
+        const body = "x".repeat(maxBytes + 1);
+        const framing = declared ? `content-length: ${body.length}` : "transfer-encoding: chunked";
+        const framed = declared ? body : `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+        await connection.write(`POST / HTTP/1.1\r\nhost: a\r\n${framing}\r\n\r\n${framed}`);
+        expect(await connection.until("large")).toMatch(/^HTTP\/1\.1 413 /);
+        await connection.write("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+        expect(await connection.closed()).toContain("HTTP/1.1 200 ");
+      });
+    }
+
+    it("is refused over the limit and leaves the HTTP/2 connection usable", async () => {
+      await using listener = await listen(measuring(how, maxBytes));
+      const session = openHttp2(listener.url);
+      for (const headers of [{ "content-length": sixMegabytes.length }, {}]) {
+        const answer = await callHttp2(session, { ":method": "POST", ...headers }, sixMegabytes);
+        expect([answer.headers[":status"], answer.body]).toEqual([413, expect.stringContaining("large")]);
+      }
+      expect((await callHttp2(session, {})).headers[":status"]).toBe(200);
+      session.close();
+    });
+
+    it("fails when the caller leaves half-way", async () => {
+      const { promise: failure, resolve } = Promise.withResolvers<unknown>();
+      const { promise: started, resolve: start } = Promise.withResolvers<void>();
+      await using listener = await listen(async (request) => {
+        start();
+        const read = how === "bytes" ? readBytes(request, maxBytes) : Array.fromAsync(request.body);
+        await read.catch(resolve);
+        return { status: 200 };
+      });
+      using connection = await openRawConnection(listener.port);
+      await connection.write("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\nhalf");
+      await started;
+      connection.socket.destroy();
+      expect(await failure).toMatchObject({ code: Code.Canceled });
+      const session = openHttp2(listener.url);
+      const stream = session.request({ ":method": "POST" });
+      stream.on("error", () => undefined);
+      stream.write("half");
+      stream.close(8);
+      await once(stream, "close");
+      session.close();
+    });
+  });
+}
+
+it("gives up on an HTTP/2 body that takes longer than requestTimeoutMs", async () => {
+  await using listener = await listen(measuring("bytes", maxBytes), { requestTimeoutMs: 30 });
+  const session = openHttp2(listener.url);
+  const stream = session.request({ ":method": "POST" });
+  stream.write("half");
+  const [headers] = await once(stream, "response");
+  expect(headers[":status"]).toBe(413);
+  expect((await stream.setEncoding("utf8").toArray()).join("")).toContain("longer than 30 ms");
+  session.destroy();
+});
+
+it("tells a caller that waits for it to go on (100-continue)", async () => {
+  await using listener = await listen(measuring("bytes", maxBytes));
+  using connection = await openRawConnection(listener.port);
+  await connection.write("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\nexpect: 100-continue\r\n\r\n");
+  await connection.until("100 Continue");
+  await connection.write("ok");
+  expect(await connection.until('"length"')).toContain('"length":2');
+  const session = openHttp2(listener.url);
+  const stream = session.request({ ":method": "POST", expect: "100-continue" });
+  await once(stream, "continue");
+  stream.end("ok");
+  expect((await stream.setEncoding("utf8").toArray()).join("")).toContain('"length":2');
+  session.close();
+});

@@ -1,0 +1,227 @@
+import { once } from "node:events";
+import { type ClientHttp2Stream, constants } from "node:http2";
+import type { HttpHandler } from "@a2a-connect/bindings";
+import { describe, expect, it } from "vitest";
+import { aborted, createGate, json } from "../test-support/handlers.ts";
+import { callHttp2, openHttp2 } from "../test-support/http2-call.ts";
+import { openRawConnection } from "../test-support/raw-connection.ts";
+import { listen } from "./listen.ts";
+
+const request = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+
+/** A stream that never ends by itself, and what became of it. */
+function createEndless(chunk: Uint8Array) {
+  const left = createGate();
+  const state = { produced: 0, left: left.opened };
+  async function* body(): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        state.produced += 1;
+        yield chunk;
+      }
+    } finally {
+      left.open();
+    }
+  }
+  const handler: HttpHandler = async () => ({ status: 200, body: body() });
+  return { state, handler };
+}
+
+/** Resolves when the producer has not moved during a whole turn of the event loop, many times in a row. */
+async function untilPaused(state: { readonly produced: number }): Promise<void> {
+  for (let [still, last] = [0, -1]; still < 200; ) {
+    await new Promise(setImmediate);
+    still = state.produced === last ? still + 1 : 0;
+    last = state.produced;
+  }
+}
+
+/** Resolves with the error code that ended the stream. */
+function resetCode(stream: ClientHttp2Stream): Promise<number | undefined> {
+  stream.on("error", () => undefined);
+  return new Promise((resolve) => stream.once("close", () => resolve(stream.rstCode)));
+}
+
+describe("a streamed response", () => {
+  it("delivers every chunk by itself, before the next is made", async () => {
+    const next = createGate();
+    async function* body(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from("one");
+      await next.opened;
+      yield Buffer.from("two");
+    }
+    await using listener = await listen(async () => ({ status: 200, body: body() }));
+    const reader = (await fetch(listener.url)).body?.getReader();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe("one");
+    next.open();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe("two");
+    expect((await reader?.read())?.done).toBe(true);
+  });
+
+  it("takes header fields that the handler sets before its first chunk, and trailers until its end", async () => {
+    const handler: HttpHandler = async () => {
+      const [header, trailer] = [new Headers(), new Headers()];
+      async function* body(): AsyncGenerator<Uint8Array> {
+        header.set("x-late", "1");
+        yield Buffer.from("body");
+        trailer.set("x-after", "2");
+      }
+      return { status: 200, header, body: body(), trailer };
+    };
+    await using listener = await listen(handler);
+    const session = openHttp2(listener.url);
+    const answer = await callHttp2(session, {});
+    expect(answer).toMatchObject({ headers: { "x-late": "1" }, body: "body", trailers: { "x-after": "2" } });
+    session.close();
+    using connection = await openRawConnection(listener.port);
+    await connection.write(request);
+    expect(await connection.until("x-after")).toMatch(/x-late: 1\r\n[\s\S]*body\r\n0\r\nx-after: 2\r\n/);
+  });
+
+  it("sends trailers after a body of bytes and after none", async () => {
+    const bodies = [Buffer.from("body"), undefined];
+    await using listener = await listen(async () => {
+      const body = bodies.shift();
+      return { status: 200, trailer: new Headers({ "x-after": "2" }), ...(body && { body }) };
+    });
+    const session = openHttp2(listener.url);
+    expect(await callHttp2(session, {})).toMatchObject({ body: "body", trailers: { "x-after": "2" } });
+    expect(await callHttp2(session, {})).toMatchObject({ body: "", trailers: { "x-after": "2" } });
+    session.close();
+  });
+
+  it("pauses its producer while an HTTP/1.1 reader takes nothing, and ends it when the reader leaves", async () => {
+    const { state, handler } = createEndless(new Uint8Array(64 * 1024));
+    await using listener = await listen(handler);
+    using connection = await openRawConnection(listener.port);
+    connection.socket.pause();
+    await connection.write(request);
+    await untilPaused(state);
+    expect(state.produced).toBeGreaterThan(0);
+    expect(state.produced).toBeLessThan(400); // 25 MiB: far above what two kernel buffers hold, far below endless
+    const before = state.produced;
+    connection.socket.resume();
+    while (state.produced === before) await new Promise(setImmediate);
+    connection.socket.destroy();
+    await state.left;
+  });
+
+  it("pauses its producer while an HTTP/2 reader takes nothing, and ends it when the reader resets", async () => {
+    const { state, handler } = createEndless(new Uint8Array(64 * 1024));
+    await using listener = await listen(handler);
+    const session = openHttp2(listener.url);
+    const stream = session.request({});
+    await once(stream, "response");
+    await untilPaused(state);
+    expect(state.produced).toBeLessThan(20); // one flow-control window and one buffered write
+    const before = state.produced;
+    stream.resume();
+    while (state.produced === before) await new Promise(setImmediate);
+    stream.close(constants.NGHTTP2_CANCEL);
+    await state.left;
+    session.close();
+  });
+
+  it("is cut off when its reader stalls longer than stalledReaderTimeoutMs", async () => {
+    const { state, handler } = createEndless(new Uint8Array(64 * 1024));
+    await using listener = await listen(handler, { stalledReaderTimeoutMs: 30 });
+    const session = openHttp2(listener.url);
+    session.request({}).on("error", () => undefined);
+    using connection = await openRawConnection(listener.port);
+    connection.socket.pause();
+    await connection.write(request);
+    await state.left;
+    session.destroy();
+  });
+
+  it("cuts a body of bytes off, too, when its reader stalls", async () => {
+    const body = new Uint8Array(64 * 1024 * 1024);
+    await using listener = await listen(async () => ({ status: 200, body }), { stalledReaderTimeoutMs: 30 });
+    using connection = await openRawConnection(listener.port);
+    await connection.write(request);
+    connection.socket.pause();
+    const session = openHttp2(listener.url);
+    const stream = session.request({});
+    expect(await resetCode(stream)).toBe(constants.NGHTTP2_INTERNAL_ERROR);
+    session.destroy();
+  });
+
+  it("sends a large body of bytes whole", async () => {
+    const body = new Uint8Array(6_000_001).map((_, index) => index % 251);
+    await using listener = await listen(async () => ({ status: 200, body }));
+    const response = await fetch(listener.url);
+    expect(response.headers.get("content-length")).toBe("6000001");
+    expect(Buffer.compare(await response.bytes(), body)).toBe(0);
+    const session = openHttp2(listener.url);
+    expect((await callHttp2(session, {})).body.length).toBeGreaterThan(3_000_000);
+    session.close();
+  });
+
+  it("becomes a JSON 500 when it fails before its first chunk, and a visible break after it", async () => {
+    const failures: unknown[] = [];
+    const onError = (error: unknown): void => void failures.push(error);
+    async function* body(chunks: number): AsyncGenerator<Uint8Array> {
+      for (let i = 0; i < chunks; i += 1) yield Buffer.from("chunk");
+      throw new Error("xyzzy");
+    }
+    const handler: HttpHandler = async ({ url }) => ({ status: 200, body: body(url.endsWith("/1") ? 1 : 0) });
+    await using listener = await listen(handler, { onError });
+    const session = openHttp2(listener.url);
+    const response = await fetch(listener.url);
+    expect([response.status, await response.text()]).toEqual([
+      500,
+      expect.stringMatching(/INTERNAL(?!.*xyzzy)/),
+    ]);
+    await expect(fetch(`${listener.url}/1`).then((broken) => broken.text())).rejects.toThrow();
+    expect((await callHttp2(session, {})).headers[":status"]).toBe(500);
+    const stream = session.request({ ":path": "/1" });
+    stream.resume();
+    expect(await resetCode(stream)).toBe(constants.NGHTTP2_INTERNAL_ERROR);
+    expect(failures).toHaveLength(4);
+    session.close();
+  });
+});
+
+describe("a request's signal", () => {
+  for (const version of ["HTTP/1.1", "HTTP/2"] as const) {
+    it(`aborts when the caller leaves a pending call (${version})`, async () => {
+      const { promise: reason, resolve } = Promise.withResolvers<unknown>();
+      const started = createGate();
+      await using listener = await listen(async ({ signal }) => {
+        started.open();
+        resolve(await aborted(signal));
+        return { status: 200 };
+      });
+      const leave = new AbortController();
+      if (version === "HTTP/1.1") {
+        fetch(listener.url, { signal: leave.signal }).catch(() => undefined);
+        await started.opened;
+        leave.abort();
+        expect(await reason).toMatchObject({ rawMessage: "the caller went away" });
+      } else {
+        const session = openHttp2(listener.url);
+        const stream = session.request({});
+        stream.on("error", () => undefined);
+        await started.opened;
+        stream.close(constants.NGHTTP2_CANCEL);
+        expect(await reason).toMatchObject({ rawMessage: "the caller went away" });
+        session.close();
+      }
+    });
+  }
+
+  it("does not abort because a response has ended well", async () => {
+    const signals: AbortSignal[] = [];
+    {
+      await using listener = await listen(async ({ signal }) => {
+        signals.push(signal);
+        return json("done");
+      });
+      const session = openHttp2(listener.url);
+      await (await fetch(listener.url)).text();
+      await callHttp2(session, {});
+      session.close();
+    }
+    expect(signals.map(({ aborted: isAborted }) => isAborted)).toEqual([false, false]);
+  });
+});

@@ -1,0 +1,130 @@
+import type { Writable } from "node:stream";
+import type { HttpResponse } from "@a2a-connect/bindings";
+
+/** What precedes a body. */
+export interface ResponseHead {
+  readonly status: number;
+  readonly header: Headers | undefined;
+  /** Bytes of the body; undefined when only its end tells. */
+  readonly contentLength: number | undefined;
+  /** Nothing follows the head. */
+  readonly bodiless: boolean;
+  /** Read when the body has ended, so a handler may fill it until then. */
+  readonly trailer: Headers | undefined;
+}
+
+/** Where a response goes: an HTTP/1.1 message or an HTTP/2 stream. */
+export interface ResponseSink {
+  readonly writable: Writable;
+  /** The caller closed the stream or the connection. */
+  readonly gone: boolean;
+  readonly headSent: boolean;
+  /** `end` was called: whatever happens now, the call is over. */
+  readonly complete: boolean;
+  sendHead(head: ResponseHead): void;
+  /** The response is complete, perhaps with its last bytes. */
+  end(last: Uint8Array | undefined, trailer: Headers | undefined): void;
+  /** Give the response up in a way the caller notices. */
+  reset(): void;
+}
+
+/** Up to here a body is one write; a longer one goes out in pieces, so that a stalled reader shows. */
+const sliceBytes = 64 * 1024;
+
+/**
+ * Write `response` to `sink`, never faster than the caller reads.
+ *
+ * The head of an iterable body goes out with its first chunk, because Connect's handlers may set header fields
+ * until then; every later chunk is a write of its own. When the caller leaves, the iterator's `return` is called at once.
+ *
+ * @param stalledTimeoutMs how long one write may wait for the reader before the response is given up
+ */
+export async function sendResponse(
+  response: HttpResponse,
+  method: string,
+  sink: ResponseSink,
+  stalledTimeoutMs: number,
+): Promise<void> {
+  const { status, header, body, trailer } = response;
+  if (sink.gone) return abandon(body);
+  if (method === "HEAD" || status === 204 || status === 304) {
+    const contentLength = method === "HEAD" && body instanceof Uint8Array ? body.length : undefined;
+    sink.sendHead({ status, header, contentLength, bodiless: true, trailer: undefined });
+    sink.end(undefined, undefined);
+    return abandon(body);
+  }
+  if (body !== undefined && !(body instanceof Uint8Array)) {
+    const sendHead = (): void =>
+      sink.sendHead({ status, header, contentLength: undefined, bodiless: false, trailer });
+    await writeChunks(body, sendHead, sink, stalledTimeoutMs);
+    if (!sink.gone) sink.end(undefined, trailer);
+    return;
+  }
+  const contentLength = trailer === undefined ? (body?.length ?? 0) : undefined;
+  sink.sendHead({ status, header, contentLength, bodiless: contentLength === 0, trailer });
+  if (body === undefined || body.length <= sliceBytes) sink.end(body, trailer);
+  else await writeSlices(body, trailer, sink, stalledTimeoutMs);
+}
+
+async function writeChunks(
+  body: AsyncIterable<Uint8Array>,
+  sendHead: () => void,
+  sink: ResponseSink,
+  stalledTimeoutMs: number,
+): Promise<void> {
+  const iterator = body[Symbol.asyncIterator]();
+  const onClose = (): void => letGo(iterator);
+  sink.writable.once("close", onClose);
+  try {
+    let next = await iterator.next();
+    if (sink.gone) return;
+    sendHead();
+    for (; !next.done; next = await iterator.next()) {
+      if (sink.gone) return;
+      if (!sink.writable.write(next.value)) await drained(sink, stalledTimeoutMs);
+    }
+  } catch (error) {
+    if (!sink.gone) throw error;
+  } finally {
+    sink.writable.off("close", onClose);
+    if (sink.gone) letGo(iterator);
+  }
+}
+
+async function writeSlices(
+  body: Uint8Array,
+  trailer: Headers | undefined,
+  sink: ResponseSink,
+  stalledTimeoutMs: number,
+): Promise<void> {
+  let offset = 0;
+  for (; body.length - offset > sliceBytes; offset += sliceBytes) {
+    if (!sink.writable.write(body.subarray(offset, offset + sliceBytes)))
+      await drained(sink, stalledTimeoutMs);
+    if (sink.gone) return;
+  }
+  sink.end(body.subarray(offset), trailer);
+}
+
+/** Resolves when the sink takes more, or never will. */
+function drained(sink: ResponseSink, stalledTimeoutMs: number): Promise<void> {
+  if (sink.gone) return Promise.resolve();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(() => sink.reset(), stalledTimeoutMs).unref();
+  const settle = (): void => {
+    clearTimeout(timer);
+    sink.writable.off("drain", settle).off("close", settle);
+    resolve();
+  };
+  sink.writable.on("drain", settle).on("close", settle);
+  return promise;
+}
+
+function abandon(body: HttpResponse["body"]): void {
+  if (body !== undefined && !(body instanceof Uint8Array)) letGo(body[Symbol.asyncIterator]());
+}
+
+/** Nobody waits for the clean-up of a body that nobody reads, and its failure has no reader either. */
+function letGo(iterator: AsyncIterator<Uint8Array>): void {
+  iterator.return?.().catch(() => undefined);
+}

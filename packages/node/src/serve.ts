@@ -1,0 +1,63 @@
+import { type AgentDefinition, type AgentServerOptions, createAgentServer } from "@a2a-connect/server";
+import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
+import type { AgentCard } from "@a2a-connect/proto";
+import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { listen } from "./listen.ts";
+import type { CloseOptions, ListenOptions } from "./listen-options.ts";
+
+/** Everything the server and the listener may be told. */
+export interface ServeOptions extends Omit<AgentServerOptions, "agent">, Omit<ListenOptions, "onError"> {
+  /** File of the embedded SQLite store, when no `store` is given. Default `.a2a/<name of the agent>.sqlite`. */
+  readonly file?: string;
+}
+
+/** An agent that is being served. */
+export interface ServedAgent extends AsyncDisposable {
+  /** Base URL, without a trailing slash. */
+  readonly url: string;
+  readonly port: number;
+  /** The public card as it is served. */
+  readonly card: AgentCard;
+  /** Stops accepting, lets what runs finish within `graceMs`, makes it durable, and closes everything. */
+  close(options?: CloseOptions): Promise<void>;
+}
+
+/**
+ * Serves an agent on one port over gRPC, gRPC-Web, Connect, HTTP+JSON and JSON-RPC, with durable tasks.
+ *
+ * Nothing needs to be configured: any free port, and a SQLite file below the working directory. What an earlier process
+ * left unfinished is dealt with before the first request.
+ *
+ * @throws Error when the port or the store's file cannot be had
+ */
+export async function serve(agent: AgentDefinition, options: ServeOptions = {}): Promise<ServedAgent> {
+  const { file = `.a2a/${fileName(agent.card.name)}.sqlite`, log = () => {} } = options;
+  const store = options.store ?? createSqliteTaskStore({ file });
+  const wires = { compressions: [compressionGzip, compressionBrotli], ...options.wires };
+  const server = createAgentServer({ ...options, agent, store, wires });
+  await server.start();
+  const listener = await listen(server.handle, {
+    ...options,
+    onError: (error) => log({ level: "error", message: "a response broke off", error }),
+  });
+  server.moveTo(listener.url);
+  let closed: Promise<void> | undefined;
+  const close = ({ graceMs = 5_000, timeoutMs = 10_000 }: CloseOptions = {}): Promise<void> => {
+    server.drain();
+    closed ??= Promise.all([listener.close({ graceMs, timeoutMs }), server.close({ graceMs })]).then(() => {});
+    return closed;
+  };
+  return {
+    url: listener.url,
+    port: listener.port,
+    get card() {
+      return server.card;
+    },
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  };
+}
+
+function fileName(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-") || "agent";
+}

@@ -1,0 +1,41 @@
+import type { CloseOptions } from "./listen-options.ts";
+
+/** When and how a process ends its service. */
+export interface ShutdownOptions extends CloseOptions {
+  /** Default SIGTERM and SIGINT. */
+  readonly signals?: readonly NodeJS.Signals[];
+}
+
+/** Anything that stops in an orderly way, such as a `Listener`. */
+export interface Closable {
+  close(options: CloseOptions): Promise<void>;
+}
+
+/** A process that waits for its signal. */
+export interface ShutdownHook extends Disposable {
+  /** Resolves with the signal once `close` has finished; rejects when it failed. Never settles without a signal. */
+  readonly finished: Promise<NodeJS.Signals>;
+}
+
+/** What a process may still do after `timeoutMs`, such as closing a store, before it is ended by force. */
+const exitSlackMs = 2_000;
+
+/**
+ * Close `target` at the first signal. The process then ends by itself, when nothing else keeps it alive; should
+ * something do so, it is ended with exit code 1 two seconds after `timeoutMs` (default 10 s). A second signal has its
+ * ordinary effect and kills at once.
+ */
+export function shutdownOnSignal(target: Closable, options: ShutdownOptions = {}): ShutdownHook {
+  const { signals = ["SIGTERM", "SIGINT"], timeoutMs = 10_000 } = options;
+  const { promise, resolve, reject } = Promise.withResolvers<NodeJS.Signals>();
+  const unhook = (): void => {
+    for (const signal of signals) process.off(signal, onSignal);
+  };
+  const onSignal = (signal: NodeJS.Signals): void => {
+    unhook();
+    setTimeout(() => process.exit(1), timeoutMs + exitSlackMs).unref();
+    target.close({ ...options, timeoutMs }).then(() => resolve(signal), reject);
+  };
+  for (const signal of signals) process.on(signal, onSignal);
+  return { finished: promise, [Symbol.dispose]: unhook };
+}

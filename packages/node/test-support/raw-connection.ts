@@ -1,0 +1,37 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+
+/** A TCP connection on which a test writes exactly the bytes it means. */
+export interface RawConnection extends Disposable {
+  readonly socket: Socket;
+  write(text: string | Uint8Array): Promise<void>;
+  /** Everything received so far, as soon as it contains `part`. */
+  until(part: string): Promise<string>;
+  /** Everything received until the server closed the connection. */
+  closed(): Promise<string>;
+}
+
+export async function openRawConnection(port: number): Promise<RawConnection> {
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+  let received = "";
+  socket.setEncoding("latin1");
+  socket.on("data", (text: string) => {
+    received += text;
+  });
+  socket.on("error", () => undefined);
+  await once(socket, "connect");
+  const closed = once(socket, "close");
+  return {
+    socket,
+    write: (text) => new Promise((resolve) => socket.write(text, () => resolve())),
+    async until(part) {
+      while (!received.includes(part)) await once(socket, "data");
+      return received;
+    },
+    async closed() {
+      await closed;
+      return received;
+    },
+    [Symbol.dispose]: () => void socket.destroy(),
+  };
+}
