@@ -1,6 +1,6 @@
+import type { AgentCard } from "@a2a-connect/proto";
 import { type AgentDefinition, type AgentServerOptions, createAgentServer } from "@a2a-connect/server";
 import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
-import type { AgentCard } from "@a2a-connect/proto";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { listen } from "./listen.ts";
 import type { CloseOptions, ListenOptions } from "./listen-options.ts";
@@ -44,7 +44,9 @@ export async function serve(agent: AgentDefinition, options: ServeOptions = {}):
   let closed: Promise<void> | undefined;
   const close = ({ graceMs = 5_000, timeoutMs = 10_000 }: CloseOptions = {}): Promise<void> => {
     server.drain();
-    closed ??= Promise.all([listener.close({ graceMs, timeoutMs }), server.close({ graceMs })]).then(() => {});
+    closed ??= Promise.all([listener.close({ graceMs, timeoutMs }), server.close({ graceMs })]).then(
+      () => {},
+    );
     return closed;
   };
   return {

@@ -4,7 +4,8 @@ import { createInterface } from "node:readline";
 import { describe, expect, it } from "vitest";
 
 const program = `
-  const { listen, shutdownOnSignal } = await import(${JSON.stringify(new URL("./index.ts", import.meta.url).href)});
+  const { listen } = await import(${JSON.stringify(import.meta.resolve("./listen.ts"))});
+  const { shutdownOnSignal } = await import(${JSON.stringify(import.meta.resolve("./shutdown.ts"))});
   const { promise: opened, resolve: open } = Promise.withResolvers();
   const listener = await listen(async ({ url }) => {
     console.log("request");
@@ -24,7 +25,7 @@ describe("shutdownOnSignal", () => {
       });
       const exited = once(child, "exit");
       const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
-      const { value: url } = await lines.next();
+      const { value: url = "" } = await lines.next();
       const answer = fetch(url).then((response) => response.text());
       expect((await lines.next()).value).toBe("request");
       child.kill(signal);

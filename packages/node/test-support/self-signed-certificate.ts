@@ -29,7 +29,7 @@ export function createSelfSignedCertificate(): { cert: string; key: string } {
   const lines = der.toString("base64").replace(/.{64}/g, "$&\n");
   return {
     cert: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,
-    key: privateKey.export({ type: "pkcs8", format: "pem" }),
+    key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
   };
 }
 

@@ -42,8 +42,11 @@ export interface AgentServer {
   moveTo(baseUrl: string): void;
   /** Refuses readiness from now on; calls are still answered. */
   drain(): void;
-  /** Tells running executors to stop, waits until what they did is durable, and closes the store. */
-  close(): Promise<void>;
+  /**
+   * Lets running executors go on for `graceMs` (default 0), tells them to stop, waits until what they did is durable, and
+   * closes the store.
+   */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 /**
@@ -100,8 +103,8 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     drain: () => {
       draining = true;
     },
-    async close() {
-      await engine.close();
+    async close({ graceMs = 0 } = {}) {
+      await engine.close(graceMs);
       await store.close();
     },
   };

@@ -154,14 +154,21 @@ export class TaskEngine {
     }
   }
 
-  /** Stops taking timers, tells running executors to stop, and waits until what they did is durable. */
-  async close(): Promise<void> {
+  /**
+   * Stops taking timers, lets running executors go on for `graceMs`, then tells them to stop, and waits until what they
+   * did is durable.
+   */
+  async close(graceMs: number): Promise<void> {
     this.#timers.close();
-    const running = [...this.#executions.values()];
-    for (const execution of running) {
+    const all = Promise.all([...this.#executions.values()].map((execution) => execution.done));
+    const grace = Promise.withResolvers<void>();
+    const cancelGrace = this.#context.clock.schedule(graceMs, grace.resolve);
+    await Promise.race([all, grace.promise]);
+    cancelGrace();
+    for (const execution of this.#executions.values()) {
       execution.abort("shutdown");
     }
-    await Promise.all(running.map((execution) => execution.done));
+    await Promise.all([...this.#executions.values()].map((execution) => execution.done));
   }
 
   async #begin(input: SendInput): Promise<Sent> {

@@ -43,6 +43,7 @@ export class TurnExecution {
   readonly #created = Promise.withResolvers<LiveTask>();
   #live: LiveTask | undefined;
   #cancelTaskTimer: () => void = () => {};
+  #cancelGraceTimer: () => void = () => {};
   #over = false;
 
   constructor(context: EngineContext, plan: TurnPlan) {
@@ -93,6 +94,7 @@ export class TurnExecution {
       this.#fail(error);
     }
     this.#cancelTaskTimer();
+    this.#cancelGraceTimer();
     this.#over = true;
     await this.#live?.flushed().catch(() => {});
     this.#done.resolve();
@@ -116,11 +118,14 @@ export class TurnExecution {
     this.#created.resolve(live);
   }
 
-  /** Rejects the executor's hold on the task when it ignores its signal for longer than the grace period. */
+  /** Resolves when the executor has ignored its signal for longer than the grace period. */
   #abandoned(): Promise<void> {
     const { signal } = this.#abort;
+    const { agent, clock } = this.#context;
     return new Promise((resolve) => {
-      const wait = () => this.#context.clock.schedule(this.#context.agent.cancelGraceMs ?? 10_000, resolve);
+      const wait = () => {
+        this.#cancelGraceTimer = clock.schedule(agent.cancelGraceMs ?? 10_000, resolve);
+      };
       if (signal.aborted) {
         wait();
       } else {

@@ -19,8 +19,10 @@ const noLog: LogTail = { sequence: 0, generation: 0 };
  */
 export function decideCommit(commit: TaskCommit, target: CommitTarget | undefined): CommitResult {
   const creates = commit.expectedSequence === 0;
-  if (target !== undefined && !isSameOwner(target.owner, commit.owner)) return { refused: "conflict", tail: noLog };
-  if (target === undefined) return creates ? { tail: advanceTail(noLog, commit) } : { refused: "conflict", tail: noLog };
+  if (target !== undefined && !isSameOwner(target.owner, commit.owner))
+    return { refused: "conflict", tail: noLog };
+  if (target === undefined)
+    return creates ? { tail: advanceTail(noLog, commit) } : { refused: "conflict", tail: noLog };
   if (!creates && target.fence !== commit.fence) return { refused: "fenced", tail: target.tail };
   if (target.tail.sequence !== commit.expectedSequence) return { refused: "conflict", tail: target.tail };
   return { tail: advanceTail(target.tail, commit) };
@@ -38,7 +40,9 @@ function advanceTail({ sequence, generation }: LogTail, { entries, snapshot }: T
     sequence += 1;
     if (isEvent) generation += 1;
     if (entry.sequence !== sequence || entry.generation !== (isEvent ? generation : undefined)) {
-      throw new RangeError(`entry ${entry.sequence} (${entry.kind}) does not continue the log at ${sequence}`);
+      throw new RangeError(
+        `entry ${entry.sequence} (${entry.kind}) does not continue the log at ${sequence}`,
+      );
     }
   }
   if (snapshot !== undefined && snapshot.sequence !== sequence) {

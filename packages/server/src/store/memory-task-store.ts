@@ -1,6 +1,10 @@
+import {
+  type TaskPushNotificationConfig,
+  TaskPushNotificationConfigSchema,
+  TaskState,
+} from "@a2a-connect/proto";
 import { clone } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema, TaskState } from "@a2a-connect/proto";
 import { decideCommit, isSameOwner } from "./decide-commit.ts";
 import { takeEventPage } from "./event-page.ts";
 import type {
@@ -123,9 +127,12 @@ export function createMemoryTaskStore(): TaskStore {
       assertOpen();
       const due = [];
       for (const { owner, taskId, index } of tasks.values()) {
-        if (index.wakeAt !== undefined && index.wakeAt <= until) due.push({ owner, taskId, wakeAt: index.wakeAt });
+        if (index.wakeAt !== undefined && index.wakeAt <= until)
+          due.push({ owner, taskId, wakeAt: index.wakeAt });
       }
-      return due.sort((one, other) => one.wakeAt - other.wakeAt || compareText(one.taskId, other.taskId)).slice(0, limit);
+      return due
+        .sort((one, other) => one.wakeAt - other.wakeAt || compareText(one.taskId, other.taskId))
+        .slice(0, limit);
     },
 
     async putPushConfig(owner, config) {
@@ -181,7 +188,10 @@ function keepPushConfig(task: MemoryTask, config: TaskPushNotificationConfig): v
   task.pushConfigs.set(config.id, clone(TaskPushNotificationConfigSchema, config));
 }
 
-function toStoredTask({ owner, taskId, index, tail, fence, snapshot, entries }: MemoryTask, view: TaskView): StoredTask {
+function toStoredTask(
+  { owner, taskId, index, tail, fence, snapshot, entries }: MemoryTask,
+  view: TaskView,
+): StoredTask {
   const rest = entries.slice(snapshot?.sequence ?? 0);
   if (view === "full") return { owner, taskId, index, tail, fence, snapshot, entries: rest };
   return {
@@ -195,13 +205,17 @@ function toStoredTask({ owner, taskId, index, tail, fence, snapshot, entries }: 
   };
 }
 
-function listTasks(owned: readonly MemoryTask[], { contextId, state, since, after, limit, view }: TaskQuery): TaskPage {
+function listTasks(
+  owned: readonly MemoryTask[],
+  { contextId, state, since, after, limit, view }: TaskQuery,
+): TaskPage {
   const matches = owned
     .filter(({ index }) => contextId === undefined || index.contextId === contextId)
     .filter(({ index }) => state === undefined || index.state === state)
     .filter(({ index }) => since === undefined || index.statusTimestamp >= since)
     .sort((one, other) => compareNewestFirst(toCursor(one), toCursor(other)));
-  const rest = after === undefined ? matches : matches.filter((task) => compareNewestFirst(toCursor(task), after) > 0);
+  const rest =
+    after === undefined ? matches : matches.filter((task) => compareNewestFirst(toCursor(task), after) > 0);
   return {
     tasks: rest.slice(0, limit).map((task) => toStoredTask(task, view)),
     totalSize: matches.length,

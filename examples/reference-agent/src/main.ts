@@ -1,0 +1,25 @@
+import { shutdownOnSignal } from "@a2a-connect/node";
+import type { LogRecord } from "@a2a-connect/server";
+import { renderBanner } from "./banner.ts";
+import { help, parseOptions } from "./options.ts";
+import { startReferenceAgent } from "./start.ts";
+
+/** One JSON line a record, on stderr; an error's own text belongs here and nowhere else. */
+function logToStderr({ error, ...record }: LogRecord): void {
+  const cause = error instanceof Error ? { error: error.stack } : error === undefined ? {} : { error: String(error) };
+  process.stderr.write(`${JSON.stringify({ time: new Date().toISOString(), ...record, ...cause })}\n`);
+}
+
+try {
+  const options = parseOptions(process.argv.slice(2));
+  if (options === undefined) {
+    process.stdout.write(help);
+  } else {
+    const served = await startReferenceAgent(options, logToStderr);
+    shutdownOnSignal(served, { graceMs: 2_000, timeoutMs: 5_000 });
+    process.stdout.write(`ready ${served.url}\n${renderBanner(served.url)}`);
+  }
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\nTry: npm start -- --help\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,89 @@
+import { parseArgs } from "node:util";
+import { commandUsage } from "./commands.ts";
+import { type Profile, profiles } from "./reference-agent.ts";
+
+/** The command line, checked. */
+export interface Options {
+  readonly port: number;
+  readonly host: string;
+  readonly dataDir: string;
+  readonly store: "sqlite" | "memory";
+  readonly profile: Profile;
+  readonly jsonMedia: "a2a" | "json";
+  readonly publicUrl: string | undefined;
+}
+
+export const help = `Usage: npm start -- [options]
+
+Serves the reference agent over gRPC, gRPC-Web, Connect, HTTP+JSON and JSON-RPC on one port.
+
+Options:
+  --port N             port to listen on; 0 takes any that is free (default 4000)
+  --host NAME          address to bind; 0.0.0.0 is open to the network (default localhost)
+  --data DIR           where tasks are kept (default .data)
+  --store KIND         sqlite or memory (default sqlite)
+  --profile NAME       full, bare or required-extension (default full)
+  --json-media NAME    media type of HTTP+JSON answers where the request names none: a2a or json (default a2a)
+  --public-url URL     base URL in the agent card (default: the address that is bound)
+  --help               this text
+
+What the text of a message makes the agent do:
+${commandUsage.map((line) => `  ${line}`).join("\n")}
+  anything else    COMPLETED, with an echo
+`;
+
+/**
+ * The options in `args`; undefined when help was asked for.
+ *
+ * @throws Error with a sentence about the first thing that is wrong
+ */
+export function parseOptions(args: readonly string[]): Options | undefined {
+  const { values } = parseArgs({
+    args: args.filter((arg) => arg !== "--"),
+    options: {
+      port: { type: "string", default: "4000" },
+      host: { type: "string", default: "localhost" },
+      data: { type: "string", default: ".data" },
+      store: { type: "string", default: "sqlite" },
+      profile: { type: "string", default: "full" },
+      "json-media": { type: "string", default: "a2a" },
+      "public-url": { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    return undefined;
+  }
+  return {
+    port: parsePort(values.port),
+    host: values.host,
+    dataDir: values.data,
+    store: oneOf("--store", values.store, ["sqlite", "memory"]),
+    profile: oneOf("--profile", values.profile, profiles),
+    jsonMedia: oneOf("--json-media", values["json-media"], ["a2a", "json"]),
+    publicUrl: parseUrl(values["public-url"]),
+  };
+}
+
+function parsePort(value: string): number {
+  const port = Number(value);
+  if (!/^\d+$/.test(value) || port > 65_535) {
+    throw new Error(`--port must be a number from 0 to 65535, not "${value}"`);
+  }
+  return port;
+}
+
+function oneOf<Value extends string>(flag: string, value: string, allowed: readonly Value[]): Value {
+  const found = allowed.find((candidate) => candidate === value);
+  if (found === undefined) {
+    throw new Error(`${flag} must be one of ${allowed.join(", ")}, not "${value}"`);
+  }
+  return found;
+}
+
+function parseUrl(value: string | undefined): string | undefined {
+  if (value !== undefined && !/^https?:\/\//.test(value)) {
+    throw new Error(`--public-url must begin with http:// or https://, not "${value}"`);
+  }
+  return value;
+}

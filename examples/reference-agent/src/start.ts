@@ -1,0 +1,20 @@
+import { join } from "node:path";
+import { type ServedAgent, serve } from "@a2a-connect/node";
+import { createMemoryTaskStore, type LogRecord } from "@a2a-connect/server";
+import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
+import type { Options } from "./options.ts";
+import { createReferenceAgent, profileOptions } from "./reference-agent.ts";
+
+/** Serves the reference agent as the command line says. */
+export function startReferenceAgent(options: Options, log: (record: LogRecord) => void): Promise<ServedAgent> {
+  const { port, host, dataDir, store, profile, jsonMedia, publicUrl } = options;
+  return serve(createReferenceAgent(profile), {
+    ...profileOptions(profile),
+    port,
+    host,
+    store: store === "memory" ? createMemoryTaskStore() : createSqliteTaskStore({ file: join(dataDir, "tasks.sqlite") }),
+    wires: { jsonMedia },
+    log,
+    ...(publicUrl === undefined ? {} : { publicUrl }),
+  });
+}
