@@ -1,0 +1,60 @@
+import { parseSync } from "vite";
+
+/** One import, export-from, dynamic import or import type of a module. */
+export interface Import {
+  /** As written: `./x.ts`, `node:fs`, `@scope/name/sub`. */
+  readonly specifier: string;
+  /** Whether it is a dynamic `import()`. */
+  readonly lazy: boolean;
+}
+
+/** Syntax nodes that name another module, by how they do it. */
+const lazyByNode: ReadonlyMap<unknown, boolean> = new Map([
+  ["ImportDeclaration", false],
+  ["ExportNamedDeclaration", false],
+  ["ExportAllDeclaration", false],
+  ["TSImportType", false],
+  ["ImportExpression", true],
+]);
+
+/**
+ * Every import of a module, those of types included.
+ *
+ * @throws Error when the text cannot be parsed, or when a dynamic import is computed: nobody could check it
+ */
+export function readImports(file: string, text: string): Import[] {
+  const { program, errors } = parseSync(file, text);
+  if (errors.length > 0) {
+    throw new Error(`${file}: ${errors[0]?.message}`);
+  }
+  const found: Import[] = [];
+  visit(program, (node) => {
+    const lazy = lazyByNode.get(node["type"]);
+    const source = node["source"]; // null for an export of the module's own
+    if (lazy === undefined || source === null) {
+      return;
+    }
+    const specifier = isNode(source) && source["type"] === "Literal" ? source["value"] : undefined;
+    if (typeof specifier !== "string") {
+      throw new Error(`${file}: the import at offset ${node["start"]} is computed`);
+    }
+    found.push({ specifier, lazy });
+  });
+  return found;
+}
+
+type Node = Readonly<Record<string, unknown>>;
+
+function isNode(value: unknown): value is Node {
+  return typeof value === "object" && value !== null;
+}
+
+function visit(value: unknown, look: (node: Node) => void): void {
+  if (!isNode(value)) {
+    return;
+  }
+  look(value);
+  for (const child of Object.values(value)) {
+    visit(child, look);
+  }
+}
