@@ -9,7 +9,11 @@ interface Command {
   readonly pattern: RegExp;
   /** Upper bounds of the numbers that the pattern captures, in order; 0 is the lowest. */
   readonly limits?: readonly number[];
-  readonly run: (turn: Turn, words: readonly string[], numbers: readonly number[]) => ReturnType<TurnExecutor>;
+  readonly run: (
+    turn: Turn,
+    words: readonly string[],
+    numbers: readonly number[],
+  ) => ReturnType<TurnExecutor>;
 }
 
 const hour = 3_600_000;
@@ -65,7 +69,9 @@ const commands: readonly Command[] = [
     usage: "ask QUESTION     INPUT_REQUIRED, then an artifact with the answer",
     pattern: /^ask (.+)$/s,
     *run(turn, [question = ""]) {
-      yield turn.task === undefined ? turn.inputRequired(question) : turn.artifact({ name: "answer", text: turn.text });
+      yield turn.task === undefined
+        ? turn.inputRequired(question)
+        : turn.artifact({ name: "answer", text: turn.text });
     },
   },
   {
@@ -73,7 +79,9 @@ const commands: readonly Command[] = [
     pattern: /^auth$/,
     *run(turn) {
       yield turn.task === undefined
-        ? turn.authRequired("Sign in where this agent keeps its credentials, then send any message to this task.")
+        ? turn.authRequired(
+            "Sign in where this agent keeps its credentials, then send any message to this task.",
+          )
         : turn.complete("Thank you, that is enough.");
     },
   },

@@ -6,7 +6,8 @@ import { startReferenceAgent } from "./start.ts";
 
 /** One JSON line a record, on stderr; an error's own text belongs here and nowhere else. */
 function logToStderr({ error, ...record }: LogRecord): void {
-  const cause = error instanceof Error ? { error: error.stack } : error === undefined ? {} : { error: String(error) };
+  const cause =
+    error instanceof Error ? { error: error.stack } : error === undefined ? {} : { error: String(error) };
   process.stderr.write(`${JSON.stringify({ time: new Date().toISOString(), ...record, ...cause })}\n`);
 }
 
@@ -20,6 +21,8 @@ try {
     process.stdout.write(`ready ${served.url}\n${renderBanner(served.url)}`);
   }
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\nTry: npm start -- --help\n`);
+  process.stderr.write(
+    `${error instanceof Error ? error.message : String(error)}\nTry: npm start -- --help\n`,
+  );
   process.exitCode = 1;
 }

@@ -27,7 +27,6 @@ export function createReferenceAgent(profile: Profile): AgentDefinition {
       name: "a2a-connect reference agent",
       description: "Shows and tests every corner of A2A: each message says what is to happen.",
       version: "0.1.0",
-      documentationUrl: "https://github.com/a2aproject/A2A",
       defaultInputModes: profile === "bare" ? plain : anything,
       defaultOutputModes: anything,
       skills,

@@ -6,13 +6,19 @@ import type { Options } from "./options.ts";
 import { createReferenceAgent, profileOptions } from "./reference-agent.ts";
 
 /** Serves the reference agent as the command line says. */
-export function startReferenceAgent(options: Options, log: (record: LogRecord) => void): Promise<ServedAgent> {
+export function startReferenceAgent(
+  options: Options,
+  log: (record: LogRecord) => void,
+): Promise<ServedAgent> {
   const { port, host, dataDir, store, profile, jsonMedia, publicUrl } = options;
   return serve(createReferenceAgent(profile), {
     ...profileOptions(profile),
     port,
     host,
-    store: store === "memory" ? createMemoryTaskStore() : createSqliteTaskStore({ file: join(dataDir, "tasks.sqlite") }),
+    store:
+      store === "memory"
+        ? createMemoryTaskStore()
+        : createSqliteTaskStore({ file: join(dataDir, "tasks.sqlite") }),
     wires: { jsonMedia },
     log,
     ...(publicUrl === undefined ? {} : { publicUrl }),

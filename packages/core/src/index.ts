@@ -38,6 +38,7 @@ export type { HttpRoute } from "./http-rule.ts";
 export {
   collectSchemas,
   createJsonSchemas,
+  describedFields,
   fieldSchema,
   type JsonSchemaOptions,
   type JsonSchemas,

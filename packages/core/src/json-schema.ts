@@ -148,7 +148,11 @@ function contentTypes(desc: DescMessage, options: SchemaPartOptions): (DescMessa
     .filter((type) => type !== undefined);
 }
 
-function describedFields(desc: DescMessage, { draft = false }: JsonSchemaOptions): readonly DescField[] {
+/** The fields of a message that its schema describes. */
+export function describedFields(
+  desc: DescMessage,
+  { draft = false }: JsonSchemaOptions = {},
+): readonly DescField[] {
   return draft ? desc.fields : desc.fields.filter((field) => !draftFields.has(field));
 }
 

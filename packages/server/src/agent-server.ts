@@ -1,13 +1,12 @@
 import {
+  type BindingOptions,
   createHttpJsonHandler,
   createJsonRpcHandler,
   createOpenApi,
-  createRpcHandlers,
-  type BindingOptions,
   type HttpHandler,
   type HttpRequest,
-  withCors,
 } from "@a2a-connect/bindings";
+import { createRpcHandlers, withCors } from "./rpc-temp.ts";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import type { AgentServerOptions } from "./agent-server-options.ts";
@@ -62,7 +61,8 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const limits = { ...defaultEngineLimits, ...options.limits };
   const engine = new TaskEngine({ store, agent, clock, randomId, limits, log });
 
-  const interfacesAt = (baseUrl: string) => deriveInterfaces(baseUrl.replace(/\/+$/, ""), mounts, protocolVersions);
+  const interfacesAt = (baseUrl: string) =>
+    deriveInterfaces(baseUrl.replace(/\/+$/, ""), mounts, protocolVersions);
   const served = {
     streaming: options.streaming ?? true,
     pushNotifications: push !== undefined,
@@ -80,11 +80,19 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const service = implementService({ engine, store, cards, push }, gates);
 
   let draining = false;
-  const wires: BindingOptions = { ...options.wires, onError: (error, { wire, method }) => log(internalError(error, wire, method)) };
+  const wires: BindingOptions = {
+    ...options.wires,
+    onError: (error, { wire, method }) => log(internalError(error, wire, method)),
+  };
   const plain = plainRoutes({
     cards,
     cardHandler: createCardHandler(cards, clock, options.cardMaxAgeSeconds ?? 300),
-    openApi: () => createOpenApi({ title: cards.card.name, version: cards.card.version, serverUrl: mounts.httpJson ?? "/" }),
+    openApi: () =>
+      createOpenApi({
+        title: cards.card.name,
+        version: cards.card.version,
+        serverUrl: mounts.httpJson ?? "/",
+      }),
     ready: () => !draining,
   });
   const route = createRouter(service, mounts, wires, plain);
@@ -134,7 +142,11 @@ function createRouter(
     }
     const page = plain.get(path);
     if (page === undefined) {
-      return plainError(404, "NOT_FOUND", "there is nothing at this path; the agent card is at /.well-known/agent-card.json");
+      return plainError(
+        404,
+        "NOT_FOUND",
+        "there is nothing at this path; the agent card is at /.well-known/agent-card.json",
+      );
     }
     if (request.method !== "GET" && request.method !== "HEAD") {
       return plainError(405, "UNIMPLEMENTED", "only GET and HEAD are answered here", { allow: "GET, HEAD" });

@@ -3,7 +3,8 @@ import type { AgentCard } from "@a2a-connect/proto";
 /** The page at `/`: what this is and where to go on, for people who open the URL in a browser. */
 export function renderFrontPage({ name, description, supportedInterfaces }: AgentCard): string {
   const rows = supportedInterfaces.map(
-    ({ protocolBinding, url }) => `<tr><td>${escapeHtml(protocolBinding)}</td><td><code>${escapeHtml(url)}</code></td></tr>`,
+    ({ protocolBinding, url }) =>
+      `<tr><td>${escapeHtml(protocolBinding)}</td><td><code>${escapeHtml(url)}</code></td></tr>`,
   );
   return `<!doctype html>
 <html lang="en">

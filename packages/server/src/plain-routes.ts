@@ -12,18 +12,32 @@ export interface PlainRouteOptions {
 }
 
 /** The paths that belong to no wire: GET and HEAD, no version header needed. */
-export function plainRoutes({ cards, cardHandler, openApi, ready }: PlainRouteOptions): ReadonlyMap<string, HttpHandler> {
+export function plainRoutes({
+  cards,
+  cardHandler,
+  openApi,
+  ready,
+}: PlainRouteOptions): ReadonlyMap<string, HttpHandler> {
   return new Map<string, HttpHandler>([
     ["/.well-known/agent-card.json", cardHandler],
     ["/openapi.json", async () => jsonResponse(200, openApi())],
     ["/healthz", async () => jsonResponse(200, { status: "ok" })],
-    ["/readyz", async () => (ready() ? jsonResponse(200, { status: "ready" }) : jsonResponse(503, { status: "draining" }))],
+    [
+      "/readyz",
+      async () =>
+        ready() ? jsonResponse(200, { status: "ready" }) : jsonResponse(503, { status: "draining" }),
+    ],
     ["/", async () => textResponse(200, "text/html; charset=utf-8", renderFrontPage(cards.card))],
   ]);
 }
 
 /** An error of the plain routes, in the shape of the HTTP+JSON wire (requirement K-7). */
-export function plainError(code: number, status: string, message: string, header?: HeadersInit): HttpResponse {
+export function plainError(
+  code: number,
+  status: string,
+  message: string,
+  header?: HeadersInit,
+): HttpResponse {
   return jsonResponse(code, { error: { code, status, message, details: [] } }, header);
 }
 

@@ -1,5 +1,5 @@
-import { formatMessage } from "@a2a-connect/core";
 import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
+import { formatMessage } from "@a2a-connect/core";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { Clock } from "../engine/clock.ts";
 import type { CardSource } from "./card-source.ts";
@@ -18,7 +18,11 @@ interface Rendered {
  *
  * @param maxAgeSeconds how long clients may keep it
  */
-export function createCardHandler(cards: CardSource, clock: Pick<Clock, "now">, maxAgeSeconds: number): HttpHandler {
+export function createCardHandler(
+  cards: CardSource,
+  clock: Pick<Clock, "now">,
+  maxAgeSeconds: number,
+): HttpHandler {
   let rendered: Promise<Rendered> | undefined;
   let of: AgentCard | undefined;
   return async (request) => {

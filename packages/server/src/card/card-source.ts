@@ -1,5 +1,10 @@
 import type { Principal } from "@a2a-connect/core";
-import { type AgentCapabilities, AgentCapabilitiesSchema, type AgentCard, type AgentInterface } from "@a2a-connect/proto";
+import {
+  type AgentCapabilities,
+  AgentCapabilitiesSchema,
+  type AgentCard,
+  type AgentInterface,
+} from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import type { AgentDefinition, CardDefinition } from "../agent/agent-definition.ts";
 import { deriveCard, type ServedCapabilities } from "./derive-card.ts";
@@ -51,7 +56,9 @@ export class CardSource {
   /** The extended card for a caller, if there is one. */
   findExtended(principal: Principal): AgentCard | undefined {
     const definition = this.#extended?.find(principal);
-    return definition === undefined ? undefined : deriveCard(this.#agent, this.#served, this.#interfaces, definition);
+    return definition === undefined
+      ? undefined
+      : deriveCard(this.#agent, this.#served, this.#interfaces, definition);
   }
 
   /** Says where the wires are reached now. */

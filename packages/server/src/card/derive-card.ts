@@ -5,12 +5,12 @@ import {
   type AgentExtension,
   AgentExtensionSchema,
   type AgentInterface,
+  TaskState,
 } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import type { AgentDefinition, CardDefinition, SkillDefinition } from "../agent/agent-definition.ts";
 import { defaultModes } from "../agent/skill-selection.ts";
 import { questionTimeoutMs } from "../engine/task-timers.ts";
-import { TaskState } from "@a2a-connect/proto";
 
 /** What is really served, as far as the card tells it. */
 export interface ServedCapabilities {
@@ -26,7 +26,14 @@ export function deriveCard(
   supportedInterfaces: AgentInterface[],
   definition: CardDefinition = agent.card,
 ): AgentCard {
-  const { name, description = name, version = "0.0.0", skills = [], securitySchemes, securityRequirements } = definition;
+  const {
+    name,
+    description = name,
+    version = "0.0.0",
+    skills = [],
+    securitySchemes,
+    securityRequirements,
+  } = definition;
   return create(AgentCardSchema, {
     name,
     description,
@@ -59,7 +66,8 @@ function deriveLifecycleExtension(agent: AgentDefinition): AgentExtension {
   const bounded = waits.filter((wait) => wait !== undefined);
   return create(AgentExtensionSchema, {
     uri: lifecycleExtension,
-    description: "How tasks live: whether the agent asks, tells progress, and how long it waits; why a task ended.",
+    description:
+      "How tasks live: whether the agent asks, tells progress, and how long it waits; why a task ended.",
     params: {
       asks,
       asksForAuth,

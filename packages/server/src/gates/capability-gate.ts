@@ -1,4 +1,4 @@
-import { a2aError, type A2AErrorReason, type MethodLocalName } from "@a2a-connect/core";
+import { type A2AErrorReason, a2aError, type MethodLocalName } from "@a2a-connect/core";
 import type { AgentCapabilities } from "@a2a-connect/proto";
 import type { Gate } from "./gate.ts";
 

@@ -14,7 +14,10 @@ export function fieldGate(maxParts: number): Gate {
     }
     const parts = isSend(request) ? (request.message?.parts.length ?? 0) : 0;
     if (parts > maxParts) {
-      throw invalidParams({ field: "message.parts", description: `has ${parts} parts; at most ${maxParts} are taken` });
+      throw invalidParams({
+        field: "message.parts",
+        description: `has ${parts} parts; at most ${maxParts} are taken`,
+      });
     }
   };
 }

@@ -16,9 +16,14 @@ export function versionGate({ protocolVersions, assumeVersion }: VersionOptions)
   return ({ context }) => {
     const query = queryOf(context);
     const absent = !context.requestHeader.get(versionHeader) && !query?.get(versionHeader);
-    const version = absent && assumeVersion !== undefined ? assumeVersion : readProtocolVersion(context.requestHeader, query);
+    const version =
+      absent && assumeVersion !== undefined
+        ? assumeVersion
+        : readProtocolVersion(context.requestHeader, query);
     if (!protocolVersions.includes(version)) {
-      const asked = absent ? "a request without a version means 0.3" : `version ${JSON.stringify(version)} was asked for`;
+      const asked = absent
+        ? "a request without a version means 0.3"
+        : `version ${JSON.stringify(version)} was asked for`;
       throw a2aError(
         "VERSION_NOT_SUPPORTED",
         `${asked}, and this interface speaks ${supportedVersions}: send the header "${versionHeader}: ${protocolVersions[0]}"`,

@@ -1,8 +1,8 @@
+import { taskNotFound } from "../engine/task-not-found.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import type { TaskStore } from "../store/task-store.ts";
 import { type Operation, ownerOf } from "./operation.ts";
 import { acceptPushConfig } from "./push-config.ts";
-import { taskNotFound } from "../engine/task-not-found.ts";
 
 /** CreateTaskPushNotificationConfig: register a webhook with a task, replacing one of the same id (spec §3.1.7). */
 export function createPushConfig(

@@ -1,6 +1,6 @@
+import { taskNotFound } from "../engine/task-not-found.ts";
 import type { TaskStore } from "../store/task-store.ts";
 import { type Operation, ownerOf } from "./operation.ts";
-import { taskNotFound } from "../engine/task-not-found.ts";
 
 /** DeleteTaskPushNotificationConfig: remove a webhook for good; one that is not there is no error (spec §3.1.10). */
 export function deletePushConfig(store: TaskStore): Operation<"deleteTaskPushNotificationConfig"> {

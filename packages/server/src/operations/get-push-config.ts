@@ -1,6 +1,6 @@
+import { taskNotFound } from "../engine/task-not-found.ts";
 import type { TaskStore } from "../store/task-store.ts";
 import { type Operation, ownerOf } from "./operation.ts";
-import { taskNotFound } from "../engine/task-not-found.ts";
 
 /** GetTaskPushNotificationConfig: one webhook of a task (spec §3.1.8). */
 export function getPushConfig(store: TaskStore): Operation<"getTaskPushNotificationConfig"> {

@@ -1,7 +1,12 @@
 import { methods, type RpcMethod } from "@a2a-connect/core";
 import { A2AService } from "@a2a-connect/proto";
 import type { DescMessage, Message, MessageInitShape } from "@bufbuild/protobuf";
-import { createServiceImplSpec, type HandlerContext, type ServiceImpl, type ServiceImplSpec } from "@connectrpc/connect";
+import {
+  createServiceImplSpec,
+  type HandlerContext,
+  type ServiceImpl,
+  type ServiceImplSpec,
+} from "@connectrpc/connect";
 import type { CardSource } from "../card/card-source.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import type { Gate } from "../gates/gate.ts";
@@ -59,7 +64,10 @@ export function implementService(context: OperationContext, gates: readonly Gate
 /** Stands in where nothing is mounted; the capability gate lets no call come this far. */
 const noPush: PushSender = { refuseUrl: () => "push notifications are off" };
 
-type UnaryImpl = (request: Message, context: HandlerContext) => Promise<MessageInitShape<DescMessage>> | MessageInitShape<DescMessage>;
+type UnaryImpl = (
+  request: Message,
+  context: HandlerContext,
+) => Promise<MessageInitShape<DescMessage>> | MessageInitShape<DescMessage>;
 type StreamImpl = (request: Message, context: HandlerContext) => AsyncIterable<MessageInitShape<DescMessage>>;
 
 function guardUnary(method: RpcMethod, impl: UnaryImpl, gates: readonly Gate[]): UnaryImpl {

@@ -1,8 +1,8 @@
 import { invalidParams } from "@a2a-connect/core";
+import { taskNotFound } from "../engine/task-not-found.ts";
 import type { TaskStore } from "../store/task-store.ts";
 import { type Operation, ownerOf } from "./operation.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
-import { taskNotFound } from "../engine/task-not-found.ts";
 
 const maxPageSize = 100;
 
@@ -10,14 +10,22 @@ const maxPageSize = 100;
 export function listPushConfigs(store: TaskStore): Operation<"listTaskPushNotificationConfigs"> {
   return async ({ taskId, pageSize, pageToken }, context) => {
     if (pageSize < 0 || pageSize > maxPageSize) {
-      throw invalidParams({ field: "pageSize", description: `must be from 1 to ${maxPageSize}, but is ${pageSize}` });
+      throw invalidParams({
+        field: "pageSize",
+        description: `must be from 1 to ${maxPageSize}, but is ${pageSize}`,
+      });
     }
     const owner = ownerOf(context);
     const scope = [owner.tenant, owner.principal, taskId];
     const limit = pageSize === 0 ? maxPageSize : pageSize;
     const [after] = pageToken === "" ? [] : await parsePageToken(pageToken, scope);
     // One more than the page tells whether another follows.
-    const found = await store.listPushConfigs(owner, taskId, typeof after === "string" ? after : undefined, limit + 1);
+    const found = await store.listPushConfigs(
+      owner,
+      taskId,
+      typeof after === "string" ? after : undefined,
+      limit + 1,
+    );
     if (found === undefined) {
       throw taskNotFound(taskId);
     }

@@ -37,7 +37,10 @@ export function listTasks(engine: TaskEngine): Operation<"listTasks"> {
 
 function assertRequest({ pageSize, historyLength, status }: ListTasksRequest): void {
   if (pageSize !== undefined && (pageSize < 1 || pageSize > maxPageSize)) {
-    throw invalidParams({ field: "pageSize", description: `must be from 1 to ${maxPageSize}, but is ${pageSize}` });
+    throw invalidParams({
+      field: "pageSize",
+      description: `must be from 1 to ${maxPageSize}, but is ${pageSize}`,
+    });
   }
   assertHistoryLength("historyLength", historyLength);
   if (status !== TaskState.UNSPECIFIED && findTaskPhase(status) === undefined) {
@@ -56,7 +59,14 @@ function lowerBoundMs(bound: Timestamp | undefined): number | undefined {
 /** A token is good for one caller and one set of filters; the page size may change from page to page. */
 function scopeOf({ tenant, principal }: Owner, request: ListTasksRequest): readonly unknown[] {
   const { contextId, status, statusTimestampAfter } = request;
-  return [tenant, principal, contextId, status, String(statusTimestampAfter?.seconds), statusTimestampAfter?.nanos];
+  return [
+    tenant,
+    principal,
+    contextId,
+    status,
+    String(statusTimestampAfter?.seconds),
+    statusTimestampAfter?.nanos,
+  ];
 }
 
 function toCursor([statusTimestamp, taskId]: readonly unknown[]): ListCursor {

@@ -5,7 +5,10 @@ import { base64Decode, base64Encode } from "@bufbuild/protobuf/wire";
  * An opaque page token: where the next page begins, bound to the caller and the filters it was made for, so that a
  * token of somebody else or for another list is refused (requirement A-48).
  */
-export async function formatPageToken(position: readonly (string | number)[], scope: readonly unknown[]): Promise<string> {
+export async function formatPageToken(
+  position: readonly (string | number)[],
+  scope: readonly unknown[],
+): Promise<string> {
   const text = JSON.stringify([await digest(scope), ...position]);
   return base64Encode(new TextEncoder().encode(text), "url");
 }
@@ -21,7 +24,8 @@ export async function parsePageToken(token: string, scope: readonly unknown[]): 
   if (bound !== (await digest(scope))) {
     throw invalidParams({
       field: "pageToken",
-      description: "was not made for this list: send the nextPageToken of the page before, with the same filters",
+      description:
+        "was not made for this list: send the nextPageToken of the page before, with the same filters",
     });
   }
   return position;

@@ -13,7 +13,9 @@ export function acceptPushConfig(
   push: PushSender,
   path = "",
 ): TaskPushNotificationConfig {
-  const problem = isHttpUrl(config.url) ? push.refuseUrl(config.url) : "must be an absolute http or https URL";
+  const problem = isHttpUrl(config.url)
+    ? push.refuseUrl(config.url)
+    : "must be an absolute http or https URL";
   if (problem !== undefined) {
     throw invalidParams({ field: `${path}url`, description: problem });
   }

@@ -36,10 +36,16 @@ function inlineConfigs(
   }
   const field = "configuration.taskPushNotificationConfig";
   if (push === undefined) {
-    throw a2aError("PUSH_NOTIFICATION_NOT_SUPPORTED", `this agent sends no push notifications: leave out ${field}`);
+    throw a2aError(
+      "PUSH_NOTIFICATION_NOT_SUPPORTED",
+      `this agent sends no push notifications: leave out ${field}`,
+    );
   }
   if (config.taskId !== "") {
-    throw invalidParams({ field: `${field}.taskId`, description: "must be empty: the config is for the task of this message" });
+    throw invalidParams({
+      field: `${field}.taskId`,
+      description: "must be empty: the config is for the task of this message",
+    });
   }
   return [acceptPushConfig(config, push, `${field}.`)];
 }

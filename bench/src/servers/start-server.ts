@@ -1,0 +1,110 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ControlReply, ControlRequest, Target, Usage } from "./control.ts";
+import { onServerCore } from "./pin.ts";
+
+/** Ours, or the one it is compared with. */
+export type Side = "ours" | "peer";
+
+/** A server under test, in a process of its own. Disposing it ends the process and removes its files. */
+export interface BenchServer extends AsyncDisposable {
+  readonly side: Side;
+  readonly target: Target;
+  /** What the process has used so far. */
+  usage(): Promise<Usage>;
+  /** The same after a garbage collection. */
+  collect(): Promise<Usage>;
+}
+
+/** How servers are started. */
+export interface StartOptions {
+  /** Directory for CPU profiles of our server; none are taken without it. */
+  readonly profileDirectory?: string | undefined;
+}
+
+const startTimeoutMs = 30_000;
+const controlTimeoutMs = 180_000;
+const stopTimeoutMs = 5_000;
+const running = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of running) {
+    child.kill("SIGKILL");
+  }
+});
+
+/** Starts a server and waits until it listens. @throws Error with what it wrote, when it does not */
+export async function startServer(side: Side, { profileDirectory }: StartOptions = {}): Promise<BenchServer> {
+  const directory = mkdtempSync(join(tmpdir(), "a2a-bench-"));
+  const script = fileURLToPath(new URL(side === "ours" ? "our-server.ts" : "peer-server.ts", import.meta.url));
+  const flags = ["--expose-gc"];
+  if (side === "ours" && profileDirectory !== undefined) {
+    flags.push("--cpu-prof", `--cpu-prof-dir=${profileDirectory}`);
+  }
+  const [command = "", ...args] = onServerCore([process.execPath, ...flags, script, directory]);
+  const child = spawn(command, args, {
+    env: { ...process.env, NODE_ENV: "production" },
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+  });
+  running.add(child);
+  let complaints = "";
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    complaints = (complaints + text).slice(-4_000);
+  });
+
+  async function receive(timeoutMs: number): Promise<ControlReply> {
+    const waiting = new AbortController();
+    const { signal } = waiting;
+    const late = setTimeout(() => waiting.abort(), timeoutMs);
+    try {
+      return await Promise.race([
+        once(child, "message", { signal }).then(([reply]) => reply as ControlReply),
+        once(child, "exit", { signal }).then(() => Promise.reject(new Error(`${side} went away`))),
+      ]);
+    } catch (cause) {
+      throw new Error(`no answer from the process of ${side}: ${complaints}`, { cause });
+    } finally {
+      clearTimeout(late);
+      waiting.abort();
+    }
+  }
+
+  async function ask(request: ControlRequest): Promise<Usage> {
+    const reply = receive(controlTimeoutMs);
+    child.send(request);
+    const answer = await reply;
+    if (answer.kind !== "usage") {
+      throw new Error(`${side} answered "${answer.kind}"`);
+    }
+    return answer.usage;
+  }
+
+  async function stop(): Promise<void> {
+    if (child.exitCode === null && child.signalCode === null) {
+      const exited = once(child, "exit");
+      const impatience = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
+      if (child.connected) {
+        child.send("stop" satisfies ControlRequest, () => {});
+      }
+      await exited;
+      clearTimeout(impatience);
+    }
+    running.delete(child);
+    rmSync(directory, { recursive: true, force: true });
+  }
+
+  try {
+    const reply = await receive(startTimeoutMs);
+    if (reply.kind !== "ready") {
+      throw new Error(`${side} answered "${reply.kind}" before it was ready`);
+    }
+    const { target } = reply;
+    return { side, target, usage: () => ask("usage"), collect: () => ask("collect"), [Symbol.asyncDispose]: stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

@@ -1,0 +1,124 @@
+import { a2aError, bodyTooLarge, invalidParams } from "@a2a-connect/core";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Compression } from "@connectrpc/connect/protocol";
+import type { HttpBody, HttpRequest } from "./http.ts";
+
+/** How much of a request is read, and in which codings. */
+export interface BodyLimits {
+  readonly maxBodyBytes: number;
+  readonly compressions: readonly Compression[];
+}
+
+/** Why a body was not taken, and the HTTP status that says so. */
+export interface BodyRefusal {
+  readonly status: 400 | 413 | 415;
+  readonly error: ConnectError;
+  /** What the response's header has to say as well. */
+  readonly header?: HeadersInit;
+}
+
+/**
+ * Read a whole request body, decompressed. Neither the bytes on the wire nor what they unpack to may exceed the limit.
+ *
+ * @returns the bytes, or a refusal: 413 when they are too many, 415 for an unknown content coding, 400 when they are not
+ *   what their coding says
+ * @throws whatever reading from the connection throws
+ */
+export async function readBody(request: HttpRequest, limits: BodyLimits): Promise<Uint8Array | BodyRefusal> {
+  const { maxBodyBytes, compressions } = limits;
+  const coding = request.header.get("content-encoding")?.trim().toLowerCase() ?? "identity";
+  const compression = compressions.find(({ name }) => name === coding);
+  if (compression === undefined && coding !== "identity" && coding !== "") {
+    return unknownCoding(compressions);
+  }
+  if (Number(request.header.get("content-length")) > maxBodyBytes) {
+    return tooLarge(maxBodyBytes);
+  }
+  const bytes = await collectBytes(request.body, maxBodyBytes);
+  if (bytes === undefined) {
+    return tooLarge(maxBodyBytes);
+  }
+  return compression === undefined ? bytes : decompressBody(compression, bytes, maxBodyBytes);
+}
+
+/** 415 for a body of a media type that the wire does not take. */
+export function unsupportedMediaType(supported: readonly string[]): BodyRefusal {
+  const list = supported.join(" or ");
+  const error = a2aError("CONTENT_TYPE_NOT_SUPPORTED", `the request's Content-Type must be ${list}`, {
+    supportedTypes: supported.join(","),
+  });
+  return { status: 415, error };
+}
+
+function unknownCoding(compressions: readonly Compression[]): BodyRefusal {
+  const supported = [...compressions.map(({ name }) => name), "identity"];
+  const error = a2aError(
+    "CONTENT_TYPE_NOT_SUPPORTED",
+    `the request's Content-Encoding must be ${supported.join(" or ")}`,
+    { supportedEncodings: supported.join(",") },
+  );
+  return { status: 415, error, header: { "accept-encoding": supported.join(", ") } };
+}
+
+function tooLarge(maxBodyBytes: number): BodyRefusal {
+  return { status: 413, error: bodyTooLarge(maxBodyBytes) };
+}
+
+/** All bytes, or undefined when there are more than allowed; the rest is then left unread. */
+export async function collectBytes(body: HttpBody, maxBytes: number): Promise<Uint8Array | undefined> {
+  if (body.bytes !== undefined) {
+    try {
+      return await body.bytes(maxBytes);
+    } catch (thrown) {
+      if (thrown instanceof ConnectError && thrown.code === Code.ResourceExhausted) {
+        return undefined;
+      }
+      throw thrown;
+    }
+  }
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.byteLength;
+    if (length > maxBytes) {
+      return undefined;
+    }
+    chunks.push(chunk);
+  }
+  return joinBytes(chunks, length);
+}
+
+/** One array of all chunks; a single chunk is returned as it is. */
+export function joinBytes(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const [only] = chunks;
+  if (only !== undefined && chunks.length === 1) {
+    return only;
+  }
+  const bytes = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return bytes;
+}
+
+/** Bytes without their coding; refused when they are not of that coding, or unpack to more than `maxBytes`. */
+export async function decompressBody(
+  compression: Compression,
+  bytes: Uint8Array,
+  maxBytes: number,
+): Promise<Uint8Array | BodyRefusal> {
+  if (bytes.byteLength === 0) {
+    return bytes;
+  }
+  try {
+    return await compression.decompress(bytes, maxBytes);
+  } catch (thrown) {
+    if (thrown instanceof ConnectError && thrown.code === Code.ResourceExhausted) {
+      return tooLarge(maxBytes);
+    }
+    const description = `the request body is not valid ${compression.name}`;
+    return { status: 400, error: invalidParams({ field: "", description }) };
+  }
+}

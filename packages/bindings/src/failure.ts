@@ -1,0 +1,42 @@
+import { toConnectError } from "@a2a-connect/core";
+import { RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
+import { Code, type ConnectError } from "@connectrpc/connect";
+import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
+import type { BindingSettings, ErrorContext } from "./options.ts";
+
+/**
+ * What the caller is told about anything that was thrown. What they are not told, because it could be a secret, goes to
+ * `onError`.
+ */
+export function explainFailure(
+  thrown: unknown,
+  context: ErrorContext,
+  { onError }: Pick<BindingSettings, "onError">,
+): ConnectError {
+  const error = toConnectError(thrown);
+  if (isMasked(thrown, error)) {
+    onError(thrown, context);
+  }
+  return error;
+}
+
+/** Whether the log should hear of it: an error with a hidden cause that is the server's fault. */
+function isMasked(thrown: unknown, error: ConnectError): boolean {
+  const serverFault = error.code === Code.Internal || error.code === Code.Unknown;
+  return serverFault && (thrown !== error || error.cause !== undefined);
+}
+
+/**
+ * Add what an error says in HTTP's own words: its metadata, `WWW-Authenticate` for missing credentials (requirement
+ * E.1) and `Retry-After` from a `google.rpc.RetryInfo`.
+ */
+export function addErrorHeaders(header: Headers, error: ConnectError): void {
+  mergeNonProtocolHeaders(header, error.metadata);
+  if (error.code === Code.Unauthenticated && !header.has("www-authenticate")) {
+    header.set("www-authenticate", "Bearer");
+  }
+  const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
+  if (delay !== undefined) {
+    header.set("retry-after", String(Math.max(1, Number(delay.seconds) + (delay.nanos > 0 ? 1 : 0))));
+  }
+}

@@ -1,0 +1,107 @@
+import type { DescMessage, DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/protobuf";
+import { Code, ConnectError, createContextValues, type Transport } from "@connectrpc/connect";
+import { runStreamingCall, runUnaryCall } from "@connectrpc/connect/protocol";
+import { parseResponse } from "./read-response.ts";
+import { callHeaders, type TransportSettings } from "./transport-options.ts";
+
+/** One call as it leaves the interceptors. */
+export interface OutgoingCall {
+  readonly method: DescMethodUnary | DescMethodStreaming;
+  readonly message: Message;
+  readonly header: Headers;
+  readonly signal: AbortSignal;
+}
+
+/** What a JSON wire does with a call. Both reject with ConnectErrors. */
+export interface JsonWireClient {
+  /** What interceptors see as the URL of a call. */
+  readonly url: string;
+  /** The JSON of the response message. */
+  unary(call: OutgoingCall): Promise<{ readonly header: Headers; readonly json: unknown }>;
+  /** The JSON of each message. */
+  stream(call: OutgoingCall): Promise<{ readonly header: Headers; readonly events: AsyncIterable<unknown> }>;
+}
+
+/**
+ * A Connect transport over a JSON wire: interceptors, deadlines and signals work as on Connect's own transports. There
+ * are no trailers.
+ */
+export function createJsonTransport(wire: JsonWireClient, settings: TransportSettings): Transport {
+  const { interceptors, defaultTimeoutMs } = settings;
+
+  return {
+    unary(method, signal, timeoutMs = defaultTimeoutMs, header, message, contextValues) {
+      return runUnaryCall({
+        interceptors,
+        ...definedOnly({ signal, timeoutMs }),
+        req: { stream: false, ...requestCommon(method, header, contextValues), method, message },
+        next: async (req) => {
+          const { header: responseHeader, json } = await wire.unary(req);
+          const response = parseResponse(method.output, json);
+          return { stream: false, ...responseCommon(method, responseHeader), method, message: response };
+        },
+      });
+    },
+
+    stream(method, signal, timeoutMs = defaultTimeoutMs, header, messages, contextValues) {
+      return runStreamingCall({
+        interceptors,
+        ...definedOnly({ signal, timeoutMs }),
+        req: { stream: true, ...requestCommon(method, header, contextValues), method, message: messages },
+        next: async (req) => {
+          const message = await onlyMessage(req.message, method);
+          const { header: responseHeader, events } = await wire.stream({ ...req, message });
+          return {
+            stream: true,
+            ...responseCommon(method, responseHeader),
+            method,
+            message: parseEach(method.output, events),
+          };
+        },
+      });
+    },
+  };
+
+  function requestCommon(method: AnyMethod, header: HeadersInit | undefined, values = createContextValues()) {
+    return {
+      service: method.parent,
+      requestMethod: "POST",
+      url: wire.url,
+      header: callHeaders(settings, header),
+      contextValues: values,
+    };
+  }
+}
+
+type AnyMethod = DescMethodUnary | DescMethodStreaming;
+
+function responseCommon(method: AnyMethod, header: Headers) {
+  return { service: method.parent, header, trailer: new Headers() };
+}
+
+/** exactOptionalPropertyTypes: an absent option must not be there at all. */
+function definedOnly({
+  signal,
+  timeoutMs,
+}: {
+  signal: AbortSignal | undefined;
+  timeoutMs: number | undefined;
+}) {
+  return { ...(signal && { signal }), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+}
+
+async function* parseEach<O extends DescMessage>(desc: O, events: AsyncIterable<unknown>) {
+  for await (const json of events) {
+    yield parseResponse(desc, json);
+  }
+}
+
+/** The one request of a server-streaming call; the JSON wires have no form for more. */
+async function onlyMessage<T>(messages: AsyncIterable<T>, method: AnyMethod): Promise<T> {
+  if (method.methodKind === "server_streaming") {
+    for await (const message of messages) {
+      return message;
+    }
+  }
+  throw new ConnectError(`${method.name} cannot be called over this wire`, Code.Unimplemented);
+}

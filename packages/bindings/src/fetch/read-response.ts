@@ -1,0 +1,99 @@
+import { parseJsonMedia, parseJsonText, parseMediaType } from "@a2a-connect/core";
+import { type DescMessage, fromJson, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { joinBytes } from "../body.ts";
+
+/** Whether a response is a stream of server-sent events. */
+export function isEventStream({ headers }: Response): boolean {
+  const type = parseMediaType(headers.get("content-type") ?? "");
+  return type?.type === "text" && type.subtype === "event-stream";
+}
+
+/**
+ * The JSON in a response: undefined when there is none, because it is empty or something else, such as a proxy's page.
+ *
+ * @throws ConnectError ResourceExhausted when it is longer than `maxBytes`, Unavailable when it is cut off
+ */
+export async function readJsonResponse(response: Response, maxBytes: number): Promise<unknown> {
+  const type = parseMediaType(response.headers.get("content-type") ?? "");
+  if (
+    parseJsonMedia(response.headers.get("content-type")) === undefined &&
+    type?.subtype.endsWith("+json") !== true
+  ) {
+    await response.body?.cancel();
+    return undefined;
+  }
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of readChunks(response)) {
+    length += chunk.byteLength;
+    if (length > maxBytes) {
+      throw new ConnectError(
+        `the response is larger than the limit of ${maxBytes} bytes`,
+        Code.ResourceExhausted,
+      );
+    }
+    chunks.push(chunk);
+  }
+  const text = parseJsonText(joinBytes(chunks, length));
+  return text.ok ? text.value : undefined;
+}
+
+/**
+ * The body of a response chunk by chunk. Whoever stops early closes the connection.
+ *
+ * @throws ConnectError Unavailable when the connection breaks
+ */
+export async function* readChunks({ body }: Response): AsyncGenerator<Uint8Array, void> {
+  if (body === null) {
+    return;
+  }
+  // Not every browser can iterate over a stream.
+  const reader = body.getReader();
+  try {
+    for (let result = await reader.read(); !result.done; result = await reader.read()) {
+      yield result.value;
+    }
+  } catch (thrown) {
+    throw new ConnectError("the response was cut off", Code.Unavailable, undefined, undefined, thrown);
+  } finally {
+    reader.cancel().catch(() => {}); // it is closed already
+  }
+}
+
+/**
+ * The data of an event as JSON.
+ *
+ * @throws ConnectError Internal when it is none
+ */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (thrown) {
+    throw new ConnectError("an event of the stream is not JSON", Code.Internal, undefined, undefined, thrown);
+  }
+}
+
+/**
+ * A response message. Unlike requests, responses are read leniently: a newer server may use fields and enum values that
+ * this client does not know.
+ *
+ * @throws ConnectError Internal when it is not a message of this type
+ */
+export function parseResponse<Desc extends DescMessage>(desc: Desc, json: unknown): MessageShape<Desc> {
+  try {
+    // The cast is safe: the value came out of JSON.parse.
+    return fromJson(desc, json as JsonValue, { ignoreUnknownFields: true, recursionLimit: maxNesting });
+  } catch (thrown) {
+    throw new ConnectError(
+      `the response is not a valid ${desc.name}`,
+      Code.Internal,
+      undefined,
+      undefined,
+      thrown,
+    );
+  }
+}
+
+/** Nested messages in a response. A level of JSON in a Struct counts for two. */
+const maxNesting = 500;

@@ -1,0 +1,50 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { TransportSettings } from "./transport-options.ts";
+
+/** One HTTP request of a transport. */
+export interface OutgoingRequest {
+  readonly url: string;
+  readonly method: string;
+  /** Not changed. */
+  readonly header: Headers;
+  readonly accept: string;
+  /** The media type and text of the body, if there is one. */
+  readonly body?: { readonly mediaType: string; readonly text: string };
+  readonly signal: AbortSignal;
+}
+
+const encoder = new TextEncoder();
+
+/**
+ * Send a request.
+ *
+ * @throws ConnectError Unavailable when no response came; what the signal was aborted with when it was
+ */
+export async function send(request: OutgoingRequest, settings: TransportSettings): Promise<Response> {
+  const headers = new Headers(request.header);
+  headers.set("accept", request.accept);
+  const init: RequestInit = { method: request.method, headers, signal: request.signal };
+  if (request.body !== undefined) {
+    headers.set("content-type", request.body.mediaType);
+    init.body = await encodeBody(request.body.text, headers, settings);
+  }
+  try {
+    return await settings.fetch(request.url, init);
+  } catch (thrown) {
+    request.signal.throwIfAborted();
+    throw new ConnectError("the server could not be reached", Code.Unavailable, undefined, undefined, thrown);
+  }
+}
+
+async function encodeBody(
+  text: string,
+  headers: Headers,
+  { sendCompression, compressMinBytes }: TransportSettings,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = encoder.encode(text);
+  if (sendCompression === undefined || bytes.byteLength < compressMinBytes) {
+    return bytes;
+  }
+  headers.set("content-encoding", sendCompression.name);
+  return sendCompression.compress(bytes);
+}

@@ -1,0 +1,58 @@
+import { setServiceParameters, versionHeader } from "@a2a-connect/core";
+import type { Interceptor } from "@connectrpc/connect";
+import type { Compression } from "@connectrpc/connect/protocol";
+
+/** What the client end of a JSON wire may be told. */
+export interface JsonTransportOptions {
+  /** Sends the requests. Default the platform's `fetch`. */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Around every call, first one outermost. */
+  readonly interceptors?: readonly Interceptor[];
+  /** Sent with every request; headers of a call win. */
+  readonly headers?: HeadersInit;
+  /** Longest response, or event of a stream, in bytes after decompression. Default 64 MiB. */
+  readonly maxResponseBytes?: number;
+  /** Compresses request bodies. Default none: a server need not understand it. */
+  readonly sendCompression?: Compression;
+  /** Shortest request body in bytes that is worth compressing. Default 1024. */
+  readonly compressMinBytes?: number;
+  /** Time limit in milliseconds of calls that set none. Default none. */
+  readonly defaultTimeoutMs?: number;
+}
+
+/** The options that every request needs, with their defaults. */
+export interface TransportSettings {
+  readonly fetch: typeof globalThis.fetch;
+  readonly interceptors: Interceptor[];
+  readonly headers: HeadersInit | undefined;
+  readonly maxResponseBytes: number;
+  readonly sendCompression: Compression | undefined;
+  readonly compressMinBytes: number;
+  readonly defaultTimeoutMs: number | undefined;
+}
+
+/** Fill in the defaults. */
+export function resolveTransportOptions(options: JsonTransportOptions): TransportSettings {
+  return {
+    // Looked up at each call, so that a test or a polyfill may replace it.
+    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+    interceptors: [...(options.interceptors ?? [])],
+    headers: options.headers,
+    maxResponseBytes: options.maxResponseBytes ?? 64 * 1024 * 1024,
+    sendCompression: options.sendCompression,
+    compressMinBytes: options.compressMinBytes ?? 1024,
+    defaultTimeoutMs: options.defaultTimeoutMs,
+  };
+}
+
+/** Headers of one call as its interceptors see them. `A2A-Version` is the default unless somebody chose (F-2). */
+export function callHeaders({ headers }: TransportSettings, own: HeadersInit | undefined): Headers {
+  const merged = new Headers(headers);
+  new Headers(own).forEach((value, name) => {
+    merged.set(name, value);
+  });
+  if (!merged.has(versionHeader)) {
+    setServiceParameters(merged);
+  }
+  return merged;
+}

@@ -1,0 +1,44 @@
+import { type A2AErrorReason, a2aError, findA2AError, parseErrorDetails } from "@a2a-connect/core";
+import { type Code, ConnectError } from "@connectrpc/connect";
+
+/** An error as it was found on a JSON wire. */
+export interface WireError {
+  readonly message: string;
+  /** ProtoJSON `Any` objects, not looked at yet. */
+  readonly details: unknown;
+  /** What the error's number stands for when its details do not say. */
+  readonly reason?: A2AErrorReason | undefined;
+  /** What it is when nothing else says. */
+  readonly code: Code;
+  /** Header of the response. */
+  readonly header: Headers;
+}
+
+/**
+ * The ConnectError that a caller catches, whichever wire it came over (requirement E-4): classified by the reason in its
+ * details, then by its number. Peers of 1.0.0 use other numbers, and several errors share one.
+ */
+export function fromWireError({ message, details, reason, code, header }: WireError): ConnectError {
+  const sent = parseErrorDetails(details);
+  const unnamed = connectError(message, code, header, sent);
+  const found = findA2AError(unnamed);
+  if (found !== undefined) {
+    return connectError(message, found.entry.code, header, sent);
+  }
+  if (reason !== undefined) {
+    const named = a2aError(reason, message);
+    return connectError(message, named.code, header, [...named.details, ...sent]);
+  }
+  return unnamed;
+}
+
+function connectError(
+  message: string,
+  code: Code,
+  header: Headers,
+  details: ConnectError["details"],
+): ConnectError {
+  const error = new ConnectError(message, code, header);
+  error.details.push(...details);
+  return error;
+}

@@ -1,0 +1,280 @@
+import { a2aError } from "@a2a-connect/core";
+import { RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { compressionGzip } from "@connectrpc/connect-node";
+import { describe, expect, it } from "vitest";
+import { createFakeService, fakeEvents } from "../harness/fake-service.ts";
+import { memoryRequest, type RequestInit, responseJson, responseText } from "../harness/memory-http.ts";
+import { createHttpJsonHandler, type HttpJsonOptions } from "./handler.ts";
+
+const json = { "content-type": "application/json" };
+const hello = JSON.stringify({ message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] } });
+
+function send(
+  line: string,
+  {
+    service = createFakeService(),
+    options = {} as HttpJsonOptions,
+    ...init
+  }: RequestInit & { service?: ReturnType<typeof createFakeService>; options?: HttpJsonOptions } = {},
+) {
+  const [method = "", path = ""] = line.split(" ");
+  const header = init.header ?? (init.body === undefined ? {} : json);
+  return createHttpJsonHandler(
+    service,
+    options,
+  )(memoryRequest({ ...init, header, method, url: `http://localhost${path}` }));
+}
+
+describe("HTTP+JSON results", () => {
+  for (const [line, body, want] of [
+    ["POST /message:send", hello, { task: expect.objectContaining({ id: "t-1" }) }],
+    ["POST /acme/message:send", hello, { task: expect.anything() }],
+    ["GET /tasks/t-9", undefined, { id: "t-9", contextId: "c-1", status: { state: "TASK_STATE_WORKING" } }],
+    ["GET /tasks/a%2Fb?historyLength=0&foo=1", undefined, expect.objectContaining({ id: "a/b" })],
+    [
+      "GET /tasks?pageSize=7&includeArtifacts=true&status=TASK_STATE_WORKING",
+      undefined,
+      { tasks: [], nextPageToken: "", pageSize: 7, totalSize: 0 },
+    ],
+    ["GET /tasks?page_size=8", undefined, expect.objectContaining({ pageSize: 8 })],
+    [
+      "POST /tasks/t-1:cancel",
+      undefined,
+      expect.objectContaining({ status: { state: "TASK_STATE_CANCELED" } }),
+    ],
+    ["POST /tasks/t-1:cancel", "", expect.objectContaining({ id: "t-1" })],
+    ["POST /tasks/t-1:cancel", '{"metadata":{"why":null}}', expect.objectContaining({ id: "t-1" })],
+    [
+      "POST /tasks/t-1/pushNotificationConfigs",
+      '{"url":"https://x.test/"}',
+      { id: "config-1", taskId: "t-1", url: "https://x.test/" },
+    ],
+    ["GET /tasks/t-1/pushNotificationConfigs/c", undefined, expect.objectContaining({ id: "c" })],
+    ["GET /tasks/t-1/pushNotificationConfigs", undefined, { configs: [expect.anything()] }],
+    ["DELETE /tasks/t-1/pushNotificationConfigs/c", undefined, {}],
+    ["GET /extendedAgentCard", undefined, expect.objectContaining({ name: "Fake" })],
+  ] as const) {
+    it(`${line} ${body ?? ""} answers with the bare response message`, async () => {
+      const response = await send(line, body === undefined ? {} : { body });
+      expect(await responseJson(response)).toEqual(want);
+      expect(response.status).toBe(200);
+    });
+  }
+
+  it("takes the tenant from path, query or body (P-3)", async () => {
+    const tenants: string[] = [];
+    const service = createFakeService({
+      cancelTask: ({ tenant, id }) => {
+        tenants.push(tenant);
+        return { id };
+      },
+    });
+    await send("POST /acme/tasks/t:cancel", { service });
+    await send("POST /tasks/t:cancel?tenant=acme", { service });
+    await send("POST /tasks/t:cancel", { service, body: '{"tenant":"acme"}' });
+    expect(tenants).toEqual(["acme", "acme", "acme"]);
+  });
+
+  it("keeps its routes below a prefix", async () => {
+    const options = { prefix: "/rest" };
+    expect((await send("GET /rest/tasks/t", { options })).status).toBe(200);
+    expect((await send("GET /tasks/t", { options })).status).toBe(404);
+    expect((await send("GET /restful/tasks/t", { options })).status).toBe(404);
+  });
+
+  it("answers HEAD like GET without a body and OPTIONS with the verbs", async () => {
+    const head = await send("HEAD /tasks/t");
+    expect(head.status).toBe(200);
+    expect(head.body).toBeUndefined();
+    const options = await send("OPTIONS /tasks/t");
+    expect(options.status).toBe(204);
+    expect(options.header?.get("allow")).toBe("GET, HEAD, OPTIONS");
+  });
+
+  it("compresses a long answer", async () => {
+    const response = await send(`GET /tasks/${"t".repeat(2000)}`, {
+      options: { compressions: [compressionGzip] },
+      header: { "accept-encoding": "br;q=1, gzip;q=0.5" },
+    });
+    expect(response.header?.get("content-encoding")).toBe("gzip");
+  });
+});
+
+describe("HTTP+JSON media types (K-3, K-4)", () => {
+  for (const [contentType, accept, option, want] of [
+    ["application/json", undefined, undefined, "application/json"],
+    ["application/a2a+json; charset=utf-8", undefined, "json", "application/a2a+json"],
+    ["application/json", "application/a2a+json", undefined, "application/a2a+json"],
+    ["application/a2a+json", "application/json", undefined, "application/json"],
+    [undefined, "*/*", undefined, "application/a2a+json"],
+    [undefined, "*/*", "json", "application/json"],
+    [undefined, "application/json", undefined, "application/json"],
+  ] as const) {
+    it(`answers ${want} to Content-Type ${contentType}, Accept ${accept}, fallback ${option}`, async () => {
+      const header = new Headers({
+        ...(contentType && { "content-type": contentType }),
+        ...(accept && { accept }),
+      });
+      const options = option === undefined ? {} : { jsonMedia: option };
+      const success = await send("POST /tasks/t:cancel", {
+        header,
+        options,
+        ...(contentType && { body: "{}" }),
+      });
+      const failure = await send("POST /nowhere", { header, options });
+      expect(success.status).toBe(200);
+      expect(success.header?.get("content-type")).toBe(want);
+      expect(failure.header?.get("content-type")).toBe(want);
+    });
+  }
+
+  for (const type of ["text/plain", "nonsense", undefined]) {
+    it(`refuses a body of type ${type} with 415`, async () => {
+      const response = await send("POST /message:send", {
+        body: hello,
+        header: type === undefined ? {} : { "content-type": type },
+      });
+      expect(response.status).toBe(415);
+      expect(await responseJson(response)).toMatchObject({
+        error: { code: 415, status: "INVALID_ARGUMENT", details: [{ reason: "CONTENT_TYPE_NOT_SUPPORTED" }] },
+      });
+    });
+  }
+});
+
+describe("HTTP+JSON errors (K-7)", () => {
+  it("have the shape of E.3", async () => {
+    const response = await send("GET /tasks/missing");
+    expect(response.status).toBe(404);
+    expect(await responseJson(response)).toEqual({
+      error: {
+        code: 404,
+        status: "NOT_FOUND",
+        message: "there is no such task",
+        details: [
+          {
+            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+            reason: "TASK_NOT_FOUND",
+            domain: "a2a-protocol.org",
+            metadata: { taskId: "missing" },
+          },
+        ],
+      },
+    });
+  });
+
+  for (const [line, body, status, code, field] of [
+    ["GET /", undefined, 404, "UNIMPLEMENTED", undefined],
+    ["GET /v1/nowhere/at/all", undefined, 404, "UNIMPLEMENTED", undefined],
+    ["POST /message:bogus", undefined, 404, "UNIMPLEMENTED", undefined],
+    ["GET /tasks/%ff", undefined, 404, "UNIMPLEMENTED", undefined],
+    ["GET /tasks/..", undefined, 200, undefined, undefined],
+    ["POST /tasks/t", undefined, 405, "UNIMPLEMENTED", undefined],
+    ["DELETE /message:send", undefined, 405, "UNIMPLEMENTED", undefined],
+    ["PROPFIND /tasks", undefined, 405, "UNIMPLEMENTED", undefined],
+    ["POST /message:send", "{", 400, "INVALID_ARGUMENT", ""],
+    ["POST /message:send", "[".repeat(100_000), 400, "INVALID_ARGUMENT", ""],
+    ["POST /message:send", "[]", 400, "INVALID_ARGUMENT", ""],
+    ["POST /message:send", '{"message":5}', 400, "INVALID_ARGUMENT", "message"],
+    ["POST /tasks/a:cancel", '{"id":"b"}', 400, "INVALID_ARGUMENT", "id"],
+    ["GET /tasks?pageSize=abc", undefined, 400, "INVALID_ARGUMENT", "pageSize"],
+    ["GET /tasks?includeArtifacts=maybe", undefined, 400, "INVALID_ARGUMENT", "includeArtifacts"],
+    ["GET /tasks?status=RUNNING", undefined, 400, "INVALID_ARGUMENT", "status"],
+    ["GET /tasks/t?historyLength=99999999999", undefined, 400, "INVALID_ARGUMENT", "historyLength"],
+  ] as const) {
+    it(`${line} ${(body ?? "").slice(0, 20)} is ${status} ${code}`, async () => {
+      const response = await send(line, body === undefined ? {} : { body });
+      expect(response.status).toBe(status);
+      const answer = await responseJson(response);
+      if (code !== undefined) {
+        expect(answer).toMatchObject({
+          error: { code: status, status: code, message: expect.stringMatching(/\w/) },
+        });
+      }
+      if (field !== undefined) {
+        const violation = { ...(field === "" ? {} : { field }), description: expect.any(String) };
+        expect(answer).toHaveProperty("error.details.0.fieldViolations.0", violation);
+      }
+      if (status === 405) {
+        expect(response.header?.get("allow")).toMatch(/^(GET|POST)/);
+      }
+    });
+  }
+
+  it("say when to come back and who may come in", async () => {
+    const later = new ConnectError("later", Code.Unavailable, undefined, [
+      { desc: RetryInfoSchema, value: { retryDelay: { seconds: 2n, nanos: 1 } } },
+    ]);
+    const busy = await send("GET /tasks/t", {
+      service: createFakeService({ getTask: () => Promise.reject(later) }),
+    });
+    expect([busy.status, busy.header?.get("retry-after")]).toEqual([503, "3"]);
+    const who = new ConnectError("who", Code.Unauthenticated);
+    const denied = await send("GET /tasks/t", {
+      service: createFakeService({ getTask: () => Promise.reject(who) }),
+    });
+    expect([denied.status, denied.header?.get("www-authenticate")]).toEqual([401, "Bearer"]);
+  });
+
+  it("say nothing about what they do not know, and log it", async () => {
+    const logged: unknown[] = [];
+    const secret = new Error("hunter2");
+    const response = await send("GET /tasks/t", {
+      service: createFakeService({ getTask: () => Promise.reject(secret) }),
+      options: { onError: (...args) => logged.push(args) },
+    });
+    expect(await responseJson(response)).toEqual({
+      error: { code: 500, status: "INTERNAL", message: "Internal error", details: [] },
+    });
+    expect(logged).toEqual([[secret, { wire: "http-json", method: "GetTask" }]]);
+  });
+
+  it("refuse a body over the limit with 413", async () => {
+    const response = await send("POST /message:send", {
+      body: hello,
+      options: { maxBodyBytes: hello.length - 1 },
+    });
+    expect(response.status).toBe(413);
+    expect(await responseJson(response)).toMatchObject({
+      error: { code: 413, status: "RESOURCE_EXHAUSTED", details: [{ reason: "BODY_TOO_LARGE" }] },
+    });
+  });
+});
+
+describe("HTTP+JSON streams (K-1, K-8)", () => {
+  for (const line of ["POST /tasks/t:subscribe", "GET /tasks/t:subscribe", "POST /acme/tasks/t:subscribe"]) {
+    it(`${line} answers with bare events`, async () => {
+      const response = await send(line);
+      expect(response.header?.get("content-type")).toBe("text/event-stream");
+      const events = (await responseText(response)).trimEnd().split("\n\n");
+      expect(events[0]).toMatch(/^id: 7\ndata: \{"task":\{"id":"t",/);
+      expect(events).toHaveLength(3);
+    });
+  }
+
+  it("answer an error before the first event with its status", async () => {
+    const service = createFakeService({
+      // biome-ignore lint/correctness/useYield: it fails before
+      async *subscribeToTask() {
+        throw a2aError("TASK_NOT_FOUND", "no");
+      },
+    });
+    expect((await send("GET /tasks/t:subscribe", { service })).status).toBe(404);
+  });
+
+  it("end with an error event when they break", async () => {
+    const service = createFakeService({
+      async *sendStreamingMessage() {
+        yield* fakeEvents().slice(0, 1);
+        throw a2aError("INVALID_AGENT_RESPONSE", "nonsense");
+      },
+    });
+    const events = (await responseText(await send("POST /message:stream", { service, body: hello }))).split(
+      "\n\n",
+    );
+    expect(JSON.parse(events[1]?.slice(6) ?? "")).toMatchObject({
+      error: { code: 500, status: "INTERNAL", message: "nonsense" },
+    });
+  });
+});

@@ -1,0 +1,179 @@
+import {
+  bindHttpRequest,
+  createRouteTable,
+  formatOnce,
+  formatResponse,
+  type JsonMedia,
+  methods,
+  negotiateJsonMedia,
+  parseJsonMedia,
+  type RouteMatch,
+  wireCodes,
+} from "@a2a-connect/core";
+import { Code, ConnectError, type HandlerContext, type ServiceImplSpec } from "@connectrpc/connect";
+import { type BodyRefusal, unsupportedMediaType } from "../body.ts";
+import { addErrorHeaders, explainFailure } from "../failure.ts";
+import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
+import { type BoundMethod, bindMethod, createCallContext } from "../invoke.ts";
+import { readJson } from "../json/read-json.ts";
+import { respondJson } from "../json/respond-json.ts";
+import { type BindingOptions, type BindingSettings, resolveOptions } from "../options.ts";
+import { type EventFormat, respondStream } from "../sse/respond-stream.ts";
+import { formatErrorBody } from "./error-body.ts";
+import { splitTarget } from "./split-target.ts";
+
+/** What an HTTP+JSON handler may be told beyond the options of all wires. */
+export interface HttpJsonOptions extends BindingOptions {
+  /** Path that the routes are below, such as `/rest`; no trailing slash. Default none. */
+  readonly prefix?: string;
+}
+
+const wire = "http-json";
+
+/**
+ * The server end of the HTTP+JSON binding (requirements K): the routes of the proto's `google.api.http` rules below a
+ * prefix. Streams are server-sent events.
+ *
+ * Every answer is JSON, that to an unknown path too. HEAD is answered like GET without a body, OPTIONS with the verbs of
+ * the path.
+ *
+ * @param spec the implementation of A2AService, its gates included
+ */
+export function createHttpJsonHandler(spec: ServiceImplSpec, options: HttpJsonOptions = {}): HttpHandler {
+  const settings = resolveOptions(options);
+  const prefix = options.prefix ?? "";
+  const routes = createRouteTable();
+  const operations = bindOperations(spec, settings);
+
+  return async (request) => {
+    const { path, query } = splitTarget(request.url);
+    const below = path.startsWith(prefix) ? path.slice(prefix.length) : undefined;
+    const verb = request.method === "HEAD" ? "GET" : request.method;
+    const match = below === undefined ? undefined : routes.find(verb, below);
+    if (match === undefined) {
+      return respondError(request, notFound(), { status: 404 }, settings);
+    }
+    if ("allow" in match) {
+      return refuseVerb(request, match.allow, settings);
+    }
+    const bound = operations.get(match.method.localName);
+    if (bound === undefined) {
+      return respondError(request, notFound(), { status: 404 }, settings);
+    }
+    const response = await answer(bound, match, query, request, settings);
+    return request.method === "HEAD" ? withoutBody(response) : response;
+  };
+}
+
+function bindOperations(
+  spec: ServiceImplSpec,
+  { interceptors }: BindingSettings,
+): ReadonlyMap<string, BoundMethod> {
+  const bound = new Map<string, BoundMethod>();
+  for (const { localName } of Object.values(methods)) {
+    const implementation = spec.methods[localName];
+    if (implementation !== undefined) {
+      bound.set(localName, bindMethod(implementation, interceptors));
+    }
+  }
+  return bound;
+}
+
+async function answer(
+  bound: BoundMethod,
+  { method, route, variables }: RouteMatch,
+  query: URLSearchParams,
+  request: HttpRequest,
+  settings: BindingSettings,
+): Promise<HttpResponse> {
+  const explain = (thrown: unknown) => explainFailure(thrown, { wire, method: method.name }, settings);
+  let context: HandlerContext | undefined;
+  try {
+    const body = route.body === undefined ? noBody : await readJson(request, settings, checkType);
+    if ("error" in body) {
+      return await respondError(
+        request,
+        body.error,
+        { status: body.status, header: new Headers(body.header) },
+        settings,
+      );
+    }
+    context = createCallContext(bound.desc, request, wire);
+    const message = bindHttpRequest(method, route, variables, query, body.json, {
+      maxDepth: settings.maxJsonDepth,
+    });
+    if (bound.kind === "stream") {
+      const format: EventFormat = {
+        event: (event) => formatOnce(bound.desc.output, event),
+        failure: (thrown) => formatErrorBody(explain(thrown)),
+      };
+      return await respondStream(bound.call(message, context), context, format, settings);
+    }
+    const result = await bound.call(message, context);
+    const text = JSON.stringify(formatResponse(method, message, result));
+    const mediaType = chooseMedia(request, settings);
+    return await respondJson(
+      request,
+      { status: 200, text, mediaType, header: context.responseHeader },
+      settings,
+    );
+  } catch (thrown) {
+    const error = explain(thrown);
+    const header = context?.responseHeader ?? new Headers();
+    return respondError(request, error, { status: wireCodes(error).httpStatus, header }, settings);
+  }
+}
+
+const noBody = { json: undefined };
+
+const jsonMedia: readonly JsonMedia[] = ["application/a2a+json", "application/json"];
+
+function checkType(header: Headers): BodyRefusal | undefined {
+  return parseJsonMedia(header.get("content-type")) === undefined
+    ? unsupportedMediaType(jsonMedia)
+    : undefined;
+}
+
+function chooseMedia({ header }: HttpRequest, settings: Pick<BindingSettings, "jsonMedia">): JsonMedia {
+  return negotiateJsonMedia({
+    contentType: header.get("content-type"),
+    accept: header.get("accept"),
+    fallback: settings.jsonMedia === "json" ? "application/json" : "application/a2a+json",
+  });
+}
+
+/** Requirement E.1: an unknown operation is the same error on every wire, although HTTP calls it 404. */
+function notFound(): ConnectError {
+  return new ConnectError("there is nothing at this path", Code.Unimplemented);
+}
+
+function refuseVerb(
+  request: HttpRequest,
+  verbs: readonly string[],
+  settings: BindingSettings,
+): Promise<HttpResponse> {
+  const allow = [...verbs, ...(verbs.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
+  if (request.method === "OPTIONS") {
+    return Promise.resolve({ status: 204, header: new Headers({ allow }) });
+  }
+  const error = new ConnectError("this path cannot be called with this HTTP method", Code.Unimplemented);
+  return respondError(request, error, { status: 405, header: new Headers({ allow }) }, settings);
+}
+
+function respondError(
+  request: HttpRequest,
+  error: ConnectError,
+  { status, header = new Headers() }: { status: number; header?: Headers },
+  settings: BindingSettings,
+): Promise<HttpResponse> {
+  addErrorHeaders(header, error);
+  const text = formatErrorBody(error, status);
+  return respondJson(request, { status, text, mediaType: chooseMedia(request, settings), header }, settings);
+}
+
+function withoutBody({ status, header, body }: HttpResponse): HttpResponse {
+  if (body !== undefined && !(body instanceof Uint8Array)) {
+    void body[Symbol.asyncIterator]().return?.();
+  }
+  return header === undefined ? { status } : { status, header };
+}

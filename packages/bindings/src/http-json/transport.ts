@@ -1,0 +1,142 @@
+import {
+  findA2AError,
+  type HttpRequestParts,
+  httpRequestParts,
+  type JsonMedia,
+  methodByName,
+  type RpcMethod,
+} from "@a2a-connect/core";
+import { Code, ConnectError, type Transport } from "@connectrpc/connect";
+import { codeFromHttpStatus } from "../fetch/http-status.ts";
+import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";
+import { readEvents } from "../fetch/read-events.ts";
+import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
+import { send } from "../fetch/send.ts";
+import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/transport-options.ts";
+import { fromWireError } from "../fetch/wire-error.ts";
+import { isObject } from "../json/is-object.ts";
+import { parseCode } from "./error-body.ts";
+
+/** What the client end of the HTTP+JSON binding may be told. */
+export interface HttpJsonTransportOptions extends JsonTransportOptions {
+  /** What the routes are below: the URL of the Agent Card's interface. */
+  readonly baseUrl: string;
+  /** Media type of request bodies (requirement K-3). Default `a2a`; servers of 1.0.0 may know `json` only. */
+  readonly jsonMedia?: "a2a" | "json";
+}
+
+const acceptJson = "application/a2a+json, application/json";
+const acceptStream = `text/event-stream, ${acceptJson}`;
+
+/**
+ * The client end of the HTTP+JSON binding (requirements K): an ordinary Connect transport, for
+ * `createClient(A2AService, transport)`. A tenant goes into the path (requirement P-3).
+ *
+ * Errors are ConnectErrors with the details that the server sent, as on every wire. A stream that breaks is Unavailable.
+ */
+export function createHttpJsonTransport(options: HttpJsonTransportOptions): Transport {
+  const settings = resolveTransportOptions(options);
+  const mediaType: JsonMedia = options.jsonMedia === "json" ? "application/json" : "application/a2a+json";
+
+  function request(call: OutgoingCall, accept: string, verb?: string): Promise<Response> {
+    const parts = httpRequestParts(requireMethod(call), call.message, verb);
+    const { header, signal } = call;
+    const url = joinUrl(options.baseUrl, parts);
+    const body = parts.body === undefined ? {} : { body: { mediaType, text: JSON.stringify(parts.body) } };
+    return send({ url, method: parts.verb, header, accept, ...body, signal }, settings);
+  }
+
+  async function readFailure(response: Response): Promise<ConnectError> {
+    const json = await readJsonResponse(response, settings.maxResponseBytes);
+    return response.ok && !isErrorBody(json)
+      ? new ConnectError("the server did not answer with a stream", Code.Internal, response.headers)
+      : fromErrorBody(json, response);
+  }
+
+  /**
+   * Open a stream with POST, and with GET when the server knows the path by no or another verb: the spec says one and
+   * the schema the other (requirement K-1).
+   */
+  async function openStream(call: OutgoingCall): Promise<Response> {
+    const response = await request(call, acceptStream, "POST");
+    if (response.status !== 404 && response.status !== 405) {
+      return response;
+    }
+    const failure = await readFailure(response);
+    const alternative = requireMethod(call).routes.find(({ verb }) => verb !== "POST");
+    if (alternative === undefined || findA2AError(failure) !== undefined) {
+      throw failure; // A task that does not exist is an answer, too.
+    }
+    return request(call, acceptStream, alternative.verb);
+  }
+
+  return createJsonTransport(
+    {
+      url: options.baseUrl,
+      async unary(call) {
+        const response = await request(call, acceptJson);
+        const json = await readJsonResponse(response, settings.maxResponseBytes);
+        if (!response.ok || isErrorBody(json)) {
+          throw fromErrorBody(json, response);
+        }
+        if (json === undefined && response.status !== 204) {
+          throw new ConnectError("the server did not answer with JSON", Code.Internal, response.headers);
+        }
+        return { header: response.headers, json: json ?? {} };
+      },
+      async stream(call) {
+        const response = await openStream(call);
+        if (!isEventStream(response)) {
+          throw await readFailure(response);
+        }
+        return { header: response.headers, events: readMessages(response, settings.maxResponseBytes) };
+      },
+    },
+    settings,
+  );
+}
+
+function requireMethod({ method }: OutgoingCall): RpcMethod {
+  const known = methodByName(method.name);
+  if (known === undefined || known.desc.parent.typeName !== method.parent.typeName) {
+    throw new ConnectError(
+      `${method.parent.typeName}.${method.name} has no HTTP+JSON form`,
+      Code.Unimplemented,
+    );
+  }
+  return known;
+}
+
+/** Base and path with exactly one slash between them (requirement K-10). A query of the base stays. */
+function joinUrl(baseUrl: string, { path, query }: HttpRequestParts): string {
+  const [base = "", ...baseQuery] = baseUrl.split("?");
+  const parameters = [...baseQuery, query.toString()].filter((part) => part !== "").join("&");
+  return `${base.replace(/\/+$/, "")}${path}${parameters === "" ? "" : `?${parameters}`}`;
+}
+
+async function* readMessages(response: Response, maxLength: number): AsyncGenerator<unknown, void> {
+  for await (const json of readEvents(response, maxLength)) {
+    if (isErrorBody(json)) {
+      throw fromErrorBody(json, response);
+    }
+    yield json;
+  }
+}
+
+/** Whether JSON is the body of an error (requirement E.3). No response message has a field of this name. */
+function isErrorBody(json: unknown): boolean {
+  return isObject(json) && isObject(json["error"]);
+}
+
+function fromErrorBody(json: unknown, { headers, status }: Response): ConnectError {
+  const error = isObject(json) && isObject(json["error"]) ? json["error"] : undefined;
+  return fromWireError({
+    message:
+      typeof error?.["message"] === "string"
+        ? error["message"]
+        : `the server answered with HTTP status ${status}`,
+    details: error?.["details"],
+    code: parseCode(error?.["status"]) ?? codeFromHttpStatus(status),
+    header: headers,
+  });
+}

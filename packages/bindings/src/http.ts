@@ -1,0 +1,33 @@
+/** One HTTP request as every wire of ours sees it: Connect's `UniversalServerRequest` with a body of bytes. */
+export interface HttpRequest {
+  /** "1.0", "1.1" or "2.0". */
+  readonly httpVersion: string;
+  /** Absolute. */
+  readonly url: string;
+  readonly method: string;
+  readonly header: Headers;
+  readonly body: HttpBody;
+  /** Aborts when the caller goes away. */
+  readonly signal: AbortSignal;
+}
+
+/** A request body, read once. */
+export interface HttpBody extends AsyncIterable<Uint8Array> {
+  /**
+   * The fast path of a runtime that can collect a body without iterating over it.
+   *
+   * @throws ConnectError `bodyTooLarge(maxBytes)` when the body is longer
+   */
+  bytes?(maxBytes: number): Promise<Uint8Array>;
+}
+
+/** One HTTP response. A body of bytes is sent in one piece with its length, an iterable chunk by chunk. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly header?: Headers;
+  readonly body?: Uint8Array | AsyncIterable<Uint8Array>;
+  readonly trailer?: Headers;
+}
+
+/** Answers one HTTP request; whatever serves sockets calls it. */
+export type HttpHandler = (request: HttpRequest) => Promise<HttpResponse>;

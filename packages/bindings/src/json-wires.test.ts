@@ -1,0 +1,521 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { a2aError, findA2AError, findFieldViolations, invalidParams } from "@a2a-connect/core";
+import { A2AService, type StreamResponse, TaskState } from "@a2a-connect/proto";
+import {
+  type Client,
+  Code,
+  ConnectError,
+  createClient,
+  type Interceptor,
+  type ServiceImpl,
+  type Transport,
+} from "@connectrpc/connect";
+import { compressionGzip } from "@connectrpc/connect-node";
+import { afterEach, describe, expect, it } from "vitest";
+import type { JsonTransportOptions } from "./fetch/transport-options.ts";
+import { createFakeService, fakeEvents, fakeTask, sendRequest } from "./harness/fake-service.ts";
+import { handlerFetch } from "./harness/memory-http.ts";
+import type { HttpHandler } from "./http.ts";
+import { createHttpJsonHandler } from "./http-json/handler.ts";
+import { createHttpJsonTransport } from "./http-json/transport.ts";
+import { createJsonRpcHandler } from "./jsonrpc/handler.ts";
+import { createJsonRpcTransport } from "./jsonrpc/transport.ts";
+import type { BindingOptions } from "./options.ts";
+
+type FakeImpl = Partial<ServiceImpl<typeof A2AService>>;
+
+const wires = {
+  JSONRPC: {
+    handler: createJsonRpcHandler,
+    transport: (url: string, options: JsonTransportOptions) => createJsonRpcTransport({ ...options, url }),
+  },
+  "HTTP+JSON": {
+    handler: createHttpJsonHandler,
+    transport: (baseUrl: string, options: JsonTransportOptions) =>
+      createHttpJsonTransport({ ...options, baseUrl }),
+  },
+} as const;
+
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) {
+    close();
+  }
+});
+
+/** How a transport reaches a handler: called directly, or through a socket. */
+const links = {
+  memory: (handler: HttpHandler) =>
+    Promise.resolve({ url: "http://memory.test", fetch: handlerFetch(handler) }),
+  socket: async (handler: HttpHandler) => ({ url: await listen(handler), fetch: globalThis.fetch }),
+};
+
+async function listen(handler: HttpHandler): Promise<string> {
+  const server = createServer((request, response) => void serve(handler, request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closers.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a TCP server has such an address
+}
+
+async function serve(
+  handler: HttpHandler,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  const { status, header, body } = await handler({
+    httpVersion: request.httpVersion,
+    url: `http://${request.headers.host}${request.url}`,
+    method: request.method ?? "",
+    header: new Headers(
+      Object.entries(request.headersDistinct).flatMap(([name, values = []]) =>
+        values.map((value): [string, string] => [name, value]),
+      ),
+    ),
+    body: request,
+    signal: gone.signal,
+  });
+  response.writeHead(status, Object.fromEntries(header ?? []));
+  if (body !== undefined && !(body instanceof Uint8Array)) {
+    for await (const chunk of body) {
+      response.write(chunk);
+    }
+    response.end();
+    return;
+  }
+  response.end(body);
+}
+
+for (const [wire, { handler, transport }] of Object.entries(wires)) {
+  for (const [link, connect] of Object.entries(links)) {
+    describe(`${wire} over ${link}`, () => {
+      async function open(
+        impl: FakeImpl = {},
+        { server = {} as BindingOptions, client = {} as JsonTransportOptions } = {},
+      ): Promise<{ client: Client<typeof A2AService>; transport: Transport }> {
+        const { url, fetch } = await connect(handler(createFakeService(impl), server));
+        const opened = transport(url, { fetch, ...client });
+        return { client: createClient(A2AService, opened), transport: opened };
+      }
+
+      it("carries every unary operation", async () => {
+        const { client } = await open();
+        expect((await client.sendMessage(sendRequest("héllo \u{1f600}"))).payload).toMatchObject({
+          case: "task",
+          value: { artifacts: [{ parts: [{ content: { case: "text", value: "héllo \u{1f600}" } }] }] },
+        });
+        expect(await client.getTask({ id: "a/b:c?d" })).toMatchObject({
+          id: "a/b:c?d",
+          status: { state: TaskState.WORKING },
+        });
+        expect(await client.listTasks({ pageSize: 3, includeArtifacts: true })).toMatchObject({
+          pageSize: 3,
+          tasks: [],
+        });
+        expect(await client.cancelTask({ id: "t" })).toMatchObject({ status: { state: TaskState.CANCELED } });
+        expect(
+          await client.createTaskPushNotificationConfig({ taskId: "t", url: "https://x.test" }),
+        ).toMatchObject({ id: "config-1" });
+        expect(await client.getTaskPushNotificationConfig({ taskId: "t", id: "c" })).toMatchObject({
+          id: "c",
+        });
+        expect(await client.listTaskPushNotificationConfigs({ taskId: "t" })).toMatchObject({
+          configs: [{ id: "config-1" }],
+        });
+        expect(await client.deleteTaskPushNotificationConfig({ taskId: "t", id: "c" })).toMatchObject({});
+        expect(await client.getExtendedAgentCard({ tenant: "acme" })).toMatchObject({ name: "Fake" });
+      });
+
+      it("carries the parameters it was given, tenant included", async () => {
+        const seen: unknown[] = [];
+        const { client } = await open({
+          getTask: ({ id, tenant, historyLength }) => {
+            seen.push({ id, tenant, historyLength });
+            return { id };
+          },
+        });
+        await client.getTask({ id: "t", historyLength: 0 });
+        await client.getTask({ id: "t", tenant: "acme" });
+        expect(seen).toEqual([
+          { id: "t", tenant: "", historyLength: 0 },
+          { id: "t", tenant: "acme", historyLength: undefined },
+        ]);
+      });
+
+      it("carries streams, their headers and ids", async () => {
+        const { client } = await open();
+        const headers: Headers[] = [];
+        const events = await Array.fromAsync(
+          client.subscribeToTask({ id: "t" }, { onHeader: (header) => headers.push(header) }),
+        );
+        expect(events.map(({ payload }) => payload.case)).toEqual(["task", "artifactUpdate", "statusUpdate"]);
+        expect(headers[0]?.get("x-a2a-event-id")).toBe("7");
+        const sent = await Array.fromAsync(client.sendStreamingMessage(sendRequest()));
+        expect(sent).toHaveLength(3);
+      });
+
+      it("delivers an event before the next one exists", async () => {
+        const gate = Promise.withResolvers<void>();
+        const { client } = await open({
+          async *sendStreamingMessage() {
+            const [first, second] = fakeEvents();
+            yield first ?? {};
+            await gate.promise;
+            yield second ?? {};
+          },
+        });
+        const events = client.sendStreamingMessage(sendRequest())[Symbol.asyncIterator]();
+        expect((await events.next()).value?.payload.case).toBe("task");
+        gate.resolve();
+        expect((await events.next()).value?.payload.case).toBe("artifactUpdate");
+        expect((await events.next()).done).toBe(true);
+      });
+
+      it("sends A2A-Version unless the caller did, and what interceptors add (F-2)", async () => {
+        const seen: (string | null)[][] = [];
+        const addTrace: Interceptor = (next) => (request) => {
+          request.header.set("x-trace", "1");
+          return next(request);
+        };
+        const { client } = await open(
+          {
+            getTask: ({ id }, { requestHeader }) => {
+              seen.push(["a2a-version", "x-trace", "x-base"].map((name) => requestHeader.get(name)));
+              return { id };
+            },
+          },
+          { client: { interceptors: [addTrace], headers: { "x-base": "b" } } },
+        );
+        await client.getTask({ id: "t" });
+        await client.getTask({ id: "t" }, { headers: { "A2A-Version": "9.9", "x-base": "c" } });
+        expect(seen).toEqual([
+          ["1.0", "1", "b"],
+          ["9.9", "1", "c"],
+        ]);
+      });
+
+      for (const [name, error] of [
+        ["an A2A error", a2aError("TASK_NOT_CANCELABLE", "it is done", { taskId: "t" })],
+        ["an error of ours", a2aError("CAPACITY", "too many")],
+        ["an error of the agent's content", a2aError("CONTENT_TYPE_NOT_SUPPORTED", "no images")],
+        ["invalid parameters", invalidParams([{ field: "message.parts[0]", description: "is empty" }])],
+        ["missing credentials", new ConnectError("who are you", Code.Unauthenticated)],
+        ["missing permission", new ConnectError("not you", Code.PermissionDenied)],
+        ["an unimplemented method", new ConnectError("not here", Code.Unimplemented)],
+      ] as const) {
+        it(`gives back ${name} as it was (E-4, E-7)`, async () => {
+          const { client } = await open({
+            getTask: () => Promise.reject(error),
+            async *subscribeToTask() {
+              yield* fakeEvents().slice(0, 1);
+              throw error;
+            },
+          });
+          const unary = await failure(client.getTask({ id: "t" }));
+          const events: StreamResponse[] = [];
+          const streamed = await failure(collect(client.subscribeToTask({ id: "t" }), events));
+          expect(events).toHaveLength(1);
+          for (const caught of name.startsWith("missing") && wire === "JSONRPC"
+            ? [unary]
+            : [unary, streamed]) {
+            expect(caught).toMatchObject({ code: error.code, rawMessage: error.rawMessage });
+            expect(findA2AError(caught)).toEqual(findA2AError(error));
+            expect(findFieldViolations(caught)).toMatchObject(findFieldViolations(error));
+          }
+        });
+      }
+
+      it("says nothing of what the server does not know", async () => {
+        const { client } = await open({
+          getTask: () => {
+            throw new Error("hunter2");
+          },
+        });
+        expect(await failure(client.getTask({ id: "t" }))).toMatchObject({
+          code: Code.Internal,
+          rawMessage: "Internal error",
+        });
+      });
+
+      it("answers an error before the first event as an error", async () => {
+        const { client } = await open({
+          // biome-ignore lint/correctness/useYield: it fails before
+          async *subscribeToTask() {
+            throw a2aError("TASK_NOT_FOUND", "no such task");
+          },
+        });
+        const caught = await failure(collect(client.subscribeToTask({ id: "t" }), []));
+        expect(findA2AError(caught)?.reason).toBe("TASK_NOT_FOUND");
+      });
+
+      it("runs interceptors around unary calls and streams on the server", async () => {
+        const log: string[] = [];
+        const logged: Interceptor = (next) => async (request) => {
+          log.push(`> ${request.method.name}`);
+          const response = await next(request);
+          response.header.set("x-seen", "yes");
+          return response;
+        };
+        const { client } = await open({}, { server: { interceptors: [logged] } });
+        const headers: Headers[] = [];
+        const onHeader = (header: Headers) => headers.push(header);
+        await client.getTask({ id: "t" }, { onHeader });
+        expect(await Array.fromAsync(client.subscribeToTask({ id: "t" }, { onHeader }))).toHaveLength(3);
+        expect(log).toEqual(["> GetTask", "> SubscribeToTask"]);
+        expect(headers.map((header) => header.get("x-seen"))).toEqual(["yes", "yes"]);
+      });
+
+      it("tells the implementation when the caller goes away, and lets it clean up", async () => {
+        const aborted = Promise.withResolvers<string>();
+        const cleaned = Promise.withResolvers<string>();
+        const { client } = await open({
+          async *subscribeToTask(_, { signal }) {
+            try {
+              yield* fakeEvents().slice(0, 1);
+              await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+              aborted.resolve("aborted");
+            } finally {
+              cleaned.resolve("cleaned");
+            }
+          },
+        });
+        const call = new AbortController();
+        const events = client.subscribeToTask({ id: "t" }, { signal: call.signal })[Symbol.asyncIterator]();
+        await events.next();
+        const rest = failure(Promise.resolve(events.next()));
+        call.abort();
+        expect(await rest).toMatchObject({ code: Code.Canceled });
+        expect(await Promise.all([aborted.promise, cleaned.promise])).toEqual(["aborted", "cleaned"]);
+      });
+
+      it("ends a call whose time is up with DeadlineExceeded", async () => {
+        const { client } = await open({
+          getTask: (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", reject)),
+        });
+        expect(await failure(client.getTask({ id: "t" }, { timeoutMs: 30 }))).toMatchObject({
+          code: Code.DeadlineExceeded,
+        });
+      });
+
+      it("refuses a response beyond the client's limit", async () => {
+        const { client } = await open({}, { client: { maxResponseBytes: 40 } });
+        expect(await failure(client.getTask({ id: "t".repeat(50) }))).toMatchObject({
+          code: Code.ResourceExhausted,
+        });
+        expect(await failure(collect(client.subscribeToTask({ id: "t" }), []))).toMatchObject({
+          code: Code.ResourceExhausted,
+        });
+      });
+
+      it("compresses what is worth it in both directions", async () => {
+        const { client } = await open(
+          { sendMessage: () => ({ payload: { case: "task", value: fakeTask({ id: "t".repeat(2000) }) } }) },
+          {
+            server: { compressions: [compressionGzip] },
+            client: { sendCompression: compressionGzip, compressMinBytes: 1 },
+          },
+        );
+        if (link === "socket") {
+          expect((await client.sendMessage(sendRequest("x".repeat(3000)))).payload.case).toBe("task");
+        } else {
+          // Nobody decompresses in memory, so that only the request is looked at.
+          const small = await open(
+            {},
+            {
+              server: { compressions: [compressionGzip], compressMinBytes: 1e6 },
+              client: { sendCompression: compressionGzip, compressMinBytes: 1 },
+            },
+          );
+          expect((await small.client.sendMessage(sendRequest("x".repeat(3000)))).payload.case).toBe("task");
+        }
+      });
+    });
+  }
+
+  describe(`${wire} client`, () => {
+    function answering(response: () => Response): Client<typeof A2AService> {
+      return createClient(A2AService, transport("http://x.test/a2a/", { fetch: async () => response() }));
+    }
+
+    it("says Unavailable when the server cannot be reached", async () => {
+      const client = createClient(A2AService, transport("http://127.0.0.1:1", {}));
+      expect(await failure(client.getTask({ id: "t" }))).toMatchObject({ code: Code.Unavailable });
+    });
+
+    for (const [status, code] of [
+      [401, Code.Unauthenticated],
+      [403, Code.PermissionDenied],
+      [404, Code.NotFound],
+      [429, Code.ResourceExhausted],
+      [502, Code.Unavailable],
+      [503, Code.Unavailable],
+    ] as const) {
+      it(`reads a proxy's page with status ${status} as ${Code[code]}`, async () => {
+        const client = answering(
+          () => new Response("<html>", { status, headers: { "content-type": "text/html" } }),
+        );
+        expect(await failure(client.getTask({ id: "t" }))).toMatchObject({ code });
+        expect(await failure(collect(client.subscribeToTask({ id: "t" }), []))).toMatchObject({ code });
+      });
+    }
+
+    for (const [name, body, type] of [
+      ["a page", "<html>", "text/html"],
+      ["broken JSON", "{", "application/json"],
+      ["a JSON string", '"x"', "application/json"],
+      ["a wrong-typed field", '{"id":5,"result":{"id":5}}', "application/json"],
+    ] as const) {
+      it(`says Internal when success is ${name}`, async () => {
+        const client = answering(() => new Response(body, { headers: { "content-type": type } }));
+        expect(await failure(client.getTask({ id: "t" }))).toMatchObject({ code: Code.Internal });
+        expect(await failure(collect(client.subscribeToTask({ id: "t" }), []))).toMatchObject({
+          code: Code.Internal,
+        });
+      });
+    }
+
+    for (const [name, chunks, code] of [
+      ["an event that is not JSON", ["data: {\n\n"], Code.Internal],
+      ["an event that is cut off", ['data: {"jsonrpc"'], Code.Unavailable],
+    ] as const) {
+      it(`says ${Code[code]} to ${name}`, async () => {
+        const client = answering(
+          () => new Response(chunks.join(""), { headers: { "content-type": "text/event-stream" } }),
+        );
+        expect(await failure(collect(client.subscribeToTask({ id: "t" }), []))).toMatchObject({ code });
+      });
+    }
+
+    it("says Unavailable when the connection breaks", async () => {
+      const broken = () =>
+        new ReadableStream({ pull: (controller) => controller.error(new TypeError("terminated")) });
+      const client = answering(
+        () => new Response(broken(), { headers: { "content-type": "text/event-stream" } }),
+      );
+      expect(await failure(collect(client.subscribeToTask({ id: "t" }), []))).toMatchObject({
+        code: Code.Unavailable,
+      });
+    });
+  });
+}
+
+describe("JSON-RPC client", () => {
+  for (const [code, reason] of [
+    [-32001, "TASK_NOT_FOUND"],
+    [-32008, "EXTENSION_SUPPORT_REQUIRED"],
+  ] as const) {
+    it(`knows ${code} without details (E-4)`, async () => {
+      const body = { jsonrpc: "2.0", id: 1, error: { code, message: "nope", data: { free: "form" } } };
+      const transport = createJsonRpcTransport({
+        url: "http://x.test",
+        fetch: async () => Response.json(body),
+      });
+      const caught = await failure(createClient(A2AService, transport).getTask({ id: "t" }));
+      expect(findA2AError(caught)?.reason).toBe(reason);
+      expect(caught).toMatchObject({ rawMessage: "nope" });
+    });
+  }
+});
+
+describe("HTTP+JSON client", () => {
+  it("believes the reason more than the status (E-4)", async () => {
+    const info = {
+      "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+      reason: "TASK_NOT_CANCELABLE",
+      domain: "a2a-protocol.org",
+    };
+    const body = {
+      error: { code: 409, status: "ABORTED", message: "m", details: [info, { "@type": "x" }, 5] },
+    };
+    const transport = createHttpJsonTransport({
+      baseUrl: "http://x.test",
+      fetch: async () => Response.json(body, { status: 409 }),
+    });
+    const caught = await failure(createClient(A2AService, transport).getTask({ id: "t" }));
+    expect(findA2AError(caught)?.reason).toBe("TASK_NOT_CANCELABLE");
+    expect(caught).toMatchObject({ code: Code.FailedPrecondition });
+  });
+
+  it("joins base and path with one slash and keeps the base's query (K-10)", async () => {
+    const urls: string[] = [];
+    for (const baseUrl of ["http://x.test/a2a/", "http://x.test/a2a", "http://x.test/a2a?key=1"]) {
+      const fetch = async (input: string | URL | Request) => {
+        urls.push(String(input));
+        return Response.json({});
+      };
+      const client = createClient(A2AService, createHttpJsonTransport({ baseUrl, fetch }));
+      await client.getTask({ id: "t", tenant: "acme", historyLength: 2 });
+    }
+    const path = "http://x.test/a2a/acme/tasks/t";
+    expect(urls).toEqual([
+      `${path}?historyLength=2`,
+      `${path}?historyLength=2`,
+      `${path}?key=1&historyLength=2`,
+    ]);
+  });
+
+  for (const status of [404, 405]) {
+    it(`subscribes with GET when POST is answered with ${status} (K-1)`, async () => {
+      const handler = createHttpJsonHandler(createFakeService());
+      const onlyGet: HttpHandler = async (request) =>
+        request.method === "GET" ? handler(request) : { status };
+      const transport = createHttpJsonTransport({ baseUrl: "http://x.test", fetch: handlerFetch(onlyGet) });
+      expect(
+        await Array.fromAsync(createClient(A2AService, transport).subscribeToTask({ id: "t" })),
+      ).toHaveLength(3);
+    });
+  }
+
+  it("does not ask twice for a task that does not exist", async () => {
+    let calls = 0;
+    const handler = createHttpJsonHandler(
+      createFakeService({
+        subscribeToTask: () => {
+          calls += 1;
+          throw a2aError("TASK_NOT_FOUND", "no");
+        },
+      }),
+    );
+    const transport = createHttpJsonTransport({ baseUrl: "http://x.test", fetch: handlerFetch(handler) });
+    await failure(collect(createClient(A2AService, transport).subscribeToTask({ id: "t" }), []));
+    expect(calls).toBe(1);
+  });
+
+  it("takes 204 for an empty answer (K-12)", async () => {
+    const transport = createHttpJsonTransport({
+      baseUrl: "http://x.test",
+      fetch: async () => new Response(null, { status: 204 }),
+    });
+    expect(
+      await createClient(A2AService, transport).deleteTaskPushNotificationConfig({ taskId: "t", id: "c" }),
+    ).toMatchObject({});
+  });
+
+  it("says which field a path cannot carry", async () => {
+    const transport = createHttpJsonTransport({ baseUrl: "http://x.test" });
+    const caught = await failure(createClient(A2AService, transport).getTask({ id: "" }));
+    expect(findFieldViolations(caught)).toMatchObject([{ field: "id" }]);
+  });
+});
+
+async function collect(events: AsyncIterable<StreamResponse>, into: StreamResponse[]): Promise<void> {
+  for await (const event of events) {
+    into.push(event);
+  }
+}
+
+async function failure(call: Promise<unknown>): Promise<ConnectError> {
+  const outcome = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(outcome instanceof ConnectError)) {
+    throw new Error(`expected a ConnectError, got ${String(outcome)}`, { cause: outcome });
+  }
+  return outcome;
+}

@@ -1,0 +1,34 @@
+import type { HttpRequest, HttpResponse } from "../http.ts";
+import type { BindingSettings } from "../options.ts";
+import { negotiateCoding } from "./accept-encoding.ts";
+
+const encoder = new TextEncoder();
+
+/** A JSON text with its status, and the headers that go with it. */
+export interface JsonAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly mediaType: string;
+  /** Taken over and completed. */
+  readonly header: Headers;
+}
+
+/** The response that carries a JSON text, compressed when the request allows it and it is worth it. */
+export async function respondJson(
+  request: Pick<HttpRequest, "header">,
+  { status, text, mediaType, header }: JsonAnswer,
+  { compressions, compressMinBytes }: Pick<BindingSettings, "compressions" | "compressMinBytes">,
+): Promise<HttpResponse> {
+  const body = encoder.encode(text);
+  header.set("content-type", mediaType);
+  if (body.byteLength < compressMinBytes || compressions.length === 0) {
+    return { status, header, body };
+  }
+  header.append("vary", "accept-encoding");
+  const compression = negotiateCoding(request.header.get("accept-encoding"), compressions);
+  if (compression === undefined) {
+    return { status, header, body };
+  }
+  header.set("content-encoding", compression.name);
+  return { status, header, body: await compression.compress(body) };
+}

@@ -1,0 +1,81 @@
+import { findA2AError, formatErrorDetails, wireCodes } from "@a2a-connect/core";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { Code, type ConnectError } from "@connectrpc/connect";
+
+/** Id of a JSON-RPC request, echoed as it came (requirement I-9). */
+export type JsonRpcId = string | number | null;
+
+/** The `error` member of a response: these three members and no others (requirement E.3). */
+export interface JsonRpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: readonly JsonObject[];
+}
+
+/** The text of a response before its result, and the text after it: what an event of a stream is wrapped in. */
+export interface ResultWrapper {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** Wraps results for requests with this id. */
+export function wrapResult(id: JsonRpcId): ResultWrapper {
+  return {
+    before: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`,
+    after: "}",
+  };
+}
+
+/** The text of an error response. */
+export function formatError(id: JsonRpcId, error: JsonRpcError): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, error });
+}
+
+/** What an error is called on this wire (requirements E.1, E.2). */
+export function toJsonRpcError(error: ConnectError): JsonRpcError {
+  const { jsonRpcCode } = wireCodes(error);
+  const heading = findA2AError(error) === undefined ? headings.get(jsonRpcCode) : undefined;
+  return jsonRpcError(jsonRpcCode, heading, error);
+}
+
+/** -32700: the body is no JSON at all. */
+export function parseError(error: ConnectError): JsonRpcError {
+  return jsonRpcError(-32700, "Invalid JSON payload", error);
+}
+
+/** -32600: the body is JSON, but not one JSON-RPC request. */
+export function invalidRequest(error: ConnectError): JsonRpcError {
+  return jsonRpcError(-32600, "Request payload validation error", error);
+}
+
+/** The message of an error without the words that {@link toJsonRpcError} put before it. */
+export function withoutHeading(code: number, message: string): string {
+  const heading = headings.get(code);
+  return heading !== undefined && message.startsWith(`${heading}: `)
+    ? message.slice(heading.length + 2)
+    : message;
+}
+
+/** How the message of a generic error begins (requirement E.1); what is wrong follows. */
+const headings: ReadonlyMap<number, string> = new Map([
+  [-32601, "Method not found"],
+  [-32602, "Invalid parameters"],
+]);
+
+function jsonRpcError(code: number, heading: string | undefined, error: ConnectError): JsonRpcError {
+  const data = formatErrorDetails(error);
+  const message = heading === undefined ? error.rawMessage : `${heading}: ${error.rawMessage}`;
+  return data.length === 0 ? { code, message } : { code, message, data };
+}
+
+/** Status line of an error response: 200, but for what a proxy or browser has to see (requirement I-10). */
+export function jsonRpcStatus(error: ConnectError): number {
+  switch (error.code) {
+    case Code.Unauthenticated:
+      return 401;
+    case Code.PermissionDenied:
+      return 403;
+    default:
+      return findA2AError(error)?.reason === "BODY_TOO_LARGE" ? 413 : 200;
+  }
+}

@@ -1,0 +1,103 @@
+import { findReasonByJsonRpcCode, formatMessage } from "@a2a-connect/core";
+import { Code, ConnectError, type Transport } from "@connectrpc/connect";
+import { codeFromHttpStatus } from "../fetch/http-status.ts";
+import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";
+import { readEvents } from "../fetch/read-events.ts";
+import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
+import { send } from "../fetch/send.ts";
+import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/transport-options.ts";
+import { fromWireError } from "../fetch/wire-error.ts";
+import { isObject } from "../json/is-object.ts";
+import { withoutHeading } from "./response.ts";
+
+/** What the client end of the JSON-RPC binding may be told. */
+export interface JsonRpcTransportOptions extends JsonTransportOptions {
+  /** Where requests go: the URL of the Agent Card's interface. */
+  readonly url: string;
+}
+
+const mediaType = "application/json";
+
+/**
+ * The client end of the JSON-RPC binding (requirements I): an ordinary Connect transport, for
+ * `createClient(A2AService, transport)`.
+ *
+ * Errors are ConnectErrors with the details that the server sent, as on every wire. A stream that breaks is Unavailable.
+ */
+export function createJsonRpcTransport(options: JsonRpcTransportOptions): Transport {
+  const settings = resolveTransportOptions(options);
+  const { url } = options;
+  let lastId = 0;
+
+  function post({ method, message, header, signal }: OutgoingCall, accept: string): Promise<Response> {
+    lastId += 1;
+    const params = formatMessage(method.input, message);
+    const text = JSON.stringify({ jsonrpc: "2.0", id: lastId, method: method.name, params });
+    return send({ url, method: "POST", header, accept, body: { mediaType, text }, signal }, settings);
+  }
+
+  return createJsonTransport(
+    {
+      url,
+      async unary(call) {
+        const response = await post(call, mediaType);
+        const answer = await readJsonResponse(response, settings.maxResponseBytes);
+        return { header: response.headers, json: readResult(answer, response) };
+      },
+      async stream(call) {
+        const response = await post(call, `text/event-stream, ${mediaType}`);
+        if (!isEventStream(response)) {
+          readResult(await readJsonResponse(response, settings.maxResponseBytes), response);
+          throw new ConnectError("the server did not answer with a stream", Code.Internal);
+        }
+        return { header: response.headers, events: readResults(response, settings.maxResponseBytes) };
+      },
+    },
+    settings,
+  );
+}
+
+async function* readResults(response: Response, maxLength: number): AsyncGenerator<unknown, void> {
+  for await (const answer of readEvents(response, maxLength)) {
+    yield readResult(answer, response);
+  }
+}
+
+/**
+ * The result in a JSON-RPC response.
+ *
+ * @throws ConnectError the error in it, or one that says that there is neither
+ */
+function readResult(answer: unknown, { headers, status }: Response): unknown {
+  if (isObject(answer) && isObject(answer["error"])) {
+    throw fromJsonRpcError(answer["error"], headers, status);
+  }
+  if (isObject(answer) && Object.hasOwn(answer, "result")) {
+    return answer["result"];
+  }
+  const code = status === 200 ? Code.Internal : codeFromHttpStatus(status);
+  throw new ConnectError(
+    `the server answered with HTTP status ${status} and no JSON-RPC response`,
+    code,
+    headers,
+  );
+}
+
+function fromJsonRpcError(error: Record<string, unknown>, header: Headers, status: number): ConnectError {
+  const number = typeof error["code"] === "number" ? error["code"] : 0;
+  return fromWireError({
+    message: withoutHeading(number, String(error["message"] ?? "")),
+    details: error["data"],
+    reason: findReasonByJsonRpcCode(number),
+    code: genericCodes.get(number) ?? (status === 200 ? Code.Internal : codeFromHttpStatus(status)),
+    header,
+  });
+}
+
+/** Codes of generic errors; -32603 says nothing that the status of an unusual response does not say better. */
+const genericCodes: ReadonlyMap<number, Code> = new Map([
+  [-32700, Code.InvalidArgument],
+  [-32600, Code.InvalidArgument],
+  [-32601, Code.Unimplemented],
+  [-32602, Code.InvalidArgument],
+]);

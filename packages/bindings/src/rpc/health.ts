@@ -1,0 +1,59 @@
+import { Health, HealthCheckResponse_ServingStatus as Status } from "@a2a-connect/proto/grpc/health/v1";
+import type { DescService } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
+import { startTimer, type Timer } from "../timer.ts";
+
+/** What the health service tells. */
+export interface HealthOptions {
+  /** Whether the server takes calls. Asked for each check. */
+  readonly serving: () => boolean;
+  /** The services that may be asked for by name, besides the server as a whole (`""`). */
+  readonly services?: readonly DescService[];
+  /** How often in milliseconds a watch looks. Default 1,000. */
+  readonly watchIntervalMs?: number;
+  readonly timer?: Timer;
+}
+
+/** Serve `grpc.health.v1.Health`. */
+export function registerHealth(router: ConnectRouter, options: HealthOptions): void {
+  const { serving, services = [], watchIntervalMs = 1_000, timer = startTimer } = options;
+  const names = ["", ...services.map(({ typeName }) => typeName)];
+  const status = () => (serving() ? Status.SERVING : Status.NOT_SERVING);
+
+  router.service(Health, {
+    check({ service }) {
+      if (!names.includes(service)) {
+        throw new ConnectError("there is no such service", Code.NotFound);
+      }
+      return { status: status() };
+    },
+
+    list: () => ({ statuses: Object.fromEntries(names.map((name) => [name, { status: status() }])) }),
+
+    /** The status now, then whenever it changes, until the caller leaves. */
+    async *watch({ service }, { signal }) {
+      let last: Status | undefined;
+      while (!signal.aborted) {
+        const now = names.includes(service) ? status() : Status.SERVICE_UNKNOWN;
+        if (now !== last) {
+          last = now;
+          yield { status: now };
+        }
+        await pause(watchIntervalMs, timer, signal);
+      }
+    },
+  });
+}
+
+/** Resolves after a while, or when the signal aborts. */
+function pause(delayMs: number, timer: Timer, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = timer(delayMs, finish);
+    signal.addEventListener("abort", finish, { once: true });
+    function finish(): void {
+      stop();
+      signal.removeEventListener("abort", finish);
+      resolve();
+    }
+  });
+}

@@ -1,0 +1,103 @@
+import {
+  ServerReflection,
+  type ServerReflectionRequest,
+  ServerReflectionRequestSchema,
+  type ServerReflectionResponse,
+  ServerReflectionResponseSchema,
+} from "@a2a-connect/proto/grpc/reflection/v1";
+import {
+  ServerReflectionRequestSchema as AlphaRequestSchema,
+  ServerReflectionResponseSchema as AlphaResponseSchema,
+  ServerReflection as ServerReflectionAlpha,
+} from "@a2a-connect/proto/grpc/reflection/v1alpha";
+import { create, type DescService, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { Code, type ConnectRouter } from "@connectrpc/connect";
+import { createFileCatalogue, type FileCatalogue } from "./file-catalogue.ts";
+
+/** What may be asked about. */
+export interface ReflectionOptions {
+  /** The services that are listed. Their files, and all that these import, can be fetched. */
+  readonly services: readonly DescService[];
+}
+
+/**
+ * Serve gRPC server reflection, v1 and v1alpha, so that grpcurl and `buf curl` need no schema. It is a stream in both
+ * directions and so needs HTTP/2.
+ */
+export function registerReflection(router: ConnectRouter, { services }: ReflectionOptions): void {
+  const listed = [...services, ServerReflection, ServerReflectionAlpha];
+  const names = listed.map(({ typeName }) => typeName);
+  const files = createFileCatalogue(listed.map(({ file }) => file));
+
+  router.service(ServerReflection, {
+    async *serverReflectionInfo(requests) {
+      for await (const request of requests) {
+        yield answer(request, names, files);
+      }
+    },
+  });
+  // The same messages under another name, so their bytes are the same, too.
+  router.service(ServerReflectionAlpha, {
+    async *serverReflectionInfo(requests) {
+      for await (const alpha of requests) {
+        const request = fromBinary(ServerReflectionRequestSchema, toBinary(AlphaRequestSchema, alpha));
+        const response = answer(request, names, files);
+        yield fromBinary(AlphaResponseSchema, toBinary(ServerReflectionResponseSchema, response));
+      }
+    },
+  });
+}
+
+function answer(
+  request: ServerReflectionRequest,
+  names: readonly string[],
+  files: FileCatalogue,
+): ServerReflectionResponse {
+  return create(ServerReflectionResponseSchema, {
+    validHost: request.host,
+    originalRequest: request,
+    messageResponse: findAnswer(request.messageRequest, names, files) ?? notFound,
+  });
+}
+
+type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]>;
+
+const notFound: Answer = {
+  case: "errorResponse",
+  value: { errorCode: Code.NotFound, errorMessage: "this server knows nothing of that name" },
+};
+
+function findAnswer(
+  question: ServerReflectionRequest["messageRequest"],
+  names: readonly string[],
+  files: FileCatalogue,
+): Answer | undefined {
+  switch (question.case) {
+    case "listServices":
+      return { case: "listServicesResponse", value: { service: names.map((name) => ({ name })) } };
+    case "fileByFilename":
+      return toFiles(files.byName(question.value));
+    case "fileContainingSymbol":
+      return toFiles(files.bySymbol(question.value));
+    case "fileContainingExtension":
+      return toFiles(files.byExtension(question.value.containingType, question.value.extensionNumber));
+    case "allExtensionNumbersOfType": {
+      const extensionNumber = files.extensionNumbers(question.value);
+      return (
+        extensionNumber && {
+          case: "allExtensionNumbersResponse",
+          value: { baseTypeName: question.value, extensionNumber },
+        }
+      );
+    }
+    case undefined:
+      return {
+        case: "errorResponse",
+        value: { errorCode: Code.InvalidArgument, errorMessage: "the request asks for nothing" },
+      };
+  }
+}
+
+function toFiles(fileDescriptorProto: Uint8Array[] | undefined): Answer | undefined {
+  return fileDescriptorProto && { case: "fileDescriptorResponse", value: { fileDescriptorProto } };
+}

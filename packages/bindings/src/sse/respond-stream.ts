@@ -1,0 +1,62 @@
+import type { Message } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import type { HttpResponse } from "../http.ts";
+import type { BindingSettings } from "../options.ts";
+import { createEventBody } from "./event-body.ts";
+
+/** How a wire writes what happens on a stream as the JSON text of an SSE event. */
+export interface EventFormat {
+  event(message: Message): string;
+  /** The last event of a stream that broke. */
+  failure(thrown: unknown): string;
+}
+
+/** Header of a stream's response: the event id of its first message; the following messages count up from it. */
+export const eventIdHeader = "x-a2a-event-id";
+
+/**
+ * Answer with a stream of server-sent events (requirements I-5 to I-7, K-8).
+ *
+ * The first message is asked for before anything is sent, so that the implementation can still set headers and an early
+ * error becomes an ordinary response. A stream that stays silent is opened all the same after `openAfterMs`.
+ *
+ * @throws whatever the implementation throws before the stream is open
+ */
+export async function respondStream(
+  messages: AsyncIterator<Message>,
+  context: HandlerContext,
+  format: EventFormat,
+  settings: BindingSettings,
+): Promise<HttpResponse> {
+  const first = messages.next();
+  await settledWithin(first, settings);
+  const header = context.responseHeader;
+  header.set("content-type", "text/event-stream");
+  header.set("cache-control", "no-cache");
+  header.set("x-accel-buffering", "no"); // nginx would hold events back
+  const body = createEventBody({
+    first,
+    messages,
+    format,
+    firstId: findFirstId(header),
+    signal: context.signal,
+    settings,
+  });
+  return { status: 200, header, body };
+}
+
+/** Resolves when the promise does or the time is up; rejects when the promise does so in time. */
+function settledWithin(
+  promise: Promise<unknown>,
+  { timer, openAfterMs }: Pick<BindingSettings, "timer" | "openAfterMs">,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = timer(openAfterMs, resolve);
+    promise.then(() => resolve(), reject).finally(stop);
+  });
+}
+
+function findFirstId(header: Headers): number | undefined {
+  const value = header.get(eventIdHeader);
+  return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+}

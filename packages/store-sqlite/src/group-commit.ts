@@ -1,0 +1,111 @@
+import type { DatabaseSync } from "node:sqlite";
+import { isStoreFailure, storeClosed, toStoreError } from "./store-failure.ts";
+
+/** Writes to one database, gathered into transactions. */
+export interface GroupCommit {
+  /**
+   * Runs `write` in one of the next transactions, in the order of the calls.
+   *
+   * `write` may run more than once, each time on an unchanged database, so it changes nothing else. When it throws,
+   * only its own caller is told, and the others' writes stand.
+   *
+   * @param bytes about how much it writes
+   * @returns what `write` returned, once that is durable
+   * @throws ConnectError `Unavailable` when the transaction failed; nothing of it was stored
+   */
+  run<T>(bytes: number, write: () => T): Promise<T>;
+  /** Commits what waits and refuses everything after it. */
+  close(): void;
+}
+
+interface PendingWrite {
+  readonly bytes: number;
+  readonly write: () => unknown;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Writes of one transaction: more gain nothing and hold up the event loop (docs/performance.md). */
+const maxGroupWrites = 64;
+
+/** Bytes of one transaction, after which no further write is added, for the same reason. */
+const maxGroupBytes = 1024 * 1024;
+
+/** Gathers what arrives in one turn of the event loop and commits it at the turn's end, in groups of bounded size. */
+export function createGroupCommit(database: DatabaseSync): GroupCommit {
+  const begin = database.prepare("begin immediate");
+  const commit = database.prepare("commit");
+  const waiting: PendingWrite[] = [];
+  let scheduled = false;
+  let open = true;
+
+  function flush(): void {
+    scheduled = false;
+    const group = waiting.splice(0, groupSize(waiting));
+    if (waiting.length > 0) schedule();
+    commitGroup(group);
+  }
+
+  function schedule(): void {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(flush);
+  }
+
+  /** Commits the group, again without each write that fails for a reason of its own. */
+  function commitGroup(group: PendingWrite[]): void {
+    while (group.length > 0) {
+      const results: unknown[] = [];
+      try {
+        begin.run();
+        for (const { write } of group) results.push(write());
+        commit.run();
+      } catch (error) {
+        const isOneWrite = results.length < group.length && !isStoreFailure(error);
+        const failed = isOneWrite ? group.splice(results.length, 1) : group.splice(0);
+        const reason = toStoreError(rollBack(error));
+        for (const { reject } of failed) reject(reason);
+        continue;
+      }
+      for (const [at, { resolve }] of group.entries()) resolve(results[at]);
+      return;
+    }
+  }
+
+  /** A full disk or a failed write has often ended the transaction already. */
+  function rollBack(reason: unknown): unknown {
+    try {
+      if (database.isTransaction) database.exec("rollback");
+      return reason;
+    } catch (failure) {
+      return failure;
+    }
+  }
+
+  return {
+    run<T>(bytes: number, write: () => T): Promise<T> {
+      if (!open) return Promise.reject(storeClosed());
+      return new Promise<T>((resolve, reject) => {
+        // `resolve` gets what `write` returned: the list of pending writes cannot say so for each of them.
+        waiting.push({ bytes, write, resolve: resolve as (result: unknown) => void, reject });
+        schedule();
+      });
+    },
+
+    close() {
+      open = false;
+      while (waiting.length > 0) commitGroup(waiting.splice(0, groupSize(waiting)));
+    },
+  };
+}
+
+function groupSize(waiting: readonly PendingWrite[]): number {
+  let bytes = 0;
+  let size = 0;
+  for (const write of waiting) {
+    if (size >= maxGroupWrites || bytes > maxGroupBytes) break;
+    bytes += write.bytes;
+    size += 1;
+  }
+  return size;
+}

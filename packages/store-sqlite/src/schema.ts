@@ -1,0 +1,101 @@
+import type { DatabaseSync } from "node:sqlite";
+import { TaskState } from "@a2a-connect/proto";
+
+/** "A2AC": marks a file as ours, so that nobody's else database is taken for one (pragma application_id). */
+const applicationId = 0x41324143;
+
+/**
+ * What made the schema what it is: step n leads from version n to n + 1 (pragma user_version). Steps that were
+ * released are never edited.
+ *
+ * - A task has an integer number, because what is found by a short key is written fast.
+ * - Entries lie in the order of arrival (rowid), so that a group of commits writes few pages. Their one index knows the
+ *   generation that the log had *reached* with each entry; as it never falls, (generation, sequence) is the order of
+ *   the log, and the same index finds entries after a sequence and events after a generation. It also knows the kind,
+ *   so that artifacts are skipped without being read.
+ * - SQLite rewrites a whole row to change one number in it, so nothing large lies in `tasks`.
+ * - `snapshot_sequence` and `snapshot_generation` are zeros without a snapshot.
+ */
+const steps: readonly string[] = [
+  `
+  create table tasks (
+    number integer primary key,
+    task_id text not null unique,
+    tenant text not null,
+    principal text not null,
+    context_id text not null,
+    state integer not null,
+    status_timestamp integer not null,
+    wake_at integer,
+    sequence integer not null,
+    generation integer not null,
+    fence integer not null,
+    snapshot_sequence integer not null,
+    snapshot_generation integer not null
+  ) strict;
+  create index tasks_by_owner on tasks (tenant, principal, status_timestamp, task_id, state);
+  create index tasks_by_context on tasks (tenant, principal, context_id);
+  create index tasks_unfinished on tasks (task_id) where state in (${TaskState.SUBMITTED}, ${TaskState.WORKING});
+  create index tasks_due on tasks (wake_at, task_id) where wake_at is not null;
+
+  create table entries (
+    task integer not null,
+    sequence integer not null,
+    generation integer not null,
+    kind integer not null,
+    payload blob not null
+  ) strict;
+  create unique index entries_by_task on entries (task, generation, sequence, kind);
+
+  create table snapshots (
+    task integer primary key,
+    head blob not null,
+    artifacts blob
+  ) strict;
+
+  create table push_configs (
+    task integer not null,
+    id text not null,
+    config blob not null,
+    primary key (task, id)
+  ) strict, without rowid;
+  `,
+];
+
+/**
+ * Refuses a file that this version cannot work with, before anything is written to it.
+ *
+ * @throws Error when the file belongs to something else or to a newer version of this package
+ */
+export function checkSchema(database: DatabaseSync): void {
+  const isEmpty = readNumber(database, "select count(*) from sqlite_schema") === 0;
+  if (!isEmpty && readNumber(database, "pragma application_id") !== applicationId) {
+    throw new Error("it is a database, but not one of tasks");
+  }
+  const version = readVersion(database);
+  if (version > steps.length) {
+    throw new Error(
+      `its schema has version ${version} and this version of the store knows ${steps.length}: update the store`,
+    );
+  }
+}
+
+/** Brings a checked file to the newest schema in one transaction, and takes the lock on it by doing so. */
+export function migrate(database: DatabaseSync): void {
+  database.exec("begin exclusive");
+  try {
+    for (const step of steps.slice(readVersion(database))) database.exec(step);
+    database.exec(`pragma application_id = ${applicationId}; pragma user_version = ${steps.length}; commit`);
+  } catch (error) {
+    if (database.isTransaction) database.exec("rollback");
+    throw error;
+  }
+}
+
+function readVersion(database: DatabaseSync): number {
+  return readNumber(database, "pragma user_version");
+}
+
+function readNumber(database: DatabaseSync, sql: string): number {
+  return Number(Object.values(database.prepare(sql).get() ?? {})[0]);
+}

@@ -1,0 +1,175 @@
+import {
+  type TaskPushNotificationConfig,
+  TaskPushNotificationConfigSchema,
+  TaskState,
+} from "@a2a-connect/proto";
+import type { TaskCommit, TaskStore } from "@a2a-connect/server";
+import { fromBinary } from "@bufbuild/protobuf";
+import { createGroupCommit } from "./group-commit.ts";
+import { createListTasks } from "./list-tasks.ts";
+import { type Durability, openDatabase } from "./open-database.ts";
+import { prepareQuery } from "./query.ts";
+import { storeClosed, toStoreError } from "./store-failure.ts";
+import { createTaskReader } from "./task-rows.ts";
+import { createTaskWriter } from "./task-writer.ts";
+
+/** Where tasks are kept, and how safely. */
+export interface SqliteTaskStoreOptions {
+  /** Path of the database file; it and its directories are made when they are missing. `:memory:` keeps nothing. */
+  readonly file: string;
+  /**
+   * What an acknowledged commit survives. `process` (default): the end of the process by any means, `kill -9`
+   * included; a power cut may take the last commits, and leaves the file sound. `power`: a power cut as well, for an
+   * fsync per group of commits.
+   */
+  readonly durability?: Durability | undefined;
+  /** Bytes that the file may grow to (default: what the disk has); then writes fail with `Unavailable`. */
+  readonly maxFileBytes?: number | undefined;
+}
+
+interface RefRow {
+  readonly task_id: string;
+  readonly tenant: string;
+  readonly principal: string;
+}
+
+interface ConfigRow {
+  readonly config: Uint8Array;
+}
+
+/**
+ * A TaskStore in one SQLite file, for one process: the file is locked as long as the store is open, and a second
+ * opener is refused. What one turn of the event loop commits becomes one transaction (up to 64 commits). Reads and
+ * transactions run on the caller's thread and take microseconds; a large task takes as long as copying it.
+ *
+ * @throws Error naming the file when it is in use, cannot be opened or was written by a newer version
+ */
+export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStore {
+  const { file, durability = "process", maxFileBytes } = options;
+  const database = openDatabase({ file, durability, maxFileBytes });
+  const reader = createTaskReader(database);
+  const writer = createTaskWriter(database, reader);
+  const listTasks = createListTasks(database, reader);
+  const writes = createGroupCommit(database);
+  const unfinished = prepareQuery<RefRow>(
+    database,
+    `select task_id, tenant, principal from tasks
+     where state in (${TaskState.SUBMITTED}, ${TaskState.WORKING}) and task_id > ? order by task_id limit ?`,
+  );
+  const due = prepareQuery<RefRow & { readonly wake_at: number }>(
+    database,
+    `select task_id, tenant, principal, wake_at from tasks
+     where wake_at is not null and wake_at <= ? order by wake_at, task_id limit ?`,
+  );
+  const config = prepareQuery<ConfigRow>(
+    database,
+    "select config from push_configs where task = ? and id = ?",
+  );
+  const configs = prepareQuery<ConfigRow>(
+    database,
+    "select config from push_configs where task = ? and id > ? order by id limit ?",
+  );
+  const configsFromStart = prepareQuery<ConfigRow>(
+    database,
+    "select config from push_configs where task = ? order by id limit ?",
+  );
+  let open = true;
+
+  /** Runs what only reads; a group's writes are never seen half done, because a transaction ends in its own call. */
+  function read<T>(query: () => T): T {
+    if (!open) throw storeClosed();
+    try {
+      return query();
+    } catch (error) {
+      throw toStoreError(error);
+    }
+  }
+
+  return {
+    async commit(commit) {
+      return writes.run(sizeOf(commit), () => writer.commit(commit));
+    },
+
+    async claim(owner, taskId) {
+      return writes.run(0, () => writer.claim(owner, taskId));
+    },
+
+    async find(owner, taskId, view) {
+      return read(() => {
+        const row = reader.ownRow(owner, taskId);
+        return row && reader.task(row, view);
+      });
+    },
+
+    async list(query) {
+      return read(() => listTasks(query));
+    },
+
+    async events(owner, taskId, after, limit) {
+      return read(() => {
+        const row = reader.ownRow(owner, taskId);
+        return row === undefined ? [] : reader.events(row, after, limit);
+      });
+    },
+
+    async unfinished(after, limit) {
+      return read(() => unfinished.all(after ?? "", limit).map(toRef));
+    },
+
+    async due(until, limit) {
+      return read(() => due.all(until, limit).map((row) => ({ ...toRef(row), wakeAt: row.wake_at })));
+    },
+
+    async putPushConfig(owner, config) {
+      return writes.run(0, () => writer.putPushConfig(owner, config));
+    },
+
+    async findPushConfig(owner, taskId, id) {
+      return read(() => {
+        const task = reader.ownRow(owner, taskId);
+        const found = task && config.get(task.number, id);
+        return found && toConfig(found);
+      });
+    },
+
+    async listPushConfigs(owner, taskId, after, limit) {
+      return read(() => {
+        const task = reader.ownRow(owner, taskId);
+        if (task === undefined) return undefined;
+        const rows =
+          after === undefined
+            ? configsFromStart.all(task.number, limit)
+            : configs.all(task.number, after, limit);
+        return rows.map(toConfig);
+      });
+    },
+
+    async deletePushConfig(owner, taskId, id) {
+      return writes.run(0, () => writer.deletePushConfig(owner, taskId, id));
+    },
+
+    async close() {
+      if (!open) return;
+      open = false;
+      writes.close();
+      database.close();
+    },
+  };
+}
+
+function toRef({ task_id, tenant, principal }: RefRow): {
+  owner: { tenant: string; principal: string };
+  taskId: string;
+} {
+  return { owner: { tenant, principal }, taskId: task_id };
+}
+
+function toConfig({ config }: ConfigRow): TaskPushNotificationConfig {
+  return fromBinary(TaskPushNotificationConfigSchema, config);
+}
+
+function sizeOf({ entries, snapshot }: TaskCommit): number {
+  let bytes = (snapshot?.head.byteLength ?? 0) + (snapshot?.artifacts?.byteLength ?? 0);
+  for (const { payload } of entries) bytes += payload.byteLength;
+  return bytes;
+}

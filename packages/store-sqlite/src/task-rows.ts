@@ -1,0 +1,156 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { TaskState } from "@a2a-connect/proto";
+import {
+  type EntryKind,
+  type LogEntry,
+  type LogEvent,
+  type Owner,
+  type StoredTask,
+  type TaskIndex,
+  type TaskView,
+  takeEventPage,
+} from "@a2a-connect/server";
+import { prepareQuery } from "./query.ts";
+
+/** Columns of `tasks` that make a TaskRow. */
+export const taskColumns: string =
+  "number, task_id, tenant, principal, context_id, state, status_timestamp, wake_at, " +
+  "sequence, generation, fence, snapshot_sequence, snapshot_generation";
+
+/** One row of `tasks`, by the names of its columns. */
+export interface TaskRow {
+  readonly number: number;
+  readonly task_id: string;
+  readonly tenant: string;
+  readonly principal: string;
+  readonly context_id: string;
+  readonly state: TaskState;
+  readonly status_timestamp: number;
+  readonly wake_at: number | null;
+  readonly sequence: number;
+  readonly generation: number;
+  readonly fence: number;
+  readonly snapshot_sequence: number;
+  readonly snapshot_generation: number;
+}
+
+interface EntryRow {
+  readonly sequence: number;
+  readonly generation: number;
+  readonly kind: number;
+  readonly payload: Uint8Array;
+}
+
+interface SnapshotRow {
+  readonly head: Uint8Array;
+  readonly artifacts: Uint8Array | null;
+}
+
+/** Kinds by the number that the file has for them. The order is part of the schema: it only ever grows at its end. */
+const kinds = [
+  "task",
+  "status",
+  "artifact",
+  "input",
+  "command",
+  "journal",
+] as const satisfies readonly EntryKind[];
+const artifactKind = formatKind("artifact");
+const lastEventKind = formatKind("artifact");
+
+/** The number that stands for a kind in the file. */
+export function formatKind(kind: EntryKind): number {
+  return kinds.indexOf(kind);
+}
+
+/** Reads tasks and their logs. */
+export interface TaskReader {
+  /** The row of a task, whoever owns it. */
+  row(taskId: string): TaskRow | undefined;
+  /** The row of the owner's task. */
+  ownRow(owner: Owner, taskId: string): TaskRow | undefined;
+  /** The whole task of a row: its snapshot and what follows. */
+  task(row: TaskRow, view: TaskView): StoredTask;
+  /** A page of a task's events, as `TaskStore.events` bounds it. */
+  events(row: TaskRow, after: number, limit: number): readonly LogEvent[];
+}
+
+/** Prepares what reads tasks. */
+export function createTaskReader(database: DatabaseSync): TaskReader {
+  const byId = prepareQuery<TaskRow>(database, `select ${taskColumns} from tasks where task_id = ?`);
+  const snapshotFull = prepareQuery<SnapshotRow>(
+    database,
+    "select head, artifacts from snapshots where task = ?",
+  );
+  const snapshotHead = prepareQuery<SnapshotRow>(
+    database,
+    "select head, null as artifacts from snapshots where task = ?",
+  );
+  const entriesAfter = "from entries where task = ? and (generation, sequence) > (?, ?)";
+  const inOrder = "order by generation, sequence";
+  const entryColumns = "sequence, generation, kind, payload";
+  const entriesFull = prepareQuery<EntryRow>(database, `select ${entryColumns} ${entriesAfter} ${inOrder}`);
+  const entriesHead = prepareQuery<EntryRow>(
+    database,
+    `select ${entryColumns} ${entriesAfter} and kind <> ${artifactKind} ${inOrder}`,
+  );
+  const events = prepareQuery<EntryRow>(
+    database,
+    `select ${entryColumns} from entries where task = ? and generation > ? and kind <= ${lastEventKind} ${inOrder}`,
+  );
+
+  function row(taskId: string): TaskRow | undefined {
+    return byId.get(taskId);
+  }
+
+  return {
+    row,
+
+    ownRow({ tenant, principal }, taskId) {
+      const found = row(taskId);
+      return found?.tenant === tenant && found.principal === principal ? found : undefined;
+    },
+
+    task(row, view) {
+      const { number, snapshot_sequence, snapshot_generation } = row;
+      const full = view === "full";
+      const snapshot = snapshot_sequence === 0 ? undefined : (full ? snapshotFull : snapshotHead).get(number);
+      const entries = (full ? entriesFull : entriesHead).all(number, snapshot_generation, snapshot_sequence);
+      return {
+        owner: { tenant: row.tenant, principal: row.principal },
+        taskId: row.task_id,
+        index: toIndex(row),
+        tail: { sequence: row.sequence, generation: row.generation },
+        fence: row.fence,
+        snapshot: snapshot && {
+          sequence: snapshot_sequence,
+          head: snapshot.head,
+          artifacts: snapshot.artifacts ?? undefined,
+        },
+        entries: entries.map(toEntry),
+      };
+    },
+
+    events({ number }, after, limit) {
+      return takeEventPage(toEvents(events.iterate(number, after)), limit);
+    },
+  };
+}
+
+function toIndex({ context_id, state, status_timestamp, wake_at }: TaskRow): TaskIndex {
+  return { contextId: context_id, state, statusTimestamp: status_timestamp, wakeAt: wake_at ?? undefined };
+}
+
+function toEntry({ sequence, generation, kind, payload }: EntryRow): LogEntry {
+  const name = kinds[kind];
+  if (name === undefined) throw new RangeError(`entry ${sequence} has the unknown kind ${kind}`);
+  return { sequence, generation: kind <= lastEventKind ? generation : undefined, kind: name, payload };
+}
+
+function* toEvents(rows: Iterable<EntryRow>): Iterable<LogEvent> {
+  for (const row of rows) {
+    const { kind, ...entry } = toEntry(row);
+    if (kind === "task" || kind === "status" || kind === "artifact")
+      yield { ...entry, kind, generation: row.generation };
+  }
+}

@@ -1,0 +1,77 @@
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { SqliteTaskStoreOptions } from "../src/sqlite-task-store.ts";
+
+/** A process of its own that has a store open. */
+export interface StoreChild {
+  /** Resolves once it has printed so many whole lines; rejects when it ends before. */
+  printed(count: number): Promise<void>;
+  /** SIGKILL: nothing of it runs any more, not even a handler. */
+  kill(): void;
+  /** All whole lines that it has printed, once it has ended; rejects when it failed by itself. */
+  readonly ended: Promise<readonly string[]>;
+}
+
+interface ChildOptions extends SqliteTaskStoreOptions {
+  /** The shell's limit on the size of files, in its own blocks (512 or 1,024 bytes): writing beyond it fails. */
+  readonly limitFileBlocks?: number;
+}
+
+/**
+ * Runs `script`, a module's text, in a process that has `store`, and from the testing package `commitStorm`,
+ * `createCommit` and `alice`.
+ */
+export function startStore({ limitFileBlocks, ...options }: ChildOptions, script: string): StoreChild {
+  const source = `
+    import { alice, commitStorm, createCommit } from "@a2a-connect/testing";
+    import { createSqliteTaskStore } from "./src/index.ts";
+    const store = createSqliteTaskStore(${JSON.stringify(options)});
+    ${script}
+    await store.close();
+  `;
+  const limit = limitFileBlocks === undefined ? "" : `ulimit -f ${limitFileBlocks};`;
+  const child = spawn(
+    "sh",
+    ["-c", `${limit} exec "$0" --input-type=module --eval "$1"`, process.execPath, source],
+    {
+      cwd: fileURLToPath(new URL("..", import.meta.url)),
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
+  const lines: string[] = [];
+  let rest = "";
+  let errors = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    const pieces = (rest + text).split("\n");
+    rest = pieces.pop() ?? "";
+    lines.push(...pieces);
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    errors += text;
+  });
+  const { promise: ended, resolve, reject } = Promise.withResolvers<readonly string[]>();
+  child.on("error", reject);
+  child.on("close", (code) => {
+    if (code === 0 || child.killed) resolve(lines);
+    else reject(new Error(`the child ended with ${code}: ${errors}`));
+  });
+  ended.catch(() => undefined); // whoever awaits it is told; nobody has to
+
+  return {
+    async printed(count) {
+      const { promise: enough, resolve: seen } = Promise.withResolvers<void>();
+      const look = () => {
+        if (lines.length >= count) seen();
+      };
+      child.stdout.on("data", look);
+      look();
+      await Promise.race([enough, ended]);
+      child.stdout.off("data", look);
+      if (lines.length < count) throw new Error(`the child ended after ${lines.length} lines: ${errors}`);
+    },
+    kill() {
+      child.kill("SIGKILL");
+    },
+    ended,
+  };
+}

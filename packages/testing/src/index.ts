@@ -1,0 +1,4 @@
+export { alice, type CommitInit, createCommit, createPushConfig } from "./task-commit.ts";
+export { commitStorm, findLosses } from "./task-store/commit-storm.ts";
+export type { OpenedTaskStore, OpenTaskStore } from "./task-store/opened-store.ts";
+export { taskStoreContract } from "./task-store-contract.ts";

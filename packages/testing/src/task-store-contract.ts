@@ -1,0 +1,25 @@
+import { describe } from "vitest";
+import { commitSuite } from "./task-store/commit-suite.ts";
+import { lifetimeSuite } from "./task-store/lifetime-suite.ts";
+import { listSuite } from "./task-store/list-suite.ts";
+import type { OpenTaskStore } from "./task-store/opened-store.ts";
+import { propertySuite } from "./task-store/property-suite.ts";
+import { pushConfigSuite } from "./task-store/push-config-suite.ts";
+import { readSuite } from "./task-store/read-suite.ts";
+
+/**
+ * The behaviour that every TaskStore has, as a vitest suite. Call it at the top of a test file.
+ *
+ * `open` is called inside the tests and makes a new, empty store each time; the suite closes it. A store that outlives
+ * its process gives `reopen` as well.
+ */
+export function taskStoreContract(name: string, open: OpenTaskStore): void {
+  describe(`${name} keeps the contract of TaskStore`, () => {
+    commitSuite(open);
+    readSuite(open);
+    listSuite(open);
+    pushConfigSuite(open);
+    lifetimeSuite(open);
+    propertySuite(open);
+  });
+}

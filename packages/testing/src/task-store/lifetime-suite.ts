@@ -1,0 +1,86 @@
+import type { TaskStore } from "@a2a-connect/server";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { alice, createCommit, createPushConfig } from "../task-commit.ts";
+import { accepted, type OpenTaskStore, openForTest, refusalOf } from "./opened-store.ts";
+
+const everything = {
+  owner: alice,
+  contextId: undefined,
+  state: undefined,
+  since: undefined,
+  after: undefined,
+} as const;
+
+const calls: readonly (readonly [keyof TaskStore, (store: TaskStore) => Promise<unknown>])[] = [
+  ["commit", (store) => store.commit(createCommit())],
+  ["claim", (store) => store.claim(alice, "task-1")],
+  ["find", (store) => store.find(alice, "task-1", "full")],
+  ["list", (store) => store.list({ ...everything, limit: 10, view: "full" })],
+  ["events", (store) => store.events(alice, "task-1", 0, 10)],
+  ["unfinished", (store) => store.unfinished(undefined, 10)],
+  ["due", (store) => store.due(10_000, 10)],
+  ["putPushConfig", (store) => store.putPushConfig(alice, createPushConfig("task-1", "b"))],
+  ["findPushConfig", (store) => store.findPushConfig(alice, "task-1", "a")],
+  ["listPushConfigs", (store) => store.listPushConfigs(alice, "task-1", undefined, 10)],
+  ["deletePushConfig", (store) => store.deletePushConfig(alice, "task-1", "b")],
+];
+
+/** Closing, and what is there when a store is opened again. */
+export function lifetimeSuite(open: OpenTaskStore): void {
+  describe("close", () => {
+    for (const [name, call] of calls) {
+      it(`makes ${name} reject as Unavailable`, async () => {
+        const store = await openForTest(open);
+        await store.close();
+        await expect(call(store)).rejects.toMatchObject({ code: Code.Unavailable });
+      });
+    }
+
+    it("waits for the commits under way", async () => {
+      const store = await openForTest(open);
+      const commits = Array.from({ length: 100 }, (_, at) =>
+        store.commit(createCommit({ taskId: `task-${at}` })),
+      );
+      const [results] = await Promise.all([Promise.all(commits), store.close()]);
+      expect(results.map(refusalOf)).toEqual(commits.map(() => undefined));
+    });
+
+    it("may be called again", async () => {
+      const store = await openForTest(open);
+      await store.close();
+      await expect(store.close()).resolves.toBeUndefined();
+    });
+  });
+
+  describe("a store that is opened again", () => {
+    it("answers every call as before", async ({ skip }) => {
+      const { store, reopen } = await open();
+      if (reopen === undefined) {
+        await store.close();
+        return skip("this store forgets with its process");
+      }
+      const config = createPushConfig("task-1", "a");
+      const first = await accepted(
+        store,
+        createCommit({ kinds: ["task", "artifact"], snapshot: true, wakeAt: 5_000 }),
+      );
+      await accepted(
+        store,
+        createCommit({ after: first, kinds: ["input", "status"], wakeAt: 6_000, pushConfigs: [config] }),
+      );
+      await accepted(store, createCommit({ taskId: "task-2" }));
+      await store.claim(alice, "task-2");
+      const reads = calls.filter(
+        ([name]) => !["commit", "claim", "putPushConfig", "deletePushConfig"].includes(name),
+      );
+      const before = await Promise.all(reads.map(([, call]) => call(store)));
+      await store.close();
+      const again = await reopen();
+      onTestFinished(() => again.close());
+      expect(await Promise.all(reads.map(([, call]) => call(again)))).toEqual(before);
+      expect((await again.find(alice, "task-2", "full"))?.fence).toBe(2);
+      await accepted(again, createCommit({ after: { tail: { sequence: 4, generation: 3 }, fence: 1 } }));
+    });
+  });
+}

@@ -1,0 +1,48 @@
+import type { CommitResult, LogTail, StoredTask, TaskCommit, TaskStore } from "@a2a-connect/server";
+import { expect, onTestFinished } from "vitest";
+
+/** A new, empty store that a contract may write to. */
+export interface OpenedTaskStore {
+  readonly store: TaskStore;
+  /** Opens what a closed store has left behind; absent for stores that forget. */
+  readonly reopen?: (() => Promise<TaskStore>) | undefined;
+}
+
+/** Opens a new, empty store; called inside a test, once or more. */
+export type OpenTaskStore = () => Promise<OpenedTaskStore>;
+
+/** Opens a store that is closed again when the test ends. */
+export async function openForTest(open: OpenTaskStore): Promise<TaskStore> {
+  const { store } = await open();
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** Where the log of a task ends and who may write to it, as `createCommit` takes it. */
+export interface Position {
+  readonly tail: LogTail;
+  readonly fence: number;
+}
+
+/** Commits what the store has to accept; returns the position after it. */
+export async function accepted(store: TaskStore, commit: TaskCommit): Promise<Position> {
+  const result = await store.commit(commit);
+  if ("refused" in result) expect.fail(`the commit was refused: ${result.refused}`);
+  return { tail: result.tail, fence: commit.fence };
+}
+
+/** What was refused of a result; undefined when nothing was. */
+export function refusalOf(result: CommitResult): string | undefined {
+  return "refused" in result ? result.refused : undefined;
+}
+
+/** The stored task, which has to be there. */
+export function present(task: StoredTask | undefined): StoredTask {
+  if (task === undefined) expect.fail("the task is missing");
+  return task;
+}
+
+/** Sequences of the entries that were read. */
+export function sequencesOf(entries: readonly { readonly sequence: number }[]): readonly number[] {
+  return entries.map(({ sequence }) => sequence);
+}

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import { alice, createCommit, createPushConfig } from "../task-commit.ts";
+import { accepted, type OpenTaskStore, openForTest } from "./opened-store.ts";
+
+/** Push configs, which belong to a task and so to its owner. */
+export function pushConfigSuite(open: OpenTaskStore): void {
+  describe("push configs", () => {
+    it("are kept whole, under their task and id", async () => {
+      const store = await openForTest(open);
+      await accepted(store, createCommit());
+      await accepted(store, createCommit({ taskId: "task-2" }));
+      const config = createPushConfig("task-1", "a");
+      const other = createPushConfig("task-2", "a", "https://example.com/other");
+      expect(await store.putPushConfig(alice, config)).toBe(true);
+      expect(await store.putPushConfig(alice, other)).toBe(true);
+      expect(await store.findPushConfig(alice, "task-1", "a")).toEqual(config);
+      expect(await store.findPushConfig(alice, "task-2", "a")).toEqual(other);
+      expect(await store.findPushConfig(alice, "task-1", "b")).toBeUndefined();
+    });
+
+    it("replace one of the same id", async () => {
+      const store = await openForTest(open);
+      await accepted(store, createCommit());
+      const moved = createPushConfig("task-1", "a", "https://example.com/moved");
+      await store.putPushConfig(alice, createPushConfig("task-1", "a"));
+      await store.putPushConfig(alice, moved);
+      expect(await store.listPushConfigs(alice, "task-1", undefined, 10)).toEqual([moved]);
+    });
+
+    it("do not change with the message that was stored or read", async () => {
+      const store = await openForTest(open);
+      await accepted(store, createCommit());
+      const config = createPushConfig("task-1", "a");
+      await store.putPushConfig(alice, config);
+      config.url = "https://example.com/changed";
+      const read = await store.findPushConfig(alice, "task-1", "a");
+      if (read !== undefined) read.token = "changed";
+      expect(await store.findPushConfig(alice, "task-1", "a")).toEqual(createPushConfig("task-1", "a"));
+    });
+
+    it("are listed by id in pages (A-55)", async () => {
+      const store = await openForTest(open);
+      await accepted(store, createCommit());
+      expect(await store.listPushConfigs(alice, "task-1", undefined, 10)).toEqual([]);
+      for (const id of ["b", "\u{1f642}", "a", "\uffff", "B", ""]) {
+        await store.putPushConfig(alice, createPushConfig("task-1", id));
+      }
+      const page = async (after: string | undefined, limit: number) =>
+        (await store.listPushConfigs(alice, "task-1", after, limit))?.map(({ id }) => id);
+      expect(await page(undefined, 2)).toEqual(["", "B"]);
+      expect(await page("B", 2)).toEqual(["a", "b"]);
+      expect(await page("b", 10)).toEqual(["\uffff", "\u{1f642}"]);
+      expect(await page("aa", 1)).toEqual(["b"]);
+      expect(await page("\u{1f642}", 10)).toEqual([]);
+    });
+
+    it("are gone once deleted, and may be deleted again", async () => {
+      const store = await openForTest(open);
+      await accepted(store, createCommit());
+      await store.putPushConfig(alice, createPushConfig("task-1", "a"));
+      await store.putPushConfig(alice, createPushConfig("task-1", "b"));
+      expect(await store.deletePushConfig(alice, "task-1", "a")).toBe(true);
+      expect(await store.deletePushConfig(alice, "task-1", "a")).toBe(true);
+      expect(await store.findPushConfig(alice, "task-1", "a")).toBeUndefined();
+      expect(await store.listPushConfigs(alice, "task-1", undefined, 10)).toEqual([
+        createPushConfig("task-1", "b"),
+      ]);
+    });
+  });
+}

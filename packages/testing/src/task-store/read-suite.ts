@@ -1,0 +1,202 @@
+import { TaskState } from "@a2a-connect/proto";
+import type { TaskStore } from "@a2a-connect/server";
+import { describe, expect, it } from "vitest";
+import { alice, createCommit, createPushConfig } from "../task-commit.ts";
+import { accepted, type OpenTaskStore, openForTest, present, sequencesOf } from "./opened-store.ts";
+
+const strangers = [
+  ["another principal", { tenant: "", principal: "mallory" }],
+  ["another tenant", { tenant: "acme", principal: "alice" }],
+  ["owner with the two swapped", { tenant: "alice", principal: "" }],
+] as const;
+
+/** What single tasks are read as, and by whom. */
+export function readSuite(open: OpenTaskStore): void {
+  describe("find", () => {
+    it("skips the entries of artifacts in the view head", async () => {
+      const store = await openForTest(open);
+      await accepted(
+        store,
+        createCommit({ kinds: ["task", "artifact", "input", "artifact", "status", "journal"] }),
+      );
+      expect(sequencesOf(present(await store.find(alice, "task-1", "full")).entries)).toEqual([
+        1, 2, 3, 4, 5, 6,
+      ]);
+      const head = present(await store.find(alice, "task-1", "head"));
+      expect(sequencesOf(head.entries)).toEqual([1, 3, 5, 6]);
+      expect(head.tail).toEqual({ sequence: 6, generation: 4 });
+    });
+
+    it("gives the newest snapshot and what follows it", async () => {
+      const store = await openForTest(open);
+      const first = createCommit({ kinds: ["task", "artifact"], snapshot: true });
+      const second = createCommit({
+        after: await accepted(store, first),
+        kinds: ["input", "artifact"],
+        text: "newer",
+        snapshot: true,
+      });
+      const third = createCommit({
+        after: await accepted(store, second),
+        kinds: ["journal", "artifact", "status", "input"],
+      });
+      await accepted(store, third);
+      const full = present(await store.find(alice, "task-1", "full"));
+      expect(full.snapshot).toEqual(second.snapshot);
+      expect(full.entries).toEqual(third.entries);
+      const head = present(await store.find(alice, "task-1", "head"));
+      expect(head.snapshot).toEqual({ ...second.snapshot, artifacts: undefined });
+      expect(sequencesOf(head.entries)).toEqual([5, 7, 8]);
+    });
+
+    it("gives no entries after a snapshot that covers the log", async () => {
+      const store = await openForTest(open);
+      await accepted(store, createCommit({ kinds: ["task", "journal"], snapshot: true }));
+      expect(present(await store.find(alice, "task-1", "full")).entries).toEqual([]);
+    });
+
+    for (const artifacts of [undefined, new Uint8Array()]) {
+      it(`tells a snapshot ${artifacts === undefined ? "without artifacts" : "with none of them"} from the other`, async () => {
+        const store = await openForTest(open);
+        const snapshot = { sequence: 1, head: new Uint8Array(), artifacts };
+        await accepted(store, { ...createCommit(), snapshot });
+        expect(present(await store.find(alice, "task-1", "full")).snapshot).toEqual(snapshot);
+      });
+    }
+  });
+
+  describe("claim", () => {
+    it("gives the whole task and a higher fence each time", async () => {
+      const store = await openForTest(open);
+      await accepted(store, createCommit({ kinds: ["task", "artifact"], snapshot: true }));
+      const before = present(await store.find(alice, "task-1", "full"));
+      expect(await store.claim(alice, "task-1")).toEqual({ ...before, fence: 2 });
+      expect(await store.claim(alice, "task-1")).toEqual({ ...before, fence: 3 });
+      expect(present(await store.find(alice, "task-1", "full")).fence).toBe(3);
+    });
+
+    it("raises only the fence of its task", async () => {
+      const store = await openForTest(open);
+      await accepted(store, createCommit());
+      await accepted(store, createCommit({ taskId: "task-2" }));
+      await store.claim(alice, "task-1");
+      expect(present(await store.find(alice, "task-2", "full")).fence).toBe(1);
+    });
+  });
+
+  describe("a task and who asks for it (A-40)", () => {
+    for (const [who, owner] of strangers) {
+      it(`is not there for ${who}`, async () => {
+        const store = await openForTest(open);
+        await accepted(store, createCommit({ pushConfigs: [createPushConfig("task-1", "config-1")] }));
+        expect(await answersTo(store, owner, "task-1")).toEqual(nothing);
+        expect(await answersTo(store, alice, "task-2")).toEqual(nothing);
+        expect(present(await store.find(alice, "task-1", "full")).fence).toBe(1);
+        expect(await store.listPushConfigs(alice, "task-1", undefined, 10)).toHaveLength(1);
+      });
+    }
+  });
+
+  describe("unfinished", () => {
+    it("pages through what is SUBMITTED or WORKING, of all owners, by id", async () => {
+      const store = await openForTest(open);
+      const bob = { tenant: "acme", principal: "bob" };
+      for (const state of [
+        TaskState.WORKING,
+        TaskState.SUBMITTED,
+        TaskState.COMPLETED,
+        TaskState.FAILED,
+        TaskState.CANCELED,
+        TaskState.INPUT_REQUIRED,
+        TaskState.REJECTED,
+        TaskState.AUTH_REQUIRED,
+      ]) {
+        await accepted(store, createCommit({ taskId: `task-${state}`, state }));
+      }
+      await accepted(store, createCommit({ taskId: "task-0", owner: bob, state: TaskState.WORKING }));
+      expect(await store.unfinished(undefined, 2)).toEqual([
+        { owner: bob, taskId: "task-0" },
+        { owner: alice, taskId: `task-${TaskState.SUBMITTED}` },
+      ]);
+      const rest = [{ owner: alice, taskId: `task-${TaskState.WORKING}` }];
+      expect(await store.unfinished(`task-${TaskState.SUBMITTED}`, 2)).toEqual(rest);
+    });
+
+    it("forgets a task that has finished and finds one that works again", async () => {
+      const store = await openForTest(open);
+      const asked = await accepted(store, createCommit({ state: TaskState.INPUT_REQUIRED }));
+      expect(await store.unfinished(undefined, 10)).toEqual([]);
+      const working = await accepted(store, createCommit({ after: asked, state: TaskState.WORKING }));
+      expect(await store.unfinished(undefined, 10)).toEqual([{ owner: alice, taskId: "task-1" }]);
+      await accepted(store, createCommit({ after: working, state: TaskState.COMPLETED }));
+      expect(await store.unfinished(undefined, 10)).toEqual([]);
+    });
+  });
+
+  describe("due", () => {
+    it("gives timers up to a time, earliest first, then by id", async () => {
+      const store = await openForTest(open);
+      for (const [taskId, wakeAt] of [
+        ["task-1", 300],
+        ["task-3", 100],
+        ["task-2", 100],
+        ["task-5", 301],
+      ] as const) {
+        await accepted(store, createCommit({ taskId, wakeAt }));
+      }
+      await accepted(store, createCommit({ taskId: "task-4" }));
+      const due = (taskId: string, wakeAt: number) => ({ owner: alice, taskId, wakeAt });
+      expect(await store.due(300, 10)).toEqual([due("task-2", 100), due("task-3", 100), due("task-1", 300)]);
+      expect(await store.due(300, 1)).toEqual([due("task-2", 100)]);
+      expect(await store.due(99, 10)).toEqual([]);
+    });
+
+    it("follows a timer that moves and goes", async () => {
+      const store = await openForTest(open);
+      const first = await accepted(store, createCommit({ wakeAt: 100 }));
+      const moved = await accepted(store, createCommit({ after: first, wakeAt: 200 }));
+      expect(await store.due(150, 10)).toEqual([]);
+      expect(await store.due(200, 10)).toHaveLength(1);
+      await accepted(store, createCommit({ after: moved }));
+      expect(await store.due(1_000, 10)).toEqual([]);
+    });
+  });
+}
+
+const nothing = {
+  find: undefined,
+  claim: undefined,
+  events: [],
+  list: [],
+  put: false,
+  config: undefined,
+  configs: undefined,
+  deleted: false,
+};
+
+/** What every method that takes an owner answers about one task. */
+async function answersTo(
+  store: TaskStore,
+  owner: typeof alice,
+  taskId: string,
+): Promise<typeof nothing | object> {
+  const query = {
+    owner,
+    contextId: undefined,
+    state: undefined,
+    since: undefined,
+    after: undefined,
+    limit: 10,
+  } as const;
+  const { tasks } = await store.list({ ...query, view: "full" });
+  return {
+    find: await store.find(owner, taskId, "full"),
+    claim: await store.claim(owner, taskId),
+    events: await store.events(owner, taskId, 0, 10),
+    list: tasks.filter((task) => task.taskId === taskId),
+    put: await store.putPushConfig(owner, createPushConfig(taskId, "config-2")),
+    config: await store.findPushConfig(owner, taskId, "config-1"),
+    configs: await store.listPushConfigs(owner, taskId, undefined, 10),
+    deleted: await store.deletePushConfig(owner, taskId, "config-1"),
+  };
+}
