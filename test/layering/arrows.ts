@@ -17,7 +17,7 @@ export const packageArrows: Arrows = {
   auth: ["core"],
   client: ["bindings", "signing", "auth"],
   server: ["bindings", "signing", "auth"],
-  node: ["client", "server"],
+  node: ["client", "server", "store-*"],
   "store-*": ["client", "server"],
   testing: ["node", "store-*"],
   cli: ["node", "store-*"],
