@@ -70,8 +70,8 @@ async function runScript(name, args) {
 }
 
 /**
- * Run a command to its end. It gets a process group of its own, so that a signal reaches it only through us, once,
- * whether the terminal, npm, a service manager or all of them send it.
+ * Run a command to its end. It stays in our process group, so that whoever kills the group leaves nothing behind; a
+ * signal that the whole group got reaches it a second time through us, which commands take for one.
  */
 function run(command, args, env) {
   return new Promise((resolve, reject) => {
@@ -79,7 +79,6 @@ function run(command, args, env) {
       cwd: root,
       env,
       stdio: ["ignore", "inherit", "inherit"],
-      detached: !isWindows,
       shell: isWindows, // its commands are .cmd files
     });
     const lastSent = new Map();

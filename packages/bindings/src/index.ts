@@ -1,15 +1,16 @@
-export type {
-  HttpBody,
-  HttpHandler,
-  HttpRequest,
-  HttpResponse,
-} from "./http.ts";
-export {
-  createHttpJsonHandler,
-  type HttpJsonOptions,
-} from "./http-json/handler.ts";
+export { type CorsOptions, withCors } from "./cors.ts";
+export type { JsonTransportOptions } from "./fetch/transport-options.ts";
+export type { HttpBody, HttpHandler, HttpRequest, HttpResponse } from "./http.ts";
+export { createHttpJsonHandler, type HttpJsonOptions } from "./http-json/handler.ts";
 export { createOpenApi, type OpenApiOptions } from "./http-json/openapi.ts";
+export { createHttpJsonTransport, type HttpJsonTransportOptions } from "./http-json/transport.ts";
 export { createJsonRpcHandler } from "./jsonrpc/handler.ts";
+export { createJsonRpcTransport, type JsonRpcTransportOptions } from "./jsonrpc/transport.ts";
 export type { BindingOptions, ErrorContext } from "./options.ts";
+export { createRpcHandlers } from "./rpc/handlers.ts";
+export { type HealthOptions, registerHealth } from "./rpc/health.ts";
+export { refuseUnknownRpc } from "./rpc/plain-error.ts";
+export { type ReflectionOptions, registerReflection } from "./rpc/reflection.ts";
+export { parseEvents, type ServerSentEvent } from "./sse/parse-events.ts";
 export { eventIdHeader } from "./sse/respond-stream.ts";
 export type { Timer } from "./timer.ts";

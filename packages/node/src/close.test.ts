@@ -115,3 +115,15 @@ describe("Listener.close", () => {
     await left.opened;
   });
 });
+
+it("closes an HTTP/2 connection that is idle for idleSessionTimeoutMs, but not while a stream is open", async () => {
+  const { handler, finish } = createTwoPart();
+  await using listener = await listen(handler, { idleSessionTimeoutMs: 20 });
+  const [idle, busy] = [openHttp2(listener.url), openHttp2(listener.url)];
+  const stream = busy.request({}).setEncoding("utf8");
+  await Promise.all([once(stream, "readable"), once(idle, "close")]);
+  expect([idle.closed, busy.closed]).toEqual([true, false]);
+  finish.open();
+  expect((await stream.toArray()).join("")).toBe("firstlast");
+  await once(busy, "close");
+});

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { HttpRequest } from "@a2a-connect/bindings";
 import { createCallSignal } from "./call-signal.ts";
 import { discardBody } from "./discard-body.ts";
@@ -16,7 +17,7 @@ export async function serveHttp1(
   response: ServerResponse,
 ): Promise<void> {
   const call = createCallSignal();
-  const sink = createHttp1Sink(context, response);
+  const sink = createHttp1Sink(context, response, message.socket);
   response.on("error", () => undefined); // a write to a broken socket; "close" follows and tells the rest
   response.once("close", () => {
     if (!sink.complete) call.abort(callerGone());
@@ -58,15 +59,15 @@ function declaredLength(message: IncomingMessage): number | undefined {
   return message.headers["transfer-encoding"] === undefined ? 0 : undefined;
 }
 
-function createHttp1Sink(context: ExchangeContext, response: ServerResponse): ResponseSink {
-  const { socket } = response;
+/** @param socket the connection; a pipelined response has none of its own before its turn */
+function createHttp1Sink(context: ExchangeContext, response: ServerResponse, socket: Socket): ResponseSink {
   return {
     writable: response,
     get complete() {
       return response.writableEnded;
     },
     get gone() {
-      return response.destroyed || socket?.destroyed === true;
+      return response.destroyed || socket.destroyed;
     },
     get headSent() {
       return response.headersSent;
@@ -85,11 +86,11 @@ function createHttp1Sink(context: ExchangeContext, response: ServerResponse): Re
       else response.end(last);
       // Draining began after this head promised to keep the connection.
       response.once("finish", () => {
-        if (context.draining) socket?.destroySoon();
+        if (context.draining) socket.destroySoon();
       });
     },
     reset() {
-      socket?.destroy();
+      socket.destroy();
     },
   };
 }

@@ -55,7 +55,9 @@ function closeWhenIdle(session: ServerHttp2Session, timeoutMs: number): void {
       open -= 1;
     });
   });
-  session.setTimeout(timeoutMs, () => {
+  session.setTimeout(timeoutMs);
+  // Not as `setTimeout`'s callback: that is called once, and the first time a stream may have been open.
+  session.on("timeout", () => {
     if (open === 0) session.close();
   });
 }

@@ -56,11 +56,13 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
     else if (protocol === "h2") http2.adopt(socket);
     else http1.adopt(socket);
   };
-  if (tls === undefined) sniffConnections(server, connections, limits.firstByteTimeoutMs, route);
-  else
+  if (tls === undefined) {
+    sniffConnections(server, connections, limits.firstByteTimeoutMs, route);
+  } else {
     server.on("secureConnection", (socket) =>
       route(socket, socket.alpnProtocol === "h2" ? "h2" : "http/1.1"),
     );
+  }
   await bind(server, port, host === "localhost" ? "127.0.0.1" : host);
   const address = server.address() as AddressInfo; // a bound TCP server has one
   let closed: Promise<void> | undefined;

@@ -182,6 +182,13 @@ describe("a streamed response", () => {
   });
 });
 
+it("answers 500 to a status that HTTP does not have, and lets go of the body", async () => {
+  const { state, handler } = createEndless(Buffer.from("x"));
+  await using listener = await listen(async (request) => ({ ...(await handler(request)), status: 99 }));
+  expect((await fetch(listener.url)).status).toBe(500);
+  await state.left;
+});
+
 describe("a request's signal", () => {
   for (const version of ["HTTP/1.1", "HTTP/2"] as const) {
     it(`aborts when the caller leaves a pending call (${version})`, async () => {

@@ -87,7 +87,7 @@ async function writeChunks(
     if (!sink.gone) throw error;
   } finally {
     sink.writable.off("close", onClose);
-    if (sink.gone) letGo(iterator);
+    letGo(iterator); // does nothing when the body has ended by itself
   }
 }
 
@@ -110,7 +110,10 @@ async function writeSlices(
 function drained(sink: ResponseSink, stalledTimeoutMs: number): Promise<void> {
   if (sink.gone) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(() => sink.reset(), stalledTimeoutMs).unref();
+  const timer = setTimeout(() => {
+    sink.reset();
+    settle();
+  }, stalledTimeoutMs).unref();
   const settle = (): void => {
     clearTimeout(timer);
     sink.writable.off("drain", settle).off("close", settle);

@@ -20,10 +20,13 @@ export interface ShutdownHook extends Disposable {
 /** What a process may still do after `timeoutMs`, such as closing a store, before it is ended by force. */
 const exitSlackMs = 2_000;
 
+/** A terminal, npm and a launcher may each send the same signal: within this time several are one. */
+const sameSignalMs = 500;
+
 /**
  * Close `target` at the first signal. The process then ends by itself, when nothing else keeps it alive; should
- * something do so, it is ended with exit code 1 two seconds after `timeoutMs` (default 10 s). A second signal has its
- * ordinary effect and kills at once.
+ * something do so, it is ended with exit code 1 two seconds after `timeoutMs` (default 10 s). Another signal half a second
+ * later or more has its ordinary effect and kills at once.
  */
 export function shutdownOnSignal(target: Closable, options: ShutdownOptions = {}): ShutdownHook {
   const { signals = ["SIGTERM", "SIGINT"], timeoutMs = 10_000 } = options;
@@ -31,8 +34,11 @@ export function shutdownOnSignal(target: Closable, options: ShutdownOptions = {}
   const unhook = (): void => {
     for (const signal of signals) process.off(signal, onSignal);
   };
+  let stopping = false;
   const onSignal = (signal: NodeJS.Signals): void => {
-    unhook();
+    if (stopping) return;
+    stopping = true;
+    setTimeout(unhook, sameSignalMs).unref();
     setTimeout(() => process.exit(1), timeoutMs + exitSlackMs).unref();
     target.close({ ...options, timeoutMs }).then(() => resolve(signal), reject);
   };

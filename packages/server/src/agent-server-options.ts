@@ -1,4 +1,4 @@
-import type { BindingOptions } from "@a2a-connect/bindings";
+import type { BindingOptions, CorsOptions } from "@a2a-connect/bindings";
 import type { AgentDefinition } from "./agent/agent-definition.ts";
 import type { ExtendedCardOptions } from "./card/card-source.ts";
 import type { Mounts } from "./card/interfaces.ts";
@@ -36,7 +36,7 @@ export interface AgentServerOptions {
   /** Limits and options of the wires: body size, JSON depth, keep-alive, compression, interceptors. */
   readonly wires?: Omit<BindingOptions, "onError">;
   /** Which browser pages may call; `false`: only those of this server. Default: all, without credentials. */
-  readonly cors?: false | { readonly origins: readonly string[] };
+  readonly cors?: false | CorsOptions;
   /** How long clients may keep the card, in seconds. Default 300. */
   readonly cardMaxAgeSeconds?: number;
   /** Takes lines for the operator's log. Default: nobody. */

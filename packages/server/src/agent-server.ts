@@ -1,12 +1,4 @@
-import {
-  type BindingOptions,
-  createHttpJsonHandler,
-  createJsonRpcHandler,
-  createOpenApi,
-  type HttpHandler,
-  type HttpRequest,
-} from "@a2a-connect/bindings";
-import { createRpcHandlers, withCors } from "./rpc-temp.ts";
+import { type BindingOptions, createOpenApi, type HttpHandler, withCors } from "@a2a-connect/bindings";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import type { AgentServerOptions } from "./agent-server-options.ts";
@@ -24,7 +16,8 @@ import type { Gate } from "./gates/gate.ts";
 import { tenantGate } from "./gates/tenant-gate.ts";
 import { versionGate } from "./gates/version-gate.ts";
 import { implementService } from "./operations/implementation.ts";
-import { plainError, plainRoutes } from "./plain-routes.ts";
+import { plainRoutes } from "./plain-routes.ts";
+import { createRouter } from "./router.ts";
 import { createMemoryTaskStore } from "./store/memory-task-store.ts";
 
 /** One agent behind all wires, without sockets of its own: `handle` is what a listener calls. */
@@ -95,7 +88,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       }),
     ready: () => !draining,
   });
-  const route = createRouter(service, mounts, wires, plain);
+  const route = createRouter({ service, mounts, wires, plain, serving: () => !draining });
   return {
     handle: options.cors === false ? route : withCors(route, options.cors),
     get card() {
@@ -116,51 +109,6 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       await store.close();
     },
   };
-}
-
-function createRouter(
-  service: ServiceImplSpec,
-  mounts: Mounts,
-  wires: BindingOptions,
-  plain: ReadonlyMap<string, HttpHandler>,
-): HttpHandler {
-  const rpc = mounts.rpc ? createRpcHandlers(service, wires) : new Map<string, HttpHandler>();
-  const jsonRpc = createJsonRpcHandler(service, wires);
-  const { httpJson: prefix } = mounts;
-  const httpJson = prefix === undefined ? undefined : createHttpJsonHandler(service, { ...wires, prefix });
-  return async (request) => {
-    const path = pathOf(request);
-    if (mounts.jsonRpc !== undefined && (path === mounts.jsonRpc || path === `${mounts.jsonRpc}/`)) {
-      return jsonRpc(request);
-    }
-    if (httpJson !== undefined && (path === prefix || path.startsWith(`${prefix}/`))) {
-      return httpJson(request);
-    }
-    const wire = rpc.get(path);
-    if (wire !== undefined) {
-      return wire(request);
-    }
-    const page = plain.get(path);
-    if (page === undefined) {
-      return plainError(
-        404,
-        "NOT_FOUND",
-        "there is nothing at this path; the agent card is at /.well-known/agent-card.json",
-      );
-    }
-    if (request.method !== "GET" && request.method !== "HEAD") {
-      return plainError(405, "UNIMPLEMENTED", "only GET and HEAD are answered here", { allow: "GET, HEAD" });
-    }
-    const { body, ...head } = await page(request);
-    return request.method === "HEAD" || body === undefined ? head : { ...head, body };
-  };
-}
-
-/** The path of an absolute URL as it stands, without building a URL object for every request. */
-function pathOf({ url }: HttpRequest): string {
-  const start = url.indexOf("/", url.indexOf("://") + 3);
-  const query = url.indexOf("?", start);
-  return start === -1 ? "/" : url.slice(start, query === -1 ? undefined : query);
 }
 
 function internalError(error: unknown, wire: string, method: string | undefined): LogRecord {

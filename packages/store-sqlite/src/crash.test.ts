@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { findLosses } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { startStore } from "../test-support/store-child.ts";
@@ -30,6 +31,8 @@ describe("kill -9 in the middle of a storm of commits", () => {
         } finally {
           await store.close();
         }
+        using database = new DatabaseSync(file);
+        expect({ ...database.prepare("pragma integrity_check").get() }).toEqual({ integrity_check: "ok" });
       }
       expect(acknowledged.length).toBeGreaterThan(6_500);
     });

@@ -25,7 +25,7 @@ interface PendingWrite {
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes of one transaction: more gain nothing and hold up the event loop (docs/performance.md). */
+/** Writes of one transaction: more gain nothing and hold up the event loop. */
 const maxGroupWrites = 64;
 
 /** Bytes of one transaction, after which no further write is added, for the same reason. */

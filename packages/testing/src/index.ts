@@ -1,3 +1,13 @@
+export {
+  type A2AClient,
+  type AgentHarness,
+  type HarnessClientOptions,
+  type HarnessOptions,
+  type StoreKind,
+  startAgentHarness,
+  type Wire,
+  wires,
+} from "./agent-harness.ts";
 export { alice, type CommitInit, createCommit, createPushConfig } from "./task-commit.ts";
 export { commitStorm, findLosses } from "./task-store/commit-storm.ts";
 export type { OpenedTaskStore, OpenTaskStore } from "./task-store/opened-store.ts";

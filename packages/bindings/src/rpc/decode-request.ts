@@ -1,6 +1,6 @@
 import { bodyTooLarge, invalidParams, parseMessage } from "@a2a-connect/core";
 import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
-import { Code, type ConnectError } from "@connectrpc/connect";
+import type { ConnectError } from "@connectrpc/connect";
 import { compressedFlag } from "@connectrpc/connect/protocol";
 import { type BodyRefusal, collectBytes, decompressBody, readBody } from "../body.ts";
 import type { HttpRequest } from "../http.ts";

@@ -34,7 +34,7 @@ export function callDecoded(
     httpVersion,
     url,
     method,
-    header: framing.enveloped ? header : withoutBodyHeaders(header),
+    header: framing.enveloped ? header : withoutBodyHeaders(header, settings),
     body: placeholder(
       decoded,
       decodeRequest.bind(undefined, handler.method.input, request, framing, settings),
@@ -60,11 +60,13 @@ function emptyMessage({ enveloped, json }: RequestFraming): Uint8Array {
   return Uint8Array.from(enveloped ? [0, 0, 0, 0, message.length, ...message] : message);
 }
 
-/** Without what no longer holds for the body: Connect would check it. */
-function withoutBodyHeaders(header: Headers): Headers {
+/** Without what no longer holds for the body. A coding that we do not know stays: Connect has an answer to it. */
+function withoutBodyHeaders(header: Headers, { compressions }: BindingSettings): Headers {
   const copy = new Headers(header);
   copy.delete("content-length");
-  copy.delete("content-encoding");
+  if (compressions.some(({ name }) => name === header.get("content-encoding"))) {
+    copy.delete("content-encoding");
+  }
   return copy;
 }
 

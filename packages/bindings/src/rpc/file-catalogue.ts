@@ -1,4 +1,4 @@
-import { createFileRegistry, type DescFile, toBinary } from "@bufbuild/protobuf";
+import { createRegistry, type DescFile, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 
 /** Serialized files with all that they import, each file before those that import it. Undefined for unknown names. */
@@ -14,7 +14,7 @@ export interface FileCatalogue {
 /** A catalogue of these files and all that they import. */
 export function createFileCatalogue(roots: readonly DescFile[]): FileCatalogue {
   const files = closure(roots);
-  const registry = createFileRegistry(...files);
+  const registry = createRegistry(...files);
   const extensions = [...registry].filter((type) => type.kind === "extension");
 
   function findFile(symbol: string): DescFile | undefined {
@@ -48,7 +48,7 @@ export function createFileCatalogue(roots: readonly DescFile[]): FileCatalogue {
   };
 }
 
-type NamedType = NonNullable<ReturnType<ReturnType<typeof createFileRegistry>["get"]>>;
+type NamedType = NonNullable<ReturnType<ReturnType<typeof createRegistry>["get"]>>;
 
 function hasMember(owner: NamedType, name: string): boolean {
   switch (owner.kind) {

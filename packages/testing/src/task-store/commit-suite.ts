@@ -55,6 +55,13 @@ export function commitSuite(open: OpenTaskStore): void {
       });
     });
 
+    it("refuses to create a task that exists and was claimed, as a conflict", async () => {
+      const store = await openForTest(open);
+      const { tail } = await accepted(store, createCommit());
+      await store.claim(alice, "task-1");
+      await expectRefused(store, createCommit(), { refused: "conflict", tail });
+    });
+
     for (const [what, sequence] of [
       ["an end that the log had before", 1],
       ["an end that the log does not have yet", 3],

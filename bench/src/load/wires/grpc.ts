@@ -1,0 +1,35 @@
+import { fromBinary, toBinary, toJson } from "@bufbuild/protobuf";
+import { encodeEnvelope, firstEnvelope, startsWithMessage } from "../envelope.ts";
+import { createEnvelopeCounter } from "../event-counter.ts";
+import { protocolVersion } from "../http1-request.ts";
+import { Http2Connection } from "../http2-connection.ts";
+import { encodeFrame, encodeHeaderBlock, frameFlag, frameType } from "../http2-frames.ts";
+import type { LoadWire } from "../load-wire.ts";
+
+/** gRPC over cleartext HTTP/2: all calls are streams of one connection, as in a gRPC channel. */
+export const grpcWire: LoadWire = {
+  name: "gRPC",
+  shared: true,
+  async open({ grpcPort }, count) {
+    const connection = await Http2Connection.open(grpcPort);
+    return Array.from({ length: count }, () => connection);
+  },
+  encode(_target, { desc, grpcPath }, request) {
+    const header = encodeHeaderBlock({
+      ":method": "POST",
+      ":scheme": "http",
+      ":path": grpcPath,
+      ":authority": "127.0.0.1",
+      "content-type": "application/grpc",
+      te: "trailers",
+      "a2a-version": protocolVersion,
+    });
+    return Buffer.concat([
+      encodeFrame(frameType.headers, frameFlag.endHeaders, header),
+      encodeFrame(frameType.data, frameFlag.endStream, encodeEnvelope(toBinary(desc.input, request))),
+    ]);
+  },
+  createEventCounter: () => createEnvelopeCounter(0x80),
+  decode: ({ desc }, body) => toJson(desc.output, fromBinary(desc.output, firstEnvelope(body))),
+  isSuccess: startsWithMessage,
+};

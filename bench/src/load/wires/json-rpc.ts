@@ -1,0 +1,26 @@
+import { toJson } from "@bufbuild/protobuf";
+import { createSseCounter } from "../event-counter.ts";
+import { encodeHttp1Request, openHttp1 } from "../http1-request.ts";
+import type { LoadWire } from "../load-wire.ts";
+
+/** JSON-RPC over HTTP/1.1, streams as server-sent events. */
+export const jsonRpcWire: LoadWire = {
+  name: "JSON-RPC",
+  shared: true,
+  open: ({ httpPort }, count) => openHttp1(httpPort, count),
+  encode({ jsonRpcPath }, { name, desc, streaming }, request) {
+    const params = toJson(desc.input, request);
+    const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: 1, method: name, params }));
+    const accept = streaming ? "text/event-stream" : "application/json";
+    return encodeHttp1Request("POST", jsonRpcPath, { "content-type": "application/json", accept }, body);
+  },
+  createEventCounter: createSseCounter,
+  decode(_method, body) {
+    const envelope: unknown = JSON.parse(body.utf8Slice());
+    if (typeof envelope !== "object" || envelope === null || !("result" in envelope)) {
+      throw new Error(`no result in the answer: ${body.utf8Slice()}`);
+    }
+    return envelope.result;
+  },
+  isSuccess: (body) => body.includes('"result":'),
+};
