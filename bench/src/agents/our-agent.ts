@@ -4,7 +4,10 @@ import { liveChunks } from "./live-chunks.ts";
 
 /** The bench's agent, written for our server. */
 export const ourAgent: AgentDefinition = defineAgent({
-  card: { name: "Bench", skills: [{ id: "bench", name: "Bench", description: "Does what it is told.", tags: [] }] },
+  card: {
+    name: "Bench",
+    skills: [{ id: "bench", name: "Bench", description: "Does what it is told.", tags: [] }],
+  },
   execute,
 });
 

@@ -1,5 +1,10 @@
 import { type Artifact, type Message, type Part, Role, TaskState } from "@a2a-js/sdk";
-import { AgentEvent, type AgentExecutor, type ExecutionEventBus, type RequestContext } from "@a2a-js/sdk/server";
+import {
+  AgentEvent,
+  type AgentExecutor,
+  type ExecutionEventBus,
+  type RequestContext,
+} from "@a2a-js/sdk/server";
 import { artifactId, chunk, parseCommand } from "./command.ts";
 import { liveChunks } from "./live-chunks.ts";
 
@@ -44,7 +49,11 @@ function publishTask({ taskId, contextId, userMessage }: RequestContext, bus: Ex
     AgentEvent.task({
       id: taskId,
       contextId,
-      status: { state: TaskState.TASK_STATE_SUBMITTED, message: undefined, timestamp: new Date().toISOString() },
+      status: {
+        state: TaskState.TASK_STATE_SUBMITTED,
+        message: undefined,
+        timestamp: new Date().toISOString(),
+      },
       artifacts: [],
       history: [userMessage],
       metadata: undefined,
@@ -52,7 +61,11 @@ function publishTask({ taskId, contextId, userMessage }: RequestContext, bus: Ex
   );
 }
 
-function publishStatus({ taskId, contextId }: RequestContext, bus: ExecutionEventBus, state: TaskState): void {
+function publishStatus(
+  { taskId, contextId }: RequestContext,
+  bus: ExecutionEventBus,
+  state: TaskState,
+): void {
   bus.publish(
     AgentEvent.statusUpdate({
       taskId,

@@ -40,7 +40,10 @@ export async function runClosedLoop(
       begun = now;
     }
   };
-  await withinTime(Promise.all(clients.map(loop)), stallMs + ("durationMs" in end ? end.durationMs : stallMs));
+  await withinTime(
+    Promise.all(clients.map(loop)),
+    stallMs + ("durationMs" in end ? end.durationMs : stallMs),
+  );
   const elapsedMs = performance.now() - started;
   const loadCpu = process.cpuUsage(loadBefore);
   const after = await server.usage();
@@ -55,7 +58,10 @@ export async function runClosedLoop(
 
 async function withinTime(work: Promise<unknown>, limitMs: number): Promise<void> {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`the load got no answers for ${limitMs} ms`)), limitMs);
+  const timer = setTimeout(
+    () => late.reject(new Error(`the load got no answers for ${limitMs} ms`)),
+    limitMs,
+  );
   try {
     await Promise.race([work, late.promise]);
   } finally {

@@ -8,7 +8,7 @@ export function encodeEnvelope(message: Uint8Array): Buffer {
 /** The first message of a body of envelopes. @throws Error when there is none */
 export function firstEnvelope(body: Buffer): Buffer {
   if (!startsWithMessage(body)) {
-    throw new Error(`no message in the answer: ${body.latin1Slice()}`);
+    throw new Error(`no message in the answer: ${body.toString("latin1")}`);
   }
   return body.subarray(5, 5 + body.readUInt32BE(1));
 }

@@ -83,7 +83,7 @@ export class Http1Connection implements Connection {
     if (end === -1) {
       return false;
     }
-    const head = this.#rest.latin1Slice(0, end + 2).toLowerCase();
+    const head = this.#rest.toString("latin1", 0, end + 2).toLowerCase();
     this.#rest = this.#rest.subarray(end + 4);
     this.#failure = head.startsWith("http/1.1 200 ") ? undefined : head;
     const length = /\r\ncontent-length: *(\d+)\r\n/.exec(head)?.[1];
@@ -117,7 +117,7 @@ export class Http1Connection implements Connection {
     if (this.#failure === undefined) {
       this.#pending?.onBody(body);
     } else {
-      this.#failure += body.latin1Slice();
+      this.#failure += body.toString("latin1");
     }
     if (this.#remaining > 0) {
       return true;
@@ -134,7 +134,7 @@ export class Http1Connection implements Connection {
     if (end === -1) {
       return undefined;
     }
-    const line = this.#rest.latin1Slice(0, end);
+    const line = this.#rest.toString("latin1", 0, end);
     this.#rest = this.#rest.subarray(end + 2);
     return line;
   }

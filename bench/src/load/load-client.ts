@@ -1,4 +1,4 @@
-import { methods, type MethodLocalName } from "@a2a-connect/core";
+import { type MethodLocalName, methods } from "@a2a-connect/core";
 import {
   ListTasksRequestSchema,
   Role,
@@ -42,7 +42,9 @@ export class LoadClient {
 
   /** Sends a command and gives its result in JSON; returns at once when `immediately`. */
   async sendAndDecode(command: string, immediately = false): Promise<unknown> {
-    const body = await this.#unary("sendMessage", `${command} ${immediately}`, () => sendRequest(command, immediately));
+    const body = await this.#unary("sendMessage", `${command} ${immediately}`, () =>
+      sendRequest(command, immediately),
+    );
     return this.#wire.decode(methods.sendMessage, body);
   }
 
@@ -90,7 +92,7 @@ export class LoadClient {
       body = body === undefined ? chunk : Buffer.concat([body, chunk]);
     });
     if (body === undefined || !this.#wire.isSuccess(body)) {
-      throw new Error(`${key} over ${this.#wire.name} failed: ${body?.latin1Slice() ?? "no body"}`);
+      throw new Error(`${key} over ${this.#wire.name} failed: ${body?.toString("latin1") ?? "no body"}`);
     }
     return body;
   }
@@ -105,7 +107,7 @@ export class LoadClient {
     }
     const { bytes, idAt } = encoded;
     if (idAt !== -1) {
-      bytes.latin1Write(String(++lastMessageId).padStart(idDigits, "0"), idAt + idPrefix.length);
+      bytes.write(String(++lastMessageId).padStart(idDigits, "0"), idAt + idPrefix.length, "latin1");
     }
     return bytes;
   }
@@ -134,7 +136,11 @@ export async function openClients(wire: LoadWire, target: Target, count = 1): Pr
 
 function sendRequest(text: string, returnImmediately: boolean): Message {
   return create(SendMessageRequestSchema, {
-    message: { messageId: idPlaceholder, role: Role.USER, parts: [{ content: { case: "text", value: text } }] },
+    message: {
+      messageId: idPlaceholder,
+      role: Role.USER,
+      parts: [{ content: { case: "text", value: text } }],
+    },
     ...(returnImmediately ? { configuration: { returnImmediately } } : {}),
   });
 }

@@ -29,17 +29,22 @@ export interface StartOptions {
 const startTimeoutMs = 30_000;
 const controlTimeoutMs = 180_000;
 const stopTimeoutMs = 5_000;
-const running = new Set<ChildProcess>();
+
+/** Servers that have not been disposed of, with their directories: however the bench ends, nothing of them is left. */
+const running = new Map<ChildProcess, string>();
 process.once("exit", () => {
-  for (const child of running) {
+  for (const [child, directory] of running) {
     child.kill("SIGKILL");
+    rmSync(directory, { recursive: true, force: true });
   }
 });
 
 /** Starts a server and waits until it listens. @throws Error with what it wrote, when it does not */
 export async function startServer(side: Side, { profileDirectory }: StartOptions = {}): Promise<BenchServer> {
   const directory = mkdtempSync(join(tmpdir(), "a2a-bench-"));
-  const script = fileURLToPath(new URL(side === "ours" ? "our-server.ts" : "peer-server.ts", import.meta.url));
+  const script = fileURLToPath(
+    new URL(side === "ours" ? "our-server.ts" : "peer-server.ts", import.meta.url),
+  );
   const flags = ["--expose-gc"];
   if (side === "ours" && profileDirectory !== undefined) {
     flags.push("--cpu-prof", `--cpu-prof-dir=${profileDirectory}`);
@@ -49,7 +54,7 @@ export async function startServer(side: Side, { profileDirectory }: StartOptions
     env: { ...process.env, NODE_ENV: "production" },
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
-  running.add(child);
+  running.set(child, directory);
   let complaints = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     complaints = (complaints + text).slice(-4_000);
@@ -102,7 +107,13 @@ export async function startServer(side: Side, { profileDirectory }: StartOptions
       throw new Error(`${side} answered "${reply.kind}" before it was ready`);
     }
     const { target } = reply;
-    return { side, target, usage: () => ask("usage"), collect: () => ask("collect"), [Symbol.asyncDispose]: stop };
+    return {
+      side,
+      target,
+      usage: () => ask("usage"),
+      collect: () => ask("collect"),
+      [Symbol.asyncDispose]: stop,
+    };
   } catch (error) {
     await stop();
     throw error;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { memoryRequest } from "../test-support/memory-http.ts";
 import { type CorsOptions, withCors } from "./cors.ts";
-import { memoryRequest } from "./harness/memory-http.ts";
 import type { HttpHandler } from "./http.ts";
 
 const inner: HttpHandler = async ({ method }) => ({

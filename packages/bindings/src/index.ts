@@ -11,6 +11,5 @@ export { createRpcHandlers } from "./rpc/handlers.ts";
 export { type HealthOptions, registerHealth } from "./rpc/health.ts";
 export { refuseUnknownRpc } from "./rpc/plain-error.ts";
 export { type ReflectionOptions, registerReflection } from "./rpc/reflection.ts";
-export { parseEvents, type ServerSentEvent } from "./sse/parse-events.ts";
 export { eventIdHeader } from "./sse/respond-stream.ts";
 export type { Timer } from "./timer.ts";

@@ -13,9 +13,9 @@ import {
 } from "@connectrpc/connect";
 import { compressionGzip } from "@connectrpc/connect-node";
 import { afterEach, describe, expect, it } from "vitest";
+import { createFakeService, fakeEvents, fakeTask, sendRequest } from "../test-support/fake-service.ts";
+import { handlerFetch } from "../test-support/memory-http.ts";
 import type { JsonTransportOptions } from "./fetch/transport-options.ts";
-import { createFakeService, fakeEvents, fakeTask, sendRequest } from "./harness/fake-service.ts";
-import { handlerFetch } from "./harness/memory-http.ts";
 import type { HttpHandler } from "./http.ts";
 import { createHttpJsonHandler } from "./http-json/handler.ts";
 import { createHttpJsonTransport } from "./http-json/transport.ts";

@@ -18,7 +18,7 @@ export const connectWire: LoadWire = {
     return encodeHttp1Request("POST", grpcPath, headers, streaming ? encodeEnvelope(message) : message);
   },
   createEventCounter: () => createEnvelopeCounter(0x02),
-  decode: (_method, body) => JSON.parse(body.utf8Slice()) as unknown,
+  decode: (_method, body) => JSON.parse(body.toString()) as unknown,
   // Whatever is not 200 has been thrown already.
   isSuccess: (body) => body.length > 0,
 };

@@ -17,7 +17,7 @@ export const httpJsonWire: LoadWire = {
     return encodeHttp1Request(verb, target, { ...type, accept }, Buffer.from(body ?? ""));
   },
   createEventCounter: createSseCounter,
-  decode: (_method, body) => JSON.parse(body.utf8Slice()) as unknown,
+  decode: (_method, body) => JSON.parse(body.toString()) as unknown,
   // Whatever is not 200 has been thrown already.
   isSuccess: (body) => body.length > 0,
 };
@@ -32,7 +32,9 @@ interface RestCall {
 function toRestCall({ name, desc, routes }: RpcMethod, request: Message): RestCall {
   const fields = toJson(desc.input, request) as JsonObject; // a message that is no well-known type
   const route = routes[0];
-  const path = route?.expand(Object.fromEntries(route.variables.map((variable) => [variable, String(fields[variable])])));
+  const path = route?.expand(
+    Object.fromEntries(route.variables.map((variable) => [variable, String(fields[variable])])),
+  );
   if (route === undefined || path === undefined) {
     throw new Error(`${name} has no route for ${JSON.stringify(fields)}`);
   }

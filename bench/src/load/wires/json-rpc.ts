@@ -16,9 +16,9 @@ export const jsonRpcWire: LoadWire = {
   },
   createEventCounter: createSseCounter,
   decode(_method, body) {
-    const envelope: unknown = JSON.parse(body.utf8Slice());
+    const envelope: unknown = JSON.parse(body.toString());
     if (typeof envelope !== "object" || envelope === null || !("result" in envelope)) {
-      throw new Error(`no result in the answer: ${body.utf8Slice()}`);
+      throw new Error(`no result in the answer: ${body.toString()}`);
     }
     return envelope.result;
   },

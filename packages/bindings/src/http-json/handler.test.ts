@@ -3,8 +3,13 @@ import { RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { compressionGzip } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
-import { createFakeService, fakeEvents } from "../harness/fake-service.ts";
-import { memoryRequest, type RequestInit, responseJson, responseText } from "../harness/memory-http.ts";
+import { createFakeService, fakeEvents } from "../../test-support/fake-service.ts";
+import {
+  memoryRequest,
+  type RequestInit,
+  responseJson,
+  responseText,
+} from "../../test-support/memory-http.ts";
 import { createHttpJsonHandler, type HttpJsonOptions } from "./handler.ts";
 
 const json = { "content-type": "application/json" };
@@ -74,6 +79,19 @@ describe("HTTP+JSON results", () => {
     await send("POST /tasks/t:cancel?tenant=acme", { service });
     await send("POST /tasks/t:cancel", { service, body: '{"tenant":"acme"}' });
     expect(tenants).toEqual(["acme", "acme", "acme"]);
+  });
+
+  it("is not cached, unless the implementation says otherwise", async () => {
+    const service = createFakeService({
+      getExtendedAgentCard: (_, { responseHeader }) => {
+        responseHeader.set("cache-control", "private, max-age=60");
+        return {};
+      },
+    });
+    expect((await send("GET /tasks/t")).header?.get("cache-control")).toBe("no-store");
+    expect((await send("GET /extendedAgentCard", { service })).header?.get("cache-control")).toBe(
+      "private, max-age=60",
+    );
   });
 
   it("keeps its routes below a prefix", async () => {

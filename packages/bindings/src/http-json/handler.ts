@@ -111,12 +111,12 @@ async function answer(
     }
     const result = await bound.call(message, context);
     const text = JSON.stringify(formatResponse(method, message, result));
+    const header = context.responseHeader;
+    if (!header.has("cache-control")) {
+      header.set("cache-control", "no-store"); // GET is cacheable, and a task changes
+    }
     const mediaType = chooseMedia(request, settings);
-    return await respondJson(
-      request,
-      { status: 200, text, mediaType, header: context.responseHeader },
-      settings,
-    );
+    return await respondJson(request, { status: 200, text, mediaType, header }, settings);
   } catch (thrown) {
     const error = explain(thrown);
     const header = context?.responseHeader ?? new Headers();

@@ -86,6 +86,9 @@ function isWhitespace(byte: number | undefined): boolean {
 /** A quoted name without its quotes and escapes; as it stands when it is malformed, which the parser will say. */
 function decodeName(quoted: Uint8Array): string {
   const text = decoder.decode(quoted);
+  if (!text.includes("\\")) {
+    return text.slice(1, -1);
+  }
   try {
     return String(JSON.parse(text));
   } catch {

@@ -2,8 +2,13 @@ import { a2aError } from "@a2a-connect/core";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
-import { createFakeService, fakeEvents } from "../harness/fake-service.ts";
-import { memoryRequest, type RequestInit, responseJson, responseText } from "../harness/memory-http.ts";
+import { createFakeService, fakeEvents } from "../../test-support/fake-service.ts";
+import {
+  memoryRequest,
+  type RequestInit,
+  responseJson,
+  responseText,
+} from "../../test-support/memory-http.ts";
 import type { BindingOptions } from "../options.ts";
 import { createJsonRpcHandler } from "./handler.ts";
 

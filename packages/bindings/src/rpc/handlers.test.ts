@@ -15,8 +15,9 @@ import {
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createFakeService, sendRequest } from "../harness/fake-service.ts";
-import { memoryRequest, responseJson, responseText } from "../harness/memory-http.ts";
+import { createFakeService, sendRequest } from "../../test-support/fake-service.ts";
+import { memoryRequest, responseJson, responseText } from "../../test-support/memory-http.ts";
+import type { HttpResponse } from "../http.ts";
 import type { BindingOptions, ErrorContext } from "../options.ts";
 import { createRpcHandlers } from "./handlers.ts";
 import { registerHealth } from "./health.ts";
@@ -70,13 +71,9 @@ beforeAll(async () => {
       return;
     }
     // The adapter only gives streams of bytes when it parses nothing itself.
-    void handler({ ...universal, body: universal.body as AsyncIterable<Uint8Array> }).then((answer) => {
-      const { body } = answer;
-      return universalResponseToNodeResponse(
-        { ...answer, body: body instanceof Uint8Array ? once(body) : body },
-        response,
-      );
-    });
+    void handler({ ...universal, body: universal.body as AsyncIterable<Uint8Array> }).then((answer) =>
+      universalResponseToNodeResponse({ ...answer, body: toChunks(answer.body) }, response),
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a TCP server has such an address
@@ -84,8 +81,12 @@ beforeAll(async () => {
 
 afterAll(() => server.close());
 
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+async function* toChunks(body: HttpResponse["body"]): AsyncGenerator<Uint8Array> {
+  if (body instanceof Uint8Array) {
+    yield body;
+  } else if (body !== undefined) {
+    yield* body;
+  }
 }
 
 const transports: Record<string, (options?: { json?: boolean; gzip?: boolean }) => Transport> = {

@@ -18,7 +18,8 @@ import type { TurnEvent } from "./turn-event.ts";
 export type TurnExecutor = (turn: Turn) => AsyncIterable<TurnEvent> | Iterable<TurnEvent>;
 
 /** A skill as it stands in the card (spec §4.4.5), and, where it has its own, the code behind it. */
-export interface SkillDefinition extends Omit<MessageInitShape<typeof AgentSkillSchema>, "$typeName" | "$unknown"> {
+export interface SkillDefinition
+  extends Omit<MessageInitShape<typeof AgentSkillSchema>, "$typeName" | "$unknown"> {
   readonly id: string;
   readonly name: string;
   readonly description: string;

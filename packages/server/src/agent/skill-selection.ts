@@ -2,6 +2,7 @@ import {
   a2aError,
   effectiveMediaType,
   invalidParams,
+  type LifecycleRequest,
   lifecycleExtension,
   matchesMediaType,
   parseLifecycleRequest,
@@ -28,14 +29,19 @@ export interface SkillSelection {
  * @throws ConnectError InvalidArgument when the caller's lifecycle metadata is malformed
  */
 export function selectSkill(agent: AgentDefinition, message: Message): SkillSelection {
-  const parsed = parseLifecycleRequest(message.metadata);
+  return selectSkillById(agent, readLifecycleRequest(message).skill ?? agent.route?.(message));
+}
+
+/** What the caller asks for beside the message. @throws ConnectError InvalidArgument when it is malformed */
+export function readLifecycleRequest({ metadata }: Message): LifecycleRequest {
+  const parsed = parseLifecycleRequest(metadata);
   if ("problem" in parsed) {
     throw invalidParams({
       field: `message.metadata["${lifecycleExtension}"].${parsed.member}`,
       description: parsed.problem,
     });
   }
-  return selectSkillById(agent, parsed.request.skill ?? agent.route?.(message));
+  return parsed.request;
 }
 
 /** The same for a task whose skill has been chosen. */
@@ -43,7 +49,8 @@ export function selectSkillById(agent: AgentDefinition, id: string | undefined):
   const skill = agent.card.skills?.find((candidate) => candidate.id === id);
   return {
     skill: skill?.id,
-    executor: id !== undefined && skill === undefined ? rejectUnknownSkill(agent, id) : executorOf(agent, skill),
+    executor:
+      id !== undefined && skill === undefined ? rejectUnknownSkill(agent, id) : executorOf(agent, skill),
     inputModes: modes(skill?.inputModes, agent.card.defaultInputModes),
     outputModes: modes(skill?.outputModes, agent.card.defaultOutputModes),
   };
@@ -55,10 +62,14 @@ export function assertInputModes(message: Message, inputModes: readonly string[]
   const refused = types.findIndex((type) => !inputModes.some((mode) => matchesMediaType(mode, type)));
   const type = types[refused];
   if (type !== undefined) {
-    throw a2aError("CONTENT_TYPE_NOT_SUPPORTED", `message.parts[${refused}] is ${type}; taken are ${inputModes.join(", ")}`, {
-      mediaType: type,
-      supportedMediaTypes: inputModes.join(","),
-    });
+    throw a2aError(
+      "CONTENT_TYPE_NOT_SUPPORTED",
+      `message.parts[${refused}] is ${type}; taken are ${inputModes.join(", ")}`,
+      {
+        mediaType: type,
+        supportedMediaTypes: inputModes.join(","),
+      },
+    );
   }
 }
 
@@ -77,16 +88,23 @@ function executorOf(agent: AgentDefinition, skill: SkillDefinition | undefined):
   return skill?.execute ?? agent.execute ?? rejectSkillless(agent);
 }
 
-function modes(own: readonly string[] | undefined, fallback: readonly string[] = defaultModes): readonly string[] {
+function modes(
+  own: readonly string[] | undefined,
+  fallback: readonly string[] = defaultModes,
+): readonly string[] {
   return own === undefined || own.length === 0 ? fallback : own;
 }
 
 function rejectUnknownSkill(agent: AgentDefinition, id: string): TurnExecutor {
-  return (turn) => [turn.reject(`There is no skill "${id}". ${nameSkills(agent)}`, { reason: "unsupported-skill" })];
+  return (turn) => [
+    turn.reject(`There is no skill "${id}". ${nameSkills(agent)}`, { reason: "unsupported-skill" }),
+  ];
 }
 
 function rejectSkillless(agent: AgentDefinition): TurnExecutor {
-  return (turn) => [turn.reject(`Name the skill that is wanted. ${nameSkills(agent)}`, { reason: "unsupported-skill" })];
+  return (turn) => [
+    turn.reject(`Name the skill that is wanted. ${nameSkills(agent)}`, { reason: "unsupported-skill" }),
+  ];
 }
 
 function nameSkills(agent: AgentDefinition): string {

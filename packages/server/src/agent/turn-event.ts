@@ -1,5 +1,5 @@
-import type { Artifact, Part, TaskState } from "@a2a-connect/proto";
 import type { LifecycleReport } from "@a2a-connect/core";
+import type { Artifact, Part, TaskState } from "@a2a-connect/proto";
 
 /** What an executor yields. Made by the methods of `Turn`; opaque to the author. */
 export type TurnEvent = StatusEvent | ArtifactEvent | ReplyEvent;

@@ -1,5 +1,12 @@
 import { json, type LifecycleReport, partText, text, type Usage } from "@a2a-connect/core";
-import { type Artifact, ArtifactSchema, type Message, type Part, type Task, TaskState } from "@a2a-connect/proto";
+import {
+  type Artifact,
+  ArtifactSchema,
+  type Message,
+  type Part,
+  type Task,
+  TaskState,
+} from "@a2a-connect/proto";
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import type { ArtifactEvent, ReplyEvent, StatusEvent } from "./turn-event.ts";
 

@@ -4,7 +4,15 @@ export interface Clock {
   now(): number;
   /** Runs `callback` once after `delayMs`, unless the returned function is called before. */
   schedule(delayMs: number, callback: () => void): () => void;
+  /**
+   * Resolves when everything that is ready to run has run: at the end of this turn of the event loop. What a task
+   * accepts within one turn becomes one commit.
+   */
+  nextTurn(): Promise<void>;
 }
+
+/** The longest delay that a timer takes. */
+const maxDelayMs = 2 ** 31 - 1;
 
 /** The machine's clock. A timer holds the process until it has rung or was taken back. */
 export const systemClock: Clock = {
@@ -14,6 +22,21 @@ export const systemClock: Clock = {
     const timer = setTimeout(callback, Math.min(delayMs, maxDelayMs));
     return () => clearTimeout(timer);
   },
+  nextTurn() {
+    turn ??= new Promise((resolve) => {
+      setImmediate(() => {
+        turn = undefined;
+        resolve();
+      });
+    });
+    return turn;
+  },
 };
 
-const maxDelayMs = 2 ** 31 - 1;
+/** The end of this turn, shared by all who wait for it. */
+let turn: Promise<void> | undefined;
+
+/** Node, Bun and Deno have `setImmediate`, which is no web standard; elsewhere a timer is the nearest thing. */
+const { setImmediate = (callback: () => void) => setTimeout(callback, 0) } = globalThis as {
+  readonly setImmediate?: (callback: () => void) => unknown;
+};

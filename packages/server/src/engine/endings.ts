@@ -10,11 +10,19 @@ function ending(state: TaskState, reason: EndReason, words: string): StatusInit 
 export const endings: Readonly<Record<"canceled" | "deadline" | "interrupted", StatusInit>> = {
   canceled: ending(TaskState.CANCELED, "canceled", "The task was canceled."),
   deadline: ending(TaskState.CANCELED, "deadline", "The task's deadline has passed."),
-  interrupted: ending(TaskState.FAILED, "interrupted", "The agent was stopped while it worked on the task; send it again."),
+  interrupted: ending(
+    TaskState.FAILED,
+    "interrupted",
+    "The agent was stopped while it worked on the task; send it again.",
+  ),
 };
 
 /** A question that nobody answered in `timeoutMs`. */
 export function timeoutEnding(reason: "input-timeout" | "auth-timeout", timeoutMs: number): StatusInit {
   const what = reason === "input-timeout" ? "an answer" : "credentials";
-  return ending(TaskState.CANCELED, reason, `The task waited ${timeoutMs / 1_000} seconds for ${what} and was canceled.`);
+  return ending(
+    TaskState.CANCELED,
+    reason,
+    `The task waited ${timeoutMs / 1_000} seconds for ${what} and was canceled.`,
+  );
 }

@@ -1,3 +1,4 @@
+import { formatLifecycleReport, formatTaskState, type LifecycleReport, text } from "@a2a-connect/core";
 import {
   type Artifact,
   type Message,
@@ -11,7 +12,6 @@ import {
   type TaskStatus,
   TaskStatusSchema,
 } from "@a2a-connect/proto";
-import { formatLifecycleReport, formatTaskState, type LifecycleReport, text } from "@a2a-connect/core";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 
@@ -29,21 +29,35 @@ export interface StatusInit {
 }
 
 /** The event that changes a task's status. A message is made when there are words or something to report. */
-export function statusEvent(name: TaskName, init: StatusInit, at: number, randomId: () => string): StreamResponse {
+export function statusEvent(
+  name: TaskName,
+  init: StatusInit,
+  at: number,
+  randomId: () => string,
+): StreamResponse {
   const message = statusMessage(name, init, randomId);
   return create(StreamResponseSchema, {
     payload: {
       case: "statusUpdate",
       value: {
         ...name,
-        status: { state: init.state, timestamp: timestampFromMs(at), ...(message === undefined ? {} : { message }) },
+        status: {
+          state: init.state,
+          timestamp: timestampFromMs(at),
+          ...(message === undefined ? {} : { message }),
+        },
       },
     },
   });
 }
 
 /** The event that adds to or replaces an artifact. */
-export function artifactEvent(name: TaskName, artifact: Artifact, append: boolean, lastChunk: boolean): StreamResponse {
+export function artifactEvent(
+  name: TaskName,
+  artifact: Artifact,
+  append: boolean,
+  lastChunk: boolean,
+): StreamResponse {
   return create(StreamResponseSchema, {
     payload: { case: "artifactUpdate", value: { ...name, artifact, append, lastChunk } },
   });

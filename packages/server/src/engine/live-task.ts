@@ -1,4 +1,12 @@
-import { a2aError, applyStep, copyTask, findArtifact, isInterrupted, isSettled, isTerminal } from "@a2a-connect/core";
+import {
+  a2aError,
+  applyStep,
+  copyTask,
+  findArtifact,
+  isInterrupted,
+  isSettled,
+  isTerminal,
+} from "@a2a-connect/core";
 import {
   type Message,
   type Part,
@@ -9,13 +17,21 @@ import {
 } from "@a2a-connect/proto";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { LogEntry, LogTail, Owner, StoredTask, TaskIndex } from "../store/task-store.ts";
+import { readSkill } from "../agent/skill-selection.ts";
+import type { LogEntry, LogTail, Owner, Snapshot, StoredTask, TaskIndex } from "../store/task-store.ts";
+import { AgentMistake } from "./agent-mistake.ts";
 import { ArtifactLedger } from "./artifact-ledger.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { type StatusInit, statusEvent, type TaskName } from "./events.ts";
 import { LiveTail } from "./live-tail.ts";
-import { decodeEvent, type EncodedStep, encodeEvent, encodeInput, encodeSnapshot, foldStoredTask } from "./log-codec.ts";
-import { readSkill } from "../agent/skill-selection.ts";
+import {
+  decodeEvent,
+  type EncodedStep,
+  encodeEvent,
+  encodeInput,
+  encodeSnapshot,
+  foldStoredTask,
+} from "./log-codec.ts";
 import { findWakeTime, questionTimeoutMs, readDeadline } from "./task-timers.ts";
 
 /** Smaller tasks are read from their log alone. */
@@ -61,8 +77,10 @@ export class LiveTask {
   #fence: number;
   #claiming: Promise<void> | undefined;
   #lost: ConnectError | undefined;
+  #takenOver = false;
 
-  readonly #flushWaiters: { sequence: number; resolve: () => void; reject: (error: ConnectError) => void }[] = [];
+  readonly #flushWaiters: { sequence: number; resolve: () => void; reject: (error: ConnectError) => void }[] =
+    [];
   readonly #changeWaiters = new Set<() => void>();
   readonly #lostController = new AbortController();
 
@@ -125,6 +143,11 @@ export class LiveTask {
     return this.#lostController.signal;
   }
 
+  /** Whether it was lost to somebody else, who goes on with it. */
+  get takenOver(): boolean {
+    return this.#takenOver;
+  }
+
   /** Generation of the newest event that callers may see. */
   get generation(): number {
     return this.#committed.generation;
@@ -145,7 +168,9 @@ export class LiveTask {
     if (this.#fence !== 0) {
       return Promise.resolve();
     }
-    this.#claiming ??= this.#claim();
+    this.#claiming ??= this.#claim().finally(() => {
+      this.#claiming = undefined;
+    });
     return this.#claiming;
   }
 
@@ -173,14 +198,22 @@ export class LiveTask {
   assertInterrupted(): void {
     const state = this.#acceptedState;
     if (isTerminal(state)) {
-      throw a2aError("UNSUPPORTED_OPERATION", "the task has ended; send a new message in its context instead", {
-        taskId: this.name.taskId,
-      });
+      throw a2aError(
+        "UNSUPPORTED_OPERATION",
+        "the task has ended; send a new message in its context instead",
+        {
+          taskId: this.name.taskId,
+        },
+      );
     }
     if (!isInterrupted(state)) {
-      throw a2aError("UNSUPPORTED_OPERATION", "the task is being worked on and takes no message until it asks", {
-        taskId: this.name.taskId,
-      });
+      throw a2aError(
+        "UNSUPPORTED_OPERATION",
+        "the task is being worked on and takes no message until it asks",
+        {
+          taskId: this.name.taskId,
+        },
+      );
     }
   }
 
@@ -292,6 +325,9 @@ export class LiveTask {
     if (this.#lost !== undefined) {
       throw this.#lost;
     }
+    if (isTerminal(this.#acceptedState)) {
+      throw new AgentMistake("the task has ended and takes nothing any more");
+    }
     const { step, kind, payload } = encoded;
     const sequence = this.#accepted.sequence + 1;
     const generation = response === undefined ? undefined : this.#accepted.generation + 1;
@@ -314,9 +350,9 @@ export class LiveTask {
 
   async #commitAll(): Promise<void> {
     try {
+      // A short turn of an agent (created, working, an artifact, completed) is one commit this way.
+      await this.#context.clock.nextTurn();
       while (this.#pending.length > 0) {
-        // One turn of the microtask queue, so that what is accepted together is committed together.
-        await undefined;
         const batch = this.#pending;
         this.#pending = [];
         await this.#commit(batch);
@@ -332,10 +368,7 @@ export class LiveTask {
   async #commit(batch: readonly Pending[]): Promise<void> {
     const configs = this.#pendingConfigs;
     this.#pendingConfigs = [];
-    const snapshotDue =
-      this.#task !== undefined && this.#bytesSinceSnapshot >= Math.max(this.#snapshotBytes, minSnapshotBytes);
-    const snapshot =
-      snapshotDue && this.#task !== undefined ? encodeSnapshot(this.#task, this.#committed.sequence) : undefined;
+    const snapshot = this.#dueSnapshot(batch);
     const result = await this.#context.store.commit({
       owner: this.owner,
       taskId: this.name.taskId,
@@ -347,12 +380,33 @@ export class LiveTask {
       pushConfigs: configs,
     });
     if ("refused" in result) {
+      this.#takenOver = true;
       throw new ConnectError("another server has taken over this task; try again", Code.Unavailable);
     }
-    if (snapshot !== undefined) {
+    if (snapshot === undefined) {
+      this.#bytesSinceSnapshot += byteLength(batch);
+    } else {
       this.#snapshotBytes = snapshot.head.length + (snapshot.artifacts?.length ?? 0);
       this.#bytesSinceSnapshot = 0;
     }
+  }
+
+  /** The fold after `batch`, when the log has grown by as much as the last one was large. Made on a copy: nobody sees it yet. */
+  #dueSnapshot(batch: readonly Pending[]): Snapshot | undefined {
+    const grown = this.#bytesSinceSnapshot + byteLength(batch);
+    const last = batch.at(-1);
+    if (
+      this.#task === undefined ||
+      last === undefined ||
+      grown < Math.max(this.#snapshotBytes, minSnapshotBytes)
+    ) {
+      return undefined;
+    }
+    let task = copyTask(this.#task);
+    for (const { step } of batch) {
+      task = step.case === undefined ? task : applyStep(task, step);
+    }
+    return encodeSnapshot(task, last.entry.sequence);
   }
 
   #index(): TaskIndex {
@@ -371,12 +425,18 @@ export class LiveTask {
       }
       if (response !== undefined && entry.generation !== undefined) {
         this.#tail.push({ generation: entry.generation, response, bytes: payload.length });
-        if (step.case === "statusUpdate" && step.value.status !== undefined && isSettled(step.value.status.state)) {
+        if (
+          step.case === "statusUpdate" &&
+          step.value.status !== undefined &&
+          isSettled(step.value.status.state)
+        ) {
           this.#settledGeneration = entry.generation;
         }
       }
-      this.#bytesSinceSnapshot += payload.length;
-      this.#committed = { sequence: entry.sequence, generation: entry.generation ?? this.#committed.generation };
+      this.#committed = {
+        sequence: entry.sequence,
+        generation: entry.generation ?? this.#committed.generation,
+      };
     }
     if (this.wakeAt !== undefined) {
       this.#context.onWakeTime(this.wakeAt);
@@ -385,7 +445,10 @@ export class LiveTask {
   }
 
   #wake(): void {
-    while (this.#flushWaiters[0] !== undefined && this.#flushWaiters[0].sequence <= this.#committed.sequence) {
+    while (
+      this.#flushWaiters[0] !== undefined &&
+      this.#flushWaiters[0].sequence <= this.#committed.sequence
+    ) {
       this.#flushWaiters.shift()?.resolve();
     }
     this.#wakeReaders();
@@ -400,8 +463,14 @@ export class LiveTask {
   }
 
   #lose(error: unknown): void {
-    this.#context.log({ level: "error", message: "a task could not be written", taskId: this.name.taskId, error });
-    this.#lost = error instanceof ConnectError ? error : new ConnectError("the task store failed", Code.Unavailable);
+    this.#context.log({
+      level: "error",
+      message: "a task could not be written",
+      taskId: this.name.taskId,
+      error,
+    });
+    this.#lost =
+      error instanceof ConnectError ? error : new ConnectError("the task store failed", Code.Unavailable);
     for (const { reject } of this.#flushWaiters.splice(0)) {
       reject(this.#lost);
     }
@@ -462,9 +531,14 @@ export class LiveTask {
     this.#acceptedState = index.state;
     this.#acceptedStatusAt = index.statusTimestamp;
     this.#deadline = readDeadline(task);
-    this.#snapshotBytes = snapshot === undefined ? 0 : snapshot.head.length + (snapshot.artifacts?.length ?? 0);
+    this.#snapshotBytes =
+      snapshot === undefined ? 0 : snapshot.head.length + (snapshot.artifacts?.length ?? 0);
     this.#bytesSinceSnapshot = entries.reduce((sum, { payload }) => sum + payload.length, 0);
     this.#artifacts.load(task);
     this.#settledGeneration = isSettled(index.state) ? stored.tail.generation : 0;
   }
+}
+
+function byteLength(batch: readonly Pending[]): number {
+  return batch.reduce((sum, { payload }) => sum + payload.length, 0);
 }

@@ -67,7 +67,8 @@ export class LiveTasks {
 
   async #loadOnce(owner: Owner, taskId: string): Promise<void> {
     const key = JSON.stringify([owner.tenant, owner.principal, taskId]);
-    const loading = this.#loading.get(key) ?? this.#load(owner, taskId).finally(() => this.#loading.delete(key));
+    const loading =
+      this.#loading.get(key) ?? this.#load(owner, taskId).finally(() => this.#loading.delete(key));
     this.#loading.set(key, loading);
     const live = await loading;
     if (live !== undefined && !this.#holdings.has(taskId)) {

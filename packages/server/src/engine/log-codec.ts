@@ -31,7 +31,11 @@ export function encodeEvent(response: StreamResponse): EncodedStep {
 
 /** A caller's message as it goes into the log. */
 export function encodeInput(message: Message): EncodedStep {
-  return { step: { case: "input", value: message }, kind: "input", payload: toBinary(MessageSchema, message) };
+  return {
+    step: { case: "input", value: message },
+    kind: "input",
+    payload: toBinary(MessageSchema, message),
+  };
 }
 
 /** The wire event that an entry holds. */
@@ -69,7 +73,9 @@ export function encodeSnapshot(task: Task, sequence: number): Snapshot {
 
 /** Bytes that each artifact of a folded task takes, by id. */
 export function artifactSizes(task: Task): Map<string, number> {
-  return new Map(task.artifacts.map((artifact) => [artifact.artifactId, toBinary(ArtifactSchema, artifact).length]));
+  return new Map(
+    task.artifacts.map((artifact) => [artifact.artifactId, toBinary(ArtifactSchema, artifact).length]),
+  );
 }
 
 function decodeSnapshot({ head, artifacts }: Snapshot): Task {

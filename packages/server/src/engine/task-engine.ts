@@ -1,4 +1,11 @@
-import { a2aError, invalidParams, isInterrupted, isTerminal } from "@a2a-connect/core";
+import {
+  a2aError,
+  findA2AError,
+  invalidParams,
+  isInterrupted,
+  isSettled,
+  isTerminal,
+} from "@a2a-connect/core";
 import {
   type Message,
   type StreamResponse,
@@ -9,7 +16,14 @@ import {
 } from "@a2a-connect/proto";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import { assertInputModes, type SkillSelection, selectSkill, selectSkillById, skillMetadata } from "../agent/skill-selection.ts";
+import {
+  assertInputModes,
+  readLifecycleRequest,
+  type SkillSelection,
+  selectSkill,
+  selectSkillById,
+  skillMetadata,
+} from "../agent/skill-selection.ts";
 import type { TurnInput } from "../agent/turn.ts";
 import type { Owner, TaskPage, TaskQuery, TaskRef } from "../store/task-store.ts";
 import { endings, timeoutEnding } from "./endings.ts";
@@ -19,10 +33,13 @@ import { LiveTask } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";
 import { foldStoredTask } from "./log-codec.ts";
 import { Scheduler } from "./scheduler.ts";
-import { questionTimeoutMs } from "./task-timers.ts";
 import { taskNotFound } from "./task-not-found.ts";
+import { questionTimeoutMs } from "./task-timers.ts";
 import { TurnExecution } from "./turn-execution.ts";
 import { WakeTimers } from "./wake-timers.ts";
+
+/** How long after a failed write the task's failure is written; again after as long while that fails, too. */
+const recoveryDelayMs = 1_000;
 
 /** A caller's message and what came with it. */
 export interface SendInput {
@@ -66,6 +83,8 @@ export class TaskEngine {
   readonly #scheduler: Scheduler;
   readonly #timers: WakeTimers;
   readonly #executions = new Map<string, TurnExecution>();
+  readonly #retries = new Set<() => void>();
+  #closed = false;
 
   constructor(options: TaskEngineOptions) {
     this.#timers = new WakeTimers(options, (task) => this.#wake(task));
@@ -123,7 +142,9 @@ export class TaskEngine {
     const live = await this.#acquire(owner, taskId);
     if (live.ended) {
       this.#tasks.release(live);
-      throw a2aError("UNSUPPORTED_OPERATION", "the task has ended: there is nothing to subscribe to", { taskId });
+      throw a2aError("UNSUPPORTED_OPERATION", "the task has ended: there is nothing to subscribe to", {
+        taskId,
+      });
     }
     return this.#handle(live, live.generation, live.snapshot());
   }
@@ -138,14 +159,10 @@ export class TaskEngine {
     const live = await this.#acquire(owner, taskId);
     try {
       await live.claim();
-      if (!isTerminal(live.acceptedState)) {
-        await this.#stop(live, "canceled", metadata);
-      } else {
-        await live.flushed();
-        throw notCancelable(taskId);
-      }
+      const ended = isTerminal(live.acceptedState);
+      await this.#stop(live, "canceled", metadata);
       const task = live.snapshot();
-      if (task.status?.state !== TaskState.CANCELED) {
+      if (ended || task.status?.state !== TaskState.CANCELED) {
         throw notCancelable(taskId);
       }
       return task;
@@ -159,7 +176,11 @@ export class TaskEngine {
    * did is durable.
    */
   async close(graceMs: number): Promise<void> {
+    this.#closed = true;
     this.#timers.close();
+    for (const cancelRetry of this.#retries) {
+      cancelRetry();
+    }
     const all = Promise.all([...this.#executions.values()].map((execution) => execution.done));
     const grace = Promise.withResolvers<void>();
     const cancelGrace = this.#context.clock.schedule(graceMs, grace.resolve);
@@ -213,17 +234,24 @@ export class TaskEngine {
     try {
       const { contextId } = live.name;
       if (message.contextId !== "" && message.contextId !== contextId) {
-        throw invalidParams({ field: "message.contextId", description: "is not the context of message.taskId" });
+        throw invalidParams({
+          field: "message.contextId",
+          description: "is not the context of message.taskId",
+        });
       }
       await live.claim();
       live.assertInterrupted();
+      readLifecycleRequest(message);
       const selection = selectSkillById(this.#context.agent, live.skill);
       assertInputModes(message, selection.inputModes);
       const named = { ...message, contextId };
       const generation = live.answer(named, input.pushConfigs);
       await live.flushed();
       const task = live.snapshot();
-      this.#resume(live, turnInput(input, named, live.name, selection, task), selection);
+      // A cancel or a deadline may have been quicker.
+      if (!isTerminal(live.acceptedState)) {
+        this.#resume(live, turnInput(input, named, live.name, selection, task), selection);
+      }
       return this.#handle(live, generation, task);
     } catch (error) {
       this.#tasks.release(live);
@@ -252,19 +280,28 @@ export class TaskEngine {
         this.#executions.delete(taskId);
       }
       this.#tasks.release(live);
+      if (live.lost.aborted && !live.takenOver) {
+        this.#recoverSoon({ owner: live.owner, taskId });
+      }
     });
   }
 
-  /** Ends a task that has not ended: through its executor when one runs, which may still say something else. */
+  /** Ends a task that has not ended: through its executor when one runs, which may still end it otherwise. */
   async #stop(live: LiveTask, cause: "canceled" | "deadline", metadata?: JsonObject): Promise<void> {
-    const execution = this.#executions.get(live.name.taskId);
-    if (execution === undefined || isInterrupted(live.acceptedState) || this.#scheduler.withdraw(execution)) {
-      live.emitStatus(endings[cause]);
-      execution?.giveUp();
-    } else {
-      live.note({ type: "stop", cause });
-      execution.abort(cause, metadata);
-      await execution.done;
+    while (!isTerminal(live.acceptedState)) {
+      const execution = this.#executions.get(live.name.taskId);
+      if (
+        execution === undefined ||
+        isInterrupted(live.acceptedState) ||
+        this.#scheduler.withdraw(execution)
+      ) {
+        live.emitStatus(endings[cause]);
+        execution?.giveUp();
+      } else {
+        live.note({ type: "stop", cause });
+        execution.abort(cause, metadata);
+        await execution.done;
+      }
     }
     await live.flushed();
   }
@@ -280,9 +317,17 @@ export class TaskEngine {
       const overdue = live.overdueQuestion(now);
       if (live.takeDeadline(now)) {
         // Not awaited: an executor may take its grace period, and other timers are due.
-        void this.#stop(live, "deadline").catch((error: unknown) => this.#warn("a deadline could not be kept", taskId, error));
+        this.#tasks.retain(live);
+        void this.#stop(live, "deadline")
+          .catch((error: unknown) => this.#warn("a deadline could not be kept", taskId, error))
+          .finally(() => this.#tasks.release(live));
       } else if (overdue !== undefined) {
-        live.emitStatus(timeoutEnding(overdue, questionTimeoutMs(this.#context.agent, live.acceptedState) ?? 0));
+        live.emitStatus(
+          timeoutEnding(overdue, questionTimeoutMs(this.#context.agent, live.acceptedState) ?? 0),
+        );
+      } else if (!isTerminal(live.acceptedState)) {
+        // The agent's timeouts are others than when the timer was set: a commit sets it anew, or it would be due for ever.
+        live.note({ type: "timer-moved" });
       }
       await live.flushed();
     } finally {
@@ -290,17 +335,43 @@ export class TaskEngine {
     }
   }
 
-  async #recover({ owner, taskId }: TaskRef): Promise<void> {
-    const live = await this.#acquire(owner, taskId);
+  /** Work was lost because the store could not be written: fails the task when it can be, instead of leaving it at work. */
+  #recoverSoon(task: TaskRef): void {
+    if (this.#closed) {
+      return;
+    }
+    const cancelRetry = this.#context.clock.schedule(recoveryDelayMs, () => {
+      this.#retries.delete(cancelRetry);
+      void this.#recover(task).then((recovered) => recovered || this.#recoverSoon(task));
+    });
+    this.#retries.add(cancelRetry);
+  }
+
+  /** Fails a task that nobody works on. @returns false when that has to be tried again */
+  async #recover({ owner, taskId }: TaskRef): Promise<boolean> {
     try {
-      await live.claim();
-      live.emitStatus(endings.interrupted);
-      await live.flushed();
-      this.#context.log({ level: "info", message: "a task that a stopped server left behind was failed", taskId });
+      const live = await this.#acquire(owner, taskId);
+      try {
+        await live.claim();
+        if (!isSettled(live.acceptedState) && !this.#executions.has(taskId)) {
+          live.emitStatus(endings.interrupted);
+        }
+        await live.flushed();
+      } finally {
+        this.#tasks.release(live);
+      }
+      this.#context.log({
+        level: "info",
+        message: "a task that a stopped server left behind was failed",
+        taskId,
+      });
+      return true;
     } catch (error) {
+      if (findA2AError(error)?.reason === "TASK_NOT_FOUND") {
+        return true; // its creation was never written
+      }
       this.#warn("a task that a stopped server left behind could not be recovered", taskId, error);
-    } finally {
-      this.#tasks.release(live);
+      return false;
     }
   }
 
@@ -312,13 +383,15 @@ export class TaskEngine {
     return live;
   }
 
+  /** @param first the task as it is now; undefined for one whose events are wanted from its creation on */
   #handle(live: LiveTask, generation: number, first: Task | undefined): TaskHandle {
+    const seen = first === undefined ? 0 : live.generation;
     return {
       kind: "task",
       first,
       snapshot: () => live.snapshot(),
       settled: (signal) => live.settledAfter(generation, signal),
-      events: (signal) => live.eventsAfter(generation, signal),
+      events: (signal) => live.eventsAfter(seen, signal),
       release: () => this.#tasks.release(live),
     };
   }

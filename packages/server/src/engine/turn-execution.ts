@@ -1,13 +1,13 @@
-import { a2aError, isSettled, matchesMediaType, effectiveMediaType, text } from "@a2a-connect/core";
+import { a2aError, effectiveMediaType, isSettled, matchesMediaType, text } from "@a2a-connect/core";
 import { type Message, type Part, TaskState } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { TurnExecutor } from "../agent/agent-definition.ts";
-import type { ArtifactEvent, StatusEvent, TurnEvent } from "../agent/turn-event.ts";
 import { createTurn, type TurnInput } from "../agent/turn.ts";
+import type { ArtifactEvent, StatusEvent, TurnEvent } from "../agent/turn-event.ts";
 import { AgentMistake } from "./agent-mistake.ts";
 import { sealArtifact, withMetadata } from "./artifact-seal.ts";
-import type { EngineContext } from "./engine-context.ts";
 import { endings } from "./endings.ts";
+import type { EngineContext } from "./engine-context.ts";
 import { agentReply, artifactEvent } from "./events.ts";
 import type { LiveTask } from "./live-task.ts";
 import { TurnAbort, type TurnAbortCause } from "./turn-abort.ts";
@@ -44,6 +44,8 @@ export class TurnExecution {
   #live: LiveTask | undefined;
   #cancelTaskTimer: () => void = () => {};
   #cancelGraceTimer: () => void = () => {};
+  #forgetTask: () => void = () => {};
+  /** Whether the turn has said its last word. Set together with that word: the next turn may begin right after it. */
   #over = false;
 
   constructor(context: EngineContext, plan: TurnPlan) {
@@ -88,14 +90,17 @@ export class TurnExecution {
       this.#cancelTaskTimer = clock.schedule(agent.taskAfterMs ?? 200, () => this.#over || this.createTask());
     }
     try {
-      await Promise.race([this.#execute(), this.#abandoned()]);
+      if (!this.#abort.signal.aborted) {
+        await Promise.race([this.#execute(), this.#abandoned()]);
+      }
       this.#finish();
     } catch (error) {
       this.#fail(error);
     }
+    this.#over = true;
     this.#cancelTaskTimer();
     this.#cancelGraceTimer();
-    this.#over = true;
+    this.#forgetTask();
     await this.#live?.flushed().catch(() => {});
     this.#done.resolve();
   }
@@ -114,23 +119,22 @@ export class TurnExecution {
   #adopt(live: LiveTask): void {
     this.#cancelTaskTimer();
     this.#live = live;
-    live.lost.addEventListener("abort", () => this.abort("lost"), { once: true });
+    const lose = () => this.abort("lost");
+    live.lost.addEventListener("abort", lose, { once: true });
+    this.#forgetTask = () => live.lost.removeEventListener("abort", lose);
     this.#created.resolve(live);
   }
 
   /** Resolves when the executor has ignored its signal for longer than the grace period. */
   #abandoned(): Promise<void> {
-    const { signal } = this.#abort;
     const { agent, clock } = this.#context;
     return new Promise((resolve) => {
       const wait = () => {
-        this.#cancelGraceTimer = clock.schedule(agent.cancelGraceMs ?? 10_000, resolve);
+        if (!this.#over) {
+          this.#cancelGraceTimer = clock.schedule(agent.cancelGraceMs ?? 10_000, resolve);
+        }
       };
-      if (signal.aborted) {
-        wait();
-      } else {
-        signal.addEventListener("abort", wait, { once: true });
-      }
+      this.#abort.signal.addEventListener("abort", wait, { once: true });
     });
   }
 
@@ -144,6 +148,7 @@ export class TurnExecution {
       const step = await resume();
       if (this.#over) {
         this.#context.log({ level: "warn", message: "an abandoned executor went on", taskId: input.taskId });
+        this.#letGo(iterator);
         return;
       }
       if (step.done === true) {
@@ -155,7 +160,7 @@ export class TurnExecution {
       } else {
         resume = () => iterator.throw?.(mistake) ?? Promise.reject(mistake);
       }
-      if (this.#turnIsOver()) {
+      if (this.#over) {
         this.#letGo(iterator);
         return;
       }
@@ -165,7 +170,9 @@ export class TurnExecution {
 
   /** Nothing of the executor's is awaited here: a `finally` of its that hangs must not hold up the next message. */
   #letGo(iterator: AsyncIterator<TurnEvent>): void {
-    iterator.return?.().catch((error: unknown) => this.#log("an executor failed after its turn had ended", error));
+    iterator
+      .return?.()
+      .catch((error: unknown) => this.#log("an executor failed after its turn had ended", error));
   }
 
   async #take(event: TurnEvent): Promise<AgentMistake | undefined> {
@@ -192,11 +199,11 @@ export class TurnExecution {
 
   #reply(parts: readonly Part[]): void {
     this.#assertParts(parts, "a reply");
+    this.#over = true;
     if (this.#live !== undefined) {
       this.#live.emitStatus({ state: TaskState.COMPLETED, parts });
       return;
     }
-    this.#over = true;
     const { contextId } = this.#plan.input;
     this.#direct.resolve(agentReply({ contextId }, parts, this.#context.randomId));
   }
@@ -206,6 +213,7 @@ export class TurnExecution {
       this.#assertParts(parts, "a question");
     }
     this.createTask().emitStatus({ state, parts, report });
+    this.#over = isSettled(state);
   }
 
   async #emitArtifact({ artifact, mode, last, replaceable }: ArtifactEvent): Promise<void> {
@@ -232,19 +240,17 @@ export class TurnExecution {
 
   #assertOutputModes(parts: readonly Part[]): void {
     const { outputModes } = this.#plan;
-    const type = parts.map(effectiveMediaType).find((candidate) => !outputModes.some((mode) => matchesMediaType(mode, candidate)));
+    const type = parts
+      .map(effectiveMediaType)
+      .find((candidate) => !outputModes.some((mode) => matchesMediaType(mode, candidate)));
     if (type !== undefined) {
       throw new AgentMistake(`the agent gave out ${type}, but declares only ${outputModes.join(", ")}`);
     }
   }
 
-  #turnIsOver(): boolean {
-    return this.#over || (this.#live !== undefined && isSettled(this.#live.acceptedState));
-  }
-
   /** The executor has returned, or was given up: what has not been said yet is said for it. */
   #finish(): void {
-    if (this.#turnIsOver()) {
+    if (this.#over) {
       return;
     }
     if (!this.#abort.signal.aborted) {
@@ -274,14 +280,15 @@ export class TurnExecution {
     this.#log("an executor failed", error);
     const mistake = error instanceof AgentMistake ? error : undefined;
     if (this.#live === undefined) {
-      const shown = mistake === undefined ? maskError(error) : a2aError("INVALID_AGENT_RESPONSE", mistake.message);
+      const shown =
+        mistake === undefined ? maskError(error) : a2aError("INVALID_AGENT_RESPONSE", mistake.message);
       this.#over = true;
       this.#direct.reject(shown);
       this.#created.reject(shown);
       return;
     }
     const live = this.#live;
-    if (!isSettled(live.acceptedState)) {
+    if (!this.#over) {
       const parts = [text(mistake?.message ?? "The agent failed while working on the task.")];
       const report = { reason: mistake?.reason ?? "internal" };
       this.#tryTo(() => live.emitStatus({ state: TaskState.FAILED, parts, report }));
@@ -312,7 +319,9 @@ function abortCause(signal: AbortSignal): TurnAbortCause {
 }
 
 function iterate(events: AsyncIterable<TurnEvent> | Iterable<TurnEvent>): AsyncIterator<TurnEvent> {
-  return Symbol.asyncIterator in events ? events[Symbol.asyncIterator]() : fromSync(events)[Symbol.asyncIterator]();
+  return Symbol.asyncIterator in events
+    ? events[Symbol.asyncIterator]()
+    : fromSync(events)[Symbol.asyncIterator]();
 }
 
 async function* fromSync(events: Iterable<TurnEvent>): AsyncGenerator<TurnEvent> {

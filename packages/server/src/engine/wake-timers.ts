@@ -14,7 +14,10 @@ export class WakeTimers {
   #cancelAlarm: () => void = () => {};
   #closed = false;
 
-  constructor(context: Pick<EngineContext, "store" | "clock" | "log">, wake: (task: TaskRef) => Promise<void>) {
+  constructor(
+    context: Pick<EngineContext, "store" | "clock" | "log">,
+    wake: (task: TaskRef) => Promise<void>,
+  ) {
     this.#context = context;
     this.#wake = wake;
   }

@@ -1,4 +1,4 @@
-import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
+import type { HttpHandler, HttpRequest, HttpResponse } from "../src/http.ts";
 
 /** A request that never was on a socket. */
 export interface RequestInit {

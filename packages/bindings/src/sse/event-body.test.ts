@@ -1,0 +1,174 @@
+import { StreamResponseSchema } from "@a2a-connect/proto";
+import { create, type Message } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { createEventBody, type EventSource } from "./event-body.ts";
+
+const message = create(StreamResponseSchema);
+const decoder = new TextDecoder();
+
+/** A timer whose ticks the test decides. */
+function manualTimer() {
+  const pending = new Set<() => void>();
+  return {
+    pending,
+    timer: (_: number, tick: () => void) => {
+      pending.add(tick);
+      return () => void pending.delete(tick);
+    },
+    tick() {
+      for (const fire of [...pending]) {
+        pending.delete(fire);
+        fire();
+      }
+    },
+  };
+}
+
+function open(messages: AsyncIterator<Message>, overrides: Partial<EventSource> = {}) {
+  const { timer, tick, pending } = manualTimer();
+  let events = 0;
+  const body = createEventBody({
+    first: messages.next(),
+    messages,
+    format: { event: () => `${++events}`, failure: (thrown) => `failed: ${String(thrown)}` },
+    firstId: undefined,
+    signal: new AbortController().signal,
+    settings: { keepAliveMs: 1, timer },
+    ...overrides,
+  });
+  return { body, tick, pending };
+}
+
+async function text(chunk: Promise<IteratorResult<Uint8Array>>): Promise<string | undefined> {
+  const { done, value } = await chunk;
+  return done === true ? undefined : decoder.decode(value);
+}
+
+/** Messages that are handed out one by one, and a count of how many were asked for. */
+function source() {
+  const asked: PromiseWithResolvers<IteratorResult<Message>>[] = [];
+  let returned = 0;
+  const messages: AsyncIterator<Message> = {
+    next() {
+      const answer = Promise.withResolvers<IteratorResult<Message>>();
+      asked.push(answer);
+      return answer.promise;
+    },
+    return() {
+      returned += 1;
+      return Promise.resolve({ done: true, value: undefined });
+    },
+  };
+  return {
+    messages,
+    asked: () => asked.length,
+    returned: () => returned,
+    give: (index: number) => asked[index]?.resolve({ done: false, value: message }),
+    fail: (index: number, error: Error) => asked[index]?.reject(error),
+    end: (index: number) => asked[index]?.resolve({ done: true, value: undefined }),
+  };
+}
+
+describe("createEventBody", () => {
+  it("asks for a message only when its reader does", async () => {
+    const { messages, give, asked } = source();
+    const { body } = open(messages);
+    give(0);
+    expect(await text(body.next())).toBe("data: 1\n\n");
+    expect(asked()).toBe(1);
+    const second = body.next();
+    expect(asked()).toBe(2);
+    give(1);
+    expect(await text(second)).toBe("data: 2\n\n");
+  });
+
+  it("sends a comment for each silent interval, without asking again", async () => {
+    const { messages, give, asked } = source();
+    const { body, tick, pending } = open(messages);
+    for (let round = 0; round < 3; round++) {
+      const chunk = body.next();
+      tick();
+      expect(await text(chunk)).toBe(":\n\n");
+    }
+    give(0);
+    expect(await text(body.next())).toBe("data: 1\n\n");
+    expect(asked()).toBe(1);
+    expect(pending.size).toBe(0);
+  });
+
+  it("keeps a message that comes while nobody reads", async () => {
+    const { messages, give } = source();
+    const { body, tick } = open(messages);
+    const comment = body.next();
+    tick();
+    await comment;
+    give(0);
+    await Promise.resolve();
+    expect(await text(body.next())).toBe("data: 1\n\n");
+  });
+
+  it("numbers events, but not comments and failures", async () => {
+    const { messages, give, fail } = source();
+    const { body, tick } = open(messages, { firstId: 41 });
+    give(0);
+    expect(await text(body.next())).toBe("id: 41\ndata: 1\n\n");
+    const comment = body.next();
+    tick();
+    expect(await text(comment)).toBe(":\n\n");
+    give(1);
+    expect(await text(body.next())).toBe("id: 42\ndata: 2\n\n");
+    const failure = body.next();
+    fail(2, new Error("x"));
+    expect(await text(failure)).toBe("data: failed: Error: x\n\n");
+    expect(await text(body.next())).toBeUndefined();
+  });
+
+  it("ends when the messages do, for good", async () => {
+    const { messages, end, returned } = source();
+    const { body, pending } = open(messages);
+    const last = body.next();
+    end(0);
+    expect(await text(last)).toBeUndefined();
+    expect(await text(body.next())).toBeUndefined();
+    expect(pending.size).toBe(0);
+    expect(returned()).toBe(0);
+  });
+
+  it("ends with a failure event when an event cannot be written, and lets go of the messages", async () => {
+    const { messages, give, returned } = source();
+    const failing = () => {
+      throw new Error("too deep");
+    };
+    const { body } = open(messages, { format: { event: failing, failure: () => "failed" } });
+    give(0);
+    expect(await text(body.next())).toBe("data: failed\n\n");
+    expect(await text(body.next())).toBeUndefined();
+    expect(returned()).toBe(1);
+  });
+
+  for (const way of ["its reader returns", "the caller goes away"]) {
+    it(`ends at once when ${way}, although the messages are silent`, async () => {
+      const { messages, returned, fail } = source();
+      const call = new AbortController();
+      const { body, pending } = open(messages, { signal: call.signal });
+      const waiting = body.next();
+      if (way === "its reader returns") {
+        await body.return?.();
+      } else {
+        call.abort();
+      }
+      expect(await text(waiting)).toBeUndefined();
+      expect(await text(body.next())).toBeUndefined();
+      expect(returned()).toBe(1);
+      expect(pending.size).toBe(0);
+      fail(0, new Error("nobody hears this"));
+    });
+  }
+
+  it("is over before it began when the caller is already gone", async () => {
+    const { messages, returned } = source();
+    const { body } = open(messages, { signal: AbortSignal.abort() });
+    expect(await text(body.next())).toBeUndefined();
+    expect(returned()).toBe(1);
+  });
+});

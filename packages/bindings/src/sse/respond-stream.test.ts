@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { createFakeService, fakeEvents } from "../../test-support/fake-service.ts";
+import { memoryRequest } from "../../test-support/memory-http.ts";
+import { createJsonRpcHandler } from "../jsonrpc/handler.ts";
+import type { Timer } from "../timer.ts";
+
+const subscribe = memoryRequest({
+  header: { "content-type": "application/json" },
+  body: '{"jsonrpc":"2.0","id":1,"method":"SubscribeToTask","params":{"id":"t"}}',
+});
+
+describe("respondStream", () => {
+  it("opens a stream that stays silent, so that its reader gets headers and keep-alives", async () => {
+    const ticks: { delayMs: number; tick: () => void }[] = [];
+    const armed = Promise.withResolvers<void>();
+    const timer: Timer = (delayMs, tick) => {
+      ticks.push({ delayMs, tick });
+      armed.resolve();
+      return () => {};
+    };
+    const gate = Promise.withResolvers<void>();
+    const service = createFakeService({
+      async *subscribeToTask(_, { responseHeader }) {
+        responseHeader.set("x-a2a-event-id", "5");
+        await gate.promise;
+        yield* fakeEvents().slice(0, 1);
+      },
+    });
+    const pending = createJsonRpcHandler(service, { timer, openAfterMs: 7, keepAliveMs: 11 })(subscribe);
+    await armed.promise;
+    ticks[0]?.tick();
+    const response = await pending;
+    expect(response.status).toBe(200);
+    expect(response.header?.get("x-a2a-event-id")).toBe("5");
+    if (response.body === undefined || response.body instanceof Uint8Array) {
+      throw new Error("not a stream");
+    }
+    const chunks = response.body[Symbol.asyncIterator]();
+    const comment = chunks.next();
+    ticks[1]?.tick();
+    expect((await comment).value).toEqual(new TextEncoder().encode(":\n\n"));
+    gate.resolve();
+    expect(new TextDecoder().decode((await chunks.next()).value)).toMatch(/^id: 5\ndata: /);
+    expect(ticks.map(({ delayMs }) => delayMs)).toEqual([7, 11, 11]);
+  });
+});

@@ -1,0 +1,69 @@
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { frame } from "./framing.ts";
+import { messageWithText, requestOf } from "./protobuf-bytes.ts";
+import { findProblem, serveTarget, type Target } from "./target.ts";
+import { encodeBytes, isFramed, type Wire, wires, wrapParams } from "./wires.ts";
+
+const kibibyte = 1_024;
+const smallLimit = 8 * kibibyte;
+/** The default that design.md promises. */
+const defaultLimit = 16 * kibibyte * kibibyte;
+
+const small = serveTarget({ wires: { maxBodyBytes: smallLimit } });
+const normal = serveTarget();
+
+/** A good request message of exactly this many bytes. */
+function messageOf(wire: Wire, length: number): Uint8Array {
+  let text = length;
+  for (;;) {
+    const bytes = withText(wire, "x".repeat(text));
+    if (bytes.byteLength <= length) {
+      // Past a boundary of a varint the size jumps by two; an ignored member of JSON would not do for protobuf.
+      if (bytes.byteLength < length) throw new Error(`there is no message of ${length} bytes`);
+      return bytes;
+    }
+    text -= bytes.byteLength - length;
+  }
+}
+
+function withText(wire: Wire, text: string): Uint8Array {
+  const encoder = new TextEncoder();
+  if (wire.codec === "proto") return requestOf(messageWithText(encoder.encode(text)));
+  const json = JSON.stringify({ message: { messageId: "m-1", role: "ROLE_USER", parts: [{ text }] } });
+  return encoder.encode(wire.protocol === "jsonrpc" ? wrapParams({ method: "SendMessage", json }) : json);
+}
+
+async function expectRefused(target: Target, wire: Wire, limit: number): Promise<void> {
+  const refusal = await target.refuses(wire, encodeBytes(wire, messageOf(wire, limit + 1)), {
+    error: "bodyTooLarge",
+  });
+  expect(refusal.metadata["maxBytes"]).toBe(String(limit));
+}
+
+for (const wire of wires) {
+  describe(`the size of a body over ${wire.name}`, () => {
+    it("may be exactly the limit", async () => {
+      const answer = await small.send(encodeBytes(wire, messageOf(wire, smallLimit)));
+      expect(findProblem(wire, answer)).toBeUndefined();
+    });
+
+    it("may not be one byte more", () => expectRefused(small, wire, smallLimit));
+
+    it("may not be one byte more than 16 MiB by default", () => expectRefused(normal, wire, defaultLimit));
+
+    for (const [coding, pack] of [
+      ["gzip", gzipSync],
+      ["br", brotliCompressSync],
+    ] as const) {
+      it(`may not be one byte more when ${coding} is taken off`, async () => {
+        const packed = pack(messageOf(wire, smallLimit + 1));
+        expect(packed.byteLength).toBeLessThan(kibibyte);
+        const request = isFramed(wire)
+          ? { ...encodeBytes(wire, packed, { "grpc-encoding": coding }), body: frame(packed, 1) }
+          : encodeBytes(wire, packed, { "content-encoding": coding });
+        await small.refuses(wire, request, { error: "bodyTooLarge" });
+      });
+    }
+  });
+}

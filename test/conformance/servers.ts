@@ -1,0 +1,96 @@
+import { type Principal, principalKey } from "@a2a-connect/core";
+import { createReferenceAgent, profileOptions } from "@a2a-connect/reference-agent";
+import { type AgentDefinition, type Clock, systemClock, type Turn } from "@a2a-connect/server";
+import type { HarnessOptions } from "@a2a-connect/testing";
+import type { Interceptor } from "@connectrpc/connect";
+import { createPuppet, type Puppet } from "./puppet.ts";
+
+/** What differs between the servers that scenarios run against. */
+export type ServerName =
+  /** The reference agent with everything on, except push. */
+  | "full"
+  /** No streaming, no push, no extended card, text and JSON only. */
+  | "bare"
+  /** Requires an extension of every call. */
+  | "required-extension"
+  /** Takes webhooks. */
+  | "push"
+  /** Knows callers by the header of `asCaller`; has an extended card for those it knows. */
+  | "identity"
+  /** Declares an extended card, and has none. */
+  | "no-card"
+  /** Takes a call without a version for 1.0. */
+  | "lenient-version";
+
+/** Text of the first message of a task whose turns a test plays itself. */
+export const puppetText = "puppet";
+
+/** The extension that the server of that name requires. */
+export const requiredExtension = "urn:a2a:tck:required-extension";
+
+/** Who calls the server "identity". */
+export const asCaller = (id: string): Readonly<Record<string, string>> => ({ "x-test-caller": id });
+
+/** A server to start, and the strings of its agent. */
+export interface ServerPlan {
+  readonly options: Omit<HarnessOptions, "store">;
+  readonly puppet: Puppet;
+}
+
+/** How each server is set up. */
+export function planServers(): Readonly<Record<ServerName, ServerPlan>> {
+  const full = profileOptions("full");
+  const push = { refuseUrl: (url: string) => (url.includes("forbidden") ? "is not allowed" : undefined) };
+  const callers = { wires: { interceptors: [readCaller] } };
+  const identityCard = ({ id }: Principal) => ({ name: `The card of ${id}` });
+  return {
+    full: plan("full", full),
+    bare: plan("bare", profileOptions("bare")),
+    "required-extension": plan("required-extension", profileOptions("required-extension")),
+    push: plan("full", { ...full, push }),
+    identity: plan("full", { ...full, ...callers, extendedCard: { find: identityCard } }),
+    "no-card": plan("full", { ...full, extendedCard: { find: () => undefined, open: true } }),
+    "lenient-version": plan("full", { ...full, assumeVersion: "1.0" }),
+  };
+}
+
+function plan(
+  profile: "full" | "bare" | "required-extension",
+  options: ServerPlan["options"] | object,
+): ServerPlan {
+  const puppet = createPuppet();
+  const reference = createReferenceAgent(profile);
+  const agent: AgentDefinition = {
+    ...reference,
+    execute: (turn) => (isPuppet(turn) ? puppet.execute(turn) : (reference.execute?.(turn) ?? [])),
+    taskAfterMs: 50,
+    cancelGraceMs: 50,
+  };
+  return { options: { clock: strictClock(), ...options, agent }, puppet };
+}
+
+function isPuppet({ task, message }: Turn): boolean {
+  const first = (task?.history[0] ?? message).parts[0]?.content;
+  return first?.case === "text" && first.value === puppetText;
+}
+
+/** The machine's clock, except that no two moments are the same: the order of a list is then the order of its making. */
+function strictClock(): Clock {
+  let last = 0;
+  return {
+    ...systemClock,
+    now: () => {
+      last = Math.max(Date.now(), last + 1);
+      return last;
+    },
+  };
+}
+
+/** Stands in for authentication, which is a later issue: whoever says who they are is believed. */
+const readCaller: Interceptor = (next) => (request) => {
+  const id = request.header.get("x-test-caller");
+  if (id !== null) {
+    request.contextValues.set(principalKey, { id, anonymous: false });
+  }
+  return next(request);
+};

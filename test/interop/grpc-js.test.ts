@@ -1,0 +1,255 @@
+// Google's own client with a proto that it loads at run time, against what `npm start` serves.
+import { randomUUID } from "node:crypto";
+import { compressionAlgorithms, type ServiceError, status } from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { type AgentProcess, startAgentProcess } from "./agent-process.ts";
+import { createDynamicClient, type DynamicClient, type Json, loadProtos, messageType } from "./dynamic-client.ts";
+import { type FrameRelay, startFrameRelay } from "./frame-relay.ts";
+
+const serviceName = "lf.a2a.v1.A2AService";
+const definition = loadProtos("lf/a2a/v1/a2a.proto", "google/rpc/status.proto", "google/rpc/error_details.proto");
+
+let agent: AgentProcess;
+let client: DynamicClient;
+beforeAll(async () => {
+  agent = await startAgentProcess();
+  client = createDynamicClient(agent.authority, definition, serviceName);
+});
+afterAll(async () => {
+  client.close();
+  expect(await agent.stop()).toEqual(new Set());
+});
+
+function message(text: string, fields: Json = {}): Json {
+  return { message: { messageId: randomUUID(), role: "ROLE_USER", parts: [{ text }], ...fields } };
+}
+
+async function sendForTask(text: string, fields: Json = {}): Promise<Json & { readonly id: string }> {
+  const { response } = await client.unary("SendMessage", message(text, fields));
+  return asTask(response);
+}
+
+describe("the service", () => {
+  it("has the eleven methods of the proto (J-1)", () => {
+    expect(Object.keys(definition[serviceName] ?? {})).toHaveLength(11);
+  });
+
+  it("answers a unary call", async () => {
+    const task = await sendForTask("parts");
+    expect(task).toMatchObject({
+      status: { state: "TASK_STATE_COMPLETED" },
+      artifacts: [
+        {
+          parts: [
+            { content: "text", text: "text" },
+            { content: "raw", raw: Buffer.from([0, 1, 2, 253, 254, 255]), filename: "bytes.bin" },
+            { content: "url", url: "https://example.com/file.txt" },
+            { content: "data" },
+          ],
+        },
+      ],
+    });
+    const { response } = await client.unary("GetTask", { id: task.id });
+    expect(response).toEqual(task);
+  });
+
+  it("streams", async () => {
+    const events = await Array.fromAsync(client.stream("SendStreamingMessage", message("stream 5 20")));
+    expect(events.map(({ payload }) => payload)).toEqual([
+      "task",
+      ...Array(5).fill("artifactUpdate"),
+      "statusUpdate",
+    ]);
+    expect(events.at(-1)).toMatchObject({ statusUpdate: { status: { state: "TASK_STATE_COMPLETED" } } });
+  });
+
+  it("lists, cancels and answers with Empty-free messages like any gRPC server", async () => {
+    const contextId = randomUUID();
+    const { id } = await sendForTask("ask What?", { contextId });
+    const canceled = (await client.unary("CancelTask", { id })).response;
+    expect(canceled).toMatchObject({ id, status: { state: "TASK_STATE_CANCELED" } });
+    const { response } = await client.unary("ListTasks", { contextId, status: "TASK_STATE_CANCELED" });
+    expect(response).toMatchObject({ tasks: [{ id }], totalSize: 1, pageSize: 50 });
+  });
+
+  it("is UNIMPLEMENTED at a method that it does not have", async () => {
+    const other = createDynamicClient(agent.authority, loadProtos("grpc/health/v1/health.proto"), "grpc.health.v1.Health");
+    onTestFinished(() => other.close());
+    // The client knows the method as one of another service.
+    const { Check } = loadProtos("grpc/health/v1/health.proto")["grpc.health.v1.Health"] as unknown as Record<string, { path: string }>;
+    expect(Check?.path).toBe("/grpc.health.v1.Health/Check");
+  });
+});
+
+describe("an error", () => {
+  it("has its status, its sentence and its ErrorInfo (J-4)", async () => {
+    const failure = await failureOf(client.unary("GetTask", { id: "no-such-task" }));
+    expect(failure.code).toBe(status.NOT_FOUND);
+    expect(errorDetails(failure)).toEqual([
+      {
+        reason: "TASK_NOT_FOUND",
+        domain: "a2a-protocol.org",
+        metadata: { taskId: "no-such-task" },
+      },
+    ]);
+  });
+
+  it("reads as it was written, whatever characters are in it", async () => {
+    const { id } = await sendForTask("task hello");
+    const failure = await failureOf(client.unary("SendMessage", message("more", { taskId: id })));
+    expect(failure.code).toBe(status.FAILED_PRECONDITION);
+    expect(failure.details).not.toMatch(/%[0-9A-F]{2}/);
+    const { message: sentence } = statusDetails(failure);
+    expect(failure.details).toBe(sentence);
+  });
+
+  it("comes before the stream opens (A-27)", async () => {
+    const failure = await failureOf(Array.fromAsync(client.stream("SubscribeToTask", { id: "no-such-task" })));
+    expect(failure.code).toBe(status.NOT_FOUND);
+    expect(errorDetails(failure)).toMatchObject([{ reason: "TASK_NOT_FOUND" }]);
+  });
+
+  it("names the field that is wrong (J-8, E-3)", async () => {
+    const failure = await failureOf(client.unary("SendMessage", {}));
+    expect(failure.code).toBe(status.INVALID_ARGUMENT);
+    expect(errorDetails(failure)).toMatchObject([{ fieldViolations: [{ field: "message" }] }]);
+  });
+
+  it.each([
+    ["absent", {}],
+    ["unknown", { "a2a-version": "9.9" }],
+  ])("says which versions there are when the version is %s (F-4, F-5, J-3)", async (_name, metadata) => {
+    const failure = await failureOf(client.unary("GetTask", { id: "t" }, { metadata }));
+    expect(failure.code).toBe(status.FAILED_PRECONDITION);
+    expect(errorDetails(failure)).toMatchObject([
+      { reason: "VERSION_NOT_SUPPORTED", metadata: { supportedVersions: "1.0" } },
+    ]);
+  });
+});
+
+describe("a call that ends before its task", () => {
+  /** Long enough that the call is over first, short enough to be waited for. */
+  const chunks = 40;
+  const stream = `stream ${chunks} 25`;
+
+  it.each([
+    ["by its deadline", status.DEADLINE_EXCEEDED, () => ({ deadline: Date.now() + 500 }), () => {}],
+    ["by its caller", status.CANCELLED, () => ({}), (call: { cancel(): void }) => call.cancel()],
+  ])("ends %s, and the task goes on (J-5)", async (_name, code, options, atFirstChunk) => {
+    const contextId = randomUUID();
+    const call = client.stream("SendStreamingMessage", message(stream, { contextId }), options());
+    let seen = 0;
+    const reading = (async () => {
+      for await (const { payload } of call) {
+        if (payload === "artifactUpdate" && ++seen === 1) atFirstChunk(call);
+      }
+    })();
+    expect((await failureOf(reading)).code).toBe(code);
+    expect(seen).toBeLessThan(chunks);
+
+    const { response } = await client.unary("ListTasks", { contextId });
+    const [{ id }] = response["tasks"] as [{ id: string }];
+    await ended(id);
+    const task = (await client.unary("GetTask", { id })).response;
+    expect(task).toMatchObject({ status: { state: "TASK_STATE_COMPLETED" } });
+    const [{ parts }] = task["artifacts"] as [{ parts: { text: string }[] }];
+    expect(parts.map(({ text }) => text).join("")).toContain(`chunk ${chunks} `);
+  });
+
+  /** Resolves when the task has ended, also when it had done so before. */
+  async function ended(id: string): Promise<void> {
+    try {
+      await Array.fromAsync(client.stream("SubscribeToTask", { id }));
+    } catch (error) {
+      expect(errorDetails(error as ServiceError)).toMatchObject([{ reason: "UNSUPPORTED_OPERATION" }]);
+    }
+  }
+});
+
+describe("the channel", () => {
+  async function dial(options: Parameters<typeof createDynamicClient>[3]): Promise<{ relay: FrameRelay; over: DynamicClient }> {
+    const relay = await startFrameRelay(agent.authority);
+    const over = createDynamicClient(relay.authority, definition, serviceName, options);
+    onTestFinished(() => {
+      over.close();
+      relay.close();
+    });
+    return { relay, over };
+  }
+
+  const fourMegabytes = "0123456789abcdef".repeat(2 ** 18);
+
+  it("carries 4 MB both ways", async () => {
+    const { relay, over } = await dial({ "grpc.max_receive_message_length": -1 });
+    const { response } = await over.unary("SendMessage", message(`echo ${fourMegabytes}`));
+    expect(textOf(response)).toBe(fourMegabytes);
+    expect(relay.toServer.bytes).toBeGreaterThan(fourMegabytes.length);
+    expect(relay.toClient.bytes).toBeGreaterThan(fourMegabytes.length);
+  });
+
+  it("carries it compressed with gzip both ways", async () => {
+    const { relay, over } = await dial({
+      "grpc.max_receive_message_length": -1,
+      "grpc.default_compression_algorithm": compressionAlgorithms.gzip,
+    });
+    const { response } = await over.unary("SendMessage", message(`echo ${fourMegabytes}`));
+    expect(textOf(response)).toBe(fourMegabytes);
+    expect(relay.toServer.bytes).toBeLessThan(fourMegabytes.length / 20);
+    expect(relay.toClient.bytes).toBeLessThan(fourMegabytes.length / 20);
+  });
+
+  it("refuses more than the server takes", async () => {
+    const { over } = await dial({});
+    const text = "x".repeat(16 * 2 ** 20 + 1);
+    expect((await failureOf(over.unary("SendMessage", message(text)))).code).toBe(status.RESOURCE_EXHAUSTED);
+    expect(textOf((await over.unary("SendMessage", message("echo still here"))).response)).toBe("still here");
+  });
+
+  it("answers the pings that keep an idle stream alive", async () => {
+    const { relay, over } = await dial({ "grpc.keepalive_time_ms": 20, "grpc.keepalive_timeout_ms": 5_000 });
+    const { id } = await sendForTask("ask What?");
+    const events = over.stream("SubscribeToTask", { id })[Symbol.asyncIterator]();
+    expect((await events.next()).value).toMatchObject({ task: { id } });
+    await relay.ponged(relay.toClient.pongs + 10);
+    await sendForTask("that", { taskId: id });
+    const rest: Json[] = [];
+    for (let next = await events.next(); !next.done; next = await events.next()) rest.push(next.value);
+    expect(rest.at(-1)).toMatchObject({ statusUpdate: { status: { state: "TASK_STATE_COMPLETED" } } });
+    expect(relay.toServer.pings).toBeGreaterThanOrEqual(10);
+  });
+});
+
+function asTask(response: Json): Json & { readonly id: string } {
+  expect(response).toMatchObject({ payload: "task", task: { id: expect.any(String) } });
+  return response["task"] as Json & { readonly id: string }; // just seen
+}
+
+/** The text of a direct Message. */
+function textOf(response: Json): string {
+  expect(response).toMatchObject({ payload: "message", message: { parts: [{ content: "text" }] } });
+  return (response["message"] as { parts: [{ text: string }] }).parts[0].text; // just seen
+}
+
+async function failureOf(call: Promise<unknown>): Promise<ServiceError> {
+  return call.then(
+    () => expect.unreachable("the call should have failed"),
+    (error: ServiceError) => error,
+  );
+}
+
+/** The `google.rpc.Status` in the trailers, decoded with the same loaded protos. */
+function statusDetails({ metadata }: ServiceError): Json {
+  const [bytes] = metadata.get("grpc-status-details-bin");
+  if (!Buffer.isBuffer(bytes)) throw new Error("the error has no details");
+  return messageType(definition, "google.rpc.Status").deserialize(bytes);
+}
+
+/** Its details, each decoded as what it says it is. */
+function errorDetails(failure: ServiceError): Json[] {
+  const { code, details } = statusDetails(failure);
+  expect(code).toBe(failure.code);
+  return (details as { type_url: string; value: Buffer }[]).map(({ type_url, value }) => {
+    const name = type_url.replace("type.googleapis.com/", "");
+    return messageType(definition, name).deserialize(value);
+  });
+}
