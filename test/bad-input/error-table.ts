@@ -11,6 +11,14 @@ export const errorTable = {
   taskNotFound: { jsonRpc: -32001, grpc: 5, http: 404, reason: "TASK_NOT_FOUND" },
   pushNotSupported: { jsonRpc: -32003, grpc: 9, http: 400, reason: "PUSH_NOTIFICATION_NOT_SUPPORTED" },
   versionNotSupported: { jsonRpc: -32009, grpc: 9, http: 400, reason: "VERSION_NOT_SUPPORTED" },
+  /** Of a body: 415 on the status line where the wire has one to say it with (requirements I-10, K-4). */
+  contentType: {
+    jsonRpc: -32005,
+    grpc: 3,
+    http: 415,
+    jsonRpcHttp: 415,
+    reason: "CONTENT_TYPE_NOT_SUPPORTED",
+  },
   bodyTooLarge: { jsonRpc: -32051, grpc: 8, http: 413, jsonRpcHttp: 413, reason: "BODY_TOO_LARGE" },
 } as const satisfies Record<string, ErrorRow>;
 

@@ -11,7 +11,13 @@ interface Row {
   /** The request message. */
   readonly json: unknown;
   /** Why protobuf cannot carry such a thing; without one the row runs over the binary wires too. */
-  readonly jsonOnly?: "wrong type" | "unknown name" | "no such number" | "base64" | "two spellings" | "last one wins";
+  readonly jsonOnly?:
+    | "wrong type"
+    | "unknown name"
+    | "no such number"
+    | "base64"
+    | "two spellings"
+    | "last one wins";
   readonly expected: Expected;
 }
 
@@ -28,7 +34,12 @@ function invalid(field: string | RegExp): Expected {
 }
 
 /** A message with members in place of its own. */
-function sends(title: string, members: Record<string, unknown>, field: string, jsonOnly?: Row["jsonOnly"]): Row {
+function sends(
+  title: string,
+  members: Record<string, unknown>,
+  field: string,
+  jsonOnly?: Row["jsonOnly"],
+): Row {
   const row = { title, json: { message: { ...message, ...members } }, expected: invalid(field) };
   return jsonOnly === undefined ? row : { ...row, jsonOnly };
 }
@@ -45,8 +56,18 @@ const protoKey: unknown = JSON.parse('{"__proto__":{"polluted":true}}');
 const rows: readonly Row[] = [
   { title: "no message", json: {}, expected: invalid("message") },
   { title: "null for a message", json: { message: null }, expected: invalid("message") },
-  { title: "text for a message", json: { message: "hi" }, jsonOnly: "wrong type", expected: invalid("message") },
-  { title: "a list for a message", json: { message: [] }, jsonOnly: "wrong type", expected: invalid("message") },
+  {
+    title: "text for a message",
+    json: { message: "hi" },
+    jsonOnly: "wrong type",
+    expected: invalid("message"),
+  },
+  {
+    title: "a list for a message",
+    json: { message: [] },
+    jsonOnly: "wrong type",
+    expected: invalid("message"),
+  },
   { title: "no messageId", json: { message: without("messageId") }, expected: invalid("message.messageId") },
   sends("an empty messageId", { messageId: "" }, "message.messageId"),
   sends("a number for a messageId", { messageId: 7 }, "message.messageId", "wrong type"),
@@ -70,7 +91,12 @@ const rows: readonly Row[] = [
   sendsPart("a part with no member", {}, "message.parts[0]"),
   sendsPart("a part with nothing but a name", { filename: "a.txt" }, "message.parts[0]"),
   sends("a second part with no member", { parts: [part, {}] }, "message.parts[1]"),
-  sendsPart("a part with two members", { text: "a", url: "https://example.com" }, "message.parts[0]", "last one wins"),
+  sendsPart(
+    "a part with two members",
+    { text: "a", url: "https://example.com" },
+    "message.parts[0]",
+    "last one wins",
+  ),
   sendsPart("a part with text and data", { text: "a", data: null }, "message.parts[0]", "last one wins"),
   sendsPart("null for a part", null, "message.parts[0]", "wrong type"),
   sendsPart("a number for a part", 5, "message.parts[0]", "wrong type"),
@@ -84,7 +110,11 @@ const rows: readonly Row[] = [
   sends("text for metadata", { metadata: "x" }, "message.metadata", "wrong type"),
   sends("a list for metadata", { metadata: [] }, "message.metadata", "wrong type"),
   sends("__proto__ in metadata", { metadata: protoKey }, "message.metadata.__proto__"),
-  sends("__proto__ deep in metadata", { metadata: { a: [{ b: protoKey }] } }, "message.metadata.a[0].b.__proto__"),
+  sends(
+    "__proto__ deep in metadata",
+    { metadata: { a: [{ b: protoKey }] } },
+    "message.metadata.a[0].b.__proto__",
+  ),
   sendsPart("__proto__ in data", { data: protoKey }, "message.parts[0].data.__proto__"),
   sends("__proto__ as a member of a message", { ["__proto__"]: {} }, "message.__proto__", "unknown name"),
   {
@@ -94,7 +124,12 @@ const rows: readonly Row[] = [
     expected: invalid("__proto__"),
   },
   sends("text for extensions", { extensions: "urn:x" }, "message.extensions", "wrong type"),
-  sends("an object among referenceTaskIds", { referenceTaskIds: [{}] }, "message.referenceTaskIds[0]", "wrong type"),
+  sends(
+    "an object among referenceTaskIds",
+    { referenceTaskIds: [{}] },
+    "message.referenceTaskIds[0]",
+    "wrong type",
+  ),
   {
     title: "text for returnImmediately",
     json: { message, configuration: { returnImmediately: "yes" } },

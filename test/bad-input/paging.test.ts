@@ -1,9 +1,9 @@
 import { ListTasksResponseSchema } from "@a2a-connect/proto";
 import { fromBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { type Expected, findProblem, serveTarget } from "./target.ts";
 import { readFrames } from "./framing.ts";
 import type { RawAnswer } from "./raw-call.ts";
+import { type Expected, findProblem, serveTarget } from "./target.ts";
 import { encodeCall, isFramed, type MethodName, type Wire, wires } from "./wires.ts";
 
 const target = serveTarget();
@@ -31,10 +31,20 @@ const rows: readonly Row[] = [
   { title: "a pageSize of 2^31", json: { pageSize: 2 ** 31 }, jsonOnly: true, expected: invalid("pageSize") },
   { title: "a pageSize of 10^300", json: { pageSize: 1e300 }, jsonOnly: true, expected: invalid("pageSize") },
   { title: "half a pageSize", json: { pageSize: 1.5 }, jsonOnly: true, expected: invalid("pageSize") },
-  { title: "a word for a pageSize", json: { pageSize: "abc" }, jsonOnly: true, expected: invalid("pageSize") },
+  {
+    title: "a word for a pageSize",
+    json: { pageSize: "abc" },
+    jsonOnly: true,
+    expected: invalid("pageSize"),
+  },
   { title: "true for a pageSize", json: { pageSize: true }, jsonOnly: true, expected: invalid("pageSize") },
   { title: "a negative historyLength", json: { historyLength: -5 }, expected: invalid("historyLength") },
-  { title: "a historyLength of 2^31", json: { historyLength: 2 ** 31 }, jsonOnly: true, expected: invalid("historyLength") },
+  {
+    title: "a historyLength of 2^31",
+    json: { historyLength: 2 ** 31 },
+    jsonOnly: true,
+    expected: invalid("historyLength"),
+  },
   {
     title: "a negative historyLength for one task",
     method: "GetTask",
@@ -49,18 +59,59 @@ const rows: readonly Row[] = [
     expected: invalid("historyLength"),
   },
   { title: "an unknown task", method: "GetTask", json: { id: "nope" }, expected: { error: "taskNotFound" } },
-  { title: "a prototype's name for a task", method: "GetTask", json: { id: "__proto__" }, expected: { error: "taskNotFound" } },
-  { title: "an unknown status by name", json: { status: "TASK_STATE_RUNNING" }, jsonOnly: true, expected: invalid("status") },
+  {
+    title: "a prototype's name for a task",
+    method: "GetTask",
+    json: { id: "__proto__" },
+    expected: { error: "taskNotFound" },
+  },
+  {
+    title: "an unknown status by name",
+    json: { status: "TASK_STATE_RUNNING" },
+    jsonOnly: true,
+    expected: invalid("status"),
+  },
   { title: "an unknown status by number", json: { status: 99 }, expected: invalid("status") },
   { title: "a negative status", json: { status: -1 }, expected: invalid("status") },
-  { title: "a word for a time", json: { statusTimestampAfter: "yesterday" }, jsonOnly: true, expected: invalid("statusTimestampAfter") },
-  { title: "the 30th of February", json: { statusTimestampAfter: "2026-02-30T00:00:00Z" }, jsonOnly: true, expected: invalid("statusTimestampAfter") },
-  { title: "a word for includeArtifacts", json: { includeArtifacts: "maybe" }, jsonOnly: true, expected: invalid("includeArtifacts") },
+  {
+    title: "a word for a time",
+    json: { statusTimestampAfter: "yesterday" },
+    jsonOnly: true,
+    expected: invalid("statusTimestampAfter"),
+  },
+  {
+    title: "the 30th of February",
+    json: { statusTimestampAfter: "2026-02-30T00:00:00Z" },
+    jsonOnly: true,
+    expected: invalid("statusTimestampAfter"),
+  },
+  {
+    title: "a word for includeArtifacts",
+    json: { includeArtifacts: "maybe" },
+    jsonOnly: true,
+    expected: invalid("includeArtifacts"),
+  },
   { title: "a page token of rubbish", json: { pageToken: "rubbish" }, expected: invalid("pageToken") },
-  { title: "a page token that is no base64", json: { pageToken: "%00 \u{1f600}" }, expected: invalid("pageToken") },
-  { title: "a page token of JSON of somebody's own", json: { pageToken: btoa('["x",0,"t"]') }, expected: invalid("pageToken") },
-  { title: "a page token of deep JSON", json: { pageToken: btoa("[".repeat(5_000)) }, expected: invalid("pageToken") },
-  { title: "a page token of invalid UTF-8", json: { pageToken: btoa("\xff\xfe") }, expected: invalid("pageToken") },
+  {
+    title: "a page token that is no base64",
+    json: { pageToken: "%00 \u{1f600}" },
+    expected: invalid("pageToken"),
+  },
+  {
+    title: "a page token of JSON of somebody's own",
+    json: { pageToken: btoa('["x",0,"t"]') },
+    expected: invalid("pageToken"),
+  },
+  {
+    title: "a page token of deep JSON",
+    json: { pageToken: btoa("[".repeat(5_000)) },
+    expected: invalid("pageToken"),
+  },
+  {
+    title: "a page token of invalid UTF-8",
+    json: { pageToken: btoa("\xff\xfe") },
+    expected: invalid("pageToken"),
+  },
 ];
 
 for (const wire of wires) {

@@ -41,10 +41,7 @@ export function createRawCaller(baseUrl: string): RawCaller {
   };
 }
 
-async function callHttp1(
-  baseUrl: string,
-  { verb, target, fields, body }: RawRequest,
-): Promise<RawAnswer> {
+async function callHttp1(baseUrl: string, { verb, target, fields, body }: RawRequest): Promise<RawAnswer> {
   const { hostname, port } = new URL(baseUrl);
   const length = body === undefined ? {} : { "content-length": String(body.byteLength) };
   const request = requestHttp1({

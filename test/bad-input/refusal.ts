@@ -1,6 +1,12 @@
 import { BadRequestSchema, ErrorInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import { StatusSchema } from "@a2a-connect/proto/google/rpc/status";
-import { type DescMessage, fromBinary, fromJson, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
+import {
+  type DescMessage,
+  fromBinary,
+  fromJson,
+  type JsonValue,
+  type MessageShape,
+} from "@bufbuild/protobuf";
 import { grpcCodeNames } from "./error-table.ts";
 import { readFrames } from "./framing.ts";
 import type { RawAnswer } from "./raw-call.ts";

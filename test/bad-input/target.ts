@@ -29,7 +29,9 @@ export interface Expected {
 }
 
 /** The server's own options, without sockets and store. */
-export type TargetOptions = Omit<ServeOptions, "port" | "store" | "log"> & { readonly agent?: AgentDefinition };
+export type TargetOptions = Omit<ServeOptions, "port" | "store" | "log"> & {
+  readonly agent?: AgentDefinition;
+};
 
 /** Serves the reference agent (or another) for all tests of a file. */
 export function serveTarget({ agent, ...options }: TargetOptions = {}): Target {
@@ -169,9 +171,7 @@ export function findProblem({ protocol }: Wire, answer: RawAnswer): string | und
     case "grpc":
       return grpcProblem(answer.trailers.get("grpc-status") ?? answer.fields.get("grpc-status"));
     case "grpc-web":
-      return grpcProblem(
-        /grpc-status:\s*(\d+)/.exec(text)?.[1] ?? answer.fields.get("grpc-status"),
-      );
+      return grpcProblem(/grpc-status:\s*(\d+)/.exec(text)?.[1] ?? answer.fields.get("grpc-status"));
     default:
       return undefined;
   }

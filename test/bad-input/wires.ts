@@ -104,23 +104,21 @@ function jsonRpcRequest({ fields, query }: Call, body: Uint8Array): RawRequest {
 
 /** The rows of requirements K that the tables use. */
 function httpJsonRequest({ method, json = "{}", fields, query }: Call): RawRequest {
-  const wanted = mergeFields({}, fields);
   if (method === "GetTask" || method === "ListTasks") {
     const { id, ...others }: Record<string, unknown> = JSON.parse(json);
     const path = method === "GetTask" ? `/rest/tasks/${encodeURIComponent(String(id))}` : "/rest/tasks";
     const parameters = new URLSearchParams(
       Object.entries(others).map(([name, value]): [string, string] => [name, String(value)]),
     );
-    const { "content-type": _, ...bodiless } = wanted;
     const all = [query, parameters.toString()].filter(Boolean).join("&");
-    return { http: 1, verb: "GET", target: withQuery(path, all), fields: bodiless };
+    return { http: 1, verb: "GET", target: withQuery(path, all), fields: mergeFields({}, fields) };
   }
   const path = method === "SendMessage" ? "/rest/message:send" : "/rest/message:stream";
   return {
     http: 1,
     verb: "POST",
     target: withQuery(path, query),
-    fields: { "content-type": "application/a2a+json", ...wanted },
+    fields: mergeFields({ "content-type": "application/a2a+json" }, fields),
     body: new TextEncoder().encode(json),
   };
 }

@@ -251,7 +251,11 @@ describe.each(transports)("the official client over $preferred", ({ preferred, u
       await sendForTask("that", { message: { taskId: id } });
       const lengths = await Promise.all(
         [undefined, 0, 1, 2, 100].map(async (historyLength) => {
-          const task = await client.getTask({ tenant: "", id, ...(historyLength !== undefined && { historyLength }) });
+          const task = await client.getTask({
+            tenant: "",
+            id,
+            ...(historyLength !== undefined && { historyLength }),
+          });
           return task.history.map(({ parts }) => textOf(parts));
         }),
       );
@@ -348,7 +352,10 @@ describe.each(transports)("the official client over $preferred", ({ preferred, u
       ["getTask", () => client.getTask({ tenant: "", id })],
       ["cancelTask", () => client.cancelTask({ tenant: "", id, metadata: undefined })],
       ["sendMessage", () => client.sendMessage(sending("hello", { message: { taskId: id } }))],
-      ["sendMessageStream", () => collect(client.sendMessageStream(sending("hello", { message: { taskId: id } })))],
+      [
+        "sendMessageStream",
+        () => collect(client.sendMessageStream(sending("hello", { message: { taskId: id } }))),
+      ],
       ["resubscribeTask", () => collect(client.resubscribeTask({ tenant: "", id }))],
     ])("say that there is no such task: %s (A-6, A-27, A-30)", async (_name, call) => {
       const failure = await failureOf(call());

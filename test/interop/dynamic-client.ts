@@ -2,32 +2,31 @@ import { fileURLToPath } from "node:url";
 import {
   type CallOptions,
   type ChannelOptions,
+  type ClientDuplexStream,
   type ClientReadableStream,
-  type ClientUnaryCall,
   credentials,
-  loadPackageDefinition,
   Metadata,
-  type PackageDefinition,
-  type ServiceClient,
-  type ServiceClientConstructor,
+  makeClientConstructor,
   type ServiceError,
 } from "@grpc/grpc-js";
-import { loadSync, type MessageTypeDefinition, type Options } from "@grpc/proto-loader";
+import {
+  loadSync,
+  type MessageTypeDefinition,
+  type Options,
+  type PackageDefinition,
+  type ServiceDefinition,
+} from "@grpc/proto-loader";
 
 /** A message as proto-loader has it: field names in camelCase, enums by name, each oneof also as the name of its member. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** A call that has ended well. */
-export interface Answer {
-  readonly response: Json;
-  readonly header: Metadata;
-  readonly trailer: Metadata;
-}
-
 /** A client of grpc-js whose methods are known by name only. */
 export interface DynamicClient {
-  unary(method: string, request: Json, options?: DynamicCallOptions): Promise<Answer>;
+  unary(method: string, request: Json, options?: DynamicCallOptions): Promise<Json>;
+  /** One request, a stream of answers. */
   stream(method: string, request: Json, options?: DynamicCallOptions): ClientReadableStream<Json>;
+  /** Streams in both directions. */
+  duplex(method: string, options?: DynamicCallOptions): ClientDuplexStream<Json, Json>;
   close(): void;
 }
 
@@ -55,6 +54,13 @@ export function messageType(definition: PackageDefinition, name: string): Messag
   return type as MessageTypeDefinition<Json, Json>; // the index type knows no message's fields
 }
 
+/** The methods of a service of a package definition. */
+export function serviceOf(definition: PackageDefinition, name: string): ServiceDefinition {
+  const service = definition[name];
+  if (service === undefined || "format" in service) throw new Error(`there is no service ${name}`);
+  return service as ServiceDefinition; // the only other kind of definition has a format
+}
+
 /** A client of `service`, such as `lf.a2a.v1.A2AService`, on a cleartext channel of its own. */
 export function createDynamicClient(
   authority: string,
@@ -62,41 +68,24 @@ export function createDynamicClient(
   service: string,
   options: ChannelOptions = {},
 ): DynamicClient {
-  const Constructor = findService(definition, service);
-  const client = new Constructor(authority, credentials.createInsecure(), options);
+  const Client = makeClientConstructor(serviceOf(definition, service), service);
+  const client = new Client(authority, credentials.createInsecure(), options);
   return {
     unary: (method, request, { metadata, ...callOptions } = {}) =>
       new Promise((resolve, reject) => {
-        let [header, trailer, response] = [new Metadata(), new Metadata(), undefined as Json | undefined];
-        const finish = (error: ServiceError | null, value?: Json) => {
-          if (error !== null) reject(error);
-          response = value;
-        };
-        const call: ClientUnaryCall = methodOf(client, method)(request, toMetadata(metadata), callOptions, finish);
-        call.on("metadata", (received: Metadata) => {
-          header = received;
-        });
-        call.on("status", (status) => {
-          trailer = status.metadata;
-          if (response !== undefined) resolve({ response, header, trailer });
-        });
+        const finish = (error: ServiceError | null, response: Json) =>
+          error === null ? resolve(response) : reject(error);
+        methodOf(client, method)(request, toMetadata(metadata), callOptions, finish);
       }),
     stream: (method, request, { metadata, ...callOptions } = {}) =>
       methodOf(client, method)(request, toMetadata(metadata), callOptions),
+    duplex: (method, { metadata, ...callOptions } = {}) =>
+      methodOf(client, method)(toMetadata(metadata), callOptions),
     close: () => client.close(),
   };
 }
 
-function findService(definition: PackageDefinition, service: string): ServiceClientConstructor {
-  let found: unknown = loadPackageDefinition(definition);
-  for (const name of service.split(".")) {
-    found = (found as Json)[name]; // a namespace, until the last name
-  }
-  if (typeof found !== "function") throw new Error(`there is no service ${service}`);
-  return found as ServiceClientConstructor; // the only functions among them
-}
-
-function methodOf(client: ServiceClient, name: string) {
+function methodOf(client: InstanceType<ReturnType<typeof makeClientConstructor>>, name: string) {
   const method = client[name];
   if (method === undefined) throw new Error(`there is no method ${name}`);
   return method.bind(client);

@@ -35,7 +35,12 @@ export async function startFrameRelay(authority: string): Promise<FrameRelay> {
     pass(upstream, downstream, toClient, 0);
   });
 
-  function pass(from: Socket, to: Socket, tally: { bytes: number; pings: number; pongs: number }, skip: number) {
+  function pass(
+    from: Socket,
+    to: Socket,
+    tally: { bytes: number; pings: number; pongs: number },
+    skip: number,
+  ) {
     const read = createFrameReader(skip, (type, flags) => {
       if (type === pingFrame && (flags & ackFlag) === 0) tally.pings += 1;
       if (type === pingFrame && (flags & ackFlag) !== 0) tally.pongs += 1;

@@ -25,7 +25,10 @@ export function sdkPart(content: PartContent, details: Partial<Part> = {}): Part
 }
 
 /** A request of the SDK that sends a text, or other parts. */
-export function sending(text: string, { message, configuration, metadata }: Sending = {}): SendMessageRequest {
+export function sending(
+  text: string,
+  { message, configuration, metadata }: Sending = {},
+): SendMessageRequest {
   return {
     tenant: "",
     message: {

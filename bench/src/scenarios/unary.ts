@@ -89,7 +89,7 @@ async function load(
   durationMs: number,
 ): Promise<LoadResult> {
   using clients = await openClients(wire, server.target, concurrency);
-  return runClosedLoop(server, clients.all, (client) => client.send(commands[command]), { durationMs });
+  return await runClosedLoop(server, clients.all, (client) => client.send(commands[command]), { durationMs });
 }
 
 function summarize(

@@ -172,7 +172,7 @@ export function runCommand(turn: Turn): ReturnType<TurnExecutor> {
   for (const { pattern, limits = [], usage, run } of commands) {
     const match = pattern.exec(words)?.slice(1);
     if (match !== undefined) {
-      const numbers = match.map(Number);
+      const numbers = match.map((word: string | undefined) => Number(word ?? 0)); // a group may be left out
       const over = limits.findIndex((limit, index) => (numbers[index] ?? 0) > limit);
       return over === -1 ? run(turn, match, numbers) : refuse(turn, usage, limits[over]);
     }

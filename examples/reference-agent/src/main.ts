@@ -4,10 +4,9 @@ import { renderBanner } from "./banner.ts";
 import { help, parseOptions } from "./options.ts";
 import { startReferenceAgent } from "./start.ts";
 
-/** One JSON line a record, on stderr; an error's own text belongs here and nowhere else. */
+/** One JSON line a record, on stderr; the words of an error belong here and nowhere else. */
 function logToStderr({ error, ...record }: LogRecord): void {
-  const cause =
-    error instanceof Error ? { error: error.stack } : error === undefined ? {} : { error: String(error) };
+  const cause = error === undefined ? {} : { error: String(error) };
   process.stderr.write(`${JSON.stringify({ time: new Date().toISOString(), ...record, ...cause })}\n`);
 }
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { a2aError, findA2AError, findFieldViolations, invalidParams } from "@a2a-connect/core";
@@ -83,7 +84,9 @@ async function serve(
   response.writeHead(status, Object.fromEntries(header ?? []));
   if (body !== undefined && !(body instanceof Uint8Array)) {
     for await (const chunk of body) {
-      response.write(chunk);
+      if (!response.write(chunk) && !response.destroyed) {
+        await once(response, "drain", { signal: gone.signal }).catch(() => {}); // or the caller has left
+      }
     }
     response.end();
     return;
@@ -291,6 +294,27 @@ for (const [wire, { handler, transport }] of Object.entries(wires)) {
         call.abort();
         expect(await rest).toMatchObject({ code: Code.Canceled });
         expect(await Promise.all([aborted.promise, cleaned.promise])).toEqual(["aborted", "cleaned"]);
+      });
+
+      it("closes a stream that only ever yields when its reader leaves", async () => {
+        const cleaned = Promise.withResolvers<string>();
+        const { client } = await open({
+          async *subscribeToTask() {
+            try {
+              while (true) {
+                yield* fakeEvents();
+              }
+            } finally {
+              cleaned.resolve("cleaned");
+            }
+          },
+        });
+        const call = new AbortController();
+        const events = client.subscribeToTask({ id: "t" }, { signal: call.signal })[Symbol.asyncIterator]();
+        await events.next();
+        call.abort();
+        expect(await failure(Promise.resolve(events.next()))).toMatchObject({ code: Code.Canceled });
+        expect(await cleaned.promise).toBe("cleaned");
       });
 
       it("ends a call whose time is up with DeadlineExceeded", async () => {

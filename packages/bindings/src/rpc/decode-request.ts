@@ -83,7 +83,11 @@ async function readEnveloped(
   if (bytes.byteLength < prefixLength || view.getUint32(1) !== message.byteLength) {
     throw malformed("is not one complete message");
   }
-  if ((view.getUint8(0) & compressedFlag) === 0) {
+  const flags = view.getUint8(0);
+  if ((flags & ~compressedFlag) !== 0) {
+    throw malformed("has flags that are not known");
+  }
+  if (flags === 0) {
     return message;
   }
   const compression = compressions.find(({ name }) => name === header.get(codingHeader));

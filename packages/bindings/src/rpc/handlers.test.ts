@@ -271,6 +271,18 @@ describe("malformed requests", () => {
     });
   }
 
+  it("takes a body whose length is declared, compressed or not", async () => {
+    const packed = await compressionGzip.compress(good);
+    const encodings = [
+      [good, {}],
+      [packed, { "content-encoding": "gzip" }],
+    ] as const;
+    for (const [body, header] of encodings) {
+      const declared = { ...header, "content-length": String(body.length) };
+      expect((await post(getTask, "application/proto", body, declared)).status).toBe(200);
+    }
+  });
+
   it("refuses an unknown coding as its protocol says", async () => {
     const grpc = await post(getTask, "application/grpc", envelope(good, 1), { "grpc-encoding": "zstd" });
     expect(grpc.trailer?.get("grpc-status")).toBe("12");

@@ -1,6 +1,7 @@
 import { lifecycleExtension } from "@a2a-connect/core";
 import type { Artifact, Part } from "@a2a-connect/proto";
-import type { JsonObject } from "@bufbuild/protobuf";
+import { type JsonObject, toJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import canonicalize from "canonicalize";
 
 /**
@@ -27,7 +28,7 @@ function partBytes({ content }: Part): Uint8Array {
     case "url":
       return utf8.encode(content.value);
     case "data":
-      return utf8.encode(canonicalize(content.value) ?? "");
+      return utf8.encode(canonicalize(toJson(ValueSchema, content.value)) ?? "");
     case undefined:
       return new Uint8Array();
   }

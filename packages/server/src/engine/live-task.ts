@@ -112,7 +112,7 @@ export class LiveTask {
     }
     const { id, contextId } = first.payload.value;
     const live = new LiveTask(context, owner, { taskId: id, contextId }, undefined);
-    live.#pendingConfigs = configs;
+    live.#register(configs);
     live.#deadline = readDeadline(first.payload.value);
     live.#accept(encodeEvent(first), first);
     return live;
@@ -225,7 +225,7 @@ export class LiveTask {
    */
   answer(message: Message, configs: readonly TaskPushNotificationConfig[]): number {
     this.assertInterrupted();
-    this.#pendingConfigs = [...this.#pendingConfigs, ...configs];
+    this.#register(configs);
     this.#deadline = readDeadline({ history: [message] }) ?? this.#deadline;
     this.#accept(encodeInput(message), undefined);
     this.emitStatus({ state: TaskState.WORKING });
@@ -315,6 +315,11 @@ export class LiveTask {
   /** The skill that was chosen when the task was created. */
   get skill(): string | undefined {
     return this.#task === undefined ? undefined : readSkill(this.#task);
+  }
+
+  #register(configs: readonly TaskPushNotificationConfig[]): void {
+    const { taskId } = this.name;
+    this.#pendingConfigs = [...this.#pendingConfigs, ...configs.map((config) => ({ ...config, taskId }))];
   }
 
   #emit(event: StreamResponse): void {
@@ -478,7 +483,7 @@ export class LiveTask {
     this.#lostController.abort(this.#lost);
   }
 
-  /** Resolves at the next commit. @throws ConnectError when the task was lost, or `signal.reason` when it aborts */
+  /** Resolves at the next commit. @throws ConnectError when the task was lost, or why `signal` aborted */
   #changed(signal: AbortSignal): Promise<void> {
     if (this.#lost !== undefined) {
       return Promise.reject(this.#lost);
@@ -490,7 +495,11 @@ export class LiveTask {
       };
       const abort = () => {
         this.#changeWaiters.delete(wake);
-        reject(new ConnectError("the call was canceled", Code.Canceled));
+        // Connect says why with an error of its own, such as DeadlineExceeded.
+        const { reason } = signal;
+        reject(
+          reason instanceof ConnectError ? reason : new ConnectError("the call was canceled", Code.Canceled),
+        );
       };
       if (signal.aborted) {
         abort();

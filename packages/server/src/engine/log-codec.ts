@@ -18,6 +18,9 @@ export interface EncodedStep {
   readonly payload: Uint8Array;
 }
 
+/** What was let in was checked then; protobuf-es's own limit is below ours, and a task that cannot be read again is lost. */
+const unlimited = { recursionLimit: Number.POSITIVE_INFINITY };
+
 const eventKinds = { task: "task", statusUpdate: "status", artifactUpdate: "artifact" } as const;
 
 /** An event of a task as it goes into the log. */
@@ -40,7 +43,7 @@ export function encodeInput(message: Message): EncodedStep {
 
 /** The wire event that an entry holds. */
 export function decodeEvent(event: LogEvent): StreamResponse {
-  return fromBinary(StreamResponseSchema, event.payload);
+  return fromBinary(StreamResponseSchema, event.payload, unlimited);
 }
 
 /**
@@ -80,12 +83,12 @@ export function artifactSizes(task: Task): Map<string, number> {
 
 function decodeSnapshot({ head, artifacts }: Snapshot): Task {
   if (artifacts === undefined) {
-    return fromBinary(TaskSchema, head);
+    return fromBinary(TaskSchema, head, unlimited);
   }
   const whole = new Uint8Array(head.length + artifacts.length);
   whole.set(head);
   whole.set(artifacts, head.length);
-  return fromBinary(TaskSchema, whole);
+  return fromBinary(TaskSchema, whole, unlimited);
 }
 
 function decodeStep(entry: LogEntry): TaskStep | undefined {
@@ -93,9 +96,9 @@ function decodeStep(entry: LogEntry): TaskStep | undefined {
     case "task":
     case "status":
     case "artifact":
-      return fromBinary(StreamResponseSchema, entry.payload).payload;
+      return fromBinary(StreamResponseSchema, entry.payload, unlimited).payload;
     case "input":
-      return { case: "input", value: fromBinary(MessageSchema, entry.payload) };
+      return { case: "input", value: fromBinary(MessageSchema, entry.payload, unlimited) };
     case "command":
     case "journal":
       return undefined;

@@ -321,9 +321,19 @@ function abortCause(signal: AbortSignal): TurnAbortCause {
 function iterate(events: AsyncIterable<TurnEvent> | Iterable<TurnEvent>): AsyncIterator<TurnEvent> {
   return Symbol.asyncIterator in events
     ? events[Symbol.asyncIterator]()
-    : fromSync(events)[Symbol.asyncIterator]();
+    : fromSync(events[Symbol.iterator]());
 }
 
-async function* fromSync(events: Iterable<TurnEvent>): AsyncGenerator<TurnEvent> {
-  yield* events;
+/** A list takes no `throw`: what is thrown at its `yield` goes right through it. */
+function fromSync(iterator: Iterator<TurnEvent>): AsyncIterator<TurnEvent> {
+  return {
+    next: async () => iterator.next(),
+    async throw(mistake) {
+      if (iterator.throw === undefined) {
+        throw mistake;
+      }
+      return iterator.throw(mistake);
+    },
+    return: async () => iterator.return?.() ?? { done: true, value: undefined },
+  };
 }

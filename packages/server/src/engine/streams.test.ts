@@ -1,0 +1,345 @@
+import { TaskState } from "@a2a-connect/proto";
+import {
+  createEngineHarness,
+  createScriptedExecutor,
+  type EngineHarnessOptions,
+  readStream,
+  type ScriptedExecutor,
+  say,
+  taskOf,
+  wordsOf,
+} from "@a2a-connect/testing";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { createHeldStore } from "../../test-support/held-store.ts";
+
+async function scripted(options: Partial<EngineHarnessOptions> = {}) {
+  const script = createScriptedExecutor();
+  const agent = { card: { name: "Agent" }, execute: script.execute };
+  const harness = await createEngineHarness({ agent, ...options });
+  const { client } = harness;
+  return {
+    ...harness,
+    script,
+    sendStream: (request = say("go")) =>
+      readStream((signal) => client.sendStreamingMessage(request, { signal })),
+    subscribe: (id: string) => readStream((signal) => client.subscribeToTask({ id }, { signal })),
+    startTask: () => startTask(script, client),
+  };
+}
+
+/** A task that is worked on, with the turn that works on it. */
+async function startTask(
+  script: ScriptedExecutor,
+  client: Awaited<ReturnType<typeof createEngineHarness>>["client"],
+) {
+  const answer = client.sendMessage({ ...say("go"), configuration: { returnImmediately: true } });
+  const scriptedTurn = await script.nextTurn();
+  await scriptedTurn.yields(scriptedTurn.turn.working());
+  const { id } = taskOf(await answer);
+  return { id, ...scriptedTurn };
+}
+
+describe("SendStreamingMessage", () => {
+  it("gives a direct Message as the only event (A-21)", async () => {
+    const { sendStream, script } = await scripted();
+    const stream = sendStream();
+    const { turn, yields } = await script.nextTurn();
+    await yields(turn.reply("hello"));
+    await stream.ended;
+    expect(wordsOf(stream.events)).toEqual(["message"]);
+  });
+
+  it("begins with the task, gives every event in order, and closes after the terminal one (A-22, A-25, A-28)", async () => {
+    const { sendStream, script } = await scripted();
+    const stream = sendStream({ ...say("go"), ...{ configuration: { returnImmediately: true } } });
+    const { turn, yields, returns } = await script.nextTurn();
+    await yields(turn.working());
+    await yields(turn.append("a", "1"));
+    await yields(turn.append("a", "2"));
+    returns();
+    await stream.ended;
+    expect(wordsOf(stream.events)).toEqual([
+      "task submitted",
+      "working",
+      "artifact a",
+      "artifact a +",
+      "completed",
+    ]);
+    for (const { payload } of stream.events.slice(1)) {
+      expect(payload.value).toMatchObject({ taskId: turn.taskId, contextId: turn.contextId });
+    }
+    expect(turn.contextId).not.toBe("");
+  });
+
+  it("shows an event while the work goes on", async () => {
+    const { sendStream, script, clock } = await scripted();
+    const stream = sendStream();
+    const { turn, yields } = await script.nextTurn();
+    await yields(turn.working("soon"));
+    await clock.settle();
+    expect(wordsOf(stream.events)).toEqual(["task submitted", "working"]);
+    expect(stream.open).toBe(true);
+  });
+
+  it("closes at INPUT_REQUIRED (A-24)", async () => {
+    const { sendStream, script } = await scripted();
+    const stream = sendStream();
+    const { turn, yields } = await script.nextTurn();
+    await yields(turn.inputRequired("?"));
+    await stream.ended;
+    expect(wordsOf(stream.events)).toEqual(["task submitted", "input-required"]);
+  });
+
+  it("stays open at AUTH_REQUIRED and shows what follows (A-24, O-7)", async () => {
+    const { sendStream, script, client, clock } = await scripted();
+    const stream = sendStream();
+    const first = await script.nextTurn();
+    await first.yields(first.turn.authRequired("log in"));
+    await clock.settle();
+    expect(stream.open).toBe(true);
+    const answer = client.sendMessage(say("done", { taskId: first.turn.taskId }));
+    const second = await script.nextTurn();
+    second.returns();
+    await stream.ended;
+    await answer;
+    expect(wordsOf(stream.events)).toEqual(["task submitted", "auth-required", "working", "completed"]);
+  });
+
+  it("begins a follow-up with the task at WORKING and gives only what follows the message", async () => {
+    const { sendStream, script } = await scripted();
+    const first = sendStream();
+    const one = await script.nextTurn();
+    await one.yields(one.turn.append("a", "1"));
+    await one.yields(one.turn.inputRequired("?"));
+    await first.ended;
+    const second = sendStream(say("yes", { taskId: one.turn.taskId }));
+    const two = await script.nextTurn();
+    await two.yields(two.turn.append("b", "2"));
+    two.returns();
+    await second.ended;
+    expect(wordsOf(second.events)).toEqual(["task working", "artifact b", "completed"]);
+    expect(second.events[0] && taskOf(second.events[0]).history).toHaveLength(3);
+  });
+
+  it("ends the call and not the task when the client goes away (A-26, design: detached)", async () => {
+    const { sendStream, script, clock, client } = await scripted();
+    const stream = sendStream();
+    const { turn, yields, returns } = await script.nextTurn();
+    await yields(turn.working());
+    await clock.settle();
+    stream.hangUp();
+    await expect(stream.ended).rejects.toMatchObject({ code: Code.Canceled });
+    expect(turn.signal.aborted).toBe(false);
+    returns();
+    await clock.settle();
+    expect((await client.getTask({ id: turn.taskId })).status?.state).toBe(TaskState.COMPLETED);
+  });
+
+  it("ends a blocking send and not the task when the client goes away", async () => {
+    const { script, clock, client } = await scripted();
+    const controller = new AbortController();
+    const answer = client.sendMessage(say("go"), { signal: controller.signal });
+    const { turn, yields, returns } = await script.nextTurn();
+    await yields(turn.working());
+    await clock.settle();
+    controller.abort();
+    await expect(answer).rejects.toMatchObject({ code: Code.Canceled });
+    returns();
+    await clock.settle();
+    expect((await client.getTask({ id: turn.taskId })).status?.state).toBe(TaskState.COMPLETED);
+  });
+});
+
+describe("SubscribeToTask", () => {
+  it("begins with the task as it is, without a gap or a duplicate after it, until it ends (A-34, A-35)", async () => {
+    const { startTask, subscribe } = await scripted();
+    const { id, turn, yields, returns } = await startTask();
+    await yields(turn.append("a", "1"));
+    const stream = subscribe(id);
+    await yields(turn.append("a", "2"));
+    returns();
+    await stream.ended;
+    const [first, ...rest] = stream.events;
+    const before = first === undefined ? [] : taskOf(first).artifacts.flatMap(({ parts }) => parts);
+    const after = rest.flatMap(({ payload }) =>
+      payload.case === "artifactUpdate" ? (payload.value.artifact?.parts ?? []) : [],
+    );
+    expect([...before, ...after].map(({ content }) => content.value)).toEqual(["1", "2"]);
+    expect(wordsOf(rest).at(-1)).toBe("completed");
+  });
+
+  it("gives a snapshot that does not change when the task goes on", async () => {
+    const { startTask, subscribe, clock } = await scripted();
+    const { id, turn, yields, returns } = await startTask();
+    await yields(turn.append("a", "1"));
+    await clock.settle();
+    const stream = subscribe(id);
+    await clock.settle();
+    await yields(turn.append("a", "2"));
+    returns();
+    await stream.ended;
+    expect(stream.events[0] && taskOf(stream.events[0])).toMatchObject({
+      status: { state: TaskState.WORKING },
+      artifacts: [{ parts: [{ content: { value: "1" } }] }],
+    });
+  });
+
+  it("stays open at INPUT_REQUIRED until the task ends (A-24)", async () => {
+    const { startTask, subscribe, client, script, clock } = await scripted();
+    const { id, turn, yields } = await startTask();
+    await yields(turn.inputRequired("?"));
+    await clock.settle();
+    const stream = subscribe(id);
+    await clock.advance(1_000);
+    expect(wordsOf(stream.events)).toEqual(["task input-required"]);
+    expect(stream.open).toBe(true);
+    const answer = client.sendMessage(say("yes", { taskId: id }));
+    (await script.nextTurn()).returns();
+    await Promise.all([stream.ended, answer]);
+    expect(wordsOf(stream.events)).toEqual(["task input-required", "working", "completed"]);
+  });
+
+  it("gives every stream the same events, whoever else goes away (A-26)", async () => {
+    const { startTask, subscribe, clock } = await scripted();
+    const { id, turn, yields, returns } = await startTask();
+    await clock.settle();
+    const streams = [subscribe(id), subscribe(id), subscribe(id)];
+    await clock.settle();
+    await yields(turn.append("a", "1"));
+    await clock.settle();
+    streams[1]?.hangUp();
+    await yields(turn.append("a", "2"));
+    returns();
+    await Promise.all([streams[0]?.ended, streams[2]?.ended]);
+    await expect(streams[1]?.ended).rejects.toMatchObject({ code: Code.Canceled });
+    expect(wordsOf(streams[0]?.events ?? [])).toEqual([
+      "task working",
+      "artifact a",
+      "artifact a +",
+      "completed",
+    ]);
+    expect(streams[2]?.events).toEqual(streams[0]?.events);
+    expect(wordsOf(streams[1]?.events ?? [])).toEqual(["task working", "artifact a"]);
+  });
+
+  it("refuses a task that has ended (A-35), is unknown or somebody else's (A-35, O-4)", async () => {
+    const { startTask, subscribe, clientOf, clock } = await scripted();
+    const { id, returns } = await startTask();
+    const foreign = readStream((signal) => clientOf("eve").subscribeToTask({ id }, { signal }));
+    await expect(foreign.ended).rejects.toMatchObject({ code: Code.NotFound });
+    await expect(subscribe("nope").ended).rejects.toMatchObject({ code: Code.NotFound });
+    returns();
+    await clock.settle();
+    await expect(subscribe(id).ended).rejects.toMatchObject({ code: Code.FailedPrecondition });
+    await expect(foreign.ended).rejects.toMatchObject({ code: Code.NotFound });
+  });
+
+  it("lets go of the task when it ends or is left: the next reader reads the store (A-26)", async () => {
+    const store = createHeldStore();
+    const { startTask, subscribe, clock } = await scripted({ store });
+    const { id, turn, yields } = await startTask();
+    await yields(turn.inputRequired("?"));
+    await clock.settle();
+    const finds = store.calls.find;
+    for (const leave of ["hangUp", "hangUp"] as const) {
+      const stream = subscribe(id);
+      await clock.settle();
+      stream[leave]();
+      await stream.ended.catch(() => {});
+    }
+    expect(store.calls.find).toBe(finds + 2);
+  });
+
+  it("is one task in memory for all who read it at the same time", async () => {
+    const store = createHeldStore();
+    const { startTask, subscribe, clock } = await scripted({ store });
+    const { id, turn, yields } = await startTask();
+    await yields(turn.inputRequired("?"));
+    await clock.settle();
+    const finds = store.calls.find;
+    const streams = [subscribe(id), subscribe(id), subscribe(id)];
+    await clock.settle();
+    expect(streams.map(({ events }) => wordsOf(events))).toEqual(streams.map(() => ["task input-required"]));
+    expect(store.calls.find).toBe(finds + 1);
+  });
+});
+
+describe("GetTask", () => {
+  it("gives status, artifacts and history of a task that runs (A-30)", async () => {
+    const { startTask, client, clock } = await scripted();
+    const { id, turn, yields } = await startTask();
+    await yields(turn.artifact({ id: "a", text: "1" }));
+    await clock.settle();
+    const task = await client.getTask({ id });
+    expect(task).toMatchObject({
+      id,
+      status: { state: TaskState.WORKING },
+      artifacts: [{ artifactId: "a" }],
+    });
+    expect(task.history).toHaveLength(1);
+    await yields(turn.artifact({ id: "b", text: "2" }));
+    await clock.settle();
+    expect(task.artifacts).toHaveLength(1);
+  });
+
+  it("does not tell a foreign task from a missing one (A-30, O-4, P-4)", async () => {
+    const { startTask, client, clientOf } = await scripted();
+    const { id } = await startTask();
+    for (const call of [
+      clientOf("eve").getTask({ id }),
+      client.getTask({ id, tenant: "acme" }),
+      client.getTask({ id: "nope" }),
+    ]) {
+      await expect(call).rejects.toMatchObject({ code: Code.NotFound, rawMessage: "there is no such task" });
+    }
+  });
+
+  it("reads the same from memory and from the log, also when it was written with snapshots", async () => {
+    const { startTask, client, clock, store, server } = await scripted();
+    const { id, turn, yields } = await startTask();
+    for (let at = 0; at < 60; at += 1) {
+      await yields(turn.append(`a${at % 3}`, "x".repeat(300)));
+      if (at % 7 === 0) await clock.settle();
+    }
+    await clock.settle();
+    const live = await client.getTask({ id });
+    const stored = await store.find({ tenant: "", principal: "anonymous" }, id, "full");
+    expect(stored?.snapshot).toBeDefined();
+    expect(live.artifacts.map(({ parts }) => parts.length)).toEqual([20, 20, 20]);
+    const { client: other } = await createEngineHarness({
+      agent: { card: { name: "Agent" }, execute: () => [] },
+      store: { ...store, unfinished: async () => [] },
+    });
+    expect(await other.getTask({ id })).toEqual(live);
+    expect(server.card.name).toBe("Agent");
+  });
+});
+
+describe("a reader behind the tail", () => {
+  it("is served from the store, without a gap or a duplicate", async () => {
+    const store = createHeldStore();
+    const { startTask, client, clock } = await scripted({ store, limits: { maxTailBytes: 200 } });
+    const { id, turn, yields, returns } = await startTask();
+    await clock.settle();
+    const slow = client.subscribeToTask({ id })[Symbol.asyncIterator]();
+    await slow.next();
+    for (let at = 0; at < 30; at += 1) await yields(turn.append("a", `${at}`));
+    await clock.settle();
+    const seen: unknown[] = [];
+    for (let at = 0; at < 10; at += 1) {
+      const { value } = await slow.next();
+      seen.push(value?.payload.value.artifact.parts[0].content.value);
+    }
+    expect(store.calls.events).toBeGreaterThan(0);
+    for (let at = 30; at < 40; at += 1) await yields(turn.append("a", `${at}`));
+    returns();
+    for (let step = await slow.next(); step.done !== true; step = await slow.next()) {
+      const { payload } = step.value;
+      seen.push(
+        payload.case === "artifactUpdate" ? payload.value.artifact?.parts[0]?.content.value : payload.case,
+      );
+    }
+    expect(seen).toEqual([...Array.from({ length: 40 }, (_, at) => `${at}`), "statusUpdate"]);
+  });
+});

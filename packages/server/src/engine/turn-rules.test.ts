@@ -1,0 +1,445 @@
+import { createHash } from "node:crypto";
+import { bytes, fileUrl, json, lifecycleExtension, readLifecycleReport, text } from "@a2a-connect/core";
+import { TaskState } from "@a2a-connect/proto";
+import {
+  createEngineHarness,
+  createScriptedExecutor,
+  readStream,
+  reasonOf,
+  say,
+  taskOf,
+  wordsOf,
+} from "@a2a-connect/testing";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { createHeldStore } from "../../test-support/held-store.ts";
+import type { AgentDefinition, TurnExecutor } from "../agent/agent-definition.ts";
+import type { Turn } from "../agent/turn.ts";
+import type { TurnEvent } from "../agent/turn-event.ts";
+
+const agentOf = (execute: TurnExecutor, rest: Partial<AgentDefinition> = {}): AgentDefinition => ({
+  card: { name: "Agent", defaultOutputModes: ["*/*"] },
+  execute,
+  ...rest,
+});
+
+async function scripted(rest: Partial<AgentDefinition> = {}) {
+  const script = createScriptedExecutor();
+  return { script, ...(await createEngineHarness({ agent: agentOf(script.execute, rest) })) };
+}
+
+/** Runs one message to its end. */
+async function run(execute: TurnExecutor, rest: Partial<AgentDefinition> = {}) {
+  const harness = await createEngineHarness({ agent: agentOf(execute, rest) });
+  return { ...harness, task: taskOf(await harness.client.sendMessage(say("go"))) };
+}
+
+describe("when a task exists", () => {
+  it("exists from the first yield that is no reply", async () => {
+    const { client, script } = await scripted();
+    const answer = client.sendMessage({ ...say("go"), configuration: { returnImmediately: true } });
+    const { turn, yields } = await script.nextTurn();
+    await yields(turn.working());
+    const { id } = taskOf(await answer);
+    expect(id).toBe(turn.taskId);
+  });
+
+  for (const [taskAfterMs, until] of [
+    [undefined, 200],
+    [50, 50],
+  ] as const) {
+    it(`exists after ${until} ms without a yield (taskAfterMs ${taskAfterMs})`, async () => {
+      const { client, clock } = await scripted(taskAfterMs === undefined ? {} : { taskAfterMs });
+      const answer = client.sendMessage({ ...say("go"), configuration: { returnImmediately: true } });
+      await clock.advance(until - 1);
+      expect((await client.listTasks({})).totalSize).toBe(0);
+      await clock.advance(1);
+      expect((await client.listTasks({})).totalSize).toBe(1);
+      expect(taskOf(await answer).status?.state).toBe(TaskState.SUBMITTED);
+    });
+  }
+
+  it("never exists after a reply that came in time", async () => {
+    const { client, script, clock } = await scripted();
+    const answer = client.sendMessage(say("go"));
+    const { turn, yields, closed } = await script.nextTurn();
+    await clock.advance(199);
+    expect(await yields(turn.reply("hello"))).toBe("ended");
+    expect((await answer).payload.case).toBe("message");
+    await closed;
+    await clock.advance(10_000);
+    expect((await client.listTasks({})).totalSize).toBe(0);
+    expect(clock.alarms).toBe(0);
+  });
+
+  it("makes a reply that came too late the message of COMPLETED (A-16)", async () => {
+    const { client, script, clock } = await scripted();
+    const answer = client.sendMessage(say("go"));
+    const { turn, yields } = await script.nextTurn();
+    await clock.advance(200);
+    await yields(turn.reply("hello"));
+    const { status } = taskOf(await answer);
+    expect([status?.state, status?.message?.parts]).toEqual([TaskState.COMPLETED, [text("hello")]]);
+  });
+
+  it("is completed by an executor that yields nothing", async () => {
+    const { task } = await run(() => []);
+    expect(task.status?.state).toBe(TaskState.COMPLETED);
+  });
+
+  it("answers Internal when the executor throws before, and the words go to the log only (B-8)", async () => {
+    const { client, log } = await createEngineHarness({
+      agent: agentOf(() => {
+        throw new Error("secret");
+      }),
+    });
+    const failure = await client.sendMessage(say("go")).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: Code.Internal, rawMessage: "Internal error" });
+    expect((await client.listTasks({})).totalSize).toBe(0);
+    expect(log).toContainEqual(expect.objectContaining({ level: "error", error: new Error("secret") }));
+  });
+
+  it("answers INVALID_AGENT_RESPONSE when the executor gives something that may not be, before (B-8)", async () => {
+    const { client } = await createEngineHarness({ agent: agentOf((turn) => [turn.reply([])]) });
+    await expect(client.sendMessage(say("go"))).rejects.toMatchObject({
+      code: Code.Internal,
+      rawMessage: expect.stringContaining("at least one part"),
+    });
+  });
+});
+
+describe("how a turn ends", () => {
+  it("is FAILED by a throw, with a reason and a sentence that is not the exception's (B-8)", async () => {
+    const { task, log } = await run(async function* (turn) {
+      yield turn.working();
+      throw new Error("secret");
+    });
+    expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "internal"]);
+    expect(JSON.stringify(task.status?.message?.parts)).not.toContain("secret");
+    expect(task.status?.message?.parts[0]?.content.value).not.toBe("");
+    expect(log).toContainEqual(expect.objectContaining({ level: "error", taskId: task.id }));
+  });
+
+  const endings: readonly (readonly [string, (turn: Turn) => TurnEvent, TaskState, string | undefined])[] = [
+    ["complete", (turn) => turn.complete("why"), TaskState.COMPLETED, undefined],
+    ["fail", (turn) => turn.fail("why"), TaskState.FAILED, "agent-failed"],
+    ["fail with a reason", (turn) => turn.fail("why", { reason: "mine" }), TaskState.FAILED, "mine"],
+    ["reject", (turn) => turn.reject("why"), TaskState.REJECTED, "agent-rejected"],
+    ["reject with a reason", (turn) => turn.reject("why", { reason: "mine" }), TaskState.REJECTED, "mine"],
+  ];
+  for (const [name, event, state, reason] of endings) {
+    it(`ends with ${name}, and takes nothing afterwards (B-2, B-3)`, async () => {
+      let cleaned = false;
+      let resumed = false;
+      const { task, client, clock } = await run(async function* (turn) {
+        try {
+          yield event(turn);
+          resumed = true;
+          yield turn.artifact({ text: "late" });
+        } finally {
+          cleaned = true;
+        }
+      });
+      expect([task.status?.state, reasonOf(task)]).toEqual([state, reason]);
+      expect(task.status?.message?.parts).toEqual([text("why")]);
+      await clock.settle();
+      expect([cleaned, resumed]).toEqual([true, false]);
+      expect((await client.getTask({ id: task.id })).artifacts).toEqual([]);
+    });
+  }
+
+  it("does not wait for a finally that hangs: the next message is taken", async () => {
+    const { task, client } = await run(async function* (turn) {
+      try {
+        yield turn.task === undefined ? turn.inputRequired("?") : turn.complete();
+      } finally {
+        await new Promise(() => {});
+      }
+    });
+    const next = taskOf(await client.sendMessage(say("yes", { taskId: task.id })));
+    expect(next.status?.state).toBe(TaskState.COMPLETED);
+  });
+
+  it("starts the next turn with the whole task, the same skill and the new message (B-5, C-2)", async () => {
+    const { client, script, clock } = await scripted();
+    const first = client.sendMessage(say("one"));
+    const turn1 = await script.nextTurn();
+    await turn1.yields(turn1.turn.append("a", "draft"));
+    await turn1.yields(turn1.turn.inputRequired("?"));
+    const { id } = taskOf(await first);
+    const second = client.sendMessage(say("two", { taskId: id }));
+    const turn2 = await script.nextTurn();
+    expect(turn2.turn.text).toBe("two");
+    expect(turn2.turn.task?.history.map(({ parts }) => parts[0]?.content.value)).toEqual(["one", "?", "two"]);
+    expect(turn2.turn.task?.artifacts.map(({ artifactId }) => artifactId)).toEqual(["a"]);
+    turn2.returns();
+    expect(taskOf(await second).status?.state).toBe(TaskState.COMPLETED);
+    await clock.settle();
+    expect(script.begun).toBe(2);
+  });
+
+  it("takes plain lists and generators that are not async, and throws a mistake into them", async () => {
+    const caught: unknown[] = [];
+    const { task } = await run(function* (turn) {
+      try {
+        yield turn.inputRequired([]);
+      } catch (error) {
+        caught.push(error);
+      }
+      yield turn.complete("fine");
+    });
+    expect(task.status?.state).toBe(TaskState.COMPLETED);
+    expect(caught).toEqual([expect.objectContaining({ name: "AgentMistake" })]);
+    const list = await run((turn) => [turn.working(), turn.inputRequired([])]);
+    expect([list.task.status?.state, reasonOf(list.task)]).toEqual([
+      TaskState.FAILED,
+      "invalid-agent-response",
+    ]);
+  });
+});
+
+describe("statuses", () => {
+  it("drops a working() without words that changes nothing, and keeps every other", async () => {
+    const { client } = await createEngineHarness({
+      agent: agentOf(function* (turn) {
+        yield turn.working();
+        yield turn.working();
+        yield turn.working("half");
+        yield turn.working([], { progress: 0.75 });
+      }),
+    });
+    const stream = readStream((signal) => client.sendStreamingMessage(say("go"), { signal }));
+    await stream.ended;
+    expect(wordsOf(stream.events)).toEqual(["task submitted", "working", "working", "working", "completed"]);
+    const reports = stream.events.map(({ payload }) =>
+      payload.case === "statusUpdate" ? readLifecycleReport(payload.value.status?.message?.metadata) : {},
+    );
+    expect(reports[3]).toEqual({ progress: 0.75 });
+  });
+
+  it("stamps every status, never earlier than the one before (B-4, B-9)", async () => {
+    const { client, script, clock } = await scripted();
+    const stream = readStream((signal) => client.sendStreamingMessage(say("go"), { signal }));
+    const { turn, yields, returns } = await script.nextTurn();
+    await yields(turn.working("1"));
+    await clock.advance(10);
+    await yields(turn.working("2"));
+    await clock.advance(-50);
+    returns();
+    await stream.ended;
+    const at = stream.events.map(({ payload }) => {
+      const status =
+        payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
+      return Number(status?.timestamp?.seconds) * 1_000 + Number(status?.timestamp?.nanos) / 1e6;
+    });
+    expect(at.map((each) => each - (at[0] ?? 0))).toEqual([0, 0, 10, 10]);
+  });
+
+  it("needs words for a question, and the executor may try again", async () => {
+    const { client, script } = await scripted();
+    const answer = client.sendMessage(say("go"));
+    const { turn, yields } = await script.nextTurn();
+    await expect(yields(turn.inputRequired([]))).rejects.toMatchObject({ name: "AgentMistake" });
+    await yields(turn.inputRequired("Now?"));
+    expect(taskOf(await answer).status?.message?.parts).toEqual([text("Now?")]);
+  });
+});
+
+describe("artifacts", () => {
+  const sha256 = (content: string | Uint8Array) => createHash("sha256").update(content).digest("hex");
+  const sealOf = (artifact: { metadata?: Record<string, unknown> | undefined } | undefined) =>
+    artifact?.metadata?.[lifecycleExtension];
+
+  it("begins with the first append of a turn and adds with the next (A-29)", async () => {
+    const { client } = await createEngineHarness({
+      agent: agentOf(function* (turn) {
+        yield turn.append("a", "1 ");
+        yield turn.append("a", "2");
+        if (turn.task === undefined) yield turn.inputRequired("again?");
+      }),
+    });
+    const stream = readStream((signal) => client.sendStreamingMessage(say("go"), { signal }));
+    await stream.ended;
+    expect(wordsOf(stream.events)).toEqual([
+      "task submitted",
+      "artifact a",
+      "artifact a +",
+      "input-required",
+    ]);
+    const { id } = stream.events[0] ? taskOf(stream.events[0]) : { id: "" };
+    const task = taskOf(await client.sendMessage(say("yes", { taskId: id })));
+    expect(task.artifacts.map(({ parts }) => parts)).toEqual([[text("1 "), text("2")]]);
+  });
+
+  it("goes on with an artifact of an earlier turn only when told to", async () => {
+    const { client } = await createEngineHarness({
+      agent: agentOf(function* (turn) {
+        yield turn.append("a", turn.text, { continue: true });
+        if (turn.text === "1") yield turn.inputRequired("again?");
+      }),
+    });
+    const { id } = taskOf(await client.sendMessage(say("1")));
+    const task = taskOf(await client.sendMessage(say("2", { taskId: id })));
+    expect(task.artifacts.map(({ parts }) => parts)).toEqual([[text("1"), text("2")]]);
+  });
+
+  it("names unnamed artifacts by their ordinal within the task", async () => {
+    const { client } = await createEngineHarness({
+      agent: agentOf(function* (turn) {
+        yield turn.artifact({ text: "x" });
+        yield turn.artifact({ id: "named", text: "y" });
+        if (turn.task === undefined) yield turn.inputRequired("again?");
+      }),
+    });
+    const { id, artifacts } = taskOf(await client.sendMessage(say("1")));
+    expect(artifacts.map(({ artifactId }) => artifactId)).toEqual(["artifact-1", "named"]);
+    const task = taskOf(await client.sendMessage(say("2", { taskId: id })));
+    expect(task.artifacts.map(({ artifactId }) => artifactId)).toEqual(["artifact-1", "named", "artifact-3"]);
+  });
+
+  it("replaces a whole artifact of the same id (A-29)", async () => {
+    const { task } = await run(function* (turn) {
+      yield turn.artifact({ id: "a", name: "old", text: "1", metadata: { k: 1 } });
+      yield turn.artifact({ id: "a", text: "2" });
+    });
+    expect(task.artifacts).toMatchObject([{ artifactId: "a", name: "", parts: [text("2")] }]);
+    expect(task.artifacts[0]?.metadata).toBeUndefined();
+  });
+
+  it("seals with size and SHA-256 over all chunks (lifecycle extension)", async () => {
+    const raw = new Uint8Array([0, 1, 255]);
+    const { task, client } = await run(async function* (turn) {
+      yield turn.append("a", "ünï");
+      yield turn.append("a", [bytes(raw), fileUrl("https://example.com/x")]);
+      yield turn.append("a", json({ b: [1, null], a: "é" }), { last: true });
+    });
+    const content = Buffer.concat([
+      Buffer.from("ünï"),
+      raw,
+      Buffer.from("https://example.com/x"),
+      Buffer.from('{"a":"é","b":[1,null]}'),
+    ]);
+    expect(sealOf(task.artifacts[0])).toEqual({ size: content.length, sha256: sha256(content) });
+    expect(await client.getTask({ id: task.id })).toEqual(task);
+  });
+
+  for (const [what, late] of [
+    ["a chunk", (turn: Turn) => turn.append("a", "x")],
+    ["a continued chunk", (turn: Turn) => turn.append("a", "x", { continue: true })],
+    ["a replacement", (turn: Turn) => turn.artifact({ id: "a", text: "x" })],
+  ] as const) {
+    for (const when of ["in the same turn", "in a later turn", "after a restart"] as const) {
+      it(`refuses ${what} for a sealed artifact ${when}`, async () => {
+        const agent = agentOf(async function* (turn) {
+          if (turn.task === undefined) {
+            yield turn.artifact({ id: "a", text: "final", last: true });
+            if (when !== "in the same turn") return yield turn.inputRequired("?");
+          }
+          yield late(turn);
+        });
+        const harness = await createEngineHarness({ agent });
+        let task = taskOf(await harness.client.sendMessage(say("go")));
+        if (when !== "in the same turn") {
+          const { client } =
+            when === "after a restart"
+              ? await createEngineHarness({
+                  agent,
+                  store: harness.store,
+                  randomId: () => crypto.randomUUID(),
+                })
+              : harness;
+          task = taskOf(await client.sendMessage(say("yes", { taskId: task.id })));
+        }
+        expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "invalid-agent-response"]);
+        expect(task.artifacts.map(({ parts }) => parts)).toEqual([[text("final")]]);
+      });
+    }
+  }
+
+  it("replaces a sealed artifact that was declared replaceable", async () => {
+    const { task } = await run(async function* (turn) {
+      yield turn.artifact({ id: "a", text: "1", last: true, replaceable: true });
+      yield turn.artifact({ id: "a", text: "22", last: true });
+    });
+    expect(task.status?.state).toBe(TaskState.COMPLETED);
+    expect(sealOf(task.artifacts[0])).toEqual({ size: 2, sha256: sha256("22") });
+  });
+
+  it("refuses media types that the skill does not declare", async () => {
+    const { task } = await run(
+      (turn) => [turn.artifact({ parts: [bytes(new Uint8Array(1), { mediaType: "image/png" })] })],
+      {
+        card: { name: "Agent", defaultOutputModes: ["text/*"] },
+      },
+    );
+    expect(task).toMatchObject({ status: { state: TaskState.FAILED }, artifacts: [] });
+    expect(JSON.stringify(task.status?.message?.parts)).toContain("image/png");
+  });
+
+  it("refuses an artifact without parts", async () => {
+    const { client } = await createEngineHarness({
+      agent: agentOf((turn) => [turn.working(), turn.artifact({})]),
+    });
+    expect(reasonOf(taskOf(await client.sendMessage(say("go"))))).toBe("invalid-agent-response");
+  });
+
+  for (const mode of ["chunks", "artifacts"] as const) {
+    it(`fails a task that grows too large with ${mode} as task-too-large, and keeps what was there`, async () => {
+      const { client } = await createEngineHarness({
+        agent: agentOf(function* (turn) {
+          for (let at = 0; at < 100; at += 1)
+            yield turn.append(mode === "chunks" ? "a" : `a${at}`, "x".repeat(1_000));
+        }),
+        limits: { maxTaskBytes: 10_000 },
+      });
+      const task = taskOf(await client.sendMessage(say("go")));
+      expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "task-too-large"]);
+      const parts = task.artifacts.flatMap((artifact) => artifact.parts);
+      expect(parts.length).toBeGreaterThan(5);
+      expect(parts.length).toBeLessThan(10);
+    });
+  }
+
+  it("lets an artifact be replaced for ever within the limit", async () => {
+    const { client } = await createEngineHarness({
+      agent: agentOf(function* (turn) {
+        for (let at = 0; at < 50; at += 1) yield turn.artifact({ id: "a", text: `${at}`.padEnd(5_000) });
+      }),
+      limits: { maxTaskBytes: 10_000 },
+    });
+    expect(taskOf(await client.sendMessage(say("go"))).status?.state).toBe(TaskState.COMPLETED);
+  });
+});
+
+describe("what yield means", () => {
+  it("resumes when an event is accepted, before it is durable, and waits when too much is not", async () => {
+    const script = createScriptedExecutor();
+    const store = createHeldStore();
+    const agent = agentOf(script.execute);
+    const { client, clock } = await createEngineHarness({ agent, store, limits: { maxUncommitted: 4 } });
+    store.hold();
+    void client.sendMessage(say("go")).catch(() => {});
+    const { turn, yields } = await script.nextTurn();
+    const resumed: number[] = [];
+    for (let at = 0; at < 8; at += 1) void yields(turn.append("a", `${at}`)).then(() => resumed.push(at));
+    await clock.settle();
+    expect(resumed.length).toBeGreaterThan(1);
+    expect(resumed.length).toBeLessThan(8);
+    store.release();
+    await clock.settle();
+    expect(resumed).toHaveLength(8);
+  });
+
+  it("lets the process breathe while an executor never awaits", async () => {
+    let stop = false;
+    const { client } = await createEngineHarness({
+      agent: agentOf(function* (turn) {
+        while (!stop) yield turn.append("a", "x");
+      }),
+    });
+    const answer = client.sendMessage(say("go"));
+    await new Promise((resolve) => setTimeout(resolve));
+    stop = true;
+    expect(taskOf(await answer).status?.state).toBe(TaskState.COMPLETED);
+  });
+});

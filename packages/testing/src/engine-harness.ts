@@ -1,0 +1,204 @@
+import {
+  formatTaskState,
+  type MessageDetails,
+  principalKey,
+  readLifecycleReport,
+  userMessage,
+  versionHeader,
+} from "@a2a-connect/core";
+import {
+  A2AService,
+  type Message,
+  type Part,
+  type SendMessageResponse,
+  type StreamResponse,
+  type Task,
+  TaskState,
+} from "@a2a-connect/proto";
+import {
+  type AgentServer,
+  type AgentServerOptions,
+  createAgentServer,
+  createMemoryTaskStore,
+  type LogRecord,
+  type TaskStore,
+} from "@a2a-connect/server";
+import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
+import {
+  type Client,
+  Code,
+  ConnectError,
+  createClient,
+  createContextValues,
+  createHandlerContext,
+  type ServiceImplSpec,
+  type Transport,
+} from "@connectrpc/connect";
+import { createFakeClock, type FakeClock } from "./fake-clock.ts";
+
+/** An agent's engine and operations in memory: no wire, no socket, and time stands still. */
+export interface EngineHarness {
+  readonly server: AgentServer;
+  readonly store: TaskStore;
+  readonly clock: FakeClock;
+  /** What the operator's log says. */
+  readonly log: readonly LogRecord[];
+  /** The anonymous caller. */
+  readonly client: Client<typeof A2AService>;
+  /** A caller with a name. */
+  clientOf(principal: string): Client<typeof A2AService>;
+}
+
+/** What differs from a server with the defaults; the clock is fake unless one is given. */
+export type EngineHarnessOptions = Omit<AgentServerOptions, "clock" | "log"> & { readonly clock?: FakeClock };
+
+/** Starts an agent in memory. Ids are `id-1`, `id-2`, … unless `randomId` says otherwise. */
+export async function createEngineHarness(options: EngineHarnessOptions): Promise<EngineHarness> {
+  const { store = createMemoryTaskStore(), clock = createFakeClock() } = options;
+  const log: LogRecord[] = [];
+  let ids = 0;
+  const server = createAgentServer({
+    randomId: () => `id-${++ids}`,
+    ...options,
+    store,
+    clock,
+    log: (record) => log.push(record),
+  });
+  await server.start();
+  const clientOf = (principal: string) =>
+    createClient(A2AService, createMemoryTransport(server.service, principal));
+  return {
+    server,
+    store,
+    clock,
+    log,
+    client: createClient(A2AService, createMemoryTransport(server.service, undefined)),
+    clientOf,
+  };
+}
+
+/**
+ * Calls the service without any wire: nothing is encoded, so that a test sees the very objects, and nothing takes time.
+ *
+ * @param principal who calls; undefined for the anonymous caller
+ */
+export function createMemoryTransport(service: ServiceImplSpec, principal: string | undefined): Transport {
+  function contextOf(
+    method: Parameters<Transport["unary"]>[0] | Parameters<Transport["stream"]>[0],
+    signal: AbortSignal | undefined,
+  ) {
+    const contextValues = createContextValues();
+    if (principal !== undefined) contextValues.set(principalKey, { id: principal, anonymous: false });
+    return createHandlerContext({
+      service: A2AService,
+      method,
+      protocolName: "memory",
+      requestMethod: "POST",
+      url: "memory:",
+      requestHeader: { [versionHeader]: "1.0" },
+      contextValues,
+      ...(signal === undefined ? {} : { requestSignal: signal }),
+    });
+  }
+  const head = () => ({ service: A2AService, header: new Headers(), trailer: new Headers() });
+  return {
+    async unary(method, signal, _timeoutMs, _header, input) {
+      const entry = service.methods[method.localName];
+      if (entry?.kind !== "unary") throw unimplemented(method.name);
+      const answer = await entry.impl(create(method.input, input), contextOf(method, signal));
+      return {
+        ...head(),
+        stream: false,
+        method,
+        message: create<DescMessage>(method.output, answer) as MessageShape<typeof method.output>,
+      }; // made from its descriptor
+    },
+    async stream(method, signal, _timeoutMs, _header, inputs) {
+      const entry = service.methods[method.localName];
+      if (entry?.kind !== "server_streaming") throw unimplemented(method.name);
+      for await (const input of inputs) {
+        const answers = entry.impl(create(method.input, input), contextOf(method, signal));
+        return {
+          ...head(),
+          stream: true,
+          method,
+          message: answers as AsyncIterable<MessageShape<typeof method.output>>,
+        }; // whole messages, as the operations give them
+      }
+      throw new ConnectError("a call needs a request", Code.InvalidArgument);
+    },
+  };
+}
+
+function unimplemented(method: string): ConnectError {
+  return new ConnectError(`${method} is not implemented`, Code.Unimplemented);
+}
+
+/** Reads a stream into a list that grows as events arrive. */
+export interface StreamReader {
+  readonly events: readonly StreamResponse[];
+  /** Resolves when the stream has ended; rejects when it has failed. */
+  readonly ended: Promise<void>;
+  readonly open: boolean;
+  /** Goes away, as a client does that hangs up. */
+  hangUp(): void;
+}
+
+/** Opens a stream and reads it at once. `call` is given the signal that `hangUp` aborts. */
+export function readStream(call: (signal: AbortSignal) => AsyncIterable<StreamResponse>): StreamReader {
+  const events: StreamResponse[] = [];
+  const controller = new AbortController();
+  let open = true;
+  const read = async () => {
+    try {
+      for await (const event of call(controller.signal)) events.push(event);
+    } finally {
+      open = false;
+    }
+  };
+  const ended = read();
+  ended.catch(() => {}); // whoever awaits it sees it
+  return {
+    events,
+    ended,
+    get open() {
+      return open;
+    },
+    hangUp: () => controller.abort(),
+  };
+}
+
+/** A user's message as a request has it; a string stands for one text part. The id is "m" unless given. */
+export function say(
+  content: string | readonly Part[],
+  details: Partial<MessageDetails> = {},
+): { message: Message } {
+  return { message: userMessage(content, { messageId: "m", ...details }) };
+}
+
+/** The task of an answer. @throws Error when it is a direct Message */
+export function taskOf({ payload }: SendMessageResponse | StreamResponse): Task {
+  if (payload.case !== "task") throw new Error(`a task was expected, and it is ${payload.case}`);
+  return payload.value;
+}
+
+/** What happened, a word for each event: `task submitted`, `working`, `artifact a +` (an append), `completed`. */
+export function wordsOf(events: readonly StreamResponse[]): readonly string[] {
+  return events.map(({ payload }) => {
+    switch (payload.case) {
+      case "task":
+        return `task ${formatTaskState(payload.value.status?.state ?? TaskState.UNSPECIFIED)}`;
+      case "statusUpdate":
+        return formatTaskState(payload.value.status?.state ?? TaskState.UNSPECIFIED);
+      case "artifactUpdate":
+        return `artifact ${payload.value.artifact?.artifactId}${payload.value.append ? " +" : ""}`;
+      default:
+        return payload.case ?? "nothing";
+    }
+  });
+}
+
+/** The machine-readable reason that a task's status message carries. */
+export function reasonOf({ status }: Pick<Task, "status">): string | undefined {
+  return readLifecycleReport(status?.message?.metadata).reason;
+}

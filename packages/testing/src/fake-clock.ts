@@ -1,0 +1,75 @@
+import { setImmediate as nextImmediate } from "node:timers/promises";
+import type { Clock } from "@a2a-connect/server";
+
+/** A clock that stands still until it is told to go on. */
+export interface FakeClock extends Clock {
+  /** Goes on by `ms`: rings what is due on the way, in order, and lets each alarm's consequences settle. */
+  advance(ms: number): Promise<void>;
+  /**
+   * Waits until nothing is left to do before time goes on: promises, and turns of the event loop that were waited for.
+   * What waits for a thread or a socket is not seen: await that itself.
+   *
+   * @throws Error when there is always more to do
+   */
+  settle(): Promise<void>;
+  /** How many alarms are set. */
+  readonly alarms: number;
+}
+
+interface Alarm {
+  readonly at: number;
+  readonly ring: () => void;
+}
+
+/** More turns than any test needs: something goes on for ever. */
+const maxTurns = 100_000;
+
+/** @param start milliseconds since 1970; default 2026-01-01 */
+export function createFakeClock(start: number = Date.UTC(2026, 0, 1)): FakeClock {
+  const alarms = new Set<Alarm>();
+  let now = start;
+  let turnsTaken = 0;
+
+  function nextDue(until: number): Alarm | undefined {
+    const [first] = [...alarms].filter(({ at }) => at <= until).sort((one, other) => one.at - other.at);
+    return first;
+  }
+
+  async function settle(): Promise<void> {
+    for (let turns = 0; turns < maxTurns; turns += 1) {
+      const before = turnsTaken;
+      await nextImmediate();
+      if (before === turnsTaken) return;
+    }
+    throw new Error(`something is still going on after ${maxTurns} turns of the event loop`);
+  }
+
+  return {
+    now: () => now,
+    schedule(delayMs, ring) {
+      const alarm = { at: now + Math.max(0, delayMs), ring };
+      alarms.add(alarm);
+      return () => alarms.delete(alarm);
+    },
+    async nextTurn() {
+      turnsTaken += 1;
+      await nextImmediate();
+      turnsTaken += 1;
+    },
+    async advance(ms) {
+      const until = now + ms;
+      await settle();
+      for (let alarm = nextDue(until); alarm !== undefined; alarm = nextDue(until)) {
+        alarms.delete(alarm);
+        now = Math.max(now, alarm.at);
+        alarm.ring();
+        await settle();
+      }
+      now = until;
+    },
+    settle,
+    get alarms() {
+      return alarms.size;
+    },
+  };
+}

@@ -1,0 +1,178 @@
+import { randomUUID } from "node:crypto";
+import { findA2AError, text } from "@a2a-connect/core";
+import {
+  type Message,
+  type Part,
+  Role,
+  type SendMessageConfigurationSchema,
+  type SendMessageRequestSchema,
+  type SendMessageResponse,
+  type StreamResponse,
+  type Task,
+  TaskState,
+} from "@a2a-connect/proto";
+import type { A2AClient } from "@a2a-connect/testing";
+import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
+import { expect } from "vitest";
+import type { PuppetTurn } from "./puppet.ts";
+import type { Stage } from "./scenario.ts";
+import { puppetText } from "./servers.ts";
+
+/** An id that nothing else has. */
+export const newId = (): string => randomUUID();
+
+/** What a message may have beside its words. */
+export interface MessageInit {
+  readonly messageId?: string;
+  readonly taskId?: string;
+  readonly contextId?: string;
+  readonly referenceTaskIds?: string[];
+  readonly metadata?: JsonObject;
+  readonly parts?: Part[];
+  readonly tenant?: string;
+  readonly configuration?: MessageInitShape<typeof SendMessageConfigurationSchema>;
+}
+
+/** A send of one message by the user. */
+export function toRequest(
+  words: string,
+  { configuration, tenant = "", ...init }: MessageInit = {},
+): MessageInitShape<typeof SendMessageRequestSchema> {
+  return {
+    tenant,
+    message: { messageId: newId(), role: Role.USER, parts: [text(words)], ...init },
+    ...(configuration === undefined ? {} : { configuration }),
+  };
+}
+
+/** Sends and returns the task of the answer. */
+export async function sendTask(client: A2AClient, words: string, init?: MessageInit): Promise<Task> {
+  return taskOf(await client.sendMessage(toRequest(words, init)));
+}
+
+/** The task in an answer; fails when it is a message. */
+export function taskOf({ payload }: SendMessageResponse | StreamResponse): Task {
+  if (payload.case !== "task") {
+    throw new Error(`expected a task, got ${payload.case}`);
+  }
+  return payload.value;
+}
+
+/** The message in an answer; fails when it is a task. */
+export function messageOf({ payload }: SendMessageResponse | StreamResponse): Message {
+  if (payload.case !== "message") {
+    throw new Error(`expected a message, got ${payload.case}`);
+  }
+  return payload.value;
+}
+
+/** All events of a stream, to its end. */
+export function readAll(stream: AsyncIterable<StreamResponse>): Promise<StreamResponse[]> {
+  return Array.fromAsync(stream);
+}
+
+/** A stream that is read event by event. */
+export interface StreamReader {
+  /** The next event; fails when the stream has ended. */
+  next(): Promise<StreamResponse>;
+  /** All events that are left, to the end. */
+  rest(): Promise<StreamResponse[]>;
+}
+
+/** Reads a stream event by event. */
+export function openReader(stream: AsyncIterable<StreamResponse>): StreamReader {
+  const iterator = stream[Symbol.asyncIterator]();
+  return {
+    async next() {
+      const step = await iterator.next();
+      if (step.done === true) {
+        throw new Error("the stream has ended");
+      }
+      return step.value;
+    },
+    rest: () => Array.fromAsync({ [Symbol.asyncIterator]: () => iterator }),
+  };
+}
+
+/** The states that a stream tells of, in order. */
+export function statesOf(events: readonly StreamResponse[]): TaskState[] {
+  return events.flatMap(({ payload }) => {
+    const state =
+      payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status?.state : undefined;
+    return state === undefined ? [] : [state];
+  });
+}
+
+/** The texts of all artifacts of a task, part by part. */
+export function artifactTexts({ artifacts }: Task): string[] {
+  return artifacts.flatMap(({ parts }) => parts.map(({ content }) => String(content.value)));
+}
+
+/** A task whose turn the test plays. */
+export interface Played {
+  readonly task: Task;
+  readonly play: PuppetTurn;
+}
+
+/** Starts a task that is WORKING until the test says otherwise. */
+export async function startPlayed({ client, puppet }: Stage, init: MessageInit = {}): Promise<Played> {
+  const messageId = newId();
+  const { configuration, ...message } = init;
+  const sent = sendTask(client, puppetText, {
+    ...message,
+    messageId,
+    configuration: { ...configuration, returnImmediately: true },
+  });
+  const play = await puppet.turnOf(messageId);
+  await play.emit(play.turn.working("Working."));
+  return { task: await sent, play };
+}
+
+/** Waits until the task has ended or asks for something, and returns it. */
+export async function settle(client: A2AClient, id: string): Promise<Task> {
+  const settled = new Set([
+    TaskState.COMPLETED,
+    TaskState.FAILED,
+    TaskState.CANCELED,
+    TaskState.REJECTED,
+    TaskState.INPUT_REQUIRED,
+    TaskState.AUTH_REQUIRED,
+  ]);
+  try {
+    for await (const event of client.subscribeToTask({ id })) {
+      if (statesOf([event]).some((state) => settled.has(state))) {
+        break;
+      }
+    }
+  } catch (error) {
+    // A task that has ended cannot be subscribed to.
+    if (findA2AError(error)?.reason !== "UNSUPPORTED_OPERATION") {
+      throw error;
+    }
+  }
+  return client.getTask({ id });
+}
+
+/** What a call failed with; fails when it did not. Streams are read to their end. */
+export async function failureOf(
+  call: Promise<unknown> | AsyncIterable<StreamResponse>,
+): Promise<ConnectError> {
+  try {
+    await (Symbol.asyncIterator in call ? readAll(call) : call);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConnectError);
+    return ConnectError.from(error);
+  }
+  throw new Error("expected the call to fail");
+}
+
+/** Expects a call to fail for that reason of the error catalogue, and returns the error. */
+export async function expectReason(
+  call: Promise<unknown> | AsyncIterable<StreamResponse>,
+  reason: string,
+): Promise<ConnectError> {
+  const error = await failureOf(call);
+  expect(findA2AError(error)?.reason, error.message).toBe(reason);
+  return error;
+}

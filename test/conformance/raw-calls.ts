@@ -1,0 +1,138 @@
+import type { A2AClient, AgentHarness, HarnessClientOptions } from "@a2a-connect/testing";
+import { expect } from "vitest";
+import type { Stage } from "./scenario.ts";
+
+/** Any JSON object whose members a test looks at. */
+// biome-ignore lint/suspicious/noExplicitAny: the text of an answer, whose shape is what is being tested
+export type Json = any;
+
+/** An answer of a JSON wire as it came. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly header: Headers;
+  readonly text: string;
+  /** The whole body. */
+  readonly json: Json;
+  /** The message in it: `result` of JSON-RPC, the body of HTTP+JSON. */
+  readonly result: Json;
+  /** The error in it, in the shape of its wire. */
+  readonly error: Json;
+}
+
+const version = { "a2a-version": "1.0" };
+const jsonBody = { ...version, "content-type": "application/json" };
+
+/** A POST to the JSON-RPC endpoint; `body` is sent as it is when it is text. */
+export async function postRpc(
+  harness: AgentHarness,
+  body: unknown,
+  headers: Record<string, string> = {},
+  path = "/rpc",
+): Promise<RawAnswer> {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return readAnswer(
+    await harness.fetch(path, { method: "POST", headers: { ...jsonBody, ...headers }, body: text }),
+  );
+}
+
+/** A JSON-RPC call of `method`. */
+export function callRpc(
+  harness: AgentHarness,
+  method: string,
+  params: unknown,
+  headers?: Record<string, string>,
+): Promise<RawAnswer> {
+  return postRpc(harness, { jsonrpc: "2.0", id: 1, method, params }, headers);
+}
+
+/** A request to the HTTP+JSON wire; `path` begins with a slash. */
+export async function callRest(
+  harness: AgentHarness,
+  verb: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<RawAnswer> {
+  const content =
+    body === undefined ? { headers: version } : { headers: jsonBody, body: JSON.stringify(body) };
+  return readAnswer(
+    await harness.fetch(`/rest${path}`, {
+      ...content,
+      method: verb,
+      headers: { ...content.headers, ...headers },
+    }),
+  );
+}
+
+/** The same send on either JSON wire, with `message` and `configuration` as they are written here. */
+export function sendRaw({ wire, harness }: Stage, message: Json, configuration?: Json): Promise<RawAnswer> {
+  const body = configuration === undefined ? { message } : { message, configuration };
+  return wire === "jsonrpc"
+    ? callRpc(harness, "SendMessage", body)
+    : callRest(harness, "POST", "/message:send", body);
+}
+
+/** The same list on either JSON wire; HTTP+JSON puts the parameters into the query. */
+export function listRaw({ wire, harness }: Stage, params: Record<string, unknown>): Promise<RawAnswer> {
+  if (wire === "jsonrpc") {
+    return callRpc(harness, "ListTasks", params);
+  }
+  const query = new URLSearchParams(Object.entries(params).map(([name, value]) => [name, String(value)]));
+  return callRest(harness, "GET", `/tasks?${query}`);
+}
+
+/** What a JSON wire answered to a call of our own client, whether that failed or not. */
+export async function capture(
+  { harness, wire }: Pick<Stage, "harness" | "wire">,
+  call: (client: A2AClient) => Promise<unknown>,
+  options: HarnessClientOptions = {},
+): Promise<RawAnswer> {
+  let seen: Response | undefined;
+  const client = harness.client(wire, {
+    ...options,
+    async fetch(input, init) {
+      const response = await fetch(input, init);
+      seen = response.clone();
+      return response;
+    },
+  });
+  await call(client).catch(() => undefined);
+  if (seen === undefined) {
+    throw new Error("nothing was sent");
+  }
+  return readAnswer(seen);
+}
+
+/** The JSON of every event of an SSE text, and every other line, which must be empty or a comment or an id. */
+export function readSse(text: string): Json[] {
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith(":"));
+  return lines
+    .filter((line) => !line.startsWith("id: "))
+    .map((line) => {
+      expect(line.slice(0, 6)).toBe("data: ");
+      return JSON.parse(line.slice(6));
+    });
+}
+
+/** Reads an answer; a body that is no JSON is undefined. */
+export async function readAnswer(response: Response): Promise<RawAnswer> {
+  const { status, headers: header } = response;
+  const text = await response.text();
+  const json = parse(text);
+  return {
+    status,
+    header,
+    text,
+    json,
+    result: json?.jsonrpc === undefined ? json : json.result,
+    error: json?.error,
+  };
+}
+
+function parse(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

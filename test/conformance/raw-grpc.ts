@@ -1,0 +1,58 @@
+import { once } from "node:events";
+import { connect, type IncomingHttpHeaders } from "node:http2";
+
+/** An answer of the gRPC wire as it came. */
+export interface GrpcAnswer {
+  readonly headers: IncomingHttpHeaders & { readonly ":status"?: number };
+  /** The messages, without their frames. */
+  readonly messages: readonly Uint8Array[];
+  /** What came after the messages, or, when there are none, with the headers. */
+  readonly trailers: IncomingHttpHeaders;
+}
+
+/** A gRPC call with bytes of our own over HTTP/2 with prior knowledge. */
+export async function callGrpc(
+  url: string,
+  path: string,
+  message: Uint8Array,
+  metadata: Readonly<Record<string, string>> = { "a2a-version": "1.0" },
+): Promise<GrpcAnswer> {
+  const session = connect(url);
+  try {
+    const stream = session.request({
+      ":method": "POST",
+      ":path": path,
+      "content-type": "application/grpc",
+      te: "trailers",
+      ...metadata,
+    });
+    let trailers: IncomingHttpHeaders | undefined;
+    stream.on("trailers", (fields) => {
+      trailers = fields;
+    });
+    const response = once(stream, "response");
+    stream.end(frame(message));
+    const [headers] = await response;
+    const body = Buffer.concat(await Array.fromAsync(stream));
+    return { headers, messages: unframe(body), trailers: trailers ?? headers };
+  } finally {
+    session.close();
+  }
+}
+
+/** A message without compression: one byte of flags, four of length. */
+function frame(message: Uint8Array): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
+
+function unframe(body: Buffer): Uint8Array[] {
+  const messages: Uint8Array[] = [];
+  for (let at = 0; at < body.length; ) {
+    const length = body.readUInt32BE(at + 1);
+    messages.push(body.subarray(at + 5, at + 5 + length));
+    at += 5 + length;
+  }
+  return messages;
+}

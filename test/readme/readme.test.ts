@@ -1,0 +1,101 @@
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { type ServedAgent } from "@a2a-connect/node";
+import { parseOptions, startReferenceAgent } from "@a2a-connect/reference-agent";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type CodeBlock, readCodeBlocks } from "./code-blocks.ts";
+
+const run = promisify(execFile);
+const here = dirname(fileURLToPath(import.meta.url));
+const root = join(here, "..", "..");
+const blocks = readCodeBlocks(join(root, "README.md"));
+const directory = mkdtempSync(join(here, ".tmp-"));
+/** A machine may have no curl; the commands are for those that do. */
+const hasCurl = spawnSync("curl", ["--version"]).status === 0;
+let served: ServedAgent;
+
+beforeAll(async () => {
+  const options = parseOptions(["--port", "0", "--store", "memory"]);
+  if (options === undefined) {
+    throw new Error("no help was asked for");
+  }
+  served = await startReferenceAgent(options, () => {});
+});
+
+afterAll(async () => {
+  await served.close({ graceMs: 0 });
+  rmSync(directory, { recursive: true });
+});
+
+describe("README", () => {
+  it("shows an agent of at most fifteen lines that serves and asks back", async () => {
+    const { code } = block("agent");
+    expect(code.trim().split("\n").length).toBeLessThanOrEqual(15);
+    const file = join(directory, "agent.ts");
+    writeFileSync(file, `${code.replace("port: 4000", "port: 0")}\nconsole.log(url);\n`);
+    const agent = spawn(process.execPath, [file], { cwd: directory, stdio: ["ignore", "pipe", "inherit"] });
+    try {
+      const [url] = (await once(createInterface(agent.stdout), "line")) as [string];
+      const empty = await send(url, "");
+      expect(empty.task.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
+      const greeted = await send(url, "Ada");
+      expect(greeted.task.artifacts[0]?.parts[0]?.text).toBe("Hello, Ada!");
+    } finally {
+      agent.kill("SIGKILL");
+    }
+  });
+
+  it("shows a client that streams", async () => {
+    const file = join(directory, "client.ts");
+    writeFileSync(file, atServed(block("client").code));
+    const { stdout } = await run(process.execPath, [file]);
+    expect(stdout.trim().split("\n")).toEqual(["task", "statusUpdate", "artifactUpdate", "statusUpdate"]);
+  });
+
+  const shells = blocks.filter(({ language, code }) => language === "sh" && code.includes("localhost:4000/"));
+  it("shows the call on three wires", () => expect(shells).toHaveLength(3));
+
+  for (const { code } of shells) {
+    it.skipIf(code.includes("\ncurl") && !hasCurl)(`shows a command that works: ${code.split("\n")[0]}`, async () => {
+      // The only command of ours that is not everywhere is buf, which npx would take from here, too.
+      const path = `${join(root, "node_modules", ".bin")}:${process.env["PATH"]}`;
+      const { stdout } = await run("sh", ["-ec", atServed(code).replace("npx buf", "buf")], {
+        env: { ...process.env, PATH: path },
+      });
+      expect(stdout).toContain("TASK_STATE_COMPLETED");
+    });
+  }
+});
+
+function block(name: string): CodeBlock {
+  const found = blocks.find((candidate) => candidate.name === name);
+  if (found === undefined) {
+    throw new Error(`the README has no block "${name}"`);
+  }
+  return found;
+}
+
+function atServed(code: string): string {
+  return code.replaceAll("http://localhost:4000", served.url);
+}
+
+interface SendResult {
+  readonly task: {
+    readonly status: { readonly state: string };
+    readonly artifacts: readonly { readonly parts: readonly { readonly text: string }[] }[];
+  };
+}
+
+async function send(url: string, text: string): Promise<SendResult> {
+  const response = await fetch(`${url}/rest/message:send`, {
+    method: "POST",
+    headers: { "a2a-version": "1.0", "content-type": "application/json" },
+    body: JSON.stringify({ message: { messageId: "1", role: "ROLE_USER", parts: [{ text }] } }),
+  });
+  return (await response.json()) as SendResult;
+}
