@@ -10,6 +10,8 @@ export interface RawRequest {
   readonly target: string;
   readonly fields: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
+  /** Whether more of the body is said to follow, which never does. HTTP/2 only. */
+  readonly endless?: boolean;
 }
 
 /** The whole answer to it; HTTP/1.1 trailers are not looked at. */
@@ -74,7 +76,7 @@ async function callHttp1(baseUrl: string, { verb, target, fields, body }: RawReq
 
 async function callHttp2(
   session: ClientHttp2Session,
-  { verb, target, fields, body }: RawRequest,
+  { verb, target, fields, body, endless = false }: RawRequest,
 ): Promise<RawAnswer> {
   const stream = session.request(
     { ":method": verb, ":path": target, ...fields },
@@ -85,7 +87,10 @@ async function callHttp2(
     for (const [name, value] of toHeaders(received)) trailers.append(name, value);
   });
   const response = once(stream, "response");
-  if (body !== undefined) stream.end(body);
+  if (body !== undefined) {
+    stream.write(body);
+    if (!endless) stream.end();
+  }
   const [received] = await response;
   const bytes = await collect(stream);
   return { status: Number(received[":status"]), fields: toHeaders(received), body: bytes, trailers };

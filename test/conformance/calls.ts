@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { findA2AError, text } from "@a2a-connect/core";
+import { findA2AError, isSettled, text } from "@a2a-connect/core";
 import {
   type Message,
   type Part,
@@ -126,22 +126,35 @@ export async function startPlayed({ client, puppet }: Stage, init: MessageInit =
   });
   const play = await puppet.turnOf(messageId);
   await play.emit(play.turn.working("Working."));
-  return { task: await sent, play };
+  const { id } = await sent;
+  return { task: await untilSeen(client, id, ({ status }) => status?.state === TaskState.WORKING), play };
+}
+
+/** Reads a task until it is as `wanted`: what an agent has said can be seen when it is durable, a moment later. */
+export async function untilSeen(
+  client: A2AClient,
+  id: string,
+  wanted: (task: Task) => boolean,
+): Promise<Task> {
+  for (;;) {
+    try {
+      const task = await client.getTask({ id });
+      if (wanted(task)) {
+        return task;
+      }
+    } catch (error) {
+      if (findA2AError(error)?.reason !== "TASK_NOT_FOUND") {
+        throw error;
+      }
+    }
+  }
 }
 
 /** Waits until the task has ended or asks for something, and returns it. */
 export async function settle(client: A2AClient, id: string): Promise<Task> {
-  const settled = new Set([
-    TaskState.COMPLETED,
-    TaskState.FAILED,
-    TaskState.CANCELED,
-    TaskState.REJECTED,
-    TaskState.INPUT_REQUIRED,
-    TaskState.AUTH_REQUIRED,
-  ]);
   try {
     for await (const event of client.subscribeToTask({ id })) {
-      if (statesOf([event]).some((state) => settled.has(state))) {
+      if (statesOf([event]).some(isSettled)) {
         break;
       }
     }

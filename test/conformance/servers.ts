@@ -60,14 +60,24 @@ function plan(
 ): ServerPlan {
   const puppet = createPuppet();
   const reference = createReferenceAgent(profile);
+  const { card } = reference;
   const agent: AgentDefinition = {
     ...reference,
+    card: { ...card, skills: [...(card.skills ?? []), ...(profile === "bare" ? [pictures] : [])] },
     execute: (turn) => (isPuppet(turn) ? puppet.execute(turn) : (reference.execute?.(turn) ?? [])),
     taskAfterMs: 50,
     cancelGraceMs: 50,
   };
   return { options: { clock: strictClock(), ...options, agent }, puppet };
 }
+
+/** A skill with media types of its own. */
+const pictures = {
+  id: "pictures",
+  name: "Pictures",
+  description: "Takes pictures, and nothing else.",
+  inputModes: ["image/svg+xml"],
+};
 
 function isPuppet({ task, message }: Turn): boolean {
   const first = (task?.history[0] ?? message).parts[0]?.content;

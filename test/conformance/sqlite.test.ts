@@ -1,4 +1,4 @@
 import { runScenarios } from "./run-scenarios.ts";
 import { allScenarios } from "./scenarios/index.ts";
 
-runScenarios("sqlite", allScenarios);
+runScenarios("sqlite", Object.values(allScenarios));

@@ -3,15 +3,11 @@ import { randomUUID } from "node:crypto";
 import { type Message, type StreamResponse, type Task, TaskState } from "@a2a-js/sdk";
 import {
   type Client,
-  ClientFactory,
   DefaultAgentCardResolver,
-  JsonRpcTransportFactory,
-  RestTransportFactory,
   ServiceParameters,
   withA2AExtensions,
   withA2AVersion,
 } from "@a2a-js/sdk/client";
-import { GrpcTransportFactory } from "@a2a-js/sdk/client/grpc";
 import {
   A2AError,
   PushNotificationNotSupportedError,
@@ -23,11 +19,13 @@ import {
 } from "@a2a-js/sdk/errors";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AgentProcess, startAgentProcess } from "./agent-process.ts";
+import { failureOf } from "./failure-of.ts";
+import { createSdkClient, type SdkTransportName } from "./sdk-client.ts";
 import { listing, type PartContent, sdkPart, sending, textOf } from "./sdk-requests.ts";
 
 /** A transport of the SDK, and what is its own in how it reports errors. */
 interface SdkTransport {
-  readonly preferred: "JSONRPC" | "HTTP+JSON" | "GRPC";
+  readonly preferred: SdkTransportName;
   /** Where the card says that it is reached. */
   readonly url: (agent: AgentProcess) => string;
   /** How an error of the protocol looks, by its JSON-RPC, HTTP and gRPC number. */
@@ -67,11 +65,7 @@ const version = { serviceParameters: ServiceParameters.create(withA2AVersion("1.
 describe.each(transports)("the official client over $preferred", ({ preferred, url, carries }) => {
   let client: Client;
   beforeAll(async () => {
-    const factory = new ClientFactory({
-      transports: [new JsonRpcTransportFactory(), new RestTransportFactory(), new GrpcTransportFactory()],
-      preferredTransports: [preferred],
-    });
-    client = await factory.createFromUrl(agent.url);
+    client = await createSdkClient(agent, preferred);
   });
 
   async function sendForTask(...args: Parameters<typeof sending>): Promise<Task> {
@@ -417,14 +411,6 @@ async function collect(stream: AsyncIterable<StreamResponse>): Promise<StreamRes
 function statesOf(events: readonly StreamResponse[]): (TaskState | undefined)[] {
   return events.flatMap(({ payload }) =>
     payload?.$case === "statusUpdate" ? [payload.value.status?.state] : [],
-  );
-}
-
-/** What a call is rejected with. The client may also throw before there is a promise. */
-async function failureOf(call: Promise<unknown>): Promise<unknown> {
-  return call.then(
-    () => expect.unreachable("the call should have failed"),
-    (error: unknown) => error,
   );
 }
 

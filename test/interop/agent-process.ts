@@ -54,6 +54,8 @@ export async function startAgentProcess(...options: string[]): Promise<AgentProc
   }
   child.stdout.resume();
   if (ready === undefined) {
+    await exited;
+    await rm(dataDir, { recursive: true, force: true });
     throw new Error(`the agent ended before it was ready: ${errors}`);
   }
   return {

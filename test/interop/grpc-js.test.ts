@@ -11,6 +11,7 @@ import {
   messageType,
   serviceOf,
 } from "./dynamic-client.ts";
+import { failureOf } from "./failure-of.ts";
 import { type FrameRelay, startFrameRelay } from "./frame-relay.ts";
 
 const serviceName = "lf.a2a.v1.A2AService";
@@ -90,13 +91,13 @@ describe("the service", () => {
     const wrong = { GetTask: { ...GetTask, path } };
     const other = createDynamicClient(agent.authority, { [serviceName]: wrong }, serviceName);
     onTestFinished(() => other.close());
-    expect((await failureOf(other.unary("GetTask", { id: "t" }))).code).toBe(status.UNIMPLEMENTED);
+    expect((await serviceErrorOf(other.unary("GetTask", { id: "t" }))).code).toBe(status.UNIMPLEMENTED);
   });
 });
 
 describe("an error", () => {
   it("has its status, its sentence and its ErrorInfo (J-4)", async () => {
-    const failure = await failureOf(client.unary("GetTask", { id: "no-such-task" }));
+    const failure = await serviceErrorOf(client.unary("GetTask", { id: "no-such-task" }));
     expect(failure.code).toBe(status.NOT_FOUND);
     expect(errorDetails(failure)).toEqual([
       {
@@ -109,7 +110,7 @@ describe("an error", () => {
 
   it("says that a task has ended (A-7)", async () => {
     const { id } = await sendForTask("task hello");
-    const failure = await failureOf(client.unary("SendMessage", message("more", { taskId: id })));
+    const failure = await serviceErrorOf(client.unary("SendMessage", message("more", { taskId: id })));
     expect(failure.code).toBe(status.FAILED_PRECONDITION);
     expect(errorDetails(failure)).toMatchObject([
       { reason: "UNSUPPORTED_OPERATION", metadata: { taskId: id } },
@@ -119,12 +120,12 @@ describe("an error", () => {
   // Connect escapes more of grpc-message than gRPC asks for, and grpc-js leaves an escaped ":" or ";" as it is.
   it.fails("reads as it was written, punctuation included", async () => {
     const { id } = await sendForTask("task hello");
-    const failure = await failureOf(client.unary("SendMessage", message("more", { taskId: id })));
+    const failure = await serviceErrorOf(client.unary("SendMessage", message("more", { taskId: id })));
     expect(failure.details).toBe(statusDetails(failure)["message"]);
   });
 
   it("comes before the stream opens (A-27)", async () => {
-    const failure = await failureOf(
+    const failure = await serviceErrorOf(
       Array.fromAsync(client.stream("SubscribeToTask", { id: "no-such-task" })),
     );
     expect(failure.code).toBe(status.NOT_FOUND);
@@ -132,7 +133,7 @@ describe("an error", () => {
   });
 
   it("names the field that is wrong (J-8, E-3)", async () => {
-    const failure = await failureOf(client.unary("SendMessage", {}));
+    const failure = await serviceErrorOf(client.unary("SendMessage", {}));
     expect(failure.code).toBe(status.INVALID_ARGUMENT);
     expect(errorDetails(failure)).toMatchObject([{ fieldViolations: [{ field: "message" }] }]);
   });
@@ -141,7 +142,7 @@ describe("an error", () => {
     ["absent", {}],
     ["unknown", { "a2a-version": "9.9" }],
   ])("says which versions there are when the version is %s (F-4, F-5, J-3)", async (_name, metadata) => {
-    const failure = await failureOf(client.unary("GetTask", { id: "t" }, { metadata }));
+    const failure = await serviceErrorOf(client.unary("GetTask", { id: "t" }, { metadata }));
     expect(failure.code).toBe(status.FAILED_PRECONDITION);
     expect(errorDetails(failure)).toMatchObject([
       { reason: "VERSION_NOT_SUPPORTED", metadata: { supportedVersions: "1.0" } },
@@ -151,11 +152,11 @@ describe("an error", () => {
 
 describe("a call that ends before its task", () => {
   /** Long enough that the call is over first, short enough to be waited for. */
-  const chunks = 40;
+  const chunks = 60;
   const stream = `stream ${chunks} 25`;
 
   it.each([
-    ["by its deadline", status.DEADLINE_EXCEEDED, () => ({ deadline: Date.now() + 500 }), () => {}],
+    ["by its deadline", status.DEADLINE_EXCEEDED, () => ({ deadline: Date.now() + 1_000 }), () => {}],
     ["by its caller", status.CANCELLED, () => ({}), (call: { cancel(): void }) => call.cancel()],
   ])("ends %s, and the task goes on (J-5)", async (_name, code, options, atFirstChunk) => {
     const contextId = randomUUID();
@@ -166,7 +167,7 @@ describe("a call that ends before its task", () => {
         if (payload === "artifactUpdate" && ++seen === 1) atFirstChunk(call);
       }
     })();
-    expect((await failureOf(reading)).code).toBe(code);
+    expect((await serviceErrorOf(reading)).code).toBe(code);
     expect(seen).toBeLessThan(chunks);
 
     const response = await client.unary("ListTasks", { contextId });
@@ -226,7 +227,9 @@ describe("the channel", () => {
   it("refuses more than the server takes", async () => {
     const { over } = await dial({});
     const text = "x".repeat(16 * 2 ** 20 + 1);
-    expect((await failureOf(over.unary("SendMessage", message(text)))).code).toBe(status.RESOURCE_EXHAUSTED);
+    expect((await serviceErrorOf(over.unary("SendMessage", message(text)))).code).toBe(
+      status.RESOURCE_EXHAUSTED,
+    );
     expect(textOf(await over.unary("SendMessage", message("echo still here")))).toBe("still here");
   });
 
@@ -255,11 +258,10 @@ function textOf(response: Json): string {
   return (response["message"] as { parts: [{ text: string }] }).parts[0].text; // just seen
 }
 
-async function failureOf(call: Promise<unknown>): Promise<ServiceError> {
-  return call.then(
-    () => expect.unreachable("the call should have failed"),
-    (error: ServiceError) => error,
-  );
+async function serviceErrorOf(call: Promise<unknown>): Promise<ServiceError> {
+  const error = await failureOf(call);
+  expect(error).toMatchObject({ code: expect.any(Number), details: expect.any(String) });
+  return error as ServiceError; // just seen
 }
 
 /** The `google.rpc.Status` in the trailers, decoded with the same loaded protos. */

@@ -39,6 +39,9 @@ export class Http1Connection implements Connection {
   }
 
   exchange(request: Buffer, onBody: (chunk: Buffer) => void): Promise<void> {
+    if (this.#socket.destroyed) {
+      return Promise.reject(new Error("the connection has been closed"));
+    }
     return new Promise((resolve, reject) => {
       this.#pending = { onBody, resolve, reject };
       this.#socket.write(request);

@@ -56,6 +56,9 @@ export class Http2Connection implements Connection {
 
   /** `request`: one HEADERS and one DATA frame; they are given the number of the stream here. */
   exchange(request: Buffer, onBody: (chunk: Buffer) => void): Promise<void> {
+    if (this.#socket.destroyed) {
+      return Promise.reject(new Error("the connection has been closed"));
+    }
     const stream = this.#nextStream;
     this.#nextStream += 2;
     const data = frameHeaderBytes + request.readUIntBE(0, 3);

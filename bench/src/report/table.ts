@@ -4,15 +4,24 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** As Markdown, aligned so that it reads well in a terminal too. */
+/** As Markdown, aligned so that it reads well in a terminal too: words to the left, figures to the right. */
 export function formatTable({ columns, rows }: Table): string {
-  const widths = columns.map((column, index) =>
-    Math.max(column.length, ...rows.map((row) => row[index]?.length ?? 0)),
-  );
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell, index) => (index === 0 ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0))).join(" | ")} |`;
-  const rule = `|${widths.map((width, index) => `${"-".repeat(width + 1)}${index === 0 ? "-" : ":"}`).join("|")}|`;
-  return [line(columns), rule, ...rows.map(line)].join("\n");
+  const shapes = columns.map((column, index) => {
+    const cells = rows.map((row) => row[index] ?? "");
+    return {
+      width: Math.max(column.length, ...cells.map(({ length }) => length)),
+      isWords: !cells.some((cell) => /^(?:>= )?\d/.test(cell)),
+    };
+  });
+  const formatRow = (cells: readonly string[]) => {
+    const padded = shapes.map(({ width, isWords }, index) => {
+      const cell = cells[index] ?? "";
+      return isWords ? cell.padEnd(width) : cell.padStart(width);
+    });
+    return `| ${padded.join(" | ")} |`;
+  };
+  const rules = shapes.map(({ width, isWords }) => `${"-".repeat(width + 1)}${isWords ? "-" : ":"}`);
+  return [formatRow(columns), `|${rules.join("|")}|`, ...rows.map(formatRow)].join("\n");
 }
 
 /** Three digits that matter, with separators: 12,300 · 123 · 12.3 · 0.123 */

@@ -9,7 +9,7 @@ export interface LifecycleRequest {
   readonly skill?: string;
   /** Which waiting task starts first. Default `normal`. */
   readonly priority?: Priority;
-  /** When the task is canceled if it has not ended: RFC 3339, UTC. */
+  /** When the task is canceled if it has not ended: RFC 3339, any zone. */
   readonly deadline?: string;
 }
 
@@ -77,8 +77,8 @@ export function parseLifecycleRequest(
   if (priority !== undefined && !isPriority(priority)) {
     return { member: "priority", problem: `must be one of ${priorities.join(", ")}` };
   }
-  if (deadline !== undefined && (typeof deadline !== "string" || Number.isNaN(Date.parse(deadline)))) {
-    return { member: "deadline", problem: "must be an RFC 3339 time" };
+  if (deadline !== undefined && !isTime(deadline)) {
+    return { member: "deadline", problem: "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z" };
   }
   return {
     request: {
@@ -94,6 +94,13 @@ const priorities: readonly Priority[] = ["low", "normal", "high"];
 function isPriority(value: JsonValue): value is Priority {
   return priorities.some((priority) => priority === value);
 }
+
+/** `Date.parse` alone takes all kinds of text, and each would be a deadline that has passed. */
+function isTime(value: JsonValue): value is string {
+  return typeof value === "string" && rfc3339.test(value) && !Number.isNaN(Date.parse(value));
+}
+
+const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i;
 
 function readExtension(metadata: JsonObject | undefined): JsonObject {
   const value = metadata?.[lifecycleExtension];

@@ -190,7 +190,7 @@ export const errors: ScenarioGroup = scenarios("E Errors", (verifies) => {
   }
 
   verifies("E-3", "names wrong fields by their camelCase path", async ({ client }) => {
-    const bad = { ...toRequest("task no"), configuration: { historyLength: -1 } };
+    const bad = toRequest("task no", { configuration: { historyLength: -1 } });
     const error = await failureOf(client.sendMessage(bad));
     const [violation, ...more] = findFieldViolations(error);
     expect(more).toStrictEqual([]);

@@ -1,25 +1,39 @@
 import type { ScenarioGroup } from "../scenario.ts";
+import { agentCard } from "./agent-card.ts";
 import { errors } from "./errors.ts";
 import { extendedCard } from "./extended-card.ts";
+import { extensions } from "./extensions.ts";
+import { grpc } from "./grpc.ts";
 import { history } from "./history.ts";
+import { httpJson } from "./http-json.ts";
 import { ids } from "./ids.ts";
+import { jsonRules } from "./json.ts";
+import { jsonRpc } from "./json-rpc.ts";
 import { listTasks } from "./list-tasks.ts";
 import { pushConfigs } from "./push-configs.ts";
 import { sendMessage } from "./send-message.ts";
 import { sendStreamingMessage } from "./send-streaming-message.ts";
 import { taskOperations } from "./task-operations.ts";
 import { taskStates } from "./task-states.ts";
+import { versions } from "./versions.ts";
 
-/** Every scenario there is, in the order of the requirements. */
-export const allScenarios: readonly ScenarioGroup[] = [
-  sendMessage,
-  sendStreamingMessage,
-  taskOperations,
-  listTasks,
-  pushConfigs,
-  extendedCard,
-  taskStates,
-  history,
-  ids,
-  errors,
-];
+/** Every scenario there is, by file and in the order of the requirements. */
+export const allScenarios: Readonly<Record<string, ScenarioGroup>> = {
+  "send-message": sendMessage,
+  "send-streaming-message": sendStreamingMessage,
+  "task-operations": taskOperations,
+  "list-tasks": listTasks,
+  "push-configs": pushConfigs,
+  "extended-card": extendedCard,
+  "task-states": taskStates,
+  history: history,
+  ids: ids,
+  errors: errors,
+  versions: versions,
+  extensions: extensions,
+  json: jsonRules,
+  "json-rpc": jsonRpc,
+  grpc: grpc,
+  "http-json": httpJson,
+  "agent-card": agentCard,
+};

@@ -1,4 +1,4 @@
-import { bytes, fileUrl, findFieldViolations, json, text } from "@a2a-connect/core";
+import { bytes, fileUrl, findFieldViolations, formatTaskState, json, text } from "@a2a-connect/core";
 import { Role, TaskState } from "@a2a-connect/proto";
 import { Code } from "@connectrpc/connect";
 import { expect } from "vitest";
@@ -15,6 +15,7 @@ import {
   statesOf,
   taskOf,
   toRequest,
+  untilSeen,
 } from "../calls.ts";
 import { capture } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
@@ -51,7 +52,7 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
     const { turn, emit, end } = await puppet.turnOf(messageId);
     await emit(turn.working());
     await emit(turn.artifact({ text: "first" }));
-    const halfway = await client.getTask({ id: turn.taskId });
+    const halfway = await untilSeen(client, turn.taskId, ({ artifacts }) => artifacts.length === 1);
     expect(halfway.status?.state).toBe(TaskState.WORKING);
     expect(answered).toBe(false);
     await emit(turn.artifact({ text: "second" }));
@@ -66,15 +67,23 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
     expect((await sendTask(client, "auth")).status?.state).toBe(TaskState.AUTH_REQUIRED);
   });
 
-  verifies("A-3", "answers at once with returnImmediately, and the work goes on", async (stage) => {
-    const { task, play } = await startPlayed(stage);
-    expect([TaskState.SUBMITTED, TaskState.WORKING]).toContain(task.status?.state);
-    await play.emit(play.turn.artifact({ text: "later" }));
-    play.end();
-    const settled = await settle(stage.client, task.id);
-    expect(settled.status?.state).toBe(TaskState.COMPLETED);
-    expect(artifactTexts(settled)).toStrictEqual(["later"]);
-  });
+  verifies(
+    "A-3",
+    "answers at once with returnImmediately, and the work goes on",
+    async ({ client, puppet }) => {
+      const messageId = newId();
+      const configuration = { returnImmediately: true };
+      const sent = sendTask(client, puppetText, { messageId, configuration });
+      const { turn, emit, end } = await puppet.turnOf(messageId);
+      const { id, status } = await sent; // the agent has not said a word yet
+      expect(status?.state).toBe(TaskState.SUBMITTED);
+      await emit(turn.artifact({ text: "later" }));
+      end();
+      const settled = await settle(client, id);
+      expect(settled.status?.state).toBe(TaskState.COMPLETED);
+      expect(artifactTexts(settled)).toStrictEqual(["later"]);
+    },
+  );
 
   verifies("A-4", "returns direct messages and whole streams with returnImmediately", async ({ client }) => {
     const configuration = { returnImmediately: true };
@@ -112,7 +121,7 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
     ["fail broken", TaskState.FAILED],
     ["reject no", TaskState.REJECTED],
   ] as const) {
-    verifies("A-7", `refuses a message for a ${TaskState[state]} task`, async ({ client }) => {
+    verifies("A-7", `refuses a message for a task that is ${formatTaskState(state)}`, async ({ client }) => {
       const { id, status } = await sendTask(client, words);
       expect(status?.state).toBe(state);
       const more = toRequest("more", { taskId: id });

@@ -1,3 +1,4 @@
+import { formatTaskState } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import { expect } from "vitest";
 import {
@@ -76,7 +77,7 @@ export const sendStreamingMessage: ScenarioGroup = scenarios("A.2 SendStreamingM
     ["fail broken", TaskState.FAILED],
     ["reject no", TaskState.REJECTED],
   ] as const) {
-    verifies("A-22", `ends after ${TaskState[state]}`, async ({ client }) => {
+    verifies("A-22", `ends when the task is ${formatTaskState(state)}`, async ({ client }) => {
       const states = statesOf(await readAll(client.sendStreamingMessage(toRequest(words))));
       expect(states.at(-1)).toBe(state);
     });

@@ -67,7 +67,10 @@ export const taskStates: ScenarioGroup = scenarios("B States", (verifies) => {
         const id = await start(stage);
         const task = await stage.client.getTask({ id });
         expect(task.status?.state).toBe(number);
-        const { tasks } = await stage.client.listTasks({ contextId: task.contextId, status: number });
+        const { tasks } = await stage.client.listTasks({
+          contextId: task.contextId,
+          status: number as TaskState,
+        }); // the numbers of the enum;
         expect(tasks.map((found) => found.id)).toStrictEqual([id]);
         await stage.client.cancelTask({ id }).catch(() => undefined); // what runs is not left running
       });

@@ -3,6 +3,7 @@ import {
   createRouteTable,
   formatOnce,
   formatResponse,
+  invalidParams,
   type JsonMedia,
   methods,
   negotiateJsonMedia,
@@ -46,7 +47,7 @@ export function createHttpJsonHandler(spec: ServiceImplSpec, options: HttpJsonOp
   const operations = bindOperations(spec, settings);
 
   return async (request) => {
-    const { path, query } = splitTarget(request.url);
+    const { path, query, queryIsUtf8 } = splitTarget(request.url);
     const below = path.startsWith(prefix) ? path.slice(prefix.length) : undefined;
     const verb = request.method === "HEAD" ? "GET" : request.method;
     const match = below === undefined ? undefined : routes.find(verb, below);
@@ -59,6 +60,10 @@ export function createHttpJsonHandler(spec: ServiceImplSpec, options: HttpJsonOp
     const bound = operations.get(match.method.localName);
     if (bound === undefined) {
       return respondError(request, notFound(), { status: 404 }, settings);
+    }
+    if (!queryIsUtf8) {
+      const refused = invalidParams({ field: "", description: "the query is not valid UTF-8" });
+      return respondError(request, refused, { status: 400 }, settings);
     }
     const response = await answer(bound, match, query, request, settings);
     return request.method === "HEAD" ? withoutBody(response) : response;

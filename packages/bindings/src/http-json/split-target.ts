@@ -3,6 +3,8 @@ export interface Target {
   /** Percent-encoded, with a leading slash. */
   readonly path: string;
   readonly query: URLSearchParams;
+  /** Whether the query's escapes are UTF-8; `query` has replacement characters for those that are not. */
+  readonly queryIsUtf8: boolean;
 }
 
 const noQuery = new URLSearchParams();
@@ -17,12 +19,20 @@ export function splitTarget(url: string): Target {
   const fragment = indexOrEnd(url, "#", from);
   const question = url.indexOf("?", from);
   if (question === -1 || question > fragment) {
-    return { path: url.slice(from, fragment), query: noQuery };
+    return { path: url.slice(from, fragment), query: noQuery, queryIsUtf8: true };
   }
-  return {
-    path: url.slice(from, question),
-    query: new URLSearchParams(url.slice(question + 1, fragment)),
-  };
+  const text = url.slice(question + 1, fragment);
+  return { path: url.slice(from, question), query: new URLSearchParams(text), queryIsUtf8: isUtf8(text) };
+}
+
+/** A percent sign that begins no escape is an ordinary character to URLSearchParams, and so it is here. */
+function isUtf8(text: string): boolean {
+  try {
+    decodeURIComponent(text.replaceAll(/%(?![\dA-Fa-f]{2})/g, ""));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function indexOrEnd(text: string, mark: string, from: number): number {

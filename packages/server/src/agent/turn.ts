@@ -77,7 +77,7 @@ export interface TurnInput {
 
 /** One message to answer, and the tools to answer it with. Yield what the methods return. */
 export interface Turn extends TurnInput {
-  /** All text parts of the message, joined by newlines. */
+  /** All text parts of the message, joined without a separator. */
   readonly text: string;
   /** WORKING, with a word about progress. Without any, nothing happens when the task is WORKING already. */
   working(content?: Content, progress?: ProgressReport): StatusEvent;

@@ -367,7 +367,10 @@ describe("artifacts", () => {
 
   it("refuses media types that the skill does not declare", async () => {
     const { task } = await run(
-      (turn) => [turn.artifact({ parts: [bytes(new Uint8Array(1), { mediaType: "image/png" })] })],
+      (turn) => [
+        turn.working(),
+        turn.artifact({ parts: [bytes(new Uint8Array(1), { mediaType: "image/png" })] }),
+      ],
       {
         card: { name: "Agent", defaultOutputModes: ["text/*"] },
       },

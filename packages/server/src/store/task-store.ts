@@ -74,8 +74,8 @@ export interface TaskCommit {
   /** The index after these entries. */
   readonly index: TaskIndex;
   /**
-   * Written only when the log has grown as much since the last one as it is large. Covers the entries up to its own
-   * `sequence`, which may lie before this commit's first one; replaces the snapshot before.
+   * Written only when the log has grown as much since the last one as it is large. Covers the log up to this commit's
+   * last entry; replaces the snapshot before.
    */
   readonly snapshot: Snapshot | undefined;
   /** Push configs that come with the message which creates or continues the task. */

@@ -1,0 +1,266 @@
+import { TaskState } from "@a2a-connect/proto";
+import {
+  createEngineHarness,
+  createScriptedExecutor,
+  type EngineHarnessOptions,
+  readStream,
+  reasonOf,
+  say,
+  taskOf,
+  wordsOf,
+} from "@a2a-connect/testing";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { createHeldStore } from "../../test-support/held-store.ts";
+import type { AgentDefinition } from "../agent/agent-definition.ts";
+import { TurnAbort } from "./turn-abort.ts";
+
+async function scripted(options: Partial<EngineHarnessOptions> = {}, rest: Partial<AgentDefinition> = {}) {
+  const script = createScriptedExecutor();
+  const agent = { card: { name: "Agent" }, execute: script.execute, ...rest };
+  const harness = await createEngineHarness({ agent, ...options });
+  const startTask = async () => {
+    const answer = harness.client.sendMessage(say("go"));
+    const scriptedTurn = await script.nextTurn();
+    await scriptedTurn.yields(scriptedTurn.turn.working());
+    await harness.clock.settle();
+    return { id: scriptedTurn.turn.taskId, answer, ...scriptedTurn };
+  };
+  return { ...harness, script, startTask };
+}
+
+const isNotCancelable = { code: Code.FailedPrecondition, rawMessage: "the task has already ended" };
+
+describe("CancelTask", () => {
+  for (const question of ["inputRequired", "authRequired"] as const) {
+    it(`ends a task that waits at ${question} (A-31)`, async () => {
+      const { client, startTask, clock } = await scripted();
+      const { id, turn, yields, answer } = await startTask();
+      await yields(turn[question]("?"));
+      await answer;
+      const task = await client.cancelTask({ id });
+      expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.CANCELED, "canceled"]);
+      expect(task.status?.message?.parts[0]?.content.value).toBe("The task was canceled.");
+      expect(await client.getTask({ id })).toEqual(task);
+      await expect(client.sendMessage(say("yes", { taskId: id }))).rejects.toMatchObject({
+        code: Code.FailedPrecondition,
+      });
+      await clock.settle();
+      expect(clock.alarms).toBeLessThanOrEqual(1);
+    });
+  }
+
+  it("tells a running executor why, with the caller's metadata, and answers when it has ended (A-31, A-33)", async () => {
+    const { client, startTask, clock } = await scripted();
+    const { id, turn, returns, answer, closed } = await startTask();
+    let canceled = false;
+    const cancel = client.cancelTask({ id, metadata: { k: 1 } }).finally(() => {
+      canceled = true;
+    });
+    await clock.settle();
+    expect([turn.signal.aborted, canceled]).toEqual([true, false]);
+    expect(turn.signal.reason).toBeInstanceOf(TurnAbort);
+    expect(turn.signal.reason).toMatchObject({ name: "AbortError", cause: "canceled", metadata: { k: 1 } });
+    returns();
+    const task = await cancel;
+    expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.CANCELED, "canceled"]);
+    expect(taskOf(await answer).status?.state).toBe(TaskState.CANCELED);
+    await closed;
+    await clock.settle();
+    expect(clock.alarms).toBe(0);
+  });
+
+  it("takes a throw after the signal as the end that was asked for", async () => {
+    const { client, startTask, clock, log } = await scripted();
+    const { id, throws } = await startTask();
+    const cancel = client.cancelTask({ id });
+    await clock.settle();
+    throws(new DOMException("aborted", "AbortError"));
+    expect((await cancel).status?.state).toBe(TaskState.CANCELED);
+    expect(log).toEqual([]);
+  });
+
+  for (const [cancelGraceMs, until] of [
+    [undefined, 10_000],
+    [500, 500],
+  ] as const) {
+    it(`abandons an executor that ignores it after ${until} ms; what it yields later is refused and logged`, async () => {
+      const { client, startTask, clock, log } = await scripted(
+        {},
+        cancelGraceMs === undefined ? {} : { cancelGraceMs },
+      );
+      const { id, turn, yields, closed } = await startTask();
+      const cancel = client.cancelTask({ id });
+      await clock.advance(until - 1);
+      expect((await client.getTask({ id })).status?.state).toBe(TaskState.WORKING);
+      await clock.advance(1);
+      const task = await cancel;
+      expect(task.status?.state).toBe(TaskState.CANCELED);
+      expect(await yields(turn.artifact({ text: "late" }))).toBe("ended");
+      await closed;
+      expect(await client.getTask({ id })).toEqual(task);
+      expect(log).toContainEqual(
+        expect.objectContaining({ message: "an abandoned executor went on", taskId: id }),
+      );
+    });
+  }
+
+  it("refuses an artifact that is being sealed when its executor is abandoned (B-2)", async () => {
+    const { client, startTask, clock } = await scripted({}, { cancelGraceMs: 0 });
+    const { id, turn, yields } = await startTask();
+    const cancel = client.cancelTask({ id });
+    void yields(turn.artifact({ text: "late", last: true })).catch(() => {});
+    await clock.advance(0);
+    const task = await cancel;
+    await new Promise((resolve) => setTimeout(resolve));
+    await clock.settle();
+    const now = await client.getTask({ id });
+    expect(now).toEqual(task);
+    expect(now.artifacts.length === 0 || now.status?.state === TaskState.CANCELED).toBe(true);
+  });
+
+  it("does not undo a task that was quicker: it is completed and not cancelable (A-31, B-2)", async () => {
+    const { client, startTask, clock } = await scripted();
+    const { id, turn, yields, answer } = await startTask();
+    const cancel = client.cancelTask({ id });
+    const failure = expect(cancel).rejects.toMatchObject(isNotCancelable);
+    await clock.settle();
+    await yields(turn.complete("done"));
+    await failure;
+    expect(taskOf(await answer).status?.state).toBe(TaskState.COMPLETED);
+  });
+
+  it("cancels a task whose executor asks instead of ending", async () => {
+    const { client, startTask, clock } = await scripted();
+    const { id, turn, yields } = await startTask();
+    const cancel = client.cancelTask({ id });
+    await clock.settle();
+    await yields(turn.inputRequired("Really?"));
+    expect((await cancel).status?.state).toBe(TaskState.CANCELED);
+  });
+
+  it("cancels a task that waits for a place, and never runs it (A-31)", async () => {
+    const { client, startTask, clock, script } = await scripted({ limits: { maxRunning: 1 } });
+    const running = await startTask();
+    const waiting = client.sendMessage(say("second"));
+    await clock.settle();
+    const { tasks } = await client.listTasks({ status: TaskState.SUBMITTED });
+    expect(tasks).toHaveLength(1);
+    const task = await client.cancelTask({ id: tasks[0]?.id ?? "" });
+    expect(task.status?.state).toBe(TaskState.CANCELED);
+    expect(taskOf(await waiting).status?.state).toBe(TaskState.CANCELED);
+    running.returns();
+    await running.answer;
+    await clock.settle();
+    expect(script.begun).toBe(1);
+  });
+
+  it("gives two cancels at once the same task (A-32)", async () => {
+    const { client, startTask, clock } = await scripted();
+    const { id, returns } = await startTask();
+    const cancels = [client.cancelTask({ id }), client.cancelTask({ id })];
+    await clock.settle();
+    returns();
+    const [one, other] = await Promise.all(cancels);
+    expect(one).toEqual(other);
+    expect(one?.status?.state).toBe(TaskState.CANCELED);
+  });
+
+  it("refuses to cancel what has ended, also a second time (A-31, A-32)", async () => {
+    const { client, startTask, clock } = await scripted();
+    const { id, returns } = await startTask();
+    returns();
+    await clock.settle();
+    const before = await client.getTask({ id });
+    for (let round = 0; round < 2; round += 1) {
+      await expect(client.cancelTask({ id })).rejects.toMatchObject(isNotCancelable);
+    }
+    expect(await client.getTask({ id })).toEqual(before);
+  });
+
+  it("does not tell a foreign task from a missing one (A-31, O-4)", async () => {
+    const { clientOf, startTask } = await scripted();
+    const { id, turn } = await startTask();
+    await expect(clientOf("eve").cancelTask({ id })).rejects.toMatchObject({ code: Code.NotFound });
+    await expect(clientOf("eve").cancelTask({ id: "nope" })).rejects.toMatchObject({ code: Code.NotFound });
+    expect(turn.signal.aborted).toBe(false);
+  });
+
+  it("shows every reader the end", async () => {
+    const { client, startTask, clock } = await scripted();
+    const { id, turn, yields } = await startTask();
+    await yields(turn.inputRequired("?"));
+    await clock.settle();
+    const stream = readStream((signal) => client.subscribeToTask({ id }, { signal }));
+    await clock.settle();
+    await client.cancelTask({ id });
+    await stream.ended;
+    expect(wordsOf(stream.events)).toEqual(["task input-required", "canceled"]);
+  });
+
+  it("wins against an answer that is not durable yet: the next turn never begins", async () => {
+    const store = createHeldStore();
+    const { client, startTask, clock, script } = await scripted({ store });
+    const { id, turn, yields, answer } = await startTask();
+    await yields(turn.inputRequired("?"));
+    await answer;
+    await clock.settle();
+    store.hold();
+    const second = client.sendMessage(say("yes", { taskId: id }));
+    await clock.settle();
+    const cancel = client.cancelTask({ id });
+    await clock.settle();
+    store.release();
+    expect((await cancel).status?.state).toBe(TaskState.CANCELED);
+    expect(taskOf(await second).status?.state).toBe(TaskState.CANCELED);
+    await clock.settle();
+    expect(script.begun).toBe(1);
+    const { client: other } = await createEngineHarness({
+      agent: { card: { name: "Agent" }, execute: () => [] },
+      store,
+    });
+    expect((await other.getTask({ id })).status?.state).toBe(TaskState.CANCELED);
+  });
+});
+
+describe("two answers to one question", () => {
+  it("takes exactly one, whatever their order (design: one writer)", async () => {
+    const { client, startTask, clock, script } = await scripted();
+    const { id, turn, yields, answer } = await startTask();
+    await yields(turn.inputRequired("?"));
+    await answer;
+    const answers = Array.from({ length: 5 }, (_, at) => client.sendMessage(say(`${at}`, { taskId: id })));
+    const settled = Promise.allSettled(answers);
+    const next = await script.nextTurn();
+    await clock.settle();
+    next.returns();
+    const outcomes = await settled;
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected")
+        expect(outcome.reason).toMatchObject({ code: Code.FailedPrecondition });
+    }
+    expect(script.begun).toBe(2);
+    expect((await client.getTask({ id })).history).toHaveLength(3);
+  });
+
+  it("never lets the turn that asked say more, however early the answer comes", async () => {
+    const { client, script, clock } = await scripted();
+    const stream = readStream((signal) => client.sendStreamingMessage(say("go"), { signal }));
+    const first = await script.nextTurn();
+    void first.yields(first.turn.inputRequired("?"));
+    const { taskId } = first.turn;
+    let second: Promise<unknown> | undefined;
+    for (let at = 0; at < 50 && second === undefined; at += 1) {
+      const attempt = client.sendMessage(say("yes", { taskId }));
+      attempt.catch(() => {});
+      await Promise.resolve();
+      if (script.begun === 2) second = attempt;
+    }
+    await clock.settle();
+    await stream.ended;
+    const states = (await client.listTasks({})).tasks.map(({ status }) => status?.state);
+    expect([TaskState.INPUT_REQUIRED, TaskState.WORKING]).toContain(states[0]);
+    expect(states).toHaveLength(1);
+  });
+});

@@ -1,0 +1,292 @@
+import { TaskState } from "@a2a-connect/proto";
+import {
+  createEngineHarness,
+  createScriptedExecutor,
+  type EngineHarnessOptions,
+  readStream,
+  reasonOf,
+  say,
+  taskOf,
+  wordsOf,
+} from "@a2a-connect/testing";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { createHeldStore, type Fate } from "../../test-support/held-store.ts";
+
+async function held(options: Partial<EngineHarnessOptions> = {}) {
+  const store = createHeldStore();
+  const script = createScriptedExecutor();
+  const agent = { card: { name: "Agent" }, execute: script.execute };
+  const harness = await createEngineHarness({ agent, store, ...options });
+  const startTask = async () => {
+    const answer = harness.client.sendMessage(say("go"));
+    answer.catch(() => {});
+    const scriptedTurn = await script.nextTurn();
+    await scriptedTurn.yields(scriptedTurn.turn.working());
+    await harness.clock.settle();
+    return { id: scriptedTurn.turn.taskId, answer, ...scriptedTurn };
+  };
+  return { ...harness, store, script, agent, startTask };
+}
+
+const unavailable = { code: Code.Unavailable };
+
+describe("durable before visible (design §1)", () => {
+  it("shows no caller a task whose creation is under way", async () => {
+    const { client, store, script, clock } = await held();
+    store.hold();
+    const outcomes: string[] = [];
+    const answer = client
+      .sendMessage({ ...say("go"), configuration: { returnImmediately: true } })
+      .finally(() => outcomes.push("send"));
+    const stream = readStream((signal) => client.sendStreamingMessage(say("go"), { signal }));
+    const turns = [await script.nextTurn(), await script.nextTurn()];
+    for (const { turn, yields } of turns) await yields(turn.working());
+    await clock.settle();
+    expect(store.waiting).toBe(2);
+    expect([outcomes, stream.events]).toEqual([[], []]);
+    expect((await client.listTasks({})).totalSize).toBe(0);
+    await expect(client.getTask({ id: turns[0]?.turn.taskId ?? "" })).rejects.toMatchObject({
+      code: Code.NotFound,
+    });
+    store.release();
+    await answer;
+    await clock.settle();
+    expect(wordsOf(stream.events)).toEqual(["task submitted", "working"]);
+  });
+
+  it("shows nobody an event before its commit: not get, list, streams, nor who waits", async () => {
+    const { client, store, startTask, clock } = await held();
+    const { id, turn, yields, answer } = await startTask();
+    let settled = false;
+    void answer.then(() => {
+      settled = true;
+    });
+    const stream = readStream((signal) => client.subscribeToTask({ id }, { signal }));
+    await clock.settle();
+    store.hold();
+    await yields(turn.append("a", "1"));
+    await yields(turn.complete("done"));
+    await clock.settle();
+    expect(store.waiting).toBe(1);
+    const state = async () => ({
+      got: (await client.getTask({ id })).status?.state,
+      artifacts: (await client.getTask({ id })).artifacts.length,
+      listed: (await client.listTasks({})).tasks[0]?.status?.state,
+      streamed: wordsOf(stream.events),
+      settled,
+    });
+    expect(await state()).toEqual({
+      got: TaskState.WORKING,
+      artifacts: 0,
+      listed: TaskState.WORKING,
+      streamed: ["task working"],
+      settled: false,
+    });
+    store.release();
+    await stream.ended;
+    await answer;
+    expect(await state()).toEqual({
+      got: TaskState.COMPLETED,
+      artifacts: 1,
+      listed: TaskState.COMPLETED,
+      streamed: ["task working", "artifact a", "completed"],
+      settled: true,
+    });
+  });
+
+  it("takes what is accepted during a commit into the next one, in order", async () => {
+    const { store, startTask, clock, client } = await held();
+    const { id, turn, yields, returns, answer } = await startTask();
+    store.hold();
+    const before = store.calls.commit;
+    for (let at = 0; at < 10; at += 1) {
+      await yields(turn.append("a", `${at}`));
+      await clock.settle();
+    }
+    store.release();
+    returns();
+    await answer;
+    expect(store.calls.commit - before).toBeLessThanOrEqual(3);
+    const { artifacts } = await client.getTask({ id });
+    expect(artifacts[0]?.parts.map(({ content }) => content.value).join("")).toBe("0123456789");
+  });
+
+  it("does not answer a cancel before its end is durable", async () => {
+    const { client, store, startTask, clock } = await held();
+    const { id, turn, yields } = await startTask();
+    await yields(turn.inputRequired("?"));
+    await clock.settle();
+    store.hold();
+    let canceled = false;
+    const cancel = client.cancelTask({ id }).finally(() => {
+      canceled = true;
+    });
+    await clock.settle();
+    expect([canceled, (await client.getTask({ id })).status?.state]).toEqual([
+      false,
+      TaskState.INPUT_REQUIRED,
+    ]);
+    store.release();
+    expect((await cancel).status?.state).toBe(TaskState.CANCELED);
+  });
+});
+
+describe("a store that fails", () => {
+  const fates: readonly (readonly [string, Fate])[] = [
+    ["rejects with Unavailable", new ConnectError("no store", Code.Unavailable)],
+    ["rejects with an error of its own", new Error("disk full")],
+    ["refuses as conflict", "conflict"],
+    ["refuses as fenced", "fenced"],
+  ];
+  for (const [what, fate] of fates) {
+    it(`answers Unavailable when it ${what} a creation, and shows no task`, async () => {
+      const { client, store, script, clock } = await held();
+      store.decide(() => fate);
+      const answer = expect(client.sendMessage(say("go"))).rejects.toMatchObject(unavailable);
+      const stream = readStream((signal) => client.sendStreamingMessage(say("go"), { signal }));
+      const { turn, yields } = await script.nextTurn();
+      const ended = yields(turn.working()).catch(() => "ended");
+      const other = await script.nextTurn();
+      void other.yields(other.turn.working()).catch(() => {});
+      await answer;
+      await expect(stream.ended).rejects.toMatchObject(unavailable);
+      await ended;
+      expect(turn.signal.reason).toMatchObject({ cause: "lost" });
+      expect((await client.listTasks({})).totalSize).toBe(0);
+      store.decide(() => "write");
+      await clock.advance(20_000);
+      expect((await client.listTasks({})).totalSize).toBe(0);
+      expect(clock.alarms).toBe(0);
+    });
+
+    it(`answers everybody who waits when it ${what} an event; nothing hangs`, async () => {
+      const { client, store, startTask, clock, log } = await held();
+      const { id, turn, yields, answer } = await startTask();
+      const stream = readStream((signal) => client.subscribeToTask({ id }, { signal }));
+      await clock.settle();
+      const blocked = expect(answer).rejects.toMatchObject(unavailable);
+      store.decide(() => fate);
+      void yields(turn.append("a", "1")).catch(() => {});
+      await blocked;
+      await expect(stream.ended).rejects.toMatchObject(unavailable);
+      expect(wordsOf(stream.events)).toEqual(["task working"]);
+      expect(turn.signal.reason).toMatchObject({ cause: "lost" });
+      expect(log).toContainEqual(expect.objectContaining({ level: "error", taskId: id }));
+      store.decide(() => "write");
+      const task = await client.getTask({ id });
+      expect([task.status?.state, task.artifacts]).toEqual([TaskState.WORKING, []]);
+      await clock.advance(20_000);
+      expect(clock.alarms).toBe(0);
+    });
+
+    it(`answers a cancel as Unavailable when it ${what} it, and reads anew for the next`, async () => {
+      const { client, store, startTask, clock } = await held();
+      const { id, turn, yields } = await startTask();
+      await yields(turn.inputRequired("?"));
+      await clock.settle();
+      store.decide(() => fate);
+      await expect(client.cancelTask({ id })).rejects.toMatchObject(unavailable);
+      expect((await client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
+      store.decide(() => "write");
+      expect((await client.cancelTask({ id })).status?.state).toBe(TaskState.CANCELED);
+    });
+  }
+
+  it("leaves no task at work that nobody works on: it fails it as soon as it can", async () => {
+    const { client, store, startTask, clock } = await held();
+    const { id, turn, yields, returns } = await startTask();
+    store.decide(() => new Error("disk full"));
+    void yields(turn.append("a", "1")).catch(() => {});
+    await clock.settle();
+    returns();
+    await clock.advance(3_000);
+    store.decide(() => "write");
+    await clock.advance(1_000);
+    const task = await client.getTask({ id });
+    expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "interrupted"]);
+    expect(clock.alarms).toBe(0);
+  });
+
+  it("leaves a task that somebody else has taken over alone", async () => {
+    const { client, store, startTask, clock } = await held();
+    const { id, turn, yields, returns } = await startTask();
+    await store.claim({ tenant: "", principal: "anonymous" }, id);
+    void yields(turn.append("a", "1")).catch(() => {});
+    returns();
+    await clock.advance(60_000);
+    expect((await client.getTask({ id })).status?.state).toBe(TaskState.WORKING);
+    expect(clock.alarms).toBe(0);
+  });
+
+  it("claims again after a claim that failed, also while somebody reads the task", async () => {
+    const { client, store, startTask, clock, agent, script } = await held();
+    const { id, turn, yields } = await startTask();
+    await yields(turn.inputRequired("?"));
+    await clock.settle();
+    const { client: later } = await createEngineHarness({
+      agent,
+      store,
+      randomId: () => crypto.randomUUID(),
+    });
+    const stream = readStream((signal) => later.subscribeToTask({ id }, { signal }));
+    await clock.settle();
+    store.failClaims(new ConnectError("no store", Code.Unavailable));
+    await expect(later.sendMessage(say("yes", { taskId: id }))).rejects.toMatchObject(unavailable);
+    await expect(later.cancelTask({ id })).rejects.toMatchObject(unavailable);
+    store.failClaims(undefined);
+    const answer = later.sendMessage(say("yes", { taskId: id }));
+    (await script.nextTurn()).returns();
+    expect(taskOf(await answer).status?.state).toBe(TaskState.COMPLETED);
+    await stream.ended;
+    expect(wordsOf(stream.events)).toEqual(["task input-required", "working", "completed"]);
+    expect((await client.getTask({ id })).id).toBe(id);
+  });
+});
+
+describe("capacity", () => {
+  it("runs maxRunning at a time; the others wait in SUBMITTED, in order, and one more is refused", async () => {
+    const { client, script, clock } = await held({ limits: { maxRunning: 2, maxQueued: 2 } });
+    const answers = ["1", "2", "3", "4"].map((words) => client.sendMessage(say(words)));
+    await clock.advance(200);
+    expect(script.begun).toBe(2);
+    expect((await client.listTasks({ status: TaskState.SUBMITTED })).totalSize).toBe(4);
+    await expect(client.sendMessage(say("5"))).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    const order: string[] = [];
+    for (let at = 0; at < 4; at += 1) {
+      const { turn, returns } = await script.nextTurn();
+      order.push(turn.text);
+      returns();
+      await clock.settle();
+    }
+    expect(order).toEqual(["1", "2", "3", "4"]);
+    const states = (await Promise.all(answers)).map((answer) => taskOf(answer).status?.state);
+    expect(states).toEqual(states.map(() => TaskState.COMPLETED));
+  });
+
+  it("takes an answer to a question even when the queue is full", async () => {
+    const { client, script, clock, startTask } = await held({ limits: { maxRunning: 1, maxQueued: 0 } });
+    const { id, turn, yields, answer } = await startTask();
+    await yields(turn.inputRequired("?"));
+    await answer;
+    await clock.settle();
+    const busy = await startTask();
+    await expect(client.sendMessage(say("new"))).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    const answered = client.sendMessage(say("yes", { taskId: id }));
+    await clock.settle();
+    busy.returns();
+    (await script.nextTurn()).returns();
+    expect(taskOf(await answered).status?.state).toBe(TaskState.COMPLETED);
+  });
+
+  it("gives the place of an executor that was abandoned to the next", async () => {
+    const { client, script, clock, startTask } = await held({ limits: { maxRunning: 1 } });
+    const { id } = await startTask();
+    const waiting = client.sendMessage(say("second"));
+    const cancel = client.cancelTask({ id });
+    await clock.advance(10_000);
+    await cancel;
+    (await script.nextTurn()).returns();
+    expect(taskOf(await waiting).status?.state).toBe(TaskState.COMPLETED);
+  });
+});

@@ -1,0 +1,53 @@
+import { StreamResponseSchema } from "@a2a-connect/proto";
+import { create } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { LiveTail } from "./live-tail.ts";
+
+describe("LiveTail", () => {
+  it("gives every event after a generation or says that it cannot, within its bound", () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 300 });
+    fc.assert(
+      fc.property(
+        sizes,
+        fc.integer({ min: 1, max: 200 }),
+        fc.nat(20),
+        fc.nat(300),
+        (bytes, maxBytes, start, after) => {
+          const tail = new LiveTail(maxBytes);
+          const all = bytes.map((size, at) => ({
+            generation: start + at + 1,
+            response: create(StreamResponseSchema),
+            bytes: size,
+          }));
+          for (const event of all) tail.push(event);
+          const newest = start + all.length;
+          const cursor = Math.min(after, newest);
+          const wanted = all.filter(({ generation }) => generation > cursor);
+          const given = tail.after(cursor, 1_000);
+          if (given !== undefined) expect(given).toEqual(wanted);
+          // What fits is kept: only what is older than the bound may be missing.
+          const kept =
+            wanted.reduce((sum, event) => sum + event.bytes, 0) <= maxBytes &&
+            cursor >= start &&
+            all.length > 0;
+          if (kept) expect(given).toBeDefined();
+          if (all.length > 0) expect(tail.after(newest - 1, 10)).toEqual(all.slice(-1));
+        },
+      ),
+      { seed: 7, numRuns: 300 },
+    );
+  });
+
+  it("gives at most as many as are asked for", () => {
+    const tail = new LiveTail(1_000);
+    for (let generation = 1; generation <= 9; generation += 1) {
+      tail.push({ generation, response: create(StreamResponseSchema), bytes: 1 });
+    }
+    expect(tail.after(3, 2)?.map(({ generation }) => generation)).toEqual([4, 5]);
+  });
+
+  it("is not there before the first event", () => {
+    expect(new LiveTail(10).after(0, 1)).toBeUndefined();
+  });
+});

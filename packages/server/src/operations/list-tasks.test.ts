@@ -1,0 +1,194 @@
+import { type ListTasksRequestSchema, TaskState } from "@a2a-connect/proto";
+import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+
+type ListInit = MessageInitShape<typeof ListTasksRequestSchema>;
+
+/** An agent that ends a task as its message says, and as many tasks as are wanted. */
+async function harnessWith(count = 0, gapMs = 1) {
+  const harness = await createEngineHarness({
+    agent: {
+      card: { name: "Agent" },
+      *execute(turn) {
+        yield turn.artifact({ id: "a", text: turn.text });
+        if (turn.text === "ask") yield turn.inputRequired("?");
+        if (turn.text === "fail") yield turn.fail("no");
+      },
+    },
+  });
+  const send = async (words: string, details: Parameters<typeof say>[1] = {}, client = harness.client) => {
+    const task = taskOf(await client.sendMessage(say(words, details)));
+    await harness.clock.advance(gapMs);
+    return task;
+  };
+  for (let at = 0; at < count; at += 1) await send(`${at}`, { contextId: `c${at % 2}` });
+  const pages = async (request: ListInit) => {
+    const ids: string[] = [];
+    for (let pageToken = "", rounds = 0; rounds === 0 || pageToken !== ""; rounds += 1) {
+      const page = await harness.client.listTasks({ ...request, pageToken });
+      ids.push(...page.tasks.map(({ id }) => id));
+      pageToken = page.nextPageToken;
+    }
+    return ids;
+  };
+  return { ...harness, send, pages };
+}
+
+describe("ListTasks", () => {
+  it("shows nobody the tasks of others, nor those of another tenant (A-40, P-4)", async () => {
+    const { clientOf, send } = await harnessWith();
+    const mine = await send("1", {}, clientOf("alice"));
+    await send("2", {}, clientOf("bob"));
+    const { tasks, totalSize } = await clientOf("alice").listTasks({});
+    expect([tasks.map(({ id }) => id), totalSize]).toEqual([[mine.id], 1]);
+    expect((await clientOf("alice").listTasks({ tenant: "acme" })).totalSize).toBe(0);
+    expect((await clientOf("eve").listTasks({ contextId: mine.contextId })).tasks).toEqual([]);
+  });
+
+  it("gives the newest status first (A-41)", async () => {
+    const { client, send } = await harnessWith();
+    const asked = await send("ask");
+    const second = await send("2");
+    const third = await send("3");
+    expect((await client.listTasks({})).tasks.map(({ id }) => id)).toEqual([third.id, second.id, asked.id]);
+    await send("go on", { taskId: asked.id });
+    expect((await client.listTasks({})).tasks.map(({ id }) => id)).toEqual([asked.id, third.id, second.id]);
+  });
+
+  for (const [name, gapMs] of [
+    ["different times", 1],
+    ["one and the same time", 0],
+  ] as const) {
+    it(`gives every task once over its pages, at ${name} (A-41, A-42)`, async () => {
+      const { client, pages } = await harnessWith(25, gapMs);
+      const whole = (await client.listTasks({ pageSize: 100 })).tasks.map(({ id }) => id);
+      expect(new Set(whole).size).toBe(25);
+      for (const pageSize of [1, 7, 25, 26]) expect(await pages({ pageSize })).toEqual(whole);
+    });
+  }
+
+  it("always says the page size and how many match, and ends with an empty token (A-42, A-43)", async () => {
+    const { client } = await harnessWith(3);
+    expect(await client.listTasks({ contextId: "none" })).toMatchObject({
+      tasks: [],
+      nextPageToken: "",
+      pageSize: 50,
+      totalSize: 0,
+    });
+    const first = await client.listTasks({ pageSize: 2 });
+    expect(first).toMatchObject({ pageSize: 2, totalSize: 3 });
+    expect(first.nextPageToken).not.toBe("");
+    const last = await client.listTasks({ pageSize: 2, pageToken: first.nextPageToken });
+    expect([last.tasks.length, last.nextPageToken, last.totalSize]).toEqual([1, "", 3]);
+  });
+
+  it("gives 50 unless told otherwise, and 100 at most (A-44)", async () => {
+    const { client } = await harnessWith(101);
+    expect((await client.listTasks({})).tasks).toHaveLength(50);
+    expect((await client.listTasks({ pageSize: 100 })).tasks).toHaveLength(100);
+  });
+
+  for (const pageSize of [0, -1, 101, 2 ** 31 - 1]) {
+    it(`refuses a page size of ${pageSize} and names the field (A-44)`, async () => {
+      const { client } = await harnessWith();
+      await expect(client.listTasks({ pageSize })).rejects.toMatchObject({
+        code: Code.InvalidArgument,
+        rawMessage: expect.stringContaining("pageSize"),
+      });
+    });
+  }
+
+  it("refuses a negative historyLength and an unknown state (A-45, A-47)", async () => {
+    const { client } = await harnessWith();
+    await expect(client.listTasks({ historyLength: -5 })).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+    });
+    await expect(client.listTasks({ status: 99 as TaskState })).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+    }); // what a newer peer may send
+  });
+
+  it("combines filters with AND (A-45)", async () => {
+    const { client, send } = await harnessWith();
+    const failed = await send("fail", { contextId: "c" });
+    await send("fail", { contextId: "d" });
+    await send("1", { contextId: "c" });
+    const ids = async (request: ListInit) => (await client.listTasks(request)).tasks.map(({ id }) => id);
+    expect(await ids({ contextId: "c" })).toHaveLength(2);
+    expect(await ids({ status: TaskState.FAILED })).toHaveLength(2);
+    expect(await ids({ contextId: "c", status: TaskState.FAILED })).toEqual([failed.id]);
+    expect(await ids({ contextId: "C" })).toEqual([]);
+    expect(await ids({ status: TaskState.UNSPECIFIED })).toHaveLength(3);
+  });
+
+  it("takes statusTimestampAfter as an inclusive bound, to the nanosecond (A-45)", async () => {
+    const { client, clock, send } = await harnessWith();
+    const at = clock.now();
+    const { id } = await send("1");
+    const count = async (bound: Timestamp) =>
+      (await client.listTasks({ statusTimestampAfter: bound })).totalSize;
+    const exact = timestampFromMs(at);
+    expect((await client.getTask({ id })).status?.timestamp).toEqual(exact);
+    expect(await count(exact)).toBe(1);
+    expect(await count({ ...exact, nanos: exact.nanos + 1 })).toBe(0);
+    expect(await count(timestampFromMs(at - 1))).toBe(1);
+    expect(await count(timestampFromMs(at + 1))).toBe(0);
+  });
+
+  for (const includeArtifacts of [undefined, false, true]) {
+    it(`gives ${includeArtifacts === true ? "" : "no "}artifacts with includeArtifacts ${includeArtifacts} (A-46)`, async () => {
+      const { client } = await harnessWith(1);
+      const { tasks } = await client.listTasks(includeArtifacts === undefined ? {} : { includeArtifacts });
+      expect(tasks[0]?.artifacts).toHaveLength(includeArtifacts === true ? 1 : 0);
+      expect(tasks[0]?.status?.state).toBe(TaskState.COMPLETED);
+    });
+  }
+
+  describe("page tokens (A-48)", () => {
+    const isRefused = { code: Code.InvalidArgument, rawMessage: expect.stringContaining("pageToken") };
+
+    for (const pageToken of ["garbage", "!!!", "e30", "W10", "bnVsbA", "\ud800", "a".repeat(10_000)]) {
+      it(`refuses ${JSON.stringify(pageToken.slice(0, 20))}`, async () => {
+        const { client } = await harnessWith(1);
+        await expect(client.listTasks({ pageToken })).rejects.toMatchObject(isRefused);
+      });
+    }
+
+    it("refuses one that was changed", async () => {
+      const { client } = await harnessWith(3);
+      const { nextPageToken } = await client.listTasks({ pageSize: 1 });
+      for (let at = 0; at < 16; at += 1) {
+        const other = nextPageToken[at] === "A" ? "B" : "A";
+        const pageToken = nextPageToken.slice(0, at) + other + nextPageToken.slice(at + 1);
+        await expect(client.listTasks({ pageSize: 1, pageToken })).rejects.toMatchObject(isRefused);
+      }
+    });
+
+    it("refuses one of somebody else or for other filters, and takes another page size", async () => {
+      const { client, clientOf } = await harnessWith(6);
+      const { nextPageToken: pageToken } = await client.listTasks({ pageSize: 2, contextId: "c0" });
+      expect((await client.listTasks({ pageSize: 1, contextId: "c0", pageToken })).tasks).toHaveLength(1);
+      const calls: readonly (() => Promise<unknown>)[] = [
+        () => clientOf("eve").listTasks({ contextId: "c0", pageToken }),
+        () => client.listTasks({ contextId: "c0", pageToken, tenant: "acme" }),
+        () => client.listTasks({ contextId: "c1", pageToken }),
+        () => client.listTasks({ pageToken }),
+        () => client.listTasks({ contextId: "c0", status: TaskState.COMPLETED, pageToken }),
+        () => client.listTasks({ contextId: "c0", statusTimestampAfter: timestampFromMs(0), pageToken }),
+      ];
+      for (const call of calls) await expect(call()).rejects.toMatchObject(isRefused);
+    });
+
+    it("goes on where the page ended although tasks came before it meanwhile", async () => {
+      const { client, send } = await harnessWith(4);
+      const whole = (await client.listTasks({})).tasks.map(({ id }) => id);
+      const first = await client.listTasks({ pageSize: 2 });
+      await send("new");
+      const second = await client.listTasks({ pageSize: 2, pageToken: first.nextPageToken });
+      expect([...first.tasks, ...second.tasks].map(({ id }) => id)).toEqual(whole);
+    });
+  });
+});

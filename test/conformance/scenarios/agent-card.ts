@@ -1,0 +1,158 @@
+import { lifecycleExtension, text } from "@a2a-connect/core";
+import { AgentCardSchema, TaskState } from "@a2a-connect/proto";
+import type { AgentHarness } from "@a2a-connect/testing";
+import { fromJson } from "@bufbuild/protobuf";
+import { expect } from "vitest";
+import { expectReason, sendTask, toRequest } from "../calls.ts";
+import type { Json } from "../raw-calls.ts";
+import { callGrpc } from "../raw-grpc.ts";
+import { type ScenarioGroup, scenarios } from "../scenario.ts";
+
+const path = "/.well-known/agent-card.json";
+const headers = { "a2a-version": "1.0", "content-type": "application/json" };
+
+/** L */
+export const agentCard: ScenarioGroup = scenarios("L Agent card", (verifies) => {
+  verifies("L-1", "is public, and has all that a card needs", async ({ harness }) => {
+    const response = await harness.fetch(path);
+    expect([response.status, response.headers.get("content-type")]).toStrictEqual([200, "application/json"]);
+    const card: Json = await response.json();
+    expect(card).toMatchObject({
+      name: expect.stringMatching(/\w/),
+      description: expect.stringMatching(/\w/),
+      version: expect.stringMatching(/\w/),
+      capabilities: { streaming: true },
+      defaultInputModes: ["*/*"],
+      defaultOutputModes: ["*/*"],
+      skills: [
+        {
+          id: "commands",
+          name: "Commands",
+          description: expect.stringMatching(/\w/),
+          tags: ["reference", "testing"],
+        },
+      ],
+    });
+    for (const { url, protocolVersion } of card.supportedInterfaces) {
+      expect([url, protocolVersion]).toStrictEqual([
+        expect.stringContaining(new URL(harness.url).host),
+        "1.0",
+      ]);
+    }
+  });
+
+  verifies(
+    "L-1 L-2 L-4 J-2",
+    "lists every wire in order, each at an address that answers over it",
+    async ({ harness }) => {
+      const { supportedInterfaces } = await readCard(harness);
+      const urls: [string, string][] = supportedInterfaces.map(({ protocolBinding, url }: Json) => [
+        protocolBinding,
+        url,
+      ]);
+      expect(urls.map(([binding]) => binding)).toStrictEqual([
+        "JSONRPC",
+        "HTTP+JSON",
+        "GRPC",
+        "urn:a2a-connect:binding:connect:v1",
+        "urn:a2a-connect:binding:grpc-web:v1",
+      ]);
+      for (const [binding, url] of urls) {
+        expect([binding, await answers(binding, url)]).toStrictEqual([binding, true]);
+      }
+      expect(urls[2]?.[1]).toMatch(/^[\w.-]+:\d+$/);
+    },
+  );
+
+  verifies(
+    "L-1 A-20",
+    "declares what the agent does and does not do",
+    async ({ harness }) => {
+      expect((await readCard(harness)).capabilities).toMatchObject({
+        streaming: false,
+        pushNotifications: false,
+        extendedAgentCard: false,
+      });
+    },
+    { server: "bare" },
+  );
+
+  verifies("L-5", "may be kept, and is revalidated by tag or by date", async ({ harness }) => {
+    const response = await harness.fetch(path);
+    await response.arrayBuffer();
+    expect(response.headers.get("cache-control")).toMatch(/\bmax-age=\d+/);
+    const etag = response.headers.get("etag") ?? "";
+    const modified = response.headers.get("last-modified") ?? "";
+    expect(etag).toMatch(/^(W\/)?"[^"]+"$/);
+    expect(Date.parse(modified)).not.toBeNaN();
+    for (const [condition, status] of [
+      [{ "if-none-match": etag }, 304],
+      [{ "if-none-match": `"other", ${etag}` }, 304],
+      [{ "if-none-match": "*" }, 304],
+      [{ "if-modified-since": modified }, 304],
+      [{ "if-none-match": '"other"' }, 200],
+      [{ "if-none-match": '"other"', "if-modified-since": modified }, 200],
+      [{ "if-modified-since": new Date(Date.parse(modified) - 60_000).toUTCString() }, 200],
+    ] as const) {
+      const again = await harness.fetch(path, { headers: condition });
+      const length = (await again.arrayBuffer()).byteLength;
+      expect([condition, again.status, length > 0]).toStrictEqual([condition, status, status === 200]);
+      expect(again.headers.get("etag")).toBe(etag);
+    }
+  });
+
+  verifies("L-7", "has no members beyond the schema", async ({ harness }) => {
+    const card = await readCard(harness);
+    expect(() => fromJson(AgentCardSchema, card)).not.toThrow();
+    expect(() => fromJson(AgentCardSchema, { ...card, preferredTransport: "GRPC" })).toThrow();
+  });
+
+  verifies(
+    "L-8",
+    "lets a skill take what the agent does not, and the other way round",
+    async ({ client }) => {
+      const picture = text("<svg/>", { mediaType: "image/svg+xml" });
+      const forPictures = { metadata: { [lifecycleExtension]: { skill: "pictures" } } };
+      const task = await sendTask(client, "", { parts: [picture], ...forPictures });
+      expect(task.status?.state).toBe(TaskState.COMPLETED);
+      await expectReason(
+        client.sendMessage(toRequest("", { parts: [picture] })),
+        "CONTENT_TYPE_NOT_SUPPORTED",
+      );
+      await expectReason(client.sendMessage(toRequest("words", forPictures)), "CONTENT_TYPE_NOT_SUPPORTED");
+    },
+    { server: "bare" },
+  );
+});
+
+async function readCard(harness: AgentHarness): Promise<Json> {
+  return (await harness.fetch(path)).json();
+}
+
+/** Whether an empty ListTasks comes back from that address over that binding. */
+async function answers(binding: string, url: string): Promise<boolean> {
+  const rpcPath = "/lf.a2a.v1.A2AService/ListTasks";
+  switch (binding) {
+    case "JSONRPC": {
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ListTasks", params: {} });
+      return (await postJson(url, body)).result.pageSize === 50;
+    }
+    case "HTTP+JSON":
+      return (await (await fetch(`${url}/tasks`, { headers })).json()).pageSize === 50;
+    case "GRPC":
+      return (await callGrpc(`http://${url}`, rpcPath, new Uint8Array())).trailers["grpc-status"] === "0";
+    case "urn:a2a-connect:binding:connect:v1":
+      return "pageSize" in (await postJson(url + rpcPath, "{}"));
+    case "urn:a2a-connect:binding:grpc-web:v1": {
+      const type = { "a2a-version": "1.0", "content-type": "application/grpc-web+proto" };
+      const response = await fetch(url + rpcPath, { method: "POST", headers: type, body: new Uint8Array(5) });
+      return (await response.text()).includes("grpc-status: 0");
+    }
+    default:
+      return false;
+  }
+}
+
+async function postJson(url: string, body: string): Promise<Json> {
+  return (await fetch(url, { method: "POST", headers, body })).json();
+}

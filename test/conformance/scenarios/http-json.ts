@@ -1,0 +1,233 @@
+import { TaskState } from "@a2a-connect/proto";
+import { expect } from "vitest";
+import { newId, sendTask } from "../calls.ts";
+import { callRest, type Json, type RawAnswer, readAnswer, readSse } from "../raw-calls.ts";
+import { type ScenarioGroup, scenarios } from "../scenario.ts";
+import { requiredExtension } from "../servers.ts";
+
+const body = (words: string): Json => ({
+  message: { messageId: newId(), role: "ROLE_USER", parts: [{ text: words }] },
+});
+
+/** K */
+export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", (verifies) => {
+  verifies("K-1", "subscribes with GET and with POST", async ({ harness, client }) => {
+    for (const verb of ["GET", "POST"]) {
+      const { id } = await sendTask(client, "ask Why?");
+      const response = await harness.fetch(`/rest/tasks/${id}:subscribe`, {
+        method: verb,
+        headers: { "a2a-version": "1.0" },
+      });
+      expect([verb, response.status]).toStrictEqual([verb, 200]);
+      expect(response.headers.get("content-type")).toMatch(/^text\/event-stream/);
+      await client.cancelTask({ id });
+      const events = readSse(await response.text());
+      expect(events.map((event) => Object.keys(event))).toStrictEqual([["task"], ["statusUpdate"]]);
+    }
+  });
+
+  verifies("K-2", "decodes the path, and refuses whatever contradicts it", async ({ harness, client }) => {
+    const { id } = await sendTask(client, "ask Why?");
+    const encoded = id.replaceAll("-", "%2D");
+    expect((await callRest(harness, "GET", `/tasks/${encoded}`)).json.id).toBe(id);
+    expect((await callRest(harness, "POST", `/tasks/${encoded}:cancel`, { id: "other" })).status).toBe(400);
+    expect((await callRest(harness, "GET", `/tasks/${id}?id=other`)).status).toBe(400);
+    expect((await callRest(harness, "GET", `/a-tenant/tasks/${id}?tenant=other`)).status).toBe(400);
+    expect((await client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
+    const canceled = await callRest(harness, "POST", `/tasks/${encoded}:cancel`, { id });
+    expect(canceled.json.status.state).toBe("TASK_STATE_CANCELED");
+    const colon = await callRest(harness, "POST", "/tasks/a:b:cancel");
+    expect(colon.json.error.details[0].metadata).toStrictEqual({ taskId: "a:b" });
+  });
+
+  const a2a = "application/a2a+json";
+  const plain = "application/json";
+  for (const [name, headers, want] of [
+    ["a body of a2a+json", { "content-type": a2a }, a2a],
+    ["a body of json", { "content-type": plain }, plain],
+    ["Accept a2a+json", { accept: a2a }, a2a],
+    ["Accept json", { accept: plain }, plain],
+    ["nothing said", {}, a2a],
+  ] as const) {
+    verifies("K-3", `answers ${name} with ${want}, errors too`, async ({ harness }) => {
+      const fields = new Headers({ "a2a-version": "1.0", ...headers });
+      const send = (path: string, content: Json) =>
+        fields.has("content-type")
+          ? harness.fetch(path, { method: "POST", headers: fields, body: JSON.stringify(content) })
+          : harness.fetch("/rest/tasks", { headers: fields });
+      const good = await send("/rest/message:send", body("task it"));
+      expect([good.status, good.headers.get("content-type")]).toStrictEqual([200, want]);
+      const bad = fields.has("content-type")
+        ? await send("/rest/message:send", {})
+        : await harness.fetch("/rest/tasks/nope", { headers: fields });
+      expect(bad.status).toBeGreaterThanOrEqual(400);
+      expect(bad.headers.get("content-type")).toBe(want);
+    });
+  }
+
+  verifies(
+    "K-4",
+    "refuses a body of another type, and needs none where nothing is to be said",
+    async ({ harness, client }) => {
+      const content = JSON.stringify(body("task no"));
+      for (const type of ["text/plain", "application/xml", "bogus"]) {
+        const headers = { "a2a-version": "1.0", "content-type": type };
+        const answer = await harness.fetch("/rest/message:send", { method: "POST", headers, body: content });
+        expectErrorBody(await readAnswer(answer), 415);
+      }
+      for (const type of [undefined, "application/json", "application/a2a+json"]) {
+        const { id } = await sendTask(client, "ask Why?");
+        const headers = { "a2a-version": "1.0", ...(type === undefined ? {} : { "content-type": type }) };
+        const answer = await harness.fetch(`/rest/tasks/${id}:cancel`, { method: "POST", headers });
+        expect([type, answer.status]).toStrictEqual([type, 200]);
+      }
+    },
+  );
+
+  verifies("K-5", "takes parameters of GET from the query", async ({ harness, client }) => {
+    const contextId = `a b/ü&${newId()}`;
+    const { id, status } = await sendTask(client, "task it", { contextId });
+    const query = new URLSearchParams({
+      contextId,
+      status: "TASK_STATE_COMPLETED",
+      pageSize: "7",
+      historyLength: "0",
+      includeArtifacts: "true",
+      statusTimestampAfter: new Date(Number(status?.timestamp?.seconds ?? 0n) * 1000).toISOString(),
+    });
+    const { json } = await callRest(harness, "GET", `/tasks?${query}`);
+    expect(json).toMatchObject({ pageSize: 7, totalSize: 1, tasks: [{ id, artifacts: [{}] }] });
+    expect(json.tasks[0]).not.toHaveProperty("history");
+    query.set("includeArtifacts", "false");
+    query.set("status", "TASK_STATE_WORKING");
+    expect((await callRest(harness, "GET", `/tasks?${query}`)).json.tasks).toStrictEqual([]);
+  });
+
+  verifies(
+    "K-5 K-12",
+    "takes parameters of DELETE from path and query",
+    async ({ harness, client }) => {
+      const tenant = `t-${newId()}`;
+      const { id: taskId } = await sendTask(client, "task it", { tenant });
+      const path = `/tasks/${taskId}/pushNotificationConfigs`;
+      const config = { id: "hook", url: "https://example.com/hook", tenant };
+      expect((await callRest(harness, "POST", path, config)).json).toMatchObject({ taskId, id: "hook" });
+      expect(
+        (await callRest(harness, "GET", `${path}?tenant=${tenant}&pageSize=5`)).json.configs,
+      ).toHaveLength(1);
+      expect((await callRest(harness, "DELETE", `${path}/hook`)).status).toBe(404);
+      const deleted = await callRest(harness, "DELETE", `${path}/hook?tenant=${tenant}`);
+      expect([200, 204]).toContain(deleted.status);
+      expect((await callRest(harness, "GET", `/${tenant}${path}`)).json.configs ?? []).toStrictEqual([]);
+    },
+    { server: "push" },
+  );
+
+  verifies("K-6", "ignores unknown parameters, and names those that are wrong", async ({ harness }) => {
+    expect((await callRest(harness, "GET", "/tasks?foo=1&constructor=2")).status).toBe(200);
+    for (const [query, field] of [
+      ["pageSize=abc", "pageSize"],
+      ["includeArtifacts=maybe", "includeArtifacts"],
+      ["status=TASK_STATE_RUNNING", "status"],
+      ["statusTimestampAfter=yesterday", "statusTimestampAfter"],
+    ]) {
+      const answer = await callRest(harness, "GET", `/tasks?${query}`);
+      expectErrorBody(answer, 400);
+      expect(answer.error.details[0].fieldViolations.map((violation: Json) => violation.field)).toStrictEqual(
+        [field],
+      );
+    }
+  });
+
+  verifies("K-7", "has the same error body for everything that goes wrong", async ({ harness }) => {
+    const headers = { "a2a-version": "1.0", "content-type": "application/json" };
+    const raw = (content: string) =>
+      harness.fetch("/rest/message:send", { method: "POST", headers, body: content }).then(readAnswer);
+    for (const [answer, status] of [
+      [await raw("{"), 400],
+      [await raw("[]"), 400],
+      [await raw(""), 400],
+      [await callRest(harness, "POST", "/message:send", {}), 400],
+      [await callRest(harness, "GET", "/tasks/nope"), 404],
+      [await callRest(harness, "GET", "/tasks/nope:subscribe"), 404],
+      [await callRest(harness, "POST", "/message:stream", {}), 400],
+      [await callRest(harness, "GET", "/no/such/path/at/all"), 404],
+      [await callRest(harness, "PUT", "/tasks"), 405],
+    ] as const) {
+      expectErrorBody(answer, status);
+    }
+  });
+
+  verifies("K-8", "streams bare events, one line each", async ({ harness }) => {
+    const { status, header, text } = await callRest(harness, "POST", "/message:stream", body("task it"));
+    expect(status).toBe(200);
+    expect(header.get("content-type")).toMatch(/^text\/event-stream/);
+    expect(header.get("cache-control")).toBe("no-cache");
+    expect(readSse(text).map((event) => Object.keys(event))).toStrictEqual([
+      ["task"],
+      ["statusUpdate"],
+      ["artifactUpdate"],
+      ["statusUpdate"],
+    ]);
+  });
+
+  verifies(
+    "K-9",
+    "reads version and extensions from headers of any case",
+    async ({ harness }) => {
+      const listed = { "A2A-EXTENSIONS": requiredExtension };
+      expect((await callRest(harness, "GET", "/tasks", undefined, listed)).status).toBe(200);
+      expectReason(await callRest(harness, "GET", "/tasks"), "EXTENSION_SUPPORT_REQUIRED");
+      const other = { ...listed, "a2a-version": "9.9" };
+      expectReason(await callRest(harness, "GET", "/tasks", undefined, other), "VERSION_NOT_SUPPORTED");
+    },
+    { server: "required-extension" },
+  );
+
+  verifies("K-10", "has no version in its paths", async ({ harness }) => {
+    expectErrorBody(await callRest(harness, "POST", "/v1/message:send/", body("task no")), 404);
+    expectErrorBody(await callRest(harness, "GET", "/v1/card"), 404);
+  });
+
+  verifies("K-11", "prefers fixed paths to tenants, and says which verbs a path has", async ({ harness }) => {
+    const answer = await callRest(harness, "GET", "/tasks/tasks");
+    expect(answer.error.details[0].metadata).toStrictEqual({ taskId: "tasks" });
+    expectErrorBody(await callRest(harness, "GET", "/nowhere"), 404);
+    const verb = await callRest(harness, "DELETE", "/tasks/t");
+    expectErrorBody(verb, 405);
+    expect(verb.header.get("allow")).toMatch(/\bGET\b/);
+    for (const tenant of ["tasks", "extendedAgentCard", "message:send"]) {
+      const refused = await callRest(harness, "GET", `/tasks?tenant=${encodeURIComponent(tenant)}`);
+      expect([tenant, refused.status]).toSatisfy(([, status]) => status === 400 || status === 404);
+    }
+  });
+
+  verifies("K-12", "answers what succeeds with 200", async ({ harness }) => {
+    const sent = await callRest(harness, "POST", "/message:send", body("ask Why?"));
+    const { id } = sent.json.task;
+    for (const answer of [
+      sent,
+      await callRest(harness, "GET", `/tasks/${id}`),
+      await callRest(harness, "GET", "/tasks"),
+      await callRest(harness, "POST", `/tasks/${id}:cancel`, {}),
+      await callRest(harness, "GET", "/extendedAgentCard"),
+    ]) {
+      expect(answer.status).toBe(200);
+    }
+  });
+});
+
+function expectErrorBody({ status, header, json, text }: RawAnswer, want: number): void {
+  expect(status, text).toBe(want);
+  expect(header.get("content-type")).toMatch(/^application\/(a2a\+)?json/);
+  expect(Object.keys(json)).toStrictEqual(["error"]);
+  expect(json.error).toMatchObject({
+    code: want,
+    status: expect.stringMatching(/^[A-Z_]+$/),
+    message: expect.stringMatching(/\w/),
+  });
+}
+
+function expectReason({ json }: RawAnswer, reason: string): void {
+  expect(json.error.details.map((detail: Json) => detail.reason)).toContain(reason);
+}

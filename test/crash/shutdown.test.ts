@@ -1,0 +1,87 @@
+import { readLifecycleReport } from "@a2a-connect/core";
+import { Role, type StreamResponse, TaskState } from "@a2a-connect/proto";
+import { describe, expect, it } from "vitest";
+import { launchAgent, startAgent, storeFile, temporaryDirectory } from "./agent-process.ts";
+import { createClients } from "./clients.ts";
+
+function userMessage(text: string) {
+  const parts = [{ content: { case: "text" as const, value: text } }];
+  return { messageId: crypto.randomUUID(), role: Role.USER, parts };
+}
+
+describe("SIGTERM", () => {
+  it("ends the agent with code 0 while streams are open, and their tasks are not left at work", async () => {
+    const dataDir = temporaryDirectory();
+    const agent = await startAgent(dataDir);
+    using clients = createClients(agent.url);
+    // One stream for each wire and kind of work: an executor that minds its signal, one that does not, one that is done.
+    const streams = [
+      "sleep 600000",
+      "hang",
+      "stream 100000 1",
+      "sleep 600000",
+      "hang",
+      "stream 100000 1",
+    ].map((text) => {
+      const events: StreamResponse[] = [];
+      const atWork = Promise.withResolvers<void>();
+      const read = async () => {
+        for await (const event of clients.next().sendStreamingMessage({ message: userMessage(text) })) {
+          events.push(event);
+          if (events.length === 2) atWork.resolve();
+        }
+      };
+      const over = read().catch(() => undefined); // a stream may end with an error when the server goes
+      return { events, over, atWork: Promise.race([atWork.promise, over]) };
+    });
+    await Promise.all(streams.map(({ atWork }) => atWork));
+
+    agent.signal("SIGTERM");
+    const { code, signal, errors } = await agent.ended;
+    await Promise.all(streams.map(({ over }) => over));
+    expect({ code, signal }).toEqual({ code: 0, signal: null });
+    expect(errors).not.toContain('"level":"error"');
+
+    const next = await startAgent(dataDir);
+    using callers = createClients(next.url);
+    for (const { events } of streams) {
+      const created = events[0]?.payload;
+      const id = created?.case === "task" ? created.value.id : "";
+      const task = await callers.next().getTask({ id });
+      expect(task.status?.state).toBe(TaskState.FAILED);
+      expect(readLifecycleReport(task.status?.message?.metadata).reason).toBe("interrupted");
+    }
+    next.signal("SIGTERM");
+    expect(await next.ended).toMatchObject({ code: 0, signal: null });
+  });
+
+  it("ends an agent that nobody uses with code 0", async () => {
+    const agent = await startAgent(temporaryDirectory());
+    agent.signal("SIGTERM");
+    expect(await agent.ended).toEqual({ code: 0, signal: null, errors: "" });
+  });
+});
+
+describe("a second agent on the same data directory", () => {
+  it("says what is wrong and ends with an error, and the first goes on", async () => {
+    const dataDir = temporaryDirectory();
+    const first = await startAgent(dataDir);
+    using clients = createClients(first.url);
+    const { payload } = await clients.next().sendMessage({ message: userMessage("task first") });
+
+    const second = await launchAgent(dataDir);
+    if (!("code" in second)) throw new Error("the second agent is up");
+    expect(second.code).toBe(1);
+    expect(second.errors).toContain(storeFile(dataDir));
+    expect(second.errors).toContain("another process");
+    expect(second.errors).not.toMatch(/\n\s+at /);
+
+    const id = payload.case === "task" ? payload.value.id : "";
+    expect(await clients.next().getTask({ id })).toMatchObject({
+      id,
+      status: { state: TaskState.COMPLETED },
+    });
+    first.signal("SIGTERM");
+    expect(await first.ended).toMatchObject({ code: 0 });
+  });
+});

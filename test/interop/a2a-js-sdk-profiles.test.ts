@@ -1,0 +1,82 @@
+// The official client against what the other profiles of the agent declare and refuse.
+import { type Message, type Task, TaskState } from "@a2a-js/sdk";
+import { type Client, ServiceParameters, withA2AExtensions, withA2AVersion } from "@a2a-js/sdk/client";
+import {
+  ContentTypeNotSupportedError,
+  ExtensionSupportRequiredError,
+  UnsupportedOperationError,
+} from "@a2a-js/sdk/errors";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type AgentProcess, startAgentProcess } from "./agent-process.ts";
+import { failureOf } from "./failure-of.ts";
+import { createSdkClient, type SdkTransportName } from "./sdk-client.ts";
+import { sdkPart, sending } from "./sdk-requests.ts";
+
+const transports: readonly SdkTransportName[] = ["JSONRPC", "HTTP+JSON", "GRPC"];
+
+describe("the profile `bare`", () => {
+  let agent: AgentProcess;
+  beforeAll(async () => {
+    agent = await startAgentProcess("--profile", "bare");
+  });
+  afterAll(async () => {
+    expect(await agent.stop()).toEqual(new Set());
+  });
+  const version = { serviceParameters: ServiceParameters.create(withA2AVersion("1.0")) };
+
+  describe.each(transports)("over %s", (preferred) => {
+    let client: Client;
+    beforeAll(async () => {
+      client = await createSdkClient(agent, preferred);
+    });
+
+    it("makes the client send without a stream", async () => {
+      const events = await Array.fromAsync(client.sendMessageStream(sending("task hello")));
+      expect(events).toMatchObject([
+        { payload: { $case: "task", value: { status: { state: TaskState.TASK_STATE_COMPLETED } } } },
+      ]);
+    });
+
+    it("refuses streams (A-20)", async () => {
+      const streams = [
+        client.transport.sendMessageStream(sending("task hello"), version),
+        client.transport.resubscribeTask({ tenant: "", id: "t" }, version),
+      ];
+      for (const stream of streams) {
+        expect(await failureOf(Array.fromAsync(stream))).toBeInstanceOf(UnsupportedOperationError);
+      }
+    });
+
+    it("has no extended card (A-60)", async () => {
+      expect((await client.getAgentCard()).description).not.toMatch(/extended/);
+      const call = client.transport.getExtendedAgentCard({ tenant: "" }, version);
+      expect(await failureOf(call)).toBeInstanceOf(UnsupportedOperationError);
+    });
+
+    it("takes no media types but the two that it declares (A-9)", async () => {
+      const raw = { $case: "raw", value: Buffer.from([1]) } as const;
+      const parts = [sdkPart(raw, { mediaType: "application/x-foo" })];
+      const call = client.sendMessage(sending("", { message: { parts } }));
+      expect(await failureOf(call)).toBeInstanceOf(ContentTypeNotSupportedError);
+    });
+  });
+});
+
+describe("the profile `required-extension`", () => {
+  let agent: AgentProcess;
+  beforeAll(async () => {
+    agent = await startAgentProcess("--profile", "required-extension");
+  });
+  afterAll(async () => {
+    expect(await agent.stop()).toEqual(new Set());
+  });
+
+  it.each(transports)("takes calls over %s only with the extension (G-4)", async (preferred) => {
+    const client = await createSdkClient(agent, preferred);
+    const send = (serviceParameters: ServiceParameters): Promise<Message | Task> =>
+      client.sendMessage(sending("echo hello"), { serviceParameters });
+    expect(await failureOf(send({}))).toBeInstanceOf(ExtensionSupportRequiredError);
+    const listed = ServiceParameters.create(withA2AExtensions("urn:a2a:tck:required-extension"));
+    expect(await send(listed)).toMatchObject({ parts: [{ content: { $case: "text", value: "hello" } }] });
+  });
+});
