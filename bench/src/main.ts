@@ -63,7 +63,13 @@ async function runBench(): Promise<void> {
   const sections = new Map([["setup", setup]]);
   const results: Record<string, ScenarioResult> = {};
   for (const scenario of chosen.length === 0 ? scenarios : chosen) {
-    const result = await scenario.run(context);
+    const result = await scenario.run(context).catch((error: unknown) => {
+      console.error(`${scenario.name} failed:`, error);
+      process.exitCode = 1;
+    });
+    if (result === undefined) {
+      continue; // the others may still tell something
+    }
     const text = formatResult(result);
     console.log(`## ${scenario.name}\n\n${scenario.summary}\n\n${text}\n`);
     sections.set(scenario.name, `${scenario.summary}\n\n${text}`);

@@ -48,7 +48,7 @@ export class LoadClient {
     return this.#wire.decode(methods.sendMessage, body);
   }
 
-  /** The first page of tasks. @returns the number of tasks in it, when `decode`, else 0 */
+  /** Asks for the first page of tasks and gives the answer's bytes. */
   async listTasks(pageSize: number): Promise<Buffer> {
     return this.#unary("listTasks", `list ${pageSize}`, () => create(ListTasksRequestSchema, { pageSize }));
   }

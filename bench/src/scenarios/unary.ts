@@ -13,6 +13,9 @@ const commands = { echo: `echo ${text}`, task: `task ${text}` } as const;
 const concurrencies = [1, 16, 64] as const;
 const rounds = 3;
 
+/** What the just-in-time compilers need until figures stand still. */
+const warmUpMs = 2_500;
+
 interface UnaryFigures {
   readonly command: keyof typeof commands;
   readonly wire: string;
@@ -64,7 +67,7 @@ async function comparePair(
   const results = new Map<BenchServer, LoadResult[]>(servers.map((server) => [server, []]));
   const durationMs = context.quick ? 300 : 1_500;
   for (const server of servers) {
-    await load(server, command, wire, 16, context.quick ? 300 : 1_000);
+    await load(server, command, wire, 16, context.quick ? 300 : warmUpMs);
   }
   for (let round = 0; round < (context.quick ? 1 : rounds); round++) {
     for (const server of servers) {

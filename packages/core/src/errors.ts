@@ -1,5 +1,16 @@
-import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
-import { type DescMessage, fromJson, type JsonObject, type JsonValue, type MessageShape, toJson } from "@bufbuild/protobuf";
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RetryInfoSchema,
+} from "@a2a-connect/proto/google/rpc/error_details";
+import {
+  type DescMessage,
+  fromJson,
+  type JsonObject,
+  type JsonValue,
+  type MessageShape,
+  toJson,
+} from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
   type A2AErrorReason,
@@ -42,8 +53,12 @@ export function a2aError(
 
 /** InvalidArgument with a `google.rpc.BadRequest` that names every wrong field (requirement E-3). */
 export function invalidParams(violations: FieldViolation | readonly FieldViolation[]): ConnectError {
-  const list = Array.isArray(violations) ? (violations as readonly FieldViolation[]) : [violations as FieldViolation]; // Array.isArray does not narrow readonly arrays
-  const sentence = list.map(({ field, description }) => (field === "" ? description : `${field}: ${description}`)).join("; ");
+  const list = Array.isArray(violations)
+    ? (violations as readonly FieldViolation[])
+    : [violations as FieldViolation]; // Array.isArray does not narrow readonly arrays
+  const sentence = list
+    .map(({ field, description }) => (field === "" ? description : `${field}: ${description}`))
+    .join("; ");
   return new ConnectError(sentence, Code.InvalidArgument, undefined, [
     { desc: BadRequestSchema, value: { fieldViolations: list.map((violation) => ({ ...violation })) } },
   ]);
@@ -140,4 +155,3 @@ const detailSchemas = [ErrorInfoSchema, BadRequestSchema, RetryInfoSchema] as co
 function findErrorDetails<Desc extends DescMessage>(error: ConnectError, desc: Desc): MessageShape<Desc>[] {
   return error.findDetails(desc);
 }
-

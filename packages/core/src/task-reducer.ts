@@ -1,4 +1,11 @@
-import type { Artifact, Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus } from "@a2a-connect/proto";
+import type {
+  Artifact,
+  Message,
+  StreamResponse,
+  Task,
+  TaskArtifactUpdateEvent,
+  TaskStatus,
+} from "@a2a-connect/proto";
 import { canTransition, formatTaskState, isInterrupted } from "./task-state.ts";
 
 /** One step of a task's life as the fold sees it: an event of the wire, or the caller's message. */

@@ -5,6 +5,7 @@ import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
 import { type BindingOptions, type BindingSettings, resolveOptions } from "../options.ts";
 import { callDecoded, decodedCallInterceptor } from "./decoded-call.ts";
 import { plainRpcError } from "./plain-error.ts";
+import { withPlainStatusMessage } from "./status-message.ts";
 
 /**
  * The server end of gRPC, gRPC-Web and Connect: one handler for each method, by its path (`/lf.a2a.v1.A2AService/…`).
@@ -38,7 +39,7 @@ function adapt(handler: UniversalHandler, settings: BindingSettings): HttpHandle
   const call = ownPaths.has(handler.requestPath)
     ? (request: HttpRequest) => callDecoded(handler, request, settings)
     : (request: HttpRequest) => handler(request);
-  return async (request) => explainStatus(await call(request), handler);
+  return async (request) => withPlainStatusMessage(explainStatus(await call(request), handler));
 }
 
 /** Connect refuses what is no call at all with a bare status; say the rest. */

@@ -105,18 +105,25 @@ describe("CancelTask", () => {
     });
   }
 
-  it("refuses an artifact that is being sealed when its executor is abandoned (B-2)", async () => {
-    const { client, startTask, clock } = await scripted({}, { cancelGraceMs: 0 });
+  it("refuses an artifact that was being sealed when its executor was abandoned (B-2)", async () => {
+    const store = createHeldStore();
+    const { client, startTask, clock } = await scripted({ store });
     const { id, turn, yields } = await startTask();
-    const cancel = client.cancelTask({ id });
-    void yields(turn.artifact({ text: "late", last: true })).catch(() => {});
-    await clock.advance(0);
-    const task = await cancel;
-    await new Promise((resolve) => setTimeout(resolve));
+    await yields(turn.append("a", "1"));
     await clock.settle();
-    const now = await client.getTask({ id });
-    expect(now).toEqual(task);
-    expect(now.artifacts.length === 0 || now.status?.state === TaskState.CANCELED).toBe(true);
+    store.hold();
+    await yields(turn.append("a", "2"));
+    await clock.settle();
+    const sealing = yields(turn.append("a", "3", { last: true }));
+    const cancel = client.cancelTask({ id });
+    await clock.advance(10_000);
+    store.release();
+    expect(await sealing).toBe("ended");
+    await clock.settle();
+    const task = await client.getTask({ id });
+    expect(await cancel).toEqual(task);
+    expect(task.status?.state).toBe(TaskState.CANCELED);
+    expect(task.artifacts[0]?.parts.map(({ content }) => content.value)).toEqual(["1", "2"]);
   });
 
   it("does not undo a task that was quicker: it is completed and not cancelable (A-31, B-2)", async () => {

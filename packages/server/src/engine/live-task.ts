@@ -301,7 +301,7 @@ export class LiveTask {
   /** The question that has waited too long at `now`, if one has. */
   overdueQuestion(now: number): "input-timeout" | "auth-timeout" | undefined {
     const timeoutMs = questionTimeoutMs(this.#context.agent, this.#acceptedState);
-    if (timeoutMs === undefined || now <= this.#acceptedStatusAt + timeoutMs) {
+    if (timeoutMs === undefined || now < this.#acceptedStatusAt + timeoutMs) {
       return undefined;
     }
     return this.#acceptedState === TaskState.AUTH_REQUIRED ? "auth-timeout" : "input-timeout";

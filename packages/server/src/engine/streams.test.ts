@@ -324,7 +324,7 @@ describe("a reader behind the tail", () => {
     await clock.settle();
     const slow = client.subscribeToTask({ id })[Symbol.asyncIterator]();
     await slow.next();
-    for (let at = 0; at < 30; at += 1) await yields(turn.append("a", `${at}`));
+    for (let at = 0; at < 230; at += 1) await yields(turn.append("a", `${at}`));
     await clock.settle();
     const seen: unknown[] = [];
     for (let at = 0; at < 10; at += 1) {
@@ -332,7 +332,7 @@ describe("a reader behind the tail", () => {
       seen.push(value?.payload.value.artifact.parts[0].content.value);
     }
     expect(store.calls.events).toBeGreaterThan(0);
-    for (let at = 30; at < 40; at += 1) await yields(turn.append("a", `${at}`));
+    for (let at = 230; at < 240; at += 1) await yields(turn.append("a", `${at}`));
     returns();
     for (let step = await slow.next(); step.done !== true; step = await slow.next()) {
       const { payload } = step.value;
@@ -340,6 +340,6 @@ describe("a reader behind the tail", () => {
         payload.case === "artifactUpdate" ? payload.value.artifact?.parts[0]?.content.value : payload.case,
       );
     }
-    expect(seen).toEqual([...Array.from({ length: 40 }, (_, at) => `${at}`), "statusUpdate"]);
+    expect(seen).toEqual([...Array.from({ length: 240 }, (_, at) => `${at}`), "statusUpdate"]);
   });
 });

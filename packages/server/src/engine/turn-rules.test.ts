@@ -67,9 +67,10 @@ describe("when a task exists", () => {
     expect(await yields(turn.reply("hello"))).toBe("ended");
     expect((await answer).payload.case).toBe("message");
     await closed;
+    await clock.settle();
+    expect(clock.alarms).toBe(0);
     await clock.advance(10_000);
     expect((await client.listTasks({})).totalSize).toBe(0);
-    expect(clock.alarms).toBe(0);
   });
 
   it("makes a reply that came too late the message of COMPLETED (A-16)", async () => {
