@@ -4,47 +4,22 @@ import { A2AService, TaskState } from "@a2a-connect/proto";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type AgentProcess, startAgentProcess } from "../interop/agent-process.ts";
 import { versionInterceptor } from "../interop/wires.ts";
-import { findChromium } from "./find-chromium.ts";
+import { hasChromium, launchChromium } from "./launch-chromium.ts";
 import type { BrowserWire, SeenError } from "./page/page-api.ts";
 import { type ServedPage, servePage } from "./serve-page.ts";
 
-const executablePath = findChromium();
-if (executablePath === undefined) {
-  const missing =
-    "no Chromium on this machine: install chromium, chromium-browser or google-chrome, or name one with CHROMIUM=path";
-  if (process.env["CI"] === "true") {
-    throw new Error(`the browser tests must run in CI, but there is ${missing}`);
-  }
-  process.stderr.write(`browser tests skipped: ${missing}\n`);
-}
-
-/** A fresh profile that talks to nobody but us. */
-const flags = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
-
 const wires: readonly BrowserWire[] = ["Connect", "gRPC-Web", "HTTP+JSON", "JSON-RPC"];
 
-describe.skipIf(executablePath === undefined)("a page of another origin", () => {
+describe.skipIf(!hasChromium())("a page of another origin", () => {
   let agent: AgentProcess;
   let served: ServedPage;
   let browser: Browser;
   beforeAll(async () => {
-    [agent, served, browser] = await Promise.all([
-      startAgentProcess(),
-      servePage(),
-      chromium.launch({ executablePath: executablePath ?? "", args: flags }),
-    ]);
+    [agent, served, browser] = await Promise.all([startAgentProcess(), servePage(), launchChromium()]);
   }, 60_000);
   afterAll(async () => {
     await browser.close();

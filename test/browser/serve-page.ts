@@ -16,10 +16,12 @@ const mediaTypes: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
 };
 
-/** Builds the page with Vite, in memory, and serves it on any free port. */
-export async function servePage(): Promise<ServedPage> {
+/** Builds the page in a folder (default: `page`) with Vite, in memory, and serves it on any free port. */
+export async function servePage(
+  root: string = fileURLToPath(new URL("page", import.meta.url)),
+): Promise<ServedPage> {
   const built = await build({
-    root: fileURLToPath(new URL("page", import.meta.url)),
+    root,
     configFile: false,
     logLevel: "error",
     build: { write: false },

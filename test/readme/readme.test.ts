@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { type ServedAgent } from "@a2a-connect/node";
+import type { ServedAgent } from "@a2a-connect/node";
 import { parseOptions, startReferenceAgent } from "@a2a-connect/reference-agent";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CodeBlock, readCodeBlocks } from "./code-blocks.ts";
@@ -61,14 +61,17 @@ describe("README", () => {
   it("shows the call on three wires", () => expect(shells).toHaveLength(3));
 
   for (const { code } of shells) {
-    it.skipIf(code.includes("\ncurl") && !hasCurl)(`shows a command that works: ${code.split("\n")[0]}`, async () => {
-      // The only command of ours that is not everywhere is buf, which npx would take from here, too.
-      const path = `${join(root, "node_modules", ".bin")}:${process.env["PATH"]}`;
-      const { stdout } = await run("sh", ["-ec", atServed(code).replace("npx buf", "buf")], {
-        env: { ...process.env, PATH: path },
-      });
-      expect(stdout).toContain("TASK_STATE_COMPLETED");
-    });
+    it.skipIf(code.includes("\ncurl") && !hasCurl)(
+      `shows a command that works: ${code.split("\n")[0]}`,
+      async () => {
+        // The only command of ours that is not everywhere is buf, which npx would take from here, too.
+        const path = `${join(root, "node_modules", ".bin")}:${process.env["PATH"]}`;
+        const { stdout } = await run("sh", ["-ec", atServed(code).replace("npx buf", "buf")], {
+          env: { ...process.env, PATH: path },
+        });
+        expect(stdout).toContain("TASK_STATE_COMPLETED");
+      },
+    );
   }
 });
 
