@@ -130,15 +130,19 @@ export async function startPlayed({ client, puppet }: Stage, init: MessageInit =
   return { task: await untilSeen(client, id, ({ status }) => status?.state === TaskState.WORKING), play };
 }
 
+/** When a task that should have become something is given up: less than a test may take. */
+const patienceMs = 10_000;
+
 /** Reads a task until it is as `wanted`: what an agent has said can be seen when it is durable, a moment later. */
 export async function untilSeen(
   client: A2AClient,
   id: string,
   wanted: (task: Task) => boolean,
 ): Promise<Task> {
+  const signal = AbortSignal.timeout(patienceMs);
   for (;;) {
     try {
-      const task = await client.getTask({ id });
+      const task = await client.getTask({ id }, { signal });
       if (wanted(task)) {
         return task;
       }
