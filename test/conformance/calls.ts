@@ -131,7 +131,7 @@ export async function startPlayed({ client, puppet }: Stage, init: MessageInit =
 }
 
 /** When a task that should have become something is given up: less than a test may take. */
-const patienceMs = 10_000;
+const patienceMs = 5_000;
 
 /** Reads a task until it is as `wanted`: what an agent has said can be seen when it is durable, a moment later. */
 export async function untilSeen(

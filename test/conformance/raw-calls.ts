@@ -2,9 +2,69 @@ import type { A2AClient, AgentHarness, HarnessClientOptions } from "@a2a-connect
 import { expect } from "vitest";
 import type { Stage } from "./scenario.ts";
 
-/** Any JSON object whose members a test looks at. */
-// biome-ignore lint/suspicious/noExplicitAny: the text of an answer, whose shape is what is being tested
-export type Json = any;
+/** JSON as it is parsed: whether it has these members is what the tests look at. */
+export interface RawObject {
+  readonly [member: string]: unknown;
+}
+
+export interface RawMessage extends RawObject {
+  readonly role: string;
+  readonly metadata: unknown;
+  readonly parts: readonly RawObject[];
+}
+
+export interface RawTask extends RawObject {
+  readonly id: string;
+  readonly contextId: string;
+  readonly status: { readonly state: string; readonly timestamp: string };
+  readonly history: readonly RawMessage[];
+  readonly artifacts: readonly RawObject[];
+}
+
+/** All members that tests ask for, of whatever message it is. */
+export interface RawResult extends RawTask {
+  readonly task: RawTask;
+  readonly tasks: readonly RawTask[];
+  readonly pageSize: number;
+  readonly totalSize: number;
+  readonly configs: readonly RawObject[];
+  readonly name: string;
+}
+
+/** An error of either wire. */
+export interface RawError extends RawObject {
+  readonly code: number;
+  readonly message: string;
+  readonly status: string;
+  /** Of JSON-RPC. */
+  readonly data?: readonly RawDetail[];
+  /** Of HTTP+JSON. */
+  readonly details?: readonly RawDetail[];
+}
+
+export interface RawDetail extends RawObject {
+  readonly reason: string;
+  readonly domain: string;
+  readonly metadata: unknown;
+  readonly fieldViolations: readonly { readonly field: string }[];
+}
+
+/** A JSON-RPC response, or the envelope of an HTTP+JSON error. */
+export interface RawBody extends RawResult {
+  readonly jsonrpc?: string;
+  readonly result: RawResult;
+  readonly error: RawError;
+}
+
+/** One event of a stream: a whole response over JSON-RPC. */
+export interface RawEvent extends RawObject {
+  readonly jsonrpc: string;
+  readonly id: unknown;
+  readonly result: RawObject;
+}
+
+/** A request message as it is written. */
+export type RawRequest = Readonly<Record<string, unknown>>;
 
 /** An answer of a JSON wire as it came. */
 export interface RawAnswer {
@@ -12,11 +72,11 @@ export interface RawAnswer {
   readonly header: Headers;
   readonly text: string;
   /** The whole body. */
-  readonly json: Json;
+  readonly json: RawBody;
   /** The message in it: `result` of JSON-RPC, the body of HTTP+JSON. */
-  readonly result: Json;
+  readonly result: RawResult;
   /** The error in it, in the shape of its wire. */
-  readonly error: Json;
+  readonly error: RawError;
 }
 
 const version = { "a2a-version": "1.0" };
@@ -65,7 +125,11 @@ export async function callRest(
 }
 
 /** The same send on either JSON wire, with `message` and `configuration` as they are written here. */
-export function sendRaw({ wire, harness }: Stage, message: Json, configuration?: Json): Promise<RawAnswer> {
+export function sendRaw(
+  { wire, harness }: Stage,
+  message: RawRequest,
+  configuration?: RawRequest,
+): Promise<RawAnswer> {
   const body = configuration === undefined ? { message } : { message, configuration };
   return wire === "jsonrpc"
     ? callRpc(harness, "SendMessage", body)
@@ -104,7 +168,7 @@ export async function capture(
 }
 
 /** The JSON of every event of an SSE text, and every other line, which must be empty or a comment or an id. */
-export function readSse(text: string): Json[] {
+export function readSse(text: string): RawEvent[] {
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith(":"));
   return lines
     .filter((line) => !line.startsWith("id: "))
@@ -114,7 +178,7 @@ export function readSse(text: string): Json[] {
     });
 }
 
-/** Reads an answer; a body that is no JSON is undefined. */
+/** Reads an answer; a body that is no JSON has no members. */
 export async function readAnswer(response: Response): Promise<RawAnswer> {
   const { status, headers: header } = response;
   const text = await response.text();
@@ -124,15 +188,15 @@ export async function readAnswer(response: Response): Promise<RawAnswer> {
     header,
     text,
     json,
-    result: json?.jsonrpc === undefined ? json : json.result,
-    error: json?.error,
+    result: json.jsonrpc === undefined ? json : json.result,
+    error: json.error,
   };
 }
 
-function parse(text: string): Json {
+function parse(text: string): RawBody {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined;
+    return JSON.parse("{}");
   }
 }

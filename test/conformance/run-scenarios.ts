@@ -4,6 +4,9 @@ import type { Place } from "./requirements.ts";
 import type { ScenarioGroup } from "./scenario.ts";
 import { planServers, type ServerName } from "./servers.ts";
 
+/** No scenario waits for anything but its server: one that takes this long waits in vain. */
+const timeoutMs = 10_000;
+
 /** Runs every scenario in every place that it is for, against servers that keep their tasks in `store`. */
 export function runScenarios(store: StoreKind, groups: readonly ScenarioGroup[]): void {
   const plans = planServers();
@@ -29,13 +32,17 @@ export function runScenarios(store: StoreKind, groups: readonly ScenarioGroup[])
     describe(title, () => {
       for (const scenario of scenarios) {
         for (const place of scenario.places) {
-          it(`${scenario.ids.join(" ")}: ${scenario.title} (${place})`, async () => {
-            const harness = harnessOf(scenario.server);
-            const { puppet } = plans[scenario.server];
-            // The card has no wire of its own; what it says is tried over JSON-RPC.
-            const wire = place === "card" ? "jsonrpc" : place;
-            await scenario.run({ wire, client: clientOf(harness, place), harness, puppet });
-          });
+          it(
+            `${scenario.ids.join(" ")}: ${scenario.title} (${place})`,
+            async () => {
+              const harness = harnessOf(scenario.server);
+              const { puppet } = plans[scenario.server];
+              // The card has no wire of its own; what it says is tried over JSON-RPC.
+              const wire = place === "card" ? "jsonrpc" : place;
+              await scenario.run({ wire, client: clientOf(harness, place), harness, puppet });
+            },
+            timeoutMs,
+          );
         }
       }
     });

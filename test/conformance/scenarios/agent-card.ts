@@ -1,10 +1,10 @@
 import { lifecycleExtension, text } from "@a2a-connect/core";
 import { AgentCardSchema, TaskState } from "@a2a-connect/proto";
 import type { AgentHarness } from "@a2a-connect/testing";
-import { fromJson } from "@bufbuild/protobuf";
+import { fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { expect } from "vitest";
 import { expectReason, sendTask, toRequest } from "../calls.ts";
-import type { Json } from "../raw-calls.ts";
+import type { RawBody } from "../raw-calls.ts";
 import { callGrpc } from "../raw-grpc.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
 
@@ -16,7 +16,7 @@ export const agentCard: ScenarioGroup = scenarios("L Agent card", (verifies) => 
   verifies("L-1", "is public, and has all that a card needs", async ({ harness }) => {
     const response = await harness.fetch(path);
     expect([response.status, response.headers.get("content-type")]).toStrictEqual([200, "application/json"]);
-    const card: Json = await response.json();
+    const card: PublicCard = await response.json();
     expect(card).toMatchObject({
       name: expect.stringMatching(/\w/),
       description: expect.stringMatching(/\w/),
@@ -46,7 +46,7 @@ export const agentCard: ScenarioGroup = scenarios("L Agent card", (verifies) => 
     "lists every wire in order, each at an address that answers over it",
     async ({ harness }) => {
       const { supportedInterfaces } = await readCard(harness);
-      const urls: [string, string][] = supportedInterfaces.map(({ protocolBinding, url }: Json) => [
+      const urls: [string, string][] = supportedInterfaces.map(({ protocolBinding, url }) => [
         protocolBinding,
         url,
       ]);
@@ -125,7 +125,13 @@ export const agentCard: ScenarioGroup = scenarios("L Agent card", (verifies) => 
   );
 });
 
-async function readCard(harness: AgentHarness): Promise<Json> {
+/** The members of a card that are looked at one by one. */
+interface PublicCard extends JsonObject {
+  readonly capabilities: JsonObject;
+  readonly supportedInterfaces: { protocolBinding: string; protocolVersion: string; url: string }[];
+}
+
+async function readCard(harness: AgentHarness): Promise<PublicCard> {
   return (await harness.fetch(path)).json();
 }
 
@@ -153,6 +159,6 @@ async function answers(binding: string, url: string): Promise<boolean> {
   }
 }
 
-async function postJson(url: string, body: string): Promise<Json> {
+async function postJson(url: string, body: string): Promise<RawBody> {
   return (await fetch(url, { method: "POST", headers, body })).json();
 }

@@ -203,7 +203,7 @@ export const errors: ScenarioGroup = scenarios("E Errors", (verifies) => {
     "has a BadRequest with fieldViolations",
     async (stage) => {
       const { error } = await capture(stage, (client) => client.sendMessage({}));
-      const [detail] = error.data ?? error.details;
+      const [detail] = error.data ?? error.details ?? [];
       expect(detail).toMatchObject({
         "@type": "type.googleapis.com/google.rpc.BadRequest",
         fieldViolations: [{ field: "message", description: expect.stringMatching(/\w/) }],

@@ -10,6 +10,7 @@ import { ids } from "./ids.ts";
 import { jsonRules } from "./json.ts";
 import { jsonRpc } from "./json-rpc.ts";
 import { listTasks } from "./list-tasks.ts";
+import { oneTask } from "./one-task.ts";
 import { pushConfigs } from "./push-configs.ts";
 import { sendMessage } from "./send-message.ts";
 import { sendStreamingMessage } from "./send-streaming-message.ts";
@@ -36,4 +37,5 @@ export const allScenarios: Readonly<Record<string, ScenarioGroup>> = {
   grpc: grpc,
   "http-json": httpJson,
   "agent-card": agentCard,
+  "one-task": oneTask,
 };

@@ -10,10 +10,18 @@ import { type JsonValue, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { expect } from "vitest";
 import { newId, readAll, sendTask, toRequest } from "../calls.ts";
-import { callRest, callRpc, capture, type Json, listRaw, type RawAnswer, sendRaw } from "../raw-calls.ts";
+import {
+  callRest,
+  callRpc,
+  capture,
+  listRaw,
+  type RawAnswer,
+  type RawRequest,
+  sendRaw,
+} from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 
-const user = (rest: Json = {}): Json => ({
+const user = (rest: RawRequest = {}): RawRequest => ({
   messageId: newId(),
   role: "ROLE_USER",
   parts: [{ text: "ask Why?" }],
@@ -65,7 +73,7 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
     for (const role of ["ROLE_USER", 1]) {
       const { result } = await sendRaw(stage, user({ role }));
       expect(result.task.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
-      expect(result.task.history[0].role).toBe("ROLE_USER");
+      expect(result.task.history[0]?.role).toBe("ROLE_USER");
     }
   });
 
@@ -112,7 +120,7 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
     async (stage) => {
       for (const raw of ["+/8=", "-_8=", "-_8", "+/8"]) {
         const { result } = await sendRaw(stage, user({ parts: [{ text: "ask Why?" }, { raw }] }));
-        expect(result.task.history[0].parts[1].raw).toBe("+/8=");
+        expect(result.task.history[0]?.parts[1]?.["raw"]).toBe("+/8=");
       }
       expectInvalid(await sendRaw(stage, user({ parts: [{ raw: "not base64!" }] })));
     },
@@ -175,13 +183,14 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
   verifies("H-8", "leaves out what has no value", async (stage) => {
     const { result } = await sendRaw(stage, user());
     expect(Object.keys(result.task).toSorted()).toStrictEqual(["contextId", "history", "id", "status"]);
-    expect(Object.keys(result.task.history[0].parts[0])).toStrictEqual(["text"]);
-    expect(Object.keys(result.task.history[0]).toSorted()).toStrictEqual([
-      "contextId",
-      "messageId",
-      "parts",
-      "role",
-      "taskId",
+    expect(result.task.history).toStrictEqual([
+      {
+        messageId: expect.any(String),
+        contextId: result.task.contextId,
+        taskId: result.task.id,
+        role: "ROLE_USER",
+        parts: [{ text: "ask Why?" }],
+      },
     ]);
   });
 
@@ -196,7 +205,7 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
     "writes empty text, and refuses parts with no or two contents",
     async (stage) => {
       const { result } = await sendRaw(stage, user({ parts: [{ text: "ask Why?" }, { text: "" }] }));
-      expect(result.task.history[0].parts[1]).toStrictEqual({ text: "" });
+      expect(result.task.history[0]?.parts[1]).toStrictEqual({ text: "" });
       expectInvalid(await sendRaw(stage, user({ parts: [{}] })));
       expectInvalid(await sendRaw(stage, user({ parts: [{ text: "a", url: "https://example.com/" }] })));
       expectInvalid(await sendRaw(stage, user({ parts: [{ text: "a", data: null }] })));
@@ -231,7 +240,7 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
     async (stage) => {
       const parts = [{ text: "ask Why?" }, ...values.map((data) => ({ data }))];
       const { result } = await sendRaw(stage, user({ parts }));
-      expect(result.task.history[0].parts).toStrictEqual(parts);
+      expect(result.task.history[0]?.parts).toStrictEqual(parts);
     },
     { places: jsonWires },
   );
@@ -271,7 +280,7 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
     "writes metadata as it was",
     async (stage) => {
       const { result } = await sendRaw(stage, user({ metadata }));
-      expect(result.task.history[0].metadata).toStrictEqual(metadata);
+      expect(result.task.history[0]?.metadata).toStrictEqual(metadata);
     },
     { places: jsonWires },
   );
@@ -282,7 +291,7 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
   });
 });
 
-function memberNames(value: Json): string[] {
+function memberNames(value: unknown): string[] {
   if (Array.isArray(value)) {
     return value.flatMap(memberNames);
   }

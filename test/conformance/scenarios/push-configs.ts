@@ -118,6 +118,26 @@ export const pushConfigs: ScenarioGroup = scenarios("A.5 Push notification confi
   );
 
   verifies(
+    "A-54 A-55 A-56",
+    "does not know the webhooks of another tenant's task",
+    async ({ client }) => {
+      const tenant = `t-${newId()}`;
+      const { id: taskId } = await sendTask(client, "task done", { tenant });
+      await client.createTaskPushNotificationConfig({ tenant, taskId, id: "hook", url });
+      for (const call of [
+        () => client.createTaskPushNotificationConfig({ taskId, url }),
+        () => client.getTaskPushNotificationConfig({ taskId, id: "hook" }),
+        () => client.listTaskPushNotificationConfigs({ tenant: "another", taskId }),
+        () => client.deleteTaskPushNotificationConfig({ taskId, id: "hook" }),
+      ]) {
+        await expectReason(call(), "TASK_NOT_FOUND");
+      }
+      expect((await client.listTaskPushNotificationConfigs({ tenant, taskId })).configs).toHaveLength(1);
+    },
+    on,
+  );
+
+  verifies(
     "A-55 A-57",
     "lists all webhooks of a task, and pages where asked to",
     async ({ client }) => {

@@ -240,6 +240,19 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
 
   verifies(
     "A-14",
+    "registers the webhook that comes with an answer",
+    async ({ client }) => {
+      const { id: taskId } = await sendTask(client, "ask Why?");
+      const configuration = { taskPushNotificationConfig: { id: "late", url: "https://example.com/hook" } };
+      await sendTask(client, "because", { taskId, configuration });
+      const config = await client.getTaskPushNotificationConfig({ taskId, id: "late" });
+      expect(config).toMatchObject({ taskId, id: "late", url: "https://example.com/hook" });
+    },
+    { server: "push" },
+  );
+
+  verifies(
+    "A-14",
     "refuses a webhook in a send that names a task",
     async ({ client }) => {
       const configuration = { taskPushNotificationConfig: { taskId: "t", url: "https://example.com/hook" } };

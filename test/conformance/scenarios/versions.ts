@@ -4,7 +4,7 @@ import { A2AService, TaskState } from "@a2a-connect/proto";
 import { createClient } from "@connectrpc/connect";
 import { expect } from "vitest";
 import { expectReason, readAll, sendTask, toRequest } from "../calls.ts";
-import { capture, type Json, readSse } from "../raw-calls.ts";
+import { capture, type RawBody, readSse } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
 
 /** F */
@@ -51,7 +51,7 @@ export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
         const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ListTasks", params: {} });
         const post = { method: "POST", body, headers: { ...headers, "content-type": "application/json" } };
         const response = await harness.fetch(path, wire === "jsonrpc" ? post : { headers });
-        const json: Json = await response.json();
+        const json: RawBody = await response.json();
         return json.error === undefined;
       };
       expect(await ask("?A2A-Version=1.0", {})).toBe(true);
@@ -97,18 +97,33 @@ export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
     });
   }
 
-  verifies("F-6", "answers in the shapes of 1.0, without those of 0.3 and 1.1", async (stage) => {
-    const answers = [
-      await capture(stage, (client) => client.sendMessage(toRequest("parts"))),
-      await capture(stage, (client) => client.sendMessage(toRequest("echo hello"))),
-    ];
-    const streamed = await capture(stage, (client) =>
-      readAll(client.sendStreamingMessage(toRequest("task done"))),
-    );
-    for (const json of [...answers.map((answer) => answer.json), ...readSse(streamed.text)]) {
-      expect(JSON.stringify(json)).not.toMatch(/"(kind|final|generation|index)":/);
+  verifies("F-6", "does not answer a request of 1.0 with what only 1.1 has", async ({ client }) => {
+    const events = await readAll(client.sendStreamingMessage(toRequest("task done")));
+    const tasks = (await client.listTasks({ pageSize: 3 })).tasks;
+    expect(events).toHaveLength(4);
+    expect(tasks.map(({ generation }) => generation)).toStrictEqual(tasks.map(() => 0n));
+    for (const { payload } of events) {
+      expect(payload.value).toMatchObject({ generation: 0n });
     }
   });
+
+  verifies(
+    "F-6",
+    "writes the shapes of 1.0, without the members of 0.3 and 1.1",
+    async (stage) => {
+      const answers = [
+        await capture(stage, (client) => client.sendMessage(toRequest("parts"))),
+        await capture(stage, (client) => client.sendMessage(toRequest("echo hello"))),
+      ];
+      const streamed = await capture(stage, (client) =>
+        readAll(client.sendStreamingMessage(toRequest("task done"))),
+      );
+      for (const json of [...answers.map((answer) => answer.json), ...readSse(streamed.text)]) {
+        expect(JSON.stringify(json)).not.toMatch(/"(kind|final|generation|index)":/);
+      }
+    },
+    { places: jsonWires },
+  );
 
   verifies("F-9", "shows its card to whoever says no version", async ({ harness }) => {
     expect((await harness.fetch("/.well-known/agent-card.json")).status).toBe(200);

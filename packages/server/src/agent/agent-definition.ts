@@ -73,6 +73,8 @@ export interface AgentDefinition {
   readonly taskAfterMs?: number;
   /** How long a canceled executor may take to end before it is abandoned. Default 10,000 ms. */
   readonly cancelGraceMs?: number;
+  /** How long an executor may yield nothing before its task is FAILED; `false`: for ever. Default 1,800,000 ms. */
+  readonly inactivityTimeoutMs?: number | false;
   /** How long INPUT_REQUIRED waits before the task is CANCELED; `false` waits for ever. Default 600,000 ms. */
   readonly inputTimeoutMs?: number | false;
   /** The same for AUTH_REQUIRED. Default 600,000 ms. */

@@ -18,6 +18,11 @@ export class ArtifactLedger {
     this.#maxBytes = maxBytes;
   }
 
+  /** What all artifacts weigh. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** Begins anew from a folded task. */
   load(task: Task): void {
     this.#lines.clear();

@@ -1,3 +1,4 @@
+import { lifecycleExtension } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import {
   createEngineHarness,
@@ -262,6 +263,30 @@ describe("capacity", () => {
     expect(order).toEqual(["1", "2", "3", "4"]);
     const states = (await Promise.all(answers)).map((answer) => taskOf(answer).status?.state);
     expect(states).toEqual(states.map(() => TaskState.COMPLETED));
+  });
+
+  it("serves waiting tasks by priority, then by age", async () => {
+    const { client, script, clock, startTask } = await held({ limits: { maxRunning: 1 } });
+    const busy = await startTask();
+    for (const [words, priority] of [
+      ["1", "low"],
+      ["2", "normal"],
+      ["3", undefined],
+      ["4", "high"],
+      ["5", "high"],
+    ] as const) {
+      const metadata = priority === undefined ? {} : { metadata: { [lifecycleExtension]: { priority } } };
+      await client.sendMessage({ ...say(words, metadata), configuration: { returnImmediately: true } });
+    }
+    busy.returns();
+    const order: string[] = [];
+    for (let at = 0; at < 5; at += 1) {
+      const { turn, returns } = await script.nextTurn();
+      order.push(turn.text);
+      returns();
+      await clock.settle();
+    }
+    expect(order).toEqual(["4", "5", "2", "3", "1"]);
   });
 
   it("takes an answer to a question even when the queue is full", async () => {

@@ -7,9 +7,10 @@ function ending(state: TaskState, reason: EndReason, words: string): StatusInit 
 }
 
 /** How the engine itself ends a task: always with a reason for machines and a sentence for people. */
-export const endings: Readonly<Record<"canceled" | "deadline" | "interrupted", StatusInit>> = {
+export const endings: Readonly<Record<"canceled" | "deadline" | "inactive" | "interrupted", StatusInit>> = {
   canceled: ending(TaskState.CANCELED, "canceled", "The task was canceled."),
   deadline: ending(TaskState.CANCELED, "deadline", "The task's deadline has passed."),
+  inactive: ending(TaskState.FAILED, "inactive", "The agent was silent for too long and was stopped."),
   interrupted: ending(
     TaskState.FAILED,
     "interrupted",

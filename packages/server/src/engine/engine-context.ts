@@ -1,6 +1,7 @@
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { TaskStore } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
+import type { TailBudget } from "./live-tail.ts";
 
 /** Limits of the engine; all have defaults. */
 export interface EngineLimits {
@@ -12,6 +13,8 @@ export interface EngineLimits {
   readonly maxTaskBytes: number;
   /** Bytes of the newest events kept in memory for readers of one task. Default 1 MiB. */
   readonly maxTailBytes: number;
+  /** The same for all tasks of this process together. Default 64 MiB. */
+  readonly maxTotalTailBytes: number;
   /** Events an executor may be ahead of the store before `yield` waits. Default 64. */
   readonly maxUncommitted: number;
 }
@@ -21,6 +24,7 @@ export const defaultEngineLimits: EngineLimits = {
   maxQueued: 10_000,
   maxTaskBytes: 64 * 2 ** 20,
   maxTailBytes: 2 ** 20,
+  maxTotalTailBytes: 64 * 2 ** 20,
   maxUncommitted: 64,
 };
 
@@ -43,4 +47,6 @@ export interface EngineContext {
   readonly log: (record: LogRecord) => void;
   /** Told of every timer that was committed, so that somebody wakes the task then. */
   readonly onWakeTime: (at: number) => void;
+  /** What the newest events of all tasks may take in memory. */
+  readonly tailBudget: TailBudget;
 }

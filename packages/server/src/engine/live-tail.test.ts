@@ -2,7 +2,7 @@ import { StreamResponseSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { LiveTail } from "./live-tail.ts";
+import { LiveTail, TailBudget } from "./live-tail.ts";
 
 describe("LiveTail", () => {
   it("gives every event after a generation or says that it cannot, within its bound", () => {
@@ -14,7 +14,7 @@ describe("LiveTail", () => {
         fc.nat(20),
         fc.nat(300),
         (bytes, maxBytes, start, after) => {
-          const tail = new LiveTail(maxBytes);
+          const tail = new LiveTail(maxBytes, roomy());
           const all = bytes.map((size, at) => ({
             generation: start + at + 1,
             response: create(StreamResponseSchema),
@@ -40,7 +40,7 @@ describe("LiveTail", () => {
   });
 
   it("gives at most as many as are asked for", () => {
-    const tail = new LiveTail(1_000);
+    const tail = new LiveTail(1_000, roomy());
     for (let generation = 1; generation <= 9; generation += 1) {
       tail.push({ generation, response: create(StreamResponseSchema), bytes: 1 });
     }
@@ -48,6 +48,31 @@ describe("LiveTail", () => {
   });
 
   it("is not there before the first event", () => {
-    expect(new LiveTail(10).after(0, 1)).toBeUndefined();
+    expect(new LiveTail(10, roomy()).after(0, 1)).toBeUndefined();
+  });
+
+  it("shares a budget with the tails of all other tasks, and keeps its newest event all the same", () => {
+    const budget = new TailBudget(100);
+    const [one, other] = [new LiveTail(1_000, budget), new LiveTail(1_000, budget)];
+    const fill = (tail: LiveTail) => {
+      for (let generation = 1; generation <= 9; generation += 1) {
+        tail.push({ generation, response: create(StreamResponseSchema), bytes: 20 });
+      }
+    };
+    fill(one);
+    expect(one.after(4, 10)).toHaveLength(5);
+    expect(one.after(3, 10)).toBeUndefined();
+    fill(other);
+    expect(other.after(8, 10)).toHaveLength(1);
+    expect(other.after(7, 10)).toBeUndefined();
+    one.clear();
+    expect(one.after(4, 10)).toBeUndefined();
+    other.clear();
+    fill(other);
+    expect(other.after(4, 10)).toHaveLength(5);
   });
 });
+
+function roomy(): TailBudget {
+  return new TailBudget(Number.POSITIVE_INFINITY);
+}

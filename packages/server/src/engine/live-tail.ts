@@ -9,23 +9,47 @@ export interface CommittedEvent {
   readonly bytes: number;
 }
 
-/** The newest committed events of one task, within a bound of bytes: what a reader that keeps up is served from. */
-export class LiveTail {
+/** What the tails of all tasks of a process may hold together. */
+export class TailBudget {
   readonly #maxBytes: number;
-  #events: CommittedEvent[] = [];
-  /** Events before this index have been dropped and are cut off in bulk, so that each costs constant time. */
-  #start = 0;
   #bytes = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
+  get isExceeded(): boolean {
+    return this.#bytes > this.#maxBytes;
+  }
+
+  /** Takes `bytes` more, or gives back what is negative. */
+  take(bytes: number): void {
+    this.#bytes += bytes;
+  }
+}
+
+/** The newest committed events of one task, within a bound of bytes: what a reader that keeps up is served from. */
+export class LiveTail {
+  readonly #maxBytes: number;
+  readonly #budget: TailBudget;
+  #events: CommittedEvent[] = [];
+  /** Events before this index have been dropped and are cut off in bulk, so that each costs constant time. */
+  #start = 0;
+  #bytes = 0;
+
+  constructor(maxBytes: number, budget: TailBudget) {
+    this.#maxBytes = maxBytes;
+    this.#budget = budget;
+  }
+
   push(event: CommittedEvent): void {
     this.#events.push(event);
-    this.#bytes += event.bytes;
-    while (this.#bytes > this.#maxBytes && this.#start < this.#events.length - 1) {
-      this.#bytes -= this.#events[this.#start]?.bytes ?? 0;
+    this.#count(event.bytes);
+    while (
+      (this.#bytes > this.#maxBytes || this.#budget.isExceeded) &&
+      this.#start < this.#events.length - 1
+    ) {
+      this.#count(-(this.#events[this.#start]?.bytes ?? 0));
       this.#start++;
     }
     if (this.#start > 64 && this.#start * 2 > this.#events.length) {
@@ -42,5 +66,17 @@ export class LiveTail {
     }
     const from = this.#start + (generation + 1 - first.generation);
     return this.#events.slice(from, from + limit);
+  }
+
+  /** Drops everything. */
+  clear(): void {
+    this.#count(-this.#bytes);
+    this.#events = [];
+    this.#start = 0;
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    this.#budget.take(bytes);
   }
 }

@@ -31,6 +31,7 @@ import {
   encodeInput,
   encodeSnapshot,
   foldStoredTask,
+  headLength,
 } from "./log-codec.ts";
 import { findWakeTime, questionTimeoutMs, readDeadline } from "./task-timers.ts";
 
@@ -62,8 +63,9 @@ export class LiveTask {
   #task: Task | undefined;
   #committed: LogTail;
   #settledGeneration = 0;
-  #snapshotBytes = 0;
+  /** What the log has grown by since the last snapshot, and what the fold without artifacts weighs, about. */
   #bytesSinceSnapshot = 0;
+  #headBytes = 0;
 
   #accepted: LogTail;
   #acceptedState: TaskState;
@@ -88,7 +90,7 @@ export class LiveTask {
     this.#context = context;
     this.owner = owner;
     this.name = name;
-    this.#tail = new LiveTail(context.limits.maxTailBytes);
+    this.#tail = new LiveTail(context.limits.maxTailBytes, context.tailBudget);
     this.#artifacts = new ArtifactLedger(context.limits.maxTaskBytes);
     this.#fence = stored === undefined ? 1 : 0;
     this.#committed = { sequence: 0, generation: 0 };
@@ -122,6 +124,11 @@ export class LiveTask {
   static load(context: EngineContext, stored: StoredTask): LiveTask {
     const { owner, taskId, index } = stored;
     return new LiveTask(context, owner, { taskId, contextId: index.contextId }, stored);
+  }
+
+  /** Lets go of the newest events; readers that are still there read them from the store. */
+  dispose(): void {
+    this.#tail.clear();
   }
 
   /** The task as callers may see it. The copy does not change when the task goes on. */
@@ -341,6 +348,9 @@ export class LiveTask {
       this.#acceptedState = status.state;
       this.#acceptedStatusAt = status.timestamp === undefined ? 0 : timestampMs(status.timestamp);
     }
+    if (kind !== "artifact" && !(kind === "status" && this.#acceptedState === TaskState.WORKING)) {
+      this.#headBytes += payload.length; // what WORKING says is gone with the next status
+    }
     this.#accepted = { sequence, generation: generation ?? this.#accepted.generation };
     this.#pending.push({ ...encoded, response, entry: { sequence, generation, kind, payload } });
     this.#commitSoon();
@@ -388,22 +398,20 @@ export class LiveTask {
       this.#takenOver = true;
       throw new ConnectError("another server has taken over this task; try again", Code.Unavailable);
     }
-    if (snapshot === undefined) {
-      this.#bytesSinceSnapshot += byteLength(batch);
-    } else {
-      this.#snapshotBytes = snapshot.head.length + (snapshot.artifacts?.length ?? 0);
-      this.#bytesSinceSnapshot = 0;
-    }
+    this.#bytesSinceSnapshot = snapshot === undefined ? this.#bytesSinceSnapshot + byteLength(batch) : 0;
   }
 
-  /** The fold after `batch`, when the log has grown by as much as the last one was large. Made on a copy: nobody sees it yet. */
+  /**
+   * The fold after `batch`, when the log has grown by twice what the fold weighs: then reading it saves half. A task
+   * that only grows is its log and needs none, so nothing stands still for one. Made on a copy: nobody sees it yet.
+   */
   #dueSnapshot(batch: readonly Pending[]): Snapshot | undefined {
     const grown = this.#bytesSinceSnapshot + byteLength(batch);
     const last = batch.at(-1);
     if (
       this.#task === undefined ||
       last === undefined ||
-      grown < Math.max(this.#snapshotBytes, minSnapshotBytes)
+      grown < Math.max(2 * (this.#headBytes + this.#artifacts.bytes), minSnapshotBytes)
     ) {
       return undefined;
     }
@@ -532,7 +540,7 @@ export class LiveTask {
   }
 
   #load(stored: StoredTask): void {
-    const { index, snapshot, entries } = stored;
+    const { index, entries } = stored;
     const task = foldStoredTask(stored);
     this.#task = task;
     this.#committed = stored.tail;
@@ -540,8 +548,7 @@ export class LiveTask {
     this.#acceptedState = index.state;
     this.#acceptedStatusAt = index.statusTimestamp;
     this.#deadline = readDeadline(task);
-    this.#snapshotBytes =
-      snapshot === undefined ? 0 : snapshot.head.length + (snapshot.artifacts?.length ?? 0);
+    this.#headBytes = headLength(task);
     this.#bytesSinceSnapshot = entries.reduce((sum, { payload }) => sum + payload.length, 0);
     this.#artifacts.load(task);
     this.#settledGeneration = isSettled(index.state) ? stored.tail.generation : 0;

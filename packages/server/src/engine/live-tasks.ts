@@ -54,6 +54,7 @@ export class LiveTasks {
     const holding = this.#holdings.get(taskId);
     if (holding?.live === live && --holding.holders === 0) {
       this.#holdings.delete(taskId);
+      live.dispose();
     }
   }
 
@@ -61,7 +62,12 @@ export class LiveTasks {
     const { taskId } = live.name;
     this.#holdings.set(taskId, { live, holders });
     // Whoever needs a task that could not be written reads it anew.
-    const forget = () => this.#holdings.get(taskId)?.live === live && this.#holdings.delete(taskId);
+    const forget = () => {
+      live.dispose();
+      if (this.#holdings.get(taskId)?.live === live) {
+        this.#holdings.delete(taskId);
+      }
+    };
     live.lost.addEventListener("abort", forget, { once: true });
   }
 

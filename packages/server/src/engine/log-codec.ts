@@ -74,6 +74,11 @@ export function encodeSnapshot(task: Task, sequence: number): Snapshot {
   };
 }
 
+/** Bytes of a folded task without its artifacts. */
+export function headLength(task: Task): number {
+  return toBinary(TaskSchema, { ...task, artifacts: [] }).length;
+}
+
 /** Bytes that each artifact of a folded task takes, by id. */
 export function artifactSizes(task: Task): Map<string, number> {
   return new Map(

@@ -1,16 +1,24 @@
-import { a2aError } from "@a2a-connect/core";
+import { a2aError, type Priority } from "@a2a-connect/core";
 
 /** A piece of work that may have to wait for its place. */
 export interface Runnable {
+  readonly priority: Priority;
   /** Must not reject. */
   run(): Promise<void>;
 }
 
-/** Lets a bounded number of executions run at a time; the others wait in order (docs/limits.md). */
+/**
+ * Lets a bounded number of executions run at a time; the others wait by priority, then by age (docs/limits.md).
+ */
 export class Scheduler {
   readonly #maxRunning: number;
   readonly #maxQueued: number;
-  readonly #queue = new Set<Runnable>();
+  /** In the order in which they are served. */
+  readonly #queues: Readonly<Record<Priority, Set<Runnable>>> = {
+    high: new Set(),
+    normal: new Set(),
+    low: new Set(),
+  };
   #running = 0;
 
   constructor({ maxRunning, maxQueued }: { readonly maxRunning: number; readonly maxQueued: number }) {
@@ -30,27 +38,39 @@ export class Scheduler {
       this.#run(work);
       return "running";
     }
-    if (admission === "bounded" && this.#queue.size >= this.#maxQueued) {
+    if (admission === "bounded" && this.#waiting >= this.#maxQueued) {
       throw a2aError("CAPACITY", `${this.#maxQueued} tasks are waiting already; try again later`);
     }
-    this.#queue.add(work);
+    this.#queues[work.priority].add(work);
     return "queued";
   }
 
   /** Takes waiting work out of the queue; false when it runs or is done. */
   withdraw(work: Runnable): boolean {
-    return this.#queue.delete(work);
+    return this.#queues[work.priority].delete(work);
+  }
+
+  get #waiting(): number {
+    const { high, normal, low } = this.#queues;
+    return high.size + normal.size + low.size;
   }
 
   #run(work: Runnable): void {
     this.#running++;
     void work.run().finally(() => {
       this.#running--;
-      const [next] = this.#queue;
-      if (next !== undefined) {
-        this.#queue.delete(next);
-        this.#run(next);
-      }
+      this.#runNext();
     });
+  }
+
+  #runNext(): void {
+    for (const queue of Object.values(this.#queues)) {
+      const [next] = queue;
+      if (next !== undefined) {
+        queue.delete(next);
+        this.#run(next);
+        return;
+      }
+    }
   }
 }

@@ -300,19 +300,34 @@ describe("GetTask", () => {
     const { id, turn, yields } = await startTask();
     for (let at = 0; at < 60; at += 1) {
       await yields(turn.append(`a${at % 3}`, "x".repeat(300)));
+      await yields(turn.artifact({ id: "replaced", text: `${at} ${"y".repeat(1_000)}` }));
       if (at % 7 === 0) await clock.settle();
     }
     await clock.settle();
     const live = await client.getTask({ id });
     const stored = await store.find({ tenant: "", principal: "anonymous" }, id, "full");
     expect(stored?.snapshot).toBeDefined();
-    expect(live.artifacts.map(({ parts }) => parts.length)).toEqual([20, 20, 20]);
+    // What a load reads stays within a small multiple of the task, however often it was written over.
+    expect(stored?.entries.length).toBeLessThan(100);
+    expect(live.artifacts.map(({ parts }) => parts.length)).toEqual([20, 1, 20, 20]);
     const { client: other } = await createEngineHarness({
       agent: { card: { name: "Agent" }, execute: () => [] },
       store: { ...store, unfinished: async () => [] },
     });
     expect(await other.getTask({ id })).toEqual(live);
     expect(server.card.name).toBe("Agent");
+  });
+});
+
+describe("a task that only grows", () => {
+  it("is its log: no snapshot is written beside it", async () => {
+    const { startTask, clock, store } = await scripted();
+    const { id, turn, yields } = await startTask();
+    for (let at = 0; at < 100; at += 1) await yields(turn.append("a", "x".repeat(300)));
+    await clock.settle();
+    const stored = await store.find({ tenant: "", principal: "anonymous" }, id, "full");
+    expect(stored?.snapshot).toBeUndefined();
+    expect(stored?.tail.generation).toBeGreaterThan(100);
   });
 });
 

@@ -29,6 +29,7 @@ import type { Owner, TaskPage, TaskQuery, TaskRef } from "../store/task-store.ts
 import { endings, timeoutEnding } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { submittedStatus, taskEvent } from "./events.ts";
+import { TailBudget } from "./live-tail.ts";
 import { LiveTask } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";
 import { foldStoredTask } from "./log-codec.ts";
@@ -71,7 +72,7 @@ export interface TaskHandle {
 }
 
 /** The options of an engine are its context without what the engine adds itself. */
-export type TaskEngineOptions = Omit<EngineContext, "onWakeTime">;
+export type TaskEngineOptions = Omit<EngineContext, "onWakeTime" | "tailBudget">;
 
 /**
  * Runs tasks: takes messages, starts executions, answers cancels, wakes timers. Decides nothing about a single task's
@@ -88,7 +89,11 @@ export class TaskEngine {
 
   constructor(options: TaskEngineOptions) {
     this.#timers = new WakeTimers(options, (task) => this.#wake(task));
-    this.#context = { ...options, onWakeTime: (at) => this.#timers.note(at) };
+    this.#context = {
+      ...options,
+      onWakeTime: (at) => this.#timers.note(at),
+      tailBudget: new TailBudget(options.limits.maxTotalTailBytes),
+    };
     this.#tasks = new LiveTasks(this.#context);
     this.#scheduler = new Scheduler(options.limits);
   }
@@ -218,6 +223,7 @@ export class TaskEngine {
       input: turnInput(input, named, name, selection, undefined),
       executor: selection.executor,
       outputModes: selection.outputModes,
+      priority: readLifecycleRequest(message).priority,
       live: undefined,
       createTask,
     });
@@ -264,6 +270,7 @@ export class TaskEngine {
       input,
       executor: selection.executor,
       outputModes: selection.outputModes,
+      priority: readLifecycleRequest(input.message).priority,
       live,
       createTask: () => live,
     });

@@ -34,6 +34,37 @@ async function scripted(rest: Partial<AgentDefinition> = {}, options: Partial<En
   return { ...harness, agent, script, start, at };
 }
 
+describe("an executor that is silent", () => {
+  for (const [given, until] of [
+    [undefined, 1_800_000],
+    [5_000, 5_000],
+  ] as const) {
+    it(`is stopped after ${until} ms, and its task is FAILED with reason inactive`, async () => {
+      const { client, start, clock } = await scripted(
+        given === undefined ? {} : { inactivityTimeoutMs: given },
+      );
+      const { id, turn, yields, answer } = await start();
+      await clock.advance(until - 1);
+      await yields(turn.working("still here"));
+      await clock.advance(until - 1);
+      expect((await client.getTask({ id })).status?.state).toBe(TaskState.WORKING);
+      await clock.advance(1);
+      expect(turn.signal.reason).toMatchObject({ cause: "inactive" });
+      await clock.advance(10_000); // it ignores its signal, and is abandoned
+      const task = taskOf(await answer);
+      expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "inactive"]);
+      expect(clock.alarms).toBe(0);
+    });
+  }
+
+  it("may be silent for ever with inactivityTimeoutMs: false", async () => {
+    const { client, start, clock } = await scripted({ inactivityTimeoutMs: false });
+    const { id } = await start();
+    await clock.advance(100_000_000);
+    expect((await client.getTask({ id })).status?.state).toBe(TaskState.WORKING);
+  });
+});
+
 describe("questions", () => {
   for (const [question, option, reason] of [
     ["inputRequired", "inputTimeoutMs", "input-timeout"],

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 
 /** Why a running turn is told to stop. */
-export type TurnAbortCause = "canceled" | "deadline" | "lost" | "shutdown";
+export type TurnAbortCause = "canceled" | "deadline" | "inactive" | "lost" | "shutdown";
 
 /** `turn.signal.reason`: why the work should stop, and, on cancel, what the caller said about it (requirement A-33). */
 export class TurnAbort extends Error {
@@ -20,6 +20,7 @@ export class TurnAbort extends Error {
 const sentences: Readonly<Record<TurnAbortCause, string>> = {
   canceled: "the task was canceled",
   deadline: "the task's deadline has passed",
+  inactive: "the agent has been silent for too long",
   lost: "this server no longer holds the task",
   shutdown: "the server is shutting down",
 };

@@ -1,4 +1,11 @@
-import { a2aError, effectiveMediaType, isSettled, matchesMediaType, text } from "@a2a-connect/core";
+import {
+  a2aError,
+  effectiveMediaType,
+  isSettled,
+  matchesMediaType,
+  type Priority,
+  text,
+} from "@a2a-connect/core";
 import { type Message, type Part, TaskState } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { TurnExecutor } from "../agent/agent-definition.ts";
@@ -23,6 +30,8 @@ export interface TurnPlan {
   readonly executor: TurnExecutor;
   /** Media types the skill may give out. */
   readonly outputModes: readonly string[];
+  /** Which waiting turn starts first. Default `normal`. */
+  readonly priority: Priority | undefined;
   /** The task, when it exists already. */
   readonly live: LiveTask | undefined;
   /** Makes the task of a new message. */
@@ -44,6 +53,8 @@ export class TurnExecution {
   #live: LiveTask | undefined;
   #cancelTaskTimer: () => void = () => {};
   #cancelGraceTimer: () => void = () => {};
+  #cancelSilenceTimer: () => void = () => {};
+  #lastHeardAt = 0;
   #forgetTask: () => void = () => {};
   /** Whether the turn has said its last word. Set together with that word: the next turn may begin right after it. */
   #over = false;
@@ -57,6 +68,11 @@ export class TurnExecution {
     if (plan.live !== undefined) {
       this.#adopt(plan.live);
     }
+  }
+
+  /** See `Scheduler`. */
+  get priority(): Priority {
+    return this.#plan.priority ?? "normal";
   }
 
   /** The first of: a direct Message, or a task whose creation is durable. @throws ConnectError when neither came to be */
@@ -89,6 +105,8 @@ export class TurnExecution {
     if (this.#live === undefined) {
       this.#cancelTaskTimer = clock.schedule(agent.taskAfterMs ?? 200, () => this.#over || this.createTask());
     }
+    this.#lastHeardAt = clock.now();
+    this.#watchSilence();
     try {
       if (!this.#abort.signal.aborted) {
         await Promise.race([this.#execute(), this.#abandoned()]);
@@ -100,6 +118,7 @@ export class TurnExecution {
     this.#over = true;
     this.#cancelTaskTimer();
     this.#cancelGraceTimer();
+    this.#cancelSilenceTimer();
     this.#forgetTask();
     await this.#live?.flushed().catch(() => {});
     this.#done.resolve();
@@ -125,6 +144,21 @@ export class TurnExecution {
     this.#created.resolve(live);
   }
 
+  /** One timer for the whole turn: when it rings, it looks when the executor was last heard of. */
+  #watchSilence(): void {
+    const { agent, clock } = this.#context;
+    const limitMs = agent.inactivityTimeoutMs ?? defaultInactivityTimeoutMs;
+    if (limitMs === false) {
+      return;
+    }
+    const leftMs = this.#lastHeardAt + limitMs - clock.now();
+    if (leftMs <= 0) {
+      this.abort("inactive");
+    } else {
+      this.#cancelSilenceTimer = clock.schedule(leftMs, () => this.#watchSilence());
+    }
+  }
+
   /** Resolves when the executor has ignored its signal for longer than the grace period. */
   #abandoned(): Promise<void> {
     const { agent, clock } = this.#context;
@@ -146,6 +180,7 @@ export class TurnExecution {
     let resume = () => iterator.next();
     for (;;) {
       const step = await resume();
+      this.#lastHeardAt = this.#context.clock.now();
       if (this.#over) {
         this.#context.log({ level: "warn", message: "an abandoned executor went on", taskId: input.taskId });
         this.#letGo(iterator);
@@ -267,6 +302,9 @@ export class TurnExecution {
       case "shutdown":
         this.createTask().emitStatus(endings.interrupted);
         break;
+      case "inactive":
+        this.createTask().emitStatus(endings.inactive);
+        break;
       case "lost":
         break;
     }
@@ -308,6 +346,8 @@ export class TurnExecution {
     this.#context.log({ level: "error", message, taskId: this.#plan.input.taskId, error });
   }
 }
+
+const defaultInactivityTimeoutMs = 1_800_000;
 
 /** Whatever an executor throws before a task exists is our InternalError (requirement B-8). */
 function maskError(error: unknown): ConnectError {
