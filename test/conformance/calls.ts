@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { findA2AError, isSettled, text } from "@a2a-connect/core";
+import { findA2AError, isSettled, type RpcMethod, text } from "@a2a-connect/core";
 import {
   type Message,
   type Part,
@@ -107,6 +107,14 @@ export function statesOf(events: readonly StreamResponse[]): TaskState[] {
 /** The texts of all artifacts of a task, part by part. */
 export function artifactTexts({ artifacts }: Task): string[] {
   return artifacts.flatMap(({ parts }) => parts.map(({ content }) => String(content.value)));
+}
+
+/** Calls any operation with a request that has what all of them require; a stream is read to its end. */
+export async function callAny(client: A2AClient, { localName }: RpcMethod): Promise<unknown> {
+  const request = { id: "t", taskId: "t", url: "https://example.com/", ...toRequest("task") };
+  const call = client[localName] as (request: object) => Promise<unknown> | AsyncIterable<StreamResponse>; // one request fits all operations
+  const answer = call(request);
+  return Symbol.asyncIterator in answer ? readAll(answer) : answer;
 }
 
 /** A task whose turn the test plays. */

@@ -54,9 +54,17 @@ export function planServers(): Readonly<Record<ServerName, ServerPlan>> {
   };
 }
 
+/** A skill with media types of its own. */
+const pictures = {
+  id: "pictures",
+  name: "Pictures",
+  description: "Takes pictures, and nothing else.",
+  inputModes: ["image/svg+xml"],
+};
+
 function plan(
   profile: "full" | "bare" | "required-extension",
-  options: ServerPlan["options"] | object,
+  options: Omit<HarnessOptions, "agent" | "store">,
 ): ServerPlan {
   const puppet = createPuppet();
   const reference = createReferenceAgent(profile);
@@ -70,14 +78,6 @@ function plan(
   };
   return { options: { clock: strictClock(), ...options, agent }, puppet };
 }
-
-/** A skill with media types of its own. */
-const pictures = {
-  id: "pictures",
-  name: "Pictures",
-  description: "Takes pictures, and nothing else.",
-  inputModes: ["image/svg+xml"],
-};
 
 function isPuppet({ task, message }: Turn): boolean {
   const first = (task?.history[0] ?? message).parts[0]?.content;

@@ -4,9 +4,9 @@ import { renderBanner } from "./banner.ts";
 import { help, parseOptions } from "./options.ts";
 import { startReferenceAgent } from "./start.ts";
 
-/** One JSON line a record, on stderr; the words of an error belong here and nowhere else. */
+/** One JSON line a record, on stderr, without the text of errors: an executor's may hold what its caller sent. */
 function logToStderr({ error, ...record }: LogRecord): void {
-  const cause = error === undefined ? {} : { error: String(error) };
+  const cause = error instanceof Error ? { error: error.name } : {};
   process.stderr.write(`${JSON.stringify({ time: new Date().toISOString(), ...record, ...cause })}\n`);
 }
 

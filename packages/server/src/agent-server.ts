@@ -47,7 +47,8 @@ export interface AgentServer {
  * @throws Error when an option contradicts another, such as a public URL that is none
  */
 export function createAgentServer(options: AgentServerOptions): AgentServer {
-  const { agent, push, protocolVersions = ["1.0"], clock = systemClock, log = () => {} } = options;
+  const { agent, push, protocolVersions = ["1.0"], clock = systemClock } = options;
+  const log = guardLog(options.log);
   const store = options.store ?? createMemoryTaskStore();
   const mounts: Mounts = { rpc: true, jsonRpc: "/rpc", httpJson: "/rest", ...options.mounts };
   const randomId = options.randomId ?? (() => crypto.randomUUID());
@@ -108,6 +109,17 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       await engine.close(graceMs);
       await store.close();
     },
+  };
+}
+
+/** A log that fails must not take a task with it. */
+function guardLog(log: (record: LogRecord) => void = () => {}): (record: LogRecord) => void {
+  return (record) => {
+    try {
+      log(record);
+    } catch {
+      // There is nowhere left to say it.
+    }
   };
 }
 

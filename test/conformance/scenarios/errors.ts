@@ -2,11 +2,12 @@ import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bi
 import { bytes, findA2AError, findFieldViolations } from "@a2a-connect/core";
 import { A2AService } from "@a2a-connect/proto";
 import { ErrorInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
-import type { A2AClient } from "@a2a-connect/testing";
+import type { A2AClient, Wire } from "@a2a-connect/testing";
 import { Code, createClient } from "@connectrpc/connect";
 import { expect } from "vitest";
 import { failureOf, newId, readAll, sendTask, toRequest } from "../calls.ts";
-import { capture } from "../raw-calls.ts";
+import { callRest, callRpc, capture } from "../raw-calls.ts";
+import { callGrpc } from "../raw-grpc.ts";
 import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 import { puppetText, type ServerName } from "../servers.ts";
 
@@ -188,6 +189,22 @@ export const errors: ScenarioGroup = scenarios("E Errors", (verifies) => {
       { server, places: ["http-json"] },
     );
   }
+
+  verifies("E-7 I-13", "does not know an operation that does not exist", async ({ harness, wire }) => {
+    const path = "/lf.a2a.v1.A2AService/NoSuchMethod";
+    const post = (type: string) =>
+      harness.fetch(path, { method: "POST", headers: { "content-type": type }, body: new Uint8Array(5) });
+    const answer: Readonly<Record<Wire, () => Promise<unknown>>> = {
+      grpc: async () => (await callGrpc(harness.url, path, new Uint8Array())).trailers["grpc-status"],
+      "grpc-web": async () => (await post("application/grpc-web+proto")).headers.get("grpc-status"),
+      connect: async () => (await (await post("application/proto")).json()).code,
+      jsonrpc: async () => (await callRpc(harness, "NoSuchMethod", {})).error.code,
+      "http-json": async () => (await callRest(harness, "POST", "/no:such", {})).error.code,
+    };
+    expect(await answer[wire]()).toBe(
+      { grpc: "12", "grpc-web": "12", connect: "unimplemented", jsonrpc: -32601, "http-json": 404 }[wire],
+    );
+  });
 
   verifies("E-3", "names wrong fields by their camelCase path", async ({ client }) => {
     const bad = toRequest("task no", { configuration: { historyLength: -1 } });

@@ -1,5 +1,6 @@
 import { bytes, fileUrl, findFieldViolations, formatTaskState, json, text } from "@a2a-connect/core";
-import { Role, TaskState } from "@a2a-connect/proto";
+import { type MessageSchema, Role, TaskState } from "@a2a-connect/proto";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { expect } from "vitest";
 import {
@@ -190,25 +191,22 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
     expect(artifactTexts(await sendTask(client, "task the result"))).toStrictEqual(["the result"]);
   });
 
-  const user = { messageId: "m", role: Role.USER, parts: [text("task never")] };
-  for (const [name, request, field] of [
-    ["no message", {}, "message"],
-    ["no message id", { message: { ...user, messageId: "" } }, "message.messageId"],
-    ["no role", { message: { ...user, role: Role.UNSPECIFIED } }, "message.role"],
-    ["no parts", { message: { ...user, parts: [] } }, "message.parts"],
-    ["a part without content", { message: { ...user, parts: [text("task never"), {}] } }, "message.parts[1]"],
-  ] as const) {
+  const whole = { messageId: "m", role: Role.USER, parts: [text("task never")] };
+  const broken: [string, MessageInitShape<typeof MessageSchema> | undefined, string][] = [
+    ["no message", undefined, "message"],
+    ["no message id", { ...whole, messageId: "" }, "message.messageId"],
+    ["no role", { ...whole, role: Role.UNSPECIFIED }, "message.role"],
+    ["no parts", { ...whole, parts: [] }, "message.parts"],
+    ["a part without content", { ...whole, parts: [text("task never"), {}] }, "message.parts[1]"],
+  ];
+  for (const [name, message, field] of broken) {
     verifies("A-13 E-3 H-7", `refuses a send with ${name}, and does nothing`, async ({ client }) => {
       const contextId = newId();
-      const whole = "message" in request ? { message: { ...request.message, contextId } } : request;
-      for (const call of [
-        () => client.sendMessage(whole as never),
-        () => client.sendStreamingMessage(whole as never),
-      ]) {
-        // readonly literals
+      const request = message === undefined ? {} : { message: { ...message, contextId } };
+      for (const call of [() => client.sendMessage(request), () => client.sendStreamingMessage(request)]) {
         const error = await failureOf(call());
         expect(error.code).toBe(Code.InvalidArgument);
-        expect(findFieldViolations(error).map((violation) => violation.field)).toContain(field);
+        expect(findFieldViolations(error).map((violation) => violation.field)).toStrictEqual([field]);
       }
       expect((await client.listTasks({ contextId })).tasks).toStrictEqual([]);
     });

@@ -33,6 +33,7 @@ export interface LogRecord {
   readonly level: "info" | "warn" | "error";
   readonly message: string;
   readonly taskId?: string;
+  /** What was thrown, by an executor perhaps: its text may be private, so a log with many readers leaves it out. */
   readonly error?: unknown;
 }
 
