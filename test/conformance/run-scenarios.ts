@@ -1,6 +1,5 @@
-import { type A2AClient, type AgentHarness, type StoreKind, startAgentHarness } from "@a2a-connect/testing";
+import { type AgentHarness, type StoreKind, startAgentHarness } from "@a2a-connect/testing";
 import { afterAll, beforeAll, describe, it } from "vitest";
-import type { Place } from "./requirements.ts";
 import type { ScenarioGroup } from "./scenario.ts";
 import { planServers, type ServerName } from "./servers.ts";
 
@@ -39,7 +38,7 @@ export function runScenarios(store: StoreKind, groups: readonly ScenarioGroup[])
               const { puppet } = plans[scenario.server];
               // The card has no wire of its own; what it says is tried over JSON-RPC.
               const wire = place === "card" ? "jsonrpc" : place;
-              await scenario.run({ wire, client: clientOf(harness, place), harness, puppet });
+              await scenario.run({ wire, client: harness.clients[wire], harness, puppet });
             },
             timeoutMs,
           );
@@ -47,8 +46,4 @@ export function runScenarios(store: StoreKind, groups: readonly ScenarioGroup[])
       }
     });
   }
-}
-
-function clientOf({ clients }: AgentHarness, place: Place): A2AClient {
-  return clients[place === "card" ? "jsonrpc" : place];
 }

@@ -21,11 +21,11 @@ export function withPlainStatusMessage(response: HttpResponse): HttpResponse {
 function escapeAsGrpc(header: Headers): void {
   const escaped = header.get(name);
   if (escaped !== null) {
-    header.set(name, unescape(escaped).replace(/[^ -$&-~]/gu, encodeURIComponent));
+    header.set(name, unescapeMessage(escaped).replace(/[^ -$&-~]/gu, encodeURIComponent));
   }
 }
 
-function unescape(escaped: string): string {
+function unescapeMessage(escaped: string): string {
   try {
     return decodeURIComponent(escaped);
   } catch {
