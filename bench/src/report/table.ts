@@ -10,7 +10,8 @@ export function formatTable({ columns, rows }: Table): string {
     const cells = rows.map((row) => row[index] ?? "");
     return {
       width: Math.max(column.length, ...cells.map(({ length }) => length)),
-      isWords: !cells.some((cell) => /^(?:>= )?\d/.test(cell)),
+      // The first column is a name, also one that begins with a number.
+      isWords: index === 0 || !cells.some((cell) => /^(?:>= )?\d/.test(cell)),
     };
   });
   const formatRow = (cells: readonly string[]) => {

@@ -8,11 +8,14 @@ import type { BenchServer, Side } from "../servers/start-server.ts";
 
 /** How many streams of each length; the peer's time grows with the square of the length. */
 const lengths = [
-  { chunks: 100, repeat: 20 },
-  { chunks: 1_000, repeat: 3 },
+  { chunks: 100, repeat: 50 },
+  { chunks: 1_000, repeat: 5 },
   { chunks: 10_000, repeat: 1 },
   { chunks: 100_000, repeat: 1 },
 ] as const;
+
+/** What the just-in-time compilers need until figures stand still. */
+const warmUpMs = 3_000;
 
 /** Creation, WORKING and COMPLETED come with every stream. */
 const otherEvents = 3;
@@ -50,12 +53,12 @@ export const stream: Scenario = {
 };
 
 async function compareWire(context: BenchContext, wire: LoadWire): Promise<Pair[]> {
-  const limitMs = context.quick ? 10_000 : 60_000;
+  const limitMs = context.quick ? 10_000 : 30_000;
   await using ours = await context.start("ours");
   await using peer = wire.shared ? await context.start("peer") : undefined;
   let peerKeepsUp = peer !== undefined;
   for (const server of peer === undefined ? [ours] : [ours, peer]) {
-    await measure(server, wire, { chunks: 100, repeat: context.quick ? 5 : 50 }, limitMs);
+    await warmUp(server, wire, context.quick ? 300 : warmUpMs);
   }
   const pairs: Pair[] = [];
   for (const length of context.quick ? lengths.slice(0, 3) : lengths) {
@@ -70,6 +73,13 @@ async function compareWire(context: BenchContext, wire: LoadWire): Promise<Pair[
   return pairs;
 }
 
+async function warmUp(server: BenchServer, wire: LoadWire, durationMs: number): Promise<void> {
+  const until = performance.now() + durationMs;
+  while (performance.now() < until) {
+    await measure(server, wire, { chunks: 500, repeat: 1 }, durationMs + 10_000);
+  }
+}
+
 async function measure(
   server: BenchServer,
   wire: LoadWire,
@@ -77,7 +87,7 @@ async function measure(
   limitMs: number,
 ): Promise<StreamFigures> {
   using clients = await openClients(wire, server.target);
-  const before = await server.collect();
+  const before = await server.usage();
   const started = performance.now();
   let events = 0;
   let complete = true;
