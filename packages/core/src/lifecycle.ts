@@ -13,6 +13,7 @@ export interface LifecycleRequest {
   readonly deadline?: string;
 }
 
+/** Which waiting task starts first: `high` before `normal` before `low`, and by age among equals. */
 export type Priority = "low" | "normal" | "high";
 
 /** Tokens and money that a task has cost so far. */

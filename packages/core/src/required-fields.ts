@@ -184,7 +184,7 @@ function missingTest(field: DescField): ((value: unknown) => boolean) | undefine
     case "enum":
       return (value) => value === undefined || value === 0;
     case "list":
-      return refusesEmpty(field) ? (value) => (value as readonly unknown[]).length === 0 : undefined;
+      return refusesEmpty(field) ? (value) => (value as readonly unknown[]).length === 0 : undefined; // a repeated field
     case "map":
       return undefined;
     case "scalar":
@@ -201,6 +201,7 @@ function compileValue(field: DescField): ValueCheck | undefined {
       return undefined;
     case "enum":
       return (value, walk) => {
+        // The value of an enum field is its number.
         if (field.enum.value[value as number] === undefined) {
           report(walk, `must be a value of ${field.enum.name}`);
         }
@@ -220,6 +221,7 @@ function compileElements(desc: DescMessage, kind: "list" | "map"): ValueCheck | 
   }
   if (kind === "map") {
     return (value, walk, depth) => {
+      // A map field is a plain object.
       for (const [key, element] of Object.entries(value as Fields)) {
         checkAt(walk, key, check, element, depth);
       }
@@ -239,9 +241,9 @@ function compileMessage(desc: DescMessage): ValueCheck | undefined {
     case "google.protobuf.Struct":
       return (value, walk, depth) => checkJson(walk, value, depth);
     case "google.protobuf.Value":
-      return (value, walk, depth) => checkValue(walk, value as Value, depth);
+      return (value, walk, depth) => checkValue(walk, value as Value, depth); // by the type's name
     case "google.protobuf.Timestamp":
-      return (value, walk) => checkTimestampRange(walk, value as Timestamp);
+      return (value, walk) => checkTimestampRange(walk, value as Timestamp); // by the type's name
     default: {
       const started = compiled.has(desc);
       const checks = messageChecks(desc);

@@ -5,6 +5,7 @@ export interface CallSignal {
   abort(reason: Error): void;
 }
 
+/** The signal of a request that has just arrived. */
 export function createCallSignal(): CallSignal {
   let controller: AbortController | undefined;
   let aborted: Error | undefined;

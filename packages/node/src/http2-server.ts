@@ -16,6 +16,7 @@ export interface Http2Sessions {
 const streamWindowBytes = 1024 * 1024;
 const connectionWindowBytes = 4 * 1024 * 1024;
 
+/** Node's HTTP/2 server without a port: it serves the connections that `adopt` hands over, within `limits`. */
 export function createHttp2Server(context: ExchangeContext, limits: ListenLimits): Http2Sessions {
   const sessions = new Set<ServerHttp2Session>();
   // No request handler: Node would install its compatibility layer, and both would answer every stream.

@@ -39,6 +39,7 @@ export interface ListenOptions {
 /** Every limit with its default. */
 export type ListenLimits = Required<Omit<ListenOptions, "port" | "host" | "tls" | "onError">>;
 
+/** The defaults that ListenOptions tells. */
 export const defaultLimits: ListenLimits = {
   firstByteTimeoutMs: 10_000,
   headersTimeoutMs: 30_000,

@@ -22,6 +22,9 @@ export interface ServedAgent extends AsyncDisposable {
   close(options?: CloseOptions): Promise<void>;
 }
 
+/** How much later streams are left than executors: what these say when they are told to stop is still delivered. */
+const lastWordsMs = 250;
+
 /**
  * Serves an agent on one port over gRPC, gRPC-Web, Connect, HTTP+JSON and JSON-RPC, with durable tasks.
  *
@@ -44,9 +47,10 @@ export async function serve(agent: AgentDefinition, options: ServeOptions = {}):
   let closed: Promise<void> | undefined;
   const close = ({ graceMs = 5_000, timeoutMs = 10_000 }: CloseOptions = {}): Promise<void> => {
     server.drain();
-    closed ??= Promise.all([listener.close({ graceMs, timeoutMs }), server.close({ graceMs })]).then(
-      () => {},
-    );
+    closed ??= Promise.all([
+      listener.close({ graceMs: graceMs + lastWordsMs, timeoutMs }),
+      server.close({ graceMs }),
+    ]).then(() => {});
     return closed;
   };
   return {

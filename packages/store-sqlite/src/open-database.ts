@@ -7,6 +7,7 @@ import { findResultCode } from "./store-failure.ts";
 /** What an acknowledged commit survives: the death of the process, or a power cut as well (an fsync per group). */
 export type Durability = "process" | "power";
 
+/** `SqliteTaskStoreOptions` with every default filled in. */
 export interface DatabaseOptions {
   readonly file: string;
   readonly durability: Durability;

@@ -60,6 +60,8 @@ export async function createEngineHarness(options: EngineHarnessOptions): Promis
   const server = createAgentServer({
     randomId: () => `id-${++ids}`,
     ...options,
+    // Time stands still here unless a test moves it, and so would chunks that wait for each other.
+    limits: { chunkIntervalMs: 0, ...options.limits },
     store,
     clock,
     log: (record) => log.push(record),

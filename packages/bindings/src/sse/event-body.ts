@@ -1,4 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { BindingSettings } from "../options.ts";
 import type { EventFormat } from "./respond-stream.ts";
 
@@ -37,18 +38,18 @@ class EventBody implements AsyncIterableIterator<Uint8Array> {
   /** Takes the next chunk; undefined while nobody waits. */
   #waiting: ((chunk: Chunk) => void) | undefined;
   #stopKeepAlive: (() => void) | undefined;
-  /** A chunk that came when nobody was waiting. */
-  #ready: Chunk | undefined;
+  /** What came when nobody was waiting: an event, and the failure that may follow it. */
+  readonly #ready: Chunk[] = [];
   #pulling = false;
   #ended = false;
 
   constructor(source: EventSource) {
     this.#source = source;
     this.#nextId = source.firstId;
-    source.signal.addEventListener("abort", this.#close, { once: true });
+    source.signal.addEventListener("abort", this.#abort, { once: true });
     this.#pull(source.first);
     if (source.signal.aborted) {
-      this.#close();
+      this.#abort();
     }
   }
 
@@ -57,9 +58,8 @@ class EventBody implements AsyncIterableIterator<Uint8Array> {
   }
 
   next(): Promise<Chunk> {
-    const ready = this.#ready;
+    const ready = this.#ready.shift();
     if (ready !== undefined) {
-      this.#ready = undefined;
       return Promise.resolve(ready);
     }
     if (this.#ended) {
@@ -92,6 +92,9 @@ class EventBody implements AsyncIterableIterator<Uint8Array> {
 
   #arrive(result: IteratorResult<Message>): void {
     this.#pulling = false;
+    if (this.#ended) {
+      return; // Too late: the reader has gone, or was told that the server leaves.
+    }
     if (result.done === true) {
       this.#end();
       this.#deliver(end);
@@ -131,7 +134,7 @@ class EventBody implements AsyncIterableIterator<Uint8Array> {
   #deliver(chunk: Chunk): void {
     const take = this.#waiting;
     if (take === undefined) {
-      this.#ready = chunk;
+      this.#ready.push(chunk);
       return;
     }
     this.#waiting = undefined;
@@ -139,12 +142,23 @@ class EventBody implements AsyncIterableIterator<Uint8Array> {
     take(chunk);
   }
 
+  /** A reader that has gone is told nothing; one that the server leaves is told why (requirement K-8). */
+  readonly #abort = (): void => {
+    const reason: unknown = this.#source.signal.reason;
+    if (reason instanceof ConnectError && reason.code !== Code.Canceled) {
+      this.#fail(reason);
+      this.#returnMessages();
+    } else {
+      this.#close();
+    }
+  };
+
   readonly #close = (): void => {
     if (this.#ended) {
       return;
     }
     this.#end();
-    this.#ready = undefined;
+    this.#ready.length = 0;
     this.#waiting?.(end);
     this.#waiting = undefined;
     this.#stopKeepAlive?.();
@@ -153,7 +167,7 @@ class EventBody implements AsyncIterableIterator<Uint8Array> {
 
   #end(): void {
     this.#ended = true;
-    this.#source.signal.removeEventListener("abort", this.#close);
+    this.#source.signal.removeEventListener("abort", this.#abort);
   }
 
   /** Lets the implementation clean up. It may take its time: nobody waits for it, nor for what it throws. */

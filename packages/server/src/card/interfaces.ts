@@ -9,8 +9,10 @@ export interface Mounts {
   readonly httpJson: string | undefined;
 }
 
-/** The protocol bindings that the specification does not name (spec §5.8: a URI). */
+/** `protocolBinding` of the Connect protocol, which the specification does not name (spec §5.8: a URI). */
 export const connectBinding = "urn:a2a-connect:binding:connect:v1";
+
+/** `protocolBinding` of gRPC-Web, likewise. */
 export const grpcWebBinding = "urn:a2a-connect:binding:grpc-web:v1";
 
 /**

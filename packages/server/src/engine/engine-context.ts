@@ -15,16 +15,23 @@ export interface EngineLimits {
   readonly maxTailBytes: number;
   /** The same for all tasks of this process together. Default 64 MiB. */
   readonly maxTotalTailBytes: number;
+  /**
+   * How often chunks of artifacts are committed when there is nothing else to commit; the first after a pause is at
+   * once. 0 commits each as soon as the one before is durable. Default 1 ms.
+   */
+  readonly chunkIntervalMs: number;
   /** Events an executor may be ahead of the store before `yield` waits. Default 64. */
   readonly maxUncommitted: number;
 }
 
+/** Every limit with its default. */
 export const defaultEngineLimits: EngineLimits = {
   maxRunning: 1_000,
   maxQueued: 10_000,
   maxTaskBytes: 64 * 2 ** 20,
   maxTailBytes: 2 ** 20,
   maxTotalTailBytes: 64 * 2 ** 20,
+  chunkIntervalMs: 1,
   maxUncommitted: 64,
 };
 

@@ -75,6 +75,9 @@ export class LiveTask {
   #pending: Pending[] = [];
   #pendingConfigs: readonly TaskPushNotificationConfig[] = [];
   #committing = false;
+  #committedAt = 0;
+  /** Ends the wait for more chunks. */
+  #hurry: (() => void) | undefined;
   /** 0: not claimed by this process yet. */
   #fence: number;
   #claiming: Promise<void> | undefined;
@@ -254,6 +257,7 @@ export class LiveTask {
     if (this.#committed.sequence >= sequence) {
       return Promise.resolve();
     }
+    this.#hurry?.();
     return new Promise((resolve, reject) => this.#flushWaiters.push({ sequence, resolve, reject }));
   }
 
@@ -353,6 +357,9 @@ export class LiveTask {
     }
     this.#accepted = { sequence, generation: generation ?? this.#accepted.generation };
     this.#pending.push({ ...encoded, response, entry: { sequence, generation, kind, payload } });
+    if (kind !== "artifact" || this.#pending.length >= this.#context.limits.maxUncommitted) {
+      this.#hurry?.();
+    }
     this.#commitSoon();
   }
 
@@ -364,12 +371,15 @@ export class LiveTask {
   }
 
   async #commitAll(): Promise<void> {
+    const { clock } = this.#context;
     try {
       // A short turn of an agent (created, working, an artifact, completed) is one commit this way.
-      await this.#context.clock.nextTurn();
+      await clock.nextTurn();
       while (this.#pending.length > 0) {
+        await this.#gatherChunks();
         const batch = this.#pending;
         this.#pending = [];
+        this.#committedAt = clock.now();
         await this.#commit(batch);
         this.#publish(batch);
       }
@@ -377,6 +387,22 @@ export class LiveTask {
       this.#lose(error);
     } finally {
       this.#committing = false;
+    }
+  }
+
+  /**
+   * Lets chunks that follow one another at once share a commit: the next waits for `chunkIntervalMs`, unless there is something else to commit or the executor waits for room.
+   */
+  async #gatherChunks(): Promise<void> {
+    const { clock, limits } = this.#context;
+    const onlyChunks = this.#pending.length < limits.maxUncommitted && this.#pending.every(isChunk);
+    if (onlyChunks && clock.now() - this.#committedAt < limits.chunkIntervalMs) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const cancel = clock.schedule(limits.chunkIntervalMs, resolve);
+      this.#hurry = resolve;
+      await promise;
+      this.#hurry = undefined;
+      cancel();
     }
   }
 
@@ -553,6 +579,10 @@ export class LiveTask {
     this.#artifacts.load(task);
     this.#settledGeneration = isSettled(index.state) ? stored.tail.generation : 0;
   }
+}
+
+function isChunk({ kind }: Pending): boolean {
+  return kind === "artifact";
 }
 
 function byteLength(batch: readonly Pending[]): number {

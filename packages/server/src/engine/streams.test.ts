@@ -12,6 +12,8 @@ import {
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { createHeldStore } from "../../test-support/held-store.ts";
+import { createMemoryTaskStore } from "../store/memory-task-store.ts";
+import type { TaskStore } from "../store/task-store.ts";
 
 async function scripted(options: Partial<EngineHarnessOptions> = {}) {
   const script = createScriptedExecutor();
@@ -316,6 +318,42 @@ describe("GetTask", () => {
     });
     expect(await other.getTask({ id })).toEqual(live);
     expect(server.card.name).toBe("Agent");
+  });
+});
+
+describe("chunks that follow one another at once", () => {
+  it("share a commit each millisecond; the first is at once, and anything else hurries them", async () => {
+    const store = createMemoryTaskStore();
+    const sizes: number[] = [];
+    const counted: TaskStore = {
+      ...store,
+      commit: (commit) => {
+        sizes.push(commit.entries.length);
+        return store.commit(commit);
+      },
+    };
+    const { startTask, clock } = await scripted({ store: counted, limits: { chunkIntervalMs: 1 } });
+    const { turn, yields } = await startTask();
+    await clock.advance(1);
+    sizes.length = 0;
+    await yields(turn.append("a", "1"));
+    await clock.settle();
+    expect(sizes).toEqual([1]);
+    for (const chunk of ["2", "3", "4"]) {
+      await yields(turn.append("a", chunk));
+      await clock.settle();
+    }
+    expect(sizes).toEqual([1]);
+    await clock.advance(1);
+    expect(sizes).toEqual([1, 3]);
+    await yields(turn.append("a", "5"));
+    await clock.settle();
+    await yields(turn.working("almost"));
+    await clock.settle();
+    expect(sizes).toEqual([1, 3, 2]);
+    for (let at = 0; at < 64; at += 1) await yields(turn.append("a", "x"));
+    await clock.settle();
+    expect(sizes).toEqual([1, 3, 2, 64]);
   });
 });
 

@@ -35,7 +35,7 @@ import { LiveTasks } from "./live-tasks.ts";
 import { foldStoredTask } from "./log-codec.ts";
 import { Scheduler } from "./scheduler.ts";
 import { taskNotFound } from "./task-not-found.ts";
-import { questionTimeoutMs } from "./task-timers.ts";
+import { questionTimeoutMs, readDeadline } from "./task-timers.ts";
 import { TurnExecution } from "./turn-execution.ts";
 import { WakeTimers } from "./wake-timers.ts";
 
@@ -227,6 +227,9 @@ export class TaskEngine {
       live: undefined,
       createTask,
     });
+    if ((readDeadline({ history: [named] }) ?? Number.POSITIVE_INFINITY) <= clock.now()) {
+      execution.abort("deadline"); // it does not even begin
+    }
     if (this.#scheduler.start(execution) === "queued") {
       execution.createTask();
     }
@@ -276,6 +279,9 @@ export class TaskEngine {
     });
     this.#tasks.retain(live);
     this.#track(live, execution);
+    if (live.takeDeadline(this.#context.clock.now())) {
+      execution.abort("deadline");
+    }
     this.#scheduler.start(execution, "always");
   }
 

@@ -197,14 +197,21 @@ describe("deadlines", () => {
   });
 
   it("that are over already end the task at once", async () => {
-    const { client, clock, at, script } = await scripted();
+    const { client, at, script } = await scripted();
     const metadata = { [lifecycleExtension]: { deadline: at(-1) } };
-    const answer = client.sendMessage(say("go", { metadata }));
-    const { turn, returns } = await script.nextTurn();
-    await clock.advance(200);
-    expect(turn.signal.reason).toMatchObject({ cause: "deadline" });
-    returns();
-    expect(reasonOf(taskOf(await answer))).toBe("deadline");
+    const task = taskOf(await client.sendMessage(say("go", { metadata })));
+    expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.CANCELED, "deadline"]);
+    expect(script.begun).toBe(0);
+  });
+
+  it("that come with an answer and are over end the task before the next turn", async () => {
+    const { client, at, script, start } = await scripted();
+    const { id, turn, yields } = await start();
+    await yields(turn.inputRequired("?"));
+    const metadata = { [lifecycleExtension]: { deadline: at(-1) } };
+    const task = taskOf(await client.sendMessage(say("answer", { taskId: id, metadata })));
+    expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.CANCELED, "deadline"]);
+    expect(script.begun).toBe(1);
   });
 
   it("do not touch a task that ended in time", async () => {

@@ -55,6 +55,7 @@ export class TurnExecution {
   #cancelGraceTimer: () => void = () => {};
   #cancelSilenceTimer: () => void = () => {};
   #lastHeardAt = 0;
+  #ended = false;
   #forgetTask: () => void = () => {};
   /** Whether the turn has said its last word. Set together with that word: the next turn may begin right after it. */
   #over = false;
@@ -101,12 +102,9 @@ export class TurnExecution {
 
   /** Runs the turn to its end. Never rejects. */
   async run(): Promise<void> {
-    const { clock, agent } = this.#context;
-    if (this.#live === undefined) {
-      this.#cancelTaskTimer = clock.schedule(agent.taskAfterMs ?? 200, () => this.#over || this.createTask());
-    }
+    const { clock } = this.#context;
     this.#lastHeardAt = clock.now();
-    this.#watchSilence();
+    void clock.nextTurn().then(() => this.#startTimers());
     try {
       if (!this.#abort.signal.aborted) {
         await Promise.race([this.#execute(), this.#abandoned()]);
@@ -116,6 +114,7 @@ export class TurnExecution {
       this.#fail(error);
     }
     this.#over = true;
+    this.#ended = true;
     this.#cancelTaskTimer();
     this.#cancelGraceTimer();
     this.#cancelSilenceTimer();
@@ -142,6 +141,18 @@ export class TurnExecution {
     live.lost.addEventListener("abort", lose, { once: true });
     this.#forgetTask = () => live.lost.removeEventListener("abort", lose);
     this.#created.resolve(live);
+  }
+
+  /** Most turns are over before there is a need for any. */
+  #startTimers(): void {
+    if (this.#ended) {
+      return;
+    }
+    const { clock, agent } = this.#context;
+    if (this.#live === undefined && !this.#over) {
+      this.#cancelTaskTimer = clock.schedule(agent.taskAfterMs ?? 200, () => this.#over || this.createTask());
+    }
+    this.#watchSilence();
   }
 
   /** One timer for the whole turn: when it rings, it looks when the executor was last heard of. */

@@ -20,7 +20,7 @@ export async function formatPageToken(
  */
 export async function parsePageToken(token: string, scope: readonly unknown[]): Promise<readonly unknown[]> {
   const content = decode(token);
-  const [bound, ...position] = Array.isArray(content) ? (content as unknown[]) : [];
+  const [bound, ...position] = Array.isArray(content) ? (content as unknown[]) : []; // isArray says any[]
   if (bound !== (await digest(scope))) {
     throw invalidParams({
       field: "pageToken",
