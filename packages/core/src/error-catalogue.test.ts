@@ -23,6 +23,7 @@ const wanted: readonly (readonly [A2AErrorReason, number, Code, number, string])
   ["TASK_GENERATION_MISMATCH", -32010, Code.Aborted, 409, "a2a-protocol.org"],
   ["BODY_TOO_LARGE", -32051, Code.ResourceExhausted, 413, "a2a-connect"],
   ["CAPACITY", -32052, Code.ResourceExhausted, 429, "a2a-connect"],
+  ["TASK_TOO_LARGE", -32053, Code.ResourceExhausted, 413, "a2a-connect"],
 ];
 
 describe("the error catalogue (E-1 to E-4)", () => {

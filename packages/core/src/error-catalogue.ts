@@ -39,7 +39,8 @@ export type A2AErrorReason =
   | "VERSION_NOT_SUPPORTED"
   | "TASK_GENERATION_MISMATCH"
   | "BODY_TOO_LARGE"
-  | "CAPACITY";
+  | "CAPACITY"
+  | "TASK_TOO_LARGE";
 
 /**
  * The one table of errors, keyed by `google.rpc.ErrorInfo.reason`. Every wire reads its own column
@@ -60,6 +61,7 @@ export const errorCatalogue: Readonly<Record<A2AErrorReason, ErrorEntry>> = {
 
   BODY_TOO_LARGE: own(-32051, Code.ResourceExhausted, 413),
   CAPACITY: own(-32052, Code.ResourceExhausted, 429),
+  TASK_TOO_LARGE: own(-32053, Code.ResourceExhausted, 413),
 };
 
 /** What an error without a reason is called on the JSON wires, by its Connect code (requirements E.1, "Generic"). */

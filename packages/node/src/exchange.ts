@@ -63,7 +63,12 @@ async function respond(
 
 /** A failure after the caller left is its usual echo, not news. */
 function report(context: ExchangeContext, error: unknown, request: HttpRequest, sink: ResponseSink): void {
-  if (!sink.gone) context.onError?.(error, request);
+  if (sink.gone) return;
+  try {
+    context.onError?.(error, request);
+  } catch {
+    // A log that fails must not take the process with it.
+  }
 }
 
 /** The abort reason of a call whose caller closed the stream or the connection. */

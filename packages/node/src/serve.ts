@@ -1,8 +1,13 @@
 import type { AgentCard } from "@a2a-connect/proto";
-import { type AgentDefinition, type AgentServerOptions, createAgentServer } from "@a2a-connect/server";
+import {
+  type AgentDefinition,
+  type AgentServer,
+  type AgentServerOptions,
+  createAgentServer,
+} from "@a2a-connect/server";
 import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
-import { listen } from "./listen.ts";
+import { type Listener, listen } from "./listen.ts";
 import type { CloseOptions, ListenOptions } from "./listen-options.ts";
 
 /** Everything the server and the listener may be told. */
@@ -38,10 +43,9 @@ export async function serve(agent: AgentDefinition, options: ServeOptions = {}):
   const store = options.store ?? createSqliteTaskStore({ file });
   const wires = { compressions: [compressionGzip, compressionBrotli], ...options.wires };
   const server = createAgentServer({ ...options, agent, store, wires });
-  await server.start();
-  const listener = await listen(server.handle, {
-    ...options,
-    onError: (error) => log({ level: "error", message: "a response broke off", error }),
+  const listener = await start(server, options, log).catch(async (error: unknown) => {
+    await server.close(); // a file that stays locked could not be served on another port
+    throw error;
   });
   server.moveTo(listener.url);
   let closed: Promise<void> | undefined;
@@ -49,8 +53,8 @@ export async function serve(agent: AgentDefinition, options: ServeOptions = {}):
     server.drain();
     closed ??= Promise.all([
       listener.close({ graceMs: graceMs + lastWordsMs, timeoutMs }),
-      server.close({ graceMs }),
-    ]).then(() => {});
+      server.stop(graceMs),
+    ]).then(() => server.close());
     return closed;
   };
   return {
@@ -62,6 +66,18 @@ export async function serve(agent: AgentDefinition, options: ServeOptions = {}):
     close,
     [Symbol.asyncDispose]: () => close(),
   };
+}
+
+async function start(
+  server: AgentServer,
+  options: ServeOptions,
+  log: NonNullable<ServeOptions["log"]>,
+): Promise<Listener> {
+  await server.start();
+  return listen(server.handle, {
+    ...options,
+    onError: (error) => log({ level: "error", message: "a response broke off", error }),
+  });
 }
 
 function fileName(name: string): string {

@@ -34,11 +34,10 @@ export interface AgentServer {
   moveTo(baseUrl: string): void;
   /** Refuses readiness from now on; calls are still answered. */
   drain(): void;
-  /**
-   * Lets running executors go on for `graceMs` (default 0), tells them to stop, waits until what they did is durable, and
-   * closes the store.
-   */
-  close(options?: { readonly graceMs?: number }): Promise<void>;
+  /** Lets running executors go on for `graceMs`, tells them to stop, and waits until what they did is durable. */
+  stop(graceMs: number): Promise<void>;
+  /** Stops at once and closes the store: call it when no request is left. */
+  close(): Promise<void>;
 }
 
 /**
@@ -81,12 +80,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const plain = plainRoutes({
     cards,
     cardHandler: createCardHandler(cards, clock, options.cardMaxAgeSeconds ?? 300),
-    openApi: () =>
-      createOpenApi({
-        title: cards.card.name,
-        version: cards.card.version,
-        serverUrl: mounts.httpJson ?? "/",
-      }),
+    openApi: (serverUrl) => createOpenApi({ title: agent.card.name, version: cards.card.version, serverUrl }),
     ready: () => !draining,
   });
   const route = createRouter({ service, mounts, wires, plain, serving: () => !draining });
@@ -105,8 +99,9 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     drain: () => {
       draining = true;
     },
-    async close({ graceMs = 0 } = {}) {
-      await engine.close(graceMs);
+    stop: (graceMs) => engine.close(graceMs),
+    async close() {
+      await engine.close(0);
       await store.close();
     },
   };

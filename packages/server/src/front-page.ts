@@ -14,7 +14,7 @@ export function renderFrontPage({ name, description, supportedInterfaces }: Agen
 <style>body{font:16px/1.5 system-ui;max-width:48rem;margin:3rem auto;padding:0 1rem}td{padding:.2rem 1rem .2rem 0}</style>
 <h1>${escapeHtml(name)}</h1>
 <p>${escapeHtml(description)}</p>
-<p>An A2A agent. <a href="/.well-known/agent-card.json">Agent card</a> · <a href="/openapi.json">OpenAPI</a> · <a href="/healthz">health</a></p>
+<p>An A2A agent. <a href=".well-known/agent-card.json">Agent card</a> · <a href="openapi.json">OpenAPI</a> · <a href="healthz">health</a></p>
 <table>${rows.join("")}</table>
 </html>
 `;

@@ -1,4 +1,5 @@
 import type { HttpHandler, HttpResponse } from "@a2a-connect/bindings";
+import type { AgentCard } from "@a2a-connect/proto";
 import type { CardSource } from "./card/card-source.ts";
 import { renderFrontPage } from "./front-page.ts";
 
@@ -6,7 +7,8 @@ import { renderFrontPage } from "./front-page.ts";
 export interface PlainRouteOptions {
   readonly cards: CardSource;
   readonly cardHandler: HttpHandler;
-  readonly openApi: () => unknown;
+  /** The OpenAPI document of an HTTP+JSON interface at that URL. */
+  readonly openApi: (serverUrl: string) => unknown;
   /** Whether the server takes calls. */
   readonly ready: () => boolean;
 }
@@ -18,9 +20,13 @@ export function plainRoutes({
   openApi,
   ready,
 }: PlainRouteOptions): ReadonlyMap<string, HttpHandler> {
+  const openApiText = derivedFromCard(cards, (card) => {
+    const served = card.supportedInterfaces.find(({ protocolBinding }) => protocolBinding === "HTTP+JSON");
+    return JSON.stringify(openApi(served?.url ?? "/"));
+  });
   return new Map<string, HttpHandler>([
     ["/.well-known/agent-card.json", cardHandler],
-    ["/openapi.json", async () => jsonResponse(200, openApi())],
+    ["/openapi.json", async () => textResponse(200, "application/json", openApiText())],
     ["/healthz", async () => jsonResponse(200, { status: "ok" })],
     [
       "/readyz",
@@ -29,6 +35,18 @@ export function plainRoutes({
     ],
     ["/", async () => textResponse(200, "text/html; charset=utf-8", renderFrontPage(cards.card))],
   ]);
+}
+
+/** A text made from the card, again only when the card has changed. */
+function derivedFromCard(cards: CardSource, make: (card: AgentCard) => string): () => string {
+  let made: { readonly of: AgentCard; readonly text: string } | undefined;
+  return () => {
+    const { card } = cards;
+    if (made?.of !== card) {
+      made = { of: card, text: make(card) };
+    }
+    return made.text;
+  };
 }
 
 /** An error of the plain routes, in the shape of the HTTP+JSON wire (requirement K-7). */

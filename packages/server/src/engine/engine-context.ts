@@ -9,7 +9,10 @@ export interface EngineLimits {
   readonly maxRunning: number;
   /** Tasks that may wait for a place; one more is refused with CAPACITY. Default 10,000. */
   readonly maxQueued: number;
-  /** Bytes of one folded task; one that grows beyond fails with reason `task-too-large`. Default 64 MiB. */
+  /**
+   * Bytes of one task's artifacts, and as many again of its messages; one whose agent goes beyond fails with reason
+   * `task-too-large`, and a caller's message beyond is refused with TASK_TOO_LARGE. Default 64 MiB.
+   */
   readonly maxTaskBytes: number;
   /** Bytes of the newest events kept in memory for readers of one task. Default 1 MiB. */
   readonly maxTailBytes: number;

@@ -1,6 +1,7 @@
 import {
   a2aError,
   applyStep,
+  canTransition,
   copyTask,
   findArtifact,
   isInterrupted,
@@ -231,13 +232,18 @@ export class LiveTask {
    * Takes the answer to a question: the message and WORKING, in one commit, so that exactly one answer is taken.
    *
    * @returns the generation after which its consequences begin
-   * @throws ConnectError UNSUPPORTED_OPERATION when the task is not waiting
+   * @throws ConnectError UNSUPPORTED_OPERATION when the task is not waiting, TASK_TOO_LARGE when it can take no more
    */
   answer(message: Message, configs: readonly TaskPushNotificationConfig[]): number {
     this.assertInterrupted();
+    const input = encodeInput(message);
+    if (!this.#hasRoomFor(input)) {
+      const { maxTaskBytes } = this.#context.limits;
+      throw a2aError("TASK_TOO_LARGE", `the task would be larger than the limit of ${maxTaskBytes} bytes`);
+    }
     this.#register(configs);
     this.#deadline = readDeadline({ history: [message] }) ?? this.#deadline;
-    this.#accept(encodeInput(message), undefined);
+    this.#accept(input, undefined);
     this.emitStatus({ state: TaskState.WORKING });
     return this.#accepted.generation;
   }
@@ -334,7 +340,19 @@ export class LiveTask {
   }
 
   #emit(event: StreamResponse): void {
-    this.#accept(encodeEvent(event), event);
+    const encoded = encodeEvent(event);
+    const { step } = encoded;
+    const ends =
+      step.case === "statusUpdate" && isTerminal(step.value.status?.state ?? TaskState.UNSPECIFIED);
+    if (!ends && !this.#hasRoomFor(encoded)) {
+      throw new AgentMistake("the task would be too large", "task-too-large");
+    }
+    this.#accept(encoded, event);
+  }
+
+  /** Artifacts have their own count; together both may be twice the limit, and no more. */
+  #hasRoomFor({ payload }: EncodedStep): boolean {
+    return this.#headBytes + payload.length <= this.#context.limits.maxTaskBytes;
   }
 
   #accept(encoded: EncodedStep, response: StreamResponse | undefined): void {
@@ -348,6 +366,9 @@ export class LiveTask {
     const sequence = this.#accepted.sequence + 1;
     const generation = response === undefined ? undefined : this.#accepted.generation + 1;
     const status = step.case === "task" || step.case === "statusUpdate" ? step.value.status : undefined;
+    if (status !== undefined && step.case !== "task" && !canTransition(this.#acceptedState, status.state)) {
+      throw new AgentMistake("the agent gave out a state that a task cannot go to");
+    }
     if (status !== undefined) {
       this.#acceptedState = status.state;
       this.#acceptedStatusAt = status.timestamp === undefined ? 0 : timestampMs(status.timestamp);

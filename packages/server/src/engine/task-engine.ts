@@ -83,7 +83,9 @@ export class TaskEngine {
   readonly #tasks: LiveTasks;
   readonly #scheduler: Scheduler;
   readonly #timers: WakeTimers;
+  /** The newest turn of each task. */
   readonly #executions = new Map<string, TurnExecution>();
+  readonly #running = new Set<TurnExecution>();
   readonly #retries = new Set<() => void>();
   #closed = false;
 
@@ -186,15 +188,21 @@ export class TaskEngine {
     for (const cancelRetry of this.#retries) {
       cancelRetry();
     }
-    const all = Promise.all([...this.#executions.values()].map((execution) => execution.done));
     const grace = Promise.withResolvers<void>();
     const cancelGrace = this.#context.clock.schedule(graceMs, grace.resolve);
-    await Promise.race([all, grace.promise]);
+    await Promise.race([this.#idle(), grace.promise]);
     cancelGrace();
-    for (const execution of this.#executions.values()) {
+    for (const execution of this.#running) {
       execution.abort("shutdown");
     }
-    await Promise.all([...this.#executions.values()].map((execution) => execution.done));
+    await this.#idle();
+  }
+
+  /** Resolves when no turn runs or waits, those that begin meanwhile included. */
+  async #idle(): Promise<void> {
+    while (this.#running.size > 0) {
+      await Promise.all([...this.#running].map((execution) => execution.done));
+    }
   }
 
   async #begin(input: SendInput): Promise<Sent> {
@@ -230,7 +238,9 @@ export class TaskEngine {
     if ((readDeadline({ history: [named] }) ?? Number.POSITIVE_INFINITY) <= clock.now()) {
       execution.abort("deadline"); // it does not even begin
     }
-    if (this.#scheduler.start(execution) === "queued") {
+    const place = this.#scheduler.start(execution);
+    this.#keep(execution);
+    if (place === "queued") {
       execution.createTask();
     }
     const outcome = await execution.outcome();
@@ -283,6 +293,16 @@ export class TaskEngine {
       execution.abort("deadline");
     }
     this.#scheduler.start(execution, "always");
+    this.#keep(execution);
+  }
+
+  /** Every turn is known until it is done, also before it has a task: a server that stops waits for it. */
+  #keep(execution: TurnExecution): void {
+    if (this.#closed) {
+      execution.abort("shutdown");
+    }
+    this.#running.add(execution);
+    void execution.done.then(() => this.#running.delete(execution));
   }
 
   #track(live: LiveTask, execution: TurnExecution): void {

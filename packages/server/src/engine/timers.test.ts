@@ -394,15 +394,35 @@ describe("shutdown", () => {
   it("lets executors end within the grace period", async () => {
     const { server, store, start, clock } = await scripted();
     const { id, returns, turn } = await start();
-    const closing = server.close({ graceMs: 1_000 });
+    const closing = server.stop(1_000);
     await clock.advance(500);
     expect(turn.signal.aborted).toBe(false);
     returns();
     await clock.settle();
     await closing;
+    await server.close();
     await expect(store.find({ tenant: "", principal: "anonymous" }, id, "full")).rejects.toMatchObject({
       code: Code.Unavailable,
     });
+  });
+
+  it("waits for a turn that has no task yet, and tells it to stop like any other", async () => {
+    const { server, client, script, clock } = await scripted();
+    const answer = client.sendMessage(say("go"));
+    const { turn, returns } = await script.nextTurn();
+    const stopping = server.stop(1_000);
+    let stopped = false;
+    void stopping.then(() => {
+      stopped = true;
+    });
+    await clock.advance(100);
+    expect([stopped, turn.signal.aborted]).toEqual([false, false]);
+    await clock.advance(900);
+    expect(turn.signal.reason).toMatchObject({ cause: "shutdown" });
+    returns();
+    await stopping;
+    expect(reasonOf(taskOf(await answer))).toBe("interrupted");
+    await server.close();
   });
 
   it("tells them to stop afterwards, and writes FAILED interrupted before the store is closed", async () => {
@@ -412,7 +432,7 @@ describe("shutdown", () => {
       { store: { ...store, close: async () => {} } },
     );
     const { id, turn, returns } = await start();
-    const closing = server.close({ graceMs: 1_000 });
+    const closing = server.stop(1_000);
     await clock.advance(1_000);
     expect(turn.signal.reason).toMatchObject({ cause: "shutdown" });
     returns();

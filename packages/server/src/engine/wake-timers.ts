@@ -2,6 +2,7 @@ import type { TaskRef } from "../store/task-store.ts";
 import type { EngineContext } from "./engine-context.ts";
 
 const batch = 100;
+const retryMs = 1_000;
 
 /**
  * Wakes tasks whose timer is due. The timers themselves are rows of the store, so they fire after a restart, too; here
@@ -46,15 +47,24 @@ export class WakeTimers {
     this.#cancelAlarm();
   }
 
+  #tryLater(error: unknown): void {
+    this.#context.log({ level: "error", message: "due timers could not be handled; trying again", error });
+    this.note(this.#context.clock.now() + retryMs);
+  }
+
   async #ring(): Promise<void> {
     this.#alarmAt = Number.POSITIVE_INFINITY;
     try {
       const due = await this.#context.store.due(this.#context.clock.now(), batch);
-      await Promise.all(due.map((task) => this.#wake(task)));
-      await this.start();
+      const outcomes = await Promise.allSettled(due.map((task) => this.#wake(task)));
+      const failed = outcomes.find(({ status }) => status === "rejected");
+      if (failed === undefined) {
+        await this.start();
+      } else {
+        this.#tryLater(failed.status === "rejected" ? failed.reason : undefined);
+      }
     } catch (error) {
-      this.#context.log({ level: "error", message: "due timers could not be handled; trying again", error });
-      this.note(this.#context.clock.now() + 1_000);
+      this.#tryLater(error);
     }
   }
 }

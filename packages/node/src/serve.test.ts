@@ -1,0 +1,77 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { AgentDefinition } from "@a2a-connect/server";
+import { afterAll, describe, expect, it } from "vitest";
+import { serve } from "./serve.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "a2a-serve-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+describe("serve", () => {
+  it("lets go of its file when the port is taken", async () => {
+    const file = join(directory, "taken.sqlite");
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const address = other.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    await expect(serve(agent(), { file, port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+    other.close();
+    const served = await serve(agent(), { file });
+    expect((await fetch(`${served.url}/healthz`)).status).toBe(200);
+    await served.close({ graceMs: 0 });
+  });
+
+  it("answers a send that was in flight when it was told to stop", async () => {
+    const begun = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const served = await serve(
+      agent(async () => {
+        begun.resolve();
+        await goOn.promise;
+      }),
+      { file: join(directory, "in-flight.sqlite") },
+    );
+    const answer = send(served.url);
+    await begun.promise;
+    const closing = served.close();
+    goOn.resolve();
+    expect(await answer).toContain("TASK_STATE_COMPLETED");
+    await closing;
+  });
+
+  it("tells a stream that stays open why it ends (K-8)", async () => {
+    const served = await serve(agent(), { file: join(directory, "stream.sqlite") });
+    const asked: unknown = JSON.parse(await send(served.url, "ask"));
+    const { id } = (asked as { task: { id: string } }).task;
+    const stream = await fetch(`${served.url}/rest/tasks/${id}:subscribe`, {
+      headers: { "a2a-version": "1.0" },
+    });
+    await served.close({ graceMs: 0 });
+    const events = (await stream.text()).trim().split("\n\n");
+    expect(events).toHaveLength(2);
+    expect(events[0]).toContain("TASK_STATE_INPUT_REQUIRED");
+    expect(events[1]).toContain('"status":"UNAVAILABLE"');
+  });
+});
+
+function agent(work: () => Promise<void> = async () => {}): AgentDefinition {
+  return {
+    card: { name: "Agent" },
+    async *execute(turn) {
+      await work();
+      if (turn.text === "ask") yield turn.inputRequired("What?");
+    },
+  };
+}
+
+async function send(url: string, text = "go"): Promise<string> {
+  const response = await fetch(`${url}/rest/message:send`, {
+    method: "POST",
+    headers: { "a2a-version": "1.0", "content-type": "application/json" },
+    body: JSON.stringify({ message: { messageId: "1", role: "ROLE_USER", parts: [{ text }] } }),
+  });
+  return response.text();
+}
