@@ -107,10 +107,10 @@ async function get(path: string): Promise<{ status: number; json: unknown }> {
     signal: new AbortController().signal,
   };
   const { status, body } = await handle(request);
-  if (!(body instanceof Uint8Array)) {
-    throw new Error("the answer is not one piece");
+  if (typeof body !== "string") {
+    throw new Error("the answer is not a text");
   }
-  return { status, json: JSON.parse(new TextDecoder().decode(body)) };
+  return { status, json: JSON.parse(body) };
 }
 
 async function* emptyBody(): AsyncGenerator<Uint8Array> {}

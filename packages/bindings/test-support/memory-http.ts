@@ -33,6 +33,9 @@ export async function responseText({ body }: HttpResponse): Promise<string> {
 }
 
 async function responseBytes(body: HttpResponse["body"]): Promise<Uint8Array> {
+  if (typeof body === "string") {
+    return new TextEncoder().encode(body);
+  }
   if (body === undefined || body instanceof Uint8Array) {
     return body ?? new Uint8Array();
   }
@@ -59,7 +62,7 @@ export function handlerFetch(handler: HttpHandler): typeof fetch {
     });
     request.signal.throwIfAborted();
     const payload =
-      body === undefined || body instanceof Uint8Array ? body?.slice() : toStream(body, request.signal);
+      typeof body !== "object" || body instanceof Uint8Array ? body?.slice() : toStream(body, request.signal);
     return new Response(
       status === 204 ? null : (payload ?? null),
       header === undefined ? { status } : { status, headers: header },

@@ -24,7 +24,11 @@ export function toHeaders(incoming: IncomingHttpHeaders): Headers {
 
 /** Response fields for `ServerResponse.writeHead`: name, value, name, value; a repeated `set-cookie` stays repeated. */
 export function toHttp1Fields(headers: Headers | undefined): string[] {
-  return [...(headers ?? [])].flat();
+  const fields: string[] = [];
+  for (const [name, value] of headers ?? []) {
+    fields.push(name, value);
+  }
+  return fields;
 }
 
 /** Response or trailer fields for an HTTP/2 stream. */

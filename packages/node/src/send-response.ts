@@ -23,7 +23,7 @@ export interface ResponseSink {
   readonly complete: boolean;
   sendHead(head: ResponseHead): void;
   /** The response is complete, perhaps with its last bytes. */
-  end(last: Uint8Array | undefined, trailer: Headers | undefined): void;
+  end(last: string | Uint8Array | undefined, trailer: Headers | undefined): void;
   /** Give the response up in a way the caller notices. */
   reset(): void;
 }
@@ -45,25 +45,40 @@ export async function sendResponse(
   sink: ResponseSink,
   stalledTimeoutMs: number,
 ): Promise<void> {
-  const { status, header, body, trailer } = response;
+  const { status, header, trailer } = response;
+  const body = inPieces(response.body);
   if (sink.gone) return abandon(body);
   if (method === "HEAD" || status === 204 || status === 304) {
-    const contentLength = method === "HEAD" && body instanceof Uint8Array ? body.length : undefined;
+    const contentLength = method === "HEAD" && !isIterable(body) ? lengthOf(body) : undefined;
     sink.sendHead({ status, header, contentLength, bodiless: true, trailer: undefined });
     sink.end(undefined, undefined);
     return abandon(body);
   }
-  if (body !== undefined && !(body instanceof Uint8Array)) {
+  if (isIterable(body)) {
     const sendHead = (): void =>
       sink.sendHead({ status, header, contentLength: undefined, bodiless: false, trailer });
     await writeChunks(body, sendHead, sink, stalledTimeoutMs);
     if (!sink.gone) sink.end(undefined, trailer);
     return;
   }
-  const contentLength = trailer === undefined ? (body?.length ?? 0) : undefined;
+  const contentLength = trailer === undefined ? lengthOf(body) : undefined;
   sink.sendHead({ status, header, contentLength, bodiless: contentLength === 0, trailer });
-  if (body === undefined || body.length <= sliceBytes) sink.end(body, trailer);
-  else await writeSlices(body, trailer, sink, stalledTimeoutMs);
+  if (body instanceof Uint8Array && body.length > sliceBytes)
+    await writeSlices(body, trailer, sink, stalledTimeoutMs);
+  else sink.end(body, trailer);
+}
+
+/** A long text as bytes, so that it can go out in pieces; a short one as it is, so that Node writes it with the head. */
+function inPieces(body: HttpResponse["body"]): HttpResponse["body"] {
+  return typeof body === "string" && body.length > sliceBytes / 4 ? Buffer.from(body) : body;
+}
+
+function lengthOf(body: string | Uint8Array | undefined): number {
+  return typeof body === "string" ? Buffer.byteLength(body) : (body?.length ?? 0);
+}
+
+function isIterable(body: HttpResponse["body"]): body is AsyncIterable<Uint8Array> {
+  return typeof body === "object" && !(body instanceof Uint8Array);
 }
 
 async function writeChunks(
@@ -124,7 +139,7 @@ function drained(sink: ResponseSink, stalledTimeoutMs: number): Promise<void> {
 }
 
 function abandon(body: HttpResponse["body"]): void {
-  if (body !== undefined && !(body instanceof Uint8Array)) letGo(body[Symbol.asyncIterator]());
+  if (isIterable(body)) letGo(body[Symbol.asyncIterator]());
 }
 
 /** Nobody waits for the clean-up of a body that nobody reads, and its failure has no reader either. */

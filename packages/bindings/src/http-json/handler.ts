@@ -177,7 +177,7 @@ function respondError(
 }
 
 function withoutBody({ status, header, body }: HttpResponse): HttpResponse {
-  if (body !== undefined && !(body instanceof Uint8Array)) {
+  if (typeof body === "object" && !(body instanceof Uint8Array)) {
     void body[Symbol.asyncIterator]().return?.();
   }
   return header === undefined ? { status } : { status, header };

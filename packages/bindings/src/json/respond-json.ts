@@ -19,16 +19,16 @@ export async function respondJson(
   { status, text, mediaType, header }: JsonAnswer,
   { compressions, compressMinBytes }: Pick<BindingSettings, "compressions" | "compressMinBytes">,
 ): Promise<HttpResponse> {
-  const body = encoder.encode(text);
   header.set("content-type", mediaType);
-  if (body.byteLength < compressMinBytes || compressions.length === 0) {
-    return { status, header, body };
+  // Every character is at least a byte: what is shorter in characters may still be longer in bytes, and is left alone.
+  if (text.length < compressMinBytes || compressions.length === 0) {
+    return { status, header, body: text };
   }
   header.append("vary", "accept-encoding");
   const compression = negotiateCoding(request.header.get("accept-encoding"), compressions);
   if (compression === undefined) {
-    return { status, header, body };
+    return { status, header, body: text };
   }
   header.set("content-encoding", compression.name);
-  return { status, header, body: await compression.compress(body) };
+  return { status, header, body: await compression.compress(encoder.encode(text)) };
 }

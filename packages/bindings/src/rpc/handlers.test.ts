@@ -82,7 +82,9 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 async function* toChunks(body: HttpResponse["body"]): AsyncGenerator<Uint8Array> {
-  if (body instanceof Uint8Array) {
+  if (typeof body === "string") {
+    yield new TextEncoder().encode(body);
+  } else if (body instanceof Uint8Array) {
     yield body;
   } else if (body !== undefined) {
     yield* body;

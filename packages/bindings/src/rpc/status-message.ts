@@ -12,7 +12,7 @@ export function withPlainStatusMessage(response: HttpResponse): HttpResponse {
     return response;
   }
   escapeAsGrpc(header);
-  if (body === undefined || body instanceof Uint8Array || trailer === undefined) {
+  if (typeof body !== "object" || body instanceof Uint8Array || trailer === undefined) {
     return response;
   }
   return { ...response, body: whenEnded(body, () => escapeAsGrpc(trailer)) };

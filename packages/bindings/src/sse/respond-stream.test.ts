@@ -32,7 +32,7 @@ describe("respondStream", () => {
     const response = await pending;
     expect(response.status).toBe(200);
     expect(response.header?.get("x-a2a-event-id")).toBe("5");
-    if (response.body === undefined || response.body instanceof Uint8Array) {
+    if (typeof response.body !== "object" || response.body instanceof Uint8Array) {
       throw new Error("not a stream");
     }
     const chunks = response.body[Symbol.asyncIterator]();

@@ -99,10 +99,22 @@ export interface Turn extends TurnInput {
   reject(why: Content, options?: EndOptions): StatusEvent;
 }
 
-/** The tools over an input. `nextArtifactOrdinal` counts the task's unnamed artifacts. */
-export function createTurn(input: TurnInput, nextArtifactOrdinal: () => number): Turn {
+/**
+ * The tools over an input.
+ *
+ * @param signal makes the signal when it is first looked at
+ * @param nextArtifactOrdinal counts the task's unnamed artifacts
+ */
+export function createTurn(
+  input: Omit<TurnInput, "signal">,
+  signal: () => AbortSignal,
+  nextArtifactOrdinal: () => number,
+): Turn {
   return {
     ...input,
+    get signal() {
+      return signal();
+    },
     text: partText(input.message),
     working: (content = [], progress = {}) => status(TaskState.WORKING, content, toReport(progress)),
     artifact: (init) => ({

@@ -45,7 +45,10 @@ export interface TurnPlan {
 export class TurnExecution {
   readonly #context: EngineContext;
   readonly #plan: TurnPlan;
-  readonly #abort = new AbortController();
+  /** Made when the executor looks at its signal, or when it is aborted: most turns never need one. */
+  #controller: AbortController | undefined;
+  #abortCause: TurnAbort | undefined;
+  readonly #abortWaiters: (() => void)[] = [];
   readonly #begun = new Set<string>();
   readonly #done = Promise.withResolvers<void>();
   readonly #direct = Promise.withResolvers<Message>();
@@ -106,7 +109,7 @@ export class TurnExecution {
     this.#lastHeardAt = clock.now();
     void clock.nextTurn().then(() => this.#startTimers());
     try {
-      if (!this.#abort.signal.aborted) {
+      if (this.#abortCause === undefined) {
         await Promise.race([this.#execute(), this.#abandoned()]);
       }
       this.#finish();
@@ -125,7 +128,23 @@ export class TurnExecution {
 
   /** Tells the executor to stop; it has the agent's grace period for that. */
   abort(cause: TurnAbortCause, metadata?: TurnAbort["metadata"]): void {
-    this.#abort.abort(new TurnAbort(cause, metadata));
+    if (this.#abortCause === undefined) {
+      this.#abortCause = new TurnAbort(cause, metadata);
+      this.#controller?.abort(this.#abortCause);
+      for (const told of this.#abortWaiters) {
+        told();
+      }
+    }
+  }
+
+  get #signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#abortCause !== undefined) {
+        this.#controller.abort(this.#abortCause);
+      }
+    }
+    return this.#controller.signal;
   }
 
   /** For a turn that will not run any more. */
@@ -179,14 +198,18 @@ export class TurnExecution {
           this.#cancelGraceTimer = clock.schedule(agent.cancelGraceMs ?? 10_000, resolve);
         }
       };
-      this.#abort.signal.addEventListener("abort", wait, { once: true });
+      this.#abortWaiters.push(wait);
     });
   }
 
   async #execute(): Promise<void> {
     const { input, executor } = this.#plan;
     let ordinal = input.task?.artifacts.length ?? 0;
-    const turn = createTurn({ ...input, signal: this.#abort.signal }, () => ++ordinal);
+    const turn = createTurn(
+      input,
+      () => this.#signal,
+      () => ++ordinal,
+    );
     const iterator = iterate(executor(turn));
     let resume = () => iterator.next();
     for (;;) {
@@ -299,11 +322,11 @@ export class TurnExecution {
     if (this.#over) {
       return;
     }
-    if (!this.#abort.signal.aborted) {
+    if (this.#abortCause === undefined) {
       this.createTask().emitStatus({ state: TaskState.COMPLETED });
       return;
     }
-    switch (abortCause(this.#abort.signal)) {
+    switch (this.#abortCause.cause) {
       case "canceled":
         this.createTask().emitStatus(endings.canceled);
         break;
@@ -322,7 +345,7 @@ export class TurnExecution {
   }
 
   #fail(error: unknown): void {
-    if (this.#abort.signal.aborted) {
+    if (this.#abortCause !== undefined) {
       this.#tryTo(() => this.#finish());
       return;
     }
@@ -363,10 +386,6 @@ const defaultInactivityTimeoutMs = 1_800_000;
 /** Whatever an executor throws before a task exists is our InternalError (requirement B-8). */
 function maskError(error: unknown): ConnectError {
   return new ConnectError("Internal error", Code.Internal, undefined, undefined, error);
-}
-
-function abortCause(signal: AbortSignal): TurnAbortCause {
-  return signal.reason instanceof TurnAbort ? signal.reason.cause : "canceled";
 }
 
 function iterate(events: AsyncIterable<TurnEvent> | Iterable<TurnEvent>): AsyncIterator<TurnEvent> {

@@ -18,7 +18,7 @@ export function listPushConfigs(store: TaskStore): Operation<"listTaskPushNotifi
     const owner = ownerOf(context);
     const scope = [owner.tenant, owner.principal, taskId];
     const limit = pageSize === 0 ? maxPageSize : pageSize;
-    const [after] = pageToken === "" ? [] : await parsePageToken(pageToken, scope);
+    const [after] = pageToken === "" ? [] : parsePageToken(pageToken, scope);
     // One more than the page tells whether another follows.
     const found = await store.listPushConfigs(
       owner,
@@ -32,6 +32,6 @@ export function listPushConfigs(store: TaskStore): Operation<"listTaskPushNotifi
     const configs = found.slice(0, limit);
     const last = configs.at(-1);
     const more = found.length > limit && last !== undefined;
-    return { configs, nextPageToken: more ? await formatPageToken([last.id], scope) : "" };
+    return { configs, nextPageToken: more ? formatPageToken([last.id], scope) : "" };
   };
 }

@@ -22,13 +22,13 @@ export function listTasks(engine: TaskEngine): Operation<"listTasks"> {
       contextId: request.contextId || undefined,
       state: request.status === TaskState.UNSPECIFIED ? undefined : request.status,
       since: lowerBoundMs(request.statusTimestampAfter),
-      after: pageToken === "" ? undefined : toCursor(await parsePageToken(pageToken, scope)),
+      after: pageToken === "" ? undefined : toCursor(parsePageToken(pageToken, scope)),
       limit: pageSize,
       view: includeArtifacts ? "full" : "head",
     });
     return {
       tasks: tasks.map((task) => withHistoryLength(task, historyLength)),
-      nextPageToken: await nextPageToken(page, scope),
+      nextPageToken: nextPageToken(page, scope),
       pageSize,
       totalSize: page.totalSize,
     };
@@ -57,16 +57,11 @@ function lowerBoundMs(bound: Timestamp | undefined): number | undefined {
 }
 
 /** A token is good for one caller and one set of filters; the page size may change from page to page. */
-function scopeOf({ tenant, principal }: Owner, request: ListTasksRequest): readonly unknown[] {
+function scopeOf({ tenant, principal }: Owner, request: ListTasksRequest): readonly (string | number)[] {
   const { contextId, status, statusTimestampAfter } = request;
-  return [
-    tenant,
-    principal,
-    contextId,
-    status,
-    String(statusTimestampAfter?.seconds),
-    statusTimestampAfter?.nanos,
-  ];
+  const bound =
+    statusTimestampAfter === undefined ? "" : `${statusTimestampAfter.seconds}.${statusTimestampAfter.nanos}`;
+  return [tenant, principal, contextId, status, bound];
 }
 
 function toCursor([statusTimestamp, taskId]: readonly unknown[]): ListCursor {
@@ -76,7 +71,7 @@ function toCursor([statusTimestamp, taskId]: readonly unknown[]): ListCursor {
   return { statusTimestamp, taskId };
 }
 
-async function nextPageToken({ tasks, more }: TaskPage, scope: readonly unknown[]): Promise<string> {
+function nextPageToken({ tasks, more }: TaskPage, scope: readonly (string | number)[]): string {
   const last = tasks.at(-1);
   return more && last !== undefined ? formatPageToken([last.index.statusTimestamp, last.taskId], scope) : "";
 }
