@@ -14,7 +14,8 @@ const skills = [
   {
     id: "commands",
     name: "Commands",
-    description: "Does what the text says: streams, asks, fails, sleeps. The commands are in the README.",
+    description:
+      "Does what the text says: streams, asks, fails, sleeps. `npm start -- --help` lists what it knows.",
     tags: ["reference", "testing"],
     examples: ["task hello", "stream 10 200", "ask What is your name?"],
   },

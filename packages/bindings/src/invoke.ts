@@ -111,26 +111,42 @@ function interceptStream(spec: StreamSpec, interceptors: readonly Interceptor[])
  * and `responseTrailer` is dropped.
  */
 export function createCallContext(method: DescMethod, request: HttpRequest, wire: JsonWire): HandlerContext {
-  let responseTrailer: Headers | undefined;
-  return {
-    service: method.parent,
-    method,
-    protocolName: wire,
-    requestMethod: request.method,
-    url: request.url,
-    requestHeader: request.header,
-    responseHeader: new Headers(),
-    get responseTrailer() {
-      responseTrailer ??= new Headers();
-      return responseTrailer;
-    },
-    // Read late: a runtime may make the signal only when somebody asks for it.
-    get signal() {
-      return request.signal;
-    },
-    timeoutMs: noDeadline,
-    values: createContextValues(),
-  };
+  return new CallContext(method, request, wire);
+}
+
+/** A class, because object literals with getters live as long as their hidden classes do. */
+class CallContext implements HandlerContext {
+  readonly service: HandlerContext["service"];
+  readonly method: DescMethod;
+  readonly protocolName: JsonWire;
+  readonly requestMethod: string;
+  readonly url: string;
+  readonly requestHeader: Headers;
+  readonly responseHeader: Headers = new Headers();
+  readonly timeoutMs: HandlerContext["timeoutMs"] = noDeadline;
+  readonly values: HandlerContext["values"] = createContextValues();
+  readonly #request: HttpRequest;
+  #responseTrailer: Headers | undefined;
+
+  constructor(method: DescMethod, request: HttpRequest, wire: JsonWire) {
+    this.service = method.parent;
+    this.method = method;
+    this.protocolName = wire;
+    this.requestMethod = request.method;
+    this.url = request.url;
+    this.requestHeader = request.header;
+    this.#request = request;
+  }
+
+  get responseTrailer(): Headers {
+    this.#responseTrailer ??= new Headers();
+    return this.#responseTrailer;
+  }
+
+  /** Read late: a runtime may make the signal only when somebody asks for it. */
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
 }
 
 function noDeadline(): undefined {

@@ -18,9 +18,6 @@ describe("parseLifecycleRequest", () => {
   for (const [what, metadata] of [
     ["no metadata", undefined],
     ["metadata of others", { other: 1 }],
-    ["null", { [lifecycleExtension]: null }],
-    ["a list", { [lifecycleExtension]: ["skill"] }],
-    ["text", { [lifecycleExtension]: "skill" }],
     ["nothing in it", { [lifecycleExtension]: {} }],
   ] as const) {
     it(`takes ${what} as nothing asked for`, () => {
@@ -65,6 +62,16 @@ describe("parseLifecycleRequest", () => {
     it(`names ${member} when it is ${JSON.stringify(value)}`, () => {
       expect(request({ [member]: value })).toEqual({ member, problem: expect.stringMatching(/^must be /) });
     });
+  }
+});
+
+describe("a lifecycle request that is no object", () => {
+  for (const value of ["urgent", 5, [1], null, true]) {
+    it(`is refused as a whole: ${JSON.stringify(value)}`, () =>
+      expect(parseLifecycleRequest({ [lifecycleExtension]: value })).toEqual({
+        member: "",
+        problem: "must be an object",
+      }));
   }
 });
 

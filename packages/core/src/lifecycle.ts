@@ -66,11 +66,14 @@ export function readLifecycleReport(metadata: JsonObject | undefined): Lifecycle
 /**
  * What the caller asked for, or the first thing that is wrong with it.
  *
- * @returns `problem` names the member and what it should have been
+ * @returns `problem` says what `member` should have been; the empty member is the whole value
  */
 export function parseLifecycleRequest(
   metadata: JsonObject | undefined,
 ): { request: LifecycleRequest } | { member: string; problem: string } {
+  if (metadata?.[lifecycleExtension] !== undefined && !isObject(metadata[lifecycleExtension])) {
+    return { member: "", problem: "must be an object" };
+  }
   const { skill, priority, deadline } = readExtension(metadata);
   if (skill !== undefined && (typeof skill !== "string" || skill === "")) {
     return { member: "skill", problem: "must be the id of a skill" };
@@ -105,5 +108,9 @@ const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})
 
 function readExtension(metadata: JsonObject | undefined): JsonObject {
   const value = metadata?.[lifecycleExtension];
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+  return isObject(value) ? value : {};
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

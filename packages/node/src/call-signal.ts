@@ -1,26 +1,25 @@
-/** The signal of one request, made when somebody first looks at it: most calls never do. */
-export interface CallSignal {
-  readonly signal: AbortSignal;
-  /** Abort with a ready-made reason; without one the platform builds a costly DOMException. Later calls do nothing. */
-  abort(reason: Error): void;
-}
+/**
+ * The signal of one request, made when somebody first looks at it: most calls never do.
+ *
+ * A class, as everything that is made for each request: an object literal with a getter gets a hidden class of its own,
+ * and that keeps the whole request alive until the next full garbage collection.
+ */
+export class CallSignal {
+  #controller: AbortController | undefined;
+  #aborted: Error | undefined;
 
-/** The signal of a request that has just arrived. */
-export function createCallSignal(): CallSignal {
-  let controller: AbortController | undefined;
-  let aborted: Error | undefined;
-  return {
-    get signal() {
-      if (controller === undefined) {
-        controller = new AbortController();
-        if (aborted !== undefined) controller.abort(aborted);
-      }
-      return controller.signal;
-    },
-    abort(reason) {
-      if (aborted !== undefined) return;
-      aborted = reason;
-      controller?.abort(reason);
-    },
-  };
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Abort with a ready-made reason; without one the platform builds a costly DOMException. Later calls do nothing. */
+  abort(reason: Error): void {
+    if (this.#aborted !== undefined) return;
+    this.#aborted = reason;
+    this.#controller?.abort(reason);
+  }
 }

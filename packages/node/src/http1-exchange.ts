@@ -1,14 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { HttpRequest } from "@a2a-connect/bindings";
-import { createCallSignal } from "./call-signal.ts";
+import { CallSignal } from "./call-signal.ts";
 import { discardBody } from "./discard-body.ts";
 import { callerGone, type ExchangeContext, serveExchange } from "./exchange.ts";
-import { toHeaders, toHttp1Fields } from "./header-fields.ts";
+import { toHttp1Fields } from "./header-fields.ts";
+import { NodeRequest } from "./node-request.ts";
 import { plainError } from "./plain-error.ts";
 import { createRequestBody } from "./request-body.ts";
 import { formatRequestUrl } from "./request-url.ts";
-import { type ResponseSink, sendResponse } from "./send-response.ts";
+import { type ResponseHead, type ResponseSink, sendResponse } from "./send-response.ts";
 
 /** Answer one HTTP/1.x request. */
 export async function serveHttp1(
@@ -16,8 +17,8 @@ export async function serveHttp1(
   message: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const call = createCallSignal();
-  const sink = createHttp1Sink(context, response, message.socket);
+  const call = new CallSignal();
+  const sink = new Http1Sink(context, response, message.socket);
   response.on("error", () => undefined); // a write to a broken socket; "close" follows and tells the rest
   response.once("close", () => {
     if (!sink.complete) call.abort(callerGone());
@@ -31,25 +32,15 @@ export async function serveHttp1(
   discardBody(message, () => message.socket.destroy());
 }
 
-function createHttp1Request(
-  message: IncomingMessage,
-  url: string,
-  call: { readonly signal: AbortSignal },
-): HttpRequest {
-  let header: Headers | undefined;
-  return {
+function createHttp1Request(message: IncomingMessage, url: string, call: CallSignal): HttpRequest {
+  return new NodeRequest({
     httpVersion: message.httpVersion,
     url,
     method: message.method ?? "GET",
-    get header() {
-      header ??= toHeaders(message.headers);
-      return header;
-    },
+    fields: message.headers,
     body: createRequestBody(message, { declaredLength: declaredLength(message) }),
-    get signal() {
-      return call.signal;
-    },
-  };
+    call,
+  });
 }
 
 /** Node's parser has checked the number; a body of unknown length is chunked. */
@@ -59,40 +50,52 @@ function declaredLength(message: IncomingMessage): number | undefined {
   return message.headers["transfer-encoding"] === undefined ? 0 : undefined;
 }
 
-/** @param socket the connection; a pipelined response has none of its own before its turn */
-function createHttp1Sink(context: ExchangeContext, response: ServerResponse, socket: Socket): ResponseSink {
-  return {
-    writable: response,
-    get complete() {
-      return response.writableEnded;
-    },
-    get gone() {
-      return response.destroyed || socket.destroyed;
-    },
-    get headSent() {
-      return response.headersSent;
-    },
-    sendHead({ status, header, contentLength }) {
-      const fields = toHttp1Fields(header);
-      if (contentLength !== undefined && header?.has("content-length") !== true) {
-        fields.push("content-length", String(contentLength));
-      }
-      if (context.draining) fields.push("connection", "close");
-      response.writeHead(status, fields);
-    },
-    end(last, trailer) {
-      if (trailer !== undefined) response.addTrailers(toTrailers(trailer));
-      if (last === undefined) response.end();
-      else response.end(last);
-      // Draining began after this head promised to keep the connection.
-      response.once("finish", () => {
-        if (context.draining) socket.destroySoon();
-      });
-    },
-    reset() {
-      socket.destroy();
-    },
-  };
+class Http1Sink implements ResponseSink {
+  readonly writable: ServerResponse;
+  readonly #context: ExchangeContext;
+  readonly #socket: Socket;
+
+  /** @param socket the connection; a pipelined response has none of its own before its turn */
+  constructor(context: ExchangeContext, response: ServerResponse, socket: Socket) {
+    this.#context = context;
+    this.writable = response;
+    this.#socket = socket;
+  }
+
+  get complete(): boolean {
+    return this.writable.writableEnded;
+  }
+
+  get gone(): boolean {
+    return this.writable.destroyed || this.#socket.destroyed;
+  }
+
+  get headSent(): boolean {
+    return this.writable.headersSent;
+  }
+
+  sendHead({ status, header, contentLength }: ResponseHead): void {
+    const fields = toHttp1Fields(header);
+    if (contentLength !== undefined && header?.has("content-length") !== true) {
+      fields.push("content-length", String(contentLength));
+    }
+    if (this.#context.draining) fields.push("connection", "close");
+    this.writable.writeHead(status, fields);
+  }
+
+  end(last: string | Uint8Array | undefined, trailer: Headers | undefined): void {
+    if (trailer !== undefined) this.writable.addTrailers(toTrailers(trailer));
+    if (last === undefined) this.writable.end();
+    else this.writable.end(last);
+    // Draining began after this head promised to keep the connection.
+    this.writable.once("finish", () => {
+      if (this.#context.draining) this.#socket.destroySoon();
+    });
+  }
+
+  reset(): void {
+    this.#socket.destroy();
+  }
 }
 
 function toTrailers(trailer: Headers): [string, string][] {

@@ -1,13 +1,14 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { HttpRequest } from "@a2a-connect/bindings";
-import { createCallSignal } from "./call-signal.ts";
+import { CallSignal } from "./call-signal.ts";
 import { discardBody } from "./discard-body.ts";
 import { callerGone, type ExchangeContext, serveExchange } from "./exchange.ts";
-import { toHeaders, toHttp2Fields } from "./header-fields.ts";
+import { toHttp2Fields } from "./header-fields.ts";
+import { NodeRequest } from "./node-request.ts";
 import { plainError } from "./plain-error.ts";
 import { createRequestBody } from "./request-body.ts";
 import { formatRequestUrl } from "./request-url.ts";
-import { type ResponseSink, sendResponse } from "./send-response.ts";
+import { type ResponseHead, type ResponseSink, sendResponse } from "./send-response.ts";
 
 /** Answer one HTTP/2 request, on the stream itself: Node's compatibility layer costs twice as much per call. */
 export async function serveHttp2(
@@ -16,8 +17,8 @@ export async function serveHttp2(
   headers: IncomingHttpHeaders,
   rawHeaders: readonly string[],
 ): Promise<void> {
-  const call = createCallSignal();
-  const sink = createHttp2Sink(stream);
+  const call = new CallSignal();
+  const sink = new Http2Sink(stream);
   stream.on("error", () => undefined); // a reset by the peer; "close" follows and tells the rest
   stream.once("close", () => {
     if (!sink.complete) call.abort(callerGone());
@@ -43,57 +44,60 @@ function createHttp2Request(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   url: string,
-  call: { readonly signal: AbortSignal },
+  call: CallSignal,
 ): HttpRequest {
-  let header: Headers | undefined;
   const length = stream.endAfterHeaders ? "0" : headers["content-length"];
-  return {
+  return new NodeRequest({
     httpVersion: "2.0",
     url,
     method: headers[":method"] ?? "GET",
-    get header() {
-      header ??= toHeaders(headers);
-      return header;
-    },
+    fields: headers,
     body: createRequestBody(stream, {
       declaredLength: length === undefined ? undefined : Number(length),
       timeoutMs: context.requestTimeoutMs,
     }),
-    get signal() {
-      return call.signal;
-    },
-  };
+    call,
+  });
 }
 
-function createHttp2Sink(stream: ServerHttp2Stream): ResponseSink {
-  let complete = false; // not `writableEnded`: Node ends the stream of a caller that resets it, too
-  return {
-    get complete() {
-      return complete;
-    },
-    writable: stream,
-    get gone() {
-      return stream.destroyed || stream.closed;
-    },
-    get headSent() {
-      return stream.headersSent;
-    },
-    sendHead({ status, header, contentLength, bodiless, trailer }) {
-      const fields = toHttp2Fields(header);
-      fields[":status"] = status;
-      if (contentLength !== undefined) fields["content-length"] ??= contentLength;
-      stream.respond(fields, { endStream: bodiless, waitForTrailers: trailer !== undefined });
-      if (trailer !== undefined)
-        stream.once("wantTrailers", () => stream.sendTrailers(toHttp2Fields(trailer)));
-    },
-    end(last) {
-      complete = true;
-      if (last === undefined) stream.end();
-      else stream.end(last);
-    },
-    reset() {
-      // Not `close`: that ends the data first, and a cut response would look whole.
-      stream.destroy(new Error("the response was given up"));
-    },
-  };
+class Http2Sink implements ResponseSink {
+  readonly writable: ServerHttp2Stream;
+  /** Not `writableEnded`: Node ends the stream of a caller that resets it, too. */
+  #complete = false;
+
+  constructor(stream: ServerHttp2Stream) {
+    this.writable = stream;
+  }
+
+  get complete(): boolean {
+    return this.#complete;
+  }
+
+  get gone(): boolean {
+    return this.writable.destroyed || this.writable.closed;
+  }
+
+  get headSent(): boolean {
+    return this.writable.headersSent;
+  }
+
+  sendHead({ status, header, contentLength, bodiless, trailer }: ResponseHead): void {
+    const stream = this.writable;
+    const fields = toHttp2Fields(header);
+    fields[":status"] = status;
+    if (contentLength !== undefined) fields["content-length"] ??= contentLength;
+    stream.respond(fields, { endStream: bodiless, waitForTrailers: trailer !== undefined });
+    if (trailer !== undefined) stream.once("wantTrailers", () => stream.sendTrailers(toHttp2Fields(trailer)));
+  }
+
+  end(last: string | Uint8Array | undefined): void {
+    this.#complete = true;
+    if (last === undefined) this.writable.end();
+    else this.writable.end(last);
+  }
+
+  reset(): void {
+    // Not `close`: that ends the data first, and a cut response would look whole.
+    this.writable.destroy(new Error("the response was given up"));
+  }
 }

@@ -15,7 +15,7 @@ export interface AgentServerOptions {
   readonly store?: TaskStore;
   /** Public URL in the card, such as `https://agents.example.org`. Default: what `moveTo` says, which `serve` calls. */
   readonly publicUrl?: string;
-  /** Where each wire is mounted; `false` leaves it out. Default: all, at `/`, `/rpc` and `/rest`. */
+  /** Where each wire is mounted; `rpc: false`, or undefined for the others, leaves it out. Default: all, at `/`, `/rpc` and `/rest`. */
   readonly mounts?: Partial<Mounts>;
   /** Protocol versions offered, best first. Default `["1.0"]`. */
   readonly protocolVersions?: readonly string[];

@@ -26,4 +26,14 @@ describe("createAgentServer", () => {
     expect(taskOf(await client.sendMessage(say("go"))).status?.state).toBe(TaskState.FAILED);
     await server.close();
   });
+
+  it.each([
+    "agents.example",
+    "ftp://agents.example",
+    "https://me:secret@agents.example",
+    "https://a.example/?q=1",
+  ])("refuses %s as its public URL", (publicUrl) => {
+    const agent = { card: { name: "Agent" }, execute: () => [] };
+    expect(() => createAgentServer({ agent, publicUrl })).toThrow("without user, query or fragment");
+  });
 });

@@ -62,6 +62,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     extendedAgentCard: options.extendedCard !== undefined,
   };
   const publicUrl = options.publicUrl ?? "http://localhost";
+  assertPublicUrl(publicUrl);
   const cards = new CardSource(agent, served, interfacesAt(publicUrl), options.extendedCard);
   const gates: Gate[] = [
     versionGate({ protocolVersions, assumeVersion: options.assumeVersion }),
@@ -105,6 +106,20 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       await store.close();
     },
   };
+}
+
+/** The URLs in the card are this one with paths behind it, and everybody reads them. */
+function assertPublicUrl(publicUrl: string): void {
+  const url = URL.parse(publicUrl);
+  const fits =
+    url !== null &&
+    ["http:", "https:"].includes(url.protocol) &&
+    [url.username, url.password, url.search, url.hash].every((part) => part === "");
+  if (!fits) {
+    throw new Error(
+      `the public URL is http or https, without user, query or fragment: https://agents.example.org, not "${publicUrl}"`,
+    );
+  }
 }
 
 /** A log that fails must not take a task with it. */

@@ -27,7 +27,7 @@ export interface SkillDefinition
   readonly execute?: TurnExecutor;
 }
 
-/** What an agent's author says about it; everything else in the card is derived from what is served (docs/cards.md). */
+/** What an agent's author says about it; everything else in the card is derived from what is served. */
 export interface CardDefinition {
   readonly name: string;
   /** Default: the name. */

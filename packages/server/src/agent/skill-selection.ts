@@ -37,7 +37,7 @@ export function readLifecycleRequest({ metadata }: Message): LifecycleRequest {
   const parsed = parseLifecycleRequest(metadata);
   if ("problem" in parsed) {
     throw invalidParams({
-      field: `message.metadata["${lifecycleExtension}"].${parsed.member}`,
+      field: `message.metadata["${lifecycleExtension}"]${parsed.member === "" ? "" : `.${parsed.member}`}`,
       description: parsed.problem,
     });
   }

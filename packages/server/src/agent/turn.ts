@@ -71,7 +71,7 @@ export interface TurnInput {
   readonly tenant: string;
   /** Metadata of the request itself. */
   readonly metadata: JsonObject | undefined;
-  /** Aborts on cancel, deadline, a lost task or shutdown; `reason` is an Error that says which. */
+  /** Aborts on cancel, deadline, silence for too long, a lost task or shutdown; `reason` is an Error that says which. */
   readonly signal: AbortSignal;
 }
 
@@ -110,34 +110,80 @@ export function createTurn(
   signal: () => AbortSignal,
   nextArtifactOrdinal: () => number,
 ): Turn {
-  return {
-    ...input,
-    get signal() {
-      return signal();
-    },
-    text: partText(input.message),
-    working: (content = [], progress = {}) => status(TaskState.WORKING, content, toReport(progress)),
-    artifact: (init) => ({
+  return new EngineTurn(input, signal, nextArtifactOrdinal);
+}
+
+/** The tools that need nothing of the turn; they can be taken off it. */
+const tools: Omit<Turn, keyof TurnInput | "text" | "artifact"> = {
+  working: (content = [], progress = {}) => status(TaskState.WORKING, content, toReport(progress)),
+  append: (id, chunk, options = {}) => ({
+    kind: "artifact",
+    artifact: create(ArtifactSchema, { artifactId: id, name: options.name ?? id, parts: toParts(chunk) }),
+    mode: options.continue === true ? "continued" : "chunk",
+    last: options.last ?? false,
+    replaceable: false,
+  }),
+  inputRequired: (question) => status(TaskState.INPUT_REQUIRED, question),
+  authRequired: (explanation) => status(TaskState.AUTH_REQUIRED, explanation),
+  complete: (content = []) => status(TaskState.COMPLETED, content),
+  reply: (content) => ({ kind: "reply", parts: toParts(content) }),
+  fail: (why, { reason = "agent-failed" } = {}) => status(TaskState.FAILED, why, { reason }),
+  reject: (why, { reason = "agent-rejected" } = {}) => status(TaskState.REJECTED, why, { reason }),
+};
+
+/** A class for its getter: object literals with one live as long as their hidden classes do. */
+class EngineTurn implements Turn {
+  readonly message: Message;
+  readonly task: Task | undefined;
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly skill: string | undefined;
+  readonly acceptedOutputModes: readonly string[];
+  readonly extensions: readonly string[];
+  readonly principal: string;
+  readonly tenant: string;
+  readonly metadata: JsonObject | undefined;
+  readonly text: string;
+  readonly artifact: Turn["artifact"];
+  readonly working: Turn["working"] = tools.working;
+  readonly append: Turn["append"] = tools.append;
+  readonly inputRequired: Turn["inputRequired"] = tools.inputRequired;
+  readonly authRequired: Turn["authRequired"] = tools.authRequired;
+  readonly complete: Turn["complete"] = tools.complete;
+  readonly reply: Turn["reply"] = tools.reply;
+  readonly fail: Turn["fail"] = tools.fail;
+  readonly reject: Turn["reject"] = tools.reject;
+  readonly #signal: () => AbortSignal;
+
+  constructor(
+    input: Omit<TurnInput, "signal">,
+    signal: () => AbortSignal,
+    nextArtifactOrdinal: () => number,
+  ) {
+    this.message = input.message;
+    this.task = input.task;
+    this.taskId = input.taskId;
+    this.contextId = input.contextId;
+    this.skill = input.skill;
+    this.acceptedOutputModes = input.acceptedOutputModes;
+    this.extensions = input.extensions;
+    this.principal = input.principal;
+    this.tenant = input.tenant;
+    this.metadata = input.metadata;
+    this.text = partText(input.message);
+    this.artifact = (init) => ({
       kind: "artifact",
       artifact: toArtifact(init, nextArtifactOrdinal),
       mode: "whole",
       last: init.last ?? false,
       replaceable: init.replaceable ?? false,
-    }),
-    append: (id, chunk, options = {}) => ({
-      kind: "artifact",
-      artifact: create(ArtifactSchema, { artifactId: id, name: options.name ?? id, parts: toParts(chunk) }),
-      mode: options.continue === true ? "continued" : "chunk",
-      last: options.last ?? false,
-      replaceable: false,
-    }),
-    inputRequired: (question) => status(TaskState.INPUT_REQUIRED, question),
-    authRequired: (explanation) => status(TaskState.AUTH_REQUIRED, explanation),
-    complete: (content = []) => status(TaskState.COMPLETED, content),
-    reply: (content) => ({ kind: "reply", parts: toParts(content) }),
-    fail: (why, { reason = "agent-failed" } = {}) => status(TaskState.FAILED, why, { reason }),
-    reject: (why, { reason = "agent-rejected" } = {}) => status(TaskState.REJECTED, why, { reason }),
-  };
+    });
+    this.#signal = signal;
+  }
+
+  get signal(): AbortSignal {
+    return this.#signal();
+  }
 }
 
 function status(state: StatusEvent["state"], content: Content, report: LifecycleReport = {}): StatusEvent {

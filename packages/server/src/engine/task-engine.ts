@@ -388,16 +388,12 @@ export class TaskEngine {
         await live.claim();
         if (!isSettled(live.acceptedState) && !this.#executions.has(taskId)) {
           live.emitStatus(endings.interrupted);
+          await live.flushed();
+          this.#context.log({ level: "info", message: "a task that was left behind was failed", taskId });
         }
-        await live.flushed();
       } finally {
         this.#tasks.release(live);
       }
-      this.#context.log({
-        level: "info",
-        message: "a task that a stopped server left behind was failed",
-        taskId,
-      });
       return true;
     } catch (error) {
       if (findA2AError(error)?.reason === "TASK_NOT_FOUND") {

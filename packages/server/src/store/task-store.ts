@@ -74,7 +74,7 @@ export interface TaskCommit {
   /** The index after these entries. */
   readonly index: TaskIndex;
   /**
-   * Written only when the log has grown as much since the last one as it is large. Covers the log up to this commit's
+   * Written only when the log has grown by twice what the fold weighs. Covers the log up to this commit's
    * last entry; replaces the snapshot before.
    */
   readonly snapshot: Snapshot | undefined;
