@@ -22,6 +22,7 @@ import { readSkill } from "../agent/skill-selection.ts";
 import type { LogEntry, LogTail, Owner, Snapshot, StoredTask, TaskIndex } from "../store/task-store.ts";
 import { AgentMistake } from "./agent-mistake.ts";
 import { ArtifactLedger } from "./artifact-ledger.ts";
+import { CommitWaiters } from "./commit-waiters.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { type StatusInit, statusEvent, type TaskName } from "./events.ts";
 import { LiveTail } from "./live-tail.ts";
@@ -85,9 +86,7 @@ export class LiveTask {
   #lost: ConnectError | undefined;
   #takenOver = false;
 
-  readonly #flushWaiters: { sequence: number; resolve: () => void; reject: (error: ConnectError) => void }[] =
-    [];
-  readonly #changeWaiters = new Set<() => void>();
+  readonly #waiters = new CommitWaiters();
   readonly #lostController = new AbortController();
 
   private constructor(context: EngineContext, owner: Owner, name: TaskName, stored: StoredTask | undefined) {
@@ -264,7 +263,7 @@ export class LiveTask {
       return Promise.resolve();
     }
     this.#hurry?.();
-    return new Promise((resolve, reject) => this.#flushWaiters.push({ sequence, resolve, reject }));
+    return this.#waiters.flushed(sequence);
   }
 
   /** What an executor waits for before it may yield more; undefined when there is room. */
@@ -501,25 +500,7 @@ export class LiveTask {
     if (this.wakeAt !== undefined) {
       this.#context.onWakeTime(this.wakeAt);
     }
-    this.#wake();
-  }
-
-  #wake(): void {
-    while (
-      this.#flushWaiters[0] !== undefined &&
-      this.#flushWaiters[0].sequence <= this.#committed.sequence
-    ) {
-      this.#flushWaiters.shift()?.resolve();
-    }
-    this.#wakeReaders();
-  }
-
-  #wakeReaders(): void {
-    const waiters = [...this.#changeWaiters];
-    this.#changeWaiters.clear();
-    for (const wake of waiters) {
-      wake();
-    }
+    this.#waiters.commit(this.#committed.sequence);
   }
 
   #lose(error: unknown): void {
@@ -531,38 +512,13 @@ export class LiveTask {
     });
     this.#lost =
       error instanceof ConnectError ? error : new ConnectError("the task store failed", Code.Unavailable);
-    for (const { reject } of this.#flushWaiters.splice(0)) {
-      reject(this.#lost);
-    }
-    this.#wakeReaders();
+    this.#waiters.fail(this.#lost);
     this.#lostController.abort(this.#lost);
   }
 
   /** Resolves at the next commit. @throws ConnectError when the task was lost, or why `signal` aborted */
   #changed(signal: AbortSignal): Promise<void> {
-    if (this.#lost !== undefined) {
-      return Promise.reject(this.#lost);
-    }
-    return new Promise((resolve, reject) => {
-      const wake = () => {
-        signal.removeEventListener("abort", abort);
-        resolve();
-      };
-      const abort = () => {
-        this.#changeWaiters.delete(wake);
-        // Connect says why with an error of its own, such as DeadlineExceeded.
-        const { reason } = signal;
-        reject(
-          reason instanceof ConnectError ? reason : new ConnectError("the call was canceled", Code.Canceled),
-        );
-      };
-      if (signal.aborted) {
-        abort();
-        return;
-      }
-      signal.addEventListener("abort", abort, { once: true });
-      this.#changeWaiters.add(wake);
-    });
+    return this.#lost === undefined ? this.#waiters.changed(signal) : Promise.reject(this.#lost);
   }
 
   async #page(after: number): Promise<readonly { generation: number; response: StreamResponse }[]> {
@@ -581,7 +537,7 @@ export class LiveTask {
     }
     if (stored.tail.sequence !== this.#committed.sequence) {
       this.#load(stored);
-      this.#wakeReaders();
+      this.#waiters.wakeReaders();
     }
     this.#fence = stored.fence;
   }

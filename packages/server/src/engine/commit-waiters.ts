@@ -1,0 +1,67 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+
+interface FlushWaiter {
+  readonly sequence: number;
+  readonly resolve: () => void;
+  readonly reject: (error: ConnectError) => void;
+}
+
+/** Who waits for a task's commits: writers until something is durable, readers until there is something to see. */
+export class CommitWaiters {
+  readonly #writers: FlushWaiter[] = [];
+  readonly #readers = new Set<() => void>();
+
+  /** Resolves when the log is durable up to `sequence`. Callers ask with rising sequences. */
+  flushed(sequence: number): Promise<void> {
+    return new Promise((resolve, reject) => this.#writers.push({ sequence, resolve, reject }));
+  }
+
+  /** Resolves at the next commit; a wake-up says "look again" and nothing more. @throws ConnectError why `signal` aborted */
+  changed(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const wake = () => {
+        signal.removeEventListener("abort", abort);
+        resolve();
+      };
+      const abort = () => {
+        this.#readers.delete(wake);
+        // Connect says why with an error of its own, such as DeadlineExceeded.
+        const { reason } = signal;
+        reject(
+          reason instanceof ConnectError ? reason : new ConnectError("the call was canceled", Code.Canceled),
+        );
+      };
+      if (signal.aborted) {
+        abort();
+        return;
+      }
+      signal.addEventListener("abort", abort, { once: true });
+      this.#readers.add(wake);
+    });
+  }
+
+  /** The log is durable up to `sequence`. */
+  commit(sequence: number): void {
+    while (this.#writers[0] !== undefined && this.#writers[0].sequence <= sequence) {
+      this.#writers.shift()?.resolve();
+    }
+    this.wakeReaders();
+  }
+
+  /** What is accepted and not durable yet never will be. */
+  fail(error: ConnectError): void {
+    for (const { reject } of this.#writers.splice(0)) {
+      reject(error);
+    }
+    this.wakeReaders();
+  }
+
+  /** There is something to look at, though nothing was committed here. */
+  wakeReaders(): void {
+    const readers = [...this.#readers];
+    this.#readers.clear();
+    for (const wake of readers) {
+      wake();
+    }
+  }
+}
