@@ -5,7 +5,6 @@ import type { Clock } from "../engine/clock.ts";
 import type { CardSource } from "./card-source.ts";
 
 interface Rendered {
-  readonly card: AgentCard;
   readonly body: Uint8Array;
   readonly etag: string;
   /** Whole seconds, as HTTP dates are. */
@@ -48,7 +47,7 @@ async function render(card: AgentCard, now: number): Promise<Rendered> {
   const body = new TextEncoder().encode(JSON.stringify(formatMessage(AgentCardSchema, card)));
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
   const etag = Array.from(digest.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return { card, body, etag: `"${etag}"`, modifiedMs: Math.floor(now / 1_000) * 1_000 };
+  return { body, etag: `"${etag}"`, modifiedMs: Math.floor(now / 1_000) * 1_000 };
 }
 
 /** RFC 9110 §13.2.2: If-None-Match decides when it is there, else If-Modified-Since. */

@@ -19,10 +19,10 @@ import { agentReply, artifactEvent } from "./events.ts";
 import type { LiveTask } from "./live-task.ts";
 import { TurnAbort, type TurnAbortCause } from "./turn-abort.ts";
 
-/** What a sender gets to know first: a direct answer, or the task and where its consequences begin in the log. */
+/** What a sender gets to know first: a direct answer, or the task. */
 export type Accepted =
   | { readonly kind: "message"; readonly message: Message }
-  | { readonly kind: "task"; readonly live: LiveTask; readonly generation: number };
+  | { readonly kind: "task"; readonly live: LiveTask };
 
 /** Everything a turn needs to run. */
 export interface TurnPlan {
@@ -86,7 +86,7 @@ export class TurnExecution {
       return { kind: "message", message: first };
     }
     await first.flushed();
-    return { kind: "task", live: first, generation: 0 };
+    return { kind: "task", live: first };
   }
 
   /** Resolves when the turn is over and all it did is durable, or has been given up. */
