@@ -22,7 +22,7 @@ const refused: readonly Row[] = [
   { title: "0.3 in the query", query: "0.3" },
   { title: "a word", header: "latest" },
   { title: "a major version alone", header: "1" },
-  { title: "1.1, which nobody offers yet", header: "1.1" },
+  { title: "2.0, which nobody offers yet", header: "2.0" },
   { title: "1.0 and 9.9 in one header", header: "1.0, 9.9" },
   { title: "9.9 in the header and 1.0 in the query", header: "9.9", query: "1.0" },
   { title: "ten kilobytes of digits", header: "1".repeat(10_000) },
@@ -31,6 +31,7 @@ const refused: readonly Row[] = [
 const taken: readonly Row[] = [
   { title: "1.0 in the header", header: "1.0" },
   { title: "1.0 in the query", query: "1.0" },
+  { title: "1.1 in the header", header: "1.1" },
   { title: "1.0.7 in the header", header: "1.0.7" },
   { title: "1.0.7 in the query", query: "1.0.7" },
   { title: "1.0 in the header and 9.9 in the query", header: "1.0", query: "9.9" },
@@ -51,7 +52,7 @@ for (const wire of wires) {
         const refusal = await target.refuses(wire, encodeCall(wire, callWith(row)), {
           error: "versionNotSupported",
         });
-        expect(refusal.metadata["supportedVersions"]).toBe("1.0");
+        expect(refusal.metadata["supportedVersions"]).toBe("1.0,1.1");
         expect(refusal.message).toContain("A2A-Version: 1.0");
         expect(refusal.message.length).toBeLessThan(300);
       });

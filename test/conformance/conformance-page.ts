@@ -22,6 +22,8 @@ const sections: Readonly<Record<string, string>> = {
   J: "gRPC",
   K: "HTTP+JSON",
   L: "Agent card",
+  N: "Push notifications",
+  R: "A2A 1.1, a draft",
 };
 
 /** The page as it should be: what is written by hand stays, what is between the markers is made anew. */

@@ -1,6 +1,13 @@
 import { type Principal, principalKey } from "@a2a-connect/core";
+import { createGuardedFetch } from "@a2a-connect/node";
 import { createReferenceAgent, profileOptions } from "@a2a-connect/reference-agent";
-import { type AgentDefinition, type Clock, systemClock, type Turn } from "@a2a-connect/server";
+import {
+  type AgentDefinition,
+  type Clock,
+  type PushOptions,
+  systemClock,
+  type Turn,
+} from "@a2a-connect/server";
 import type { HarnessOptions } from "@a2a-connect/testing";
 import type { Interceptor } from "@connectrpc/connect";
 import { createPuppet, type Puppet } from "./puppet.ts";
@@ -20,7 +27,9 @@ export type ServerName =
   /** Declares an extended card, and has none. */
   | "no-card"
   /** Takes a call without a version for 1.0. */
-  | "lenient-version";
+  | "lenient-version"
+  /** Holds nobody for long who waits for a newer generation. */
+  | "short-poll";
 
 /** Text of the first message of a task whose turns a test plays itself. */
 export const puppetText = "puppet";
@@ -40,17 +49,32 @@ export interface ServerPlan {
 /** How each server is set up. */
 export function planServers(): Readonly<Record<ServerName, ServerPlan>> {
   const full = profileOptions("full");
-  const push = { refuseUrl: (url: string) => (url.includes("forbidden") ? "is not allowed" : undefined) };
   const callers = { wires: { interceptors: [readCaller] } };
   const identityCard = ({ id }: Principal) => ({ name: `The card of ${id}` });
   return {
     full: plan("full", full),
     bare: plan("bare", profileOptions("bare")),
     "required-extension": plan("required-extension", profileOptions("required-extension")),
-    push: plan("full", { ...full, push }),
+    push: plan("full", { ...full, push: pushHere() }),
     identity: plan("full", { ...full, ...callers, extendedCard: { find: identityCard } }),
     "no-card": plan("full", { ...full, extendedCard: { find: () => undefined, open: true } }),
     "lenient-version": plan("full", { ...full, assumeVersion: "1.0" }),
+    "short-poll": plan("full", { ...full, longPollMs: 20 }),
+  };
+}
+
+/** The guard's own push, except that nothing leaves this machine: webhooks that are not on it are out of reach. */
+function pushHere(): PushOptions {
+  const { fetch, refuseUrl } = createGuardedFetch({ allow: ["127.0.0.1"] });
+  return {
+    refuseUrl,
+    retry: { initialMs: 20 },
+    fetch: async (url, init) => {
+      if (new URL(url).hostname !== "127.0.0.1") {
+        throw new Error("out of reach");
+      }
+      return fetch(url, init);
+    },
   };
 }
 

@@ -144,7 +144,7 @@ describe("an error", () => {
     const failure = await serviceErrorOf(client.unary("GetTask", { id: "t" }, { metadata }));
     expect(failure.code).toBe(status.FAILED_PRECONDITION);
     expect(errorDetails(failure)).toMatchObject([
-      { reason: "VERSION_NOT_SUPPORTED", metadata: { supportedVersions: "1.0" } },
+      { reason: "VERSION_NOT_SUPPORTED", metadata: { supportedVersions: "1.0,1.1" } },
     ]);
   });
 });

@@ -50,7 +50,9 @@ export function profileOptions(profile: Profile): Omit<AgentServerOptions, "agen
   }
   const { card } = createReferenceAgent(profile);
   const extended = { ...card, description: `${card.description} This is its extended card.` };
-  return { limits, extendedCard: { find: () => extended, open: true } };
+  // The draft comes last, so that its entries in the card do, too.
+  const protocolVersions = profile === "full" ? ["1.0", "1.1"] : ["1.0"];
+  return { limits, protocolVersions, extendedCard: { find: () => extended, open: true } };
 }
 
 function answer(turn: Turn): ReturnType<typeof runCommand> {

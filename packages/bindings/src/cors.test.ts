@@ -25,6 +25,7 @@ describe("withCors", () => {
       "a2a-version",
       "a2a-extensions",
       "last-event-id",
+      "idempotency-key",
       "authorization",
       "x-grpc-web",
       "connect-protocol-version",

@@ -1,4 +1,4 @@
-import { extensionsHeader, versionHeader } from "@a2a-connect/core";
+import { extensionsHeader, idempotencyKeyHeader, versionHeader } from "@a2a-connect/core";
 import { cors } from "@connectrpc/connect";
 import type { HttpHandler, HttpRequest, HttpResponse } from "./http.ts";
 import { eventIdHeader } from "./sse/respond-stream.ts";
@@ -27,6 +27,7 @@ const allowedHeaders = [
   "accept",
   "authorization",
   "content-encoding",
+  idempotencyKeyHeader,
   "last-event-id",
   versionHeader,
   extensionsHeader,

@@ -30,6 +30,11 @@ export interface HttpResponse {
   readonly header?: Headers;
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly trailer?: Headers;
+  /**
+   * For an iterable body: the head goes out before the first chunk is there, which may be long in coming. Default false:
+   * both go out together, and header fields may be set until the first chunk is there.
+   */
+  readonly headAtOnce?: boolean;
 }
 
 /** Answers one HTTP request; whatever serves sockets calls it. */

@@ -17,31 +17,32 @@ import {
   invokeUnaryImplementation,
   transformInvokeImplementation,
 } from "@connectrpc/connect/protocol";
+import type { Deadline } from "./deadline.ts";
 import type { HttpRequest } from "./http.ts";
-import type { JsonWire } from "./options.ts";
+import type { Wire } from "./options.ts";
 
-/**
- * One operation as the JSON wires call it: from here on nobody knows which wire it was.
- *
- * A call that throws rejects its promise, also when the implementation throws synchronously.
- */
-export type BoundMethod =
-  | {
-      readonly kind: "unary";
-      readonly desc: DescMethodUnary;
-      call(request: Message, context: HandlerContext): Promise<Message>;
-    }
-  | {
-      readonly kind: "stream";
-      readonly desc: DescMethodServerStreaming;
-      /** Nothing runs before the first `next`, and no message is asked for before the one before it was taken. */
-      call(request: Message, context: HandlerContext): AsyncIterator<Message>;
-    };
+/** An operation that answers once. A call that throws rejects, also when the implementation throws synchronously. */
+export interface UnaryMethod {
+  readonly kind: "unary";
+  readonly desc: DescMethodUnary;
+  call(request: Message, context: HandlerContext): Promise<Message>;
+}
+
+/** An operation that answers with a stream. */
+export interface StreamMethod {
+  readonly kind: "stream";
+  readonly desc: DescMethodServerStreaming;
+  /** Nothing runs before the first `next`, and no message is asked for before the one before it was taken. */
+  call(request: Message, context: HandlerContext): AsyncIterator<Message>;
+}
+
+/** One operation as every wire calls it: from here on nobody knows which wire it was. */
+export type BoundMethod = UnaryMethod | StreamMethod;
 
 /**
  * Bind an implementation to its interceptors, the first one outermost. Without any, a call is a plain function call.
  *
- * @throws Error for client-streaming methods, which the JSON wires have no form for
+ * @throws Error for client-streaming methods, which the JSON wires have no form for, and A2A has none of
  */
 export function bindMethod(spec: MethodImplSpec, interceptors: readonly Interceptor[]): BoundMethod {
   switch (spec.kind) {
@@ -64,8 +65,8 @@ export function bindMethod(spec: MethodImplSpec, interceptors: readonly Intercep
 
 type UnarySpec = MethodImplSpec & { kind: "unary" };
 type StreamSpec = MethodImplSpec & { kind: "server_streaming" };
-type UnaryCall = (BoundMethod & { kind: "unary" })["call"];
-type StreamCall = (BoundMethod & { kind: "stream" })["call"];
+type UnaryCall = UnaryMethod["call"];
+type StreamCall = StreamMethod["call"];
 
 function callUnary({ impl, method }: UnarySpec): UnaryCall {
   return async (request, context) => create(method.output, await impl(request, context));
@@ -73,7 +74,7 @@ function callUnary({ impl, method }: UnarySpec): UnaryCall {
 
 function interceptUnary(spec: UnarySpec, interceptors: readonly Interceptor[]): UnaryCall {
   const list = [...interceptors];
-  return (request, context) => invokeUnaryImplementation(spec, context, request, list);
+  return (request, context) => invokeUnaryImplementation(spec, withOwnFields(context), request, list);
 }
 
 function callStream({ impl, method }: StreamSpec): StreamCall {
@@ -100,42 +101,54 @@ function interceptStream(spec: StreamSpec, interceptors: readonly Interceptor[])
   return (request, context) =>
     transformInvokeImplementation(
       spec,
-      context,
+      withOwnFields(context),
       list,
     )(createAsyncIterable([request]))[Symbol.asyncIterator]();
 }
 
-/**
- * The context of a call that came over a JSON wire. There are no deadlines on these wires: `signal` aborts when the
- * caller goes away. What is in `responseHeader` when the first message is there goes out with it; trailers do not exist
- * and `responseTrailer` is dropped.
- */
-export function createCallContext(method: DescMethod, request: HttpRequest, wire: JsonWire): HandlerContext {
-  return new CallContext(method, request, wire);
+/** Connect hands implementations behind interceptors a copy of the context's own fields, and getters are none. */
+function withOwnFields(context: HandlerContext): HandlerContext {
+  return { ...context, signal: context.signal, responseTrailer: context.responseTrailer };
 }
 
-/** A class, because object literals with getters live as long as their hidden classes do. */
-class CallContext implements HandlerContext {
+/** What a call has besides its request. */
+export interface CallOptions {
+  readonly wire: Wire;
+  /** Undefined on the JSON wires, which have no way to say one. */
+  readonly deadline?: Deadline | undefined;
+}
+
+/**
+ * The context of one call, on every wire. `signal` aborts when the caller goes away or the deadline passes. What is in
+ * `responseHeader` when the first message is there goes out with it; the JSON wires have no trailers, and drop
+ * `responseTrailer`.
+ *
+ * A class, because object literals with getters live as long as their hidden classes do.
+ */
+export class CallContext implements HandlerContext {
   readonly service: HandlerContext["service"];
   readonly method: DescMethod;
-  readonly protocolName: JsonWire;
+  readonly protocolName: Wire;
   readonly requestMethod: string;
   readonly url: string;
   readonly requestHeader: Headers;
   readonly responseHeader: Headers = new Headers();
-  readonly timeoutMs: HandlerContext["timeoutMs"] = noDeadline;
+  readonly timeoutMs: HandlerContext["timeoutMs"];
   readonly values: HandlerContext["values"] = createContextValues();
   readonly #request: HttpRequest;
+  readonly #deadline: Deadline | undefined;
   #responseTrailer: Headers | undefined;
 
-  constructor(method: DescMethod, request: HttpRequest, wire: JsonWire) {
+  constructor(method: DescMethod, request: HttpRequest, { wire, deadline }: CallOptions) {
     this.service = method.parent;
     this.method = method;
     this.protocolName = wire;
     this.requestMethod = request.method;
     this.url = request.url;
     this.requestHeader = request.header;
+    this.timeoutMs = deadline === undefined ? noDeadline : () => deadline.remainingMs;
     this.#request = request;
+    this.#deadline = deadline;
   }
 
   get responseTrailer(): Headers {
@@ -143,9 +156,14 @@ class CallContext implements HandlerContext {
     return this.#responseTrailer;
   }
 
+  /** The trailers, if anybody has looked at them. */
+  get usedTrailer(): Headers | undefined {
+    return this.#responseTrailer;
+  }
+
   /** Read late: a runtime may make the signal only when somebody asks for it. */
   get signal(): AbortSignal {
-    return this.#request.signal;
+    return (this.#deadline ?? this.#request).signal;
   }
 }
 

@@ -3,7 +3,7 @@ import type { Compression } from "@connectrpc/connect/protocol";
 import { startTimer, type Timer } from "./timer.ts";
 
 /** The wires of A2A, as errors and `HandlerContext.protocolName` name them. */
-export type JsonWire = "jsonrpc" | "http-json";
+export type Wire = "jsonrpc" | "http-json" | "grpc" | "grpc-web" | "connect";
 
 /** Where an error came up, for a log. */
 export interface ErrorContext {
@@ -26,7 +26,7 @@ export interface BindingOptions {
   /** Silence in milliseconds after which an SSE stream carries a comment. Default 15,000. */
   readonly keepAliveMs?: number;
   /**
-   * How long in milliseconds an SSE stream waits for its first event before its headers go out. An error within this
+   * How long in milliseconds a stream waits for its first event before its headers go out. Over SSE an error within this
    * time is a plain response, a later one an event (requirement I-7). Default 1,000.
    */
   readonly openAfterMs?: number;
@@ -36,7 +36,7 @@ export interface BindingOptions {
   readonly interceptors?: readonly Interceptor[];
   /** Told what a caller is not told: whatever was thrown and left as a masked internal error. */
   readonly onError?: (thrown: unknown, context: ErrorContext) => void;
-  /** Runs the keep-alives. Default the platform's timers. */
+  /** Runs keep-alives and deadlines. Default the platform's timers. */
   readonly timer?: Timer;
 }
 

@@ -21,6 +21,7 @@ const wanted: readonly (readonly [A2AErrorReason, number, Code, number, string])
   ["EXTENSION_SUPPORT_REQUIRED", -32008, Code.FailedPrecondition, 400, "a2a-protocol.org"],
   ["VERSION_NOT_SUPPORTED", -32009, Code.FailedPrecondition, 400, "a2a-protocol.org"],
   ["TASK_GENERATION_MISMATCH", -32010, Code.Aborted, 409, "a2a-protocol.org"],
+  ["IDEMPOTENCY_CONFLICT", -32050, Code.FailedPrecondition, 409, "a2a-connect"],
   ["BODY_TOO_LARGE", -32051, Code.ResourceExhausted, 413, "a2a-connect"],
   ["CAPACITY", -32052, Code.ResourceExhausted, 429, "a2a-connect"],
   ["TASK_TOO_LARGE", -32053, Code.ResourceExhausted, 413, "a2a-connect"],

@@ -38,6 +38,7 @@ export type A2AErrorReason =
   | "EXTENSION_SUPPORT_REQUIRED"
   | "VERSION_NOT_SUPPORTED"
   | "TASK_GENERATION_MISMATCH"
+  | "IDEMPOTENCY_CONFLICT"
   | "BODY_TOO_LARGE"
   | "CAPACITY"
   | "TASK_TOO_LARGE";
@@ -59,6 +60,7 @@ export const errorCatalogue: Readonly<Record<A2AErrorReason, ErrorEntry>> = {
   // Draft of A2A 1.1.
   TASK_GENERATION_MISMATCH: protocol(-32010, Code.Aborted, 409),
 
+  IDEMPOTENCY_CONFLICT: own(-32050, Code.FailedPrecondition, 409),
   BODY_TOO_LARGE: own(-32051, Code.ResourceExhausted, 413),
   CAPACITY: own(-32052, Code.ResourceExhausted, 429),
   TASK_TOO_LARGE: own(-32053, Code.ResourceExhausted, 413),

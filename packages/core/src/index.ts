@@ -7,6 +7,7 @@ export {
   protocolVersionKey,
   tenantKey,
 } from "./context-keys.ts";
+export { encodeDeterministically } from "./deterministic-encoding.ts";
 export { draftFields } from "./draft-fields.ts";
 export {
   type A2AErrorReason,
@@ -92,8 +93,11 @@ export {
 } from "./route-table.ts";
 export {
   absentProtocolVersion,
+  draftProtocolVersion,
   extensionsHeader,
   formatExtensions,
+  idempotencyKeyHeader,
+  lastEventIdHeader,
   parseExtensions,
   parseProtocolVersion,
   protocolVersion,

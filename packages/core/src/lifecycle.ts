@@ -32,12 +32,15 @@ export type EndReason =
   | "agent-rejected"
   | "auth-timeout"
   | "canceled"
+  | "capacity"
   | "deadline"
   | "inactive"
   | "input-timeout"
   | "internal"
   | "interrupted"
   | "invalid-agent-response"
+  | "journal-diverged"
+  | "skill-unavailable"
   | "task-too-large"
   | "unsupported-skill";
 
@@ -49,7 +52,11 @@ export interface LifecycleReport {
   readonly estimatedCompletion?: string;
   /** Set on FAILED, CANCELED and REJECTED; an agent may use words of its own besides `EndReason`. */
   readonly reason?: EndReason | (string & {});
+  /** When it is worth sending the work again, in whole seconds from now; set with the reason `capacity`. */
+  readonly retryAfterSeconds?: number;
   readonly usage?: Usage;
+  /** How long a question waits for its answer, when that differs from what the card says. */
+  readonly waitSeconds?: number | "unlimited";
 }
 
 /** `report` as the value of a message's metadata, members that are not set left out; undefined when none is. */

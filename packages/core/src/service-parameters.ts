@@ -9,8 +9,17 @@ export const versionHeader = "A2A-Version";
 /** Carries the URIs of the extensions that a request asks for, or that a response used. */
 export const extensionsHeader = "A2A-Extensions";
 
+/** Carries a key by which a repeated request is recognised as the same (docs/idempotency.md). */
+export const idempotencyKeyHeader = "Idempotency-Key";
+
+/** Carries the id of the last event that a caller has, to go on with a stream after it (requirement A-36). */
+export const lastEventIdHeader = "Last-Event-ID";
+
 /** The version that this library speaks by default. */
 export const protocolVersion = "1.0";
+
+/** The version whose fields are a draft: spoken only where it is offered and asked for (requirements R). */
+export const draftProtocolVersion = "1.1";
 
 /** The version of a request that names none (requirement F-4). */
 export const absentProtocolVersion = "0.3";

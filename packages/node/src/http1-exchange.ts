@@ -74,13 +74,14 @@ class Http1Sink implements ResponseSink {
     return this.writable.headersSent;
   }
 
-  sendHead({ status, header, contentLength }: ResponseHead): void {
+  sendHead({ status, header, contentLength, atOnce }: ResponseHead): void {
     const fields = toHttp1Fields(header);
     if (contentLength !== undefined && header?.has("content-length") !== true) {
       fields.push("content-length", String(contentLength));
     }
     if (this.#context.draining) fields.push("connection", "close");
     this.writable.writeHead(status, fields);
+    if (atOnce) this.writable.flushHeaders(); // Node holds a head back for its first bytes; HTTP/2 never does
   }
 
   end(last: string | Uint8Array | undefined, trailer: Headers | undefined): void {

@@ -2,6 +2,7 @@ import { createServer, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { ExchangeContext } from "./exchange.ts";
 import { serveHttp2 } from "./http2-exchange.ts";
+import { watchPeer } from "./http2-keep-alive.ts";
 import type { ListenLimits } from "./listen-options.ts";
 
 /** The HTTP/2 connections of one port. Their server never listens: it takes the connections it is given. */
@@ -35,7 +36,9 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
     session.setLocalWindowSize(connectionWindowBytes);
-    closeWhenIdle(session, limits.idleSessionTimeoutMs);
+    const hasStreams = countStreams(session);
+    closeWhenIdle(session, limits.idleSessionTimeoutMs, hasStreams);
+    watchPeer(session, limits, hasStreams);
   });
   return {
     adopt(socket) {
@@ -48,7 +51,8 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
   };
 }
 
-function closeWhenIdle(session: ServerHttp2Session, timeoutMs: number): void {
+/** Call it before the first stream. */
+function countStreams(session: ServerHttp2Session): () => boolean {
   let open = 0;
   session.on("stream", (stream) => {
     open += 1;
@@ -56,9 +60,13 @@ function closeWhenIdle(session: ServerHttp2Session, timeoutMs: number): void {
       open -= 1;
     });
   });
+  return () => open > 0;
+}
+
+function closeWhenIdle(session: ServerHttp2Session, timeoutMs: number, hasStreams: () => boolean): void {
   session.setTimeout(timeoutMs);
   // Not as `setTimeout`'s callback: that is called once, and the first time a stream may have been open.
   session.on("timeout", () => {
-    if (open === 0) session.close();
+    if (!hasStreams()) session.close();
   });
 }

@@ -1,3 +1,6 @@
+export type { AddressGuardOptions } from "./address-guard.ts";
+export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";
+export type { GuardedPushOptions } from "./guarded-push.ts";
 export { type Listener, listen } from "./listen.ts";
 export type { CloseOptions, ListenOptions } from "./listen-options.ts";
 export { type ServedAgent, type ServeOptions, serve } from "./serve.ts";

@@ -21,6 +21,13 @@ export interface ListenOptions {
   readonly keepAliveTimeoutMs?: number;
   /** How long an HTTP/2 connection without open streams is kept. Default 5 min. */
   readonly idleSessionTimeoutMs?: number;
+  /**
+   * How long an HTTP/2 peer with open streams is left alone before it is asked for a sign of life (PING). Default 30 s;
+   * 0: for ever, and a peer that vanished is noticed when a write stalls.
+   */
+  readonly pingIntervalMs?: number;
+  /** How long it then has to send anything at all; after that the connection is cut with its streams. Default 20 s. */
+  readonly pingTimeoutMs?: number;
   /** How long a write may wait for a reader that takes nothing; then the response is cut. Default 60 s. */
   readonly stalledReaderTimeoutMs?: number;
   /**
@@ -46,6 +53,8 @@ export const defaultLimits: ListenLimits = {
   requestTimeoutMs: 300_000,
   keepAliveTimeoutMs: 65_000,
   idleSessionTimeoutMs: 300_000,
+  pingIntervalMs: 30_000,
+  pingTimeoutMs: 20_000,
   stalledReaderTimeoutMs: 60_000,
   halfCloseTimeoutMs: 500,
   maxHeaderBytes: 32 * 1024,

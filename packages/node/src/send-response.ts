@@ -9,6 +9,8 @@ export interface ResponseHead {
   readonly contentLength: number | undefined;
   /** Nothing follows the head. */
   readonly bodiless: boolean;
+  /** The head is not to wait for the first bytes of the body. */
+  readonly atOnce: boolean;
   /** Read when the body has ended, so a handler may fill it until then. */
   readonly trailer: Headers | undefined;
 }
@@ -35,7 +37,8 @@ const sliceBytes = 64 * 1024;
  * Write `response` to `sink`, never faster than the caller reads.
  *
  * The head of an iterable body goes out with its first chunk, because Connect's handlers may set header fields
- * until then; every later chunk is a write of its own. When the caller leaves, the iterator's `return` is called at once.
+ * until then, unless the response says `headAtOnce`; every later chunk is a write of its own. When the caller leaves,
+ * the iterator's `return` is called at once.
  *
  * @param stalledTimeoutMs how long one write may wait for the reader before the response is given up
  */
@@ -45,24 +48,24 @@ export async function sendResponse(
   sink: ResponseSink,
   stalledTimeoutMs: number,
 ): Promise<void> {
-  const { status, header, trailer } = response;
+  const { status, header, trailer, headAtOnce: atOnce = false } = response;
   const body = inPieces(response.body);
   if (sink.gone) return abandon(body);
   if (method === "HEAD" || status === 204 || status === 304) {
     const contentLength = method === "HEAD" && !isIterable(body) ? lengthOf(body) : undefined;
-    sink.sendHead({ status, header, contentLength, bodiless: true, trailer: undefined });
+    sink.sendHead({ status, header, contentLength, bodiless: true, atOnce: false, trailer: undefined });
     sink.end(undefined, undefined);
     return abandon(body);
   }
   if (isIterable(body)) {
     const sendHead = (): void =>
-      sink.sendHead({ status, header, contentLength: undefined, bodiless: false, trailer });
-    await writeChunks(body, sendHead, sink, stalledTimeoutMs);
+      sink.sendHead({ status, header, contentLength: undefined, bodiless: false, atOnce, trailer });
+    await writeChunks(body, atOnce, sendHead, sink, stalledTimeoutMs);
     if (!sink.gone) sink.end(undefined, trailer);
     return;
   }
   const contentLength = trailer === undefined ? lengthOf(body) : undefined;
-  sink.sendHead({ status, header, contentLength, bodiless: contentLength === 0, trailer });
+  sink.sendHead({ status, header, contentLength, bodiless: contentLength === 0, atOnce: false, trailer });
   if (body instanceof Uint8Array && body.length > sliceBytes)
     await writeSlices(body, trailer, sink, stalledTimeoutMs);
   else sink.end(body, trailer);
@@ -83,6 +86,7 @@ function isIterable(body: HttpResponse["body"]): body is AsyncIterable<Uint8Arra
 
 async function writeChunks(
   body: AsyncIterable<Uint8Array>,
+  headAtOnce: boolean,
   sendHead: () => void,
   sink: ResponseSink,
   stalledTimeoutMs: number,
@@ -91,9 +95,10 @@ async function writeChunks(
   const onClose = (): void => letGo(iterator);
   sink.writable.once("close", onClose);
   try {
+    if (headAtOnce) sendHead();
     let next = await iterator.next();
     if (sink.gone) return;
-    sendHead();
+    if (!headAtOnce) sendHead();
     for (; !next.done; next = await iterator.next()) {
       if (sink.gone) return;
       if (!sink.writable.write(next.value)) await drained(sink, stalledTimeoutMs);

@@ -4,16 +4,26 @@ import {
   type AgentServer,
   type AgentServerOptions,
   createAgentServer,
+  type PushOptions,
+  type SkillSwitches,
 } from "@a2a-connect/server";
 import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { createGuardedPush, type GuardedPushOptions } from "./guarded-push.ts";
 import { type Listener, listen } from "./listen.ts";
 import type { CloseOptions, ListenOptions } from "./listen-options.ts";
 
 /** Everything the server and the listener may be told. */
-export interface ServeOptions extends Omit<AgentServerOptions, "agent">, Omit<ListenOptions, "onError"> {
+export interface ServeOptions
+  extends Omit<AgentServerOptions, "agent" | "push">,
+    Omit<ListenOptions, "onError"> {
   /** File of the embedded SQLite store, when no `store` is given. Default `.a2a/<name of the agent>.sqlite`. */
   readonly file?: string;
+  /**
+   * Push notifications. `true` sends them to public https addresses only; options say what else may be reached
+   * (`{ allow: ["localhost"] }`), or bring a `fetch` of their own. Default false: the capability is off.
+   */
+  readonly push?: boolean | GuardedPushOptions | PushOptions;
 }
 
 /** An agent that is being served. */
@@ -23,6 +33,8 @@ export interface ServedAgent extends AsyncDisposable {
   readonly port: number;
   /** The public card as it is served. */
   readonly card: AgentCard;
+  /** Switches skills off and on while the agent is served: changes the card, its version and its ETag. */
+  readonly skills: SkillSwitches;
   /** Stops accepting, lets what runs finish within `graceMs`, makes it durable, and closes everything. */
   close(options?: CloseOptions): Promise<void>;
 }
@@ -36,15 +48,32 @@ const lastWordsMs = 250;
  * Nothing needs to be configured: any free port, and a SQLite file below the working directory. What an earlier process
  * left unfinished is dealt with before the first request.
  *
- * @throws Error when the port or the store's file cannot be had
+ * @throws Error when the port or the store's file cannot be had, or an option makes no sense
  */
 export async function serve(agent: AgentDefinition, options: ServeOptions = {}): Promise<ServedAgent> {
-  const { file = `.a2a/${fileName(agent.card.name)}.sqlite`, log = () => {} } = options;
+  const {
+    file = `.a2a/${fileName(agent.card.name)}.sqlite`,
+    log = () => {},
+    push = false,
+    ...others
+  } = options;
+  const guarded = push === false ? undefined : createGuardedPush(push === true ? {} : push);
   const store = options.store ?? createSqliteTaskStore({ file });
   const wires = { compressions: [compressionGzip, compressionBrotli], ...options.wires };
-  const server = createAgentServer({ ...options, agent, store, wires });
+  const server = createAgentServer({
+    ...others,
+    agent,
+    store,
+    wires,
+    log,
+    ...(guarded === undefined ? {} : { push: guarded.options }),
+  });
+  const closeAll = async (): Promise<void> => {
+    await server.close();
+    await guarded?.close();
+  };
   const listener = await start(server, options, log).catch(async (error: unknown) => {
-    await server.close(); // a file that stays locked could not be served on another port
+    await closeAll(); // a file that stays locked could not be served on another port
     throw error;
   });
   server.moveTo(listener.url);
@@ -54,7 +83,7 @@ export async function serve(agent: AgentDefinition, options: ServeOptions = {}):
     closed ??= Promise.all([
       listener.close({ graceMs: graceMs + lastWordsMs, timeoutMs }),
       server.stop(graceMs),
-    ]).then(() => server.close());
+    ]).then(closeAll);
     return closed;
   };
   return {
@@ -63,6 +92,7 @@ export async function serve(agent: AgentDefinition, options: ServeOptions = {}):
     get card() {
       return server.card;
     },
+    skills: server.skills,
     close,
     [Symbol.asyncDispose]: () => close(),
   };

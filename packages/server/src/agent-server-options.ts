@@ -5,7 +5,7 @@ import type { Mounts } from "./card/interfaces.ts";
 import type { Clock } from "./engine/clock.ts";
 import type { EngineLimits, LogRecord } from "./engine/engine-context.ts";
 import type { TenantPredicate } from "./gates/tenant-gate.ts";
-import type { PushSender } from "./push/push-sender.ts";
+import type { PushOptions } from "./push/push-options.ts";
 import type { TaskStore } from "./store/task-store.ts";
 
 /** Everything a server may be told. Only the agent is required. */
@@ -17,20 +17,30 @@ export interface AgentServerOptions {
   readonly publicUrl?: string;
   /** Where each wire is mounted; `rpc: false`, or undefined for the others, leaves it out. Default: all, at `/`, `/rpc` and `/rest`. */
   readonly mounts?: Partial<Mounts>;
-  /** Protocol versions offered, best first. Default `["1.0"]`. */
+  /**
+   * Protocol versions offered, best first: `1.0` and `1.1`, whose fields are a draft and shown only to callers that ask
+   * for it. Default `["1.0"]`.
+   */
   readonly protocolVersions?: readonly string[];
+  /** How long GetTask of A2A 1.1 waits for a newer generation, in milliseconds. Default 30,000. */
+  readonly longPollMs?: number;
   /** What a request without a version is taken for. Default: 0.3, which is refused (requirement F-4). */
   readonly assumeVersion?: string;
   /** Whether the streaming operations are offered. Default true. */
   readonly streaming?: boolean;
-  /** Delivers push notifications; without one the capability is off. */
-  readonly push?: PushSender;
+  /** How push notifications are sent; without it the capability is off. */
+  readonly push?: PushOptions;
   /** The card for callers that said who they are; without it the capability is off. */
   readonly extendedCard?: ExtendedCardOptions;
   /** Which tenants there are. Default: every name that is not reserved. */
   readonly isTenant?: TenantPredicate;
   /** Parts that one message may have. Default 1,000. */
   readonly maxParts?: number;
+  /**
+   * How long a task is kept after it has ended, in milliseconds; it goes at the next look, a minute later at most. `false`
+   * keeps all for ever. Default 604,800,000: 7 days.
+   */
+  readonly retentionMs?: number | false;
   /** Limits of the engine. */
   readonly limits?: Partial<EngineLimits>;
   /** Limits and options of the wires: body size, JSON depth, keep-alive, compression, interceptors. */

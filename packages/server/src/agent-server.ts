@@ -1,6 +1,7 @@
 import { type BindingOptions, createOpenApi, type HttpHandler, withCors } from "@a2a-connect/bindings";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { ServiceImplSpec } from "@connectrpc/connect";
+import { createSkillSwitches, type SkillSwitches } from "./agent/skill-switches.ts";
 import type { AgentServerOptions } from "./agent-server-options.ts";
 import { createCardHandler } from "./card/card-handler.ts";
 import { CardSource } from "./card/card-source.ts";
@@ -8,6 +9,7 @@ import { deriveExtensions } from "./card/derive-card.ts";
 import { deriveInterfaces, type Mounts } from "./card/interfaces.ts";
 import { systemClock } from "./engine/clock.ts";
 import { defaultEngineLimits, type LogRecord } from "./engine/engine-context.ts";
+import { defaultRetentionMs, Retention } from "./engine/retention.ts";
 import { TaskEngine } from "./engine/task-engine.ts";
 import { capabilityGate } from "./gates/capability-gate.ts";
 import { extensionGate } from "./gates/extension-gate.ts";
@@ -17,6 +19,7 @@ import { tenantGate } from "./gates/tenant-gate.ts";
 import { versionGate } from "./gates/version-gate.ts";
 import { implementService } from "./operations/implementation.ts";
 import { plainRoutes } from "./plain-routes.ts";
+import { PushSender } from "./push/push-sender.ts";
 import { createRouter } from "./router.ts";
 import { createMemoryTaskStore } from "./store/memory-task-store.ts";
 
@@ -26,6 +29,8 @@ export interface AgentServer {
   readonly handle: HttpHandler;
   /** The public card as it is now. */
   readonly card: AgentCard;
+  /** Switches skills off and on while the server runs: changes the card, its version and its ETag. */
+  readonly skills: SkillSwitches;
   /** The service behind the gates, for wires of one's own. */
   readonly service: ServiceImplSpec;
   /** Recovers what a crash left behind and sets timers. Call it before the first request. */
@@ -46,13 +51,18 @@ export interface AgentServer {
  * @throws Error when an option contradicts another, such as a public URL that is none
  */
 export function createAgentServer(options: AgentServerOptions): AgentServer {
-  const { agent, push, protocolVersions = ["1.0"], clock = systemClock } = options;
+  const { agent, protocolVersions = ["1.0"], longPollMs = 30_000, clock = systemClock } = options;
   const log = guardLog(options.log);
   const store = options.store ?? createMemoryTaskStore();
   const mounts: Mounts = { rpc: true, jsonRpc: "/rpc", httpJson: "/rest", ...options.mounts };
   const randomId = options.randomId ?? (() => crypto.randomUUID());
   const limits = { ...defaultEngineLimits, ...options.limits };
-  const engine = new TaskEngine({ store, agent, clock, randomId, limits, log });
+  const skills = createSkillSwitches(agent, () => cards.disableSkills(skills.disabled));
+  const push = options.push && new PushSender({ store, clock, log }, options.push);
+  const onDeliveryDue = () => push?.wake();
+  const engine = new TaskEngine({ store, agent, skills, clock, randomId, limits, log, onDeliveryDue });
+  const forget = (before: number) => engine.forget(before);
+  const retention = new Retention({ store, clock, log, forget }, options.retentionMs ?? defaultRetentionMs);
 
   const interfacesAt = (baseUrl: string) =>
     deriveInterfaces(baseUrl.replace(/\/+$/, ""), mounts, protocolVersions);
@@ -71,7 +81,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     fieldGate(options.maxParts ?? 1_000),
     tenantGate(options.isTenant ?? (() => true)),
   ];
-  const service = implementService({ engine, store, cards, push }, gates);
+  const service = implementService({ agent, engine, store, cards, push, longPollMs }, gates);
 
   let draining = false;
   const wires: BindingOptions = {
@@ -90,8 +100,13 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     get card() {
       return cards.card;
     },
+    skills,
     service,
-    start: () => engine.start(),
+    async start() {
+      await engine.start();
+      retention.start();
+      push?.wake();
+    },
     moveTo: (baseUrl) => {
       if (options.publicUrl === undefined) {
         cards.moveTo(interfacesAt(baseUrl));
@@ -100,13 +115,19 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     drain: () => {
       draining = true;
     },
-    stop: (graceMs) => engine.close(graceMs),
+    async stop(graceMs) {
+      await Promise.all([retention.close(), engine.close(graceMs)]);
+      await push?.close(Math.min(graceMs, pushGraceMs));
+    },
     async close() {
-      await engine.close(0);
+      await Promise.all([retention.close(), engine.close(0), push?.close(0)]);
       await store.close();
     },
   };
 }
+
+/** Webhooks that take longer are told again after the next start; a stop does not wait for them. */
+const pushGraceMs = 1_000;
 
 /** The URLs in the card are this one with paths behind it, and everybody reads them. */
 function assertPublicUrl(publicUrl: string): void {

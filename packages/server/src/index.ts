@@ -1,13 +1,30 @@
 export {
   type AgentDefinition,
+  type CapacityDefinition,
   type CardDefinition,
+  type DurableAgent,
+  type DurableCode,
+  type DurableExecutor,
   defineAgent,
   type LifecycleDefinition,
   type SkillDefinition,
+  type TurnAgent,
+  type TurnCode,
   type TurnExecutor,
 } from "./agent/agent-definition.ts";
-export type { AppendOptions, ArtifactInit, Content, EndOptions, ProgressReport, Turn } from "./agent/turn.ts";
-export type { TurnEvent } from "./agent/turn-event.ts";
+export type { Backoff, DurableTask, Inbox, StepContext, StepOptions } from "./agent/durable-task.ts";
+export type {
+  AppendOptions,
+  ArtifactInit,
+  Content,
+  EndOptions,
+  EventTools,
+  ProgressReport,
+} from "./agent/event-tools.ts";
+export type { Answer, Question } from "./agent/question.ts";
+export type { SkillSwitches } from "./agent/skill-switches.ts";
+export type { DurableEvent, TurnEvent } from "./agent/task-event.ts";
+export type { QuestionOptions, Turn } from "./agent/turn.ts";
 export { type AgentServer, createAgentServer } from "./agent-server.ts";
 export type { AgentServerOptions } from "./agent-server-options.ts";
 export type { ExtendedCardOptions } from "./card/card-source.ts";
@@ -16,22 +33,31 @@ export { type Clock, systemClock } from "./engine/clock.ts";
 export type { EngineLimits, LogRecord } from "./engine/engine-context.ts";
 export { TurnAbort, type TurnAbortCause } from "./engine/turn-abort.ts";
 export type { TenantPredicate } from "./gates/tenant-gate.ts";
-export type { PushSender } from "./push/push-sender.ts";
+export type { PushFetch, PushOptions, PushRetry } from "./push/push-options.ts";
 export { type CommitTarget, decideCommit } from "./store/decide-commit.ts";
-export { takeEventPage } from "./store/event-page.ts";
+export { type PlacedEntry, takeEventPage, takeLogPage } from "./store/log-page.ts";
 export { createMemoryTaskStore } from "./store/memory-task-store.ts";
 export type {
   CommitResult,
+  Delivery,
+  DeliveryMove,
   EntryKind,
+  Expiry,
+  KeyedResult,
   ListCursor,
   LogEntry,
   LogEvent,
+  LogPage,
   LogTail,
+  LogView,
   Owner,
+  RequestKey,
   Snapshot,
+  StoredKey,
   StoredTask,
   TaskCommit,
   TaskIndex,
+  TaskKey,
   TaskPage,
   TaskQuery,
   TaskRef,

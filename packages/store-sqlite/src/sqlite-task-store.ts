@@ -1,14 +1,12 @@
-import {
-  type TaskPushNotificationConfig,
-  TaskPushNotificationConfigSchema,
-  TaskState,
-} from "@a2a-connect/proto";
+import { TaskState } from "@a2a-connect/proto";
 import type { TaskCommit, TaskStore } from "@a2a-connect/server";
-import { fromBinary } from "@bufbuild/protobuf";
+import { createExpireRows } from "./expire-rows.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createListTasks } from "./list-tasks.ts";
 import { type Durability, openDatabase } from "./open-database.ts";
+import { createPushDeliveries } from "./push-deliveries.ts";
 import { prepareQuery } from "./query.ts";
+import { createRequestKeys } from "./request-keys.ts";
 import { storeClosed, toStoreError } from "./store-failure.ts";
 import { createTaskReader } from "./task-rows.ts";
 import { createTaskWriter } from "./task-writer.ts";
@@ -33,9 +31,8 @@ interface RefRow {
   readonly principal: string;
 }
 
-interface ConfigRow {
-  readonly config: Uint8Array;
-}
+/** About what the removal of a row writes: all of its page, unless its neighbours go as well. */
+const bytesPerExpiredRow = 1024;
 
 /**
  * A TaskStore in one SQLite file, for one process: the file is locked as long as the store is open, and a second
@@ -48,7 +45,10 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   const { file, durability = "process", maxFileBytes } = options;
   const database = openDatabase({ file, durability, maxFileBytes });
   const reader = createTaskReader(database);
-  const writer = createTaskWriter(database, reader);
+  const deliveries = createPushDeliveries(database);
+  const keys = createRequestKeys(database);
+  const writer = createTaskWriter(database, { reader, deliveries, keys });
+  const expireRows = createExpireRows(database);
   const listTasks = createListTasks(database, reader);
   const writes = createGroupCommit(database);
   const unfinished = prepareQuery<RefRow>(
@@ -60,18 +60,6 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     database,
     `select task_id, tenant, principal, wake_at from tasks
      where wake_at is not null and wake_at <= ? order by wake_at, task_id limit ?`,
-  );
-  const config = prepareQuery<ConfigRow>(
-    database,
-    "select config from push_configs where task = ? and id = ?",
-  );
-  const configs = prepareQuery<ConfigRow>(
-    database,
-    "select config from push_configs where task = ? and id > ? order by id limit ?",
-  );
-  const configsFromStart = prepareQuery<ConfigRow>(
-    database,
-    "select config from push_configs where task = ? order by id limit ?",
   );
   let open = true;
 
@@ -112,12 +100,41 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       });
     },
 
+    async entries(owner, taskId, after, view, limit) {
+      return read(() => {
+        const row = reader.ownRow(owner, taskId);
+        return row === undefined
+          ? { entries: [], end: after, more: false }
+          : reader.entries(row, after, view, limit);
+      });
+    },
+
+    async findKey(owner, key) {
+      return read(() => keys.find(owner, key));
+    },
+
+    async putReply(owner, key, message, expiresAt) {
+      return writes.run(0, () => keys.putReply(owner, key, message, expiresAt));
+    },
+
     async unfinished(after, limit) {
       return read(() => unfinished.all(after ?? "", limit).map(toRef));
     },
 
     async due(until, limit) {
       return read(() => due.all(until, limit).map((row) => ({ ...toRef(row), wakeAt: row.wake_at })));
+    },
+
+    async dueDeliveries(until, limit) {
+      return read(() => deliveries.due(until, limit));
+    },
+
+    async moveDelivery(move) {
+      return writes.run(0, () => deliveries.move(move));
+    },
+
+    async expire(expiry) {
+      return writes.run(expiry.limit * bytesPerExpiredRow, () => expireRows(expiry));
     },
 
     async putPushConfig(owner, config) {
@@ -127,20 +144,14 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     async findPushConfig(owner, taskId, id) {
       return read(() => {
         const task = reader.ownRow(owner, taskId);
-        const found = task && config.get(task.number, id);
-        return found && toConfig(found);
+        return task && deliveries.find(task.number, id);
       });
     },
 
     async listPushConfigs(owner, taskId, after, limit) {
       return read(() => {
         const task = reader.ownRow(owner, taskId);
-        if (task === undefined) return undefined;
-        const rows =
-          after === undefined
-            ? configsFromStart.all(task.number, limit)
-            : configs.all(task.number, after, limit);
-        return rows.map(toConfig);
+        return task && deliveries.list(task.number, after, limit);
       });
     },
 
@@ -162,10 +173,6 @@ function toRef({ task_id, tenant, principal }: RefRow): {
   taskId: string;
 } {
   return { owner: { tenant, principal }, taskId: task_id };
-}
-
-function toConfig({ config }: ConfigRow): TaskPushNotificationConfig {
-  return fromBinary(TaskPushNotificationConfigSchema, config);
 }
 
 function sizeOf({ entries, snapshot }: TaskCommit): number {

@@ -1,6 +1,7 @@
-import { TaskState } from "@a2a-connect/proto";
+import { MessageSchema, TaskState } from "@a2a-connect/proto";
 import type { TaskStore } from "@a2a-connect/server";
-import { alice, createCommit } from "@a2a-connect/testing";
+import { alice, createCommit, createPushConfig } from "@a2a-connect/testing";
+import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startStore } from "../test-support/store-child.ts";
@@ -17,7 +18,7 @@ describe("a value that SQLite refuses", () => {
     expect([first?.status, third?.status]).toEqual(["fulfilled", "fulfilled"]);
     expect(second).toMatchObject({ status: "rejected", reason: { code: Code.Internal } });
     expect(await storedIds(store)).toEqual(["a", "c"]);
-    expect(await store.commit(whole)).toEqual({ tail: { sequence: 2, generation: 2 } });
+    expect(await store.commit(whole)).toMatchObject({ tail: { sequence: 2, generation: 2 } });
   });
 });
 
@@ -36,10 +37,40 @@ describe("a full file", () => {
       expect(reason.cause).toMatchObject({ errcode: 13 });
     }
     expect(await storedIds(store)).toEqual([]);
-    expect(await store.commit(createCommit({ taskId: "a" }))).toEqual({
+    expect(await store.commit(createCommit({ taskId: "a" }))).toMatchObject({
       tail: { sequence: 1, generation: 1 },
     });
     expect(await storedIds(store)).toEqual(["a"]);
+  });
+});
+
+describe("writes that are no commits", () => {
+  it("fail as Unavailable in a full file, and leave everything as it was", async () => {
+    const { store } = openStore(256 * 1024);
+    const pushConfigs = [createPushConfig("task-1", "a")];
+    await store.commit(createCommit({ pushConfigs, state: TaskState.COMPLETED }));
+    const [delivery] = await store.dueDeliveries(0, 10);
+    if (delivery === undefined) expect.fail("the delivery is due");
+    const huge = "x".repeat(300 * 1024);
+    const big = createCommit({ taskId: "big", kinds: ["task", "artifact"], text: huge });
+    const reply = create(MessageSchema, { messageId: "reply" });
+    const key = { key: "one", fingerprint: new Uint8Array([1]) };
+    const results = await Promise.allSettled([
+      store.putReply(alice, key, reply, 5_000),
+      store.moveDelivery({ number: delivery.number, next: 2, attempts: 0, retryAt: undefined }),
+      store.putPushConfig(alice, createPushConfig("task-1", "b")),
+      store.expire({ finishedBefore: 9_000, now: 9_000, limit: 100 }),
+      store.commit(big),
+    ]);
+    const codes = results.map((result) => result.status === "rejected" && result.reason.code);
+    expect(codes).toEqual(results.map(() => Code.Unavailable));
+    expect(await store.findKey(alice, "one")).toBeUndefined();
+    expect(await store.dueDeliveries(0, 10)).toEqual([delivery]);
+    expect(await store.listPushConfigs(alice, "task-1", undefined, 10)).toEqual(pushConfigs);
+    expect(await store.putReply(alice, key, reply, 5_000)).toBe(true);
+    await store.expire({ finishedBefore: 9_000, now: 0, limit: 100 });
+    expect(await storedIds(store)).toEqual([]);
+    expect(await store.findKey(alice, "one")).toBeDefined();
   });
 });
 
@@ -48,7 +79,7 @@ describe("a disk that fails", () => {
     const file = temporaryFile();
     // The shell's limit on the size of files makes every write beyond it fail with EFBIG, in blocks of 512 or 1,024 bytes.
     const child = startStore(
-      { file, limitFileBlocks: 500 },
+      { file, limitFileBlocks: 1_000 },
       `
       let sequence = 0;
       const failures = [];
@@ -90,7 +121,7 @@ async function storedIds(store: TaskStore): Promise<readonly string[]> {
   const query = {
     owner: alice,
     contextId: undefined,
-    state: TaskState.SUBMITTED,
+    state: undefined,
     since: undefined,
     after: undefined,
   } as const;

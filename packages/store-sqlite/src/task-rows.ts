@@ -4,18 +4,23 @@ import {
   type EntryKind,
   type LogEntry,
   type LogEvent,
+  type LogPage,
+  type LogTail,
+  type LogView,
   type Owner,
+  type PlacedEntry,
   type StoredTask,
   type TaskIndex,
   type TaskView,
   takeEventPage,
+  takeLogPage,
 } from "@a2a-connect/server";
 import { prepareQuery } from "./query.ts";
 
 /** Columns of `tasks` that make a TaskRow. */
 export const taskColumns: string =
   "number, task_id, tenant, principal, context_id, state, status_timestamp, wake_at, " +
-  "sequence, generation, fence, snapshot_sequence, snapshot_generation";
+  "sequence, generation, fence, snapshot_sequence, snapshot_generation, push_config_count";
 
 /** One row of `tasks`, by the names of its columns. */
 export interface TaskRow {
@@ -32,6 +37,7 @@ export interface TaskRow {
   readonly fence: number;
   readonly snapshot_sequence: number;
   readonly snapshot_generation: number;
+  readonly push_config_count: number;
 }
 
 interface EntryRow {
@@ -73,7 +79,13 @@ export interface TaskReader {
   task(row: TaskRow, view: TaskView): StoredTask;
   /** A page of a task's events, as `TaskStore.events` bounds it. */
   events(row: TaskRow, after: number, limit: number): readonly LogEvent[];
+  /** A page of a task's log, as `TaskStore.entries` bounds it. */
+  entries(row: TaskRow, after: LogTail, view: LogView, limit: number): LogPage;
 }
+
+const entryColumns = "sequence, generation, kind, payload";
+const entriesAfter = "from entries where task = ? and (generation, sequence) > (?, ?)";
+const inOrder = "order by generation, sequence";
 
 /** Prepares what reads tasks. */
 export function createTaskReader(database: DatabaseSync): TaskReader {
@@ -86,13 +98,14 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
     database,
     "select head, null as artifacts from snapshots where task = ?",
   );
-  const entriesAfter = "from entries where task = ? and (generation, sequence) > (?, ?)";
-  const inOrder = "order by generation, sequence";
-  const entryColumns = "sequence, generation, kind, payload";
   const entriesFull = prepareQuery<EntryRow>(database, `select ${entryColumns} ${entriesAfter} ${inOrder}`);
   const entriesHead = prepareQuery<EntryRow>(
     database,
     `select ${entryColumns} ${entriesAfter} and kind <> ${artifactKind} ${inOrder}`,
+  );
+  const notes = prepareQuery<EntryRow>(
+    database,
+    `select ${entryColumns} ${entriesAfter} and kind > ${lastEventKind} ${inOrder}`,
   );
   const events = prepareQuery<EntryRow>(
     database,
@@ -120,7 +133,7 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
         owner: { tenant: row.tenant, principal: row.principal },
         taskId: row.task_id,
         index: toIndex(row),
-        tail: { sequence: row.sequence, generation: row.generation },
+        tail: toTail(row),
         fence: row.fence,
         snapshot: snapshot && {
           sequence: snapshot_sequence,
@@ -134,7 +147,18 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
     events({ number }, after, limit) {
       return takeEventPage(toEvents(events.iterate(number, after)), limit);
     },
+
+    entries(row, after, view, limit) {
+      const found = view === "all" ? entriesFull : notes;
+      const rows = found.iterate(row.number, after.generation, after.sequence);
+      return takeLogPage(toPlaced(rows), after, toTail(row), limit);
+    },
   };
+}
+
+/** Where the log of a row ends. */
+export function toTail({ sequence, generation }: TaskRow): LogTail {
+  return { sequence, generation };
 }
 
 function toIndex({ context_id, state, status_timestamp, wake_at }: TaskRow): TaskIndex {
@@ -153,4 +177,8 @@ function* toEvents(rows: Iterable<EntryRow>): Iterable<LogEvent> {
     if (kind === "task" || kind === "status" || kind === "artifact")
       yield { ...entry, kind, generation: row.generation };
   }
+}
+
+function* toPlaced(rows: Iterable<EntryRow>): Iterable<PlacedEntry> {
+  for (const row of rows) yield { entry: toEntry(row), reached: row.generation };
 }

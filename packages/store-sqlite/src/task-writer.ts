@@ -1,16 +1,19 @@
 import type { DatabaseSync } from "node:sqlite";
-import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
+import type { TaskPushNotificationConfig } from "@a2a-connect/proto";
 import {
   type CommitResult,
   type CommitTarget,
   decideCommit,
   type LogTail,
   type Owner,
+  type Snapshot,
   type StoredTask,
   type TaskCommit,
 } from "@a2a-connect/server";
-import { toBinary } from "@bufbuild/protobuf";
-import { formatKind, type TaskReader, type TaskRow } from "./task-rows.ts";
+import type { PushDeliveries } from "./push-deliveries.ts";
+import { prepareQuery } from "./query.ts";
+import type { RequestKeys } from "./request-keys.ts";
+import { formatKind, type TaskReader, type TaskRow, toTail } from "./task-rows.ts";
 
 /** Changes tasks; every method runs inside a transaction. */
 export interface TaskWriter {
@@ -20,12 +23,22 @@ export interface TaskWriter {
   deletePushConfig(owner: Owner, taskId: string, id: string): boolean;
 }
 
+/** What a commit writes beside the task and its log. */
+export interface WriterParts {
+  readonly reader: TaskReader;
+  readonly deliveries: PushDeliveries;
+  readonly keys: RequestKeys;
+}
+
 /** Prepares what changes tasks. */
-export function createTaskWriter(database: DatabaseSync, reader: TaskReader): TaskWriter {
+export function createTaskWriter(
+  database: DatabaseSync,
+  { reader, deliveries, keys }: WriterParts,
+): TaskWriter {
   const insertTask = database.prepare(`
-    insert into tasks (task_id, tenant, principal, context_id, state, status_timestamp, wake_at, sequence, generation,
+    insert into tasks (number, task_id, tenant, principal, context_id, state, status_timestamp, wake_at, sequence, generation,
       fence, snapshot_sequence, snapshot_generation)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, 0)`);
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, 0)`);
   const moveTail = database.prepare("update tasks set sequence = ?, generation = ? where number = ?");
   const moveIndex = database.prepare(
     "update tasks set context_id = ?, state = ?, status_timestamp = ?, wake_at = ?, sequence = ?, generation = ? where number = ?",
@@ -40,14 +53,17 @@ export function createTaskWriter(database: DatabaseSync, reader: TaskReader): Ta
     "update tasks set snapshot_sequence = ?, snapshot_generation = ? where number = ?",
   );
   const raiseFence = database.prepare("update tasks set fence = fence + 1 where number = ?");
-  const putConfig = database.prepare(
-    "insert or replace into push_configs (task, id, config) values (?, ?, ?)",
-  );
-  const deleteConfig = database.prepare("delete from push_configs where task = ? and id = ?");
+  /**
+   * SQLite would give the number of a removed task again, whose entries may still be there. A write that is undone
+   * leaves a gap in the numbers, and nothing else.
+   */
+  let lastNumber = findLastNumber(database);
 
   function createTask({ taskId, owner, index }: TaskCommit, tail: LogTail): number {
     const { contextId, state, statusTimestamp, wakeAt } = index;
-    const { lastInsertRowid } = insertTask.run(
+    lastNumber += 1;
+    insertTask.run(
+      lastNumber,
       taskId,
       owner.tenant,
       owner.principal,
@@ -58,7 +74,7 @@ export function createTaskWriter(database: DatabaseSync, reader: TaskReader): Ta
       tail.sequence,
       tail.generation,
     );
-    return Number(lastInsertRowid);
+    return lastNumber;
   }
 
   /** Most commits of a stream change nothing that lists order by: those leave all indexes of the table alone. */
@@ -77,27 +93,33 @@ export function createTaskWriter(database: DatabaseSync, reader: TaskReader): Ta
     return row.number;
   }
 
-  function writeConfig(task: number, config: TaskPushNotificationConfig): void {
-    putConfig.run(task, config.id, toBinary(TaskPushNotificationConfigSchema, config));
+  function appendEntries(task: number, { entries }: TaskCommit, generationBefore: number): void {
+    let reached = generationBefore;
+    for (const { sequence, generation, kind, payload } of entries) {
+      reached = generation ?? reached;
+      insertEntry.run(task, sequence, reached, formatKind(kind), payload);
+    }
+  }
+
+  function writeSnapshot(task: number, { head, artifacts }: Snapshot, tail: LogTail): void {
+    putSnapshot.run(task, head, artifacts ?? null);
+    moveSnapshot.run(tail.sequence, tail.generation, task);
   }
 
   return {
     commit(commit) {
       const row = reader.row(commit.taskId);
-      const result = decideCommit(commit, row && toTarget(row));
+      const { owner } = commit;
+      const result = decideCommit(commit, row && toTarget(row), (key) => keys.isTaken(owner, key));
       if ("refused" in result) return result;
       const { tail } = result;
       const task = row === undefined ? createTask(commit, tail) : updateTask(row, commit, tail);
-      let reached = row?.generation ?? 0;
-      for (const { sequence, generation, kind, payload } of commit.entries) {
-        reached = generation ?? reached;
-        insertEntry.run(task, sequence, reached, formatKind(kind), payload);
-      }
-      if (commit.snapshot !== undefined) {
-        putSnapshot.run(task, commit.snapshot.head, commit.snapshot.artifacts ?? null);
-        moveSnapshot.run(tail.sequence, tail.generation, task);
-      }
-      for (const config of commit.pushConfigs) writeConfig(task, config);
+      const before = row?.generation ?? 0;
+      appendEntries(task, commit, before);
+      if (commit.snapshot !== undefined) writeSnapshot(task, commit.snapshot, tail);
+      if (result.deliveryDue && row !== undefined) deliveries.wake(task);
+      for (const config of commit.pushConfigs) deliveries.put(task, config, before + 1, tail.generation);
+      for (const key of commit.keys) keys.putTask(owner, task, key);
       return result;
     },
 
@@ -110,18 +132,26 @@ export function createTaskWriter(database: DatabaseSync, reader: TaskReader): Ta
 
     putPushConfig(owner, config) {
       const row = reader.ownRow(owner, config.taskId);
-      if (row !== undefined) writeConfig(row.number, config);
+      if (row !== undefined) deliveries.put(row.number, config, row.generation + 1, row.generation);
       return row !== undefined;
     },
 
     deletePushConfig(owner, taskId, id) {
       const row = reader.ownRow(owner, taskId);
-      if (row !== undefined) deleteConfig.run(row.number, id);
+      if (row !== undefined) deliveries.remove(row.number, id);
       return row !== undefined;
     },
   };
 }
 
 function toTarget(row: TaskRow): CommitTarget {
-  return { owner: row, tail: { sequence: row.sequence, generation: row.generation }, fence: row.fence };
+  return { owner: row, tail: toTail(row), fence: row.fence, hasPushConfigs: row.push_config_count > 0 };
+}
+
+function findLastNumber(database: DatabaseSync): number {
+  const last = prepareQuery<{ readonly number: number }>(
+    database,
+    "select max(ifnull((select max(number) from tasks), 0), ifnull((select max(task) from doomed), 0)) as number",
+  );
+  return last.get()?.number ?? 0;
 }

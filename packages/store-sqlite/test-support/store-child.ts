@@ -19,11 +19,11 @@ interface ChildOptions extends SqliteTaskStoreOptions {
 
 /**
  * Runs `script`, a module's text, in a process that has `store`, and from the testing package `commitStorm`,
- * `createCommit` and `alice`.
+ * `createCommit`, `createPushConfig` and `alice`.
  */
 export function startStore({ limitFileBlocks, ...options }: ChildOptions, script: string): StoreChild {
   const source = `
-    import { alice, commitStorm, createCommit } from "@a2a-connect/testing";
+    import { alice, commitStorm, createCommit, createPushConfig } from "@a2a-connect/testing";
     import { createSqliteTaskStore } from "./src/index.ts";
     const store = createSqliteTaskStore(${JSON.stringify(options)});
     ${script}

@@ -5,7 +5,7 @@ import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bi
 import { extensionsHeader, formatExtensions, protocolVersion, versionHeader } from "@a2a-connect/core";
 import { type ServeOptions, serve } from "@a2a-connect/node";
 import { A2AService } from "@a2a-connect/proto";
-import { type AgentDefinition, createMemoryTaskStore } from "@a2a-connect/server";
+import { type AgentDefinition, createMemoryTaskStore, type SkillSwitches } from "@a2a-connect/server";
 import { type Client, createClient, type Interceptor, type Transport } from "@connectrpc/connect";
 import {
   createConnectTransport,
@@ -49,6 +49,8 @@ export interface HarnessClientOptions {
 export interface AgentHarness extends AsyncDisposable {
   /** Base URL, without a trailing slash. */
   readonly url: string;
+  /** Switches the agent's skills off and on. */
+  readonly skills: SkillSwitches;
   /** A client for each wire, with `A2A-Version: 1.0`. */
   readonly clients: Readonly<Record<Wire, A2AClient>>;
   /** A client that presents itself otherwise. */
@@ -76,6 +78,7 @@ export async function startAgentHarness(options: HarnessOptions): Promise<AgentH
     createClient(A2AService, openTransport(wire, url, session, clientOptions));
   return {
     url,
+    skills: served.skills,
     clients: {
       grpc: client("grpc"),
       "grpc-web": client("grpc-web"),

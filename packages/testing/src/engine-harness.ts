@@ -88,7 +88,10 @@ export function createMemoryTransport(service: ServiceImplSpec, principal: strin
   function contextOf(
     method: Parameters<Transport["unary"]>[0] | Parameters<Transport["stream"]>[0],
     signal: AbortSignal | undefined,
+    header: HeadersInit | undefined,
   ) {
+    const requestHeader = new Headers(header);
+    requestHeader.set(versionHeader, requestHeader.get(versionHeader) ?? "1.0");
     const contextValues = createContextValues();
     if (principal !== undefined) contextValues.set(principalKey, { id: principal, anonymous: false });
     return createHandlerContext({
@@ -97,17 +100,17 @@ export function createMemoryTransport(service: ServiceImplSpec, principal: strin
       protocolName: "memory",
       requestMethod: "POST",
       url: "memory:",
-      requestHeader: { [versionHeader]: "1.0" },
+      requestHeader,
       contextValues,
       ...(signal === undefined ? {} : { requestSignal: signal }),
     });
   }
   const head = () => ({ service: A2AService, header: new Headers(), trailer: new Headers() });
   return {
-    async unary(method, signal, _timeoutMs, _header, input) {
+    async unary(method, signal, _timeoutMs, header, input) {
       const entry = service.methods[method.localName];
       if (entry?.kind !== "unary") throw unimplemented(method.name);
-      const answer = await entry.impl(create(method.input, input), contextOf(method, signal));
+      const answer = await entry.impl(create(method.input, input), contextOf(method, signal, header));
       return {
         ...head(),
         stream: false,
@@ -115,11 +118,11 @@ export function createMemoryTransport(service: ServiceImplSpec, principal: strin
         message: create<DescMessage>(method.output, answer) as MessageShape<typeof method.output>,
       }; // made from its descriptor
     },
-    async stream(method, signal, _timeoutMs, _header, inputs) {
+    async stream(method, signal, _timeoutMs, header, inputs) {
       const entry = service.methods[method.localName];
       if (entry?.kind !== "server_streaming") throw unimplemented(method.name);
       for await (const input of inputs) {
-        const answers = entry.impl(create(method.input, input), contextOf(method, signal));
+        const answers = entry.impl(create(method.input, input), contextOf(method, signal, header));
         return {
           ...head(),
           stream: true,

@@ -27,6 +27,29 @@ describe("a fake clock", () => {
     expect(clock.alarms).toBe(0);
   });
 
+  it("rings what is in the background once, at the end, and counts it not", async () => {
+    const clock = createFakeClock(0);
+    const rung: (readonly [string, number])[] = [];
+    const everySecond = () => {
+      rung.push(["background", clock.now()]);
+      clock.schedule(1_000, everySecond, { background: true });
+      clock.schedule(0, () => rung.push(["what follows", clock.now()]));
+    };
+    clock.schedule(1_000, everySecond, { background: true });
+    clock.schedule(9_000, () => rung.push(["alarm", clock.now()]));
+    expect(clock.alarms).toBe(1);
+    await clock.advance(10_000);
+    expect(rung).toEqual([
+      ["alarm", 9_000],
+      ["background", 10_000],
+      ["what follows", 10_000],
+    ]);
+    const takeBack = clock.schedule(1, () => rung.push(["never", clock.now()]), { background: true });
+    takeBack();
+    await clock.advance(999);
+    expect([rung.length, clock.alarms]).toEqual([3, 0]);
+  });
+
   it("settles when nobody waits for a turn any more", async () => {
     const clock = createFakeClock();
     let turns = 0;

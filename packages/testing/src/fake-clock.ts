@@ -3,7 +3,10 @@ import type { Clock } from "@a2a-connect/server";
 
 /** A clock that stands still until it is told to go on. */
 export interface FakeClock extends Clock {
-  /** Goes on by `ms`: rings what is due on the way, in order, and lets each alarm's consequences settle. */
+  /**
+   * Goes on by `ms`: rings what is due on the way, in order, and lets each alarm's consequences settle. What is in the
+   * background rings once, at the end, however often it would have: years pass quickly.
+   */
   advance(ms: number): Promise<void>;
   /**
    * Waits until nothing is left to do before time goes on: promises, and turns of the event loop that were waited for.
@@ -12,13 +15,14 @@ export interface FakeClock extends Clock {
    * @throws Error when there is always more to do
    */
   settle(): Promise<void>;
-  /** How many alarms are set. */
+  /** How many alarms are set, without those in the background. */
   readonly alarms: number;
 }
 
 interface Alarm {
   readonly at: number;
   readonly ring: () => void;
+  readonly background: boolean;
 }
 
 /** More turns than any test needs: something goes on for ever. */
@@ -30,9 +34,26 @@ export function createFakeClock(start: number = Date.UTC(2026, 0, 1)): FakeClock
   let now = start;
   let turnsTaken = 0;
 
+  function dueBy(until: number, inBackground: boolean): Alarm[] {
+    return [...alarms].filter(({ at, background }) => at <= until && background === inBackground);
+  }
+
   function nextDue(until: number): Alarm | undefined {
-    const [first] = [...alarms].filter(({ at }) => at <= until).sort((one, other) => one.at - other.at);
+    const [first] = dueBy(until, false).sort((one, other) => one.at - other.at);
     return first;
+  }
+
+  async function ring(alarm: Alarm): Promise<void> {
+    alarms.delete(alarm);
+    alarm.ring();
+    await settle();
+  }
+
+  async function ringDue(until: number): Promise<void> {
+    for (let alarm = nextDue(until); alarm !== undefined; alarm = nextDue(until)) {
+      now = Math.max(now, alarm.at);
+      await ring(alarm);
+    }
   }
 
   async function settle(): Promise<void> {
@@ -46,8 +67,8 @@ export function createFakeClock(start: number = Date.UTC(2026, 0, 1)): FakeClock
 
   return {
     now: () => now,
-    schedule(delayMs, ring) {
-      const alarm = { at: now + Math.max(0, delayMs), ring };
+    schedule(delayMs, ring, { background = false } = {}) {
+      const alarm = { at: now + Math.max(0, delayMs), ring, background };
       alarms.add(alarm);
       return () => alarms.delete(alarm);
     },
@@ -59,17 +80,16 @@ export function createFakeClock(start: number = Date.UTC(2026, 0, 1)): FakeClock
     async advance(ms) {
       const until = now + ms;
       await settle();
-      for (let alarm = nextDue(until); alarm !== undefined; alarm = nextDue(until)) {
-        alarms.delete(alarm);
-        now = Math.max(now, alarm.at);
-        alarm.ring();
-        await settle();
-      }
+      await ringDue(until);
       now = until;
+      for (const alarm of dueBy(until, true)) {
+        await ring(alarm);
+      }
+      await ringDue(until);
     },
     settle,
     get alarms() {
-      return alarms.size;
+      return [...alarms].filter(({ background }) => !background).length;
     },
   };
 }

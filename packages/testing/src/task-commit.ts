@@ -18,6 +18,7 @@ import type {
   Snapshot,
   TaskCommit,
   TaskIndex,
+  TaskKey,
 } from "@a2a-connect/server";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -48,6 +49,8 @@ export interface CommitInit {
   /** Whether the commit brings a snapshot; default false. */
   readonly snapshot?: boolean;
   readonly pushConfigs?: readonly TaskPushNotificationConfig[];
+  /** Idempotency keys that the commit takes; default: none. */
+  readonly keys?: readonly TaskKey[];
 }
 
 /** A commit as the engine would make it: consecutive numbers and payloads that are real protobuf or JSON. */
@@ -60,6 +63,7 @@ export function createCommit(init: CommitInit = {}): TaskCommit {
     at = 1_000,
     contextId = "context-1",
     pushConfigs = [],
+    keys = [],
   } = init;
   const tail = after?.tail ?? { sequence: 0, generation: 0 };
   const isFirst = tail.sequence === 0;
@@ -88,6 +92,7 @@ export function createCommit(init: CommitInit = {}): TaskCommit {
     index,
     snapshot: init.snapshot === true ? createSnapshot(tail.sequence + entries.length, scene) : undefined,
     pushConfigs,
+    keys,
   };
 }
 

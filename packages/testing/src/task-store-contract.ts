@@ -1,5 +1,8 @@
 import { describe } from "vitest";
 import { commitSuite } from "./task-store/commit-suite.ts";
+import { deliverySuite } from "./task-store/delivery-suite.ts";
+import { expirySuite } from "./task-store/expiry-suite.ts";
+import { keySuite } from "./task-store/key-suite.ts";
 import { lifetimeSuite } from "./task-store/lifetime-suite.ts";
 import { listSuite } from "./task-store/list-suite.ts";
 import type { OpenTaskStore } from "./task-store/opened-store.ts";
@@ -19,6 +22,9 @@ export function taskStoreContract(name: string, open: OpenTaskStore): void {
     readSuite(open);
     listSuite(open);
     pushConfigSuite(open);
+    deliverySuite(open);
+    keySuite(open);
+    expirySuite(open);
     lifetimeSuite(open);
     propertySuite(open);
   });

@@ -9,7 +9,6 @@ import { callGrpc } from "../raw-grpc.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
 
 const path = "/.well-known/agent-card.json";
-const headers = { "a2a-version": "1.0", "content-type": "application/json" };
 
 /** L */
 export const agentCard: ScenarioGroup = scenarios("L Agent card", (verifies) => {
@@ -36,31 +35,33 @@ export const agentCard: ScenarioGroup = scenarios("L Agent card", (verifies) => 
     for (const { url, protocolVersion } of card.supportedInterfaces) {
       expect([url, protocolVersion]).toStrictEqual([
         expect.stringContaining(new URL(harness.url).host),
-        "1.0",
+        expect.stringMatching(/^1\.[01]$/),
       ]);
     }
   });
 
   verifies(
-    "L-1 L-2 L-4 J-2",
-    "lists every wire in order, each at an address that answers over it",
+    "L-1 L-2 L-4 J-2 F-7",
+    "lists every wire in order, each at an address that answers over it, and the draft after what is settled",
     async ({ harness }) => {
       const { supportedInterfaces } = await readCard(harness);
-      const urls: [string, string][] = supportedInterfaces.map(({ protocolBinding, url }) => [
-        protocolBinding,
-        url,
-      ]);
-      expect(urls.map(([binding]) => binding)).toStrictEqual([
+      const bindings = [
         "JSONRPC",
         "HTTP+JSON",
         "GRPC",
         "urn:a2a-connect:binding:connect:v1",
         "urn:a2a-connect:binding:grpc-web:v1",
-      ]);
-      for (const [binding, url] of urls) {
-        expect([binding, await answers(binding, url)]).toStrictEqual([binding, true]);
+      ];
+      expect(
+        supportedInterfaces.map(({ protocolBinding, protocolVersion }) => [protocolBinding, protocolVersion]),
+      ).toStrictEqual(["1.0", "1.1"].flatMap((version) => bindings.map((binding) => [binding, version])));
+      for (const { protocolBinding, url, protocolVersion } of supportedInterfaces) {
+        expect([protocolBinding, await answers(protocolBinding, url, protocolVersion)]).toStrictEqual([
+          protocolBinding,
+          true,
+        ]);
       }
-      expect(urls[2]?.[1]).toMatch(/^[\w.-]+:\d+$/);
+      expect(supportedInterfaces[2]?.url).toMatch(/^[\w.-]+:\d+$/);
     },
   );
 
@@ -135,22 +136,25 @@ async function readCard(harness: AgentHarness): Promise<PublicCard> {
   return (await harness.fetch(path)).json();
 }
 
-/** Whether an empty ListTasks comes back from that address over that binding. */
-async function answers(binding: string, url: string): Promise<boolean> {
+/** Whether an empty ListTasks comes back from that address over that binding in that version. */
+async function answers(binding: string, url: string, protocolVersion: string): Promise<boolean> {
+  const version = { "a2a-version": protocolVersion };
   const rpcPath = "/lf.a2a.v1.A2AService/ListTasks";
   switch (binding) {
     case "JSONRPC": {
       const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ListTasks", params: {} });
-      return (await postJson(url, body)).result.pageSize === 50;
+      return (await postJson(url, body, version)).result.pageSize === 50;
     }
     case "HTTP+JSON":
-      return (await (await fetch(`${url}/tasks`, { headers })).json()).pageSize === 50;
+      return (await (await fetch(`${url}/tasks`, { headers: version })).json()).pageSize === 50;
     case "GRPC":
-      return (await callGrpc(`http://${url}`, rpcPath, new Uint8Array())).trailers["grpc-status"] === "0";
+      return (
+        (await callGrpc(`http://${url}`, rpcPath, new Uint8Array(), version)).trailers["grpc-status"] === "0"
+      );
     case "urn:a2a-connect:binding:connect:v1":
-      return "pageSize" in (await postJson(url + rpcPath, "{}"));
+      return "pageSize" in (await postJson(url + rpcPath, "{}", version));
     case "urn:a2a-connect:binding:grpc-web:v1": {
-      const type = { "a2a-version": "1.0", "content-type": "application/grpc-web+proto" };
+      const type = { ...version, "content-type": "application/grpc-web+proto" };
       const response = await fetch(url + rpcPath, { method: "POST", headers: type, body: new Uint8Array(5) });
       return (await response.text()).includes("grpc-status: 0");
     }
@@ -159,6 +163,7 @@ async function answers(binding: string, url: string): Promise<boolean> {
   }
 }
 
-async function postJson(url: string, body: string): Promise<RawBody> {
+async function postJson(url: string, body: string, version: Record<string, string>): Promise<RawBody> {
+  const headers = { ...version, "content-type": "application/json" };
   return (await fetch(url, { method: "POST", headers, body })).json();
 }

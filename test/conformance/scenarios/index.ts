@@ -3,6 +3,7 @@ import { agentCard } from "./agent-card.ts";
 import { errors } from "./errors.ts";
 import { extendedCard } from "./extended-card.ts";
 import { extensions } from "./extensions.ts";
+import { generations } from "./generations.ts";
 import { grpc } from "./grpc.ts";
 import { history } from "./history.ts";
 import { httpJson } from "./http-json.ts";
@@ -12,6 +13,8 @@ import { jsonRpc } from "./json-rpc.ts";
 import { listTasks } from "./list-tasks.ts";
 import { oneTask } from "./one-task.ts";
 import { pushConfigs } from "./push-configs.ts";
+import { pushNotifications } from "./push-notifications.ts";
+import { resume } from "./resume.ts";
 import { sendMessage } from "./send-message.ts";
 import { sendStreamingMessage } from "./send-streaming-message.ts";
 import { taskOperations } from "./task-operations.ts";
@@ -23,6 +26,7 @@ export const allScenarios: Readonly<Record<string, ScenarioGroup>> = {
   "send-message": sendMessage,
   "send-streaming-message": sendStreamingMessage,
   "task-operations": taskOperations,
+  resume: resume,
   "list-tasks": listTasks,
   "push-configs": pushConfigs,
   "extended-card": extendedCard,
@@ -37,5 +41,7 @@ export const allScenarios: Readonly<Record<string, ScenarioGroup>> = {
   grpc: grpc,
   "http-json": httpJson,
   "agent-card": agentCard,
+  "push-notifications": pushNotifications,
   "one-task": oneTask,
+  generations: generations,
 };

@@ -63,11 +63,16 @@ export const pushConfigs: ScenarioGroup = scenarios("A.5 Push notification confi
   );
 
   verifies(
-    "A-51",
+    "A-51 N-6",
     "refuses a webhook whose URL is none, or is not allowed",
     async ({ client }) => {
       const { id: taskId } = await sendTask(client, "task done");
-      for (const bad of ["not a url", "ftp://example.com/", "https://forbidden.example.com/"]) {
+      for (const bad of [
+        "not a url",
+        "ftp://example.com/",
+        "https://169.254.169.254/",
+        "http://localhost/",
+      ]) {
         const error = await failureOf(client.createTaskPushNotificationConfig({ taskId, url: bad }));
         expect(error.code).toBe(Code.InvalidArgument);
         expect(findFieldViolations(error).map(({ field }) => field)).toStrictEqual(["url"]);

@@ -85,12 +85,24 @@ export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
     { server: "lenient-version" },
   );
 
-  for (const version of ["0.3", "1.1", "2.0", "9.9", "bogus"]) {
-    verifies("F-5", `does not speak ${version}, and says what it does`, async ({ harness, wire }) => {
-      const client = harness.client(wire, { version });
-      const error = await expectReason(client.listTasks({}), "VERSION_NOT_SUPPORTED");
-      expect(findA2AError(error)?.metadata["supportedVersions"]).toBe("1.0");
-    });
+  for (const [version, server, supported] of [
+    ["0.3", "full", "1.0,1.1"],
+    ["2.0", "full", "1.0,1.1"],
+    ["9.9", "full", "1.0,1.1"],
+    ["bogus", "full", "1.0,1.1"],
+    ["1.1", "bare", "1.0"],
+  ] as const) {
+    verifies(
+      "F-5",
+      `does not speak ${version}, and says what it does`,
+      async ({ harness, wire }) => {
+        const client = harness.client(wire, { version });
+        const error = await expectReason(client.listTasks({}), "VERSION_NOT_SUPPORTED");
+        expect(error.rawMessage).toContain('"A2A-Version: 1.0"');
+        expect(findA2AError(error)?.metadata["supportedVersions"]).toBe(supported);
+      },
+      { server },
+    );
   }
 
   verifies("F-6", "does not answer a request of 1.0 with what only 1.1 has", async ({ client }) => {

@@ -15,7 +15,7 @@ import { Code, ConnectError, type HandlerContext, type ServiceImplSpec } from "@
 import { type BodyRefusal, unsupportedMediaType } from "../body.ts";
 import { addErrorHeaders, explainFailure } from "../failure.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
-import { type BoundMethod, bindMethod, createCallContext } from "../invoke.ts";
+import { type BoundMethod, bindMethod, CallContext } from "../invoke.ts";
 import { readJson } from "../json/read-json.ts";
 import { respondJson } from "../json/respond-json.ts";
 import { type BindingOptions, type BindingSettings, resolveOptions } from "../options.ts";
@@ -103,7 +103,7 @@ async function answer(
         settings,
       );
     }
-    context = createCallContext(bound.desc, request, wire);
+    context = new CallContext(bound.desc, request, { wire });
     const message = bindHttpRequest(method, route, variables, query, body.json, {
       maxDepth: settings.maxJsonDepth,
     });

@@ -11,7 +11,7 @@ import { Code, ConnectError, type ServiceImplSpec } from "@connectrpc/connect";
 import { type BodyRefusal, unsupportedMediaType } from "../body.ts";
 import { addErrorHeaders, explainFailure } from "../failure.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
-import { type BoundMethod, bindMethod, createCallContext } from "../invoke.ts";
+import { type BoundMethod, bindMethod, CallContext } from "../invoke.ts";
 import { readJson } from "../json/read-json.ts";
 import { respondJson } from "../json/respond-json.ts";
 import { type BindingOptions, type BindingSettings, type ErrorContext, resolveOptions } from "../options.ts";
@@ -109,7 +109,7 @@ async function answer(
   request: HttpRequest,
   settings: BindingSettings,
 ): Promise<HttpResponse> {
-  const context = createCallContext(bound.desc, request, wire);
+  const context = new CallContext(bound.desc, request, { wire });
   try {
     const message = parseParams(method, envelope.params, settings);
     const { before, after } = wrapResult(envelope.id);

@@ -9,6 +9,18 @@ export function plainRpcError(status: number, message: string, headers?: Headers
   return { status, header, body: encoder.encode(JSON.stringify({ code: "unimplemented", message })) };
 }
 
+/** 405 for a verb that calls nothing. */
+export function refuseVerb(allowed: readonly string[]): HttpResponse {
+  return plainRpcError(405, "this path is called with POST", { allow: allowed.join(", ") });
+}
+
+/** 415 for a content type that is none of gRPC, gRPC-Web and Connect, or not for calls of this kind. */
+export function refuseContentType(): HttpResponse {
+  return plainRpcError(415, "the Content-Type must be one of gRPC, gRPC-Web or Connect", {
+    "accept-post": "application/grpc, application/grpc-web, application/proto, application/json",
+  });
+}
+
 /**
  * The answer to a call of a method that does not exist, in its own protocol: Unimplemented. For servers to ask before they
  * say 404.

@@ -1,11 +1,9 @@
 import type { HttpResponse } from "../http.ts";
+import { escapeMessage } from "./status-trailer.ts";
 
 const name = "grpc-message";
 
-/**
- * The response with its `grpc-message` escaped as gRPC says: only `%` and what is not printable ASCII. Connect escapes
- * punctuation, too, which grpc-js then shows to people as it stands (`ended%3B`).
- */
+/** The response of one of Connect's handlers with its `grpc-message` escaped as in ours. */
 export function withPlainStatusMessage(response: HttpResponse): HttpResponse {
   const { header, body, trailer } = response;
   if (!header?.get("content-type")?.startsWith("application/grpc")) {
@@ -21,7 +19,7 @@ export function withPlainStatusMessage(response: HttpResponse): HttpResponse {
 function escapeAsGrpc(header: Headers): void {
   const escaped = header.get(name);
   if (escaped !== null) {
-    header.set(name, unescapeMessage(escaped).replace(/[^ -$&-~]/gu, encodeURIComponent));
+    header.set(name, escapeMessage(unescapeMessage(escaped)));
   }
 }
 

@@ -31,7 +31,7 @@ function open(messages: AsyncIterator<Message>, overrides: Partial<EventSource> 
     first: messages.next(),
     messages,
     format: { event: () => `${++events}`, failure: (thrown) => `failed: ${String(thrown)}` },
-    firstId: undefined,
+    firstId: () => undefined,
     signal: new AbortController().signal,
     settings: { keepAliveMs: 1, timer },
     ...overrides,
@@ -109,7 +109,7 @@ describe("createEventBody", () => {
 
   it("numbers events, but not comments and failures", async () => {
     const { messages, give, fail } = source();
-    const { body, tick } = open(messages, { firstId: 41 });
+    const { body, tick } = open(messages, { firstId: () => 41 });
     give(0);
     expect(await text(body.next())).toBe("id: 41\ndata: 1\n\n");
     const comment = body.next();

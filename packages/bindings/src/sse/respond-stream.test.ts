@@ -4,10 +4,11 @@ import { memoryRequest } from "../../test-support/memory-http.ts";
 import { createJsonRpcHandler } from "../jsonrpc/handler.ts";
 import type { Timer } from "../timer.ts";
 
-const subscribe = memoryRequest({
-  header: { "content-type": "application/json" },
-  body: '{"jsonrpc":"2.0","id":1,"method":"SubscribeToTask","params":{"id":"t"}}',
-});
+const subscribe = () =>
+  memoryRequest({
+    header: { "content-type": "application/json" },
+    body: '{"jsonrpc":"2.0","id":1,"method":"SubscribeToTask","params":{"id":"t"}}',
+  });
 
 describe("respondStream", () => {
   it("opens a stream that stays silent, so that its reader gets headers and keep-alives", async () => {
@@ -26,7 +27,7 @@ describe("respondStream", () => {
         yield* fakeEvents().slice(0, 1);
       },
     });
-    const pending = createJsonRpcHandler(service, { timer, openAfterMs: 7, keepAliveMs: 11 })(subscribe);
+    const pending = createJsonRpcHandler(service, { timer, openAfterMs: 7, keepAliveMs: 11 })(subscribe());
     await armed.promise;
     ticks[0]?.tick();
     const response = await pending;
@@ -42,5 +43,35 @@ describe("respondStream", () => {
     gate.resolve();
     expect(new TextDecoder().decode((await chunks.next()).value)).toMatch(/^id: 5\ndata: /);
     expect(ticks.map(({ delayMs }) => delayMs)).toEqual([7, 11, 11]);
+  });
+
+  it("numbers events whose first id was not known when the stream was opened", async () => {
+    const ticks: (() => void)[] = [];
+    const armed = Promise.withResolvers<void>();
+    const timer: Timer = (_delayMs, tick) => {
+      ticks.push(tick);
+      armed.resolve();
+      return () => {};
+    };
+    const gate = Promise.withResolvers<void>();
+    const service = createFakeService({
+      async *subscribeToTask(_, { responseHeader }) {
+        await gate.promise;
+        responseHeader.set("x-a2a-event-id", "5");
+        yield* fakeEvents().slice(0, 2);
+      },
+    });
+    const pending = createJsonRpcHandler(service, { timer })(subscribe());
+    await armed.promise;
+    ticks[0]?.();
+    const { body } = await pending;
+    gate.resolve();
+    if (typeof body !== "object" || body instanceof Uint8Array) {
+      throw new Error("not a stream");
+    }
+    const text = new TextDecoder().decode(
+      Uint8Array.from((await Array.fromAsync(body)).flatMap((chunk) => [...chunk])),
+    );
+    expect(text.match(/^id: .*$/gm)).toEqual(["id: 5", "id: 6"]);
   });
 });

@@ -1,6 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { HttpResponse } from "../http.ts";
+import { openStream } from "../open-stream.ts";
 import type { BindingSettings } from "../options.ts";
 import { createEventBody } from "./event-body.ts";
 
@@ -28,8 +29,7 @@ export async function respondStream(
   format: EventFormat,
   settings: BindingSettings,
 ): Promise<HttpResponse> {
-  const first = messages.next();
-  await settledWithin(first, settings);
+  const { first, silent } = await openStream(messages, context, settings);
   const header = context.responseHeader;
   header.set("content-type", "text/event-stream");
   header.set("cache-control", "no-cache");
@@ -38,22 +38,11 @@ export async function respondStream(
     first,
     messages,
     format,
-    firstId: findFirstId(header),
+    firstId: () => findFirstId(header),
     signal: context.signal,
     settings,
   });
-  return { status: 200, header, body };
-}
-
-/** Resolves when the promise does or the time is up; rejects when the promise does so in time. */
-function settledWithin(
-  promise: Promise<unknown>,
-  { timer, openAfterMs }: Pick<BindingSettings, "timer" | "openAfterMs">,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = timer(openAfterMs, resolve);
-    promise.then(() => resolve(), reject).finally(stop);
-  });
+  return { status: 200, header, body, headAtOnce: silent };
 }
 
 function findFirstId(header: Headers): number | undefined {

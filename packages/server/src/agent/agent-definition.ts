@@ -4,9 +4,10 @@ import type {
   AgentProviderSchema,
   AgentSkillSchema,
 } from "@a2a-connect/proto";
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { MessageInitShape, Registry } from "@bufbuild/protobuf";
+import type { DurableTask } from "./durable-task.ts";
+import type { DurableEvent, TurnEvent } from "./task-event.ts";
 import type { Turn } from "./turn.ts";
-import type { TurnEvent } from "./turn-event.ts";
 
 /**
  * User code that does the work of one message: an async generator (or anything iterable) of what `turn` makes.
@@ -17,14 +18,55 @@ import type { TurnEvent } from "./turn-event.ts";
  */
 export type TurnExecutor = (turn: Turn) => AsyncIterable<TurnEvent> | Iterable<TurnEvent>;
 
+/**
+ * User code that works on a task from its first message to its end: a generator of what `task` makes, which may be run
+ * again from the top (see `DurableTask`). Returning completes the task; throwing fails it.
+ */
+export type DurableExecutor = (task: DurableTask) => AsyncIterable<DurableEvent> | Iterable<DurableEvent>;
+
+/** Code that runs once for each message; the default. */
+export interface TurnCode {
+  readonly durable?: false;
+  /** Optional where somebody else has code: a skill is run by its agent's, an agent may leave all to its skills. */
+  readonly execute?: TurnExecutor;
+  /**
+   * What becomes of a turn that a crash or a stop of the server has interrupted: `fail` (default) makes its task FAILED
+   * with reason `interrupted`; `restart` runs the turn again, up to five times, beginning its artifacts anew.
+   */
+  readonly recovery?: "fail" | "restart";
+  /** What becomes of a message to a task at work: refused (default), or the next turn is for it. */
+  readonly whileWorking?: "refuse" | "queue";
+}
+
+/** Code that lives as long as its task, over restarts. */
+export interface DurableCode {
+  readonly durable: true;
+  readonly execute: DurableExecutor;
+  /** What becomes of a message to a task at work: it goes to `task.inbox` (default), or is refused. */
+  readonly whileWorking?: "refuse" | "queue";
+}
+
+/** How much of something goes on at a time (docs/limits.md). */
+export interface CapacityDefinition {
+  /** Executions at a time; further tasks wait in SUBMITTED. At least 1. Default: as many as the process runs. */
+  readonly maxRunning?: number;
+  /**
+   * Tasks that may wait for a place; one more is REJECTED with reason `capacity` before any work. 0: none waits.
+   * Default: as many as wait in the process.
+   */
+  readonly maxQueued?: number;
+}
+
 /** A skill as it stands in the card (spec §4.4.5), and, where it has its own, the code behind it. */
-export interface SkillDefinition
-  extends Omit<MessageInitShape<typeof AgentSkillSchema>, "$typeName" | "$unknown"> {
+export type SkillDefinition = SkillDescription & (TurnCode | DurableCode);
+
+/** A skill without its code; its capacity is part of the agent's. */
+export interface SkillDescription
+  extends CapacityDefinition,
+    Omit<MessageInitShape<typeof AgentSkillSchema>, "$typeName" | "$unknown"> {
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  /** Runs the tasks of this skill. Default: the agent's own `execute`. */
-  readonly execute?: TurnExecutor;
 }
 
 /** What an agent's author says about it; everything else in the card is derived from what is served. */
@@ -58,17 +100,32 @@ export interface LifecycleDefinition {
   readonly reportsProgress?: boolean;
 }
 
-/** A whole agent: its card and the code behind it. */
-export interface AgentDefinition {
+/** A whole agent: its card and the code behind it, which runs every task whose skill has no code of its own. */
+export type AgentDefinition = TurnAgent | DurableAgent;
+
+/** An agent whose own code is a turn executor, or who leaves all code to its skills. */
+export type TurnAgent = AgentDescription & TurnCode;
+
+/** An agent whose own code is a durable executor. */
+export type DurableAgent = AgentDescription & DurableCode;
+
+/** An agent without its code. */
+export interface AgentDescription extends CapacityDefinition {
   readonly card: CardDefinition;
-  /** Runs every task whose skill has no code of its own. Optional when all skills have. */
-  readonly execute?: TurnExecutor;
   /**
    * Picks the skill of a new task when the caller named none. The choice is made once, when the task is created, and
    * stored with it. Undefined: no skill.
    */
   readonly route?: (message: Turn["message"]) => string | undefined;
   readonly lifecycle?: LifecycleDefinition;
+  /** Message types that steps of durable executors may return, besides those of A2A and the well-known ones. */
+  readonly journalTypes?: Registry;
+  /**
+   * Whether a message is taken once even if it comes without an `Idempotency-Key`: one with the context id and message
+   * id of an earlier one is a repeat, and given what became of that. For callers whose message ids are unique; ids of
+   * fewer than 16 characters from callers without credentials are never compared. Default false (requirement A-11).
+   */
+  readonly dedupeMessageIds?: boolean;
   /** How long a new message may run before it becomes a task. Default 200 ms. */
   readonly taskAfterMs?: number;
   /** How long a canceled executor may take to end before it is abandoned. Default 10,000 ms. */
@@ -84,19 +141,21 @@ export interface AgentDefinition {
 /**
  * Checks an agent's definition and returns it.
  *
- * @throws Error naming what is missing: a name, unique skill ids, code for every skill
+ * @throws Error naming what is missing or wrong: a name, unique skill ids, code for every skill, the capacity
  */
 export function defineAgent(definition: AgentDefinition): AgentDefinition {
   const { card, execute } = definition;
   if (card.name === "") {
     throw new Error("an agent needs a name: defineAgent({ card: { name: … } })");
   }
+  assertCapacity("the agent", definition);
   const ids = new Set<string>();
   for (const skill of card.skills ?? []) {
     if (skill.id === "" || ids.has(skill.id)) {
       throw new Error(`the id of every skill is unique and not empty; "${skill.id}" is not`);
     }
     ids.add(skill.id);
+    assertCapacity(`skill "${skill.id}"`, skill);
     if (skill.execute === undefined && execute === undefined) {
       throw new Error(`skill "${skill.id}" has no code: give it or the agent an "execute"`);
     }
@@ -105,4 +164,14 @@ export function defineAgent(definition: AgentDefinition): AgentDefinition {
     throw new Error('an agent needs code: give it an "execute" or skills that have one');
   }
   return definition;
+}
+
+/** Where nothing may run, what waits would wait for ever. */
+function assertCapacity(whose: string, { maxRunning, maxQueued }: CapacityDefinition): void {
+  if (maxRunning !== undefined && !(Number.isInteger(maxRunning) && maxRunning >= 1)) {
+    throw new Error(`maxRunning of ${whose} is a whole number from 1 on, not ${maxRunning}`);
+  }
+  if (maxQueued !== undefined && !(Number.isInteger(maxQueued) && maxQueued >= 0)) {
+    throw new Error(`maxQueued of ${whose} is a whole number from 0 on, not ${maxQueued}`);
+  }
 }

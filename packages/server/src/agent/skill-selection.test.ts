@@ -3,9 +3,12 @@ import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, reasonOf, say, taskOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import type { AgentDefinition, SkillDefinition } from "./agent-definition.ts";
+import type { AgentDefinition, SkillDescription, TurnCode } from "./agent-definition.ts";
 
-const skillOf = (id: string, rest: Partial<SkillDefinition> = {}): SkillDefinition => ({
+const skillOf = (
+  id: string,
+  rest: Partial<SkillDescription & TurnCode> = {},
+): SkillDescription & TurnCode => ({
   id,
   name: id,
   description: id,

@@ -9,17 +9,53 @@ import {
 } from "@a2a-connect/core";
 import type { Message, Task } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { AgentDefinition, SkillDefinition, TurnExecutor } from "./agent-definition.ts";
+import type {
+  AgentDefinition,
+  DurableCode,
+  DurableExecutor,
+  SkillDefinition,
+  TurnCode,
+  TurnExecutor,
+} from "./agent-definition.ts";
 
 /** Media types of an agent that declares none. */
 export const defaultModes: readonly string[] = ["text/plain", "application/json"];
 
+/** Code of a turn executor, with every choice about it made. */
+export interface TurnAgentCode {
+  readonly kind: "turn";
+  readonly execute: TurnExecutor;
+  readonly recovery: "fail" | "restart";
+  readonly whileWorking: "refuse" | "queue";
+}
+
+/** Code of a durable executor, likewise. */
+export interface DurableAgentCode {
+  readonly kind: "durable";
+  readonly execute: DurableExecutor;
+  readonly whileWorking: "refuse" | "queue";
+}
+
 /** What will run a task, and what it may take in and give out. */
-export interface SkillSelection {
+export interface Selection<Code extends TurnAgentCode | DurableAgentCode> {
   readonly skill: string | undefined;
-  readonly executor: TurnExecutor;
+  readonly code: Code;
   readonly inputModes: readonly string[];
   readonly outputModes: readonly string[];
+}
+
+/** A skill that is run turn by turn. */
+export type TurnSelection = Selection<TurnAgentCode>;
+
+/** A skill whose tasks are run by a durable executor. */
+export type DurableSelection = Selection<DurableAgentCode>;
+
+/** What will run a task. */
+export type SkillSelection = TurnSelection | DurableSelection;
+
+/** Which of the two it is. */
+export function isDurable(selection: SkillSelection): selection is DurableSelection {
+  return selection.code.kind === "durable";
 }
 
 /**
@@ -47,13 +83,13 @@ export function readLifecycleRequest({ metadata }: Message): LifecycleRequest {
 /** The same for a task whose skill has been chosen. */
 export function selectSkillById(agent: AgentDefinition, id: string | undefined): SkillSelection {
   const skill = agent.card.skills?.find((candidate) => candidate.id === id);
-  return {
+  const code = id !== undefined && skill === undefined ? rejectUnknownSkill(agent, id) : codeOf(agent, skill);
+  const rest = {
     skill: skill?.id,
-    executor:
-      id !== undefined && skill === undefined ? rejectUnknownSkill(agent, id) : executorOf(agent, skill),
     inputModes: modes(skill?.inputModes, agent.card.defaultInputModes),
     outputModes: modes(skill?.outputModes, agent.card.defaultOutputModes),
   };
+  return code.kind === "durable" ? { ...rest, code } : { ...rest, code };
 }
 
 /** Refuses parts of a media type that the skill does not take (requirement A-9). */
@@ -84,8 +120,22 @@ export function readSkill({ metadata }: Pick<Task, "metadata">): string | undefi
   return "request" in parsed ? parsed.request.skill : undefined;
 }
 
-function executorOf(agent: AgentDefinition, skill: SkillDefinition | undefined): TurnExecutor {
-  return skill?.execute ?? agent.execute ?? rejectSkillless(agent);
+function codeOf(
+  agent: AgentDefinition,
+  skill: SkillDefinition | undefined,
+): TurnAgentCode | DurableAgentCode {
+  const code: TurnCode | DurableCode = skill?.execute === undefined ? agent : skill;
+  if (code.durable === true) {
+    return { kind: "durable", execute: code.execute, whileWorking: code.whileWorking ?? "queue" };
+  }
+  return code.execute === undefined ? rejectSkillless(agent) : turnCode(code.execute, code);
+}
+
+function turnCode(
+  execute: TurnExecutor,
+  { recovery = "fail", whileWorking = "refuse" }: TurnCode,
+): TurnAgentCode {
+  return { kind: "turn", execute, recovery, whileWorking };
 }
 
 function modes(
@@ -95,16 +145,16 @@ function modes(
   return own === undefined || own.length === 0 ? fallback : own;
 }
 
-function rejectUnknownSkill(agent: AgentDefinition, id: string): TurnExecutor {
-  return (turn) => [
-    turn.reject(`There is no skill "${id}". ${nameSkills(agent)}`, { reason: "unsupported-skill" }),
-  ];
+function rejectUnknownSkill(agent: AgentDefinition, id: string): TurnAgentCode {
+  return rejectWith(`There is no skill "${id}". ${nameSkills(agent)}`);
 }
 
-function rejectSkillless(agent: AgentDefinition): TurnExecutor {
-  return (turn) => [
-    turn.reject(`Name the skill that is wanted. ${nameSkills(agent)}`, { reason: "unsupported-skill" }),
-  ];
+function rejectSkillless(agent: AgentDefinition): TurnAgentCode {
+  return rejectWith(`Name the skill that is wanted. ${nameSkills(agent)}`);
+}
+
+function rejectWith(sentence: string): TurnAgentCode {
+  return turnCode((turn) => [turn.reject(sentence, { reason: "unsupported-skill" })], {});
 }
 
 function nameSkills(agent: AgentDefinition): string {

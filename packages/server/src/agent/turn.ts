@@ -1,56 +1,20 @@
-import { json, type LifecycleReport, partText, text, type Usage } from "@a2a-connect/core";
+import { type LifecycleReport, partText } from "@a2a-connect/core";
+import { type Message, type Task, TaskState } from "@a2a-connect/proto";
+import type { JsonObject } from "@bufbuild/protobuf";
 import {
-  type Artifact,
-  ArtifactSchema,
-  type Message,
-  type Part,
-  type Task,
-  TaskState,
-} from "@a2a-connect/proto";
-import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
-import type { ArtifactEvent, ReplyEvent, StatusEvent } from "./turn-event.ts";
+  type Content,
+  createArtifactTool,
+  type EventTools,
+  eventTools,
+  statusOf,
+  toParts,
+} from "./event-tools.ts";
+import type { ReplyEvent, StatusEvent } from "./task-event.ts";
 
-/** What a status or reply says: plain text, one part, or several. */
-export type Content = string | Part | readonly Part[];
-
-/** How far the work is, beside the words. */
-export interface ProgressReport {
-  /** From 0 to 1. */
-  readonly progress?: number;
-  readonly estimatedCompletion?: Date;
-  readonly usage?: Usage;
-}
-
-/** A whole artifact: its content as `text`, `data` or `parts` (exactly one of them). */
-export interface ArtifactInit {
-  /** Default: `artifact-<ordinal>`, counted within the task. */
-  readonly id?: string;
-  readonly name?: string;
-  readonly description?: string;
-  readonly text?: string;
-  readonly data?: JsonValue;
-  readonly parts?: readonly Part[];
-  readonly metadata?: JsonObject;
-  /** Seals the artifact: it gets its size and SHA-256, and nothing may be added or replaced any more. */
-  readonly last?: boolean;
-  /** Lets a sealed artifact be replaced nevertheless. */
-  readonly replaceable?: boolean;
-}
-
-/** Options of one chunk. */
-export interface AppendOptions {
-  /** Shown name, set with the first chunk. Default: the id. */
-  readonly name?: string;
-  /** Extends an artifact of an earlier turn instead of beginning it anew. */
-  readonly continue?: boolean;
-  /** Marks the final chunk and seals the artifact. */
-  readonly last?: boolean;
-}
-
-/** Why a task ends without a result. */
-export interface EndOptions {
-  /** Machine-readable; goes into the status message's metadata. Default `agent-failed` or `agent-rejected`. */
-  readonly reason?: string;
+/** How a question is asked. */
+export interface QuestionOptions {
+  /** How long it waits for its answer before the task is CANCELED; `false`: for ever. Default: the agent's. */
+  readonly timeoutMs?: number | false;
 }
 
 /** What the engine knows about the message that a turn is for. */
@@ -71,32 +35,22 @@ export interface TurnInput {
   readonly tenant: string;
   /** Metadata of the request itself. */
   readonly metadata: JsonObject | undefined;
+  /** 1, and one more each time that a crash has made this turn start again (`recovery: "restart"`). */
+  readonly attempt: number;
   /** Aborts on cancel, deadline, silence for too long, a lost task or shutdown; `reason` is an Error that says which. */
   readonly signal: AbortSignal;
 }
 
 /** One message to answer, and the tools to answer it with. Yield what the methods return. */
-export interface Turn extends TurnInput {
+export interface Turn extends TurnInput, EventTools {
   /** All text parts of the message, joined without a separator. */
   readonly text: string;
-  /** WORKING, with a word about progress. Without any, nothing happens when the task is WORKING already. */
-  working(content?: Content, progress?: ProgressReport): StatusEvent;
-  /** A whole artifact; one of the same id is replaced. */
-  artifact(init: ArtifactInit): ArtifactEvent;
-  /** A chunk of the artifact with that id. The first one in this turn begins it anew. */
-  append(id: string, chunk: Content, options?: AppendOptions): ArtifactEvent;
   /** INPUT_REQUIRED: ends the turn; the next message of the caller starts the next one. */
-  inputRequired(question: Content): StatusEvent;
+  inputRequired(question: Content, options?: QuestionOptions): StatusEvent;
   /** AUTH_REQUIRED, with words that explain what is needed and where (spec §7.6): ends the turn. */
-  authRequired(explanation: Content): StatusEvent;
-  /** COMPLETED with a closing message. Returning from the executor does the same without one. */
-  complete(content?: Content): StatusEvent;
+  authRequired(explanation: Content, options?: QuestionOptions): StatusEvent;
   /** A direct Message, if this is the first thing a new message gives; otherwise the message of COMPLETED. */
   reply(content: Content): ReplyEvent;
-  /** FAILED: the work was begun and could not be done. */
-  fail(why: Content, options?: EndOptions): StatusEvent;
-  /** REJECTED: the agent will not do it. */
-  reject(why: Content, options?: EndOptions): StatusEvent;
 }
 
 /**
@@ -113,23 +67,20 @@ export function createTurn(
   return new EngineTurn(input, signal, nextArtifactOrdinal);
 }
 
-/** The tools that need nothing of the turn; they can be taken off it. */
-const tools: Omit<Turn, keyof TurnInput | "text" | "artifact"> = {
-  working: (content = [], progress = {}) => status(TaskState.WORKING, content, toReport(progress)),
-  append: (id, chunk, options = {}) => ({
-    kind: "artifact",
-    artifact: create(ArtifactSchema, { artifactId: id, name: options.name ?? id, parts: toParts(chunk) }),
-    mode: options.continue === true ? "continued" : "chunk",
-    last: options.last ?? false,
-    replaceable: false,
-  }),
-  inputRequired: (question) => status(TaskState.INPUT_REQUIRED, question),
-  authRequired: (explanation) => status(TaskState.AUTH_REQUIRED, explanation),
-  complete: (content = []) => status(TaskState.COMPLETED, content),
+/** The tools of turns alone; they can be taken off it. */
+const turnTools: Pick<Turn, "inputRequired" | "authRequired" | "reply"> = {
+  inputRequired: (question, options) => statusOf(TaskState.INPUT_REQUIRED, question, toWait(options)),
+  authRequired: (explanation, options) => statusOf(TaskState.AUTH_REQUIRED, explanation, toWait(options)),
   reply: (content) => ({ kind: "reply", parts: toParts(content) }),
-  fail: (why, { reason = "agent-failed" } = {}) => status(TaskState.FAILED, why, { reason }),
-  reject: (why, { reason = "agent-rejected" } = {}) => status(TaskState.REJECTED, why, { reason }),
 };
+
+/** What a question with a time of its own tells about it. */
+export function toWait({ timeoutMs }: QuestionOptions = {}): LifecycleReport {
+  if (timeoutMs === undefined) {
+    return {};
+  }
+  return { waitSeconds: timeoutMs === false ? "unlimited" : timeoutMs / 1_000 };
+}
 
 /** A class for its getter: object literals with one live as long as their hidden classes do. */
 class EngineTurn implements Turn {
@@ -144,15 +95,16 @@ class EngineTurn implements Turn {
   readonly tenant: string;
   readonly metadata: JsonObject | undefined;
   readonly text: string;
+  readonly attempt: number;
   readonly artifact: Turn["artifact"];
-  readonly working: Turn["working"] = tools.working;
-  readonly append: Turn["append"] = tools.append;
-  readonly inputRequired: Turn["inputRequired"] = tools.inputRequired;
-  readonly authRequired: Turn["authRequired"] = tools.authRequired;
-  readonly complete: Turn["complete"] = tools.complete;
-  readonly reply: Turn["reply"] = tools.reply;
-  readonly fail: Turn["fail"] = tools.fail;
-  readonly reject: Turn["reject"] = tools.reject;
+  readonly working: Turn["working"] = eventTools.working;
+  readonly append: Turn["append"] = eventTools.append;
+  readonly inputRequired: Turn["inputRequired"] = turnTools.inputRequired;
+  readonly authRequired: Turn["authRequired"] = turnTools.authRequired;
+  readonly complete: Turn["complete"] = eventTools.complete;
+  readonly reply: Turn["reply"] = turnTools.reply;
+  readonly fail: Turn["fail"] = eventTools.fail;
+  readonly reject: Turn["reject"] = eventTools.reject;
   readonly #signal: () => AbortSignal;
 
   constructor(
@@ -171,57 +123,12 @@ class EngineTurn implements Turn {
     this.tenant = input.tenant;
     this.metadata = input.metadata;
     this.text = partText(input.message);
-    this.artifact = (init) => ({
-      kind: "artifact",
-      artifact: toArtifact(init, nextArtifactOrdinal),
-      mode: "whole",
-      last: init.last ?? false,
-      replaceable: init.replaceable ?? false,
-    });
+    this.attempt = input.attempt;
+    this.artifact = createArtifactTool(nextArtifactOrdinal);
     this.#signal = signal;
   }
 
   get signal(): AbortSignal {
     return this.#signal();
   }
-}
-
-function status(state: StatusEvent["state"], content: Content, report: LifecycleReport = {}): StatusEvent {
-  return { kind: "status", state, parts: toParts(content), report };
-}
-
-function toReport({ progress, estimatedCompletion, usage }: ProgressReport): LifecycleReport {
-  return {
-    ...(progress === undefined ? {} : { progress }),
-    ...(estimatedCompletion === undefined ? {} : { estimatedCompletion: estimatedCompletion.toISOString() }),
-    ...(usage === undefined ? {} : { usage }),
-  };
-}
-
-function toArtifact(init: ArtifactInit, nextArtifactOrdinal: () => number): Artifact {
-  const artifactId = init.id ?? `artifact-${nextArtifactOrdinal()}`;
-  return create(ArtifactSchema, {
-    artifactId,
-    ...(init.name === undefined ? {} : { name: init.name }),
-    ...(init.description === undefined ? {} : { description: init.description }),
-    ...(init.metadata === undefined ? {} : { metadata: init.metadata }),
-    parts: artifactParts(init),
-  });
-}
-
-function artifactParts({ text: words, data, parts }: ArtifactInit): Part[] {
-  if (parts !== undefined) {
-    return [...parts];
-  }
-  if (words !== undefined) {
-    return [text(words)];
-  }
-  return data === undefined ? [] : [json(data)];
-}
-
-function toParts(content: Content): Part[] {
-  if (typeof content === "string") {
-    return [text(content)];
-  }
-  return Array.isArray(content) ? [...content] : [content as Part]; // Array.isArray does not narrow readonly arrays
 }

@@ -8,6 +8,7 @@ import {
 import { create } from "@bufbuild/protobuf";
 import type { AgentDefinition, CardDefinition } from "../agent/agent-definition.ts";
 import { deriveCard, type ServedCapabilities } from "./derive-card.ts";
+import { withoutSkills } from "./without-skills.ts";
 
 /** The card for callers that have said who they are (spec §3.1.11). */
 export interface ExtendedCardOptions {
@@ -17,12 +18,13 @@ export interface ExtendedCardOptions {
   readonly open?: boolean;
 }
 
-/** The cards of one server: derived when they are first needed, and again when the public URL changes. */
+/** The cards of one server: derived again when the public URL changes, or a skill is switched off or on. */
 export class CardSource {
   readonly #agent: AgentDefinition;
   readonly #served: ServedCapabilities;
   readonly #extended: ExtendedCardOptions | undefined;
   #interfaces: AgentInterface[];
+  #disabledSkills: readonly string[] = [];
   #card: AgentCard;
 
   constructor(
@@ -35,7 +37,7 @@ export class CardSource {
     this.#served = served;
     this.#extended = extended;
     this.#interfaces = interfaces;
-    this.#card = deriveCard(agent, served, interfaces);
+    this.#card = this.#derive(agent.card);
   }
 
   /** The public card. The same object until something changes. */
@@ -56,14 +58,23 @@ export class CardSource {
   /** The extended card for a caller, if there is one. */
   findExtended(principal: Principal): AgentCard | undefined {
     const definition = this.#extended?.find(principal);
-    return definition === undefined
-      ? undefined
-      : deriveCard(this.#agent, this.#served, this.#interfaces, definition);
+    return definition === undefined ? undefined : this.#derive(definition);
   }
 
   /** Says where the wires are reached now. */
   moveTo(interfaces: AgentInterface[]): void {
     this.#interfaces = interfaces;
-    this.#card = deriveCard(this.#agent, this.#served, interfaces);
+    this.#card = this.#derive(this.#agent.card);
+  }
+
+  /** Says which skills are switched off now. */
+  disableSkills(ids: readonly string[]): void {
+    this.#disabledSkills = ids;
+    this.#card = this.#derive(this.#agent.card);
+  }
+
+  #derive(definition: CardDefinition): AgentCard {
+    const shown = withoutSkills(definition, this.#disabledSkills);
+    return deriveCard(this.#agent, this.#served, this.#interfaces, shown);
   }
 }

@@ -5,6 +5,8 @@ import {
   type AgentExtension,
   AgentExtensionSchema,
   type AgentInterface,
+  type AgentSkill,
+  AgentSkillSchema,
   TaskState,
 } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
@@ -77,6 +79,7 @@ function deriveLifecycleExtension(agent: AgentDefinition): AgentExtension {
   });
 }
 
-function toSkill({ execute: _code, ...skill }: SkillDefinition): Omit<SkillDefinition, "execute"> {
-  return { ...skill, tags: skill.tags ?? [] };
+/** The card's part of a skill: `create` takes nothing over that the message does not have. */
+function toSkill(skill: SkillDefinition): AgentSkill {
+  return create(AgentSkillSchema, { ...skill, tags: skill.tags ?? [] });
 }

@@ -35,6 +35,13 @@ export class ArtifactLedger {
     }
   }
 
+  /** What was sealed may be changed again. */
+  unseal(): void {
+    for (const line of this.#lines.values()) {
+      line.sealed = false;
+    }
+  }
+
   /**
    * Enters an update of `bytes`.
    *

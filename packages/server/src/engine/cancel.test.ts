@@ -12,10 +12,10 @@ import {
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { createHeldStore } from "../../test-support/held-store.ts";
-import type { AgentDefinition } from "../agent/agent-definition.ts";
+import type { TurnAgent } from "../agent/agent-definition.ts";
 import { TurnAbort } from "./turn-abort.ts";
 
-async function scripted(options: Partial<EngineHarnessOptions> = {}, rest: Partial<AgentDefinition> = {}) {
+async function scripted(options: Partial<EngineHarnessOptions> = {}, rest: Partial<TurnAgent> = {}) {
   const script = createScriptedExecutor();
   const agent = { card: { name: "Agent" }, execute: script.execute, ...rest };
   const harness = await createEngineHarness({ agent, ...options });

@@ -2,8 +2,11 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Runs `callback` once after `delayMs`, unless the returned function is called before. */
-  schedule(delayMs: number, callback: () => void): () => void;
+  /**
+   * Runs `callback` once after `delayMs`, unless the returned function is called before. Something in the background is
+   * no reason for the process to stay.
+   */
+  schedule(delayMs: number, callback: () => void, options?: { readonly background?: boolean }): () => void;
   /**
    * Resolves when everything that is ready to run has run: at the end of this turn of the event loop. What a task
    * accepts within one turn becomes one commit.
@@ -14,12 +17,15 @@ export interface Clock {
 /** The longest delay that a timer takes. */
 const maxDelayMs = 2 ** 31 - 1;
 
-/** The machine's clock. A timer holds the process until it has rung or was taken back. */
+/** The machine's clock. A timer holds the process until it has rung or was taken back, unless it is in the background. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  schedule(delayMs, callback) {
+  schedule(delayMs, callback, { background = false } = {}) {
     // A longer delay would overflow to 1 ms; whoever wakes early looks at the clock and sleeps again.
     const timer = setTimeout(callback, Math.min(delayMs, maxDelayMs));
+    if (background) {
+      (timer as { readonly unref?: () => void }).unref?.(); // Node, Bun and Deno have it, and browsers need none
+    }
     return () => clearTimeout(timer);
   },
   nextTurn() {

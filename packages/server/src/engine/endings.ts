@@ -18,6 +18,25 @@ export const endings: Readonly<Record<"canceled" | "deadline" | "inactive" | "in
   ),
 };
 
+/** More work than may wait, of a skill or of the agent; nothing of it has been begun. */
+export function capacityEnding(retryAfterSeconds: number): StatusInit {
+  const words = `Too many tasks are waiting; send it again in ${retryAfterSeconds} seconds or later.`;
+  return {
+    state: TaskState.REJECTED,
+    parts: [text(words)],
+    report: { reason: "capacity", retryAfterSeconds },
+  };
+}
+
+/** A new task for a skill that is switched off. */
+export function skillUnavailableEnding(skill: string): StatusInit {
+  return ending(
+    TaskState.REJECTED,
+    "skill-unavailable",
+    `The skill "${skill}" is switched off for the time being.`,
+  );
+}
+
 /** A question that nobody answered in `timeoutMs`. */
 export function timeoutEnding(reason: "input-timeout" | "auth-timeout", timeoutMs: number): StatusInit {
   const what = reason === "input-timeout" ? "an answer" : "credentials";

@@ -1,13 +1,18 @@
 import type { AgentDefinition } from "../agent/agent-definition.ts";
+import type { SkillSwitches } from "../agent/skill-switches.ts";
 import type { TaskStore } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
+import type { JournalCodec } from "./journal-codec.ts";
 import type { TailBudget } from "./live-tail.ts";
 
 /** Limits of the engine; all have defaults. */
 export interface EngineLimits {
-  /** Executions at a time in this process; further tasks wait in SUBMITTED. Default 1,000. */
+  /** Executions at a time in this process; further tasks wait in SUBMITTED. An agent may allow fewer. Default 1,000. */
   readonly maxRunning: number;
-  /** Tasks that may wait for a place; one more is refused with CAPACITY. Default 10,000. */
+  /**
+   * Tasks that may wait for a place; one more is refused with CAPACITY, unless its agent or its skill allows fewer and has
+   * REJECTED it. Default 10,000.
+   */
   readonly maxQueued: number;
   /**
    * Bytes of one task's artifacts, and as many again of its messages; one whose agent goes beyond fails with reason
@@ -25,6 +30,10 @@ export interface EngineLimits {
   readonly chunkIntervalMs: number;
   /** Events an executor may be ahead of the store before `yield` waits. Default 64. */
   readonly maxUncommitted: number;
+  /** Bytes of what one step of a durable executor may return. Default 1 MiB. */
+  readonly maxStepBytes: number;
+  /** How long a durable executor may wait in memory before it is dropped, and read back when it is needed. Default 30 s. */
+  readonly unloadAfterMs: number;
 }
 
 /** Every limit with its default. */
@@ -36,6 +45,8 @@ export const defaultEngineLimits: EngineLimits = {
   maxTotalTailBytes: 64 * 2 ** 20,
   chunkIntervalMs: 1,
   maxUncommitted: 64,
+  maxStepBytes: 2 ** 20,
+  unloadAfterMs: 30_000,
 };
 
 /** Something worth a line in the operator's log. Never sent to a caller. */
@@ -51,6 +62,8 @@ export interface LogRecord {
 export interface EngineContext {
   readonly store: TaskStore;
   readonly agent: AgentDefinition;
+  /** Which of its skills take new tasks. */
+  readonly skills: Pick<SkillSwitches, "disabled">;
   readonly clock: Clock;
   /** Unguessable ids: `crypto.randomUUID` by default. */
   readonly randomId: () => string;
@@ -58,6 +71,10 @@ export interface EngineContext {
   readonly log: (record: LogRecord) => void;
   /** Told of every timer that was committed, so that somebody wakes the task then. */
   readonly onWakeTime: (at: number) => void;
+  /** Told when a commit has made deliveries to webhooks due. */
+  readonly onDeliveryDue: () => void;
+  /** Writes and reads the results of steps. */
+  readonly journalCodec: JournalCodec;
   /** What the newest events of all tasks may take in memory. */
   readonly tailBudget: TailBudget;
 }

@@ -19,8 +19,8 @@ import { toBinary } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import type { TurnEvent } from "../agent/task-event.ts";
 import type { Turn } from "../agent/turn.ts";
-import type { TurnEvent } from "../agent/turn-event.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 import { decodeEvent, foldStoredTask } from "./log-codec.ts";
 

@@ -2,6 +2,7 @@ import { StreamResponseSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { CommittedEvent } from "./committed-event.ts";
 import { LiveTail, TailBudget } from "./live-tail.ts";
 
 describe("LiveTail", () => {
@@ -15,11 +16,9 @@ describe("LiveTail", () => {
         fc.nat(300),
         (bytes, maxBytes, start, after) => {
           const tail = new LiveTail(maxBytes, roomy());
-          const all = bytes.map((size, at) => ({
-            generation: start + at + 1,
-            response: create(StreamResponseSchema),
-            bytes: size,
-          }));
+          const all = bytes.map(
+            (size, at) => new CommittedEvent(start + at + 1, create(StreamResponseSchema), size),
+          );
           for (const event of all) tail.push(event);
           const newest = start + all.length;
           const cursor = Math.min(after, newest);
@@ -42,7 +41,7 @@ describe("LiveTail", () => {
   it("gives at most as many as are asked for", () => {
     const tail = new LiveTail(1_000, roomy());
     for (let generation = 1; generation <= 9; generation += 1) {
-      tail.push({ generation, response: create(StreamResponseSchema), bytes: 1 });
+      tail.push(new CommittedEvent(generation, create(StreamResponseSchema), 1));
     }
     expect(tail.after(3, 2)?.map(({ generation }) => generation)).toEqual([4, 5]);
   });
@@ -56,7 +55,7 @@ describe("LiveTail", () => {
     const [one, other] = [new LiveTail(1_000, budget), new LiveTail(1_000, budget)];
     const fill = (tail: LiveTail) => {
       for (let generation = 1; generation <= 9; generation += 1) {
-        tail.push({ generation, response: create(StreamResponseSchema), bytes: 20 });
+        tail.push(new CommittedEvent(generation, create(StreamResponseSchema), 20));
       }
     };
     fill(one);

@@ -1,13 +1,4 @@
-import type { StreamResponse } from "@a2a-connect/proto";
-
-/** An event that has been committed. */
-export interface CommittedEvent {
-  readonly generation: number;
-  /** Shared by all readers, who must not change it. */
-  readonly response: StreamResponse;
-  /** Size of its binary encoding. */
-  readonly bytes: number;
-}
+import type { CommittedEvent } from "./committed-event.ts";
 
 /** What the tails of all tasks of a process may hold together. */
 export class TailBudget {

@@ -16,15 +16,26 @@ import {
   type TaskPushNotificationConfig,
   TaskState,
 } from "@a2a-connect/proto";
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { readSkill } from "../agent/skill-selection.ts";
-import type { LogEntry, LogTail, Owner, Snapshot, StoredTask, TaskIndex } from "../store/task-store.ts";
+import type {
+  LogEntry,
+  LogTail,
+  Owner,
+  RequestKey,
+  Snapshot,
+  StoredTask,
+  TaskIndex,
+  TaskKey,
+} from "../store/task-store.ts";
 import { AgentMistake } from "./agent-mistake.ts";
 import { ArtifactLedger } from "./artifact-ledger.ts";
+import { type CallDetails, type Command, encodeCommand } from "./command.ts";
 import { CommitWaiters } from "./commit-waiters.ts";
+import { CommittedEvent } from "./committed-event.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { type StatusInit, statusEvent, type TaskName } from "./events.ts";
+import type { QueuedMessage } from "./journal.ts";
 import { LiveTail } from "./live-tail.ts";
 import {
   decodeEvent,
@@ -35,13 +46,23 @@ import {
   foldStoredTask,
   headLength,
 } from "./log-codec.ts";
-import { findWakeTime, questionTimeoutMs, readDeadline } from "./task-timers.ts";
+import type { SeenTask } from "./seen-task.ts";
+import { taskNotFound } from "./task-not-found.ts";
+import { type QuestionTimeout, TaskTimers } from "./task-timers.ts";
 
 /** Smaller tasks are read from their log alone. */
 const minSnapshotBytes = 4_096;
 
 /** Events in one page read back from the store. */
 const pageSize = 100;
+
+/** What is stored together with a caller's message, in the commit that takes it in. */
+export interface Intake {
+  /** Webhooks to register with the task. */
+  readonly pushConfigs: readonly TaskPushNotificationConfig[];
+  /** The idempotency key of the request, if it came with one. */
+  readonly key?: RequestKey | undefined;
+}
 
 interface Pending extends EncodedStep {
   readonly entry: LogEntry;
@@ -64,18 +85,22 @@ export class LiveTask {
   /** The fold of everything committed; undefined until the creation is. */
   #task: Task | undefined;
   #committed: LogTail;
+  /** Newest event that settled the task, of those that this object has seen itself. */
   #settledGeneration = 0;
+  /** What came up to here was folded when it was read; which of it settled the task only the log can tell. */
+  #loadedGeneration = 0;
   /** What the log has grown by since the last snapshot, and what the fold without artifacts weighs, about. */
   #bytesSinceSnapshot = 0;
   #headBytes = 0;
 
   #accepted: LogTail;
   #acceptedState: TaskState;
-  #acceptedStatusAt: number;
-  #deadline: number | undefined;
+  readonly #timers: TaskTimers;
+  readonly #queued = new Map<number, QueuedMessage>();
   readonly #artifacts: ArtifactLedger;
   #pending: Pending[] = [];
   #pendingConfigs: readonly TaskPushNotificationConfig[] = [];
+  #pendingKeys: readonly TaskKey[] = [];
   #committing = false;
   #committedAt = 0;
   /** Ends the wait for more chunks. */
@@ -99,27 +124,22 @@ export class LiveTask {
     this.#committed = { sequence: 0, generation: 0 };
     this.#accepted = this.#committed;
     this.#acceptedState = TaskState.UNSPECIFIED;
-    this.#acceptedStatusAt = 0;
+    this.#timers = new TaskTimers(context.agent);
     if (stored !== undefined) {
       this.#load(stored);
     }
   }
 
   /** A new task: `task` is its first event, SUBMITTED with the caller's message in its history. */
-  static create(
-    context: EngineContext,
-    owner: Owner,
-    first: StreamResponse,
-    configs: readonly TaskPushNotificationConfig[],
-  ): LiveTask {
+  static create(context: EngineContext, owner: Owner, first: StreamResponse, intake: Intake): LiveTask {
     if (first.payload.case !== "task") {
       throw new Error("the first event of a task is the task");
     }
     const { id, contextId } = first.payload.value;
     const live = new LiveTask(context, owner, { taskId: id, contextId }, undefined);
-    live.#register(configs);
-    live.#deadline = readDeadline(first.payload.value);
+    live.#timers.setDeadline(first.payload.value);
     live.#accept(encodeEvent(first), first);
+    live.#register(intake, 0);
     return live;
   }
 
@@ -140,6 +160,11 @@ export class LiveTask {
       throw new Error("the creation of this task has not been committed yet");
     }
     return copyTask(this.#task);
+  }
+
+  /** The task as callers may see it, and its generation at this moment. */
+  seen(): SeenTask {
+    return { task: this.snapshot(), generation: this.generation };
   }
 
   /** The parts of an artifact, with everything accepted before; empty when there is none of that id. */
@@ -191,7 +216,7 @@ export class LiveTask {
     if (init.state === this.#acceptedState && !hasWords) {
       return;
     }
-    const at = Math.max(clock.now(), this.#acceptedStatusAt);
+    const at = Math.max(clock.now(), this.#timers.statusAt);
     this.#emit(statusEvent(this.name, init, at, randomId));
   }
 
@@ -204,24 +229,37 @@ export class LiveTask {
     this.#accept(encoded, event);
   }
 
-  /** Whether a message is taken now. @throws ConnectError UNSUPPORTED_OPERATION when the task has ended or is working */
-  assertInterrupted(): void {
-    const state = this.#acceptedState;
-    if (isTerminal(state)) {
-      throw a2aError(
-        "UNSUPPORTED_OPERATION",
-        "the task has ended; send a new message in its context instead",
-        {
-          taskId: this.name.taskId,
-        },
-      );
+  /** Whether the task can take a message at all. @throws ConnectError UNSUPPORTED_OPERATION when it has ended */
+  assertGoing(): void {
+    if (isTerminal(this.#acceptedState)) {
+      throw this.#unsupported("the task has ended; send a new message in its context instead");
     }
-    if (!isInterrupted(state)) {
+  }
+
+  /** Whether it waits for one. @throws ConnectError UNSUPPORTED_OPERATION when it has ended or is working */
+  assertInterrupted(): void {
+    this.assertGoing();
+    if (!isInterrupted(this.#acceptedState)) {
+      throw this.#unsupported("the task is being worked on and takes no message until it asks");
+    }
+  }
+
+  /**
+   * Whether the task is still as the caller knows it (requirement R-4): what has been accepted counts, so of two callers
+   * who know the same, one passes.
+   *
+   * @throws ConnectError TASK_GENERATION_MISMATCH
+   */
+  assertGeneration(expected: bigint | undefined): void {
+    const { generation } = this.#accepted;
+    if (expected !== undefined && expected !== BigInt(generation)) {
       throw a2aError(
-        "UNSUPPORTED_OPERATION",
-        "the task is being worked on and takes no message until it asks",
+        "TASK_GENERATION_MISMATCH",
+        `the task is at generation ${generation}, not ${expected}: read it again before you go on`,
         {
           taskId: this.name.taskId,
+          expectedGeneration: String(expected),
+          currentGeneration: String(generation),
         },
       );
     }
@@ -230,27 +268,91 @@ export class LiveTask {
   /**
    * Takes the answer to a question: the message and WORKING, in one commit, so that exactly one answer is taken.
    *
+   * @param ifGenerationMatch the generation that the caller knows; undefined takes the answer at any
    * @returns the generation after which its consequences begin
-   * @throws ConnectError UNSUPPORTED_OPERATION when the task is not waiting, TASK_TOO_LARGE when it can take no more
+   * @throws ConnectError TASK_GENERATION_MISMATCH, UNSUPPORTED_OPERATION when the task is not waiting, TASK_TOO_LARGE when
+   *   it can take no more
    */
-  answer(message: Message, configs: readonly TaskPushNotificationConfig[]): number {
+  answer(message: Message, intake: Intake, ifGenerationMatch?: bigint): number {
+    this.assertGeneration(ifGenerationMatch);
     this.assertInterrupted();
-    const input = encodeInput(message);
-    if (!this.#hasRoomFor(input)) {
-      const { maxTaskBytes } = this.#context.limits;
-      throw a2aError("TASK_TOO_LARGE", `the task would be larger than the limit of ${maxTaskBytes} bytes`);
-    }
-    this.#register(configs);
-    this.#deadline = readDeadline({ history: [message] }) ?? this.#deadline;
-    this.#accept(input, undefined);
+    this.#admitMessage(message);
     this.emitStatus({ state: TaskState.WORKING });
-    return this.#accepted.generation;
+    const { generation } = this.#accepted;
+    this.#register(intake, generation);
+    return generation;
+  }
+
+  /**
+   * Takes a message while the executor is at work: it goes to the inbox, or gets a turn of its own.
+   *
+   * @returns its entry, and the generation after which its consequences begin
+   * @throws ConnectError as `answer`, and UNSUPPORTED_OPERATION when the task has ended
+   */
+  enqueue(
+    message: Message,
+    intake: Intake,
+    details: CallDetails,
+    ifGenerationMatch?: bigint,
+  ): { readonly queued: QueuedMessage; readonly generation: number } {
+    this.assertGeneration(ifGenerationMatch);
+    this.assertGoing();
+    this.#admitMessage(message);
+    const { sequence, generation } = this.#accepted;
+    this.note({ type: "queued", input: sequence, ...details });
+    this.#register(intake, generation);
+    const queued = { sequence, message, details };
+    this.#queued.set(sequence, queued);
+    return { queued, generation };
+  }
+
+  /** Messages that wait for their turn, oldest first. */
+  get queued(): readonly QueuedMessage[] {
+    return [...this.#queued.values()];
+  }
+
+  /** Whether a message waits for its turn. */
+  get hasQueued(): boolean {
+    return this.#queued.size > 0;
+  }
+
+  /** A queued message has come to its turn. */
+  take(sequence: number): void {
+    this.#queued.delete(sequence);
+  }
+
+  /** Whether a queued message has come to its turn. @throws ConnectError UNSUPPORTED_OPERATION when it never will */
+  assertTaken(sequence: number): void {
+    if (this.ended && this.#queued.has(sequence)) {
+      throw this.#unsupported("the task has ended before it came to this message; send it in a new task");
+    }
+  }
+
+  /** What an earlier process has queued and nobody has taken. */
+  requeue(queued: readonly QueuedMessage[]): void {
+    for (const one of queued) {
+      this.#queued.set(one.sequence, one);
+    }
   }
 
   /** Puts a note of the engine's own into the log; nobody sees it. */
-  note(command: Readonly<Record<string, unknown>>): void {
-    const payload = new TextEncoder().encode(JSON.stringify(command));
-    this.#accept({ step: { case: undefined }, kind: "command", payload }, undefined);
+  note(command: Command): void {
+    this.#accept({ step: { case: undefined }, kind: "command", payload: encodeCommand(command) }, undefined);
+  }
+
+  /** Puts a record of a durable executor's journal into the log; nobody sees it. */
+  record(payload: Uint8Array): void {
+    this.#accept({ step: { case: undefined }, kind: "journal", payload }, undefined);
+  }
+
+  /** When the executor wants to be woken; goes with the next commit. @returns whether that is news */
+  setAlarm(at: number | undefined): boolean {
+    return this.#timers.setAlarm(at);
+  }
+
+  /** A turn begins again: what it had finished may be made anew. */
+  unsealArtifacts(): void {
+    this.#artifacts.unseal();
   }
 
   /** Resolves when everything accepted so far is durable and visible. @throws ConnectError when it cannot be */
@@ -272,22 +374,44 @@ export class LiveTask {
   }
 
   /** Resolves at the first interrupted or terminal event after `generation` (design: settled). */
-  async settledAfter(generation: number, signal: AbortSignal): Promise<Task> {
-    while (this.#settledGeneration <= generation) {
+  async settledAfter(generation: number, signal: AbortSignal): Promise<SeenTask> {
+    if (!(await this.#hadSettledAfter(generation))) {
+      while (this.#settledGeneration <= generation) {
+        await this.#changed(signal);
+      }
+    }
+    return this.seen();
+  }
+
+  /** Whether the task was settled after `generation`, and then went on, before it was read: its log can tell. */
+  async #hadSettledAfter(generation: number): Promise<boolean> {
+    let cursor = generation;
+    while (cursor < this.#loadedGeneration && this.#settledGeneration <= generation) {
+      const page = await this.#page(cursor);
+      if (page.some(({ response }) => isSettled(findState(response)))) {
+        return true;
+      }
+      cursor = page.at(-1)?.generation ?? this.#loadedGeneration;
+    }
+    return false;
+  }
+
+  /** Resolves when callers may see a generation above `generation`, or the task has ended. */
+  async newerThan(generation: bigint, signal: AbortSignal): Promise<void> {
+    while (!this.ended && BigInt(this.generation) <= generation) {
       await this.#changed(signal);
     }
-    return this.snapshot();
   }
 
   /**
    * Every event after `generation`, in order, none twice, until the task has ended or `signal` aborts. A reader that is
    * slow costs this cursor and nothing else: what has left the tail is read back from the store, page by page.
    */
-  async *eventsAfter(generation: number, signal: AbortSignal): AsyncGenerator<StreamResponse> {
+  async *eventsAfter(generation: number, signal: AbortSignal): AsyncGenerator<CommittedEvent> {
     let cursor = generation;
     for (;;) {
       for (const event of await this.#page(cursor)) {
-        yield event.response;
+        yield event;
         cursor = event.generation;
       }
       if (cursor >= this.#committed.generation) {
@@ -299,28 +423,38 @@ export class LiveTask {
     }
   }
 
+  /** When the task ended, as callers see it (milliseconds since 1970); undefined for one that has not. */
+  get endedAt(): number | undefined {
+    return this.ended ? this.#timers.statusAt : undefined;
+  }
+
+  /** The store has forgotten the task: whoever still reads it is told that there is none. */
+  forget(): void {
+    this.#abandon(taskNotFound(this.name.taskId));
+  }
+
   /** When a timer of the task is due next. */
   get wakeAt(): number | undefined {
-    return findWakeTime(this.#context.agent, this.#acceptedState, this.#acceptedStatusAt, this.#deadline);
+    return this.#timers.wakeAt;
+  }
+
+  /** How long its question waits for an answer, in milliseconds; undefined: for ever, or there is none. */
+  get questionMs(): number | undefined {
+    return this.#timers.questionMs;
   }
 
   /** Whether the caller's deadline is over at `now`. It is told once: the timer is gone afterwards. */
   takeDeadline(now: number): boolean {
-    if (this.#deadline === undefined || now < this.#deadline || isTerminal(this.#acceptedState)) {
-      return false;
+    const isOver = this.#timers.takeDeadline(now);
+    if (isOver) {
+      this.note({ type: "deadline-passed" });
     }
-    this.#deadline = undefined;
-    this.note({ type: "deadline-passed" });
-    return true;
+    return isOver;
   }
 
   /** The question that has waited too long at `now`, if one has. */
-  overdueQuestion(now: number): "input-timeout" | "auth-timeout" | undefined {
-    const timeoutMs = questionTimeoutMs(this.#context.agent, this.#acceptedState);
-    if (timeoutMs === undefined || now < this.#acceptedStatusAt + timeoutMs) {
-      return undefined;
-    }
-    return this.#acceptedState === TaskState.AUTH_REQUIRED ? "auth-timeout" : "input-timeout";
+  overdueQuestion(now: number): QuestionTimeout | undefined {
+    return this.#timers.overdueQuestion(now);
   }
 
   /** Whether anything of the task is durable yet. */
@@ -333,9 +467,28 @@ export class LiveTask {
     return this.#task === undefined ? undefined : readSkill(this.#task);
   }
 
-  #register(configs: readonly TaskPushNotificationConfig[]): void {
+  /** Goes with what was accepted just before: nothing is awaited in between, so it is the same commit. */
+  #register({ pushConfigs, key }: Intake, generation: number): void {
     const { taskId } = this.name;
-    this.#pendingConfigs = [...this.#pendingConfigs, ...configs.map((config) => ({ ...config, taskId }))];
+    this.#pendingConfigs = [...this.#pendingConfigs, ...pushConfigs.map((config) => ({ ...config, taskId }))];
+    if (key !== undefined) {
+      this.#pendingKeys = [...this.#pendingKeys, { ...key, generation }];
+    }
+  }
+
+  /** @throws ConnectError TASK_TOO_LARGE */
+  #admitMessage(message: Message): void {
+    const input = encodeInput(message);
+    if (!this.#hasRoomFor(input)) {
+      const { maxTaskBytes } = this.#context.limits;
+      throw a2aError("TASK_TOO_LARGE", `the task would be larger than the limit of ${maxTaskBytes} bytes`);
+    }
+    this.#timers.setDeadline({ history: [message] });
+    this.#accept(input, undefined);
+  }
+
+  #unsupported(sentence: string): ConnectError {
+    return a2aError("UNSUPPORTED_OPERATION", sentence, { taskId: this.name.taskId });
   }
 
   #emit(event: StreamResponse): void {
@@ -370,7 +523,7 @@ export class LiveTask {
     }
     if (status !== undefined) {
       this.#acceptedState = status.state;
-      this.#acceptedStatusAt = status.timestamp === undefined ? 0 : timestampMs(status.timestamp);
+      this.#timers.setStatus(status);
     }
     if (kind !== "artifact" && !(kind === "status" && this.#acceptedState === TaskState.WORKING)) {
       this.#headBytes += payload.length; // what WORKING says is gone with the next status
@@ -428,7 +581,9 @@ export class LiveTask {
 
   async #commit(batch: readonly Pending[]): Promise<void> {
     const configs = this.#pendingConfigs;
+    const keys = this.#pendingKeys;
     this.#pendingConfigs = [];
+    this.#pendingKeys = [];
     const snapshot = this.#dueSnapshot(batch);
     const result = await this.#context.store.commit({
       owner: this.owner,
@@ -439,12 +594,16 @@ export class LiveTask {
       index: this.#index(),
       snapshot,
       pushConfigs: configs,
+      keys,
     });
     if ("refused" in result) {
       this.#takenOver = true;
       throw new ConnectError("another server has taken over this task; try again", Code.Unavailable);
     }
     this.#bytesSinceSnapshot = snapshot === undefined ? this.#bytesSinceSnapshot + byteLength(batch) : 0;
+    if (result.deliveryDue) {
+      this.#context.onDeliveryDue();
+    }
   }
 
   /**
@@ -472,7 +631,7 @@ export class LiveTask {
     return {
       contextId: this.name.contextId,
       state: this.#acceptedState,
-      statusTimestamp: this.#acceptedStatusAt,
+      statusTimestamp: this.#timers.statusAt,
       wakeAt: this.wakeAt,
     };
   }
@@ -483,7 +642,7 @@ export class LiveTask {
         this.#task = applyStep(this.#task, step);
       }
       if (response !== undefined && entry.generation !== undefined) {
-        this.#tail.push({ generation: entry.generation, response, bytes: payload.length });
+        this.#tail.push(new CommittedEvent(entry.generation, response, payload.length));
         if (
           step.case === "statusUpdate" &&
           step.value.status !== undefined &&
@@ -510,10 +669,15 @@ export class LiveTask {
       taskId: this.name.taskId,
       error,
     });
-    this.#lost =
-      error instanceof ConnectError ? error : new ConnectError("the task store failed", Code.Unavailable);
-    this.#waiters.fail(this.#lost);
-    this.#lostController.abort(this.#lost);
+    this.#abandon(
+      error instanceof ConnectError ? error : new ConnectError("the task store failed", Code.Unavailable),
+    );
+  }
+
+  #abandon(why: ConnectError): void {
+    this.#lost = why;
+    this.#waiters.fail(why);
+    this.#lostController.abort(why);
   }
 
   /** Resolves at the next commit. @throws ConnectError when the task was lost, or why `signal` aborted */
@@ -521,19 +685,24 @@ export class LiveTask {
     return this.#lost === undefined ? this.#waiters.changed(signal) : Promise.reject(this.#lost);
   }
 
-  async #page(after: number): Promise<readonly { generation: number; response: StreamResponse }[]> {
+  async #page(after: number): Promise<readonly CommittedEvent[]> {
     const live = this.#tail.after(after, pageSize);
     if (live !== undefined || after >= this.#committed.generation) {
       return live ?? [];
     }
     const events = await this.#context.store.events(this.owner, this.name.taskId, after, pageSize);
-    return events.map((event) => ({ generation: event.generation, response: decodeEvent(event) }));
+    if (events.length === 0) {
+      throw taskNotFound(this.name.taskId); // it has expired while it was read
+    }
+    return events.map(
+      (event) => new CommittedEvent(event.generation, decodeEvent(event), event.payload.length),
+    );
   }
 
   async #claim(): Promise<void> {
     const stored = await this.#context.store.claim(this.owner, this.name.taskId);
     if (stored === undefined) {
-      throw a2aError("TASK_NOT_FOUND", "there is no such task", { taskId: this.name.taskId });
+      throw taskNotFound(this.name.taskId);
     }
     if (stored.tail.sequence !== this.#committed.sequence) {
       this.#load(stored);
@@ -549,13 +718,27 @@ export class LiveTask {
     this.#committed = stored.tail;
     this.#accepted = stored.tail;
     this.#acceptedState = index.state;
-    this.#acceptedStatusAt = index.statusTimestamp;
-    this.#deadline = readDeadline(task);
+    if (task.status !== undefined) {
+      this.#timers.setStatus(task.status);
+    }
+    this.#timers.setDeadline(task);
+    this.#timers.setAlarm(undefined);
+    if (index.wakeAt !== this.#timers.wakeAt) {
+      this.#timers.setAlarm(index.wakeAt); // an executor's; what it really waits for it says when it runs again
+    }
     this.#headBytes = headLength(task);
     this.#bytesSinceSnapshot = entries.reduce((sum, { payload }) => sum + payload.length, 0);
     this.#artifacts.load(task);
     this.#settledGeneration = isSettled(index.state) ? stored.tail.generation : 0;
+    this.#loadedGeneration = stored.tail.generation;
   }
+}
+
+/** The state that an event brings the task to; UNSPECIFIED when it leaves the state as it is. */
+function findState({ payload }: StreamResponse): TaskState {
+  const status =
+    payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
+  return status?.state ?? TaskState.UNSPECIFIED;
 }
 
 function isChunk({ kind }: Pending): boolean {

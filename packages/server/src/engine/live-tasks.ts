@@ -58,6 +58,15 @@ export class LiveTasks {
     }
   }
 
+  /** Lets go of the tasks that ended before a time, because the store has forgotten them: their readers are told. */
+  forget(endedBefore: number): void {
+    for (const { live } of this.#holdings.values()) {
+      if (live.endedAt !== undefined && live.endedAt < endedBefore) {
+        live.forget();
+      }
+    }
+  }
+
   #hold(live: LiveTask, holders: number): void {
     const { taskId } = live.name;
     this.#holdings.set(taskId, { live, holders });

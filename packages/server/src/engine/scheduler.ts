@@ -1,76 +1,149 @@
 import { a2aError, type Priority } from "@a2a-connect/core";
+import type { AgentDefinition } from "../agent/agent-definition.ts";
+import { Crew } from "./crew.ts";
+import type { EngineContext } from "./engine-context.ts";
+import { type Waiting, WaitingQueue } from "./waiting-queue.ts";
 
-/** A piece of work that may have to wait for its place. */
+/** A piece of work that may have to wait for its place. It has that place until `run` resolves. */
 export interface Runnable {
   readonly priority: Priority;
+  /** Whose places it takes besides the agent's; undefined: of no skill. */
+  readonly skill: string | undefined;
   /** Must not reject. */
   run(): Promise<void>;
 }
 
+/** What became of work that asked for a place; `refused`: as much is waiting as its skill or its agent allows. */
+export type Place = "running" | "queued" | "refused";
+
+/** One skill's work. */
+interface Lane {
+  readonly crew: Crew;
+  readonly queues: Readonly<Record<Priority, WaitingQueue<Runnable>>>;
+}
+
+/** In the order in which they are served. */
+const priorities: readonly Priority[] = ["high", "normal", "low"];
+
 /**
- * Lets a bounded number of executions run at a time; the others wait by priority, then by age (docs/limits.md).
+ * Lets a bounded number of executions run at a time, of the agent and of each skill; the others wait by priority, then by
+ * age (docs/limits.md). A skill at its limit holds up nobody else.
  */
 export class Scheduler {
-  readonly #maxRunning: number;
-  readonly #maxQueued: number;
-  /** In the order in which they are served. */
-  readonly #queues: Readonly<Record<Priority, Set<Runnable>>> = {
-    high: new Set(),
-    normal: new Set(),
-    low: new Set(),
-  };
-  #running = 0;
+  readonly #agent: AgentDefinition;
+  readonly #limits: Pick<EngineContext["limits"], "maxRunning" | "maxQueued">;
+  readonly #clock: Pick<EngineContext["clock"], "now">;
+  readonly #all: Crew;
+  /** One for each skill that has been asked for; as many as the card has at most. */
+  readonly #lanes = new Map<string | undefined, Lane>();
+  #tickets = 0;
 
-  constructor({ maxRunning, maxQueued }: { readonly maxRunning: number; readonly maxQueued: number }) {
-    this.#maxRunning = maxRunning;
-    this.#maxQueued = maxQueued;
+  constructor({ agent, limits, clock }: Pick<EngineContext, "agent" | "limits" | "clock">) {
+    this.#agent = agent;
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#all = new Crew(agent, limits.maxRunning);
   }
 
   /**
    * Runs `work` now, or when a place becomes free.
    *
    * @param admission `always` for work that was promised already: it waits even where the queue is full
-   * @returns whether it runs already
-   * @throws ConnectError CAPACITY when the queue is full, too
+   * @throws ConnectError CAPACITY when the queue of this process is full
    */
-  start(work: Runnable, admission: "bounded" | "always" = "bounded"): "running" | "queued" {
-    if (this.#running < this.#maxRunning) {
-      this.#run(work);
+  start(work: Runnable, admission: "bounded" | "always" = "bounded"): Place {
+    const { crew, queues } = this.#laneOf(work.skill);
+    if (this.#all.hasPlace && crew.hasPlace) {
+      this.#run(work, crew);
       return "running";
     }
-    if (admission === "bounded" && this.#waiting >= this.#maxQueued) {
-      throw a2aError("CAPACITY", `${this.#maxQueued} tasks are waiting already; try again later`);
+    if (admission === "bounded") {
+      if (crew.isFull || this.#all.isFull) {
+        return "refused";
+      }
+      const { maxQueued } = this.#limits;
+      if (this.#all.waiting >= maxQueued) {
+        throw a2aError("CAPACITY", `${maxQueued} tasks are waiting already; try again later`);
+      }
     }
-    this.#queues[work.priority].add(work);
+    queues[work.priority].add(work, ++this.#tickets);
+    crew.waiting++;
+    this.#all.waiting++;
     return "queued";
   }
 
   /** Takes waiting work out of the queue; false when it runs or is done. */
   withdraw(work: Runnable): boolean {
-    return this.#queues[work.priority].delete(work);
+    const { crew, queues } = this.#laneOf(work.skill);
+    if (!queues[work.priority].delete(work)) {
+      return false;
+    }
+    crew.waiting--;
+    this.#all.waiting--;
+    return true;
   }
 
-  get #waiting(): number {
-    const { high, normal, low } = this.#queues;
-    return high.size + normal.size + low.size;
+  /** When work of this skill that was refused is worth another try, in seconds (docs/extensions/lifecycle.md). */
+  retryAfterSeconds(skill: string | undefined): number {
+    const { crew } = this.#laneOf(skill);
+    const full = crew.isFull ? crew : this.#all;
+    return full.runTime.retryAfterSeconds(full.waiting, Math.min(full.maxRunning, this.#all.maxRunning));
   }
 
-  #run(work: Runnable): void {
-    this.#running++;
+  #laneOf(skill: string | undefined): Lane {
+    let lane = this.#lanes.get(skill);
+    if (lane === undefined) {
+      const definition = this.#agent.card.skills?.find(({ id }) => id === skill);
+      const queues = {
+        high: new WaitingQueue<Runnable>(),
+        normal: new WaitingQueue<Runnable>(),
+        low: new WaitingQueue<Runnable>(),
+      };
+      lane = { crew: new Crew(definition ?? {}), queues };
+      this.#lanes.set(skill, lane);
+    }
+    return lane;
+  }
+
+  #run(work: Runnable, crew: Crew): void {
+    const beganAt = this.#clock.now();
+    const crews = [crew, this.#all];
+    for (const each of crews) {
+      each.running++;
+    }
     void work.run().finally(() => {
-      this.#running--;
+      for (const each of crews) {
+        each.running--;
+        each.runTime.note(this.#clock.now() - beganAt);
+      }
       this.#runNext();
     });
   }
 
+  /** One place has become free, of the agent and of one skill: one more may run at most. */
   #runNext(): void {
-    for (const queue of Object.values(this.#queues)) {
-      const [next] = queue;
-      if (next !== undefined) {
-        queue.delete(next);
-        this.#run(next);
-        return;
+    const next = this.#all.waiting > 0 && this.#all.hasPlace ? this.#findNext() : undefined;
+    if (next !== undefined) {
+      this.withdraw(next);
+      this.#run(next, this.#laneOf(next.skill).crew);
+    }
+  }
+
+  /** Looks at the first of each skill only, never at those behind. */
+  #findNext(): Runnable | undefined {
+    const lanes = [...this.#lanes.values()].filter(({ crew }) => crew.waiting > 0 && crew.hasPlace);
+    for (const priority of priorities) {
+      let oldest: Waiting<Runnable> | undefined;
+      for (const { queues } of lanes) {
+        const { first } = queues[priority];
+        if (first !== undefined && (oldest === undefined || first.ticket < oldest.ticket)) {
+          oldest = first;
+        }
+      }
+      if (oldest !== undefined) {
+        return oldest.work;
       }
     }
+    return undefined;
   }
 }

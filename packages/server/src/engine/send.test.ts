@@ -10,15 +10,15 @@ import {
 } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import type { AgentDefinition, TurnExecutor } from "../agent/agent-definition.ts";
+import type { AgentDefinition, TurnAgent, TurnExecutor } from "../agent/agent-definition.ts";
 
-const agentOf = (execute: TurnExecutor, rest: Partial<AgentDefinition> = {}): AgentDefinition => ({
+const agentOf = (execute: TurnExecutor, rest: Partial<TurnAgent> = {}): AgentDefinition => ({
   card: { name: "Agent" },
   execute,
   ...rest,
 });
 
-async function scripted(rest: Partial<AgentDefinition> = {}) {
+async function scripted(rest: Partial<TurnAgent> = {}) {
   const script = createScriptedExecutor();
   return { script, ...(await createEngineHarness({ agent: agentOf(script.execute, rest) })) };
 }
@@ -185,7 +185,7 @@ describe("SendMessage", () => {
   it("registers an inline webhook with the task (A-14), for streams too", async () => {
     const harness = await createEngineHarness({
       agent: agentOf((turn) => [turn.complete()]),
-      push: { refuseUrl: () => undefined },
+      push: { fetch: async () => new Response() },
     });
     const configuration = { taskPushNotificationConfig: { url: "https://example.com/hook", id: "hook" } };
     const { id } = taskOf(await harness.client.sendMessage({ ...say("hi"), configuration }));
@@ -206,7 +206,7 @@ describe("SendMessage", () => {
   it("refuses an inline webhook without a sender (A-15) and one that names a task (A-14)", async () => {
     const agent = agentOf((turn) => [turn.complete()]);
     const without = await createEngineHarness({ agent });
-    const withPush = await createEngineHarness({ agent, push: { refuseUrl: () => undefined } });
+    const withPush = await createEngineHarness({ agent, push: { fetch: async () => new Response() } });
     const configOf = (taskId: string) => ({
       taskPushNotificationConfig: { url: "https://example.com/hook", taskId },
     });

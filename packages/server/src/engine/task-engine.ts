@@ -1,78 +1,74 @@
-import {
-  a2aError,
-  findA2AError,
-  invalidParams,
-  isInterrupted,
-  isSettled,
-  isTerminal,
-} from "@a2a-connect/core";
-import {
-  type Message,
-  type StreamResponse,
-  type Task,
-  type TaskPushNotificationConfig,
-  TaskSchema,
-  TaskState,
-} from "@a2a-connect/proto";
+import { a2aError, invalidParams, isInterrupted, isTerminal, lastEventIdHeader } from "@a2a-connect/core";
+import { type Message, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import {
   assertInputModes,
+  type DurableSelection,
+  isDurable,
   readLifecycleRequest,
   type SkillSelection,
   selectSkill,
   selectSkillById,
   skillMetadata,
+  type TurnSelection,
 } from "../agent/skill-selection.ts";
-import type { TurnInput } from "../agent/turn.ts";
-import type { Owner, TaskPage, TaskQuery, TaskRef } from "../store/task-store.ts";
-import { endings, timeoutEnding } from "./endings.ts";
+import type { KeyedResult, Owner, StoredTask, TaskPage, TaskQuery } from "../store/task-store.ts";
+import type { CallDetails } from "./command.ts";
+import type { CommittedEvent } from "./committed-event.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { submittedStatus, taskEvent } from "./events.ts";
+import { callInput, Executions } from "./executions.ts";
+import { createJournalCodec } from "./journal-codec.ts";
+import { KeyedSends } from "./keyed-sends.ts";
 import { TailBudget } from "./live-tail.ts";
-import { LiveTask } from "./live-task.ts";
+import { type Intake, LiveTask } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";
 import { foldStoredTask } from "./log-codec.ts";
-import { Scheduler } from "./scheduler.ts";
+import { QueuedHandle } from "./queued-handle.ts";
+import type { SeenTask } from "./seen-task.ts";
 import { taskNotFound } from "./task-not-found.ts";
-import { questionTimeoutMs, readDeadline } from "./task-timers.ts";
+import { readDeadline } from "./task-timers.ts";
 import { TurnExecution } from "./turn-execution.ts";
 import { WakeTimers } from "./wake-timers.ts";
 
-/** How long after a failed write the task's failure is written; again after as long while that fails, too. */
-const recoveryDelayMs = 1_000;
-
 /** A caller's message and what came with it. */
-export interface SendInput {
+export interface SendInput extends Intake {
   readonly owner: Owner;
   readonly message: Message;
   readonly metadata: JsonObject | undefined;
   readonly acceptedOutputModes: readonly string[];
   readonly extensions: readonly string[];
-  /** Webhooks to register with the task, in the same commit. */
-  readonly pushConfigs: readonly TaskPushNotificationConfig[];
+  /** The generation that the caller knows the named task by; undefined: any will do (requirement R-4). */
+  readonly ifGenerationMatch?: bigint | undefined;
+  /** The last event that the caller has of the stream which this request has opened before (requirement A-36). */
+  readonly lastEventId?: number | undefined;
 }
 
 /** What a send led to. */
 export type Sent = { readonly kind: "message"; readonly message: Message } | TaskHandle;
 
-/** A task held in memory for one caller, and the generation after which what the caller waits for begins. */
+/** A task held in memory for one caller. */
 export interface TaskHandle {
   readonly kind: "task";
   /** The task as it may be seen now. */
-  snapshot(): Task;
-  /** The task at its first interrupted or terminal event after the caller's message. */
-  settled(signal: AbortSignal): Promise<Task>;
-  /** The task at the moment after which `events` begin; undefined when they begin with the task itself. */
-  readonly first: Task | undefined;
-  /** Every event after the caller's message until the task ends. */
-  events(signal: AbortSignal): AsyncIterable<StreamResponse>;
+  seen(): SeenTask;
+  /** Generation after which the consequences of the caller's message begin; 0 when it created the task. */
+  readonly accepted: number;
+  /** The task at its first interrupted or terminal event after `accepted`. */
+  settled(signal: AbortSignal): Promise<SeenTask>;
+  /** What a stream begins with; undefined for one of events only, because the caller has or wants all of them. */
+  readonly first: SeenTask | undefined;
+  /** Generation of the last event that the caller has, or that is folded into `first`. */
+  readonly cursor: number;
+  /** Every event after a generation, in order and each once, until the task ends. */
+  eventsAfter(generation: number, signal: AbortSignal): AsyncIterable<CommittedEvent>;
   /** Lets go of the task. Must be called once, in `finally`. */
   release(): void;
 }
 
 /** The options of an engine are its context without what the engine adds itself. */
-export type TaskEngineOptions = Omit<EngineContext, "onWakeTime" | "tailBudget">;
+export type TaskEngineOptions = Omit<EngineContext, "onWakeTime" | "tailBudget" | "journalCodec">;
 
 /**
  * Runs tasks: takes messages, starts executions, answers cancels, wakes timers. Decides nothing about a single task's
@@ -81,23 +77,21 @@ export type TaskEngineOptions = Omit<EngineContext, "onWakeTime" | "tailBudget">
 export class TaskEngine {
   readonly #context: EngineContext;
   readonly #tasks: LiveTasks;
-  readonly #scheduler: Scheduler;
+  readonly #executions: Executions;
   readonly #timers: WakeTimers;
-  /** The newest turn of each task. */
-  readonly #executions = new Map<string, TurnExecution>();
-  readonly #running = new Set<TurnExecution>();
-  readonly #retries = new Set<() => void>();
-  #closed = false;
+  readonly #keyedSends: KeyedSends;
 
   constructor(options: TaskEngineOptions) {
-    this.#timers = new WakeTimers(options, (task) => this.#wake(task));
+    this.#timers = new WakeTimers(options, (task) => this.#executions.wake(task));
     this.#context = {
       ...options,
       onWakeTime: (at) => this.#timers.note(at),
+      journalCodec: createJournalCodec(options.agent.journalTypes),
       tailBudget: new TailBudget(options.limits.maxTotalTailBytes),
     };
     this.#tasks = new LiveTasks(this.#context);
-    this.#scheduler = new Scheduler(options.limits);
+    this.#keyedSends = new KeyedSends(options);
+    this.#executions = new Executions(this.#context, this.#tasks);
   }
 
   /** Ends what a crash has left behind (design: recovery) and sets the timers. Call it before serving. */
@@ -105,7 +99,7 @@ export class TaskEngine {
     let after: string | undefined;
     for (;;) {
       const page = await this.#context.store.unfinished(after, 100);
-      await Promise.all(page.map((task) => this.#recover(task)));
+      await Promise.all(page.map((task) => this.#executions.recover(task)));
       after = page.at(-1)?.taskId;
       if (after === undefined) {
         break;
@@ -118,42 +112,114 @@ export class TaskEngine {
    * Starts a task, or continues the one that the message names. Resolves when that is durable, or with the agent's
    * direct Message. A handle that is returned must be released.
    *
+   * With a key, the message is taken once: a repeat is given what became of it (docs/idempotency.md).
+   *
    * @throws ConnectError TASK_NOT_FOUND, UNSUPPORTED_OPERATION, CONTENT_TYPE_NOT_SUPPORTED, CAPACITY, InvalidArgument,
-   *   or Internal when the executor failed before there was a task
+   *   IDEMPOTENCY_CONFLICT, or Internal when the executor failed before there was a task
    */
   send(input: SendInput): Promise<Sent> {
-    return input.message.taskId === "" ? this.#begin(input) : this.#continue(input);
+    const { owner, key } = input;
+    return key === undefined
+      ? this.#take(input)
+      : this.#keyedSends.send(
+          { owner, key },
+          () => this.#take(input),
+          (result) => this.#repeat(input, result),
+        );
   }
 
   /** The owner's task. @throws ConnectError TASK_NOT_FOUND */
-  async get(owner: Owner, taskId: string): Promise<Task> {
+  async get(owner: Owner, taskId: string): Promise<SeenTask> {
     const live = this.#tasks.peek(owner, taskId);
     if (live?.exists === true) {
-      return live.snapshot();
+      return live.seen();
     }
     const stored = await this.#context.store.find(owner, taskId, "full");
     if (stored === undefined) {
       throw taskNotFound(taskId);
     }
-    return foldStoredTask(stored);
+    return seeStoredTask(stored);
+  }
+
+  /**
+   * The owner's task as soon as its generation is above `generation` or it has ended; after `timeoutMs` as it is then
+   * (requirement R-3).
+   *
+   * @throws ConnectError TASK_NOT_FOUND, or why `signal` aborted
+   */
+  async getNewer(
+    owner: Owner,
+    taskId: string,
+    generation: bigint,
+    { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<SeenTask> {
+    const live = await this.#acquire(owner, taskId);
+    const expiry = new AbortController();
+    const stopTimer = this.#context.clock.schedule(timeoutMs, () => expiry.abort());
+    try {
+      await live.newerThan(generation, AbortSignal.any([signal, expiry.signal]));
+    } catch (error) {
+      if (!expiry.signal.aborted || signal.aborted) {
+        throw error;
+      }
+    } finally {
+      stopTimer();
+      this.#tasks.release(live);
+    }
+    return live.seen();
   }
 
   /** One page of the owner's tasks, folded. */
-  async list(query: TaskQuery): Promise<{ readonly tasks: readonly Task[]; readonly page: TaskPage }> {
+  async list(query: TaskQuery): Promise<{ readonly tasks: readonly SeenTask[]; readonly page: TaskPage }> {
     const page = await this.#context.store.list(query);
-    return { tasks: page.tasks.map(foldStoredTask), page };
+    return { tasks: page.tasks.map(seeStoredTask), page };
   }
 
-  /** A task to read from now on. @throws ConnectError TASK_NOT_FOUND; UNSUPPORTED_OPERATION when it has ended (A-35) */
-  async subscribe(owner: Owner, taskId: string): Promise<TaskHandle> {
+  /**
+   * A task to read: from now on, beginning with the task as it is; or, for a reader that has the events up to
+   * `lastEventId`, the events after it, also when the task has ended.
+   *
+   * @throws ConnectError TASK_NOT_FOUND; InvalidArgument when there is no such event yet; UNSUPPORTED_OPERATION when the
+   *   task has ended and no event was named (A-35, A-36)
+   */
+  async subscribe(owner: Owner, taskId: string, lastEventId?: number): Promise<TaskHandle> {
     const live = await this.#acquire(owner, taskId);
-    if (live.ended) {
+    if (lastEventId === undefined && live.ended) {
       this.#tasks.release(live);
       throw a2aError("UNSUPPORTED_OPERATION", "the task has ended: there is nothing to subscribe to", {
         taskId,
       });
     }
-    return this.#handle(live, live.generation, live.snapshot());
+    return this.#attach(live, lastEventId ?? live.generation, lastEventId);
+  }
+
+  /**
+   * The handle of a message that was taken before, whether the task has ended or not.
+   *
+   * @param from `accepted`: generation after which the message's consequences begin; `lastEventId`: the last event that
+   *   the caller has, undefined for one who begins with the task as it is now
+   * @throws ConnectError TASK_NOT_FOUND; InvalidArgument when there is no event `lastEventId` yet
+   */
+  async attach(
+    owner: Owner,
+    taskId: string,
+    { accepted, lastEventId }: { readonly accepted: number; readonly lastEventId: number | undefined },
+  ): Promise<TaskHandle> {
+    return this.#attach(await this.#acquire(owner, taskId), accepted, lastEventId);
+  }
+
+  #attach(live: LiveTask, accepted: number, lastEventId: number | undefined): TaskHandle {
+    if (lastEventId === undefined) {
+      return this.#handle(live, accepted, live.seen());
+    }
+    if (lastEventId > live.generation) {
+      this.#tasks.release(live);
+      throw invalidParams({
+        field: lastEventIdHeader,
+        description: `there is no event ${lastEventId} of this task yet`,
+      });
+    }
+    return this.#handle(live, accepted, undefined, lastEventId);
   }
 
   /**
@@ -162,20 +228,25 @@ export class TaskEngine {
    *
    * @throws ConnectError TASK_NOT_FOUND; TASK_NOT_CANCELABLE when it has ended, or ends otherwise meanwhile
    */
-  async cancel(owner: Owner, taskId: string, metadata: JsonObject | undefined): Promise<Task> {
+  async cancel(owner: Owner, taskId: string, metadata: JsonObject | undefined): Promise<SeenTask> {
     const live = await this.#acquire(owner, taskId);
     try {
       await live.claim();
       const ended = isTerminal(live.acceptedState);
-      await this.#stop(live, "canceled", metadata);
-      const task = live.snapshot();
-      if (ended || task.status?.state !== TaskState.CANCELED) {
+      await this.#executions.stop(live, "canceled", metadata);
+      const seen = live.seen();
+      if (ended || seen.task.status?.state !== TaskState.CANCELED) {
         throw notCancelable(taskId);
       }
-      return task;
+      return seen;
     } finally {
       this.#tasks.release(live);
     }
+  }
+
+  /** The store has forgotten the tasks that ended before a time: those that readers still hold go, too. */
+  forget(endedBefore: number): void {
+    this.#tasks.forget(endedBefore);
   }
 
   /**
@@ -183,26 +254,29 @@ export class TaskEngine {
    * did is durable.
    */
   async close(graceMs: number): Promise<void> {
-    this.#closed = true;
     this.#timers.close();
-    for (const cancelRetry of this.#retries) {
-      cancelRetry();
-    }
-    const grace = Promise.withResolvers<void>();
-    const cancelGrace = this.#context.clock.schedule(graceMs, grace.resolve);
-    await Promise.race([this.#idle(), grace.promise]);
-    cancelGrace();
-    for (const execution of this.#running) {
-      execution.abort("shutdown");
-    }
-    await this.#idle();
+    await this.#executions.close(graceMs);
   }
 
-  /** Resolves when no turn runs or waits, those that begin meanwhile included. */
-  async #idle(): Promise<void> {
-    while (this.#running.size > 0) {
-      await Promise.all([...this.#running].map((execution) => execution.done));
+  async #take(input: SendInput): Promise<Sent> {
+    const { key, lastEventId } = input;
+    if (lastEventId !== undefined && (key === undefined || lastEventId > 0)) {
+      throw invalidParams({
+        field: lastEventIdHeader,
+        description: "goes on with a stream that was opened with the same idempotency key, and there is none",
+      });
     }
+    return input.message.taskId === "" ? this.#begin(input) : this.#continue(input);
+  }
+
+  /** What a repeated request is given. One that created its task begins with its creation, as the first did. */
+  async #repeat(input: SendInput, result: KeyedResult): Promise<Sent> {
+    if (result.kind === "message") {
+      return result;
+    }
+    const { taskId, generation } = result;
+    const lastEventId = input.lastEventId ?? (generation === 0 ? 0 : undefined);
+    return this.attach(input.owner, taskId, { accepted: generation, lastEventId });
   }
 
   async #begin(input: SendInput): Promise<Sent> {
@@ -221,30 +295,77 @@ export class TaskEngine {
         history: [named],
         ...(metadata === undefined ? {} : { metadata }),
       });
-      const live = LiveTask.create(this.#context, owner, taskEvent(task), input.pushConfigs);
+      const live = LiveTask.create(this.#context, owner, taskEvent(task), input);
       this.#tasks.adopt(live);
-      this.#tasks.retain(live); // once for the execution, once for the sender
-      this.#track(live, execution);
+      if (runsAgain(selection) && hasDetails(input)) {
+        live.note({ type: "call", ...detailsOf(input) });
+      }
       return live;
     };
-    const execution = new TurnExecution(this.#context, {
-      input: turnInput(input, named, name, selection, undefined),
-      executor: selection.executor,
+    return isDurable(selection)
+      ? this.#beginDurable(createTask(), selection, named, input)
+      : this.#beginTurn({ owner, name }, selection, named, input, createTask);
+  }
+
+  /** A durable task exists before its executor runs. */
+  async #beginDurable(
+    live: LiveTask,
+    selection: DurableSelection,
+    message: Message,
+    input: SendInput,
+  ): Promise<Sent> {
+    const execution = this.#executions.createDurable(live, selection, message, detailsOf(input), true);
+    this.#executions.track(live, execution);
+    if (this.#isLate(message)) {
+      execution.abort("deadline"); // it does not even begin
+    }
+    const place = this.#executions.start(execution);
+    if (typeof place === "object") {
+      live.emitStatus(place.refused);
+      execution.giveUp();
+    }
+    await live.flushed();
+    return this.#handle(live, 0, undefined);
+  }
+
+  /** A turn becomes a task when it says something that is none of a direct Message. */
+  async #beginTurn(
+    place: Pick<LiveTask, "owner" | "name">,
+    selection: TurnSelection,
+    message: Message,
+    input: SendInput,
+    createTask: () => LiveTask,
+  ): Promise<Sent> {
+    const execution: TurnExecution = new TurnExecution(this.#context, {
+      input: { ...callInput(place, selection, message, detailsOf(input)), task: undefined, attempt: 1 },
+      code: selection.code,
       outputModes: selection.outputModes,
       priority: readLifecycleRequest(message).priority,
       live: undefined,
-      createTask,
+      createTask: () => {
+        const live = createTask();
+        this.#executions.track(live, execution);
+        return live;
+      },
     });
-    if ((readDeadline({ history: [named] }) ?? Number.POSITIVE_INFINITY) <= clock.now()) {
+    if (this.#isLate(message)) {
       execution.abort("deadline"); // it does not even begin
     }
-    const place = this.#scheduler.start(execution);
-    this.#keep(execution);
-    if (place === "queued") {
+    const started = this.#executions.start(execution);
+    if (typeof started === "object") {
+      execution.createTask().emitStatus(started.refused);
+      execution.giveUp();
+    } else if (started === "queued") {
       execution.createTask();
     }
     const outcome = await execution.outcome();
     return outcome.kind === "message" ? outcome : this.#handle(outcome.live, 0, undefined);
+  }
+
+  /** Whether the message's deadline is over before anything has begun. */
+  #isLate(message: Message): boolean {
+    const deadline = readDeadline({ history: [message] });
+    return deadline !== undefined && deadline <= this.#context.clock.now();
   }
 
   async #continue(input: SendInput): Promise<Sent> {
@@ -259,149 +380,46 @@ export class TaskEngine {
         });
       }
       await live.claim();
-      live.assertInterrupted();
-      readLifecycleRequest(message);
-      const selection = selectSkillById(this.#context.agent, live.skill);
-      assertInputModes(message, selection.inputModes);
-      const named = { ...message, contextId };
-      const generation = live.answer(named, input.pushConfigs);
-      await live.flushed();
-      const task = live.snapshot();
-      // A cancel or a deadline may have been quicker.
-      if (!isTerminal(live.acceptedState)) {
-        this.#resume(live, turnInput(input, named, live.name, selection, task), selection);
+      live.assertGeneration(input.ifGenerationMatch);
+      live.assertGoing();
+      const { code, inputModes } = selectSkillById(this.#context.agent, live.skill);
+      const isQueued = code.whileWorking === "queue" && !isInterrupted(live.acceptedState);
+      if (!isQueued) {
+        live.assertInterrupted();
       }
-      return this.#handle(live, generation, task);
+      readLifecycleRequest(message);
+      assertInputModes(message, inputModes);
+      const named = { ...message, contextId };
+      return isQueued ? await this.#queue(live, named, input) : await this.#answer(live, named, input);
     } catch (error) {
-      this.#tasks.release(live);
+      // A refusal tells what has been accepted meanwhile: nobody hears of it before it is durable.
+      await live.flushed().finally(() => this.#tasks.release(live));
       throw error;
     }
   }
 
-  #resume(live: LiveTask, input: Omit<TurnInput, "signal">, selection: SkillSelection): void {
-    const execution = new TurnExecution(this.#context, {
-      input,
-      executor: selection.executor,
-      outputModes: selection.outputModes,
-      priority: readLifecycleRequest(input.message).priority,
-      live,
-      createTask: () => live,
-    });
-    this.#tasks.retain(live);
-    this.#track(live, execution);
-    if (live.takeDeadline(this.#context.clock.now())) {
-      execution.abort("deadline");
-    }
-    this.#scheduler.start(execution, "always");
-    this.#keep(execution);
-  }
-
-  /** Every turn is known until it is done, also before it has a task: a server that stops waits for it. */
-  #keep(execution: TurnExecution): void {
-    if (this.#closed) {
-      execution.abort("shutdown");
-    }
-    this.#running.add(execution);
-    void execution.done.then(() => this.#running.delete(execution));
-  }
-
-  #track(live: LiveTask, execution: TurnExecution): void {
-    const { taskId } = live.name;
-    this.#executions.set(taskId, execution);
-    void execution.done.then(() => {
-      if (this.#executions.get(taskId) === execution) {
-        this.#executions.delete(taskId);
-      }
-      this.#tasks.release(live);
-      if (live.lost.aborted && !live.takenOver) {
-        this.#recoverSoon({ owner: live.owner, taskId });
-      }
-    });
-  }
-
-  /** Ends a task that has not ended: through its executor when one runs, which may still end it otherwise. */
-  async #stop(live: LiveTask, cause: "canceled" | "deadline", metadata?: JsonObject): Promise<void> {
-    while (!isTerminal(live.acceptedState)) {
-      const execution = this.#executions.get(live.name.taskId);
-      if (
-        execution === undefined ||
-        isInterrupted(live.acceptedState) ||
-        this.#scheduler.withdraw(execution)
-      ) {
-        live.emitStatus(endings[cause]);
-        execution?.giveUp();
-      } else {
-        live.note({ type: "stop", cause });
-        execution.abort(cause, metadata);
-        await execution.done;
-      }
-    }
+  /** The task waits for this message. */
+  async #answer(live: LiveTask, message: Message, input: SendInput): Promise<TaskHandle> {
+    const generation = live.answer(message, input, input.ifGenerationMatch);
     await live.flushed();
+    const seen = live.seen();
+    // A cancel or a deadline may have been quicker.
+    if (!isTerminal(live.acceptedState)) {
+      await this.#executions.answer(live, message, detailsOf(input));
+    }
+    return this.#handle(live, generation, seen);
   }
 
-  async #wake({ owner, taskId }: TaskRef): Promise<void> {
-    const live = await this.#tasks.acquire(owner, taskId);
-    if (live === undefined) {
-      return;
+  /** The task is at work, and its code takes messages meanwhile. */
+  async #queue(live: LiveTask, message: Message, input: SendInput): Promise<TaskHandle> {
+    const details = detailsOf(input);
+    const { queued, generation } = live.enqueue(message, input, details, input.ifGenerationMatch);
+    await live.flushed();
+    const seen = live.seen();
+    if (!isTerminal(live.acceptedState)) {
+      await this.#executions.deliver(live, queued);
     }
-    try {
-      await live.claim();
-      const now = this.#context.clock.now();
-      const overdue = live.overdueQuestion(now);
-      if (live.takeDeadline(now)) {
-        // Not awaited: an executor may take its grace period, and other timers are due.
-        this.#tasks.retain(live);
-        void this.#stop(live, "deadline")
-          .catch((error: unknown) => this.#warn("a deadline could not be kept", taskId, error))
-          .finally(() => this.#tasks.release(live));
-      } else if (overdue !== undefined) {
-        live.emitStatus(
-          timeoutEnding(overdue, questionTimeoutMs(this.#context.agent, live.acceptedState) ?? 0),
-        );
-      } else if (!isTerminal(live.acceptedState)) {
-        // The agent's timeouts are others than when the timer was set: a commit sets it anew, or it would be due for ever.
-        live.note({ type: "timer-moved" });
-      }
-      await live.flushed();
-    } finally {
-      this.#tasks.release(live);
-    }
-  }
-
-  /** Work was lost because the store could not be written: fails the task when it can be, instead of leaving it at work. */
-  #recoverSoon(task: TaskRef): void {
-    if (this.#closed) {
-      return;
-    }
-    const cancelRetry = this.#context.clock.schedule(recoveryDelayMs, () => {
-      this.#retries.delete(cancelRetry);
-      void this.#recover(task).then((recovered) => recovered || this.#recoverSoon(task));
-    });
-    this.#retries.add(cancelRetry);
-  }
-
-  /** Fails a task that nobody works on. @returns false when that has to be tried again */
-  async #recover({ owner, taskId }: TaskRef): Promise<boolean> {
-    try {
-      const live = await this.#acquire(owner, taskId);
-      try {
-        await live.claim();
-        if (!isSettled(live.acceptedState) && !this.#executions.has(taskId)) {
-          live.emitStatus(endings.interrupted);
-          await live.flushed();
-          this.#context.log({ level: "info", message: "a task that was left behind was failed", taskId });
-        }
-      } finally {
-        this.#tasks.release(live);
-      }
-      return true;
-    } catch (error) {
-      if (findA2AError(error)?.reason === "TASK_NOT_FOUND") {
-        return true; // its creation was never written
-      }
-      this.#warn("a task that a stopped server left behind could not be recovered", taskId, error);
-      return false;
-    }
+    return new QueuedHandle(this.#handle(live, generation, seen), () => live.assertTaken(queued.sequence));
   }
 
   async #acquire(owner: Owner, taskId: string): Promise<LiveTask> {
@@ -412,33 +430,36 @@ export class TaskEngine {
     return live;
   }
 
-  /** @param first the task as it is now; undefined for one whose events are wanted from its creation on */
-  #handle(live: LiveTask, generation: number, first: Task | undefined): TaskHandle {
-    const seen = first === undefined ? 0 : live.generation;
+  /** @param first the task as it is now; undefined for one whose events are wanted from `cursor` on */
+  #handle(live: LiveTask, accepted: number, first: SeenTask | undefined, cursor = 0): TaskHandle {
     return {
       kind: "task",
+      accepted,
       first,
-      snapshot: () => live.snapshot(),
-      settled: (signal) => live.settledAfter(generation, signal),
-      events: (signal) => live.eventsAfter(seen, signal),
+      cursor: first?.generation ?? cursor,
+      seen: () => live.seen(),
+      settled: (signal) => live.settledAfter(accepted, signal),
+      eventsAfter: (generation, signal) => live.eventsAfter(generation, signal),
       release: () => this.#tasks.release(live),
     };
   }
-
-  #warn(message: string, taskId: string, error: unknown): void {
-    this.#context.log({ level: "warn", message, taskId, error });
-  }
 }
 
-function turnInput(
-  { owner, metadata, acceptedOutputModes, extensions }: SendInput,
-  message: Message,
-  name: { readonly taskId: string; readonly contextId: string },
-  { skill }: SkillSelection,
-  task: Task | undefined,
-): Omit<TurnInput, "signal"> {
-  const { principal, tenant } = owner;
-  return { message, task, ...name, skill, acceptedOutputModes, extensions, principal, tenant, metadata };
+/** Whether the code of a skill may run a second time over one message. */
+function runsAgain({ code }: SkillSelection): boolean {
+  return code.kind === "durable" || code.recovery === "restart";
+}
+
+function detailsOf({ metadata, acceptedOutputModes, extensions }: SendInput): CallDetails {
+  return { metadata, acceptedOutputModes, extensions };
+}
+
+function hasDetails({ metadata, acceptedOutputModes, extensions }: SendInput): boolean {
+  return metadata !== undefined || acceptedOutputModes.length > 0 || extensions.length > 0;
+}
+
+function seeStoredTask(stored: StoredTask): SeenTask {
+  return { task: foldStoredTask(stored), generation: stored.tail.generation };
 }
 
 function notCancelable(taskId: string): ConnectError {

@@ -1,8 +1,91 @@
-import { isTerminal, lifecycleExtension, parseLifecycleRequest } from "@a2a-connect/core";
-import { Role, type Task, TaskState } from "@a2a-connect/proto";
+import {
+  isTerminal,
+  lifecycleExtension,
+  parseLifecycleRequest,
+  readLifecycleReport,
+} from "@a2a-connect/core";
+import { Role, type Task, TaskState, type TaskStatus } from "@a2a-connect/proto";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 
 const defaultQuestionTimeoutMs = 600_000;
+
+/** Why a question that nobody answered ends its task. */
+export type QuestionTimeout = "input-timeout" | "auth-timeout";
+
+/** When something has to happen to a task by itself. All of it is in the task or in its row, so a restart loses nothing. */
+export class TaskTimers {
+  readonly #agent: AgentDefinition;
+  #state: TaskState = TaskState.UNSPECIFIED;
+  #statusAt = 0;
+  /** How long the question waits; undefined: for ever, or there is none. */
+  #questionMs: number | undefined;
+  #deadline: number | undefined;
+  #alarm: number | undefined;
+
+  constructor(agent: AgentDefinition) {
+    this.#agent = agent;
+  }
+
+  /** When the status was set, in milliseconds since 1970. */
+  get statusAt(): number {
+    return this.#statusAt;
+  }
+
+  /** How long the question waits; undefined: for ever, or there is none. */
+  get questionMs(): number | undefined {
+    return this.#questionMs;
+  }
+
+  /** The task has a new status. */
+  setStatus(status: TaskStatus): void {
+    this.#state = status.state;
+    this.#statusAt = status.timestamp === undefined ? 0 : timestampMs(status.timestamp);
+    this.#questionMs = waitMsOf(status) ?? questionTimeoutMs(this.#agent, status.state);
+    if (this.#questionMs === Number.POSITIVE_INFINITY) {
+      this.#questionMs = undefined;
+    }
+  }
+
+  /** The caller's newest messages: the last deadline that one of them sets, holds. */
+  setDeadline(task: Pick<Task, "history">): void {
+    this.#deadline = readDeadline(task) ?? this.#deadline;
+  }
+
+  /** When the executor wants to be woken. @returns whether that is news */
+  setAlarm(at: number | undefined): boolean {
+    const isNews = at !== this.#alarm;
+    this.#alarm = at;
+    return isNews;
+  }
+
+  /** When the first timer is due (milliseconds since 1970). */
+  get wakeAt(): number | undefined {
+    if (isTerminal(this.#state)) {
+      return undefined;
+    }
+    const answerBy = this.#questionMs === undefined ? undefined : this.#statusAt + this.#questionMs;
+    const times = [this.#deadline, answerBy, this.#alarm].filter((time) => time !== undefined);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  /** Whether the caller's deadline is over at `now`. It is told once: the timer is gone afterwards. */
+  takeDeadline(now: number): boolean {
+    if (this.#deadline === undefined || now < this.#deadline || isTerminal(this.#state)) {
+      return false;
+    }
+    this.#deadline = undefined;
+    return true;
+  }
+
+  /** The question that has waited too long at `now`, if one has. */
+  overdueQuestion(now: number): QuestionTimeout | undefined {
+    if (this.#questionMs === undefined || now < this.#statusAt + this.#questionMs) {
+      return undefined;
+    }
+    return this.#state === TaskState.AUTH_REQUIRED ? "auth-timeout" : "input-timeout";
+  }
+}
 
 /** The deadline that the newest of the caller's messages set, in milliseconds since 1970. */
 export function readDeadline({ history }: Pick<Task, "history">): number | undefined {
@@ -17,7 +100,7 @@ export function readDeadline({ history }: Pick<Task, "history">): number | undef
   return undefined;
 }
 
-/** How long a task may wait in an interrupted state; undefined: for ever, or the state is none. */
+/** How long an agent lets a task wait in an interrupted state; undefined: for ever, or the state is none. */
 export function questionTimeoutMs(agent: AgentDefinition, state: TaskState): number | undefined {
   const timeoutMs =
     state === TaskState.INPUT_REQUIRED
@@ -28,19 +111,14 @@ export function questionTimeoutMs(agent: AgentDefinition, state: TaskState): num
   return timeoutMs === false ? undefined : timeoutMs;
 }
 
-/** When the first timer of a task in `state` is due. */
-export function findWakeTime(
-  agent: AgentDefinition,
-  state: TaskState,
-  statusAt: number,
-  deadline: number | undefined,
-): number | undefined {
-  if (isTerminal(state)) {
+/** How long this very question waits, where it says so itself; infinite: for ever. */
+function waitMsOf({ state, message }: TaskStatus): number | undefined {
+  if (state !== TaskState.INPUT_REQUIRED && state !== TaskState.AUTH_REQUIRED) {
     return undefined;
   }
-  const timeoutMs = questionTimeoutMs(agent, state);
-  const times = [deadline, timeoutMs === undefined ? undefined : statusAt + timeoutMs].filter(
-    (time) => time !== undefined,
-  );
-  return times.length === 0 ? undefined : Math.min(...times);
+  const { waitSeconds } = readLifecycleReport(message?.metadata);
+  if (waitSeconds === "unlimited") {
+    return Number.POSITIVE_INFINITY;
+  }
+  return typeof waitSeconds === "number" ? waitSeconds * 1_000 : undefined;
 }

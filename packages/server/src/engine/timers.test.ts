@@ -14,10 +14,10 @@ import {
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { createHeldStore } from "../../test-support/held-store.ts";
-import type { AgentDefinition } from "../agent/agent-definition.ts";
+import type { TurnAgent, TurnExecutor } from "../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 
-async function scripted(rest: Partial<AgentDefinition> = {}, options: Partial<EngineHarnessOptions> = {}) {
+async function scripted(rest: Partial<TurnAgent> = {}, options: Partial<EngineHarnessOptions> = {}) {
   const script = createScriptedExecutor();
   const agent = { card: { name: "Agent" }, execute: script.execute, ...rest };
   const harness = await createEngineHarness({ agent, randomId: () => crypto.randomUUID(), ...options });
@@ -375,9 +375,9 @@ describe("recovery", () => {
       id,
       name: id,
       description: id,
-      execute: (turn: Parameters<NonNullable<AgentDefinition["execute"]>>[0]) => [
+      execute: ((turn) => [
         turn.task === undefined ? turn.inputRequired("?") : turn.complete(id),
-      ],
+      ]) satisfies TurnExecutor,
     });
     const agent = { card: { name: "Agent", skills: [skill("one"), skill("two")] } };
     const before = await createEngineHarness({ agent, store });

@@ -1,22 +1,17 @@
-import {
-  a2aError,
-  effectiveMediaType,
-  isSettled,
-  matchesMediaType,
-  type Priority,
-  text,
-} from "@a2a-connect/core";
+import { a2aError, isSettled, type Priority, text } from "@a2a-connect/core";
 import { type Message, type Part, TaskState } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { TurnExecutor } from "../agent/agent-definition.ts";
+import type { TurnAgentCode } from "../agent/skill-selection.ts";
+import type { StatusEvent, TurnEvent } from "../agent/task-event.ts";
 import { createTurn, type TurnInput } from "../agent/turn.ts";
-import type { ArtifactEvent, StatusEvent, TurnEvent } from "../agent/turn-event.ts";
 import { AgentMistake } from "./agent-mistake.ts";
-import { sealArtifact, withMetadata } from "./artifact-seal.ts";
+import { assertParts, Emitter } from "./emitter.ts";
 import { endings } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
-import { agentReply, artifactEvent } from "./events.ts";
+import { agentReply } from "./events.ts";
+import { type Execution, iterate } from "./execution.ts";
 import type { LiveTask } from "./live-task.ts";
+import { SilenceWatch } from "./silence-watch.ts";
 import { TurnAbort, type TurnAbortCause } from "./turn-abort.ts";
 
 /** What a sender gets to know first: a direct answer, or the task. */
@@ -27,7 +22,7 @@ export type Accepted =
 /** Everything a turn needs to run. */
 export interface TurnPlan {
   readonly input: Omit<TurnInput, "signal">;
-  readonly executor: TurnExecutor;
+  readonly code: TurnAgentCode;
   /** Media types the skill may give out. */
   readonly outputModes: readonly string[];
   /** Which waiting turn starts first. Default `normal`. */
@@ -42,22 +37,21 @@ export interface TurnPlan {
  * One run of an executor over one message, detached from the call that started it: a caller that goes away ends its
  * call and never this.
  */
-export class TurnExecution {
+export class TurnExecution implements Execution {
   readonly #context: EngineContext;
   readonly #plan: TurnPlan;
   /** Made when the executor looks at its signal, or when it is aborted: most turns never need one. */
   #controller: AbortController | undefined;
   #abortCause: TurnAbort | undefined;
   readonly #abortWaiters: (() => void)[] = [];
-  readonly #begun = new Set<string>();
+  readonly #emitter: Emitter;
+  readonly #silence: SilenceWatch;
   readonly #done = Promise.withResolvers<void>();
   readonly #direct = Promise.withResolvers<Message>();
   readonly #created = Promise.withResolvers<LiveTask>();
   #live: LiveTask | undefined;
   #cancelTaskTimer: () => void = () => {};
   #cancelGraceTimer: () => void = () => {};
-  #cancelSilenceTimer: () => void = () => {};
-  #lastHeardAt = 0;
   #ended = false;
   #forgetTask: () => void = () => {};
   /** Whether the turn has said its last word. Set together with that word: the next turn may begin right after it. */
@@ -66,6 +60,9 @@ export class TurnExecution {
   constructor(context: EngineContext, plan: TurnPlan) {
     this.#context = context;
     this.#plan = plan;
+    const { agent, clock } = context;
+    this.#emitter = new Emitter(plan.outputModes, () => this.createTask());
+    this.#silence = new SilenceWatch(clock, agent.inactivityTimeoutMs, () => this.abort("inactive"));
     // Whoever asks sees the rejection; nobody asking is no fault.
     this.#direct.promise.catch(() => {});
     this.#created.promise.catch(() => {});
@@ -77,6 +74,18 @@ export class TurnExecution {
   /** See `Scheduler`. */
   get priority(): Priority {
     return this.#plan.priority ?? "normal";
+  }
+
+  /** See `Scheduler`. */
+  get skill(): string | undefined {
+    return this.#plan.input.skill;
+  }
+
+  readonly isResting: boolean = false;
+  #begun = false;
+
+  get begun(): boolean {
+    return this.#begun;
   }
 
   /** The first of: a direct Message, or a task whose creation is durable. @throws ConnectError when neither came to be */
@@ -106,7 +115,8 @@ export class TurnExecution {
   /** Runs the turn to its end. Never rejects. */
   async run(): Promise<void> {
     const { clock } = this.#context;
-    this.#lastHeardAt = clock.now();
+    this.#begun = true;
+    this.#silence.heard();
     void clock.nextTurn().then(() => this.#startTimers());
     try {
       if (this.#abortCause === undefined) {
@@ -120,7 +130,7 @@ export class TurnExecution {
     this.#ended = true;
     this.#cancelTaskTimer();
     this.#cancelGraceTimer();
-    this.#cancelSilenceTimer();
+    this.#silence.stop();
     this.#forgetTask();
     await this.#live?.flushed().catch(() => {});
     this.#done.resolve();
@@ -171,22 +181,7 @@ export class TurnExecution {
     if (this.#live === undefined && !this.#over) {
       this.#cancelTaskTimer = clock.schedule(agent.taskAfterMs ?? 200, () => this.#over || this.createTask());
     }
-    this.#watchSilence();
-  }
-
-  /** One timer for the whole turn: when it rings, it looks when the executor was last heard of. */
-  #watchSilence(): void {
-    const { agent, clock } = this.#context;
-    const limitMs = agent.inactivityTimeoutMs ?? defaultInactivityTimeoutMs;
-    if (limitMs === false) {
-      return;
-    }
-    const leftMs = this.#lastHeardAt + limitMs - clock.now();
-    if (leftMs <= 0) {
-      this.abort("inactive");
-    } else {
-      this.#cancelSilenceTimer = clock.schedule(leftMs, () => this.#watchSilence());
-    }
+    this.#silence.watch();
   }
 
   /** Resolves when the executor has ignored its signal for longer than the grace period. */
@@ -203,18 +198,18 @@ export class TurnExecution {
   }
 
   async #execute(): Promise<void> {
-    const { input, executor } = this.#plan;
+    const { input, code } = this.#plan;
     let ordinal = input.task?.artifacts.length ?? 0;
     const turn = createTurn(
       input,
       () => this.#signal,
       () => ++ordinal,
     );
-    const iterator = iterate(executor(turn));
+    const iterator = iterate(code.execute(turn));
     let resume = () => iterator.next();
     for (;;) {
       const step = await resume();
-      this.#lastHeardAt = this.#context.clock.now();
+      this.#silence.heard();
       if (this.#over) {
         this.#context.log({ level: "warn", message: "an abandoned executor went on", taskId: input.taskId });
         this.#letGo(iterator);
@@ -254,7 +249,7 @@ export class TurnExecution {
           this.#emitStatus(event);
           break;
         case "artifact":
-          await this.#emitArtifact(event);
+          await this.#emitter.artifact(event);
           break;
       }
       return undefined;
@@ -267,7 +262,7 @@ export class TurnExecution {
   }
 
   #reply(parts: readonly Part[]): void {
-    this.#assertParts(parts, "a reply");
+    assertParts(parts, "a reply");
     this.#over = true;
     if (this.#live !== undefined) {
       this.#live.emitStatus({ state: TaskState.COMPLETED, parts });
@@ -277,44 +272,9 @@ export class TurnExecution {
     this.#direct.resolve(agentReply({ contextId }, parts, this.#context.randomId));
   }
 
-  #emitStatus({ state, parts, report }: StatusEvent): void {
-    if (state === TaskState.INPUT_REQUIRED || state === TaskState.AUTH_REQUIRED) {
-      this.#assertParts(parts, "a question");
-    }
-    this.createTask().emitStatus({ state, parts, report });
-    this.#over = isSettled(state);
-  }
-
-  async #emitArtifact({ artifact, mode, last, replaceable }: ArtifactEvent): Promise<void> {
-    const { artifactId, parts } = artifact;
-    this.#assertParts(parts, `artifact "${artifactId}"`);
-    this.#assertOutputModes(parts);
-    const live = this.createTask();
-    const append = mode === "continued" || (mode === "chunk" && this.#begun.has(artifactId));
-    this.#begun.add(artifactId);
-    if (!last) {
-      live.emitArtifact(artifactEvent(live.name, artifact, append, last), { replaceable });
-      return;
-    }
-    const earlier = append ? await live.artifactParts(artifactId) : [];
-    const sealed = withMetadata(artifact, await sealArtifact([...earlier, ...parts], replaceable));
-    live.emitArtifact(artifactEvent(live.name, sealed, append, last), { replaceable });
-  }
-
-  #assertParts(parts: readonly Part[], what: string): void {
-    if (parts.length === 0) {
-      throw new AgentMistake(`${what} needs at least one part`);
-    }
-  }
-
-  #assertOutputModes(parts: readonly Part[]): void {
-    const { outputModes } = this.#plan;
-    const type = parts
-      .map(effectiveMediaType)
-      .find((candidate) => !outputModes.some((mode) => matchesMediaType(mode, candidate)));
-    if (type !== undefined) {
-      throw new AgentMistake(`the agent gave out ${type}, but declares only ${outputModes.join(", ")}`);
-    }
+  #emitStatus(event: StatusEvent): void {
+    this.#emitter.status(event);
+    this.#over = isSettled(event.state);
   }
 
   /** The executor has returned, or was given up: what has not been said yet is said for it. */
@@ -322,26 +282,18 @@ export class TurnExecution {
     if (this.#over) {
       return;
     }
-    if (this.#abortCause === undefined) {
+    if (this.#abortCause !== undefined) {
+      this.#finishAborted(this.#abortCause.cause);
+    } else if (this.#live?.hasQueued !== true) {
       this.createTask().emitStatus({ state: TaskState.COMPLETED });
-      return;
+    } // otherwise the next turn follows, and the task is not complete
+  }
+
+  #finishAborted(cause: TurnAbortCause): void {
+    if (cause === "lost" || (cause === "shutdown" && this.#plan.code.recovery === "restart")) {
+      return; // whoever holds the task next goes on with it
     }
-    switch (this.#abortCause.cause) {
-      case "canceled":
-        this.createTask().emitStatus(endings.canceled);
-        break;
-      case "deadline":
-        this.createTask().emitStatus(endings.deadline);
-        break;
-      case "shutdown":
-        this.createTask().emitStatus(endings.interrupted);
-        break;
-      case "inactive":
-        this.createTask().emitStatus(endings.inactive);
-        break;
-      case "lost":
-        break;
-    }
+    this.createTask().emitStatus(cause === "shutdown" ? endings.interrupted : endings[cause]);
   }
 
   #fail(error: unknown): void {
@@ -381,29 +333,7 @@ export class TurnExecution {
   }
 }
 
-const defaultInactivityTimeoutMs = 1_800_000;
-
 /** Whatever an executor throws before a task exists is our InternalError (requirement B-8). */
 function maskError(error: unknown): ConnectError {
   return new ConnectError("Internal error", Code.Internal, undefined, undefined, error);
-}
-
-function iterate(events: AsyncIterable<TurnEvent> | Iterable<TurnEvent>): AsyncIterator<TurnEvent> {
-  return Symbol.asyncIterator in events
-    ? events[Symbol.asyncIterator]()
-    : fromSync(events[Symbol.iterator]());
-}
-
-/** A list takes no `throw`: what is thrown at its `yield` goes right through it. */
-function fromSync(iterator: Iterator<TurnEvent>): AsyncIterator<TurnEvent> {
-  return {
-    next: async () => iterator.next(),
-    async throw(mistake) {
-      if (iterator.throw === undefined) {
-        throw mistake;
-      }
-      return iterator.throw(mistake);
-    },
-    return: async () => iterator.return?.() ?? { done: true, value: undefined },
-  };
 }

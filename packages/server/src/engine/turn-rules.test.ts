@@ -13,23 +13,23 @@ import {
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { createHeldStore } from "../../test-support/held-store.ts";
-import type { AgentDefinition, TurnExecutor } from "../agent/agent-definition.ts";
+import type { AgentDefinition, TurnAgent, TurnExecutor } from "../agent/agent-definition.ts";
+import type { TurnEvent } from "../agent/task-event.ts";
 import type { Turn } from "../agent/turn.ts";
-import type { TurnEvent } from "../agent/turn-event.ts";
 
-const agentOf = (execute: TurnExecutor, rest: Partial<AgentDefinition> = {}): AgentDefinition => ({
+const agentOf = (execute: TurnExecutor, rest: Partial<TurnAgent> = {}): AgentDefinition => ({
   card: { name: "Agent", defaultOutputModes: ["*/*"] },
   execute,
   ...rest,
 });
 
-async function scripted(rest: Partial<AgentDefinition> = {}) {
+async function scripted(rest: Partial<TurnAgent> = {}) {
   const script = createScriptedExecutor();
   return { script, ...(await createEngineHarness({ agent: agentOf(script.execute, rest) })) };
 }
 
 /** Runs one message to its end. */
-async function run(execute: TurnExecutor, rest: Partial<AgentDefinition> = {}) {
+async function run(execute: TurnExecutor, rest: Partial<TurnAgent> = {}) {
   const harness = await createEngineHarness({ agent: agentOf(execute, rest) });
   return { ...harness, task: taskOf(await harness.client.sendMessage(say("go"))) };
 }

@@ -1,11 +1,30 @@
+import { invalidParams } from "@a2a-connect/core";
 import type { TaskEngine } from "../engine/task-engine.ts";
-import { assertHistoryLength, withHistoryLength } from "./history-length.ts";
-import { type Operation, ownerOf } from "./operation.ts";
+import { assertHistoryLength } from "./history-length.ts";
+import { type Operation, ownerOf, speaksDraft } from "./operation.ts";
+import { showTask } from "./show-task.ts";
 
-/** GetTask: status, artifacts and history of one task (spec §3.1.3). */
-export function getTask(engine: TaskEngine): Operation<"getTask"> {
-  return async ({ id, historyLength }, context) => {
+/**
+ * GetTask: status, artifacts and history of one task (spec §3.1.3). A caller of A2A 1.1 that knows the newest generation
+ * waits for the next one (requirement R-3).
+ *
+ * @param longPollMs how long such a caller waits before it is given the task as it is
+ */
+export function getTask(engine: TaskEngine, longPollMs: number): Operation<"getTask"> {
+  return async ({ id, historyLength, currentGeneration }, context) => {
     assertHistoryLength("historyLength", historyLength);
-    return withHistoryLength(await engine.get(ownerOf(context), id), historyLength);
+    const known = speaksDraft(context) ? currentGeneration : undefined;
+    if (known !== undefined && known < 0n) {
+      throw invalidParams({
+        field: "currentGeneration",
+        description: `must not be negative, but is ${known}`,
+      });
+    }
+    const owner = ownerOf(context);
+    const seen =
+      known === undefined
+        ? await engine.get(owner, id)
+        : await engine.getNewer(owner, id, known, { timeoutMs: longPollMs, signal: context.signal });
+    return showTask(seen, context, historyLength);
   };
 }

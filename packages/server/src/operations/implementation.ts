@@ -7,6 +7,7 @@ import {
   type ServiceImpl,
   type ServiceImplSpec,
 } from "@connectrpc/connect";
+import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { CardSource } from "../card/card-source.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import type { Gate } from "../gates/gate.ts";
@@ -26,27 +27,30 @@ import { subscribeToTask } from "./subscribe-to-task.ts";
 
 /** What the operations work with. */
 export interface OperationContext {
+  readonly agent: AgentDefinition;
   readonly engine: TaskEngine;
   readonly store: TaskStore;
   readonly cards: CardSource;
   /** Undefined: the push capability is off, and its gate refuses the four operations. */
   readonly push: PushSender | undefined;
+  /** How long GetTask waits for a newer generation (requirement R-3). */
+  readonly longPollMs: number;
 }
 
 /** The one implementation that all wires call: every operation behind the gates. */
 export function implementService(context: OperationContext, gates: readonly Gate[]): ServiceImplSpec {
-  const { engine, store, cards, push } = context;
+  const { agent, engine, store, cards, push, longPollMs } = context;
   const operations: ServiceImpl<typeof A2AService> = {
-    sendMessage: sendMessage(engine, push),
-    sendStreamingMessage: sendStreamingMessage(engine, push),
-    getTask: getTask(engine),
+    sendMessage: sendMessage(engine, agent, push),
+    sendStreamingMessage: sendStreamingMessage(engine, agent, push),
+    getTask: getTask(engine, longPollMs),
     listTasks: listTasks(engine),
     cancelTask: cancelTask(engine),
     subscribeToTask: subscribeToTask(engine),
-    createTaskPushNotificationConfig: createPushConfig(store, push ?? noPush),
-    getTaskPushNotificationConfig: getPushConfig(store),
-    listTaskPushNotificationConfigs: listPushConfigs(store),
-    deleteTaskPushNotificationConfig: deletePushConfig(store),
+    createTaskPushNotificationConfig: createPushConfig(store, push),
+    getTaskPushNotificationConfig: getPushConfig(store, push),
+    listTaskPushNotificationConfigs: listPushConfigs(store, push),
+    deleteTaskPushNotificationConfig: deletePushConfig(store, push),
     getExtendedAgentCard: getExtendedCard(cards),
   };
   const spec = createServiceImplSpec<typeof A2AService>(A2AService, operations);
@@ -60,9 +64,6 @@ export function implementService(context: OperationContext, gates: readonly Gate
   }
   return spec;
 }
-
-/** Stands in where nothing is mounted; the capability gate lets no call come this far. */
-const noPush: PushSender = { refuseUrl: () => "push notifications are off" };
 
 type UnaryImpl = (
   request: Message,

@@ -1,13 +1,18 @@
 import { invalidParams } from "@a2a-connect/core";
 import { taskNotFound } from "../engine/task-not-found.ts";
+import type { PushSender } from "../push/push-sender.ts";
 import type { TaskStore } from "../store/task-store.ts";
 import { type Operation, ownerOf } from "./operation.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
+import { showPushConfig } from "./push-config.ts";
 
 const maxPageSize = 100;
 
 /** ListTaskPushNotificationConfigs: the webhooks of a task by id, page by page (spec §3.1.9). */
-export function listPushConfigs(store: TaskStore): Operation<"listTaskPushNotificationConfigs"> {
+export function listPushConfigs(
+  store: TaskStore,
+  push: PushSender | undefined,
+): Operation<"listTaskPushNotificationConfigs"> {
   return async ({ taskId, pageSize, pageToken }, context) => {
     if (pageSize < 0 || pageSize > maxPageSize) {
       throw invalidParams({
@@ -32,6 +37,9 @@ export function listPushConfigs(store: TaskStore): Operation<"listTaskPushNotifi
     const configs = found.slice(0, limit);
     const last = configs.at(-1);
     const more = found.length > limit && last !== undefined;
-    return { configs, nextPageToken: more ? formatPageToken([last.id], scope) : "" };
+    return {
+      configs: configs.map((config) => showPushConfig(config, push)),
+      nextPageToken: more ? formatPageToken([last.id], scope) : "",
+    };
   };
 }

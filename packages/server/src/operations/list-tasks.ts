@@ -3,9 +3,10 @@ import { type ListTasksRequest, TaskState } from "@a2a-connect/proto";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import type { ListCursor, Owner, TaskPage } from "../store/task-store.ts";
-import { assertHistoryLength, withHistoryLength } from "./history-length.ts";
+import { assertHistoryLength } from "./history-length.ts";
 import { type Operation, ownerOf } from "./operation.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
+import { showTask } from "./show-task.ts";
 
 const defaultPageSize = 50;
 const maxPageSize = 100;
@@ -27,7 +28,7 @@ export function listTasks(engine: TaskEngine): Operation<"listTasks"> {
       view: includeArtifacts ? "full" : "head",
     });
     return {
-      tasks: tasks.map((task) => withHistoryLength(task, historyLength)),
+      tasks: tasks.map((seen) => showTask(seen, context, historyLength)),
       nextPageToken: nextPageToken(page, scope),
       pageSize,
       totalSize: page.totalSize,

@@ -1,4 +1,11 @@
-import { extensionsKey, type MethodLocalName, principalKey, tenantKey } from "@a2a-connect/core";
+import {
+  draftProtocolVersion,
+  extensionsKey,
+  type MethodLocalName,
+  principalKey,
+  protocolVersionKey,
+  tenantKey,
+} from "@a2a-connect/core";
 import type { A2AService } from "@a2a-connect/proto";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Owner } from "../store/task-store.ts";
@@ -9,6 +16,11 @@ export type Operation<Name extends MethodLocalName> = ServiceImpl<typeof A2AServ
 /** Whose tasks a call may reach. */
 export function ownerOf({ values }: HandlerContext): Owner {
   return { tenant: values.get(tenantKey), principal: values.get(principalKey).id };
+}
+
+/** Whether the caller speaks A2A 1.1: to all others its fields do not exist (requirement R-7). */
+export function speaksDraft({ values }: HandlerContext): boolean {
+  return values.get(protocolVersionKey) === draftProtocolVersion;
 }
 
 /** The extensions that are active in a call. */

@@ -1,16 +1,16 @@
-import { findA2AError } from "@a2a-connect/core";
+import { anonymousPrincipal, findA2AError, findFieldViolations } from "@a2a-connect/core";
 import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import type { PushOptions } from "../push/push-options.ts";
 
 const url = "https://example.com/hook";
 
-async function harnessWith(push: boolean) {
+async function harnessWith(push: boolean, options: Partial<PushOptions> = {}) {
+  const refuseUrl = (each: string) => (each.includes("169.254") ? "is not allowed" : undefined);
   const harness = await createEngineHarness({
     agent: { card: { name: "Agent" }, execute: () => [] },
-    ...(push
-      ? { push: { refuseUrl: (each: string) => (each.includes("169.254") ? "is not allowed" : undefined) } }
-      : {}),
+    ...(push ? { push: { fetch: async () => new Response(), refuseUrl, ...options } } : {}),
   });
   const { id: taskId } = taskOf(await harness.client.sendMessage(say("go")));
   return { ...harness, taskId };
@@ -115,12 +115,47 @@ describe("push configs", () => {
     });
   });
 
+  it("show their secrets to their owner, unless they are redacted (N-9)", async () => {
+    const secret = { token: "t", authentication: { scheme: "Bearer", credentials: "c" } };
+    const redacted = { token: "", authentication: { scheme: "Bearer", credentials: "" } };
+    for (const [redactCredentials, shown] of [
+      [false, secret],
+      [true, redacted],
+    ] as const) {
+      const { client, store, taskId } = await harnessWith(true, { redactCredentials });
+      const created = await client.createTaskPushNotificationConfig({ taskId, url, id: "a", ...secret });
+      const found = await client.getTaskPushNotificationConfig({ taskId, id: "a" });
+      const { configs } = await client.listTaskPushNotificationConfigs({ taskId });
+      expect([created, found, ...configs]).toMatchObject([shown, shown, shown]);
+      const stored = await store.findPushConfig(
+        { tenant: "", principal: anonymousPrincipal.id },
+        taskId,
+        "a",
+      );
+      expect(stored).toMatchObject(secret);
+    }
+  });
+
+  for (const [field, bad] of [
+    ["token", { token: "a\r\nb" }],
+    ["authentication.scheme", { authentication: { scheme: "Bear\0er", credentials: "c" } }],
+    ["authentication.credentials", { authentication: { scheme: "Bearer", credentials: "\u20ac" } }],
+  ] as const) {
+    it(`refuse a ${field} that no header can carry, without repeating it (N-2, N-3, O-10)`, async () => {
+      const { client, taskId } = await harnessWith(true);
+      const call = client.createTaskPushNotificationConfig({ taskId, url, ...bad });
+      const error = await call.catch((reason: unknown) => reason);
+      expect(findFieldViolations(error)).toMatchObject([{ field }]);
+    });
+  }
+
   for (const bad of [
     "no url",
     "ftp://example.com",
     "/hook",
     "javascript:alert(1)",
     "http://169.254.169.254/",
+    "https://user:secret@example.com/",
   ]) {
     it(`refuse the address ${bad} and name the field (N-6, A-13)`, async () => {
       const { client, taskId } = await harnessWith(true);

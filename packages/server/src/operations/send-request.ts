@@ -1,10 +1,10 @@
-import { a2aError, invalidParams } from "@a2a-connect/core";
+import { invalidParams } from "@a2a-connect/core";
 import type { SendMessageRequest, TaskPushNotificationConfig } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { SendInput } from "../engine/task-engine.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import { assertHistoryLength } from "./history-length.ts";
-import { extensionsOf, ownerOf } from "./operation.ts";
+import { extensionsOf, ownerOf, speaksDraft } from "./operation.ts";
 import { acceptPushConfig } from "./push-config.ts";
 
 /** What both sends hand to the engine. @throws ConnectError for a push config that cannot be kept (A-14, A-15) */
@@ -24,6 +24,7 @@ export function toSendInput(
     acceptedOutputModes: configuration?.acceptedOutputModes ?? [],
     extensions: extensionsOf(context),
     pushConfigs: inlineConfigs(configuration?.taskPushNotificationConfig, push),
+    ifGenerationMatch: speaksDraft(context) ? configuration?.ifGenerationMatch : undefined,
   };
 }
 
@@ -35,17 +36,12 @@ function inlineConfigs(
     return [];
   }
   const field = "configuration.taskPushNotificationConfig";
-  if (push === undefined) {
-    throw a2aError(
-      "PUSH_NOTIFICATION_NOT_SUPPORTED",
-      `this agent sends no push notifications: leave out ${field}`,
-    );
-  }
+  const accepted = acceptPushConfig(config, push, `${field}.`);
   if (config.taskId !== "") {
     throw invalidParams({
       field: `${field}.taskId`,
       description: "must be empty: the config is for the task of this message",
     });
   }
-  return [acceptPushConfig(config, push, `${field}.`)];
+  return [accepted];
 }

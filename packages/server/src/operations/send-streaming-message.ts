@@ -1,26 +1,34 @@
 import { isTerminal } from "@a2a-connect/core";
 import { type StreamResponse, TaskState } from "@a2a-connect/proto";
+import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import type { PushSender } from "../push/push-sender.ts";
+import { readRequestKey } from "./idempotency-key.ts";
+import { readLastEventId } from "./last-event-id.ts";
 import type { Operation } from "./operation.ts";
 import { toSendInput } from "./send-request.ts";
 import { streamTask } from "./stream-task.ts";
 
 /**
  * SendStreamingMessage: the same as SendMessage, with every event (spec §3.1.2). Closes when the task has ended or asks
- * for input, and stays open while it waits for credentials (requirement A-24).
+ * for input, and stays open while it waits for credentials (requirement A-24). A stream whose request came with an
+ * idempotency key can be resumed by the same request (docs/streams.md).
  */
 export function sendStreamingMessage(
   engine: TaskEngine,
+  agent: AgentDefinition,
   push: PushSender | undefined,
 ): Operation<"sendStreamingMessage"> {
   return async function* (request, context) {
-    const sent = await engine.send(toSendInput(request, context, push));
+    const key = await readRequestKey(request, context, agent);
+    const lastEventId = readLastEventId(context);
+    const sent = await engine.send({ ...toSendInput(request, context, push), key, lastEventId });
     if (sent.kind === "message") {
       yield { payload: { case: "message", value: sent.message } };
       return;
     }
-    yield* streamTask(sent, context.signal, request.configuration?.historyLength, closesSend);
+    const { historyLength } = request.configuration ?? {};
+    yield* streamTask(sent, context, { historyLength, closes: closesSend });
   };
 }
 

@@ -1,36 +1,48 @@
-import { type StreamResponse, StreamResponseSchema, type Task } from "@a2a-connect/proto";
-import { create } from "@bufbuild/protobuf";
+import { eventIdHeader } from "@a2a-connect/bindings";
+import { isTerminal } from "@a2a-connect/core";
+import { type StreamResponse, TaskState } from "@a2a-connect/proto";
+import type { HandlerContext } from "@connectrpc/connect";
+import { taskEvent } from "../engine/events.ts";
 import type { TaskHandle } from "../engine/task-engine.ts";
-import { withHistoryLength } from "./history-length.ts";
+import { showEvent, showTask } from "./show-task.ts";
+
+/** What differs between the streams of the two operations. */
+export interface StreamOptions {
+  readonly historyLength?: number | undefined;
+  /** Whether an event after `handle.accepted` is the last of the stream. Default: only the end of the task is. */
+  readonly closes?: (response: StreamResponse) => boolean;
+}
 
 /**
- * A task's stream: the task first (requirement A-22), then every event after it, until one that `closes` has been
- * delivered or the task has ended. Releases the handle.
+ * A task's stream: the task first (requirement A-22) unless the caller goes on from an event, then every event after it,
+ * until one that `closes` or the task's last. Releases the handle.
+ *
+ * The id of the first message goes out as a header, so that a caller can count on every wire (docs/streams.md).
  */
 export async function* streamTask(
   handle: TaskHandle,
-  signal: AbortSignal,
-  historyLength: number | undefined,
-  closes: (event: StreamResponse) => boolean,
+  context: HandlerContext,
+  { historyLength, closes = () => false }: StreamOptions = {},
 ): AsyncGenerator<StreamResponse> {
   try {
-    if (handle.first !== undefined) {
-      yield taskResponse(withHistoryLength(handle.first, historyLength));
+    const { first, cursor, accepted } = handle;
+    context.responseHeader.set(eventIdHeader, String(first === undefined ? cursor + 1 : first.generation));
+    if (first !== undefined) {
+      yield taskEvent(showTask(first, context, historyLength));
+      if (isTerminal(first.task.status?.state ?? TaskState.UNSPECIFIED)) {
+        return;
+      }
     }
-    for await (const event of handle.events(signal)) {
-      // The same object goes to every reader, so that it is encoded once; only a shortened history makes another.
-      yield event.payload.case === "task" && historyLength !== undefined
-        ? taskResponse(withHistoryLength(event.payload.value, historyLength))
-        : event;
-      if (closes(event)) {
+    // What the caller has already may hold the event that closed the stream: it is read again, and not sent again.
+    for await (const event of handle.eventsAfter(Math.min(accepted, cursor), context.signal)) {
+      if (event.generation > cursor) {
+        yield showEvent(event, context, historyLength);
+      }
+      if (event.generation > accepted && closes(event.response)) {
         return;
       }
     }
   } finally {
     handle.release();
   }
-}
-
-function taskResponse(value: Task): StreamResponse {
-  return create(StreamResponseSchema, { payload: { case: "task", value } });
 }

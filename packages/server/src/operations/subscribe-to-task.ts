@@ -1,11 +1,15 @@
 import type { TaskEngine } from "../engine/task-engine.ts";
+import { readLastEventId } from "./last-event-id.ts";
 import { type Operation, ownerOf } from "./operation.ts";
 import { streamTask } from "./stream-task.ts";
 
-/** SubscribeToTask: the task as it is now, then every event, until it has ended (spec §3.1.6). */
+/**
+ * SubscribeToTask: the task as it is now, or the events that a caller has missed, then every event until the task has
+ * ended (spec §3.1.6; requirement A-36).
+ */
 export function subscribeToTask(engine: TaskEngine): Operation<"subscribeToTask"> {
   return async function* ({ id }, context) {
-    const handle = await engine.subscribe(ownerOf(context), id);
-    yield* streamTask(handle, context.signal, undefined, () => false);
+    const handle = await engine.subscribe(ownerOf(context), id, readLastEventId(context));
+    yield* streamTask(handle, context);
   };
 }

@@ -5,6 +5,8 @@ export interface CommitTarget {
   readonly owner: Owner;
   readonly tail: LogTail;
   readonly fence: number;
+  /** Whether webhooks are to be told of what happens to the task. */
+  readonly hasPushConfigs: boolean;
 }
 
 const noLog: LogTail = { sequence: 0, generation: 0 };
@@ -12,25 +14,43 @@ const noLog: LogTail = { sequence: 0, generation: 0 };
 /**
  * Decides a commit: the rules that all stores share. `target` is what is stored under the commit's task id, whoever
  * owns it. A foreign task is refused like a missing one, as a conflict with a log that is not there (spec §3.3.2).
- * The fence is looked at first: a holder that was overtaken learns that, and not that the log has grown.
+ * The fence is looked at first: a holder that was overtaken learns that, and not that the log has grown. Keys are
+ * looked at last, so that `duplicate` means that nothing else is wrong.
  *
- * @returns what `TaskStore.commit` answers; with a `tail`, the store still has to write the commit
+ * @param isTaken whether the commit's owner has a request under this idempotency key; called for the commit's own only
+ * @returns what `TaskStore.commit` answers; without `refused`, the store still has to write the commit
  * @throws RangeError when the entries do not continue the log: a defect of the writer, never of its timing
  */
-export function decideCommit(commit: TaskCommit, target: CommitTarget | undefined): CommitResult {
+export function decideCommit(
+  commit: TaskCommit,
+  target: CommitTarget | undefined,
+  isTaken: (key: string) => boolean,
+): CommitResult {
   const creates = commit.expectedSequence === 0;
   if (target !== undefined && !isSameOwner(target.owner, commit.owner))
     return { refused: "conflict", tail: noLog };
-  if (target === undefined)
-    return creates ? { tail: advanceTail(noLog, commit) } : { refused: "conflict", tail: noLog };
-  if (!creates && target.fence !== commit.fence) return { refused: "fenced", tail: target.tail };
-  if (target.tail.sequence !== commit.expectedSequence) return { refused: "conflict", tail: target.tail };
-  return { tail: advanceTail(target.tail, commit) };
+  if (target === undefined && !creates) return { refused: "conflict", tail: noLog };
+  if (target !== undefined && !creates && target.fence !== commit.fence)
+    return { refused: "fenced", tail: target.tail };
+  const end = target?.tail ?? noLog;
+  if (end.sequence !== commit.expectedSequence) return { refused: "conflict", tail: end };
+  const tail = advanceTail(end, commit);
+  if (hasDuplicate(commit, isTaken)) return { refused: "duplicate", tail: end };
+  const hasPushConfigs = commit.pushConfigs.length > 0 || target?.hasPushConfigs === true;
+  return { tail, deliveryDue: hasPushConfigs && tail.generation > end.generation };
 }
 
 /** Whether two owners are the same caller under the same tenant. */
 export function isSameOwner(one: Owner, other: Owner): boolean {
   return one.tenant === other.tenant && one.principal === other.principal;
+}
+
+/** A key that two messages of one commit bring is taken by the first of them. */
+function hasDuplicate({ keys }: TaskCommit, isTaken: (key: string) => boolean): boolean {
+  return (
+    keys.length > 0 &&
+    (new Set(keys.map(({ key }) => key)).size < keys.length || keys.some(({ key }) => isTaken(key)))
+  );
 }
 
 function advanceTail({ sequence, generation }: LogTail, { entries, snapshot }: TaskCommit): LogTail {

@@ -1,42 +1,21 @@
-import {
-  type TaskPushNotificationConfig,
-  TaskPushNotificationConfigSchema,
-  TaskState,
-} from "@a2a-connect/proto";
+import { isTerminal } from "@a2a-connect/core";
+import { TaskPushNotificationConfigSchema, TaskState } from "@a2a-connect/proto";
 import { clone } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { decideCommit, isSameOwner } from "./decide-commit.ts";
-import { takeEventPage } from "./event-page.ts";
-import type {
-  ListCursor,
-  LogEntry,
-  LogEvent,
-  LogTail,
-  Owner,
-  Snapshot,
-  StoredTask,
-  TaskCommit,
-  TaskIndex,
-  TaskPage,
-  TaskQuery,
-  TaskStore,
-  TaskView,
-} from "./task-store.ts";
+import { type CommitTarget, decideCommit, isSameOwner } from "./decide-commit.ts";
+import { takeEventPage } from "./log-page.ts";
+import { createMemoryDeliveries } from "./memory-deliveries.ts";
+import { createMemoryKeys } from "./memory-keys.ts";
+import {
+  appendTo,
+  createMemoryTask,
+  eventsAfter,
+  type MemoryTask,
+  readLogPage,
+  toStoredTask,
+} from "./memory-task.ts";
+import type { ListCursor, Owner, TaskCommit, TaskPage, TaskQuery, TaskStore } from "./task-store.ts";
 import { compareText } from "./text-order.ts";
-
-interface MemoryTask {
-  readonly owner: Owner;
-  readonly taskId: string;
-  index: TaskIndex;
-  tail: LogTail;
-  fence: number;
-  snapshot: Snapshot | undefined;
-  /** The whole log: `entries[n]` has sequence n + 1. */
-  readonly entries: LogEntry[];
-  /** Its events: `events[n]` has generation n + 1. */
-  readonly events: LogEvent[];
-  readonly pushConfigs: Map<string, TaskPushNotificationConfig>;
-}
 
 /**
  * A TaskStore that forgets everything with the process: for tests, and for agents whose tasks may be lost. A commit
@@ -45,7 +24,9 @@ interface MemoryTask {
 export function createMemoryTaskStore(): TaskStore {
   const tasks = new Map<string, MemoryTask>();
   /** By tenant, then by principal. */
-  const owners = new Map<string, Map<string, MemoryTask[]>>();
+  const owners = new Map<string, Map<string, Set<MemoryTask>>>();
+  const deliveries = createMemoryDeliveries();
+  const keys = createMemoryKeys();
   let open = true;
 
   function assertOpen(): void {
@@ -60,35 +41,43 @@ export function createMemoryTaskStore(): TaskStore {
 
   function ownedTasks({ tenant, principal }: Owner): readonly MemoryTask[] {
     assertOpen();
-    return owners.get(tenant)?.get(principal) ?? [];
+    return [...(owners.get(tenant)?.get(principal) ?? [])];
   }
 
-  function createTask({ owner, taskId, index }: TaskCommit): MemoryTask {
-    const task: MemoryTask = {
-      owner,
-      taskId,
-      index,
-      tail: { sequence: 0, generation: 0 },
-      fence: 1,
-      snapshot: undefined,
-      entries: [],
-      events: [],
-      pushConfigs: new Map(),
-    };
-    tasks.set(taskId, task);
-    const principals = owners.get(owner.tenant) ?? new Map<string, MemoryTask[]>();
-    const owned = principals.get(owner.principal) ?? [];
-    owners.set(owner.tenant, principals.set(owner.principal, owned));
-    owned.push(task);
+  function createTask(commit: TaskCommit): MemoryTask {
+    const task = createMemoryTask(commit);
+    const { tenant, principal } = task.owner;
+    tasks.set(task.taskId, task);
+    const principals = owners.get(tenant) ?? new Map<string, Set<MemoryTask>>();
+    const owned = principals.get(principal) ?? new Set();
+    owners.set(tenant, principals.set(principal, owned.add(task)));
     return task;
+  }
+
+  /** Returns how many rows another store would remove. */
+  function forgetTask(task: MemoryTask): number {
+    tasks.delete(task.taskId);
+    owners.get(task.owner.tenant)?.get(task.owner.principal)?.delete(task);
+    const rows = 1 + task.keys.length + task.deliveries.size;
+    deliveries.clear(task);
+    keys.clear(task);
+    return rows;
   }
 
   return {
     async commit(commit) {
       assertOpen();
+      const { owner } = commit;
       const found = tasks.get(commit.taskId);
-      const result = decideCommit(commit, found);
-      if (!("refused" in result)) appendTo(found ?? createTask(commit), commit, result.tail);
+      const isTaken = (key: string) => keys.find(owner, key) !== undefined;
+      const result = decideCommit(commit, found && toTarget(found), isTaken);
+      if ("refused" in result) return result;
+      const task = found ?? createTask(commit);
+      const begin = task.tail.generation + 1;
+      appendTo(task, commit, result.tail);
+      if (result.deliveryDue) deliveries.wake(task);
+      for (const config of commit.pushConfigs) deliveries.put(task, config, begin);
+      for (const key of commit.keys) keys.putTask(task, key);
       return result;
     },
 
@@ -110,7 +99,23 @@ export function createMemoryTaskStore(): TaskStore {
 
     async events(owner, taskId, after, limit) {
       const task = findTask(owner, taskId);
-      return task === undefined ? [] : takeEventPage(eventsAfter(task.events, after), limit);
+      return task === undefined ? [] : takeEventPage(eventsAfter(task, after), limit);
+    },
+
+    async entries(owner, taskId, after, view, limit) {
+      const task = findTask(owner, taskId);
+      if (task === undefined) return { entries: [], end: after, more: false };
+      return readLogPage(task, after, view, limit);
+    },
+
+    async findKey(owner, key) {
+      assertOpen();
+      return keys.find(owner, key);
+    },
+
+    async putReply(owner, key, message, expiresAt) {
+      assertOpen();
+      return keys.putReply(owner, key, message, expiresAt);
     },
 
     async unfinished(after, limit) {
@@ -135,21 +140,42 @@ export function createMemoryTaskStore(): TaskStore {
         .slice(0, limit);
     },
 
+    async dueDeliveries(until, limit) {
+      assertOpen();
+      return deliveries.due(until, limit);
+    },
+
+    async moveDelivery(move) {
+      assertOpen();
+      deliveries.move(move);
+    },
+
+    async expire({ finishedBefore, now, limit }) {
+      assertOpen();
+      let left = limit - keys.expire(now, limit);
+      for (const task of tasks.values()) {
+        if (left <= 0) break;
+        if (isFinished(task, finishedBefore)) left -= forgetTask(task);
+      }
+      return left <= 0;
+    },
+
     async putPushConfig(owner, config) {
       const task = findTask(owner, config.taskId);
-      if (task !== undefined) keepPushConfig(task, config);
+      if (task !== undefined) deliveries.put(task, config, task.tail.generation + 1);
       return task !== undefined;
     },
 
     async findPushConfig(owner, taskId, id) {
-      const config = findTask(owner, taskId)?.pushConfigs.get(id);
+      const config = findTask(owner, taskId)?.deliveries.get(id)?.config;
       return config === undefined ? undefined : clone(TaskPushNotificationConfigSchema, config);
     },
 
     async listPushConfigs(owner, taskId, after, limit) {
       const task = findTask(owner, taskId);
       if (task === undefined) return undefined;
-      return [...task.pushConfigs.values()]
+      return [...task.deliveries.values()]
+        .map(({ config }) => config)
         .filter(({ id }) => after === undefined || compareText(id, after) > 0)
         .sort((one, other) => compareText(one.id, other.id))
         .slice(0, limit)
@@ -158,7 +184,7 @@ export function createMemoryTaskStore(): TaskStore {
 
     async deletePushConfig(owner, taskId, id) {
       const task = findTask(owner, taskId);
-      task?.pushConfigs.delete(id);
+      if (task !== undefined) deliveries.remove(task, id);
       return task !== undefined;
     },
 
@@ -168,41 +194,12 @@ export function createMemoryTaskStore(): TaskStore {
   };
 }
 
-function appendTo(task: MemoryTask, commit: TaskCommit, tail: LogTail): void {
-  for (const entry of commit.entries) {
-    task.entries.push(entry);
-    if (isEvent(entry)) task.events.push(entry);
-  }
-  task.index = commit.index;
-  task.tail = tail;
-  task.snapshot = commit.snapshot ?? task.snapshot;
-  for (const config of commit.pushConfigs) keepPushConfig(task, config);
+function toTarget({ owner, tail, fence, deliveries }: MemoryTask): CommitTarget {
+  return { owner, tail, fence, hasPushConfigs: deliveries.size > 0 };
 }
 
-function isEvent(entry: LogEntry): entry is LogEvent {
-  return entry.generation !== undefined;
-}
-
-/** Keeps a copy: messages are mutable, and what is stored must not change under its owner's hands. */
-function keepPushConfig(task: MemoryTask, config: TaskPushNotificationConfig): void {
-  task.pushConfigs.set(config.id, clone(TaskPushNotificationConfigSchema, config));
-}
-
-function toStoredTask(
-  { owner, taskId, index, tail, fence, snapshot, entries }: MemoryTask,
-  view: TaskView,
-): StoredTask {
-  const rest = entries.slice(snapshot?.sequence ?? 0);
-  if (view === "full") return { owner, taskId, index, tail, fence, snapshot, entries: rest };
-  return {
-    owner,
-    taskId,
-    index,
-    tail,
-    fence,
-    snapshot: snapshot === undefined ? undefined : { ...snapshot, artifacts: undefined },
-    entries: rest.filter(({ kind }) => kind !== "artifact"),
-  };
+function isFinished({ index }: MemoryTask, before: number | undefined): boolean {
+  return before !== undefined && index.statusTimestamp < before && isTerminal(index.state);
 }
 
 function listTasks(
@@ -229,11 +226,4 @@ function toCursor({ taskId, index }: MemoryTask): ListCursor {
 
 function compareNewestFirst(one: ListCursor, other: ListCursor): number {
   return other.statusTimestamp - one.statusTimestamp || compareText(other.taskId, one.taskId);
-}
-
-function* eventsAfter(events: readonly LogEvent[], generation: number): Iterable<LogEvent> {
-  for (let at = generation; at < events.length; at += 1) {
-    const event = events[at];
-    if (event !== undefined) yield event;
-  }
 }

@@ -1,4 +1,4 @@
-import type { TaskPushNotificationConfig, TaskState } from "@a2a-connect/proto";
+import type { Message, TaskPushNotificationConfig, TaskState } from "@a2a-connect/proto";
 
 /** Whose a task is. Everything a caller may reach is looked up by it, so a foreign task and none at all look the same. */
 export interface Owner {
@@ -37,6 +37,74 @@ export interface LogEvent extends LogEntry {
 export interface LogTail {
   readonly sequence: number;
   readonly generation: number;
+}
+
+/** Which entries of a log to read: all, or only those that callers never see (`input`, `command`, `journal`). */
+export type LogView = "all" | "notes";
+
+/** One bounded page of a log. */
+export interface LogPage {
+  /** Oldest first. */
+  readonly entries: readonly LogEntry[];
+  /** Where the page ends: what the next page begins after. */
+  readonly end: LogTail;
+  /** Whether more may follow. */
+  readonly more: boolean;
+}
+
+/** A caller's idempotency key: one of its owner's, and what the request looked like that came with it first. */
+export interface RequestKey {
+  /** Unique for an owner; it names the agent, too. */
+  readonly key: string;
+  /** SHA-256 of the request. */
+  readonly fingerprint: Uint8Array;
+}
+
+/** A key whose request became part of a task. */
+export interface TaskKey extends RequestKey {
+  /** Generation after which the consequences of the request begin; 0 when it created the task. */
+  readonly generation: number;
+}
+
+/** What became of a key's request. */
+export type KeyedResult =
+  | { readonly kind: "task"; readonly taskId: string; readonly generation: number }
+  | { readonly kind: "message"; readonly message: Message };
+
+/** A key as it is stored. */
+export interface StoredKey extends RequestKey {
+  readonly result: KeyedResult;
+}
+
+/** A webhook and how far it has been told: a cursor over the log of its task. */
+export interface Delivery {
+  /** Names this registration; a config that is replaced gets a new one. */
+  readonly number: number;
+  readonly owner: Owner;
+  readonly taskId: string;
+  readonly config: TaskPushNotificationConfig;
+  /** Generation of the event to deliver next. */
+  readonly next: number;
+  /** Failed attempts since the last success. */
+  readonly attempts: number;
+  /** When to try (milliseconds since 1970); 0: at once. */
+  readonly dueAt: number;
+}
+
+/** Where a delivery goes on. */
+export interface DeliveryMove extends Pick<Delivery, "number" | "next" | "attempts"> {
+  /** When to try again. Undefined: when there is an event of generation `next`, which may be at once. */
+  readonly retryAt: number | undefined;
+}
+
+/** What may be forgotten. */
+export interface Expiry {
+  /** Tasks in a terminal state since before this time (milliseconds since 1970) go; undefined: none. */
+  readonly finishedBefore: number | undefined;
+  /** Kept direct Messages whose `expiresAt` is before this time go. */
+  readonly now: number;
+  /** About how many rows may be removed in this call, so that none takes long. */
+  readonly limit: number;
 }
 
 /**
@@ -78,15 +146,24 @@ export interface TaskCommit {
    * last entry; replaces the snapshot before.
    */
   readonly snapshot: Snapshot | undefined;
-  /** Push configs that come with the message which creates or continues the task. */
+  /**
+   * Push configs that come with the message which creates or continues the task. They are told of the events of this
+   * commit, too.
+   */
   readonly pushConfigs: readonly TaskPushNotificationConfig[];
+  /** Idempotency keys of the messages that these entries take in; kept as long as the task. */
+  readonly keys: readonly TaskKey[];
 }
 
 /** What became of a commit. A refused one has written nothing. */
 export type CommitResult =
-  | { readonly tail: LogTail }
-  /** `conflict`: the log does not end at `expectedSequence`; `fenced`: somebody else has claimed the task since. */
-  | { readonly refused: "conflict" | "fenced"; readonly tail: LogTail };
+  /** `deliveryDue`: it has an event, and the task has a webhook that is to be told of it. */
+  | { readonly tail: LogTail; readonly deliveryDue: boolean }
+  /**
+   * `conflict`: the log does not end at `expectedSequence`; `fenced`: somebody else has claimed the task since;
+   * `duplicate`: one of the keys is taken, or comes twice.
+   */
+  | { readonly refused: "conflict" | "fenced" | "duplicate"; readonly tail: LogTail };
 
 /** Whether artifacts are read. `head` skips their entries and their half of the snapshot. */
 export type TaskView = "full" | "head";
@@ -170,13 +247,50 @@ export interface TaskStore {
    */
   events(owner: Owner, taskId: string, after: number, limit: number): Promise<readonly LogEvent[]>;
 
+  /**
+   * One bounded page of the entries after `after`, oldest first: at most `limit`, and no further one once the payloads
+   * exceed 1 MiB. Empty when there is none, or no such task of this owner. What the view leaves out is not read.
+   *
+   * @param after zeros, or the `end` of another page of either view
+   */
+  entries(owner: Owner, taskId: string, after: LogTail, view: LogView, limit: number): Promise<LogPage>;
+
+  /** What became of the request that first came with this key of the owner's, or undefined. */
+  findKey(owner: Owner, key: string): Promise<StoredKey | undefined>;
+
+  /**
+   * Keeps the direct Message that answers a key's request until `expiresAt` (milliseconds since 1970); false, and
+   * nothing changes, when the key is taken.
+   */
+  putReply(owner: Owner, key: RequestKey, message: Message, expiresAt: number): Promise<boolean>;
+
   /** Tasks in SUBMITTED or WORKING, of all owners, by id after `after`: what a crash has left behind. */
   unfinished(after: string | undefined, limit: number): Promise<readonly TaskRef[]>;
 
   /** Tasks whose `wakeAt` is not after `until`, of all owners, earliest first. */
   due(until: number, limit: number): Promise<readonly (TaskRef & { readonly wakeAt: number })[]>;
 
-  /** Stores a config under its `taskId` and `id`, replacing one of that id; false when the owner has no such task. */
+  /**
+   * Deliveries whose time has come by `until`, of all owners, earliest first. One without an event to deliver is never
+   * due; one becomes due in the very commit that brings its event.
+   */
+  dueDeliveries(until: number, limit: number): Promise<readonly Delivery[]>;
+
+  /** Moves a delivery's cursor; nothing happens when the config has been removed or replaced since. */
+  moveDelivery(move: DeliveryMove): Promise<void>;
+
+  /**
+   * Forgets some of what has expired: whole tasks with log, journal, keys and configs, and kept Messages. A task is gone
+   * at once for everybody, and its keys are free; its rows may go in later calls.
+   *
+   * @returns whether there may be more to do
+   */
+  expire(expiry: Expiry): Promise<boolean>;
+
+  /**
+   * Stores a config under its `taskId` and `id`; false when the owner has no such task. A new one is told of what comes
+   * after; one that replaces another goes on where that one was.
+   */
   putPushConfig(owner: Owner, config: TaskPushNotificationConfig): Promise<boolean>;
 
   /** The owner's config, or undefined. */

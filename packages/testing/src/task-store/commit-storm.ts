@@ -9,7 +9,7 @@ const commitsPerTask = 40;
 
 /**
  * Writes to a store without end, for a process that is to be killed while it does: many tasks at once, each growing
- * by chunks and questions, snapshots and push configs among them.
+ * by chunks and questions, snapshots, push configs and keys among them.
  *
  * @param round prefix of the task ids, so that storms over one store do not meet
  * @param acknowledge gets one line for each commit that the store has acknowledged; `findLosses` reads them
@@ -46,6 +46,7 @@ async function writeForever(
 function stormCommit(taskId: string, tail: LogTail): ReturnType<typeof createCommit> {
   const { sequence } = tail;
   const config = createPushConfig(taskId, `config-${sequence}`);
+  const key = { key: `${taskId} ${sequence}`, fingerprint: new Uint8Array([1]), generation: tail.generation };
   return createCommit({
     taskId,
     after: { tail, fence: 1 },
@@ -54,6 +55,7 @@ function stormCommit(taskId: string, tail: LogTail): ReturnType<typeof createCom
     text: `${taskId} ${sequence} ${"x".repeat(200)}`,
     snapshot: sequence % 20 === 11,
     pushConfigs: sequence % 10 < 2 ? [config] : [],
+    keys: sequence % 10 < 3 ? [key] : [],
   });
 }
 
@@ -100,6 +102,9 @@ async function findLoss(store: TaskStore, taskId: string, acknowledged: number):
     for (const { id } of commit.pushConfigs) {
       if ((await store.findPushConfig(alice, taskId, id)) === undefined)
         return `push config ${id} is missing`;
+    }
+    for (const { key } of commit.keys) {
+      if ((await store.findKey(alice, key)) === undefined) return `key ${key} is missing`;
     }
     if (commit.snapshot !== undefined && folded < commit.snapshot.sequence) {
       return `the snapshot at ${commit.snapshot.sequence} is missing`;

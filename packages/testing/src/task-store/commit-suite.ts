@@ -19,7 +19,10 @@ export function commitSuite(open: OpenTaskStore): void {
         kinds: ["task", "input", "status", "artifact", "command", "journal"],
         wakeAt: 5_000,
       });
-      expect(await store.commit(commit)).toEqual({ tail: { sequence: 6, generation: 3 } });
+      expect(await store.commit(commit)).toEqual({
+        tail: { sequence: 6, generation: 3 },
+        deliveryDue: false,
+      });
       expect(await store.find(alice, "task-1", "full")).toEqual({
         owner: alice,
         taskId: "task-1",

@@ -1,4 +1,6 @@
-import type { TaskStore } from "@a2a-connect/server";
+import { MessageSchema } from "@a2a-connect/proto";
+import type { RequestKey, TaskStore } from "@a2a-connect/server";
+import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { alice, createCommit, createPushConfig } from "../task-commit.ts";
@@ -12,25 +14,49 @@ const everything = {
   after: undefined,
 } as const;
 
+const key: RequestKey = { key: "key-1", fingerprint: new Uint8Array([1, 2, 3]) };
+const reply = create(MessageSchema, { messageId: "reply" });
+const noLog = { sequence: 0, generation: 0 };
+
 const calls: readonly (readonly [keyof TaskStore, (store: TaskStore) => Promise<unknown>])[] = [
   ["commit", (store) => store.commit(createCommit())],
   ["claim", (store) => store.claim(alice, "task-1")],
   ["find", (store) => store.find(alice, "task-1", "full")],
   ["list", (store) => store.list({ ...everything, limit: 10, view: "full" })],
   ["events", (store) => store.events(alice, "task-1", 0, 10)],
+  ["entries", (store) => store.entries(alice, "task-1", noLog, "all", 10)],
+  ["findKey", (store) => store.findKey(alice, "key-1")],
+  ["findKey", (store) => store.findKey(alice, "key-2")],
+  ["putReply", (store) => store.putReply(alice, key, reply, 5_000)],
   ["unfinished", (store) => store.unfinished(undefined, 10)],
   ["due", (store) => store.due(10_000, 10)],
+  ["dueDeliveries", (store) => store.dueDeliveries(10_000, 10)],
+  ["moveDelivery", (store) => store.moveDelivery({ number: 1, next: 2, attempts: 0, retryAt: undefined })],
+  ["expire", (store) => store.expire({ finishedBefore: undefined, now: 0, limit: 10 })],
   ["putPushConfig", (store) => store.putPushConfig(alice, createPushConfig("task-1", "b"))],
   ["findPushConfig", (store) => store.findPushConfig(alice, "task-1", "a")],
   ["listPushConfigs", (store) => store.listPushConfigs(alice, "task-1", undefined, 10)],
   ["deletePushConfig", (store) => store.deletePushConfig(alice, "task-1", "b")],
 ];
 
+const reading: ReadonlySet<keyof TaskStore> = new Set([
+  "find",
+  "list",
+  "events",
+  "entries",
+  "findKey",
+  "unfinished",
+  "due",
+  "dueDeliveries",
+  "findPushConfig",
+  "listPushConfigs",
+]);
+
 /** Closing, and what is there when a store is opened again. */
 export function lifetimeSuite(open: OpenTaskStore): void {
   describe("close", () => {
-    for (const [name, call] of calls) {
-      it(`makes ${name} reject as Unavailable`, async () => {
+    for (const [at, [name, call]] of calls.entries()) {
+      it(`makes ${name} (call ${at + 1}) reject as Unavailable`, async () => {
         const store = await openForTest(open);
         await store.close();
         await expect(call(store)).rejects.toMatchObject({ code: Code.Unavailable });
@@ -67,13 +93,18 @@ export function lifetimeSuite(open: OpenTaskStore): void {
       );
       await accepted(
         store,
-        createCommit({ after: first, kinds: ["input", "status"], wakeAt: 6_000, pushConfigs: [config] }),
+        createCommit({
+          after: first,
+          kinds: ["input", "status"],
+          wakeAt: 6_000,
+          pushConfigs: [config],
+          keys: [{ ...key, generation: 1 }],
+        }),
       );
       await accepted(store, createCommit({ taskId: "task-2" }));
       await store.claim(alice, "task-2");
-      const reads = calls.filter(
-        ([name]) => !["commit", "claim", "putPushConfig", "deletePushConfig"].includes(name),
-      );
+      await store.putReply(alice, { ...key, key: "key-2" }, reply, 5_000);
+      const reads = calls.filter(([name]) => reading.has(name));
       const before = await Promise.all(reads.map(([, call]) => call(store)));
       await store.close();
       const again = await reopen();

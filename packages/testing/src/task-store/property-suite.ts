@@ -1,9 +1,33 @@
 import { TaskState } from "@a2a-connect/proto";
-import type { EntryKind, Owner, StoredTask, TaskCommit, TaskQuery, TaskStore } from "@a2a-connect/server";
+import type {
+  EntryKind,
+  LogEntry,
+  LogPage,
+  LogView,
+  Owner,
+  TaskQuery,
+  TaskRef,
+  TaskStore,
+} from "@a2a-connect/server";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createCommit } from "../task-commit.ts";
+import { createCommit, createPushConfig } from "../task-commit.ts";
 import type { OpenTaskStore } from "./opened-store.ts";
+import {
+  answer,
+  append,
+  byBytes,
+  createStoreModel,
+  dueHooks,
+  forgetFinished,
+  isEvent,
+  isSame,
+  nameOf,
+  ownTask,
+  putHook,
+  type StoreModel,
+  stored,
+} from "./store-model.ts";
 
 /** Short runs for every check; the seed is fixed, so that a failure is one for everybody. */
 const runs: fc.Parameters<unknown> = { seed: 20_260, numRuns: 40 };
@@ -18,6 +42,8 @@ const contexts = ["x", "y"];
 const states = [TaskState.SUBMITTED, TaskState.WORKING, TaskState.INPUT_REQUIRED, TaskState.COMPLETED];
 const kinds: readonly EntryKind[] = ["task", "status", "artifact", "input", "command", "journal"];
 
+const fingerprint = new Uint8Array([1, 2, 3]);
+
 const step = fc.record({
   owner: fc.constantFrom(...owners),
   taskId: fc.constantFrom(...taskIds),
@@ -27,7 +53,9 @@ const step = fc.record({
   wakeAt: fc.option(fc.integer({ min: 0, max: 3 }), { nil: undefined }),
   kinds: fc.array(fc.constantFrom(...kinds), { minLength: 1, maxLength: 4 }),
   snapshot: fc.boolean(),
-  claims: fc.boolean(),
+  does: fc.constantFrom("commit", "commit", "commit", "commit", "claim", "expire", "deliver"),
+  key: fc.constantFrom(undefined, undefined, "k", "l"),
+  hook: fc.boolean(),
   /** How far the writer is mistaken about the end of the log, and about its fence. */
   ahead: fc.constantFrom(0, 0, 0, 0, -1, 1),
   fenceAhead: fc.constantFrom(0, 0, 0, 0, -1, 1),
@@ -48,12 +76,9 @@ const query: fc.Arbitrary<TaskQuery> = fc.record({
   view: fc.constantFrom("full", "head"),
 });
 
-/** A task as the model has it: the whole log in one list. */
-type ModelTask = StoredTask;
-
-/** Random commits, claims and reads answer as a list of tasks would. */
+/** Random commits, claims, deliveries, expiries and reads answer as lists of tasks, webhooks and keys would. */
 export function propertySuite(open: OpenTaskStore): void {
-  describe("any sequence of commits and claims", () => {
+  describe("any sequence of writes", () => {
     it("reads like a list of whole logs", { timeout: 60_000 }, async () => {
       const steps = fc.array(step, { maxLength: 40 });
       const queries = fc.array(query, { minLength: 5, maxLength: 5 });
@@ -61,7 +86,7 @@ export function propertySuite(open: OpenTaskStore): void {
         fc.asyncProperty(steps, queries, async (walk, questions) => {
           const { store } = await open();
           try {
-            const model = new Map<string, ModelTask>();
+            const model = createStoreModel();
             for (const next of walk) await take(store, model, next);
             await compare(store, model, questions);
           } finally {
@@ -76,41 +101,91 @@ export function propertySuite(open: OpenTaskStore): void {
 
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-async function take(store: TaskStore, model: Map<string, ModelTask>, next: Step): Promise<void> {
-  const known = model.get(next.taskId);
-  const isOwn = known !== undefined && isSame(known.owner, next.owner);
-  if (next.claims) {
-    const claimed = isOwn ? { ...known, fence: known.fence + 1 } : undefined;
-    if (claimed !== undefined) model.set(next.taskId, claimed);
-    expect(await store.claim(next.owner, next.taskId)).toEqual(claimed && stored(claimed, "full"));
-    return;
+async function take(store: TaskStore, model: StoreModel, next: Step): Promise<void> {
+  switch (next.does) {
+    case "commit":
+      return takeCommit(store, model, next);
+    case "claim":
+      return takeClaim(store, model, next);
+    case "expire":
+      return takeExpiry(store, model, next);
+    case "deliver":
+      return takeDelivery(store, model, next);
   }
+}
+
+async function takeClaim(store: TaskStore, model: StoreModel, { owner, taskId }: Step): Promise<void> {
+  const known = ownTask(model, owner, taskId);
+  const claimed = known && { ...known, fence: known.fence + 1 };
+  if (claimed !== undefined) model.tasks.set(taskId, claimed);
+  expect(await store.claim(owner, taskId)).toEqual(claimed && stored(claimed, "full"));
+}
+
+async function takeCommit(store: TaskStore, model: StoreModel, next: Step): Promise<void> {
+  const { owner, taskId } = next;
+  const known = model.tasks.get(taskId);
+  const isOwn = known !== undefined && isSame(known.owner, owner);
   const sequence = Math.max(0, (known?.tail.sequence ?? 0) + next.ahead);
   const tail = { sequence, generation: known?.entries.slice(0, sequence).filter(isEvent).length ?? 0 };
   const fence = (known?.fence ?? 1) + (known === undefined ? 0 : next.fenceAhead);
-  const commit = createCommit({ ...withoutUndefined(next), after: { tail, fence } });
+  const { key } = next;
+  const commit = createCommit({
+    ...withoutUndefined(next),
+    after: { tail, fence },
+    keys: key === undefined ? [] : [{ key, fingerprint, generation: tail.generation }],
+    pushConfigs: next.hook ? [createPushConfig(taskId, "hook")] : [],
+  });
   const current = isOwn ? known.tail : { sequence: 0, generation: 0 };
   const result = await store.commit(commit);
   if (isOwn && sequence > 0 && fence !== known.fence)
     expect(result).toEqual({ refused: "fenced", tail: current });
-  else if ((known !== undefined && !isOwn) || sequence !== current.sequence) {
+  else if ((known !== undefined && !isOwn) || sequence !== current.sequence)
     expect(result).toEqual({ refused: "conflict", tail: current });
-  } else {
+  else if (key !== undefined && model.keys.has(nameOf(owner, key)))
+    expect(result).toEqual({ refused: "duplicate", tail: current });
+  else {
     const task = append(known, commit);
-    model.set(next.taskId, task);
-    expect(result).toEqual({ tail: task.tail });
+    model.tasks.set(taskId, task);
+    if (key !== undefined) model.keys.set(nameOf(owner, key), { taskId, generation: current.generation });
+    if (next.hook) putHook(model, taskId, current.generation + 1);
+    const deliveryDue = model.hooks.has(taskId) && task.tail.generation > current.generation;
+    expect(result).toEqual({ tail: task.tail, deliveryDue });
   }
 }
 
-async function compare(
+/** The first webhook that is due delivers its event, or fails and is tried again at `at`. */
+async function takeDelivery(
   store: TaskStore,
-  model: Map<string, ModelTask>,
-  questions: readonly TaskQuery[],
+  { tasks, hooks }: StoreModel,
+  { hook, at }: Step,
 ): Promise<void> {
+  const [due] = await store.dueDeliveries(3, 1);
+  const known = due && hooks.get(due.taskId);
+  if (due === undefined || known === undefined) return;
+  const move = hook
+    ? { next: due.next + 1, attempts: 0, retryAt: undefined }
+    : { next: due.next, attempts: due.attempts + 1, retryAt: at };
+  await store.moveDelivery({ number: due.number, ...move });
+  const waits = (tasks.get(due.taskId)?.tail.generation ?? 0) >= move.next;
+  hooks.set(due.taskId, { ...known, ...move, retryAt: waits ? (move.retryAt ?? 0) : 0 });
+}
+
+async function takeExpiry(store: TaskStore, model: StoreModel, { at }: Step): Promise<void> {
+  const finishedBefore = at + 1;
+  while (await store.expire({ finishedBefore, now: 0, limit: 3 }));
+  forgetFinished(model, finishedBefore);
+}
+
+async function compare(store: TaskStore, model: StoreModel, questions: readonly TaskQuery[]): Promise<void> {
   for (const owner of owners) {
+    for (const key of ["k", "l"]) {
+      const result = model.keys.get(nameOf(owner, key));
+      expect(await store.findKey(owner, key)).toEqual(
+        result && { key, fingerprint, result: { kind: "task", ...result } },
+      );
+    }
     for (const taskId of taskIds) {
-      const task = model.get(taskId);
-      const own = task !== undefined && isSame(task.owner, owner) ? task : undefined;
+      const own = ownTask(model, owner, taskId);
       for (const view of ["full", "head"] as const) {
         expect(await store.find(owner, taskId, view)).toEqual(own && stored(own, view));
       }
@@ -118,9 +193,13 @@ async function compare(
       for (const after of [0, 1, 5]) {
         expect(await store.events(owner, taskId, after, 4)).toEqual(events.slice(after, after + 4));
       }
+      const entries = own?.entries ?? [];
+      expect(await pagesOf(store, { owner, taskId }, "all")).toEqual(entries);
+      const notes = entries.filter((entry) => !isEvent(entry));
+      expect(await pagesOf(store, { owner, taskId }, "notes")).toEqual(notes);
     }
   }
-  const tasks = [...model.values()];
+  const tasks = [...model.tasks.values()];
   for (const question of questions) expect(await store.list(question)).toEqual(answer(tasks, question));
   const working = tasks.filter(
     ({ index }) => index.state === TaskState.SUBMITTED || index.state === TaskState.WORKING,
@@ -137,65 +216,20 @@ async function compare(
   );
   due.sort((one, other) => one.wakeAt - other.wakeAt || byBytes(one.taskId, other.taskId));
   expect((await store.due(2, 10)).map(({ taskId, wakeAt }) => ({ taskId, wakeAt }))).toEqual(due);
-}
-
-function answer(
-  tasks: readonly ModelTask[],
-  { owner, contextId, state, since, after, limit, view }: TaskQuery,
-): unknown {
-  const matches = tasks.filter(
-    (task) =>
-      isSame(task.owner, owner) &&
-      (contextId ?? task.index.contextId) === task.index.contextId &&
-      (state ?? task.index.state) === task.index.state &&
-      (since ?? 0) <= task.index.statusTimestamp,
+  expect((await store.dueDeliveries(2, 10)).map(({ number: _, config: __, ...rest }) => rest)).toEqual(
+    dueHooks(model, 2),
   );
-  const key = ({ taskId, statusTimestamp }: { taskId: string; statusTimestamp: number }) =>
-    `${statusTimestamp} ${taskId}`;
-  const place = (task: ModelTask) =>
-    key({ taskId: task.taskId, statusTimestamp: task.index.statusTimestamp });
-  matches.sort((one, other) => byBytes(place(other), place(one)));
-  const rest = matches.filter((task) => after === undefined || byBytes(place(task), key(after)) < 0);
-  return {
-    tasks: rest.slice(0, limit).map((task) => stored(task, view)),
-    totalSize: matches.length,
-    more: rest.length > limit,
-  };
 }
 
-function append(task: ModelTask | undefined, commit: TaskCommit): ModelTask {
-  const entries = [...(task?.entries ?? []), ...commit.entries];
-  return {
-    owner: commit.owner,
-    taskId: commit.taskId,
-    index: commit.index,
-    tail: { sequence: entries.length, generation: entries.filter(isEvent).length },
-    fence: task?.fence ?? 1,
-    snapshot: commit.snapshot ?? task?.snapshot,
-    entries,
-  };
-}
-
-/** What a store gives for a task of the model. */
-function stored(task: ModelTask, view: "full" | "head"): StoredTask {
-  const { snapshot } = task;
-  const entries = task.entries.filter(
-    ({ sequence, kind }) => sequence > (snapshot?.sequence ?? 0) && (view === "full" || kind !== "artifact"),
-  );
-  const half = view === "head" && snapshot !== undefined ? { ...snapshot, artifacts: undefined } : snapshot;
-  return { ...task, snapshot: half, entries };
-}
-
-function isEvent({ generation }: { readonly generation: number | undefined }): boolean {
-  return generation !== undefined;
-}
-
-function isSame(one: Owner, other: Owner): boolean {
-  return one.tenant === other.tenant && one.principal === other.principal;
-}
-
-function byBytes(one: string, other: string): number {
-  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+/** The log in pages of three. */
+async function pagesOf(store: TaskStore, { owner, taskId }: TaskRef, view: LogView): Promise<unknown> {
+  const found: LogEntry[] = [];
+  let page: LogPage = { entries: [], end: { sequence: 0, generation: 0 }, more: true };
+  while (page.more) {
+    page = await store.entries(owner, taskId, page.end, view, 3);
+    found.push(...page.entries);
+  }
+  return found;
 }
 
 function withoutUndefined({ wakeAt, ...rest }: Step): Omit<Step, "wakeAt"> & { wakeAt?: number } {

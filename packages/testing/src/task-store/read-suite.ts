@@ -65,6 +65,87 @@ export function readSuite(open: OpenTaskStore): void {
     }
   });
 
+  describe("entries", () => {
+    const kinds = ["task", "input", "artifact", "artifact", "journal", "status", "command"] as const;
+
+    it("gives the whole log in pages, whatever the snapshot covers", async () => {
+      const store = await openForTest(open);
+      const commit = createCommit({ kinds, snapshot: true });
+      await accepted(store, commit);
+      const first = await store.entries(alice, "task-1", noLog, "all", 3);
+      const second = await store.entries(alice, "task-1", first.end, "all", 3);
+      const third = await store.entries(alice, "task-1", second.end, "all", 3);
+      expect([first, second, third].map(({ end, more }) => ({ end, more }))).toEqual([
+        { end: { sequence: 3, generation: 2 }, more: true },
+        { end: { sequence: 6, generation: 4 }, more: true },
+        { end: { sequence: 7, generation: 4 }, more: false },
+      ]);
+      expect([first, second, third].flatMap(({ entries }) => entries)).toEqual(commit.entries);
+    });
+
+    it("leaves events out of the notes, and ends where the log does", async () => {
+      const store = await openForTest(open);
+      await accepted(store, createCommit({ kinds: [...kinds, "artifact", "artifact"] }));
+      const first = await store.entries(alice, "task-1", noLog, "notes", 2);
+      expect(sequencesOf(first.entries)).toEqual([2, 5]);
+      expect(first).toMatchObject({ end: { sequence: 5, generation: 3 }, more: true });
+      const second = await store.entries(alice, "task-1", first.end, "notes", 2);
+      expect(sequencesOf(second.entries)).toEqual([7]);
+      expect(second).toMatchObject({ end: { sequence: 9, generation: 6 }, more: false });
+      expect(second.entries[0]?.kind).toBe("command");
+    });
+
+    it("goes on after the end of a page with what was appended since, in either view", async () => {
+      const store = await openForTest(open);
+      const after = await accepted(store, createCommit({ kinds }));
+      const ends = [
+        (await store.entries(alice, "task-1", noLog, "notes", 10)).end,
+        (await store.entries(alice, "task-1", noLog, "all", 10)).end,
+      ];
+      await accepted(store, createCommit({ after, kinds: ["journal", "artifact", "input"] }));
+      for (const end of ends) {
+        expect(end).toEqual({ sequence: 7, generation: 4 });
+        const all = await store.entries(alice, "task-1", end, "all", 10);
+        expect(sequencesOf(all.entries)).toEqual([8, 9, 10]);
+        const notes = await store.entries(alice, "task-1", end, "notes", 10);
+        expect(sequencesOf(notes.entries)).toEqual([8, 10]);
+        expect(notes).toMatchObject({ end: { sequence: 10, generation: 5 }, more: false });
+      }
+    });
+
+    it("gives an empty page at the end", async () => {
+      const store = await openForTest(open);
+      const { tail } = await accepted(store, createCommit({ kinds }));
+      for (const view of ["all", "notes"] as const) {
+        expect(await store.entries(alice, "task-1", tail, view, 10)).toEqual({
+          entries: [],
+          end: tail,
+          more: false,
+        });
+      }
+    });
+
+    for (const view of ["all", "notes"] as const) {
+      it(`adds nothing to a page of ${view} that has 1 MiB, and always gets on`, async () => {
+        const store = await openForTest(open);
+        const text = "x".repeat(600 * 1024);
+        const after = await accepted(store, createCommit());
+        await accepted(
+          store,
+          createCommit({ after, kinds: Array.from({ length: 5 }, () => "journal"), text }),
+        );
+        const start = { sequence: 1, generation: 1 };
+        const first = await store.entries(alice, "task-1", start, view, 100);
+        expect(sequencesOf(first.entries)).toEqual([2, 3]);
+        expect(first.more).toBe(true);
+        const second = await store.entries(alice, "task-1", first.end, view, 100);
+        const third = await store.entries(alice, "task-1", second.end, view, 100);
+        expect(sequencesOf([...second.entries, ...third.entries])).toEqual([4, 5, 6]);
+        expect(third.more).toBe(false);
+      });
+    }
+  });
+
   describe("claim", () => {
     it("gives the whole task and a higher fence each time", async () => {
       const store = await openForTest(open);
@@ -163,10 +244,14 @@ export function readSuite(open: OpenTaskStore): void {
   });
 }
 
+const noLog = { sequence: 0, generation: 0 };
+
 const nothing = {
   find: undefined,
   claim: undefined,
   events: [],
+  entries: { entries: [], end: { sequence: 0, generation: 0 }, more: false },
+  notes: { entries: [], end: { sequence: 1, generation: 1 }, more: false },
   list: [],
   put: false,
   config: undefined,
@@ -193,6 +278,8 @@ async function answersTo(
     find: await store.find(owner, taskId, "full"),
     claim: await store.claim(owner, taskId),
     events: await store.events(owner, taskId, 0, 10),
+    entries: await store.entries(owner, taskId, noLog, "all", 10),
+    notes: await store.entries(owner, taskId, { sequence: 1, generation: 1 }, "notes", 10),
     list: tasks.filter((task) => task.taskId === taskId),
     put: await store.putPushConfig(owner, createPushConfig(taskId, "config-2")),
     config: await store.findPushConfig(owner, taskId, "config-1"),

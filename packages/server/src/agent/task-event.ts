@@ -1,8 +1,11 @@
 import type { LifecycleReport } from "@a2a-connect/core";
 import type { Artifact, Part, TaskState } from "@a2a-connect/proto";
 
-/** What an executor yields. Made by the methods of `Turn`; opaque to the author. */
+/** What a turn executor yields. Made by the methods of `Turn`; opaque to the author. */
 export type TurnEvent = StatusEvent | ArtifactEvent | ReplyEvent;
+
+/** What a durable executor yields. Made by the methods of `DurableTask`; opaque to the author. */
+export type DurableEvent = StatusEvent | ArtifactEvent | QuestionEvent;
 
 /** A change of status, or a word about progress. */
 export interface StatusEvent {
@@ -28,4 +31,10 @@ export interface ArtifactEvent {
 export interface ReplyEvent {
   readonly kind: "reply";
   readonly parts: readonly Part[];
+}
+
+/** A question that a durable executor waits at: the caller's message is what its `yield` gives back. */
+export interface QuestionEvent {
+  readonly kind: "question";
+  readonly status: StatusEvent;
 }

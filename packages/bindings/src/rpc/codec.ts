@@ -1,0 +1,51 @@
+import { formatOnce, formatResponse, parseMessage } from "@a2a-connect/core";
+import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import { parseJsonBytes } from "../json/read-json.ts";
+import type { RpcOperation } from "./protocol.ts";
+import { malformedRequest, unlessRefused } from "./refusal.ts";
+
+/** How a message becomes bytes on gRPC, gRPC-Web and Connect. */
+export interface Codec {
+  /** As in the names of media types: `application/grpc+proto`. */
+  readonly name: "proto" | "json";
+  /**
+   * @param maxDepth nested JSON objects and arrays, or what they come to in protobuf
+   * @throws ConnectError InvalidArgument for what is no message of this type
+   */
+  decode(desc: DescMessage, bytes: Uint8Array, maxDepth: number): Message;
+  /** The answer to a unary call; text stays text where a body may be one. */
+  encodeResponse(operation: RpcOperation, request: Message, response: Message): Uint8Array | string;
+  /** An event of a stream. */
+  encodeEvent(desc: DescMessage, event: Message): Uint8Array;
+}
+
+/** Protobuf's own encoding. */
+export const protoCodec: Codec = {
+  name: "proto",
+  decode(desc, bytes, maxDepth) {
+    try {
+      return fromBinary(desc, bytes, { readUnknownFields: false, recursionLimit: binaryDepth(maxDepth) });
+    } catch {
+      throw malformedRequest(`is not a valid ${desc.name} in protobuf encoding`);
+    }
+  },
+  encodeResponse: ({ bound }, _request, response) => toBinary(bound.desc.output, response),
+  encodeEvent: toBinary,
+};
+
+/** ProtoJSON by the rules of all wires (requirements H). */
+export const jsonCodec: Codec = {
+  name: "json",
+  decode: (desc, bytes, maxDepth) =>
+    parseMessage(desc, unlessRefused(parseJsonBytes(bytes)).json, { maxDepth }),
+  encodeResponse: ({ method }, request, response) =>
+    JSON.stringify(formatResponse(method, request, response)),
+  encodeEvent: (desc, event) => encoder.encode(formatOnce(desc, event)),
+};
+
+const encoder = new TextEncoder();
+
+/** A level of JSON in a Struct is up to three nested messages: Value, Struct and the entry of its map. */
+function binaryDepth(maxJsonDepth: number): number {
+  return 3 * maxJsonDepth;
+}

@@ -1,0 +1,88 @@
+import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
+import {
+  codeToHttpStatus,
+  errorToJson,
+  headerTimeout,
+  headerUnaryAcceptEncoding,
+  headerUnaryEncoding,
+  parseContentType,
+  parseTimeout,
+  trailerMux,
+} from "@connectrpc/connect/protocol-connect";
+import { readBody } from "../body.ts";
+import { explainFailure } from "../failure.ts";
+import type { HttpRequest, HttpResponse } from "../http.ts";
+import type { UnaryMethod } from "../invoke.ts";
+import type { BindingSettings } from "../options.ts";
+import { type Codec, jsonCodec, protoCodec } from "./codec.ts";
+import { type CallHeaders, openCall } from "./open-call.ts";
+import type { RpcOperation, RpcProtocol } from "./protocol.ts";
+import { unlessRefused } from "./refusal.ts";
+
+/**
+ * Connect for unary calls: plain HTTP, the message is the body. An error is JSON with a status of its own, trailers are
+ * headers with a prefix. GET is not served: no operation of A2A is declared free of side effects.
+ */
+export const connectUnary: RpcProtocol<UnaryMethod> = {
+  findCodec(contentType) {
+    const type = parseContentType(contentType);
+    if (type === undefined || type.stream) {
+      return undefined;
+    }
+    return type.binary ? protoCodec : jsonCodec;
+  },
+  answer,
+};
+
+const headers: CallHeaders = {
+  wire: "connect",
+  encoding: headerUnaryEncoding,
+  acceptEncoding: headerUnaryAcceptEncoding,
+  timeout: headerTimeout,
+  parseTimeout,
+};
+
+async function answer(
+  operation: RpcOperation<UnaryMethod>,
+  codec: Codec,
+  request: HttpRequest,
+  settings: BindingSettings,
+): Promise<HttpResponse> {
+  const { bound, method } = operation;
+  const { context, responseCompression, refused, close } = openCall(headers, bound.desc, request, settings);
+  try {
+    if (refused !== undefined) {
+      throw refused;
+    }
+    const bytes = unlessRefused(await readBody(request, settings));
+    const message = codec.decode(bound.desc.input, bytes, settings.maxJsonDepth);
+    const body = codec.encodeResponse(operation, message, await bound.call(message, context));
+    return await respond(200, `application/${codec.name}`, body);
+  } catch (thrown) {
+    const error = explainFailure(thrown, { wire: headers.wire, method: method.name }, settings);
+    mergeNonProtocolHeaders(context.responseHeader, error.metadata);
+    const body = JSON.stringify(errorToJson(error, undefined));
+    return await respond(codeToHttpStatus(error.code), "application/json", body);
+  } finally {
+    close();
+  }
+
+  async function respond(
+    status: number,
+    mediaType: string,
+    body: Uint8Array | string,
+  ): Promise<HttpResponse> {
+    const { responseHeader, usedTrailer } = context;
+    const header = usedTrailer === undefined ? responseHeader : trailerMux(responseHeader, usedTrailer);
+    header.set("content-type", mediaType);
+    // Every character is at least a byte: a text that is too short in characters only is left alone.
+    if (responseCompression === null || body.length < settings.compressMinBytes) {
+      return { status, header, body };
+    }
+    const bytes = typeof body === "string" ? encoder.encode(body) : body;
+    header.set(headers.encoding, responseCompression.name);
+    return { status, header, body: await responseCompression.compress(bytes) };
+  }
+}
+
+const encoder = new TextEncoder();

@@ -1,0 +1,146 @@
+import type { Message } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
+import { joinBytes } from "../body.ts";
+import { explainFailure } from "../failure.ts";
+import type { HttpRequest, HttpResponse } from "../http.ts";
+import { openStream } from "../open-stream.ts";
+import type { BindingSettings } from "../options.ts";
+import { createStreamBody, type StreamFormat } from "../stream-body.ts";
+import type { Codec } from "./codec.ts";
+import { compressEnvelope, compressOnce, envelopOnce, prefixBytes } from "./envelope.ts";
+import { type CallHeaders, type OpenCall, openCall } from "./open-call.ts";
+import type { RpcOperation, RpcProtocol } from "./protocol.ts";
+import { readEnvelope } from "./read-envelope.ts";
+
+/** What sets the protocols apart whose messages travel in envelopes. */
+export interface EnvelopedProtocol extends CallHeaders, Pick<RpcProtocol, "findCodec"> {
+  /** Media type of a response without its codec: `application/grpc+`. */
+  readonly mediaType: string;
+  /** Whether trailers are HTTP's own; otherwise they are in the last envelope. */
+  readonly httpTrailers: boolean;
+  /**
+   * Say in its trailers how a call ended, well or with an error.
+   *
+   * @returns the last envelope of the body, undefined when the trailers say it all
+   */
+  finish(trailer: Headers, error: ConnectError | undefined): Uint8Array | undefined;
+}
+
+/** The server end of a protocol whose messages travel in envelopes. */
+export function createEnvelopedProtocol(protocol: EnvelopedProtocol): RpcProtocol {
+  return {
+    findCodec: protocol.findCodec,
+    answer: (operation, codec, request, settings) =>
+      new EnvelopedCall(protocol, operation, codec, request, settings).answer(),
+  };
+}
+
+const encoder = new TextEncoder();
+
+/** One call, which also knows how the messages of its response are written. */
+class EnvelopedCall implements StreamFormat {
+  readonly #protocol: EnvelopedProtocol;
+  readonly #operation: RpcOperation;
+  readonly #codec: Codec;
+  readonly #request: HttpRequest;
+  readonly #settings: BindingSettings;
+  readonly #call: OpenCall;
+
+  constructor(
+    protocol: EnvelopedProtocol,
+    operation: RpcOperation,
+    codec: Codec,
+    request: HttpRequest,
+    settings: BindingSettings,
+  ) {
+    this.#protocol = protocol;
+    this.#operation = operation;
+    this.#codec = codec;
+    this.#request = request;
+    this.#settings = settings;
+    this.#call = openCall(protocol, operation.bound.desc, request, settings);
+  }
+
+  async answer(): Promise<HttpResponse> {
+    const { bound } = this.#operation;
+    const { context, refused, close } = this.#call;
+    try {
+      if (refused !== undefined) {
+        throw refused;
+      }
+      const request = await this.#readMessage();
+      if (bound.kind === "stream") {
+        return await this.#answerStream(bound.call(request, context));
+      }
+      const body = await this.#encodeResponse(request, await bound.call(request, context));
+      close();
+      const end = this.end();
+      return this.#respond(end === undefined ? body : joinBytes([body, end], body.length + end.length));
+    } catch (thrown) {
+      close();
+      return this.#respond(this.failure(thrown));
+    }
+  }
+
+  async #readMessage(): Promise<Message> {
+    const { maxJsonDepth } = this.#settings;
+    const bytes = await readEnvelope(this.#request, this.#call.requestCompression, this.#settings);
+    return this.#codec.decode(this.#operation.bound.desc.input, bytes, maxJsonDepth);
+  }
+
+  async #encodeResponse(request: Message, response: Message): Promise<Uint8Array> {
+    const { responseCompression: compression } = this.#call;
+    const encoded = this.#codec.encodeResponse(this.#operation, request, response);
+    const envelope = encodeEnvelope(0, typeof encoded === "string" ? encoder.encode(encoded) : encoded);
+    return compression !== null && this.#isWorthwhile(envelope)
+      ? await compressEnvelope(envelope, compression)
+      : envelope;
+  }
+
+  async #answerStream(messages: AsyncIterator<Message>): Promise<HttpResponse> {
+    const { context, close } = this.#call;
+    const { first, silent } = await openStream(messages, context, this.#settings);
+    const { signal } = context;
+    const body = createStreamBody({ first, messages, format: this, signal, onEnd: close });
+    return { ...this.#respond(body), headAtOnce: silent };
+  }
+
+  message(message: Message): Uint8Array | Promise<Uint8Array> {
+    const { responseCompression: compression } = this.#call;
+    const envelope = envelopOnce(this.#codec, this.#operation.bound.desc.output, message);
+    return compression !== null && this.#isWorthwhile(envelope)
+      ? compressOnce(envelope, compression)
+      : envelope;
+  }
+
+  end(): Uint8Array | undefined {
+    return this.#protocol.finish(this.#call.context.responseTrailer, undefined);
+  }
+
+  failure(thrown: unknown): Uint8Array | undefined {
+    const context = { wire: this.#protocol.wire, method: this.#operation.method.name };
+    const error = explainFailure(thrown, context, this.#settings);
+    return this.#protocol.finish(this.#call.context.responseTrailer, error);
+  }
+
+  #isWorthwhile(envelope: Uint8Array): boolean {
+    return envelope.byteLength - prefixBytes >= this.#settings.compressMinBytes;
+  }
+
+  #respond(body: HttpResponse["body"]): HttpResponse {
+    const { mediaType, encoding, httpTrailers } = this.#protocol;
+    const { context, responseCompression } = this.#call;
+    const header = context.responseHeader;
+    header.set("content-type", mediaType + this.#codec.name);
+    if (responseCompression !== null) {
+      header.set(encoding, responseCompression.name);
+    }
+    return {
+      status: 200,
+      header,
+      ...(body !== undefined && { body }),
+      ...(httpTrailers && { trailer: context.responseTrailer }),
+    };
+  }
+}

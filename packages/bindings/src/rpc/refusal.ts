@@ -1,0 +1,16 @@
+import { invalidParams } from "@a2a-connect/core";
+import type { ConnectError } from "@connectrpc/connect";
+import type { BodyRefusal } from "../body.ts";
+
+/** What was read of a body. @throws ConnectError why it was refused: these wires have no HTTP status for it */
+export function unlessRefused<T extends object>(result: T | BodyRefusal): T {
+  if ("error" in result) {
+    throw result.error;
+  }
+  return result;
+}
+
+/** InvalidArgument for a request that is not one message of its type. */
+export function malformedRequest(problem: string): ConnectError {
+  return invalidParams({ field: "", description: `the request ${problem}` });
+}

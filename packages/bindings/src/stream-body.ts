@@ -1,0 +1,185 @@
+import type { Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Timer } from "./timer.ts";
+
+/** How a wire writes what happens on a stream. */
+export interface StreamFormat {
+  message(message: Message): Uint8Array | Promise<Uint8Array>;
+  /** The last bytes of a stream that went well, undefined for none. */
+  end(): Uint8Array | undefined;
+  /** The last bytes of a stream that broke, undefined for none. */
+  failure(thrown: unknown): Uint8Array | undefined;
+}
+
+/** What the body of a streamed response is made of. */
+export interface StreamSource {
+  /** The pending or settled first message. */
+  readonly first: Promise<IteratorResult<Message>>;
+  /** The messages after it. */
+  readonly messages: AsyncIterator<Message>;
+  readonly format: StreamFormat;
+  /** Ends the body at once: without a word when the reader has gone, else with its reason (requirement K-8). */
+  readonly signal: AbortSignal;
+  /** What a silent stream carries, and after how many milliseconds. */
+  readonly keepAlive?: { readonly chunk: Uint8Array; readonly everyMs: number; readonly timer: Timer };
+  /** Called once, when nothing more will come of the messages. */
+  readonly onEnd?: () => void;
+}
+
+/**
+ * The body of a streamed response: one chunk for each message, asked for one at a time, so a slow reader holds up the
+ * implementation and nothing is queued.
+ */
+export function createStreamBody(source: StreamSource): AsyncIterableIterator<Uint8Array> {
+  return new StreamBody(source);
+}
+
+type Chunk = IteratorResult<Uint8Array>;
+
+const end: Chunk = { done: true, value: undefined };
+
+/** Not a generator: `return` has to work while `next` is pending. */
+class StreamBody implements AsyncIterableIterator<Uint8Array> {
+  readonly #source: StreamSource;
+  /** Takes the next chunk; undefined while nobody waits. */
+  #waiting: ((chunk: Chunk) => void) | undefined;
+  #stopKeepAlive: (() => void) | undefined;
+  /** What came when nobody was waiting: a message, and the failure that may follow it. */
+  readonly #ready: Chunk[] = [];
+  #pulling = false;
+  #ended = false;
+
+  constructor(source: StreamSource) {
+    this.#source = source;
+    source.signal.addEventListener("abort", this.#abort, { once: true });
+    this.#pull(source.first);
+    if (source.signal.aborted) {
+      this.#abort();
+    }
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<Chunk> {
+    const ready = this.#ready.shift();
+    if (ready !== undefined) {
+      return Promise.resolve(ready);
+    }
+    if (this.#ended) {
+      return Promise.resolve(end);
+    }
+    return new Promise((resolve) => {
+      const { keepAlive, messages } = this.#source;
+      this.#waiting = resolve;
+      this.#stopKeepAlive = keepAlive?.timer(keepAlive.everyMs, () =>
+        this.#deliver({ done: false, value: keepAlive.chunk }),
+      );
+      if (!this.#pulling) {
+        this.#pull(messages.next());
+      }
+    });
+  }
+
+  return(): Promise<Chunk> {
+    this.#close();
+    return Promise.resolve(end);
+  }
+
+  #pull(message: Promise<IteratorResult<Message>>): void {
+    this.#pulling = true;
+    message.then(
+      (result) => this.#arrive(result),
+      (thrown: unknown) => this.#fail(thrown),
+    );
+  }
+
+  #arrive(result: IteratorResult<Message>): void {
+    if (this.#ended) {
+      return; // Too late: the reader has gone, or was told that the server leaves.
+    }
+    if (result.done === true) {
+      this.#finish(this.#source.format.end());
+      return;
+    }
+    try {
+      const encoded = this.#source.format.message(result.value);
+      if (encoded instanceof Uint8Array) {
+        this.#deliverMessage(encoded);
+      } else {
+        encoded.then(this.#deliverMessage, this.#giveUp);
+      }
+    } catch (thrown) {
+      this.#giveUp(thrown);
+    }
+  }
+
+  readonly #deliverMessage = (value: Uint8Array): void => {
+    this.#pulling = false;
+    if (!this.#ended) {
+      this.#deliver({ done: false, value });
+    }
+  };
+
+  /** The implementation goes well, but we do not. */
+  readonly #giveUp = (thrown: unknown): void => {
+    this.#fail(thrown);
+    this.#returnMessages();
+  };
+
+  #fail(thrown: unknown): void {
+    if (!this.#ended) {
+      this.#finish(this.#source.format.failure(thrown));
+    } // else the reader has gone, and with it whoever would want to know
+  }
+
+  /** The last bytes may be none, and then the end itself is what a reader waits for. */
+  #finish(last: Uint8Array | undefined): void {
+    this.#end();
+    this.#deliver(last === undefined ? end : { done: false, value: last });
+  }
+
+  #deliver(chunk: Chunk): void {
+    const take = this.#waiting;
+    if (take === undefined) {
+      this.#ready.push(chunk);
+      return;
+    }
+    this.#waiting = undefined;
+    this.#stopKeepAlive?.();
+    take(chunk);
+  }
+
+  readonly #abort = (): void => {
+    const reason: unknown = this.#source.signal.reason;
+    if (reason instanceof ConnectError && reason.code !== Code.Canceled) {
+      this.#giveUp(reason);
+    } else {
+      this.#close();
+    }
+  };
+
+  #close(): void {
+    if (this.#ended) {
+      return;
+    }
+    this.#end();
+    this.#ready.length = 0;
+    this.#waiting?.(end);
+    this.#waiting = undefined;
+    this.#stopKeepAlive?.();
+    this.#returnMessages();
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.#source.signal.removeEventListener("abort", this.#abort);
+    this.#source.onEnd?.();
+  }
+
+  /** Lets the implementation clean up. It may take its time: nobody waits for it, nor for what it throws. */
+  #returnMessages(): void {
+    this.#source.messages.return?.().catch(() => {});
+  }
+}

@@ -1,0 +1,74 @@
+import ipaddr from "ipaddr.js";
+import { type IpAddress, parseReachedAddress } from "./public-address.ts";
+
+/** A host and port that somebody wants to reach. */
+export interface Target {
+  /** As a parsed URL has it: lower case, an IPv6 address without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What an operator trusts although it is not public. */
+export interface AllowList {
+  /** Whether the target's host stands in the list by its name. */
+  hasName(target: Target): boolean;
+  /** Whether an address stands in the list, by itself or in a network, for the target's port. */
+  hasAddress(target: Target, address: IpAddress): boolean;
+}
+
+/** One entry: a name or a network, for one port or all. */
+interface AllowEntry {
+  readonly name: string | undefined;
+  readonly network: readonly [IpAddress, number] | undefined;
+  readonly port: number | undefined;
+}
+
+/**
+ * Reads entries such as `hooks.internal`, `localhost:8080`, `10.1.2.3`, `[fd00::1]:443`, `10.0.0.0/8`.
+ *
+ * @throws Error when an entry is none of these
+ */
+export function parseAllowList(entries: readonly string[]): AllowList {
+  const parsed = entries.map(parseEntry);
+  const forPort = ({ port }: Target): AllowEntry[] =>
+    parsed.filter((entry) => entry.port === undefined || entry.port === port);
+  return {
+    hasName: (target) => forPort(target).some(({ name }) => name === withoutFinalDot(target.host)),
+    hasAddress: (target, address) =>
+      forPort(target).some(({ network }) => network !== undefined && contains(network, address)),
+  };
+}
+
+/** The absolute spelling of a name (`localhost.`) names the same host. */
+export function withoutFinalDot(host: string): string {
+  return host.endsWith(".") ? host.slice(0, -1) : host;
+}
+
+function parseEntry(text: string): AllowEntry {
+  if (ipaddr.isValidCIDR(text)) return { name: undefined, network: ipaddr.parseCIDR(text), port: undefined };
+  const whole = parseReachedAddress(text); // first, because the colons of an IPv6 address announce no port
+  if (whole !== undefined) return { name: undefined, network: hostNetwork(whole), port: undefined };
+  const [, host = "", digits] = /^(\[[^\]]*\]|[^:/?#@[\]]+)(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const url = URL.parse(`http://${host}`);
+  const port = digits === undefined ? undefined : Number(digits);
+  if (url === null || (port !== undefined && (port < 1 || port > 65_535))) {
+    throw new Error(`an allowed address is a host, host:port or a network such as 10.0.0.0/8, not "${text}"`);
+  }
+  const address = parseReachedAddress(withoutBrackets(url.hostname));
+  return address === undefined
+    ? { name: withoutFinalDot(url.hostname), network: undefined, port }
+    : { name: undefined, network: hostNetwork(address), port };
+}
+
+/** `[::1]` as a URL spells it is `::1` to everybody else. */
+export function withoutBrackets(hostname: string): string {
+  return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
+}
+
+function hostNetwork(address: IpAddress): readonly [IpAddress, number] {
+  return [address, address.kind() === "ipv4" ? 32 : 128];
+}
+
+function contains([network, bits]: readonly [IpAddress, number], address: IpAddress): boolean {
+  return network.kind() === address.kind() && address.match(network, bits);
+}

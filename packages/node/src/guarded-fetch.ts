@@ -1,0 +1,128 @@
+import { lookup as systemLookup } from "node:dns";
+import type { LookupFunction } from "node:net";
+import { Agent, buildConnector, Pool, fetch as undiciFetch } from "undici";
+import {
+  type AddressGuard,
+  type AddressGuardOptions,
+  createAddressGuard,
+  targetOf,
+} from "./address-guard.ts";
+import type { Target } from "./allow-list.ts";
+
+/** What a guarded fetch may be told. */
+export interface GuardedFetchOptions extends AddressGuardOptions {
+  /** How long connecting may take, name resolution and TLS included. Default 10 s. */
+  readonly connectTimeoutMs?: number;
+  /** The authorities whose certificates are trusted, PEM. Default: those that Node trusts. */
+  readonly ca?: string | readonly string[];
+  /** Resolves names. Default: the system's resolver, as `node:dns` asks it. */
+  readonly lookup?: LookupFunction;
+}
+
+/** A `fetch` for addresses that others name, such as webhooks. */
+export interface GuardedFetch extends AsyncDisposable {
+  /**
+   * The standard `fetch`, with three differences: it rejects, with the code `ERR_ADDRESS_REFUSED`, when the guard does not
+   * permit the address; it never follows a redirect, but answers with it (or rejects, for `redirect: "error"`); and
+   * it knows no proxy. Form data must be undici's own.
+   */
+  readonly fetch: typeof fetch;
+  /** Why a URL would be refused for what it says (see AddressGuard): to be asked when one is registered. */
+  refuseUrl(url: string): string | undefined;
+  /** Closes all connections; a call that is still in flight rejects. */
+  close(): Promise<void>;
+}
+
+/**
+ * A `fetch` that cannot be talked into reaching what is not public (requirement N-6).
+ *
+ * A name is resolved once for each connection, and the connection goes to an address that was checked: an answer that
+ * changes in between (DNS rebinding) changes nothing. Of several addresses those that are not permitted are left out.
+ *
+ * @throws Error when an entry of `allow` is not understood
+ */
+export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
+  const guard = createAddressGuard(options);
+  // A pool for each origin, because a resolver is not told for which port a name is asked. Not an agent that reads the
+  // environment: a proxy would resolve the name itself.
+  const agent = new Agent({
+    factory: (origin, poolOptions) =>
+      new Pool(origin, {
+        ...poolOptions,
+        connect: guardedConnector(guard, targetOf(new URL(origin)), options),
+      }),
+  });
+  const guardedFetch: typeof fetch = async (input, init) => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    const refusal = guard.refuseUrl(url.href);
+    if (refusal !== undefined) throw addressRefused(`the URL ${refusal}`);
+    const request = {
+      ...(input instanceof Request ? partsOf(input) : {}),
+      ...init,
+      redirect: init?.redirect === "error" ? "error" : "manual",
+      dispatcher: agent,
+    };
+    try {
+      // undici's types name its own classes where those of the DOM stand; they are the same at run time, form data aside.
+      return (await undiciFetch(url, request as Parameters<typeof undiciFetch>[1])) as unknown as Response;
+    } catch (error) {
+      throw isRefusal(error) ? error.cause : error;
+    }
+  };
+  return {
+    fetch: guardedFetch,
+    refuseUrl: (url) => guard.refuseUrl(url),
+    close: () => agent.destroy(),
+    [Symbol.asyncDispose]: () => agent.destroy(),
+  };
+}
+
+function guardedConnector(
+  guard: AddressGuard,
+  target: Target,
+  { connectTimeoutMs = 10_000, ca, lookup = systemLookup }: GuardedFetchOptions,
+): buildConnector.connector {
+  return buildConnector({
+    timeout: connectTimeoutMs,
+    lookup: guardLookup(guard, target, lookup),
+    ...(ca === undefined ? {} : { ca: typeof ca === "string" ? ca : [...ca] }),
+  });
+}
+
+/**
+ * Resolves as `lookup` does, and keeps what the guard permits. Hosts that are addresses never come here: `refuseUrl`
+ * has judged them.
+ */
+function guardLookup(guard: AddressGuard, target: Target, lookup: LookupFunction): LookupFunction {
+  return (hostname, options, callback) =>
+    lookup(hostname, { ...options, all: true }, (error, answer, family = 4) => {
+      if (error !== null) return callback(error, answer);
+      const found = typeof answer === "string" ? [{ address: answer, family }] : answer;
+      const permitted = found.filter(({ address }) => guard.permits(target, address));
+      const [first] = permitted;
+      if (first === undefined) callback(addressRefused(refusalOf(target)), "");
+      else if (options.all === true) callback(null, permitted);
+      else callback(null, first.address, first.family);
+    });
+}
+
+/** Says the name, which the caller knows, and not the address behind it, which may be a secret. */
+function refusalOf({ host }: Target): string {
+  return `${host} leads to an address that is not public`;
+}
+
+const refusedCode = "ERR_ADDRESS_REFUSED";
+
+function addressRefused(message: string): Error {
+  return Object.assign(new Error(message), { code: refusedCode });
+}
+
+/** undici wraps what a connector says. */
+function isRefusal(error: unknown): error is { readonly cause: Error } {
+  if (!(error instanceof Error && error.cause instanceof Error)) return false;
+  return "code" in error.cause && error.cause.code === refusedCode;
+}
+
+function partsOf({ method, headers, body, signal }: Request): RequestInit & { duplex: "half" } {
+  return { method, headers, body, signal, duplex: "half" };
+}

@@ -1,0 +1,151 @@
+import { once } from "node:events";
+import type { ClientHttp2Session } from "node:http2";
+import type { HttpHandler } from "@a2a-connect/bindings";
+import { describe, expect, it } from "vitest";
+import { aborted, createGate, echo } from "../test-support/handlers.ts";
+import { openHttp2 } from "../test-support/http2-call.ts";
+import {
+  formatFrame,
+  frameTypes,
+  openSilentHttp2,
+  parseFrames,
+  requestFrame,
+} from "../test-support/http2-frames.ts";
+import { openRawConnection } from "../test-support/raw-connection.ts";
+import { listen } from "./listen.ts";
+
+const pings = { pingIntervalMs: 40, pingTimeoutMs: 40 };
+
+describe("an HTTP/2 peer with an open stream", () => {
+  it("is cut off when it answers no ping", async () => {
+    const { handler, gone } = createSubscription();
+    await using listener = await listen(handler, pings);
+    using connection = await openRawConnection(listener.port);
+    await openSilentHttp2(connection);
+    await connection.write(requestFrame(1));
+    expect(await gone).toMatchObject({ rawMessage: "the caller went away" });
+    expect(pingsIn(await connection.closed())).toHaveLength(1);
+  });
+
+  it("is cut off when it has stopped reading altogether", async () => {
+    const { handler, gone } = createSubscription(new Uint8Array(64 * 1024));
+    await using listener = await listen(handler, pings);
+    using connection = await openRawConnection(listener.port);
+    connection.socket.pause();
+    await openSilentHttp2(connection);
+    await connection.write(windowUpdate(2 ** 30)); // so that the system's buffers fill
+    await connection.write(requestFrame(1));
+    expect(await gone).toMatchObject({ rawMessage: "the caller went away" });
+  });
+
+  it("stays as long as it answers", async () => {
+    const { handler, release } = createSubscription();
+    await using listener = await listen(handler, { pingIntervalMs: 20, pingTimeoutMs: 300 });
+    const session = openHttp2(listener.url);
+    const stream = session.request({});
+    const response = once(stream, "response");
+    for (let count = 0; count < 4; count += 1) await once(session, "ping");
+    release();
+    expect((await response)[0]).toMatchObject({ ":status": 200 });
+    stream.resume();
+    await once(stream, "end");
+    session.close();
+  });
+
+  it("stays as long as it sends anything", async () => {
+    const { handler } = createSubscription();
+    await using listener = await listen(handler, { pingIntervalMs: 20, pingTimeoutMs: 300 });
+    using connection = await openRawConnection(listener.port);
+    await openSilentHttp2(connection);
+    await connection.write(requestFrame(1));
+    for (let count = 1; count <= 3; count += 1) {
+      while (pingsIn(await connection.until("")).length < count) await once(connection.socket, "data");
+      await connection.write(windowUpdate(1)); // not what a ping asks for
+    }
+    // Then it falls silent.
+    expect(pingsIn(await connection.closed()).length).toBeGreaterThan(3);
+  });
+
+  it("is never asked when the interval is 0", async () => {
+    const { handler, started } = createSubscription();
+    await using listener = await listen(handler, { pingIntervalMs: 0, pingTimeoutMs: 1 });
+    using connection = await openRawConnection(listener.port);
+    await openSilentHttp2(connection);
+    await connection.write(requestFrame(1));
+    await started;
+    const other = openHttp2(listener.url);
+    await once(other, "connect");
+    await pingOften(other, 100); // time enough for a timer of 0
+    other.close();
+    await listener.close({ graceMs: 0, timeoutMs: 0 });
+    expect(pingsIn(await connection.closed())).toEqual([]);
+  });
+});
+
+describe("an HTTP/2 peer without streams", () => {
+  it("is not asked, and goes when it has been idle", async () => {
+    await using listener = await listen(echo, { ...pings, pingIntervalMs: 20, idleSessionTimeoutMs: 250 });
+    using connection = await openRawConnection(listener.port);
+    await openSilentHttp2(connection);
+    const frames = parseFrames(await connection.closed());
+    expect(frames.map(({ type }) => type)).toContain(frameTypes.goAway);
+    expect(frames.map(({ type }) => type)).not.toContain(frameTypes.ping);
+  });
+
+  it("may ping as often as it likes", async () => {
+    await using listener = await listen(echo);
+    const session = openHttp2(listener.url);
+    await once(session, "connect");
+    let goAway: unknown;
+    session.on("goaway", (code) => {
+      goAway = code;
+    });
+    await pingOften(session, 500);
+    expect([session.destroyed, goAway]).toEqual([false, undefined]);
+    session.close();
+  });
+});
+
+/** A stream that says nothing after `first`, until it is released or its caller has gone. */
+function createSubscription(chunk?: Uint8Array): {
+  readonly handler: HttpHandler;
+  readonly started: Promise<void>;
+  readonly gone: Promise<unknown>;
+  release(): void;
+} {
+  const { promise: gone, resolve } = Promise.withResolvers<unknown>();
+  const started = createGate();
+  const released = createGate();
+  async function* body(): AsyncGenerator<Uint8Array> {
+    while (chunk !== undefined) yield chunk;
+    await Promise.race([released.opened, gone]);
+  }
+  return {
+    handler: async ({ signal }) => {
+      started.open();
+      void aborted(signal).then(resolve);
+      return { status: 200, body: body() };
+    },
+    started: started.opened,
+    gone,
+    release: () => released.open(),
+  };
+}
+
+async function pingOften(session: ClientHttp2Session, times: number): Promise<void> {
+  for (let count = 0; count < times; count += 1) {
+    await new Promise<void>((resolve, reject) =>
+      session.ping((error) => (error === null ? resolve() : reject(error))),
+    );
+  }
+}
+
+function pingsIn(received: string): unknown[] {
+  return parseFrames(received).filter(({ type }) => type === frameTypes.ping);
+}
+
+function windowUpdate(bytes: number): Buffer {
+  const payload = Buffer.alloc(4);
+  payload.writeUInt32BE(bytes);
+  return formatFrame({ type: frameTypes.windowUpdate, flags: 0, streamId: 0, payload });
+}

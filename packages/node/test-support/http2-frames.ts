@@ -1,0 +1,54 @@
+import type { RawConnection } from "./raw-connection.ts";
+
+/** A frame of HTTP/2 (RFC 9113 §4.1). */
+export interface Http2Frame {
+  readonly type: number;
+  readonly flags: number;
+  readonly streamId: number;
+  readonly payload: Buffer;
+}
+
+/** The types that the tests send or look for. */
+export const frameTypes = { headers: 1, settings: 4, ping: 6, goAway: 7, windowUpdate: 8 } as const;
+
+/** A client that says only what a test tells it to, and so answers no PING. */
+export async function openSilentHttp2(connection: RawConnection): Promise<void> {
+  await connection.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  await connection.write(
+    formatFrame({ type: frameTypes.settings, flags: 0, streamId: 0, payload: Buffer.alloc(0) }),
+  );
+}
+
+/** `GET / http localhost`, as HPACK has it in its static table (RFC 7541 appendix A). */
+export function requestFrame(streamId: number): Buffer {
+  const authority = Buffer.from("localhost");
+  const payload = Buffer.concat([Buffer.from([0x82, 0x84, 0x86, 0x41, authority.length]), authority]);
+  return formatFrame({ type: frameTypes.headers, flags: 0x5, streamId, payload }); // END_STREAM, END_HEADERS
+}
+
+export function formatFrame({ type, flags, streamId, payload }: Http2Frame): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(streamId, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** The whole frames in what a `RawConnection` received, which is a latin1 text. */
+export function parseFrames(received: string): Http2Frame[] {
+  const bytes = Buffer.from(received, "latin1");
+  const frames: Http2Frame[] = [];
+  for (let at = 0; at + 9 <= bytes.length; ) {
+    const end = at + 9 + bytes.readUIntBE(at, 3);
+    if (end > bytes.length) break;
+    const [type, flags, streamId] = [
+      bytes.readUInt8(at + 3),
+      bytes.readUInt8(at + 4),
+      bytes.readUInt32BE(at + 5),
+    ];
+    frames.push({ type, flags, streamId, payload: bytes.subarray(at + 9, end) });
+    at = end;
+  }
+  return frames;
+}

@@ -1,0 +1,135 @@
+import { json, type LifecycleReport, text, type Usage } from "@a2a-connect/core";
+import { type Artifact, ArtifactSchema, type Part, TaskState } from "@a2a-connect/proto";
+import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import type { ArtifactEvent, StatusEvent } from "./task-event.ts";
+
+/** What a status or reply says: plain text, one part, or several. */
+export type Content = string | Part | readonly Part[];
+
+/** How far the work is, beside the words. */
+export interface ProgressReport {
+  /** From 0 to 1. */
+  readonly progress?: number;
+  readonly estimatedCompletion?: Date;
+  readonly usage?: Usage;
+}
+
+/** A whole artifact: its content as `text`, `data` or `parts` (exactly one of them). */
+export interface ArtifactInit {
+  /** Default: `artifact-<ordinal>`, counted within the task. */
+  readonly id?: string;
+  readonly name?: string;
+  readonly description?: string;
+  readonly text?: string;
+  readonly data?: JsonValue;
+  readonly parts?: readonly Part[];
+  readonly metadata?: JsonObject;
+  /** Seals the artifact: it gets its size and SHA-256, and nothing may be added or replaced any more. */
+  readonly last?: boolean;
+  /** Lets a sealed artifact be replaced nevertheless. */
+  readonly replaceable?: boolean;
+}
+
+/** Options of one chunk. */
+export interface AppendOptions {
+  /** Shown name, set with the first chunk. Default: the id. */
+  readonly name?: string;
+  /** Extends an artifact of an earlier turn instead of beginning it anew. */
+  readonly continue?: boolean;
+  /** Marks the final chunk and seals the artifact. */
+  readonly last?: boolean;
+}
+
+/** Why a task ends without a result. */
+export interface EndOptions {
+  /** Machine-readable; goes into the status message's metadata. Default `agent-failed` or `agent-rejected`. */
+  readonly reason?: string;
+}
+
+/** What every executor may say about its task. Yield what the methods return. */
+export interface EventTools {
+  /** WORKING, with a word about progress. Without any, nothing happens when the task is WORKING already. */
+  working(content?: Content, progress?: ProgressReport): StatusEvent;
+  /** A whole artifact; one of the same id is replaced. */
+  artifact(init: ArtifactInit): ArtifactEvent;
+  /** A chunk of the artifact with that id. The first one of an execution begins it anew. */
+  append(id: string, chunk: Content, options?: AppendOptions): ArtifactEvent;
+  /** COMPLETED with a closing message. Returning from the executor does the same without one. */
+  complete(content?: Content): StatusEvent;
+  /** FAILED: the work was begun and could not be done. */
+  fail(why: Content, options?: EndOptions): StatusEvent;
+  /** REJECTED: the agent will not do it. */
+  reject(why: Content, options?: EndOptions): StatusEvent;
+}
+
+/** The tools that need nothing of the execution; they can be taken off it. */
+export const eventTools: Omit<EventTools, "artifact"> = {
+  working: (content = [], progress = {}) => statusOf(TaskState.WORKING, content, toReport(progress)),
+  append: (id, chunk, options = {}) => ({
+    kind: "artifact",
+    artifact: create(ArtifactSchema, { artifactId: id, name: options.name ?? id, parts: toParts(chunk) }),
+    mode: options.continue === true ? "continued" : "chunk",
+    last: options.last ?? false,
+    replaceable: false,
+  }),
+  complete: (content = []) => statusOf(TaskState.COMPLETED, content),
+  fail: (why, { reason = "agent-failed" } = {}) => statusOf(TaskState.FAILED, why, { reason }),
+  reject: (why, { reason = "agent-rejected" } = {}) => statusOf(TaskState.REJECTED, why, { reason }),
+};
+
+/** @param nextOrdinal counts the task's unnamed artifacts */
+export function createArtifactTool(nextOrdinal: () => number): EventTools["artifact"] {
+  return (init) => ({
+    kind: "artifact",
+    artifact: toArtifact(init, nextOrdinal),
+    mode: "whole",
+    last: init.last ?? false,
+    replaceable: init.replaceable ?? false,
+  });
+}
+
+/** The event of a status. */
+export function statusOf(
+  state: StatusEvent["state"],
+  content: Content,
+  report: LifecycleReport = {},
+): StatusEvent {
+  return { kind: "status", state, parts: toParts(content), report };
+}
+
+/** Content as parts. */
+export function toParts(content: Content): Part[] {
+  if (typeof content === "string") {
+    return [text(content)];
+  }
+  return Array.isArray(content) ? [...content] : [content as Part]; // Array.isArray does not narrow readonly arrays
+}
+
+function toReport({ progress, estimatedCompletion, usage }: ProgressReport): LifecycleReport {
+  return {
+    ...(progress === undefined ? {} : { progress }),
+    ...(estimatedCompletion === undefined ? {} : { estimatedCompletion: estimatedCompletion.toISOString() }),
+    ...(usage === undefined ? {} : { usage }),
+  };
+}
+
+function toArtifact(init: ArtifactInit, nextOrdinal: () => number): Artifact {
+  const artifactId = init.id ?? `artifact-${nextOrdinal()}`;
+  return create(ArtifactSchema, {
+    artifactId,
+    ...(init.name === undefined ? {} : { name: init.name }),
+    ...(init.description === undefined ? {} : { description: init.description }),
+    ...(init.metadata === undefined ? {} : { metadata: init.metadata }),
+    parts: artifactParts(init),
+  });
+}
+
+function artifactParts({ text: words, data, parts }: ArtifactInit): Part[] {
+  if (parts !== undefined) {
+    return [...parts];
+  }
+  if (words !== undefined) {
+    return [text(words)];
+  }
+  return data === undefined ? [] : [json(data)];
+}

@@ -1,0 +1,105 @@
+import { json, partText, text } from "@a2a-connect/core";
+import type { Message, Part } from "@a2a-connect/proto";
+import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { Validator } from "@cfworker/json-schema";
+import type { QuestionOptions } from "./turn.ts";
+
+/** What an agent asks, and which answers fit. */
+export interface Question extends QuestionOptions {
+  readonly text: string;
+  /** The answers that fit, case and surrounding space aside. */
+  readonly choices?: readonly string[];
+  /** JSON Schema (2020-12) that the answer's data fits: its first data part, else its text read as JSON. */
+  readonly schema?: JsonObject;
+  /** Anything else that a caller's program may want to show or know. */
+  readonly details?: JsonValue;
+}
+
+/** What the caller answered. */
+export interface Answer {
+  readonly message: Message;
+  /** All text parts, joined without a separator; the choice as the question spells it where there are choices. */
+  readonly text: string;
+  /** The first data part; where the question has a schema, what was checked against it. */
+  readonly data: JsonValue | undefined;
+}
+
+/** The parts of a question: its words and, where it has choices, a schema or details, the same for programs. */
+export function questionParts({ text: words, choices, schema, details }: Question, problem?: string): Part[] {
+  const shown = text(problem === undefined ? words : `${problem} ${words}`);
+  if (choices === undefined && schema === undefined && details === undefined) {
+    return [shown];
+  }
+  return [
+    shown,
+    json({
+      ...(choices === undefined ? {} : { choices: [...choices] }),
+      ...(schema === undefined ? {} : { schema }),
+      ...(details === undefined ? {} : { details }),
+    }),
+  ];
+}
+
+/** The answer that a message gives, or a sentence for its sender about why it is none. */
+export function readAnswer(question: Question, message: Message): Answer | string {
+  const words = partText(message);
+  const data = findData(message);
+  if (question.choices !== undefined) {
+    return chooseAnswer(question.choices, typeof data === "string" ? data : words, message, data);
+  }
+  if (question.schema !== undefined) {
+    return checkAnswer(question.schema, message, data ?? parseText(words), words);
+  }
+  return { message, text: words, data };
+}
+
+function chooseAnswer(
+  choices: readonly string[],
+  given: string,
+  message: Message,
+  data: JsonValue | undefined,
+): Answer | string {
+  const choice = choices.find((candidate) => normalize(candidate) === normalize(given));
+  return choice === undefined
+    ? `Please answer with one of: ${choices.join(", ")}.`
+    : { message, text: choice, data };
+}
+
+function checkAnswer(
+  schema: JsonObject,
+  message: Message,
+  data: JsonValue | undefined,
+  words: string,
+): Answer | string {
+  if (data === undefined) {
+    return "Please answer with data: a data part, or JSON as text.";
+  }
+  const { valid, errors } = new Validator(schema, "2020-12", false).validate(data);
+  if (valid) {
+    return { message, text: words, data };
+  }
+  const problem = errors.at(-1); // the innermost: it says what is wrong, the outer ones only where
+  return `The answer does not fit at "${problem?.instanceLocation ?? "#"}": ${problem?.error ?? "it is not valid"}`;
+}
+
+function normalize(answer: string): string {
+  return answer.trim().toLowerCase();
+}
+
+function findData({ parts }: Message): JsonValue | undefined {
+  for (const { content } of parts) {
+    if (content.case === "data") {
+      return toJson(ValueSchema, content.value);
+    }
+  }
+  return undefined;
+}
+
+function parseText(words: string): JsonValue | undefined {
+  try {
+    return JSON.parse(words);
+  } catch {
+    return undefined;
+  }
+}

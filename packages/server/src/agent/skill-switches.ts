@@ -1,0 +1,42 @@
+import type { AgentDefinition } from "./agent-definition.ts";
+
+/**
+ * Switches an agent's skills off and on while it is served. A skill that is off is left out of the card, and new tasks for
+ * it are REJECTED with reason `skill-unavailable`; tasks that it has already go on, and take their follow-ups. All skills
+ * are on when the process starts.
+ */
+export interface SkillSwitches {
+  /** Ids of the skills that are off, in the order of the card. */
+  readonly disabled: readonly string[];
+  /** Switches a skill off; one that is off stays off. @throws Error when the agent has no such skill */
+  disable(id: string): void;
+  /** Switches it on again; one that is on stays on. @throws Error when the agent has no such skill */
+  enable(id: string): void;
+}
+
+/** Switches for all skills of the agent, each on. @param changed called when one was really switched */
+export function createSkillSwitches(
+  { card }: Pick<AgentDefinition, "card">,
+  changed: () => void,
+): SkillSwitches {
+  const ids = (card.skills ?? []).map(({ id }) => id);
+  let disabled: readonly string[] = [];
+
+  function set(id: string, enabled: boolean): void {
+    if (!ids.includes(id)) {
+      throw new Error(`there is no skill "${id}"; there are: ${ids.join(", ") || "none"}`);
+    }
+    if (disabled.includes(id) === enabled) {
+      disabled = ids.filter((each) => (each === id ? !enabled : disabled.includes(each)));
+      changed();
+    }
+  }
+
+  return {
+    get disabled() {
+      return disabled;
+    },
+    disable: (id) => set(id, false),
+    enable: (id) => set(id, true),
+  };
+}

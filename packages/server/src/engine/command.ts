@@ -1,0 +1,41 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+
+/** What came with a message and stands nowhere else. */
+export interface CallDetails {
+  readonly metadata?: JsonObject | undefined;
+  readonly acceptedOutputModes?: readonly string[];
+  readonly extensions?: readonly string[];
+}
+
+/** A note of the engine's own in a task's log: nobody sees it, and it is what a restart goes by. */
+export type Command =
+  /** What came with the first message; written where code may run again. */
+  | ({ readonly type: "call" } & CallDetails)
+  /** The input with this sequence came while the executor was at work. */
+  | ({ readonly type: "queued"; readonly input: number } & CallDetails)
+  /** A turn was begun for that queued input. */
+  | { readonly type: "turn"; readonly input: number }
+  /** The turn was begun again. */
+  | { readonly type: "restart" }
+  /** The executor was told to stop. */
+  | {
+      readonly type: "stop";
+      readonly cause: "canceled" | "deadline";
+      readonly metadata?: JsonObject | undefined;
+    }
+  | { readonly type: "deadline-passed" }
+  /** Written for the new wake time that comes with it. */
+  | { readonly type: "timer-moved" };
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** A command as the payload of its entry. */
+export function encodeCommand(command: Command): Uint8Array {
+  return encoder.encode(JSON.stringify(command));
+}
+
+/** The command in an entry's payload. */
+export function decodeCommand(payload: Uint8Array): Command {
+  return JSON.parse(decoder.decode(payload)) as Command; // only `encodeCommand` writes them
+}

@@ -1,0 +1,112 @@
+import { TaskState } from "@a2a-connect/proto";
+import { createEngineHarness, createFakeClock, reasonOf, say, taskOf } from "@a2a-connect/testing";
+import { describe, expect, it } from "vitest";
+import type { DurableExecutor } from "../agent/agent-definition.ts";
+import { createMemoryTaskStore } from "../store/memory-task-store.ts";
+
+/** Servers over one store, one after the other. */
+async function durable(execute: DurableExecutor) {
+  const store = createMemoryTaskStore();
+  const clock = createFakeClock();
+  const agent = { card: { name: "Durable" }, durable: true, execute } as const;
+  const open = () => createEngineHarness({ agent, store, clock });
+  return { store, clock, open };
+}
+
+describe("a durable executor", () => {
+  it("does each step once, over restarts, and goes on where it was", async () => {
+    const calls: string[] = [];
+    const { clock, open } = await durable(async function* (task) {
+      const began = task.now();
+      const one = await task.step("one", () => (calls.push("one"), began));
+      yield task.append("log", `one ${one}`);
+      const { text } = yield* task.ask("Which?");
+      yield task.append("log", `answer ${text}`);
+      await task.sleep(60_000);
+      yield task.append("log", await task.step("two", () => (calls.push("two"), "two")), { last: true });
+    });
+    const first = await open();
+    const asked = taskOf(await first.client.sendMessage(say("go")));
+    expect(asked.status?.state).toBe(TaskState.INPUT_REQUIRED);
+    await first.server.stop(0);
+    const second = await open();
+    const answer = second.client.sendMessage(say("that", { taskId: asked.id }));
+    await clock.settle();
+    expect((await second.client.getTask({ id: asked.id })).status?.state).toBe(TaskState.WORKING);
+    await clock.advance(40_000); // it is dropped meanwhile
+    await clock.advance(20_000);
+    const done = taskOf(await answer);
+    expect(done.status?.state).toBe(TaskState.COMPLETED);
+    expect(calls).toEqual(["one", "two"]);
+    expect(done.artifacts[0]?.parts.map(({ content }) => content.value)).toEqual([
+      `one ${Date.UTC(2026, 0, 1)}`,
+      "answer that",
+      "two",
+    ]);
+    expect(second.log).toEqual([]);
+  });
+
+  it("goes on after a restart in the middle of a sleep", async () => {
+    const { clock, open } = await durable(async function* (task) {
+      yield task.working("one");
+      await task.sleep(500);
+      yield task.working("two");
+      await task.sleep(5_000);
+      yield task.working("three");
+    });
+    const first = await open();
+    const { id } = taskOf(
+      await first.client.sendMessage({ ...say("go"), configuration: { returnImmediately: true } }),
+    );
+    await clock.advance(2_000);
+    await first.server.stop(0);
+    const second = await open();
+    await clock.advance(3_500);
+    const task = await second.client.getTask({ id });
+    expect([task.status?.state, second.log]).toEqual([TaskState.COMPLETED, []]);
+  });
+
+  it("fails with journal-diverged when it does something else", async () => {
+    let isOld = true;
+    const { clock, open } = await durable(async function* (task) {
+      yield isOld ? task.artifact({ id: "a", text: "1" }) : task.artifact({ id: "b", text: "1" });
+      await task.sleep(5_000);
+    });
+    const first = await open();
+    const { id } = taskOf(
+      await first.client.sendMessage({ ...say("go"), configuration: { returnImmediately: true } }),
+    );
+    await clock.settle();
+    await first.server.stop(0);
+    isOld = false;
+    const second = await open();
+    await clock.settle();
+    const task = await second.client.getTask({ id });
+    expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "journal-diverged"]);
+    expect(task.status?.message?.parts[0]?.content.value).toContain("event 2");
+  });
+
+  it("hears a cancel in its sleep, cleans up, and does so after a restart, too", async () => {
+    const done: string[] = [];
+    const { clock, open } = await durable(async function* (task) {
+      yield task.working();
+      try {
+        await task.sleep(3_600_000);
+      } catch (error) {
+        await task.step("undo", () => done.push(`undone: ${(error as Error).message}`));
+        throw error;
+      }
+    });
+    const first = await open();
+    const send = async () =>
+      taskOf(await first.client.sendMessage({ ...say("go"), configuration: { returnImmediately: true } }));
+    const one = await send();
+    await clock.settle();
+    const canceled = await first.client.cancelTask({ id: one.id });
+    expect([canceled.status?.state, reasonOf(canceled)]).toEqual([TaskState.CANCELED, "canceled"]);
+    const other = await send();
+    await clock.advance(40_000); // dropped
+    await first.client.cancelTask({ id: other.id });
+    expect(done).toEqual(["undone: the task was canceled", "undone: the task was canceled"]);
+  });
+});

@@ -1,0 +1,127 @@
+import { formatTaskState } from "@a2a-connect/core";
+import { TaskState } from "@a2a-connect/proto";
+import type { DurableEvent } from "../agent/task-event.ts";
+import type { LogEvent, Owner, TaskStore } from "../store/task-store.ts";
+import type { Journal } from "./journal.ts";
+import { JournalDiverged } from "./journal-error.ts";
+import { decodeEvent } from "./log-codec.ts";
+
+const pageSize = 1_000;
+
+/** An event in the log that the executor has emitted. */
+export interface LoggedEmission {
+  readonly generation: number;
+  readonly sequence: number;
+  /** What it has to be again: the artifact, or the state. */
+  readonly what: string;
+}
+
+/** What the executor of a task has emitted before, read back page by page, in order. */
+export class EmissionReplay {
+  readonly #store: Pick<TaskStore, "events">;
+  readonly #owner: Owner;
+  readonly #taskId: string;
+  /** Sequences of answers: the WORKING right after each is the engine's. */
+  readonly #answers: ReadonlySet<number>;
+  readonly #last: number;
+  #cursor = 1; // the creation is the engine's
+  #page: readonly LogEvent[] = [];
+  #at = 0;
+  #left: number;
+
+  /** @param last generation of the log's last event */
+  constructor(
+    store: Pick<TaskStore, "events">,
+    owner: Owner,
+    taskId: string,
+    journal: Pick<Journal, "answers">,
+    last: number,
+  ) {
+    this.#store = store;
+    this.#owner = owner;
+    this.#taskId = taskId;
+    this.#answers = new Set(journal.answers.map(({ sequence }) => sequence));
+    this.#last = last;
+    this.#left = Math.max(0, last - 1 - this.#answers.size);
+  }
+
+  /** How many emissions have not been repeated yet. */
+  get left(): number {
+    return this.#left;
+  }
+
+  /** Generation of the newest event that was repeated. */
+  get cursor(): number {
+    return this.#cursor;
+  }
+
+  /** The next emission; undefined when there is none left. */
+  async next(): Promise<LoggedEmission | undefined> {
+    for (;;) {
+      const event = this.#page[this.#at++];
+      if (event === undefined) {
+        if (this.#left === 0 || !(await this.#turnPage())) {
+          return undefined;
+        }
+        continue;
+      }
+      this.#cursor = event.generation;
+      if (!this.#answers.has(event.sequence - 1)) {
+        this.#left--;
+        return toEmission(event);
+      }
+    }
+  }
+
+  async #turnPage(): Promise<boolean> {
+    const page = await this.#store.events(this.#owner, this.#taskId, this.#cursor, pageSize);
+    this.#page = page.filter(({ generation }) => generation <= this.#last);
+    this.#at = 0;
+    return this.#page.length > 0;
+  }
+}
+
+/** @throws JournalDiverged when the executor emits something else than it did */
+export function assertSameEmission(logged: LoggedEmission, event: DurableEvent): void {
+  const what = describeEvent(event);
+  if (what !== logged.what) {
+    throw new JournalDiverged(logged.generation, `the log has ${logged.what}, the executor gave ${what}`);
+  }
+}
+
+/** What must not differ about an event when an executor runs again; its words and contents may. */
+export function describeEvent(event: DurableEvent): string {
+  switch (event.kind) {
+    case "status":
+      return describeState(event.state);
+    case "question":
+      return describeState(event.status.state);
+    case "artifact":
+      return describeArtifact(event.artifact.artifactId);
+  }
+}
+
+function toEmission(event: LogEvent): LoggedEmission {
+  const { payload } = decodeEvent(event);
+  const { generation, sequence } = event;
+  switch (payload.case) {
+    case "statusUpdate":
+      return {
+        generation,
+        sequence,
+        what: describeState(payload.value.status?.state ?? TaskState.UNSPECIFIED),
+      };
+    case "artifactUpdate":
+      return { generation, sequence, what: describeArtifact(payload.value.artifact?.artifactId ?? "") };
+    default:
+      return { generation, sequence, what: "a task" };
+  }
+}
+
+function describeState(state: TaskState): string {
+  return `the status ${formatTaskState(state)}`;
+}
+
+function describeArtifact(artifactId: string): string {
+  return `artifact ${JSON.stringify(artifactId)}`;
+}

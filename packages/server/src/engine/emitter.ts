@@ -1,0 +1,67 @@
+import { effectiveMediaType, matchesMediaType } from "@a2a-connect/core";
+import { type Part, TaskState } from "@a2a-connect/proto";
+import type { ArtifactEvent, StatusEvent } from "../agent/task-event.ts";
+import { AgentMistake } from "./agent-mistake.ts";
+import { sealArtifact, withMetadata } from "./artifact-seal.ts";
+import { artifactEvent } from "./events.ts";
+import type { LiveTask } from "./live-task.ts";
+
+/** Makes events of a task from what its executor yields, by the rules that all executors share. */
+export class Emitter {
+  /** Media types the skill may give out. */
+  readonly #outputModes: readonly string[];
+  /** The task; a turn makes it when it is first asked for. */
+  readonly #live: () => LiveTask;
+  readonly #begun = new Set<string>();
+
+  constructor(outputModes: readonly string[], live: () => LiveTask) {
+    this.#outputModes = outputModes;
+    this.#live = live;
+  }
+
+  /** @throws AgentMistake when the event may not be */
+  status({ state, parts, report }: StatusEvent): void {
+    if (state === TaskState.INPUT_REQUIRED || state === TaskState.AUTH_REQUIRED) {
+      assertParts(parts, "a question");
+    }
+    this.#live().emitStatus({ state, parts, report });
+  }
+
+  /** @throws AgentMistake when the event may not be */
+  async artifact({ artifact, mode, last, replaceable }: ArtifactEvent): Promise<void> {
+    const { artifactId, parts } = artifact;
+    assertParts(parts, `artifact "${artifactId}"`);
+    this.#assertOutputModes(parts);
+    const live = this.#live();
+    const append = mode === "continued" || (mode === "chunk" && this.#begun.has(artifactId));
+    this.begin(artifactId);
+    if (!last) {
+      live.emitArtifact(artifactEvent(live.name, artifact, append, last), { replaceable });
+      return;
+    }
+    const earlier = append ? await live.artifactParts(artifactId) : [];
+    const sealed = withMetadata(artifact, await sealArtifact([...earlier, ...parts], replaceable));
+    live.emitArtifact(artifactEvent(live.name, sealed, append, last), { replaceable });
+  }
+
+  /** This execution has begun the artifact: further chunks are added to it. */
+  begin(artifactId: string): void {
+    this.#begun.add(artifactId);
+  }
+
+  #assertOutputModes(parts: readonly Part[]): void {
+    const type = parts
+      .map(effectiveMediaType)
+      .find((candidate) => !this.#outputModes.some((mode) => matchesMediaType(mode, candidate)));
+    if (type !== undefined) {
+      throw new AgentMistake(`the agent gave out ${type}, but declares only ${this.#outputModes.join(", ")}`);
+    }
+  }
+}
+
+/** @throws AgentMistake when there are none: a message or artifact without parts is invalid (requirement H-7) */
+export function assertParts(parts: readonly Part[], what: string): void {
+  if (parts.length === 0) {
+    throw new AgentMistake(`${what} needs at least one part`);
+  }
+}

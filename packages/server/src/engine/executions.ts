@@ -1,0 +1,421 @@
+import { findA2AError, isInterrupted, isSettled, isTerminal } from "@a2a-connect/core";
+import { type Message, TaskState } from "@a2a-connect/proto";
+import type { JsonObject } from "@bufbuild/protobuf";
+import {
+  type DurableSelection,
+  isDurable,
+  readLifecycleRequest,
+  type SkillSelection,
+  selectSkillById,
+  type TurnSelection,
+} from "../agent/skill-selection.ts";
+import type { TurnInput } from "../agent/turn.ts";
+import type { TaskRef } from "../store/task-store.ts";
+import type { CallDetails } from "./command.ts";
+import { DurableExecution } from "./durable-execution.ts";
+import { capacityEnding, endings, skillUnavailableEnding, timeoutEnding } from "./endings.ts";
+import type { EngineContext } from "./engine-context.ts";
+import type { StatusInit } from "./events.ts";
+import type { Execution } from "./execution.ts";
+import { type Journal, type QueuedMessage, readJournal } from "./journal.ts";
+import type { LiveTask } from "./live-task.ts";
+import type { LiveTasks } from "./live-tasks.ts";
+import { type Place, Scheduler } from "./scheduler.ts";
+import { TurnExecution } from "./turn-execution.ts";
+
+/** How long after a failed write a task is taken up again; again after as long while that fails, too. */
+const recoveryDelayMs = 1_000;
+
+/** How often a turn is begun at most (`recovery: "restart"`): one that always takes the process with it must end. */
+const maxAttempts = 5;
+
+/** Starts, resumes, stops and recovers what agents do; at most one execution works on a task. */
+export class Executions {
+  readonly #context: EngineContext;
+  readonly #tasks: LiveTasks;
+  readonly #scheduler: Scheduler;
+  /** The newest of each task. */
+  readonly #byTask = new Map<string, Execution>();
+  readonly #running = new Set<Execution>();
+  readonly #retries = new Set<() => void>();
+  #closed = false;
+
+  constructor(context: EngineContext, tasks: LiveTasks) {
+    this.#context = context;
+    this.#tasks = tasks;
+    this.#scheduler = new Scheduler(context);
+  }
+
+  /**
+   * Starts the first execution of a new task, now or when there is a place.
+   *
+   * @returns what became of it; `refused`: why its task is REJECTED instead, before any work
+   * @throws ConnectError CAPACITY when the queue of this process is full
+   */
+  start(execution: Execution): Exclude<Place, "refused"> | { readonly refused: StatusInit } {
+    const { skill } = execution;
+    if (skill !== undefined && this.#context.skills.disabled.includes(skill)) {
+      return { refused: skillUnavailableEnding(skill) };
+    }
+    const place = this.#scheduler.start(execution);
+    if (place === "refused") {
+      return { refused: capacityEnding(this.#scheduler.retryAfterSeconds(skill)) };
+    }
+    this.#keep(execution);
+    return place;
+  }
+
+  /** The execution works on this task, and holds it until it is done. */
+  track(live: LiveTask, execution: Execution): void {
+    const { taskId } = live.name;
+    this.#tasks.retain(live);
+    this.#byTask.set(taskId, execution);
+    void execution.done.then(() => {
+      if (this.#byTask.get(taskId) === execution) {
+        this.#byTask.delete(taskId);
+        this.#takeNext(live);
+      }
+      this.#tasks.release(live);
+      if (live.lost.aborted && !live.takenOver) {
+        this.#recoverSoon({ owner: live.owner, taskId });
+      }
+    });
+  }
+
+  /** Makes the execution of a durable task; `isNew`: it has no journal yet. */
+  createDurable(
+    live: LiveTask,
+    selection: DurableSelection,
+    message: Message,
+    details: CallDetails,
+    isNew: boolean,
+  ): DurableExecution {
+    const execution = new DurableExecution(this.#context, {
+      live,
+      code: selection.code,
+      input: { ...callInput(live, selection, message, details) },
+      outputModes: selection.outputModes,
+      priority: readLifecycleRequest(message).priority,
+      isNew,
+      askForPlace: () => void this.#scheduler.start(execution, "always"),
+      onRest: () => this.#closed && this.#dropIfResting(execution),
+    });
+    return execution;
+  }
+
+  /** The task waited, and its caller has answered: its executor goes on. */
+  async answer(live: LiveTask, message: Message, details: CallDetails): Promise<void> {
+    const selection = this.#select(live);
+    if (!isDurable(selection)) {
+      this.#startTurn(live, selection, message, details, 1);
+      return;
+    }
+    const execution = this.#findDurable(live);
+    if (execution === undefined) {
+      await this.#resumeDurable(live, selection);
+    } else {
+      execution.answer(message);
+    }
+  }
+
+  /** A message was queued for a task at work. */
+  async deliver(live: LiveTask, queued: QueuedMessage): Promise<void> {
+    const selection = this.#select(live);
+    if (!isDurable(selection)) {
+      this.#takeNext(live);
+      return;
+    }
+    const execution = this.#findDurable(live);
+    if (execution === undefined) {
+      await this.#resumeDurable(live, selection);
+    } else {
+      execution.deliver(queued);
+    }
+  }
+
+  /** Ends a task that has not ended: through its executor where it is at work, which may still end it otherwise. */
+  async stop(live: LiveTask, cause: "canceled" | "deadline", metadata?: JsonObject): Promise<void> {
+    while (!isTerminal(live.acceptedState)) {
+      const execution = this.#byTask.get(live.name.taskId);
+      const selection = this.#select(live);
+      const isWaiting = isInterrupted(live.acceptedState) || this.#withdraw(execution);
+      if (isWaiting || (execution === undefined && !isDurable(selection))) {
+        live.emitStatus(endings[cause]);
+        execution?.giveUp();
+        continue;
+      }
+      live.note({ type: "stop", cause, metadata });
+      const stopped =
+        execution ?? (isDurable(selection) ? await this.#resumeDurable(live, selection) : undefined);
+      stopped?.abort(cause, metadata);
+      await stopped?.done;
+    }
+    await live.flushed();
+  }
+
+  /** Does what a timer of the task is due for. */
+  async wake({ owner, taskId }: TaskRef): Promise<void> {
+    const live = await this.#tasks.acquire(owner, taskId);
+    if (live === undefined) {
+      return;
+    }
+    try {
+      await live.claim();
+      const now = this.#context.clock.now();
+      const overdue = live.overdueQuestion(now);
+      if (live.takeDeadline(now)) {
+        // Not awaited: an executor may take its grace period, and other timers are due.
+        this.#tasks.retain(live);
+        void this.stop(live, "deadline")
+          .catch((error: unknown) => this.#warn("a deadline could not be kept", taskId, error))
+          .finally(() => this.#tasks.release(live));
+      } else if (overdue !== undefined) {
+        live.emitStatus(timeoutEnding(overdue, live.questionMs ?? 0));
+        this.#byTask.get(taskId)?.giveUp();
+      } else if (!isTerminal(live.acceptedState)) {
+        await this.#wakeExecutor(live, now);
+        // A commit sets the timer anew, or it would be due for ever.
+        live.note({ type: "timer-moved" });
+      }
+      await live.flushed();
+    } finally {
+      this.#tasks.release(live);
+    }
+  }
+
+  /** Takes up a task that nobody works on, as its code says. @returns false when that has to be tried again */
+  async recover({ owner, taskId }: TaskRef): Promise<boolean> {
+    try {
+      const live = await this.#tasks.acquire(owner, taskId);
+      if (live === undefined) {
+        return true; // its creation was never written
+      }
+      try {
+        await live.claim();
+        if (!isSettled(live.acceptedState) && !this.#byTask.has(taskId)) {
+          await this.#takeUp(live);
+          await live.flushed();
+        }
+      } finally {
+        this.#tasks.release(live);
+      }
+      return true;
+    } catch (error) {
+      if (findA2AError(error)?.reason === "TASK_NOT_FOUND") {
+        return true;
+      }
+      this.#warn("a task that was left behind could not be taken up", taskId, error);
+      return false;
+    }
+  }
+
+  /**
+   * Lets running executors go on for `graceMs`, then tells them to stop, and waits until what they did is durable. What
+   * can go on later is left as it is.
+   */
+  async close(graceMs: number): Promise<void> {
+    this.#closed = true;
+    for (const cancelRetry of this.#retries) {
+      cancelRetry();
+    }
+    for (const execution of this.#running) {
+      this.#dropIfResting(execution);
+    }
+    const grace = Promise.withResolvers<void>();
+    const cancelGrace = this.#context.clock.schedule(graceMs, grace.resolve);
+    await Promise.race([this.#idle(), grace.promise]);
+    cancelGrace();
+    for (const execution of this.#running) {
+      execution.abort("shutdown");
+    }
+    await this.#idle();
+  }
+
+  /** Resolves when nothing runs or waits for a place, what begins meanwhile included. */
+  async #idle(): Promise<void> {
+    while (this.#running.size > 0) {
+      await Promise.all([...this.#running].map((execution) => execution.done));
+    }
+  }
+
+  /** Every execution is known until it is done, also before it has a task: a server that stops waits for it. */
+  #keep(execution: Execution): void {
+    if (this.#closed) {
+      execution.abort("shutdown");
+    }
+    this.#running.add(execution);
+    void execution.done.then(() => this.#running.delete(execution));
+  }
+
+  /** At the end: what it waits for cannot come any more. */
+  #dropIfResting(execution: Execution): void {
+    if (execution.isResting) {
+      execution.abort("shutdown");
+    }
+  }
+
+  /** Takes an execution that has not begun out of the queue. */
+  #withdraw(execution: Execution | undefined): boolean {
+    return execution !== undefined && !execution.begun && this.#scheduler.withdraw(execution);
+  }
+
+  #select(live: LiveTask): SkillSelection {
+    return selectSkillById(this.#context.agent, live.skill);
+  }
+
+  #findDurable(live: LiveTask): DurableExecution | undefined {
+    const execution = this.#byTask.get(live.name.taskId);
+    return execution instanceof DurableExecution && !execution.isGone ? execution : undefined;
+  }
+
+  async #wakeExecutor(live: LiveTask, now: number): Promise<void> {
+    const selection = this.#select(live);
+    const execution = this.#findDurable(live);
+    if (execution !== undefined) {
+      execution.wake(now);
+      return;
+    }
+    live.setAlarm(undefined);
+    if (isDurable(selection) && !isSettled(live.acceptedState)) {
+      await this.#resumeDurable(live, selection);
+    }
+  }
+
+  async #takeUp(live: LiveTask): Promise<void> {
+    const selection = this.#select(live);
+    const { taskId } = live.name;
+    if (isDurable(selection)) {
+      await this.#resumeDurable(live, selection);
+    } else if (selection.code.recovery === "restart") {
+      await this.#restartTurn(live, selection);
+    } else {
+      live.emitStatus(endings.interrupted);
+      this.#context.log({ level: "info", message: "a task that was left behind was failed", taskId });
+    }
+  }
+
+  async #resumeDurable(live: LiveTask, selection: DurableSelection): Promise<DurableExecution> {
+    const task = live.snapshot();
+    const [message] = task.history;
+    if (message === undefined) {
+      throw new Error("a task begins with a message");
+    }
+    const { call } = await this.#readCall(live);
+    const running = this.#findDurable(live);
+    if (running !== undefined) {
+      return running;
+    }
+    const execution = this.createDurable(live, selection, message, call ?? {}, false);
+    this.track(live, execution);
+    if (live.takeDeadline(this.#context.clock.now())) {
+      execution.abort("deadline");
+    }
+    this.#scheduler.start(execution, "always");
+    this.#keep(execution);
+    return execution;
+  }
+
+  /** The journal of a task whose code runs again. */
+  #readCall(live: LiveTask): Promise<Journal> {
+    const { store, journalCodec } = this.#context;
+    return readJournal(store, journalCodec, live.owner, live.name.taskId);
+  }
+
+  async #restartTurn(live: LiveTask, selection: TurnSelection): Promise<void> {
+    const journal = await this.#readCall(live);
+    if (journal.stop !== undefined || journal.restarts + 1 >= maxAttempts) {
+      live.emitStatus(endings[journal.stop?.cause ?? "interrupted"]);
+      return;
+    }
+    const lastAnswer = journal.answers.at(-1);
+    const begun = journal.turnInput ?? lastAnswer?.sequence ?? 0;
+    const current = journal.queued.find(({ sequence }) => sequence === journal.turnInput) ?? lastAnswer;
+    const message = current?.message ?? live.snapshot().history[0];
+    if (message === undefined) {
+      throw new Error("a task begins with a message");
+    }
+    live.note({ type: "restart" });
+    live.unsealArtifacts();
+    live.requeue(journal.queued.filter(({ sequence }) => sequence > begun));
+    const details = current === undefined ? (journal.call ?? {}) : (current.details ?? {});
+    this.#startTurn(live, selection, message, details, journal.restarts + 2, current === undefined);
+  }
+
+  /** A turn on a task that exists. */
+  #startTurn(
+    live: LiveTask,
+    selection: TurnSelection,
+    message: Message,
+    details: CallDetails,
+    attempt: number,
+    isFirst = false,
+  ): void {
+    const execution = new TurnExecution(this.#context, {
+      input: {
+        ...callInput(live, selection, message, details),
+        task: isFirst ? undefined : live.snapshot(),
+        attempt,
+      },
+      code: selection.code,
+      outputModes: selection.outputModes,
+      priority: readLifecycleRequest(message).priority,
+      live,
+      createTask: () => live,
+    });
+    this.track(live, execution);
+    if (live.takeDeadline(this.#context.clock.now())) {
+      execution.abort("deadline");
+    }
+    this.#scheduler.start(execution, "always");
+    this.#keep(execution);
+  }
+
+  /** The next turn is for the message that has waited longest, when no other is under way. */
+  #takeNext(live: LiveTask): void {
+    const [next] = live.queued;
+    const selection = this.#select(live);
+    const isFree =
+      !this.#byTask.has(live.name.taskId) && !live.lost.aborted && !isTerminal(live.acceptedState);
+    if (next === undefined || !isFree || this.#closed || isDurable(selection)) {
+      return;
+    }
+    live.take(next.sequence);
+    live.note({ type: "turn", input: next.sequence });
+    if (isInterrupted(live.acceptedState)) {
+      live.emitStatus({ state: TaskState.WORKING });
+    }
+    this.#tasks.retain(live);
+    void live
+      .flushed()
+      .then(() => this.#startTurn(live, selection, next.message, next.details ?? {}, 1))
+      .catch((error: unknown) => this.#warn("a queued message could not be taken", live.name.taskId, error))
+      .finally(() => this.#tasks.release(live));
+  }
+
+  /** Work was lost because the store could not be written: it is taken up when it can be. */
+  #recoverSoon(task: TaskRef): void {
+    if (this.#closed) {
+      return;
+    }
+    const cancelRetry = this.#context.clock.schedule(recoveryDelayMs, () => {
+      this.#retries.delete(cancelRetry);
+      void this.recover(task).then((recovered) => recovered || this.#recoverSoon(task));
+    });
+    this.#retries.add(cancelRetry);
+  }
+
+  #warn(message: string, taskId: string, error: unknown): void {
+    this.#context.log({ level: "warn", message, taskId, error });
+  }
+}
+
+/** What every executor is told about its task and the call that started it. */
+export function callInput(
+  { owner, name }: Pick<LiveTask, "owner" | "name">,
+  { skill }: SkillSelection,
+  message: Message,
+  { metadata, acceptedOutputModes = [], extensions = [] }: CallDetails,
+): Omit<TurnInput, "signal" | "task" | "attempt"> {
+  const { principal, tenant } = owner;
+  return { message, ...name, skill, acceptedOutputModes, extensions, principal, tenant, metadata };
+}

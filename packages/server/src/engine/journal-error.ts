@@ -1,0 +1,27 @@
+import { AgentMistake } from "./agent-mistake.ts";
+
+/** A result that cannot be stored: it is of a kind that cannot be cloned, or too large. Thrown at the `step`. */
+export class JournalError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "JournalError";
+  }
+}
+
+/**
+ * An executor that ran again did something else than the log of its task says: its code has changed, or it decides on
+ * what is not in the journal. Ends the task with reason `journal-diverged`; callers are told at which event.
+ */
+export class JournalDiverged extends AgentMistake {
+  /** For the operator: what was expected and what came. */
+  readonly detail: string;
+
+  constructor(event: number, detail: string) {
+    super(
+      `The agent's code no longer fits what this task has done: they part at event ${event}.`,
+      "journal-diverged",
+    );
+    this.name = "JournalDiverged";
+    this.detail = detail;
+  }
+}

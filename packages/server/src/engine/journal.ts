@@ -1,0 +1,162 @@
+import { type Message, MessageSchema } from "@a2a-connect/proto";
+import { fromBinary } from "@bufbuild/protobuf";
+import type { LogEntry, LogTail, Owner, TaskStore } from "../store/task-store.ts";
+import { type CallDetails, type Command, decodeCommand } from "./command.ts";
+import type { JournalCodec, JournalRecord } from "./journal-codec.ts";
+
+/** Entries in one page. */
+const pageSize = 1_000;
+
+/** A message that came while the executor was at work. */
+export interface QueuedMessage {
+  readonly sequence: number;
+  readonly message: Message;
+  readonly details?: CallDetails;
+}
+
+/** Everything in a task's log that callers do not see: what running its code again goes by. */
+export interface Journal {
+  /** By operation; the newest of each. */
+  readonly records: ReadonlyMap<string, JournalRecord>;
+  /** Bytes of all records. */
+  readonly bytes: number;
+  /** Messages that answered a question, oldest first. */
+  readonly answers: readonly QueuedMessage[];
+  /** Messages that came while the executor was at work, oldest first. */
+  readonly queued: readonly QueuedMessage[];
+  readonly call: Extract<Command, { type: "call" }> | undefined;
+  /** The executor has been told to stop. */
+  readonly stop: (Extract<Command, { type: "stop" }> & { readonly sequence: number }) | undefined;
+  /** The queued input that the newest turn is for; undefined: what came last before it. */
+  readonly turnInput: number | undefined;
+  /** How often the newest turn was begun again. */
+  readonly restarts: number;
+}
+
+/** The journal of a task that has none yet. */
+export const emptyJournal: Journal = {
+  records: new Map(),
+  bytes: 0,
+  answers: [],
+  queued: [],
+  call: undefined,
+  stop: undefined,
+  turnInput: undefined,
+  restarts: 0,
+};
+
+/** Reads a task's journal, page by page. */
+export async function readJournal(
+  store: Pick<TaskStore, "entries">,
+  codec: JournalCodec,
+  owner: Owner,
+  taskId: string,
+): Promise<Journal> {
+  const reader = new JournalReader(codec);
+  let after: LogTail = { sequence: 0, generation: 0 };
+  for (;;) {
+    const { entries, end, more } = await store.entries(owner, taskId, after, "notes", pageSize);
+    for (const entry of entries) {
+      reader.read(entry);
+    }
+    if (!more) {
+      return reader.journal();
+    }
+    after = end;
+  }
+}
+
+class JournalReader {
+  readonly #codec: JournalCodec;
+  readonly #records = new Map<string, JournalRecord>();
+  /** Inputs by sequence; those that were queued are moved out by the command that says so. */
+  readonly #inputs = new Map<number, QueuedMessage>();
+  readonly #queued: QueuedMessage[] = [];
+  #bytes = 0;
+  #call: Journal["call"];
+  #stop: Journal["stop"];
+  #turnInput: number | undefined;
+  #restarts = 0;
+  /** An input just read: what follows says whether it was queued or began a turn of its own. */
+  #newest: number | undefined;
+
+  constructor(codec: JournalCodec) {
+    this.#codec = codec;
+  }
+
+  read({ kind, sequence, payload }: LogEntry): void {
+    const command = kind === "command" ? decodeCommand(payload) : undefined;
+    this.#settleNewest(command);
+    switch (kind) {
+      case "journal": {
+        const record = this.#codec.decode(payload);
+        this.#bytes += payload.length;
+        this.#records.set(record.op, record);
+        break;
+      }
+      case "input":
+        this.#inputs.set(sequence, { sequence, message: fromBinary(MessageSchema, payload, unlimited) });
+        this.#newest = sequence;
+        break;
+      default: // events are no notes
+    }
+    if (command !== undefined) {
+      this.#command(command, sequence);
+    }
+  }
+
+  journal(): Journal {
+    this.#settleNewest(undefined);
+    return {
+      records: this.#records,
+      bytes: this.#bytes,
+      answers: [...this.#inputs.values()],
+      queued: this.#queued,
+      call: this.#call,
+      stop: this.#stop,
+      turnInput: this.#turnInput,
+      restarts: this.#restarts,
+    };
+  }
+
+  #settleNewest(next: Command | undefined): void {
+    const wasQueued = next?.type === "queued" && next.input === this.#newest;
+    if (this.#newest !== undefined && !wasQueued) {
+      this.#turnInput = undefined;
+      this.#restarts = 0;
+    }
+    this.#newest = undefined;
+  }
+
+  #command(command: Command, sequence: number): void {
+    switch (command.type) {
+      case "call":
+        this.#call = command;
+        break;
+      case "queued": {
+        const queued = this.#inputs.get(command.input);
+        if (queued !== undefined) {
+          this.#inputs.delete(command.input);
+          this.#queued.push({ ...queued, details: command });
+        }
+        break;
+      }
+      case "turn":
+        this.#turnInput = command.input;
+        this.#restarts = 0;
+        break;
+      case "restart":
+        this.#restarts++;
+        break;
+      case "stop":
+        this.#stop = { ...command, sequence };
+        break;
+      case "deadline-passed":
+      case "timer-moved":
+        break;
+    }
+  }
+}
+
+/** What was let in was checked then; see `log-codec.ts`. */
+const unlimited = { recursionLimit: Number.POSITIVE_INFINITY };

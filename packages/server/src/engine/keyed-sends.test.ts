@@ -1,0 +1,356 @@
+import { TaskState } from "@a2a-connect/proto";
+import {
+  createEngineHarness,
+  createScriptedExecutor,
+  readStream,
+  say,
+  taskOf,
+  wordsOf,
+} from "@a2a-connect/testing";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import type { AgentDefinition } from "../agent/agent-definition.ts";
+import { createMemoryTaskStore } from "../store/memory-task-store.ts";
+import type { TaskStore } from "../store/task-store.ts";
+
+const key = "0123456789abcdef";
+const withKey = (value = key, more: Record<string, string> = {}) => ({
+  headers: { "idempotency-key": value, ...more },
+});
+const resumed = (lastEventId: number) => withKey(key, { "last-event-id": String(lastEventId) });
+const owner = { tenant: "", principal: "anonymous" };
+const storedName = JSON.stringify(["Agent", "key", key]);
+
+async function scripted(
+  store?: TaskStore,
+  rest: Pick<AgentDefinition, "dedupeMessageIds"> & { readonly whileWorking?: "queue" } = {},
+) {
+  const script = createScriptedExecutor();
+  const agent: AgentDefinition = { card: { name: "Agent" }, execute: script.execute, ...rest };
+  const harness = await createEngineHarness(store === undefined ? { agent } : { agent, store });
+  return { script, ...harness };
+}
+
+describe("a request with an idempotency key", () => {
+  it("is taken once, however often it comes at the same time", async () => {
+    const { client, script } = await scripted();
+    const answers = Array.from({ length: 50 }, () => client.sendMessage(say("go"), withKey()));
+    const { turn, yields, returns } = await script.nextTurn();
+    await yields(turn.working());
+    returns();
+    const ids = new Set((await Promise.all(answers)).map((answer) => taskOf(answer).id));
+    expect(ids.size).toBe(1);
+    expect(script.begun).toBe(1);
+    expect((await client.listTasks({})).totalSize).toBe(1);
+  });
+
+  it("is answered to a repeat in the repeat's own way, while the first is worked on", async () => {
+    const { client, script } = await scripted();
+    const first = client.sendMessage(say("go"), withKey());
+    const { turn, yields, returns } = await script.nextTurn();
+    await yields(turn.working());
+    const now = taskOf(
+      await client.sendMessage({ ...say("go"), configuration: { returnImmediately: true } }, withKey()),
+    );
+    expect(now.status?.state).toBe(TaskState.WORKING);
+    const stream = readStream((signal) => client.sendStreamingMessage(say("go"), { ...withKey(), signal }));
+    const blocking = client.sendMessage(say("go"), withKey());
+    await yields(turn.artifact({ id: "a", text: "result" }));
+    returns();
+    await stream.ended;
+    expect(wordsOf(stream.events)).toEqual(["task submitted", "working", "artifact a", "completed"]);
+    expect(taskOf(await blocking)).toEqual(taskOf(await first));
+    expect(taskOf(await first).id).toBe(now.id);
+    expect(script.begun).toBe(1);
+  });
+
+  it("waits with the first for a direct Message, which is the same for both", async () => {
+    const { client, script } = await scripted();
+    const answers = [1, 2].map(() => client.sendMessage(say("hi"), withKey()));
+    const { turn, yields } = await script.nextTurn();
+    await yields(turn.reply("hello"));
+    const [first, second] = await Promise.all(answers);
+    expect(second).toEqual(first);
+    expect(first?.payload).toMatchObject({ case: "message" });
+    expect(await client.sendMessage(say("hi"), withKey())).toEqual(first);
+    const stream = readStream(() => client.sendStreamingMessage(say("hi"), withKey()));
+    await stream.ended;
+    expect(stream.events.map(({ payload }) => payload)).toEqual([first?.payload]);
+    expect(script.begun).toBe(1);
+  });
+
+  it("is run anew when its direct Message has expired after 24 hours", async () => {
+    const { client, script, store, clock } = await scripted();
+    const answer = async (text: string) => {
+      const sent = client.sendMessage(say("hi"), withKey());
+      const { turn, yields } = await script.nextTurn();
+      await yields(turn.reply(text));
+      return sent;
+    };
+    const first = await answer("one");
+    const day = 86_400_000;
+    await store.expire({ now: clock.now() + day, finishedBefore: undefined, limit: 100 });
+    expect(await client.sendMessage(say("hi"), withKey())).toEqual(first);
+    await store.expire({ now: clock.now() + day + 1, finishedBefore: undefined, limit: 100 });
+    expect(await answer("two")).not.toEqual(first);
+    expect(script.begun).toBe(2);
+  });
+
+  it("leaves nothing behind when it fails before there is a task, and the next is the first", async () => {
+    const { client, script, store } = await scripted();
+    const answers = ["one", "two"].map(() => client.sendMessage(say("go"), withKey()));
+    (await script.nextTurn()).throws(new Error("broken"));
+    await expect(answers[0]).rejects.toMatchObject({ code: Code.Internal });
+    expect(await store.findKey(owner, storedName)).toBeUndefined();
+    const { turn, yields, returns } = await script.nextTurn();
+    await yields(turn.working());
+    returns();
+    expect(taskOf((await answers[1]) ?? expect.fail()).status?.state).toBe(TaskState.COMPLETED);
+    expect(script.begun).toBe(2);
+  });
+
+  it("leaves nothing behind when it is refused", async () => {
+    const { client, store } = await scripted();
+    for (const refused of [
+      say("hi", { taskId: "nope" }),
+      { message: { ...say("hi").message, parts: [{ ...say("hi").message.parts[0], mediaType: "x/y" }] } },
+    ]) {
+      await expect(client.sendMessage(refused, withKey())).rejects.toThrow();
+      expect(await store.findKey(owner, storedName)).toBeUndefined();
+    }
+  });
+
+  it("is refused when the key came with another request, by either way of sending", async () => {
+    const { client, script } = await scripted();
+    const first = client.sendMessage(say("one"), withKey());
+    // Nobody knows yet whether the first will be taken: the second waits for that.
+    const second = client.sendMessage(say("two"), withKey());
+    const { turn, yields, returns } = await script.nextTurn();
+    await yields(turn.working());
+    await expect(second).rejects.toMatchObject({ code: Code.FailedPrecondition });
+    returns();
+    await first;
+    const stream = readStream(() => client.sendStreamingMessage(say("two"), withKey()));
+    await expect(stream.ended).rejects.toMatchObject({ code: Code.FailedPrecondition });
+    expect(script.begun).toBe(1);
+  });
+
+  it("may come with the key of one that failed before it was taken", async () => {
+    const { client, script } = await scripted();
+    const first = client.sendMessage(say("one"), withKey());
+    const second = client.sendMessage(say("two"), withKey());
+    (await script.nextTurn()).throws(new Error("broken"));
+    await expect(first).rejects.toMatchObject({ code: Code.Internal });
+    const { turn, yields } = await script.nextTurn();
+    await yields(turn.reply("hello"));
+    expect((await second).payload.case).toBe("message");
+  });
+
+  it("is nobody else's, nor another tenant's", async () => {
+    const { client, clientOf, script } = await scripted();
+    const ids = new Set<string>();
+    const sends = [
+      () => client.sendMessage(say("go"), withKey()),
+      () => client.sendMessage({ ...say("go"), tenant: "acme" }, withKey()),
+      () => clientOf("alice").sendMessage(say("go"), withKey()),
+      () => clientOf("bob").sendMessage(say("go"), withKey()),
+    ];
+    for (const send of sends) {
+      const answer = send();
+      const { turn, yields, returns } = await script.nextTurn();
+      await yields(turn.working());
+      returns();
+      ids.add(taskOf(await answer).id);
+    }
+    expect(ids.size).toBe(4);
+    for (const send of sends) ids.add(taskOf(await send()).id);
+    expect(ids.size).toBe(4);
+    expect(script.begun).toBe(4);
+  });
+});
+
+describe("an answer to a question with an idempotency key", () => {
+  /** A task that has asked, was answered with the key, asked again, was answered without one, and is worked on. */
+  async function answeredTwice(store = createMemoryTaskStore()) {
+    const harness = await scripted(store);
+    const { client, script } = harness;
+    const asked = client.sendMessage(say("go"));
+    const { turn, yields } = await script.nextTurn();
+    await yields(turn.inputRequired("Name?"));
+    const { id } = taskOf(await asked);
+    const request = say("Ada", { taskId: id });
+    const again = client.sendMessage(request, withKey());
+    const second = await script.nextTurn();
+    await second.yields(second.turn.inputRequired("Surname?"));
+    const askedAgain = taskOf(await again);
+    const last = client.sendMessage(say("Lovelace", { taskId: id }));
+    const third = await script.nextTurn();
+    await third.yields(third.turn.working("looking"));
+    return { ...harness, id, request, askedAgain, last, third };
+  }
+
+  it("is taken once, and a repeat waits for the next question", async () => {
+    const { client, script } = await scripted();
+    const asked = client.sendMessage(say("go"));
+    const { turn, yields } = await script.nextTurn();
+    await yields(turn.inputRequired("Name?"));
+    const { id } = taskOf(await asked);
+    const request = say("Ada", { taskId: id });
+    const answers = Array.from({ length: 10 }, () => client.sendMessage(request, withKey()));
+    const second = await script.nextTurn();
+    const stream = readStream((signal) => client.sendStreamingMessage(request, { ...withKey(), signal }));
+    await second.yields(second.turn.working("looking"));
+    await second.yields(second.turn.inputRequired("Surname?"));
+    const [first, ...others] = (await Promise.all(answers)).map(taskOf);
+    expect(first?.status?.state).toBe(TaskState.INPUT_REQUIRED);
+    expect(first?.history.filter(({ parts }) => parts[0]?.content.value === "Ada")).toHaveLength(1);
+    for (const other of others) expect(other).toEqual(first);
+    await stream.ended;
+    expect(wordsOf(stream.events)).toEqual(["task working", "working", "input-required"]);
+    expect(script.begun).toBe(2);
+  });
+
+  for (const [where, other] of [
+    ["in the same process", false],
+    ["in another process, which has to look into the log", true],
+  ] as const) {
+    it(`is answered at once when the task was settled since, also when it goes on, ${where}`, async () => {
+      const store = createMemoryTaskStore();
+      const elsewhere = await scripted(store);
+      const { client, id, request, last, third } = await answeredTwice(store);
+      const asking = other ? elsewhere.client : client;
+      const task = taskOf(await asking.sendMessage(request, withKey()));
+      expect(task).toMatchObject({ id, status: { state: TaskState.WORKING } });
+      const stream = readStream(() => asking.sendStreamingMessage(request, withKey()));
+      await stream.ended;
+      expect(wordsOf(stream.events)).toEqual(["task working"]);
+      third.returns();
+      expect(taskOf(await last).status?.state).toBe(TaskState.COMPLETED);
+      expect(elsewhere.script.begun).toBe(0);
+    });
+  }
+});
+
+describe("a message to a task at work with an idempotency key", () => {
+  it("is queued once, and a repeat waits for the task as the first does", async () => {
+    const { client, script, clock } = await scripted(undefined, { whileWorking: "queue" });
+    const started = client.sendMessage(say("go"));
+    const { turn, yields, returns } = await script.nextTurn();
+    await yields(turn.working("busy"));
+    await clock.settle();
+    const [{ id } = expect.fail("there is no task")] = (await client.listTasks({})).tasks;
+    const request = say("more", { taskId: id });
+    const answers = Array.from({ length: 5 }, () => client.sendMessage(request, withKey()));
+    const now = { ...request, configuration: { returnImmediately: true } };
+    expect(taskOf(await client.sendMessage(now, withKey())).id).toBe(id);
+    returns();
+    const second = await script.nextTurn();
+    expect(second.turn.text).toBe("more");
+    second.returns();
+    const [first, ...others] = (await Promise.all([...answers, started])).map(taskOf);
+    expect(first?.status?.state).toBe(TaskState.COMPLETED);
+    for (const other of others) expect(other).toEqual(first);
+    expect(first?.history.filter(({ parts }) => parts[0]?.content.value === "more")).toHaveLength(1);
+    expect(script.begun).toBe(2);
+  });
+});
+
+describe("two servers on one store", () => {
+  it("take a request once: the slower one attaches to the task of the quicker", async () => {
+    const store = createMemoryTaskStore();
+    const [quick, slow] = [await scripted(store), await scripted(store)];
+    const slowAnswer = slow.client.sendMessage(
+      { ...say("go"), configuration: { returnImmediately: true } },
+      withKey(),
+    );
+    const slowTurn = await slow.script.nextTurn();
+    const quickAnswer = quick.client.sendMessage(say("go"), withKey());
+    const quickTurn = await quick.script.nextTurn();
+    await quickTurn.yields(quickTurn.turn.working());
+    await quick.clock.settle();
+    const { signal } = slowTurn.turn;
+    void slowTurn.yields(slowTurn.turn.working());
+    await slow.clock.settle();
+    expect(signal.aborted).toBe(true);
+    quickTurn.returns();
+    expect(taskOf(await slowAnswer).id).toBe(taskOf(await quickAnswer).id);
+    expect((await quick.client.listTasks({})).totalSize).toBe(1);
+  });
+
+  it("answer with one direct Message", async () => {
+    const store = createMemoryTaskStore();
+    const [quick, slow] = [await scripted(store), await scripted(store)];
+    const answers = [slow, quick].map(({ client }) => client.sendMessage(say("go"), withKey()));
+    const [slowTurn, quickTurn] = [await slow.script.nextTurn(), await quick.script.nextTurn()];
+    await quickTurn.yields(quickTurn.turn.reply("quick"));
+    const quickAnswer = await answers[1];
+    await slowTurn.yields(slowTurn.turn.reply("slow"));
+    expect(await answers[0]).toEqual(quickAnswer);
+  });
+});
+
+describe("Last-Event-ID on SendStreamingMessage", () => {
+  const stream = (
+    client: Awaited<ReturnType<typeof scripted>>["client"],
+    options: ReturnType<typeof withKey>,
+  ) => readStream(() => client.sendStreamingMessage(say("go"), options));
+
+  it("goes on after that event when the key is known, also when the task has ended", async () => {
+    const { client, script } = await scripted();
+    const first = stream(client, withKey());
+    const { turn, yields, returns } = await script.nextTurn();
+    await yields(turn.working());
+    await yields(turn.artifact({ id: "a", text: "result" }));
+    const early = stream(client, resumed(2));
+    returns();
+    await Promise.all([first.ended, early.ended]);
+    expect(early.events).toEqual(first.events.slice(2));
+    for (const seen of [0, 1, 3, 4]) {
+      const reader = stream(client, resumed(seen));
+      await reader.ended;
+      expect(reader.events).toEqual(first.events.slice(seen));
+    }
+    const beyond = stream(client, resumed(5));
+    await expect(beyond.ended).rejects.toMatchObject({ code: Code.InvalidArgument });
+    expect(script.begun).toBe(1);
+  });
+
+  it("starts an unknown request from event 0, and refuses to go on from any other", async () => {
+    const { client, script } = await scripted();
+    const refused = stream(client, resumed(3));
+    await expect(refused.ended).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+      rawMessage: expect.stringMatching(/^Last-Event-ID: /),
+    });
+    expect(script.begun).toBe(0);
+    const begun = stream(client, resumed(0));
+    const { returns } = await script.nextTurn();
+    returns();
+    await begun.ended;
+    expect(wordsOf(begun.events)).toEqual(["task submitted", "completed"]);
+  });
+});
+
+describe("dedupeMessageIds (A-11)", () => {
+  const messageId = "8e03978e-40d5-43dd-bc93-6894a57f9324";
+
+  it("takes a message once that comes without a key", async () => {
+    const { client, script } = await scripted(undefined, { dedupeMessageIds: true });
+    const answers = [1, 2].map(() => client.sendMessage(say("go", { messageId })));
+    (await script.nextTurn()).returns();
+    const [one, two] = await Promise.all(answers);
+    expect(two).toEqual(one);
+    await expect(client.sendMessage(say("another", { messageId }))).rejects.toMatchObject({
+      code: Code.FailedPrecondition,
+    });
+    expect(script.begun).toBe(1);
+  });
+
+  it("is off by default: the same message twice is two tasks", async () => {
+    const { client, script } = await scripted();
+    const answers = [1, 2].map(() => client.sendMessage(say("go", { messageId })));
+    for (const _ of answers) (await script.nextTurn()).returns();
+    const ids = (await Promise.all(answers)).map((answer) => taskOf(answer).id);
+    expect(new Set(ids).size).toBe(2);
+  });
+});

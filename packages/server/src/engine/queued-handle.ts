@@ -1,0 +1,46 @@
+import type { CommittedEvent } from "./committed-event.ts";
+import type { SeenTask } from "./seen-task.ts";
+import type { TaskHandle } from "./task-engine.ts";
+
+/** The handle of a message that waits for its turn: its sender is told when the task has ended without reading it. */
+export class QueuedHandle implements TaskHandle {
+  readonly kind = "task";
+  readonly #handle: TaskHandle;
+  readonly #assertTaken: () => void;
+
+  constructor(handle: TaskHandle, assertTaken: () => void) {
+    this.#handle = handle;
+    this.#assertTaken = assertTaken;
+  }
+
+  get accepted(): number {
+    return this.#handle.accepted;
+  }
+
+  get first(): SeenTask | undefined {
+    return this.#handle.first;
+  }
+
+  get cursor(): number {
+    return this.#handle.cursor;
+  }
+
+  seen(): SeenTask {
+    return this.#handle.seen();
+  }
+
+  async settled(signal: AbortSignal): Promise<SeenTask> {
+    const seen = await this.#handle.settled(signal);
+    this.#assertTaken();
+    return seen;
+  }
+
+  async *eventsAfter(generation: number, signal: AbortSignal): AsyncGenerator<CommittedEvent> {
+    yield* this.#handle.eventsAfter(generation, signal);
+    this.#assertTaken();
+  }
+
+  release(): void {
+    this.#handle.release();
+  }
+}

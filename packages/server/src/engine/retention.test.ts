@@ -1,0 +1,288 @@
+import { TaskState } from "@a2a-connect/proto";
+import {
+  createEngineHarness,
+  createFakeClock,
+  createPushConfig,
+  createScriptedExecutor,
+  type EngineHarnessOptions,
+  readStream,
+  say,
+  taskOf,
+} from "@a2a-connect/testing";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { createMemoryTaskStore } from "../store/memory-task-store.ts";
+import type { Expiry, Owner, TaskCommit, TaskStore } from "../store/task-store.ts";
+import { defaultRetentionMs, Retention } from "./retention.ts";
+
+const minute = 60_000;
+const isGone = { code: Code.NotFound, rawMessage: "there is no such task" };
+
+/** A harness whose agent completes every task with one artifact. */
+async function quick(options: Partial<EngineHarnessOptions> = {}) {
+  const harness = await createEngineHarness({
+    agent: {
+      card: { name: "Agent" },
+      *execute(turn) {
+        yield turn.artifact({ name: "a", text: turn.text });
+      },
+    },
+    ...options,
+  });
+  const complete = async () => {
+    const { id } = taskOf(await harness.client.sendMessage(say("go")));
+    await harness.clock.settle();
+    return id;
+  };
+  return { ...harness, complete };
+}
+
+/** A retention over a store that only expires, as `answer` says. */
+function lone(answer: (expiry: Expiry) => Promise<boolean>, keepMs: number | false = minute) {
+  const clock = createFakeClock();
+  const asked: Expiry[] = [];
+  const forgotten: number[] = [];
+  const log: unknown[] = [];
+  const store: TaskStore = {
+    ...createMemoryTaskStore(),
+    expire(expiry) {
+      asked.push(expiry);
+      return answer(expiry);
+    },
+  };
+  const forget = (before: number) => forgotten.push(before);
+  const retention = new Retention({ store, clock, log: (record) => log.push(record), forget }, keepMs);
+  return { retention, clock, asked, forgotten, log };
+}
+
+describe("a finished task", () => {
+  it("is kept for 7 days and then gone for every operation", async () => {
+    const { client, clock, complete } = await quick();
+    const id = await complete();
+    await clock.advance(minute);
+    const young = await complete();
+    await clock.advance(defaultRetentionMs - minute);
+    expect((await client.getTask({ id })).id).toBe(id);
+    await clock.advance(minute);
+    for (const call of [
+      () => client.getTask({ id }),
+      () => client.sendMessage(say("more", { taskId: id })),
+      () => client.cancelTask({ id }),
+      () => readStream((signal) => client.subscribeToTask({ id }, { signal })).ended,
+    ]) {
+      await expect(call()).rejects.toMatchObject(isGone);
+    }
+    const { tasks, totalSize } = await client.listTasks({});
+    expect([tasks.map((task) => task.id), totalSize]).toEqual([[young], 1]);
+    await clock.advance(minute);
+    expect((await client.listTasks({})).totalSize).toBe(0);
+  }, 60_000);
+
+  it("goes when retentionMs is over, a minute later at most", async () => {
+    const { client, clock, complete } = await quick({ retentionMs: 10 * minute });
+    const id = await complete();
+    await clock.advance(10 * minute);
+    expect((await client.getTask({ id })).id).toBe(id);
+    await clock.advance(minute + 1);
+    await expect(client.getTask({ id })).rejects.toMatchObject(isGone);
+  });
+
+  it("goes within seconds when it is kept for seconds", async () => {
+    const { client, clock, complete } = await quick({ retentionMs: 2_000 });
+    const id = await complete();
+    await clock.advance(4_001);
+    await expect(client.getTask({ id })).rejects.toMatchObject(isGone);
+  });
+
+  it("is kept for ever with false", async () => {
+    const { client, clock, complete } = await quick({ retentionMs: false });
+    const id = await complete();
+    await clock.advance(30 * 24 * 60 * minute - 1);
+    expect((await client.getTask({ id })).id).toBe(id);
+  }, 60_000);
+
+  it("that expired while the server was down is gone soon after the start", async () => {
+    const store = createMemoryTaskStore();
+    const { clock, complete, server } = await quick({ store: { ...store, close: async () => {} } });
+    const id = await complete();
+    await server.close();
+    const later = createFakeClock(clock.now() + defaultRetentionMs + 1);
+    const { client } = await quick({ store, clock: later });
+    await later.advance(0);
+    await expect(client.getTask({ id })).rejects.toMatchObject(isGone);
+  });
+
+  it("goes with its push configs", async () => {
+    const store = createMemoryTaskStore();
+    let owner: Owner = { tenant: "", principal: "" };
+    const commit = (commit: TaskCommit) => {
+      owner = commit.owner;
+      return store.commit(commit);
+    };
+    const { clock, complete } = await quick({ store: { ...store, commit }, retentionMs: minute });
+    const id = await complete();
+    expect(await store.putPushConfig(owner, createPushConfig(id, "c"))).toBe(true);
+    await clock.advance(3 * minute);
+    expect(await store.findPushConfig(owner, id, "c")).toBeUndefined();
+    expect(await store.listPushConfigs(owner, id, undefined, 10)).toBeUndefined();
+  });
+});
+
+describe("a task that has not ended", () => {
+  it("is kept, however long it works or waits", async () => {
+    const script = createScriptedExecutor();
+    const { client, clock } = await createEngineHarness({
+      agent: {
+        card: { name: "Agent" },
+        execute: script.execute,
+        inputTimeoutMs: false,
+        inactivityTimeoutMs: false,
+      },
+      retentionMs: minute,
+    });
+    const asking = client.sendMessage(say("ask"));
+    const asker = await script.nextTurn();
+    await asker.yields(asker.turn.inputRequired("?"));
+    void client.sendMessage(say("work"));
+    const worker = await script.nextTurn();
+    await worker.yields(worker.turn.working());
+    await clock.advance(60 * minute);
+    expect((await client.listTasks({})).totalSize).toBe(2);
+    const { id } = taskOf(await asking);
+    expect((await client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
+  });
+});
+
+describe("a task that expires while it is read", () => {
+  async function readSlowly() {
+    const script = createScriptedExecutor();
+    const harness = await createEngineHarness({
+      agent: { card: { name: "Agent" }, execute: script.execute },
+      retentionMs: minute,
+      limits: { maxTailBytes: 1 },
+    });
+    const { client, clock } = harness;
+    const stream = client.sendStreamingMessage(say("go"))[Symbol.asyncIterator]();
+    const first = stream.next();
+    const { turn, yields, returns } = await script.nextTurn();
+    for (let at = 0; at < 300; at += 1) await yields(turn.append("a", `${at}`));
+    await first;
+    returns();
+    await clock.settle();
+    return { ...harness, id: turn.taskId, stream };
+  }
+
+  it("ends the stream of a reader that is behind with TASK_NOT_FOUND, and is gone for everybody else", async () => {
+    const { client, clock, stream, id } = await readSlowly();
+    expect((await client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+    await clock.advance(3 * minute);
+    await expect(client.getTask({ id })).rejects.toMatchObject(isGone);
+    const readOn = async () => {
+      for (let step = await stream.next(); step.done !== true; step = await stream.next());
+    };
+    await expect(readOn()).rejects.toMatchObject(isGone);
+  });
+
+  it("ends the stream of a reader that has all events as if nothing had been", async () => {
+    const { clock, stream } = await readSlowly();
+    let last = await stream.next();
+    while (last.done !== true && last.value.payload.case !== "statusUpdate") last = await stream.next();
+    await clock.advance(3 * minute);
+    expect(await stream.next()).toMatchObject({ done: true });
+  });
+});
+
+describe("the sweep", () => {
+  it("works in batches, between which everybody else has a turn, and tells what is gone when all is", async () => {
+    let batches = 0;
+    let turns = 0;
+    const turnsAt: number[] = [];
+    const { retention, clock, asked, forgotten } = lone(async () => {
+      turnsAt.push(turns);
+      batches += 1;
+      return batches < 4;
+    });
+    let counting = true;
+    const count = async () => {
+      for (; counting; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+    };
+    const counted = count();
+    const start = clock.now();
+    retention.start();
+    await clock.advance(0);
+    counting = false;
+    await counted;
+    expect(new Set(turnsAt).size).toBe(4);
+    expect(asked).toEqual(
+      Array.from({ length: 4 }, () => ({ finishedBefore: start - minute, now: start, limit: 500 })),
+    );
+    expect(forgotten).toEqual([start - minute]);
+    await retention.close();
+  });
+
+  it("asks for kept Messages only when tasks are kept for ever", async () => {
+    const { retention, clock, asked, forgotten } = lone(async () => false, false);
+    const start = clock.now();
+    retention.start();
+    await clock.advance(0);
+    await clock.advance(minute);
+    expect(asked).toEqual([
+      { finishedBefore: undefined, now: start, limit: 500 },
+      { finishedBefore: undefined, now: start + minute, limit: 500 },
+    ]);
+    expect(forgotten).toEqual([]);
+    await retention.close();
+  });
+
+  it("logs a failure and tries again a minute later", async () => {
+    const failure = new ConnectError("disk full", Code.Unavailable);
+    let failing = true;
+    const { retention, clock, asked, forgotten, log } = lone(async () => {
+      if (failing) throw failure;
+      return false;
+    });
+    retention.start();
+    await clock.advance(0);
+    expect(log).toEqual([
+      { level: "error", message: "what has expired could not be removed; trying again", error: failure },
+    ]);
+    failing = false;
+    await clock.advance(minute);
+    expect([asked.length, forgotten.length, log.length]).toEqual([2, 1, 1]);
+    await retention.close();
+  });
+
+  it("stops between two batches when the server closes, and is not begun again", async () => {
+    const held = Promise.withResolvers<boolean>();
+    const { retention, clock, asked, forgotten, log } = lone(() => held.promise);
+    retention.start();
+    await clock.advance(0);
+    const closing = retention.close();
+    let closed = false;
+    void closing.then(() => {
+      closed = true;
+    });
+    await clock.settle();
+    expect(closed).toBe(false);
+    held.resolve(true);
+    await closing;
+    await clock.advance(10 * minute);
+    expect([asked.length, forgotten, log]).toEqual([1, [], []]);
+  });
+
+  it("is no reason for the process to stay", async () => {
+    const { retention, clock } = lone(async () => false);
+    retention.start();
+    await clock.advance(0);
+    expect(clock.alarms).toBe(0);
+    await retention.close();
+  });
+
+  for (const keepMs of [-1, Number.NaN]) {
+    it(`does not take ${keepMs} for a length of time`, () => {
+      expect(() => lone(async () => false, keepMs)).toThrow(
+        "retentionMs is a number of milliseconds or false",
+      );
+    });
+  }
+});

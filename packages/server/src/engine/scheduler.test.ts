@@ -1,0 +1,223 @@
+import { findA2AError, type Priority } from "@a2a-connect/core";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { AgentDefinition, CapacityDefinition } from "../agent/agent-definition.ts";
+import { defaultEngineLimits, type EngineLimits } from "./engine-context.ts";
+import { type Place, type Runnable, Scheduler } from "./scheduler.ts";
+
+interface Setup extends CapacityDefinition {
+  readonly limits?: Partial<EngineLimits>;
+  readonly skills?: Readonly<Record<string, CapacityDefinition>>;
+}
+
+interface Work extends Runnable {
+  readonly name: string;
+  finish(): Promise<void>;
+}
+
+/** A scheduler whose work begins and ends when a test says so. `running` has the names in the order of their begin. */
+function schedule({ limits, skills = {}, ...capacity }: Setup) {
+  const running: string[] = [];
+  let now = 0;
+  const agent: AgentDefinition = {
+    card: {
+      name: "Agent",
+      skills: Object.entries(skills).map(([id, own]) => ({ id, name: id, description: id, ...own })),
+    },
+    execute: () => [],
+    ...capacity,
+  };
+  const scheduler = new Scheduler({
+    agent,
+    limits: { ...defaultEngineLimits, ...limits },
+    clock: { now: () => now },
+  });
+  function work(name: string, skill?: string, priority: Priority = "normal"): Work {
+    const end = Promise.withResolvers<void>();
+    return {
+      name,
+      skill,
+      priority,
+      async run() {
+        running.push(name);
+        await end.promise;
+        running.splice(running.indexOf(name), 1);
+      },
+      async finish() {
+        end.resolve();
+        for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+      },
+    };
+  }
+  return {
+    scheduler,
+    running,
+    work,
+    start: (...args: Parameters<typeof work>): Place => scheduler.start(work(...args)),
+    pass: (ms: number) => {
+      now += ms;
+    },
+  };
+}
+
+describe("the scheduler", () => {
+  it("lets a skill at its limit hold up nobody else, however many of its tasks wait", async () => {
+    const { scheduler, running, work, start } = schedule({
+      maxRunning: 3,
+      skills: { slow: { maxRunning: 1 } },
+    });
+    const first = work("slow 1", "slow");
+    scheduler.start(first);
+    for (let at = 2; at <= 10; at += 1) expect(start(`slow ${at}`, "slow", "high")).toBe("queued");
+    const other = work("other 1");
+    expect(scheduler.start(other)).toBe("running");
+    expect(start("other 2")).toBe("running");
+    expect(start("other 3", undefined, "low")).toBe("queued");
+    await other.finish();
+    expect(running).toEqual(["slow 1", "other 2", "other 3"]);
+    await first.finish();
+    expect(running).toEqual(["other 2", "other 3", "slow 2"]);
+  });
+
+  it("gives a place to the highest priority, and among equals to the oldest, over all skills", async () => {
+    const { scheduler, running, work, start } = schedule({ maxRunning: 1, skills: { a: {}, b: {} } });
+    let last = work("first");
+    scheduler.start(last);
+    const waiting = [
+      work("1", "a", "low"),
+      work("2", "b"),
+      work("3", "a"),
+      work("4"),
+      work("5", "b", "high"),
+      work("6", "a", "high"),
+    ];
+    for (const each of waiting) scheduler.start(each);
+    expect(start("7", "a", "low")).toBe("queued");
+    for (const next of ["5", "6", "2", "3", "4", "1", "7"]) {
+      await last.finish();
+      expect(running).toEqual([next]);
+      last = waiting.find(({ name }) => name === next) ?? last;
+    }
+  });
+
+  for (const [whose, setup, skill] of [
+    ["its skill", { maxRunning: 1, skills: { a: { maxQueued: 2 } } }, "a"],
+    ["its agent", { maxRunning: 1, maxQueued: 2, skills: { a: {} } }, "a"],
+    ["its agent, without a skill", { maxRunning: 1, maxQueued: 2 }, undefined],
+    [
+      "its agent, which allows as many as the process",
+      { maxRunning: 1, maxQueued: 2, limits: { maxQueued: 2 } },
+      undefined,
+    ],
+  ] as const) {
+    it(`refuses work when as much waits as ${whose} allows, but never what was promised`, () => {
+      const { scheduler, work, start } = schedule(setup);
+      expect(["1", "2", "3", "4"].map((name) => start(name, skill))).toEqual([
+        "running",
+        "queued",
+        "queued",
+        "refused",
+      ]);
+      const promised = work("promised", skill);
+      expect(scheduler.start(promised, "always")).toBe("queued");
+      expect(scheduler.withdraw(promised)).toBe(true);
+      expect(scheduler.withdraw(promised)).toBe(false);
+      expect(start("5", skill)).toBe("refused");
+    });
+  }
+
+  it("takes work of other skills while one skill's queue is full", () => {
+    const { start } = schedule({ skills: { a: { maxRunning: 1, maxQueued: 0 }, b: {} } });
+    expect([start("1", "a"), start("2", "a"), start("3", "b"), start("4")]).toEqual([
+      "running",
+      "refused",
+      "running",
+      "running",
+    ]);
+  });
+
+  it("refuses with CAPACITY what the process cannot hold, whatever the agent allows", () => {
+    const { start } = schedule({ maxRunning: 5, maxQueued: 5, limits: { maxRunning: 1, maxQueued: 1 } });
+    expect([start("1"), start("2")]).toEqual(["running", "queued"]);
+    let refusal: unknown;
+    try {
+      start("3");
+    } catch (error) {
+      refusal = error;
+    }
+    expect(findA2AError(refusal)?.reason).toBe("CAPACITY");
+  });
+
+  it("tells when to try again from how long runs take and how many wait, of the skill or of the agent", async () => {
+    const { scheduler, work, start, pass } = schedule({
+      maxRunning: 4,
+      maxQueued: 6,
+      skills: { a: { maxRunning: 2, maxQueued: 3 } },
+    });
+    const first = work("first", "a");
+    scheduler.start(first);
+    pass(10_000);
+    await first.finish();
+    for (const name of ["1", "2", "3", "4", "5"]) start(name, "a");
+    expect(start("6", "a")).toBe("refused");
+    expect(scheduler.retryAfterSeconds("a")).toBe(20); // 10 s × (3 + 1) / 2
+    for (const name of ["1", "2", "3", "4", "5"]) start(name);
+    expect(start("6")).toBe("refused");
+    expect(scheduler.retryAfterSeconds(undefined)).toBe(18); // 10 s × (6 + 1) / 4
+  });
+
+  it("serves as a simple model does (property)", async () => {
+    const skill = fc.constantFrom("a", "b", undefined);
+    const priority = fc.constantFrom<Priority>("low", "normal", "high");
+    const command = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant("start" as const), skill, priority }) },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant("finish" as const), at: fc.nat(5) }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant("withdraw" as const), at: fc.nat(20) }) },
+    );
+    const setup = {
+      maxRunning: 3,
+      maxQueued: 12,
+      skills: { a: { maxRunning: 1, maxQueued: 4 }, b: { maxRunning: 2 } },
+    };
+    const most: Readonly<Record<string, number>> = { a: 1, b: 2 };
+    await fc.assert(
+      fc.asyncProperty(fc.array(command, { minLength: 40, maxLength: 80 }), async (commands) => {
+        const { scheduler, running, work } = schedule(setup);
+        const rank = { high: 0, normal: 1, low: 2 };
+        const busy: Work[] = [];
+        const idle: Work[] = [];
+        const mayRun = ({ skill: of }: Work) =>
+          busy.length < 3 && busy.filter((each) => each.skill === of).length < (most[of ?? ""] ?? 3);
+        const remove = (list: Work[], one: Work) => list.splice(list.indexOf(one), 1);
+        for (const [index, step] of commands.entries()) {
+          if (step.kind === "start") {
+            const next = work(`${index}`, step.skill, step.priority);
+            const full =
+              idle.length >= 12 ||
+              (step.skill === "a" && idle.filter((each) => each.skill === "a").length >= 4);
+            const place = mayRun(next) ? "running" : full ? "refused" : "queued";
+            expect(scheduler.start(next)).toBe(place);
+            if (place !== "refused") (place === "running" ? busy : idle).push(next);
+          } else if (step.kind === "finish") {
+            const [done] = busy.splice(step.at, 1);
+            await done?.finish();
+            const [next] = idle
+              .filter(mayRun)
+              .sort((one, other) => rank[one.priority] - rank[other.priority]);
+            if (done !== undefined && next !== undefined) {
+              remove(idle, next);
+              busy.push(next);
+            }
+          } else {
+            const gone = idle[step.at];
+            if (gone !== undefined) {
+              expect(scheduler.withdraw(gone)).toBe(true);
+              remove(idle, gone);
+            }
+          }
+          expect(running.toSorted()).toEqual(busy.map(({ name }) => name).toSorted());
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,40 @@
+import type { Backoff, StepContext, StepOptions } from "../agent/durable-task.ts";
+import type { Clock } from "./clock.ts";
+
+/** How long to wait after so many failed attempts. */
+export function backoffMs(
+  { initialMs = 1_000, factor = 2, maxMs = 60_000 }: Backoff = {},
+  attempts: number,
+): number {
+  return Math.min(maxMs, initialMs * factor ** (attempts - 1));
+}
+
+/**
+ * One attempt at a step: rejects when it takes too long, and tells it so.
+ *
+ * @param signal aborts with the task
+ */
+export async function attemptStep<Result>(
+  run: (context: StepContext) => Promise<Result> | Result,
+  attempt: number,
+  { timeoutMs }: StepOptions,
+  signal: AbortSignal,
+  clock: Pick<Clock, "schedule">,
+): Promise<Result> {
+  if (timeoutMs === undefined) {
+    return run({ signal, attempt });
+  }
+  const expiry = new AbortController();
+  const expired = Promise.withResolvers<never>();
+  const stopTimer = clock.schedule(timeoutMs, () => {
+    const reason = new DOMException(`the step took longer than ${timeoutMs} ms`, "TimeoutError");
+    expiry.abort(reason);
+    expired.reject(reason);
+  });
+  try {
+    const work = run({ signal: AbortSignal.any([signal, expiry.signal]), attempt });
+    return await Promise.race([work, expired.promise]);
+  } finally {
+    stopTimer();
+  }
+}

@@ -1,0 +1,105 @@
+import {
+  draftFields,
+  encodeDeterministically,
+  idempotencyKeyHeader,
+  invalidParams,
+  principalKey,
+} from "@a2a-connect/core";
+import {
+  AuthenticationInfoSchema,
+  SendMessageConfigurationSchema,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+  TaskPushNotificationConfigSchema,
+} from "@a2a-connect/proto";
+import type { DescField } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import type { AgentDefinition } from "../agent/agent-definition.ts";
+import type { RequestKey } from "../store/task-store.ts";
+import { speaksDraft } from "./operation.ts";
+
+const maxKeyLength = 255;
+
+/** All callers without credentials share one principal: none may come upon another's key by chance. */
+const minAnonymousKeyLength = 16;
+
+/** Printable ASCII without a space at either end. */
+const keySyntax = /^[!-~](?:[ -~]*[!-~])?$/;
+
+/** A header that came twice is one with a comma and a space in it when we see it. */
+const joined = /, |^,|,$/;
+
+/** What a repeat may say otherwise: secrets, and how this one call is to be answered. */
+const notCompared: ReadonlySet<DescField> = new Set([
+  TaskPushNotificationConfigSchema.field.token,
+  AuthenticationInfoSchema.field.credentials,
+  SendMessageConfigurationSchema.field.returnImmediately,
+  SendMessageConfigurationSchema.field.historyLength,
+]);
+
+/** The same for callers of A2A 1.0, who can mean nothing by the fields of a later version. */
+const notComparedIn10: ReadonlySet<DescField> = new Set([...notCompared, ...draftFields]);
+
+/**
+ * The key by which a send is recognised when it is repeated: the caller's own, from the header or metadata
+ * `Idempotency-Key`, or the id of its message where the agent wants that. Undefined for a request without one.
+ *
+ * @throws ConnectError InvalidArgument for a key that is none
+ */
+export async function readRequestKey(
+  request: SendMessageRequest,
+  context: HandlerContext,
+  agent: AgentDefinition,
+): Promise<RequestKey | undefined> {
+  const name = readKeyName(request, context, agent);
+  if (name === undefined) {
+    return undefined;
+  }
+  // Agents may share a store, and both kinds of keys may look alike.
+  return {
+    key: JSON.stringify([agent.card.name, ...name]),
+    fingerprint: await fingerprint(request, context),
+  };
+}
+
+function readKeyName(
+  { message }: SendMessageRequest,
+  context: HandlerContext,
+  { dedupeMessageIds = false }: AgentDefinition,
+): readonly string[] | undefined {
+  const { anonymous } = context.values.get(principalKey);
+  const key = context.requestHeader.get(idempotencyKeyHeader);
+  if (key !== null) {
+    assertKey(key, anonymous);
+    return ["key", key];
+  }
+  const { contextId = "", messageId = "" } = message ?? {};
+  const minLength = anonymous ? minAnonymousKeyLength : 1;
+  return dedupeMessageIds && messageId.length >= minLength ? ["message-id", contextId, messageId] : undefined;
+}
+
+function assertKey(key: string, anonymous: boolean): void {
+  const problem = findKeyProblem(key, anonymous);
+  if (problem !== undefined) {
+    throw invalidParams({ field: idempotencyKeyHeader, description: problem });
+  }
+}
+
+function findKeyProblem(key: string, anonymous: boolean): string | undefined {
+  if (joined.test(key)) {
+    return "must be given once, and have no comma before a space or at an end";
+  }
+  if (key.length > maxKeyLength || !keySyntax.test(key)) {
+    return `must be 1 to ${maxKeyLength} printable ASCII characters without a space at either end`;
+  }
+  return anonymous && key.length < minAnonymousKeyLength
+    ? `must have at least ${minAnonymousKeyLength} characters from a caller without credentials`
+    : undefined;
+}
+
+/** SHA-256 of what the caller asks for, which is the same over all wires. */
+async function fingerprint(request: SendMessageRequest, context: HandlerContext): Promise<Uint8Array> {
+  const omit = speaksDraft(context) ? notCompared : notComparedIn10;
+  const encoded = encodeDeterministically(SendMessageRequestSchema, request, omit);
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", encoded));
+}

@@ -1,0 +1,404 @@
+import {
+  alice,
+  type CommitInit,
+  createCommit,
+  createFakeClock,
+  createPushConfig,
+} from "@a2a-connect/testing";
+import { describe, expect, it } from "vitest";
+import { createFakeWebhooks } from "../../test-support/fake-webhooks.ts";
+import type { LogRecord } from "../engine/engine-context.ts";
+import { createMemoryTaskStore } from "../store/memory-task-store.ts";
+import type { LogTail, TaskStore } from "../store/task-store.ts";
+import type { PushOptions } from "./push-options.ts";
+import { PushSender } from "./push-sender.ts";
+
+const a = "https://a.example/hook?key=url-secret";
+const b = "https://b.example/hook";
+
+/** A sender over a store in memory, and tasks that are written without an engine. */
+function setUp(
+  options: Partial<PushOptions> = {},
+  wrap: (store: TaskStore) => Partial<TaskStore> = () => ({}),
+) {
+  const memory = createMemoryTaskStore();
+  const store = { ...memory, ...wrap(memory) };
+  const clock = createFakeClock();
+  const webhooks = createFakeWebhooks();
+  const log: LogRecord[] = [];
+  const create = () =>
+    new PushSender(
+      { store, clock, log: (record) => log.push(record), random: () => 1 },
+      { fetch: webhooks.fetch, ...options },
+    );
+  const sender = create();
+  const tails = new Map<string, LogTail>();
+  const commit = async (taskId: string, init: CommitInit = {}) => {
+    const tail = tails.get(taskId);
+    const after = tail === undefined ? {} : { after: { tail, fence: 1 } };
+    const result = await store.commit(createCommit({ taskId, ...after, ...init }));
+    if ("refused" in result) throw new Error(`the commit was refused: ${result.refused}`);
+    tails.set(taskId, result.tail);
+    if (result.deliveryDue) sender.wake();
+  };
+  /** A task with one webhook and that many events. */
+  const start = (taskId: string, url: string, events = 1, id = "hook") =>
+    commit(taskId, {
+      kinds: ["task", ...Array.from({ length: events - 1 }, () => "artifact" as const)],
+      pushConfigs: [createPushConfig(taskId, id, url)],
+    });
+  const remove = async (taskId: string, id = "hook") => {
+    await store.deletePushConfig(alice, taskId, id);
+    sender.configChanged({ owner: alice, taskId, id });
+  };
+  const put = async (taskId: string, url: string, id = "hook") => {
+    await store.putPushConfig(alice, createPushConfig(taskId, id, url));
+    sender.configChanged({ owner: alice, taskId, id });
+  };
+  return { ...webhooks, store, clock, log, sender, create, commit, start, remove, put };
+}
+
+describe("the sender", () => {
+  it("tells a webhook of every event once, in order, from the task's creation on (A-14, N-1, N-4)", async () => {
+    const { start, commit, clock, received, idsAt } = setUp();
+    await start("task-1", a, 3);
+    await clock.settle();
+    await commit("task-1", { kinds: ["artifact", "status"] });
+    await clock.settle();
+    expect(idsAt(a)).toEqual([1, 2, 3, 4, 5]);
+    const payloads = received.map(({ body }) => Object.keys(JSON.parse(body))[0]);
+    expect(payloads).toEqual(["task", "artifactUpdate", "artifactUpdate", "artifactUpdate", "statusUpdate"]);
+    expect(new Set(received.map(({ method, redirect }) => `${method} ${redirect}`))).toEqual(
+      new Set(["POST manual"]),
+    );
+    expect(clock.alarms).toBe(0);
+  });
+
+  it("tells one that is registered later of what comes after", async () => {
+    const { start, put, commit, clock, idsAt } = setUp();
+    await start("task-1", a, 2);
+    await put("task-1", b, "later");
+    await clock.settle();
+    await commit("task-1");
+    await clock.settle();
+    expect(idsAt(a)).toEqual([1, 2, 3]);
+    expect(idsAt(b)).toEqual([3]);
+  });
+
+  it("tells every webhook of a task, each with its own progress (A-57)", async () => {
+    const { commit, clock, answer, idsAt } = setUp();
+    answer(a, 500);
+    const pushConfigs = [createPushConfig("task-1", "a", a), createPushConfig("task-1", "b", b)];
+    await commit("task-1", { kinds: ["task", "status"], pushConfigs });
+    await clock.settle();
+    expect([idsAt(a), idsAt(b)]).toEqual([[1], [1, 2]]);
+    answer(a, 200);
+    await clock.advance(1_000);
+    expect([idsAt(a), idsAt(b)]).toEqual([
+      [1, 1, 2],
+      [1, 2],
+    ]);
+  });
+
+  it("takes what an earlier process left, and loses nothing with a wake-up", async () => {
+    const { store, create, clock, idsAt } = setUp();
+    const pushConfigs = [createPushConfig("task-1", "hook", a)];
+    await store.commit(createCommit({ kinds: ["task", "status"], pushConfigs }));
+    await clock.settle();
+    expect(idsAt(a)).toEqual([]);
+    create().wake();
+    await clock.settle();
+    expect(idsAt(a)).toEqual([1, 2]);
+  });
+});
+
+describe("a webhook that fails", () => {
+  const noAnswer = Object.assign(new TypeError(`cannot reach ${a}`), { cause: { code: "ECONNREFUSED" } });
+  const brokenBody = async () =>
+    new Response(new ReadableStream({ pull: (stream) => stream.error(new Error("broken off")) }));
+
+  for (const [name, answer] of [
+    ["500", 500],
+    ["410", 410],
+    ["a redirect", 307],
+    ["no answer", noAnswer],
+  ] as const) {
+    it(`with ${name} gets the same event again, later and later, before any other (N-5)`, async () => {
+      const hooks = setUp();
+      hooks.answer(a, answer);
+      await hooks.start("task-1", a, 2);
+      await hooks.clock.settle();
+      for (const [delayMs, attempts] of [
+        [999, 1],
+        [1, 2],
+        [1_999, 2],
+        [1, 3],
+        [3_999, 3],
+        [1, 4],
+      ] as const) {
+        await hooks.clock.advance(delayMs);
+        expect(hooks.idsAt(a)).toEqual(Array.from({ length: attempts }, () => 1));
+      }
+      hooks.answer(a, 204);
+      await hooks.clock.advance(8_000);
+      expect(hooks.idsAt(a)).toEqual([1, 1, 1, 1, 1, 2]);
+    });
+  }
+
+  it("is tried at least once an hour, for as long as it takes", async () => {
+    const { start, clock, answer, idsAt } = setUp();
+    answer(a, 503);
+    await start("task-1", a);
+    await clock.advance(24 * 3_600_000);
+    const before = idsAt(a).length;
+    await clock.advance(3_600_000);
+    expect(idsAt(a).length).toBeGreaterThan(before);
+    answer(a, 200);
+    await clock.advance(3_600_000);
+    const after = idsAt(a).length;
+    await clock.advance(24 * 3_600_000);
+    expect(idsAt(a)).toHaveLength(after);
+  });
+
+  it("is given 15 s to answer, and holds up nobody (N-5)", async () => {
+    const { start, commit, clock, answer, received, idsAt } = setUp();
+    answer(a, "hang");
+    await start("task-1", a);
+    await start("task-2", b);
+    await clock.advance(14_999);
+    await commit("task-1");
+    await commit("task-2");
+    await clock.settle();
+    expect([idsAt(a), idsAt(b)]).toEqual([[1], [1, 2]]);
+    expect(received[0]?.signal.aborted).toBe(false);
+    answer(a, 200);
+    await clock.advance(1);
+    expect(received[0]?.signal.aborted).toBe(true);
+    await clock.advance(1_000);
+    expect(idsAt(a)).toEqual([1, 1, 2]);
+  });
+
+  it("has taken the event when it answered 2xx, whatever becomes of its answer", async () => {
+    const { start, clock, answer, idsAt } = setUp();
+    answer(a, brokenBody);
+    await start("task-1", a, 2);
+    await clock.advance(60_000);
+    expect(idsAt(a)).toEqual([1, 2]);
+  });
+
+  it("is not read for long: an answer without an end is cut off", async () => {
+    const { start, clock, answer, idsAt } = setUp();
+    let chunks = 0;
+    let canceled = 0;
+    const endless = () =>
+      new ReadableStream({
+        pull(stream) {
+          chunks += 1;
+          stream.enqueue(new Uint8Array(1_024));
+        },
+        cancel() {
+          canceled += 1;
+        },
+      });
+    answer(a, async () => new Response(endless()));
+    await start("task-1", a, 2);
+    await clock.settle();
+    expect(idsAt(a)).toEqual([1, 2]);
+    expect(canceled).toBe(2);
+    expect(chunks).toBeLessThan(60);
+  });
+
+  it("is logged once, and once when it works again, without anything private (N-9, O-10)", async () => {
+    const { start, clock, answer, log } = setUp();
+    answer(a, noAnswer);
+    await start("task-1", a);
+    await clock.advance(60_000);
+    answer(a, 200);
+    await clock.advance(60_000);
+    expect(log.map(({ level, taskId }) => `${level} ${taskId}`)).toEqual(["warn task-1", "info task-1"]);
+    expect(log[0]?.message).toContain("ECONNREFUSED");
+    expect(JSON.stringify(log)).not.toMatch(/secret|token|a\.example/);
+  });
+});
+
+describe("many webhooks", () => {
+  it("take turns, however many events wait behind one of them", async () => {
+    const { start, clock, received } = setUp({ maxConcurrent: 1 });
+    await start("task-1", a, 1_000);
+    await start("task-2", b, 2);
+    await clock.settle();
+    expect(received).toHaveLength(1_002);
+    expect(received.slice(0, 5).filter(({ url }) => url === b)).toHaveLength(2);
+  });
+
+  it("are told by as many requests at a time as the option allows", async () => {
+    const { start, clock, received, answer } = setUp({ maxConcurrent: 4 });
+    for (let task = 1; task <= 20; task += 1) {
+      answer(`${b}/${task}`, "hang");
+      await start(`task-${task}`, `${b}/${task}`);
+    }
+    await clock.settle();
+    expect(received).toHaveLength(4);
+    await clock.advance(15_000);
+    expect(received.length).toBeLessThanOrEqual(8);
+  });
+
+  it("that hang do not keep the others waiting for their timeouts", async () => {
+    const { start, clock, answer, idsAt } = setUp({ maxConcurrent: 4 });
+    for (let task = 1; task <= 100; task += 1) {
+      answer(`${b}/${task}`, "hang");
+      await start(`task-${task}`, `${b}/${task}`);
+    }
+    await clock.advance(600_000);
+    await start("healthy", a, 100);
+    await clock.settle();
+    expect(idsAt(a)).toHaveLength(100);
+  });
+});
+
+describe("a config that is removed or replaced", () => {
+  it("gets no request any more, and the one under way is given up (A-56)", async () => {
+    const { start, remove, commit, clock, answer, received } = setUp();
+    answer(a, "hang");
+    await start("task-1", a, 2);
+    await clock.settle();
+    await remove("task-1");
+    expect(received[0]?.signal.aborted).toBe(true);
+    await commit("task-1");
+    await clock.advance(3_600_000);
+    expect(received).toHaveLength(1);
+    expect(clock.alarms).toBe(0);
+  });
+
+  it("gets none either when it goes while the store is being asked (A-56)", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { start, remove, clock, received } = setUp({}, (store) => ({
+      async dueDeliveries(until, limit) {
+        const page = await store.dueDeliveries(until, limit);
+        await gate.promise;
+        return page;
+      },
+    }));
+    await start("task-1", a, 2);
+    await clock.settle();
+    await remove("task-1");
+    gate.resolve();
+    await clock.settle();
+    expect(received).toEqual([]);
+  });
+
+  it("goes on under its new address with the event that it was at (A-53)", async () => {
+    const { start, put, clock, answer, idsAt } = setUp();
+    answer(a, "hang");
+    await start("task-1", a, 3);
+    await clock.settle();
+    await put("task-1", b);
+    await clock.advance(3_600_000);
+    expect([idsAt(a), idsAt(b)]).toEqual([[1], [1, 2, 3]]);
+  });
+});
+
+describe("a store that fails", () => {
+  it("is asked again a second later", async () => {
+    let failing = true;
+    const { start, clock, log, idsAt } = setUp({}, (store) => ({
+      dueDeliveries: (until, limit) =>
+        failing ? Promise.reject(new Error("disk")) : store.dueDeliveries(until, limit),
+    }));
+    await start("task-1", a);
+    await clock.settle();
+    failing = false;
+    await clock.advance(999);
+    expect(idsAt(a)).toEqual([]);
+    await clock.advance(1);
+    expect(idsAt(a)).toEqual([1]);
+    expect(log.map(({ level }) => level)).toEqual(["error"]);
+  });
+
+  it("does not make the webhook get the same event over and over", async () => {
+    let failing = true;
+    const { start, clock, idsAt } = setUp({}, (store) => ({
+      moveDelivery: (move) => (failing ? Promise.reject(new Error("read-only")) : store.moveDelivery(move)),
+    }));
+    await start("task-1", a, 2);
+    await clock.advance(60_000);
+    expect(idsAt(a)).toEqual([1]);
+    failing = false;
+    await clock.advance(1_000);
+    expect(idsAt(a)).toEqual([1, 2]);
+  });
+
+  it("that cannot give the event is asked for it again later", async () => {
+    let failing = true;
+    const { start, clock, idsAt } = setUp({}, (store) => ({
+      events: (...args) => (failing ? Promise.reject(new Error("disk")) : store.events(...args)),
+    }));
+    await start("task-1", a);
+    await clock.settle();
+    failing = false;
+    await clock.advance(1_000);
+    expect(idsAt(a)).toEqual([1]);
+  });
+});
+
+describe("closing", () => {
+  it("waits for requests under way, begins none, and what was taken is not sent again", async () => {
+    const { start, sender, create, clock, answer, idsAt } = setUp();
+    const reply = Promise.withResolvers<Response>();
+    answer(a, () => reply.promise);
+    await start("task-1", a, 2);
+    await clock.settle();
+    const closed = sender.close(1_000);
+    reply.resolve(new Response());
+    await closed;
+    await clock.advance(60_000);
+    expect(idsAt(a)).toEqual([1]);
+    expect(clock.alarms).toBe(0);
+    answer(a, 200);
+    create().wake();
+    await clock.settle();
+    expect(idsAt(a)).toEqual([1, 2]);
+  });
+
+  for (const graceMs of [0, 1_000]) {
+    it(`gives up after ${graceMs} ms, and the event is sent again after the next start`, async () => {
+      const { start, sender, create, clock, answer, received, idsAt } = setUp();
+      answer(a, "hang");
+      await start("task-1", a, 2);
+      await clock.settle();
+      const closed = sender.close(graceMs);
+      await clock.advance(graceMs);
+      await closed;
+      expect(received[0]?.signal.aborted).toBe(true);
+      answer(a, 200);
+      create().wake();
+      await clock.settle();
+      expect(idsAt(a)).toEqual([1, 1, 2]);
+    });
+  }
+
+  it("does not wait for a store that fails", async () => {
+    const { start, sender, clock } = setUp({}, () => ({
+      moveDelivery: () => Promise.reject(new Error("read-only")),
+    }));
+    await start("task-1", a);
+    await clock.settle();
+    await sender.close(0);
+    expect(clock.alarms).toBe(0);
+  });
+});
+
+describe("options that make no sense", () => {
+  for (const options of [
+    { timeoutMs: 0 },
+    { maxConcurrent: 0 },
+    { maxConcurrent: Number.NaN },
+    { retry: { initialMs: 0 } },
+    { retry: { factor: 0.5 } },
+    { retry: { initialMs: 10, maxMs: 5 } },
+  ]) {
+    it(`are refused: ${JSON.stringify(options)}`, () => {
+      expect(() => setUp(options)).toThrow(/^push\./);
+    });
+  }
+});

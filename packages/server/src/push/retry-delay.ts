@@ -1,0 +1,16 @@
+import type { PushRetry } from "./push-options.ts";
+
+/**
+ * How long to wait after `attempts` failures in a row, in milliseconds: exponential, of which a random half is left out,
+ * so that webhooks that failed together do not come back together.
+ *
+ * @param random from 0 up to 1
+ */
+export function retryDelayMs(
+  attempts: number,
+  { initialMs, factor, maxMs }: PushRetry,
+  random: number,
+): number {
+  const delayMs = Math.min(maxMs, initialMs * factor ** (attempts - 1));
+  return Math.ceil(delayMs / 2 + (delayMs / 2) * random);
+}

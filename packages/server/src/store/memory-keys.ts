@@ -1,0 +1,74 @@
+import { type Message, MessageSchema } from "@a2a-connect/proto";
+import { clone } from "@bufbuild/protobuf";
+import type { MemoryTask } from "./memory-task.ts";
+import type { Owner, RequestKey, StoredKey, TaskKey } from "./task-store.ts";
+
+/** The idempotency keys of a memory store. */
+export interface MemoryKeys {
+  find(owner: Owner, key: string): StoredKey | undefined;
+  /** Keeps the key of a message that has become part of the task. */
+  putTask(task: MemoryTask, key: TaskKey): void;
+  /** Keeps a copy of a direct Message; false when the key is taken. */
+  putReply(owner: Owner, key: RequestKey, message: Message, expiresAt: number): boolean;
+  /** Forgets the keys of a task. */
+  clear(task: MemoryTask): void;
+  /** Forgets up to `limit` Messages that expired before `now`; returns how many. */
+  expire(now: number, limit: number): number;
+}
+
+/** The keys of an empty store. */
+export function createMemoryKeys(): MemoryKeys {
+  /** By owner and key. */
+  const stored = new Map<string, StoredKey>();
+  /** When kept Messages go, by owner and key. */
+  const expiries = new Map<string, number>();
+
+  return {
+    find(owner, key) {
+      const found = stored.get(formatName(owner, key));
+      return found && copyOf(found);
+    },
+
+    putTask(task, { key, fingerprint, generation }) {
+      const result = { kind: "task", taskId: task.taskId, generation } as const;
+      stored.set(formatName(task.owner, key), copyOf({ key, fingerprint, result }));
+      task.keys.push(key);
+    },
+
+    putReply(owner, { key, fingerprint }, message, expiresAt) {
+      const name = formatName(owner, key);
+      if (stored.has(name)) return false;
+      stored.set(name, copyOf({ key, fingerprint, result: { kind: "message", message } }));
+      expiries.set(name, expiresAt);
+      return true;
+    },
+
+    clear({ owner, keys }) {
+      for (const key of keys) stored.delete(formatName(owner, key));
+    },
+
+    expire(now, limit) {
+      const expired = [...expiries].filter(([, expiresAt]) => expiresAt < now).slice(0, limit);
+      for (const [name] of expired) {
+        stored.delete(name);
+        expiries.delete(name);
+      }
+      return expired.length;
+    },
+  };
+}
+
+/** One text for the three: no two owners' keys share it. */
+function formatName({ tenant, principal }: Owner, key: string): string {
+  return JSON.stringify([tenant, principal, key]);
+}
+
+/** Bytes and messages are mutable: neither who stores a key nor who reads it holds what is stored. */
+function copyOf({ key, fingerprint, result }: StoredKey): StoredKey {
+  return {
+    key,
+    fingerprint: fingerprint.slice(),
+    result:
+      result.kind === "task" ? result : { kind: "message", message: clone(MessageSchema, result.message) },
+  };
+}

@@ -1,0 +1,144 @@
+import type { TaskPushNotificationConfig } from "@a2a-connect/proto";
+import { type PlacedEntry, takeLogPage } from "./log-page.ts";
+import type {
+  LogEntry,
+  LogEvent,
+  LogPage,
+  LogTail,
+  LogView,
+  Owner,
+  Snapshot,
+  StoredTask,
+  TaskCommit,
+  TaskIndex,
+  TaskView,
+} from "./task-store.ts";
+
+/** A push config and its cursor as the memory store keeps them. */
+export interface MemoryDelivery {
+  readonly number: number;
+  readonly config: TaskPushNotificationConfig;
+  readonly next: number;
+  readonly attempts: number;
+  /** Undefined: there is no event to deliver. */
+  readonly dueAt: number | undefined;
+}
+
+/** A task as the memory store keeps it. */
+export interface MemoryTask {
+  readonly owner: Owner;
+  readonly taskId: string;
+  index: TaskIndex;
+  tail: LogTail;
+  fence: number;
+  snapshot: Snapshot | undefined;
+  /** The whole log: `entries[n]` has sequence n + 1. */
+  readonly entries: LogEntry[];
+  /** Its events: `events[n]` has generation n + 1. */
+  readonly events: LogEvent[];
+  /** Its other entries, oldest first. */
+  readonly notes: PlacedEntry[];
+  /** By the id of their push config. */
+  readonly deliveries: Map<string, MemoryDelivery>;
+  /** Idempotency keys of its messages. */
+  readonly keys: string[];
+}
+
+/** A task without a log. */
+export function createMemoryTask({ owner, taskId, index }: TaskCommit): MemoryTask {
+  return {
+    owner,
+    taskId,
+    index,
+    tail: { sequence: 0, generation: 0 },
+    fence: 1,
+    snapshot: undefined,
+    entries: [],
+    events: [],
+    notes: [],
+    deliveries: new Map(),
+    keys: [],
+  };
+}
+
+/** Appends what was decided: the log ends at `tail` then. Costs the entries of the commit. */
+export function appendTo(task: MemoryTask, { entries, index, snapshot }: TaskCommit, tail: LogTail): void {
+  let reached = task.tail.generation;
+  for (const entry of entries) {
+    task.entries.push(entry);
+    if (isEvent(entry)) {
+      task.events.push(entry);
+      reached = entry.generation;
+    } else {
+      task.notes.push({ entry, reached });
+    }
+  }
+  task.index = index;
+  task.tail = tail;
+  task.snapshot = snapshot ?? task.snapshot;
+}
+
+/** The task as `TaskStore.find` gives it. */
+export function toStoredTask(
+  { owner, taskId, index, tail, fence, snapshot, entries }: MemoryTask,
+  view: TaskView,
+): StoredTask {
+  const rest = entries.slice(snapshot?.sequence ?? 0);
+  if (view === "full") return { owner, taskId, index, tail, fence, snapshot, entries: rest };
+  return {
+    owner,
+    taskId,
+    index,
+    tail,
+    fence,
+    snapshot: snapshot === undefined ? undefined : { ...snapshot, artifacts: undefined },
+    entries: rest.filter(({ kind }) => kind !== "artifact"),
+  };
+}
+
+/** One page of the log, as `TaskStore.entries` bounds it. */
+export function readLogPage(task: MemoryTask, after: LogTail, view: LogView, limit: number): LogPage {
+  const placed = view === "all" ? entriesAfter(task, after) : notesAfter(task, after);
+  return takeLogPage(placed, after, task.tail, limit);
+}
+
+/** The events after a generation, read as they are asked for. */
+export function* eventsAfter({ events }: MemoryTask, generation: number): Iterable<LogEvent> {
+  for (let at = generation; at < events.length; at += 1) {
+    const event = events[at];
+    if (event !== undefined) yield event;
+  }
+}
+
+function* entriesAfter({ entries }: MemoryTask, { sequence, generation }: LogTail): Iterable<PlacedEntry> {
+  let reached = generation;
+  for (let at = sequence; at < entries.length; at += 1) {
+    const entry = entries[at];
+    if (entry === undefined) return;
+    reached = entry.generation ?? reached;
+    yield { entry, reached };
+  }
+}
+
+function* notesAfter({ notes }: MemoryTask, { sequence }: LogTail): Iterable<PlacedEntry> {
+  for (let at = countUpTo(notes, sequence); at < notes.length; at += 1) {
+    const note = notes[at];
+    if (note !== undefined) yield note;
+  }
+}
+
+/** How many of the notes have at most this sequence. */
+function countUpTo(notes: readonly PlacedEntry[], sequence: number): number {
+  let low = 0;
+  let high = notes.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((notes[middle]?.entry.sequence ?? 0) <= sequence) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function isEvent(entry: LogEntry): entry is LogEvent {
+  return entry.generation !== undefined;
+}

@@ -1,0 +1,134 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { Expiry } from "@a2a-connect/server";
+import { prepareQuery } from "./query.ts";
+import { finished } from "./schema.ts";
+
+/** Answers `TaskStore.expire`; runs inside a transaction. */
+export type ExpireRows = (expiry: Expiry) => boolean;
+
+/** Bytes that cost about as much to free as a row does to remove: what is large lies on pages of its own, a chain. */
+const bytesPerRow = 16 * 1024;
+
+interface TaskNumber {
+  readonly number: number;
+}
+
+interface SizedRow {
+  readonly bytes: number;
+}
+
+interface EntryPlace extends SizedRow {
+  readonly sequence: number;
+  readonly generation: number;
+}
+
+/**
+ * Removes what has expired, row after row until the limit is reached. A task's own row goes first, and with it the task
+ * is gone; what is left of a doomed one goes before the next task. A log goes from its beginning on, so that what
+ * remains of it is still in order.
+ */
+export function createExpireRows(database: DatabaseSync): ExpireRows {
+  const messages = prepareQuery<TaskNumber & SizedRow>(
+    database,
+    "select number, length(message) as bytes from keys where expires_at < ? order by expires_at limit ?",
+  );
+  const removeKey = database.prepare("delete from keys where number = ?");
+  const firstDoomed = prepareQuery<TaskNumber>(database, "select task as number from doomed limit 1");
+  const firstFinished = prepareQuery<TaskNumber>(
+    database,
+    `select number from tasks where ${finished} and status_timestamp < ? order by status_timestamp limit 1`,
+  );
+  const removeTask = database.prepare("delete from tasks where number = ?");
+  const doom = database.prepare("insert into doomed (task) values (?)");
+  const redeem = database.prepare("delete from doomed where task = ?");
+  const snapshot = prepareQuery<SizedRow>(
+    database,
+    "select length(head) + ifnull(length(artifacts), 0) as bytes from snapshots where task = ?",
+  );
+  const removeSnapshot = database.prepare("delete from snapshots where task = ?");
+  const entries = prepareQuery<EntryPlace>(
+    database,
+    `select generation, sequence, length(payload) as bytes from entries
+     where task = ? order by generation, sequence limit ?`,
+  );
+  const removeEntries = database.prepare(
+    "delete from entries where task = ? and (generation, sequence) <= (?, ?)",
+  );
+  const removeConfigs = database.prepare(
+    "delete from push_configs where number in (select number from push_configs where task = ? limit ?)",
+  );
+  const removeKeys = database.prepare(
+    "delete from keys where number in (select number from keys where task = ? limit ?)",
+  );
+
+  function expireMessages(now: number, limit: number): number {
+    let spent = 0;
+    for (const { number, bytes } of takeWithin(messages.all(now, limit), limit)) {
+      removeKey.run(number);
+      spent += costOf(bytes);
+    }
+    return spent;
+  }
+
+  /** Removes rows of a doomed task; returns what that cost, which is less than `limit` when nothing is left. */
+  function removeRows(task: number, limit: number): number {
+    let spent = Number(removeConfigs.run(task, limit).changes);
+    if (spent < limit) spent += Number(removeKeys.run(task, limit - spent).changes);
+    if (spent < limit) spent += removeLog(task, limit - spent);
+    if (spent < limit) {
+      const bytes = snapshot.get(task)?.bytes;
+      if (bytes !== undefined) {
+        removeSnapshot.run(task);
+        spent += costOf(bytes);
+      }
+    }
+    return spent;
+  }
+
+  function removeLog(task: number, limit: number): number {
+    let spent = 0;
+    let last: EntryPlace | undefined;
+    for (const entry of takeWithin(entries.iterate(task, limit), limit)) {
+      spent += costOf(entry.bytes);
+      last = entry;
+    }
+    if (last !== undefined) removeEntries.run(task, last.generation, last.sequence);
+    return spent;
+  }
+
+  function nextDoomed(finishedBefore: number | undefined): number | undefined {
+    const doomed = firstDoomed.get();
+    if (doomed !== undefined || finishedBefore === undefined) return doomed?.number;
+    const task = firstFinished.get(finishedBefore);
+    if (task === undefined) return undefined;
+    removeTask.run(task.number);
+    doom.run(task.number);
+    return task.number;
+  }
+
+  return ({ finishedBefore, now, limit }) => {
+    let left = limit - expireMessages(now, limit);
+    while (left > 0) {
+      const task = nextDoomed(finishedBefore);
+      if (task === undefined) return false;
+      const spent = removeRows(task, left);
+      if (spent < left) redeem.run(task);
+      left -= spent + 1;
+    }
+    return true;
+  };
+}
+
+/** Rows until they have cost as much as `limit`. */
+function* takeWithin<Row extends SizedRow>(rows: Iterable<Row>, limit: number): Iterable<Row> {
+  let spent = 0;
+  for (const row of rows) {
+    yield row;
+    spent += costOf(row.bytes);
+    if (spent >= limit) return;
+  }
+}
+
+function costOf(bytes: number): number {
+  return 1 + Math.floor(bytes / bytesPerRow);
+}

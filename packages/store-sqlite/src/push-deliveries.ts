@@ -1,0 +1,129 @@
+import type { DatabaseSync } from "node:sqlite";
+import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
+import type { Delivery, DeliveryMove } from "@a2a-connect/server";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { prepareQuery } from "./query.ts";
+
+/** Push configs and their cursors. What changes them runs inside a transaction. */
+export interface PushDeliveries {
+  /**
+   * Stores a config; one that replaces another goes on where that one was.
+   *
+   * @param begin generation that a new delivery begins with
+   * @param generation of the task's last event
+   */
+  put(task: number, config: TaskPushNotificationConfig, begin: number, generation: number): void;
+  remove(task: number, id: string): void;
+  /** Makes what has waited for an event of the task due. */
+  wake(task: number): void;
+  move(move: DeliveryMove): void;
+  find(task: number, id: string): TaskPushNotificationConfig | undefined;
+  /** By id after `after`. */
+  list(task: number, after: string | undefined, limit: number): readonly TaskPushNotificationConfig[];
+  /** Of all tasks, earliest first. */
+  due(until: number, limit: number): readonly Delivery[];
+}
+
+interface ConfigRow {
+  readonly config: Uint8Array;
+}
+
+interface CursorRow {
+  readonly number: number;
+  readonly next: number;
+}
+
+interface DeliveryRow extends ConfigRow, CursorRow {
+  readonly tenant: string;
+  readonly principal: string;
+  readonly task_id: string;
+  readonly attempts: number;
+  readonly due_at: number;
+}
+
+/** Prepares what reads and changes push configs. */
+export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
+  const cursor = prepareQuery<CursorRow>(
+    database,
+    "select number, next from push_configs where task = ? and id = ?",
+  );
+  const insert = database.prepare(
+    "insert into push_configs (task, id, config, next, attempts, due_at) values (?, ?, ?, ?, 0, ?)",
+  );
+  const removeNumber = database.prepare("delete from push_configs where number = ?");
+  const count = database.prepare(
+    "update tasks set push_config_count = push_config_count + ? where number = ?",
+  );
+  const wake = database.prepare("update push_configs set due_at = 0 where task = ? and due_at is null");
+  const move = database.prepare(`
+    update push_configs set next = :next, attempts = :attempts, due_at = case
+      when (select generation from tasks where tasks.number = push_configs.task) >= :next then :retry_at end
+    where number = :number`);
+  const config = prepareQuery<ConfigRow>(
+    database,
+    "select config from push_configs where task = ? and id = ?",
+  );
+  const configs = prepareQuery<ConfigRow>(
+    database,
+    "select config from push_configs where task = ? and id > ? order by id limit ?",
+  );
+  const configsFromStart = prepareQuery<ConfigRow>(
+    database,
+    "select config from push_configs where task = ? order by id limit ?",
+  );
+  const due = prepareQuery<DeliveryRow>(
+    database,
+    `select push_configs.number, tenant, principal, task_id, config, next, attempts, due_at
+     from push_configs join tasks on tasks.number = push_configs.task
+     where due_at <= ? order by due_at, push_configs.number limit ?`,
+  );
+
+  return {
+    put(task, config, begin, generation) {
+      const replaced = cursor.get(task, config.id);
+      const next = replaced?.next ?? begin;
+      if (replaced === undefined) count.run(1, task);
+      else removeNumber.run(replaced.number);
+      const bytes = toBinary(TaskPushNotificationConfigSchema, config);
+      insert.run(task, config.id, bytes, next, generation >= next ? 0 : null);
+    },
+
+    remove(task, id) {
+      const removed = cursor.get(task, id);
+      if (removed === undefined) return;
+      removeNumber.run(removed.number);
+      count.run(-1, task);
+    },
+
+    wake(task) {
+      wake.run(task);
+    },
+
+    move({ number, next, attempts, retryAt = 0 }) {
+      move.run({ number, next, attempts, retry_at: retryAt });
+    },
+
+    find(task, id) {
+      const row = config.get(task, id);
+      return row && toConfig(row);
+    },
+
+    list(task, after, limit) {
+      const rows = after === undefined ? configsFromStart.all(task, limit) : configs.all(task, after, limit);
+      return rows.map(toConfig);
+    },
+
+    due(until, limit) {
+      return due.all(until, limit).map(toDelivery);
+    },
+  };
+}
+
+function toConfig({ config }: ConfigRow): TaskPushNotificationConfig {
+  return fromBinary(TaskPushNotificationConfigSchema, config);
+}
+
+function toDelivery(row: DeliveryRow): Delivery {
+  const { number, tenant, principal, task_id: taskId, next, attempts, due_at: dueAt } = row;
+  return { number, owner: { tenant, principal }, taskId, config: toConfig(row), next, attempts, dueAt };
+}

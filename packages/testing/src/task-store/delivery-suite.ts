@@ -1,0 +1,242 @@
+import type { Delivery, TaskStore } from "@a2a-connect/server";
+import { describe, expect, it } from "vitest";
+import { alice, createCommit, createPushConfig } from "../task-commit.ts";
+import { accepted, type OpenTaskStore, openForTest } from "./opened-store.ts";
+
+const bob = { tenant: "acme", principal: "bob" };
+
+/** Delivery cursors: where they begin, when they are due and how they move. */
+export function deliverySuite(open: OpenTaskStore): void {
+  describe("a delivery", () => {
+    it("begins with the first event of the commit that brings its config", async () => {
+      const store = await openForTest(open);
+      const config = createPushConfig("task-1", "a");
+      const after = await created(store, { kinds: ["task", "status"], pushConfigs: [config] });
+      const due = await onlyDelivery(store);
+      expect(due).toEqual({
+        number: due.number,
+        owner: alice,
+        taskId: "task-1",
+        config,
+        next: 1,
+        attempts: 0,
+        dueAt: 0,
+      });
+      const second = createPushConfig("task-1", "b");
+      await accepted(store, createCommit({ after, kinds: ["input", "status"], pushConfigs: [second] }));
+      expect(await cursors(store)).toEqual([
+        { id: "a", next: 1, dueAt: 0 },
+        { id: "b", next: 3, dueAt: 0 },
+      ]);
+    });
+
+    it("of a config that is added later begins with what comes after", async () => {
+      const store = await openForTest(open);
+      const after = await created(store);
+      await store.putPushConfig(alice, createPushConfig("task-1", "a"));
+      expect(await cursors(store)).toEqual([]);
+      await accepted(store, createCommit({ after }));
+      expect(await cursors(store)).toEqual([{ id: "a", next: 2, dueAt: 0 }]);
+    });
+
+    it("is told of by the commit that makes it due", async () => {
+      const store = await openForTest(open);
+      const bare = await store.commit(createCommit());
+      expect(bare).toEqual({ tail: { sequence: 1, generation: 1 }, deliveryDue: false });
+      const pushConfigs = [createPushConfig("task-2", "a")];
+      const first = await store.commit(createCommit({ taskId: "task-2", pushConfigs }));
+      expect(first).toEqual({ tail: { sequence: 1, generation: 1 }, deliveryDue: true });
+      const after = { tail: first.tail, fence: 1 };
+      const note = await store.commit(createCommit({ taskId: "task-2", after, kinds: ["journal"] }));
+      expect(note).toEqual({ tail: { sequence: 2, generation: 1 }, deliveryDue: false });
+      const next = { tail: note.tail, fence: 1 };
+      const event = await store.commit(createCommit({ taskId: "task-2", after: next, kinds: ["artifact"] }));
+      expect(event).toEqual({ tail: { sequence: 3, generation: 2 }, deliveryDue: true });
+      await store.deletePushConfig(alice, "task-2", "a");
+      const last = { tail: event.tail, fence: 1 };
+      expect(await store.commit(createCommit({ taskId: "task-2", after: last }))).toMatchObject({
+        deliveryDue: false,
+      });
+    });
+
+    it("is not due while there is no event to deliver, whatever else is committed", async () => {
+      const store = await openForTest(open);
+      const after = await created(store);
+      await store.putPushConfig(alice, createPushConfig("task-1", "a"));
+      const noted = await accepted(store, createCommit({ after, kinds: ["input", "journal", "command"] }));
+      expect(await cursors(store)).toEqual([]);
+      await accepted(store, createCommit({ after: noted, kinds: ["artifact"] }));
+      expect(await cursors(store)).toEqual([{ id: "a", next: 2, dueAt: 0 }]);
+    });
+
+    it("is due again at once when it has moved and another event waits", async () => {
+      const store = await openForTest(open);
+      await created(store, { kinds: ["task", "status"], pushConfigs: [createPushConfig("task-1", "a")] });
+      const { number } = await onlyDelivery(store);
+      await store.moveDelivery({ number, next: 2, attempts: 0, retryAt: undefined });
+      expect(await onlyDelivery(store)).toMatchObject({ number, next: 2, attempts: 0, dueAt: 0 });
+      await store.moveDelivery({ number, next: 3, attempts: 0, retryAt: undefined });
+      expect(await cursors(store)).toEqual([]);
+    });
+
+    it("waits for the next event when it has delivered the last", async () => {
+      const store = await openForTest(open);
+      const after = await created(store, { pushConfigs: [createPushConfig("task-1", "a")] });
+      const { number } = await onlyDelivery(store);
+      await store.moveDelivery({ number, next: 2, attempts: 0, retryAt: undefined });
+      expect(await cursors(store)).toEqual([]);
+      await accepted(store, createCommit({ after }));
+      expect(await onlyDelivery(store)).toMatchObject({ number, next: 2, dueAt: 0 });
+    });
+
+    it("that has failed is due at its time, and no event makes that earlier", async () => {
+      const store = await openForTest(open);
+      const after = await created(store, { pushConfigs: [createPushConfig("task-1", "a")] });
+      const { number } = await onlyDelivery(store);
+      await store.moveDelivery({ number, next: 1, attempts: 3, retryAt: 9_000 });
+      await accepted(store, createCommit({ after }));
+      expect(await store.dueDeliveries(8_999, 10)).toEqual([]);
+      expect(await store.dueDeliveries(9_000, 10)).toMatchObject([{ number, attempts: 3, dueAt: 9_000 }]);
+    });
+
+    it("is never due without an event, even when it is to be tried again", async () => {
+      const store = await openForTest(open);
+      await created(store, { pushConfigs: [createPushConfig("task-1", "a")] });
+      const { number } = await onlyDelivery(store);
+      await store.moveDelivery({ number, next: 2, attempts: 0, retryAt: 9_000 });
+      expect(await cursors(store)).toEqual([]);
+    });
+
+    it("goes on where it was when its config is replaced, at once and under a new number", async () => {
+      const store = await openForTest(open);
+      const after = await created(store, {
+        kinds: ["task", "status"],
+        pushConfigs: [createPushConfig("task-1", "a")],
+      });
+      const old = await onlyDelivery(store);
+      await store.moveDelivery({ number: old.number, next: 2, attempts: 4, retryAt: 9_000 });
+      const moved = createPushConfig("task-1", "a", "https://example.com/moved");
+      await store.putPushConfig(alice, moved);
+      const replaced = await onlyDelivery(store);
+      expect(replaced).toMatchObject({ config: moved, next: 2, attempts: 0, dueAt: 0 });
+      expect(replaced.number).not.toBe(old.number);
+      const again = createPushConfig("task-1", "a", "https://example.com/again");
+      await accepted(store, createCommit({ after, pushConfigs: [again] }));
+      expect(await onlyDelivery(store)).toMatchObject({ config: again, next: 2, attempts: 0, dueAt: 0 });
+    });
+
+    it("that has delivered everything waits on when its config is replaced", async () => {
+      const store = await openForTest(open);
+      const after = await created(store, { pushConfigs: [createPushConfig("task-1", "a")] });
+      const { number } = await onlyDelivery(store);
+      await store.moveDelivery({ number, next: 2, attempts: 0, retryAt: undefined });
+      await store.putPushConfig(alice, createPushConfig("task-1", "a"));
+      expect(await cursors(store)).toEqual([]);
+      await accepted(store, createCommit({ after }));
+      expect(await cursors(store)).toEqual([{ id: "a", next: 2, dueAt: 0 }]);
+    });
+
+    for (const [what, change] of [
+      ["replaced", (store: TaskStore) => store.putPushConfig(alice, createPushConfig("task-1", "a"))],
+      [
+        "removed and added again",
+        async (store: TaskStore) => {
+          await store.deletePushConfig(alice, "task-1", "a");
+          await store.putPushConfig(alice, createPushConfig("task-1", "a"));
+        },
+      ],
+    ] as const) {
+      it(`does not move by the number of a config that was ${what}`, async () => {
+        const store = await openForTest(open);
+        const after = await created(store, { pushConfigs: [createPushConfig("task-1", "a")] });
+        const { number } = await onlyDelivery(store);
+        await change(store);
+        await accepted(store, createCommit({ after }));
+        const before = await onlyDelivery(store);
+        await store.moveDelivery({ number, next: 3, attempts: 0, retryAt: undefined });
+        expect(await onlyDelivery(store)).toEqual(before);
+      });
+    }
+
+    it("is gone with its config", async () => {
+      const store = await openForTest(open);
+      const pushConfigs = [createPushConfig("task-1", "a"), createPushConfig("task-1", "b")];
+      const after = await created(store, { pushConfigs });
+      await store.deletePushConfig(alice, "task-1", "a");
+      await accepted(store, createCommit({ after }));
+      expect(await cursors(store)).toEqual([{ id: "b", next: 1, dueAt: 0 }]);
+    });
+
+    it("is not touched by a commit that is refused", async () => {
+      const store = await openForTest(open);
+      await created(store, { pushConfigs: [createPushConfig("task-1", "a")] });
+      const before = await onlyDelivery(store);
+      const moved = createPushConfig("task-1", "a", "https://example.com/moved");
+      expect(await store.commit(createCommit({ pushConfigs: [moved] }))).toMatchObject({
+        refused: "conflict",
+      });
+      expect(await onlyDelivery(store)).toEqual(before);
+    });
+
+    it("is not touched by strangers", async () => {
+      const store = await openForTest(open);
+      await created(store, { pushConfigs: [createPushConfig("task-1", "a")] });
+      const before = await onlyDelivery(store);
+      expect(await store.putPushConfig(bob, createPushConfig("task-1", "a"))).toBe(false);
+      expect(await store.deletePushConfig(bob, "task-1", "a")).toBe(false);
+      expect(await onlyDelivery(store)).toEqual(before);
+    });
+  });
+
+  describe("dueDeliveries", () => {
+    it("gives those of all owners up to a time, earliest first, at most as many as asked for", async () => {
+      const store = await openForTest(open);
+      for (const [taskId, owner, retryAt] of [
+        ["task-1", alice, 300],
+        ["task-2", bob, 100],
+        ["task-3", alice, 200],
+        ["task-4", alice, 301],
+      ] as const) {
+        await accepted(store, createCommit({ taskId, owner, pushConfigs: [createPushConfig(taskId, "a")] }));
+        const fresh = await store.dueDeliveries(0, 10);
+        for (const { number } of fresh) await store.moveDelivery({ number, next: 1, attempts: 1, retryAt });
+      }
+      const named = async (until: number, limit: number) =>
+        (await store.dueDeliveries(until, limit)).map(({ taskId }) => taskId);
+      expect(await named(300, 10)).toEqual(["task-2", "task-3", "task-1"]);
+      expect(await named(300, 2)).toEqual(["task-2", "task-3"]);
+      expect(await named(99, 10)).toEqual([]);
+      expect((await store.dueDeliveries(100, 1))[0]?.owner).toEqual(bob);
+    });
+
+    it("gives configs that do not change with what was read", async () => {
+      const store = await openForTest(open);
+      await created(store, { pushConfigs: [createPushConfig("task-1", "a")] });
+      (await onlyDelivery(store)).config.url = "https://example.com/changed";
+      expect((await onlyDelivery(store)).config).toEqual(createPushConfig("task-1", "a"));
+    });
+  });
+}
+
+/** Creates task-1. */
+function created(
+  store: TaskStore,
+  init: Parameters<typeof createCommit>[0] = {},
+): ReturnType<typeof accepted> {
+  return accepted(store, createCommit(init));
+}
+
+async function onlyDelivery(store: TaskStore): Promise<Delivery> {
+  const [delivery, ...others] = await store.dueDeliveries(Number.MAX_SAFE_INTEGER, 10);
+  if (delivery === undefined || others.length > 0)
+    expect.fail(`one delivery is due, and not ${others.length + (delivery === undefined ? 0 : 1)}`);
+  return delivery;
+}
+
+/** What is due at any time, by the id of its config. */
+async function cursors(store: TaskStore): Promise<readonly unknown[]> {
+  const due = await store.dueDeliveries(Number.MAX_SAFE_INTEGER, 10);
+  return due
+    .map(({ config, next, dueAt }) => ({ id: config.id, next, dueAt }))
+    .sort((one, other) => one.id.localeCompare(other.id));
+}

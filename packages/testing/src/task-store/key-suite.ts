@@ -1,0 +1,167 @@
+import { type Message, MessageSchema, Role, TaskState } from "@a2a-connect/proto";
+import type { TaskKey, TaskStore } from "@a2a-connect/server";
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { alice, createCommit } from "../task-commit.ts";
+import { accepted, type OpenTaskStore, openForTest, present, refusalOf } from "./opened-store.ts";
+
+const otherOwners = [
+  ["another principal", { tenant: "", principal: "mallory" }],
+  ["another tenant", { tenant: "acme", principal: "alice" }],
+  ["an owner with the two swapped", { tenant: "alice", principal: "" }],
+] as const;
+
+/** Idempotency keys: who has them, and what they refuse. */
+export function keySuite(open: OpenTaskStore): void {
+  describe("a key that comes with a commit", () => {
+    it("leads to the task, and to where the consequences of its request begin", async () => {
+      const store = await openForTest(open);
+      const first = await accepted(store, createCommit({ keys: [createKey("first")] }));
+      const later = [createKey("second", 1), createKey("third", 1)];
+      await accepted(store, createCommit({ after: first, kinds: ["input", "status"], keys: later }));
+      expect(await store.findKey(alice, "first")).toEqual(foundKey("first", 0));
+      expect(await store.findKey(alice, "second")).toEqual(foundKey("second", 1));
+      expect(await store.findKey(alice, "third")).toEqual(foundKey("third", 1));
+      expect(await store.findKey(alice, "fourth")).toBeUndefined();
+    });
+
+    it("refuses a second task under it, and writes nothing", async () => {
+      const store = await openForTest(open);
+      await accepted(store, createCommit({ keys: [createKey("taken")] }));
+      const keys = [createKey("free"), createKey("taken")];
+      expect(await store.commit(createCommit({ taskId: "task-2", keys }))).toEqual({
+        refused: "duplicate",
+        tail: { sequence: 0, generation: 0 },
+      });
+      expect(await store.find(alice, "task-2", "full")).toBeUndefined();
+      expect(await store.findKey(alice, "free")).toBeUndefined();
+      expect(await store.findKey(alice, "taken")).toEqual(foundKey("taken", 0));
+    });
+
+    it("refuses a second message to its own task, and writes nothing", async () => {
+      const store = await openForTest(open);
+      const after = await accepted(store, createCommit({ keys: [createKey("taken")] }));
+      const again = createCommit({ after, kinds: ["input", "status"], keys: [createKey("taken", 1)] });
+      expect(await store.commit(again)).toEqual({ refused: "duplicate", tail: after.tail });
+      expect(present(await store.find(alice, "task-1", "full")).tail).toEqual(after.tail);
+      await accepted(store, createCommit({ after, keys: [createKey("free", 1)] }));
+    });
+
+    it("is refused when it comes twice in one commit", async () => {
+      const store = await openForTest(open);
+      const keys = [createKey("one"), createKey("one")];
+      expect(refusalOf(await store.commit(createCommit({ keys })))).toBe("duplicate");
+      expect(await store.findKey(alice, "one")).toBeUndefined();
+    });
+
+    it("is not looked at when the end or the fence is not the writer's", async () => {
+      const store = await openForTest(open);
+      const after = await accepted(store, createCommit({ keys: [createKey("taken")] }));
+      const keys = [createKey("taken")];
+      expect(refusalOf(await store.commit(createCommit({ keys })))).toBe("conflict");
+      await store.claim(alice, "task-1");
+      expect(refusalOf(await store.commit(createCommit({ after, keys })))).toBe("fenced");
+    });
+
+    it("is taken by exactly one of those that race for it", async () => {
+      const store = await openForTest(open);
+      const commits = Array.from({ length: 20 }, (_, at) =>
+        createCommit({ taskId: `task-${at}`, keys: [createKey("one")] }),
+      );
+      const replies = Array.from({ length: 20 }, () => store.putReply(alice, createKey("one"), reply, 5_000));
+      const results = await Promise.all(commits.map((commit) => store.commit(commit)));
+      const winners = results.filter((result) => refusalOf(result) === undefined).length;
+      const kept = (await Promise.all(replies)).filter((isKept) => isKept).length;
+      expect(winners + kept).toBe(1);
+    });
+
+    it("does not change with the bytes that were stored or read", async () => {
+      const store = await openForTest(open);
+      const key = createKey("one");
+      await accepted(store, createCommit({ keys: [key] }));
+      key.fingerprint.fill(0);
+      (await store.findKey(alice, "one"))?.fingerprint.fill(0);
+      expect(await store.findKey(alice, "one")).toEqual(foundKey("one", 0));
+    });
+  });
+
+  describe("a key that was answered with a Message", () => {
+    it("leads to the Message", async () => {
+      const store = await openForTest(open);
+      expect(await store.putReply(alice, createKey("one"), reply, 5_000)).toBe(true);
+      expect(await store.findKey(alice, "one")).toEqual(keptReply("one"));
+    });
+
+    it("is taken for commits and for other Messages", async () => {
+      const store = await openForTest(open);
+      await store.putReply(alice, createKey("one"), reply, 5_000);
+      const other = create(MessageSchema, { messageId: "other" });
+      expect(await store.putReply(alice, createKey("one"), other, 5_000)).toBe(false);
+      expect(refusalOf(await store.commit(createCommit({ keys: [createKey("one")] })))).toBe("duplicate");
+      expect(await store.findKey(alice, "one")).toEqual(keptReply("one"));
+    });
+
+    it("is not stored over the key of a task", async () => {
+      const store = await openForTest(open);
+      await accepted(store, createCommit({ keys: [createKey("one")] }));
+      expect(await store.putReply(alice, createKey("one"), reply, 5_000)).toBe(false);
+      expect(await store.findKey(alice, "one")).toEqual(foundKey("one", 0));
+    });
+
+    it("does not change with the Message that was stored or read", async () => {
+      const store = await openForTest(open);
+      const mine = create(MessageSchema, { messageId: "reply", role: Role.AGENT });
+      await store.putReply(alice, createKey("one"), mine, 5_000);
+      mine.messageId = "changed";
+      const read = (await store.findKey(alice, "one"))?.result;
+      if (read?.kind === "message") read.message.messageId = "changed";
+      expect(await store.findKey(alice, "one")).toEqual(keptReply("one"));
+    });
+  });
+
+  describe("a key and who asks for it", () => {
+    for (const [who, owner] of otherOwners) {
+      it(`is not there for ${who}, who may take the same`, async () => {
+        const store = await openForTest(open);
+        await accepted(store, createCommit({ keys: [createKey("task")] }));
+        await store.putReply(alice, createKey("reply"), reply, 5_000);
+        expect(await store.findKey(owner, "task")).toBeUndefined();
+        expect(await store.findKey(owner, "reply")).toBeUndefined();
+        await accepted(store, createCommit({ owner, taskId: "task-2", keys: [createKey("reply")] }));
+        expect(await store.putReply(owner, createKey("task"), reply, 5_000)).toBe(true);
+        expect(await findResults(store)).toEqual([foundKey("task", 0), keptReply("reply")]);
+      });
+
+      it(`is not taken by ${who} who writes to a foreign task`, async () => {
+        const store = await openForTest(open);
+        const after = await accepted(store, createCommit({ state: TaskState.WORKING }));
+        const foreign = createCommit({ owner, after, keys: [createKey("one")] });
+        expect(refusalOf(await store.commit(foreign))).toBe("conflict");
+        expect(await store.findKey(owner, "one")).toBeUndefined();
+      });
+    }
+  });
+}
+
+const reply: Message = create(MessageSchema, { messageId: "reply", role: Role.AGENT });
+
+function createKey(key: string, generation = 0): TaskKey {
+  return { key, fingerprint: new TextEncoder().encode(`fingerprint of ${key}`), generation };
+}
+
+/** What is found under a key of task-1. */
+function foundKey(key: string, generation: number): unknown {
+  return {
+    key,
+    fingerprint: createKey(key).fingerprint,
+    result: { kind: "task", taskId: "task-1", generation },
+  };
+}
+
+function keptReply(key: string): unknown {
+  return { key, fingerprint: createKey(key).fingerprint, result: { kind: "message", message: reply } };
+}
+
+async function findResults(store: TaskStore): Promise<unknown> {
+  return Promise.all(["task", "reply"].map((key) => store.findKey(alice, key)));
+}

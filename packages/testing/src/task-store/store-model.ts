@@ -1,0 +1,133 @@
+import { TaskState } from "@a2a-connect/proto";
+import type { Owner, StoredTask, TaskCommit, TaskPage, TaskQuery, TaskView } from "@a2a-connect/server";
+
+/** A task as the model has it: the whole log in one list. */
+export type ModelTask = StoredTask;
+
+/** The one webhook that a task of the model may have. */
+interface ModelHook {
+  readonly order: number;
+  readonly next: number;
+  readonly attempts: number;
+  readonly retryAt: number;
+}
+
+/** What a store has to hold, in the plainest way; changed in place. */
+export interface StoreModel {
+  readonly tasks: Map<string, ModelTask>;
+  /** By task id. */
+  readonly hooks: Map<string, ModelHook>;
+  /** Task ids and generations, by owner and key. */
+  readonly keys: Map<string, { readonly taskId: string; readonly generation: number }>;
+  /** How many webhooks there were so far. */
+  puts: number;
+}
+
+/** A store that holds nothing. */
+export function createStoreModel(): StoreModel {
+  return { tasks: new Map(), hooks: new Map(), keys: new Map(), puts: 0 };
+}
+
+/** The owner's task. */
+export function ownTask({ tasks }: StoreModel, owner: Owner, taskId: string): ModelTask | undefined {
+  const task = tasks.get(taskId);
+  return task !== undefined && isSame(task.owner, owner) ? task : undefined;
+}
+
+/** The name of an owner's key in `keys`. */
+export function nameOf({ tenant, principal }: Owner, key: string): string {
+  return `${tenant} ${principal} ${key}`;
+}
+
+/** The task with what a commit appends. */
+export function append(task: ModelTask | undefined, commit: TaskCommit): ModelTask {
+  const entries = [...(task?.entries ?? []), ...commit.entries];
+  return {
+    owner: commit.owner,
+    taskId: commit.taskId,
+    index: commit.index,
+    tail: { sequence: entries.length, generation: entries.filter(isEvent).length },
+    fence: task?.fence ?? 1,
+    snapshot: commit.snapshot ?? task?.snapshot,
+    entries,
+  };
+}
+
+/** Puts the webhook of a task. */
+export function putHook(model: StoreModel, taskId: string, begin: number): void {
+  model.puts += 1;
+  const next = model.hooks.get(taskId)?.next ?? begin;
+  model.hooks.set(taskId, { order: model.puts, next, attempts: 0, retryAt: 0 });
+}
+
+/** Forgets what has finished before a time. */
+export function forgetFinished({ tasks, hooks, keys }: StoreModel, before: number): void {
+  for (const [taskId, { index }] of tasks) {
+    if (index.state !== TaskState.COMPLETED || index.statusTimestamp >= before) continue;
+    tasks.delete(taskId);
+    hooks.delete(taskId);
+    for (const [name, key] of keys) if (key.taskId === taskId) keys.delete(name);
+  }
+}
+
+/** What a store gives for a task of the model. */
+export function stored(task: ModelTask, view: TaskView): StoredTask {
+  const { snapshot } = task;
+  const entries = task.entries.filter(
+    ({ sequence, kind }) => sequence > (snapshot?.sequence ?? 0) && (view === "full" || kind !== "artifact"),
+  );
+  const half = view === "head" && snapshot !== undefined ? { ...snapshot, artifacts: undefined } : snapshot;
+  return { ...task, snapshot: half, entries };
+}
+
+/** What `list` answers. */
+export function answer(
+  tasks: readonly ModelTask[],
+  { owner, contextId, state, since, after, limit, view }: TaskQuery,
+): TaskPage {
+  const matches = tasks.filter(
+    (task) =>
+      isSame(task.owner, owner) &&
+      (contextId ?? task.index.contextId) === task.index.contextId &&
+      (state ?? task.index.state) === task.index.state &&
+      (since ?? 0) <= task.index.statusTimestamp,
+  );
+  const key = ({ taskId, statusTimestamp }: { taskId: string; statusTimestamp: number }) =>
+    `${statusTimestamp} ${taskId}`;
+  const place = (task: ModelTask) =>
+    key({ taskId: task.taskId, statusTimestamp: task.index.statusTimestamp });
+  matches.sort((one, other) => byBytes(place(other), place(one)));
+  const rest = matches.filter((task) => after === undefined || byBytes(place(task), key(after)) < 0);
+  return {
+    tasks: rest.slice(0, limit).map((task) => stored(task, view)),
+    totalSize: matches.length,
+    more: rest.length > limit,
+  };
+}
+
+/** What `dueDeliveries` answers, without number and config. */
+export function dueHooks({ tasks, hooks }: StoreModel, until: number): unknown {
+  return [...hooks]
+    .flatMap(([taskId, { order, next, attempts, retryAt }]) => {
+      const task = tasks.get(taskId);
+      if (task === undefined || task.tail.generation < next || retryAt > until) return [];
+      return [{ order, delivery: { owner: task.owner, taskId, next, attempts, dueAt: retryAt } }];
+    })
+    .sort((one, other) => one.delivery.dueAt - other.delivery.dueAt || one.order - other.order)
+    .map(({ delivery }) => delivery);
+}
+
+/** Whether an entry is an event. */
+export function isEvent({ generation }: { readonly generation: number | undefined }): boolean {
+  return generation !== undefined;
+}
+
+/** Whether two owners are the same. */
+export function isSame(one: Owner, other: Owner): boolean {
+  return one.tenant === other.tenant && one.principal === other.principal;
+}
+
+/** The order of ids. */
+export function byBytes(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+}
