@@ -32,7 +32,7 @@ async function runBench({ scenarios, quick, json, writeDocs: toDocs, profile }: 
   pinLoad();
   const context: BenchContext = {
     quick,
-    start: (side) => startServer(side, { profileDirectory: profile }),
+    start: (side, options) => startServer(side, { ...options, profileDirectory: profile }),
     progress: (line) => console.error(`  … ${line}`),
   };
   const sections = new Map<string, string>();

@@ -1,13 +1,13 @@
 import type { AimVerdict } from "./report/aim.ts";
 import type { Table } from "./report/table.ts";
-import type { BenchServer, Side } from "./servers/start-server.ts";
+import type { BenchServer, Side, StartOptions } from "./servers/start-server.ts";
 
 /** What a scenario is run with. */
 export interface BenchContext {
   /** Shorter stretches and smaller numbers: to see that everything works, not to be quoted. */
   readonly quick: boolean;
   /** Starts a server of the given side, as the command line wants it. */
-  start(side: Side): Promise<BenchServer>;
+  start(side: Side, options?: Omit<StartOptions, "profileDirectory">): Promise<BenchServer>;
   /** A word about progress. */
   progress(line: string): void;
 }

@@ -55,7 +55,7 @@ async function startDigging({ clients }: AgentHarness, count: number) {
 async function readEnd(
   stream: ReturnType<AgentHarness["clients"]["grpc"]["sendStreamingMessage"]>,
 ): Promise<string> {
-  let state = TaskState.UNSPECIFIED;
+  let state: TaskState = TaskState.UNSPECIFIED;
   for await (const { payload } of stream) {
     if (payload.case === "statusUpdate") state = payload.value.status?.state ?? state;
   }

@@ -1,13 +1,7 @@
 import { type Principal, principalKey } from "@a2a-connect/core";
 import { createGuardedFetch } from "@a2a-connect/node";
 import { createReferenceAgent, profileOptions } from "@a2a-connect/reference-agent";
-import {
-  type AgentDefinition,
-  type Clock,
-  type PushOptions,
-  systemClock,
-  type Turn,
-} from "@a2a-connect/server";
+import { type Clock, type PushOptions, systemClock, type Turn, type TurnAgent } from "@a2a-connect/server";
 import type { HarnessOptions } from "@a2a-connect/testing";
 import type { Interceptor } from "@connectrpc/connect";
 import { createPuppet, type Puppet } from "./puppet.ts";
@@ -93,7 +87,7 @@ function plan(
   const puppet = createPuppet();
   const reference = createReferenceAgent(profile);
   const { card } = reference;
-  const agent: AgentDefinition = {
+  const agent: TurnAgent = {
     ...reference,
     card: { ...card, skills: [...(card.skills ?? []), ...(profile === "bare" ? [pictures] : [])] },
     execute: (turn) => (isPuppet(turn) ? puppet.execute(turn) : (reference.execute?.(turn) ?? [])),

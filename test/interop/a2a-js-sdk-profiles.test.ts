@@ -4,6 +4,7 @@ import { type Client, ServiceParameters, withA2AExtensions, withA2AVersion } fro
 import {
   ContentTypeNotSupportedError,
   ExtensionSupportRequiredError,
+  PushNotificationNotSupportedError,
   UnsupportedOperationError,
 } from "@a2a-js/sdk/errors";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -13,6 +14,13 @@ import { createSdkClient, type SdkTransportName } from "./sdk-client.ts";
 import { sdkPart, sending } from "./sdk-requests.ts";
 
 const transports: readonly SdkTransportName[] = ["JSONRPC", "HTTP+JSON", "GRPC"];
+
+/** How a refusal of push notifications looks over each of them. */
+const refusals: Readonly<Record<SdkTransportName, object>> = {
+  JSONRPC: { transport: "jsonrpc", envelopeCode: -32003 },
+  "HTTP+JSON": { transport: "rest", statusCode: 400 },
+  GRPC: { transport: "grpc", status: 9 },
+};
 
 describe("the profile `bare`", () => {
   let agent: AgentProcess;
@@ -51,6 +59,27 @@ describe("the profile `bare`", () => {
       expect((await client.getAgentCard()).description).not.toMatch(/extended/);
       const call = client.transport.getExtendedAgentCard({ tenant: "" }, version);
       expect(await failureOf(call)).toBeInstanceOf(UnsupportedOperationError);
+    });
+
+    it("has no push notifications (A-50, A-15)", async () => {
+      const { transport } = client;
+      const ids = { tenant: "", taskId: "t", id: "c" };
+      const config = { ...ids, url: "https://example.com/hook", token: "", authentication: undefined };
+      const page = { tenant: "", taskId: "t", pageSize: 0, pageToken: "" };
+      const configuration = { taskPushNotificationConfig: { ...config, taskId: "" } };
+      // The client refuses some of them by itself, so the transport below it asks the server.
+      const calls = [
+        () => transport.createTaskPushNotificationConfig(config, version),
+        () => transport.getTaskPushNotificationConfig(ids, version),
+        () => transport.listTaskPushNotificationConfig(page, version),
+        () => transport.deleteTaskPushNotificationConfig(ids, version),
+        () => client.sendMessage(sending("task hello", { configuration })),
+      ];
+      for (const call of calls) {
+        const failure = await failureOf(call());
+        expect(failure).toBeInstanceOf(PushNotificationNotSupportedError);
+        expect(failure).toMatchObject(refusals[preferred]);
+      }
     });
 
     it("takes no media types but the two that it declares (A-9)", async () => {

@@ -10,7 +10,6 @@ import {
 } from "@a2a-js/sdk/client";
 import {
   A2AError,
-  PushNotificationNotSupportedError,
   RequestMalformedError,
   TaskNotCancelableError,
   TaskNotFoundError,
@@ -18,6 +17,7 @@ import {
   VersionNotSupportedError,
 } from "@a2a-js/sdk/errors";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startReceiver } from "../push/receiver.ts";
 import { type AgentProcess, startAgentProcess } from "./agent-process.ts";
 import { failureOf } from "./failure-of.ts";
 import { createSdkClient, type SdkTransportName } from "./sdk-client.ts";
@@ -82,7 +82,7 @@ describe.each(transports)("the official client over $preferred", ({ preferred, u
     expect(client.transport.protocolName).toBe(preferred);
     expect(card.capabilities).toMatchObject({
       streaming: true,
-      pushNotifications: false,
+      pushNotifications: true,
       extendedAgentCard: true,
     });
   });
@@ -90,7 +90,7 @@ describe.each(transports)("the official client over $preferred", ({ preferred, u
   it("gets the extended card", async () => {
     const card = await client.getAgentCard();
     expect(card.description).toMatch(/extended card\.$/);
-    expect(card.skills.map(({ id }) => id)).toEqual(["commands"]);
+    expect(card.skills.map(({ id }) => id)).toEqual(["commands", "durable-commands", "restarting-commands"]);
   });
 
   describe("sendMessage", () => {
@@ -314,29 +314,45 @@ describe.each(transports)("the official client over $preferred", ({ preferred, u
     expect(await failureOf(again)).toBeInstanceOf(TaskNotCancelableError);
   });
 
-  describe("push notifications, which the card does not declare (A-50)", () => {
-    const ids = { tenant: "", taskId: "t", id: "c" };
-    const config = { ...ids, url: "https://example.com/hook", token: "", authentication: undefined };
-    const page = { tenant: "", taskId: "t", pageSize: 0, pageToken: "" };
+  describe("push notifications", () => {
+    const described = { tenant: "", token: "the-token", authentication: undefined };
 
-    // The client refuses three of them by itself, so the transport below it asks the server.
-    it.each([
-      ["create", () => client.transport.createTaskPushNotificationConfig(config, version)],
-      ["get", () => client.transport.getTaskPushNotificationConfig(ids, version)],
-      ["list", () => client.transport.listTaskPushNotificationConfig(page, version)],
-      ["delete", () => client.transport.deleteTaskPushNotificationConfig(ids, version)],
-      ["delete, by the client", () => client.deleteTaskPushNotificationConfig(ids)],
-    ])("are refused: %s", async (_name, call) => {
-      const failure = await failureOf(call());
-      expect(failure).toBeInstanceOf(PushNotificationNotSupportedError);
-      expect(failure).toMatchObject(carries(-32003, 400, 9));
+    it("are configured (A-50 to A-56)", async () => {
+      const { id: taskId } = await sendForTask("ask What?");
+      const url = "http://localhost/hook";
+      const made = await client.createTaskPushNotificationConfig({ ...described, taskId, id: "", url });
+      expect(made).toMatchObject({ taskId, url, token: "the-token", id: expect.stringMatching(/./) });
+      const ids = { tenant: "", taskId, id: made.id };
+      expect(await client.getTaskPushNotificationConfig(ids)).toEqual(made);
+      const page = { tenant: "", taskId, pageSize: 0, pageToken: "" };
+      expect((await client.listTaskPushNotificationConfig(page)).configs).toEqual([made]);
+      await client.deleteTaskPushNotificationConfig(ids);
+      expect((await client.listTaskPushNotificationConfig(page)).configs).toEqual([]);
     });
 
-    it("are refused inside a send (A-15)", async () => {
-      const call = client.sendMessage(
-        sending("task hello", { configuration: { taskPushNotificationConfig: { ...config, taskId: "" } } }),
+    it("bring every event of a task to a webhook on this machine (A-14, N-1)", async () => {
+      await using receiver = await startReceiver();
+      const taskPushNotificationConfig = { ...described, taskId: "", id: "", url: `${receiver.url}/hook` };
+      const { id } = await sendForTask("stream 3", { configuration: { taskPushNotificationConfig } });
+      await receiver.until((requests) => requests.length === 5);
+      const bodies = receiver.requests.map(({ body }) => JSON.parse(body.toString("utf8")));
+      expect(bodies.map((body) => Object.keys(body)[0])).toEqual([
+        "task",
+        ...Array(3).fill("artifactUpdate"),
+        "statusUpdate",
+      ]);
+      expect(bodies[0]).toMatchObject({ task: { id } });
+      expect(receiver.requests.map(({ head }) => head)).toEqual(
+        Array(5).fill(expect.stringMatching(/^x-a2a-notification-token: the-token$/im)),
       );
-      expect(await failureOf(call)).toBeInstanceOf(PushNotificationNotSupportedError);
+    });
+
+    it("do not go to addresses that are not public (N-6)", async () => {
+      const { id: taskId } = await sendForTask("task hello");
+      for (const url of ["http://10.0.0.1/hook", "https://169.254.169.254/latest"]) {
+        const call = client.createTaskPushNotificationConfig({ ...described, taskId, id: "", url });
+        expect(await failureOf(call)).toMatchObject(carries(-32602, 400, 3));
+      }
     });
   });
 

@@ -50,6 +50,29 @@ describe("README", () => {
     }
   });
 
+  it("shows a durable agent whose task goes on after kill -9", async () => {
+    const file = join(directory, "durable.ts");
+    writeFileSync(file, `${block("durable").code.replace("port: 4000", "port: 0")}\nconsole.log(url);\n`);
+    const start = async () => {
+      const agent = spawn(process.execPath, [file], { cwd: directory, stdio: ["ignore", "pipe", "inherit"] });
+      const [url] = (await once(createInterface(agent.stdout), "line")) as [string];
+      return { agent, url };
+    };
+    const first = await start();
+    const asked = await send(first.url, "A table for two");
+    expect(asked.task.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
+    first.agent.kill("SIGKILL");
+    await once(first.agent, "exit");
+    const second = await start();
+    try {
+      const booked = await send(second.url, "yes", asked.task.id);
+      expect(booked.task.status.state).toBe("TASK_STATE_COMPLETED");
+      expect(booked.task.artifacts[0]?.parts[0]?.data).toEqual({ table: 7, price: 40 });
+    } finally {
+      second.agent.kill("SIGKILL");
+    }
+  });
+
   it("shows a client that streams", async () => {
     const file = join(directory, "client.ts");
     writeFileSync(file, atServed(block("client").code));
@@ -89,16 +112,17 @@ function atServed(code: string): string {
 
 interface SendResult {
   readonly task: {
+    readonly id: string;
     readonly status: { readonly state: string };
-    readonly artifacts: readonly { readonly parts: readonly { readonly text: string }[] }[];
+    readonly artifacts: readonly { readonly parts: readonly { readonly text?: string; readonly data?: unknown }[] }[];
   };
 }
 
-async function send(url: string, text: string): Promise<SendResult> {
+async function send(url: string, text: string, taskId = ""): Promise<SendResult> {
   const response = await fetch(`${url}/rest/message:send`, {
     method: "POST",
     headers: { "a2a-version": "1.0", "content-type": "application/json" },
-    body: JSON.stringify({ message: { messageId: "1", role: "ROLE_USER", parts: [{ text }] } }),
+    body: JSON.stringify({ message: { messageId: "1", taskId, role: "ROLE_USER", parts: [{ text }] } }),
   });
   return (await response.json()) as SendResult;
 }

@@ -1,21 +1,50 @@
-import { type AgentDefinition, defineAgent, type Turn, type TurnEvent } from "@a2a-connect/server";
-import { artifactId, chunk, parseCommand } from "./command.ts";
-import { liveChunks } from "./live-chunks.ts";
+import { partText } from "@a2a-connect/core";
+import {
+  type AgentDefinition,
+  type DurableEvent,
+  type DurableTask,
+  defineAgent,
+  type Turn,
+  type TurnEvent,
+} from "@a2a-connect/server";
+import { arrive } from "./arrivals.ts";
+import { artifactId, chunk, isDurable, parseOrder } from "./command.ts";
+import { atGate, openGate } from "./gate.ts";
+import { liveChunks, liveUpdates } from "./live-chunks.ts";
 
-/** The bench's agent, written for our server. */
+/** The bench's agent, written for our server. What needs a durable executor is a skill of its own. */
 export const ourAgent: AgentDefinition = defineAgent({
   card: {
     name: "Bench",
-    skills: [{ id: "bench", name: "Bench", description: "Does what it is told.", tags: [] }],
+    skills: [
+      { id: "bench", name: "Bench", description: "Does what it is told.", tags: [] },
+      {
+        id: "durable",
+        name: "Durable bench",
+        description: "Does what it is told, over restarts.",
+        tags: [],
+        durable: true,
+        execute: executeDurably,
+      },
+    ],
   },
+  route: (message) => (isDurable(parseOrder(partText(message)).command) ? "durable" : undefined),
   execute,
 });
 
 async function* execute(turn: Turn): AsyncGenerator<TurnEvent> {
-  const command = parseCommand(turn.text);
+  const { command, gated } = parseOrder(turn.text);
+  if (gated) {
+    yield turn.working();
+    await atGate();
+  }
   switch (command.kind) {
     case "echo":
       yield turn.reply(command.text);
+      break;
+    case "go":
+      openGate();
+      yield turn.reply("gone");
       break;
     case "task":
       yield turn.working();
@@ -33,9 +62,44 @@ async function* execute(turn: Turn): AsyncGenerator<TurnEvent> {
         yield turn.append(artifactId, chunk);
       }
       break;
+    case "replace":
+      yield turn.working();
+      for await (const text of liveUpdates(command.updates, command.bytes)) {
+        yield turn.artifact({ id: artifactId, text });
+      }
+      break;
+    case "question":
+      yield turn.inputRequired("Well?", { timeoutMs: command.timeoutMs });
+      break;
     case "hold":
       yield turn.working();
+      arrive();
       await aborted(turn.signal);
+      break;
+  }
+}
+
+async function* executeDurably(task: DurableTask): AsyncGenerator<DurableEvent> {
+  const { command } = parseOrder(task.text);
+  yield task.working();
+  switch (command.kind) {
+    case "ask":
+      yield* task.ask({ text: "Well?", timeoutMs: command.timeoutMs });
+      break;
+    case "nap":
+      arrive();
+      await task.sleep(command.ms);
+      break;
+    case "labour":
+      await task.step("labour", ({ signal }) => {
+        arrive();
+        return aborted(signal);
+      });
+      break;
+    case "steps":
+      for (let done = 0; done < command.steps; done++) {
+        await task.step("nothing", () => done);
+      }
       break;
   }
 }

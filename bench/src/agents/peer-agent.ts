@@ -5,19 +5,28 @@ import {
   type ExecutionEventBus,
   type RequestContext,
 } from "@a2a-js/sdk/server";
-import { artifactId, chunk, parseCommand } from "./command.ts";
-import { liveChunks } from "./live-chunks.ts";
+import { artifactId, chunk, parseOrder } from "./command.ts";
+import { atGate, openGate } from "./gate.ts";
+import { liveChunks, liveUpdates } from "./live-chunks.ts";
 
 /** The bench's agent, written for the peer as its samples are: the task first, then its updates, on the event bus. */
 export const peerAgent: AgentExecutor = {
   async execute(context, bus) {
-    const command = parseCommand(firstText(context.userMessage));
+    const { command, gated } = parseOrder(firstText(context.userMessage));
     if (command.kind === "echo") {
       bus.publish(AgentEvent.message(reply(context, command.text)));
       return;
     }
+    if (command.kind === "go") {
+      openGate();
+      bus.publish(AgentEvent.message(reply(context, "gone")));
+      return;
+    }
     publishTask(context, bus);
     publishStatus(context, bus, TaskState.TASK_STATE_WORKING);
+    if (gated) {
+      await atGate();
+    }
     switch (command.kind) {
       case "task":
         publishArtifact(context, bus, command.text, false);
@@ -35,6 +44,14 @@ export const peerAgent: AgentExecutor = {
           publishArtifact(context, bus, chunk, sent > 0);
         }
         break;
+      case "replace":
+        for await (const words of liveUpdates(command.updates, command.bytes)) {
+          publishArtifact(context, bus, words, false);
+        }
+        break;
+      case "question":
+        publishStatus(context, bus, TaskState.TASK_STATE_INPUT_REQUIRED, "Well?");
+        return;
       case "hold":
         await new Promise(() => {});
         break;
@@ -65,12 +82,14 @@ function publishStatus(
   { taskId, contextId }: RequestContext,
   bus: ExecutionEventBus,
   state: TaskState,
+  words?: string,
 ): void {
+  const message = words === undefined ? undefined : { ...reply({ taskId, contextId }, words), taskId };
   bus.publish(
     AgentEvent.statusUpdate({
       taskId,
       contextId,
-      status: { state, message: undefined, timestamp: new Date().toISOString() },
+      status: { state, message, timestamp: new Date().toISOString() },
       metadata: undefined,
     }),
   );
@@ -95,7 +114,7 @@ function publishArtifact(
   );
 }
 
-function reply({ contextId }: RequestContext, words: string): Message {
+function reply({ contextId }: Pick<RequestContext, "taskId" | "contextId">, words: string): Message {
   return {
     messageId: crypto.randomUUID(),
     contextId,

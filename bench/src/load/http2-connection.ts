@@ -2,13 +2,14 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Connection } from "./connection.ts";
 import {
-  encodeClientSettings,
   encodeFrame,
+  encodePreface,
   encodeWindowUpdate,
   frameFlag,
   frameHeaderBytes,
   frameType,
   maxWindow,
+  numberExchange,
 } from "./http2-frames.ts";
 
 interface Pending {
@@ -17,8 +18,6 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-const initialConnectionWindow = 65_535;
 const replenishBytes = 2 ** 29;
 
 /**
@@ -39,13 +38,7 @@ export class Http2Connection implements Connection {
     socket.on("data", (data) => this.#take(data as Buffer)); // no encoding is set, so these are bytes
     socket.on("error", (error) => this.#fail(error));
     socket.on("close", () => this.#fail(new Error("the server closed the connection")));
-    socket.write(
-      Buffer.concat([
-        Buffer.from(preface),
-        encodeClientSettings(),
-        encodeWindowUpdate(maxWindow - initialConnectionWindow),
-      ]),
-    );
+    socket.write(encodePreface());
   }
 
   static async open(port: number): Promise<Http2Connection> {
@@ -61,12 +54,9 @@ export class Http2Connection implements Connection {
     }
     const stream = this.#nextStream;
     this.#nextStream += 2;
-    const data = frameHeaderBytes + request.readUIntBE(0, 3);
-    request.writeUInt32BE(stream, 5);
-    request.writeUInt32BE(stream, data + 5);
     return new Promise((resolve, reject) => {
       this.#streams.set(stream, { onBody, resolve, reject });
-      this.#socket.write(request);
+      this.#socket.write(numberExchange(request, stream));
     });
   }
 

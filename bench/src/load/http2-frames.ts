@@ -18,6 +18,8 @@ export const frameHeaderBytes = 9;
 /** Largest window, of a stream and of the connection. */
 export const maxWindow: number = 2 ** 31 - 1;
 
+const initialConnectionWindow = 65_535;
+
 /** A frame for a stream; the stream's number may be written into it later. */
 export function encodeFrame(type: number, flags: number, payload: Uint8Array, streamId = 0): Buffer {
   const head = Buffer.alloc(frameHeaderBytes);
@@ -53,8 +55,25 @@ export function encodeWindowUpdate(increment: number): Buffer {
   return encodeFrame(frameType.windowUpdate, 0, payload);
 }
 
+/** What a client says first: the preface, its SETTINGS, and a window of the connection that never closes. */
+export function encodePreface(): Buffer {
+  return Buffer.concat([
+    Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+    encodeClientSettings(),
+    encodeWindowUpdate(maxWindow - initialConnectionWindow),
+  ]);
+}
+
+/** Gives the two frames of a request, HEADERS and DATA, the number of their stream. Changes and returns `request`. */
+export function numberExchange(request: Buffer, stream: number): Buffer {
+  const data = frameHeaderBytes + request.readUIntBE(0, 3);
+  request.writeUInt32BE(stream, 5);
+  request.writeUInt32BE(stream, data + 5);
+  return request;
+}
+
 /** The client's SETTINGS: no push, and windows that never close. */
-export function encodeClientSettings(): Buffer {
+function encodeClientSettings(): Buffer {
   const payload = Buffer.alloc(12);
   payload.writeUInt16BE(2, 0); // ENABLE_PUSH
   payload.writeUInt32BE(0, 2);

@@ -1,14 +1,28 @@
-import { type MethodLocalName, methods } from "@a2a-connect/core";
+import { lastEventIdHeader, type MethodLocalName, methods } from "@a2a-connect/core";
 import {
+  GetTaskRequestSchema,
   ListTasksRequestSchema,
+  type ListTasksResponse,
+  ListTasksResponseSchema,
   Role,
   SendMessageRequestSchema,
+  SendMessageResponseSchema,
   SubscribeToTaskRequestSchema,
+  type Task,
+  TaskSchema,
+  type TaskState,
 } from "@a2a-connect/proto";
-import { create, type Message } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  fromJson,
+  type JsonValue,
+  type Message,
+  type MessageShape,
+} from "@bufbuild/protobuf";
 import type { Target } from "../servers/control.ts";
 import type { Connection } from "./connection.ts";
-import type { LoadWire } from "./load-wire.ts";
+import type { HeaderFields, LoadWire } from "./load-wire.ts";
 
 /** How one stream went. */
 export interface StreamOutcome {
@@ -17,6 +31,25 @@ export interface StreamOutcome {
   readonly complete: boolean;
 }
 
+/** How a subscription is read. */
+export interface FollowOptions {
+  /** The event after which to begin; without it, with the task as it is. */
+  readonly lastEventId?: number;
+  /** Told, as they arrive, how many events there have been. */
+  readonly onCount?: (count: number) => void;
+}
+
+/** A subscription that is being read. */
+export interface Following {
+  /** Resolves at the first event. */
+  readonly first: Promise<void>;
+  /** Resolves with the number of events when the server has ended the stream. */
+  readonly ended: Promise<number>;
+  /** Events so far. */
+  readonly count: number;
+}
+
+const lastEventIdField = lastEventIdHeader.toLowerCase();
 const idDigits = 12;
 const idPrefix = "bench-";
 const idPlaceholder: string = idPrefix + "0".repeat(idDigits);
@@ -40,17 +73,37 @@ export class LoadClient {
     await this.#unary("sendMessage", command, () => sendRequest(command, false));
   }
 
-  /** Sends a command and gives its result in JSON; returns at once when `immediately`. */
-  async sendAndDecode(command: string, immediately = false): Promise<unknown> {
+  /** Sends a command and gives its task; returns at once when `immediately`. @throws Error when there is none */
+  async sendForTask(command: string, immediately = false): Promise<Task> {
     const body = await this.#unary("sendMessage", `${command} ${immediately}`, () =>
       sendRequest(command, immediately),
     );
-    return this.#wire.decode(methods.sendMessage, body);
+    const { payload } = this.#decode("sendMessage", SendMessageResponseSchema, body);
+    if (payload.case !== "task") {
+      throw new Error(`"${command}" did not give a task`);
+    }
+    return payload.value;
   }
 
   /** Asks for the first page of tasks and gives the answer's bytes. */
   async listTasks(pageSize: number): Promise<Buffer> {
     return this.#unary("listTasks", `list ${pageSize}`, () => create(ListTasksRequestSchema, { pageSize }));
+  }
+
+  /** One page of the tasks in a state. */
+  async listState(status: TaskState, pageSize: number, pageToken = ""): Promise<ListTasksResponse> {
+    const body = await this.#unary("listTasks", `list ${status} ${pageSize} ${pageToken}`, () =>
+      create(ListTasksRequestSchema, { status, pageSize, pageToken }),
+    );
+    return this.#decode("listTasks", ListTasksResponseSchema, body);
+  }
+
+  /** A task without its history. */
+  async getTask(id: string): Promise<Task> {
+    const body = await this.#unary("getTask", `get ${id}`, () =>
+      create(GetTaskRequestSchema, { id, historyLength: 0 }),
+    );
+    return this.#decode("getTask", TaskSchema, body);
   }
 
   /** Sends a command and reads its stream to the end, or for `limitMs`; then the connection is closed. */
@@ -70,20 +123,56 @@ export class LoadClient {
   }
 
   /** Subscribes to a task; resolves when the first event has come. The subscription lives as long as the connection. */
-  subscribe(id: string): Promise<void> {
-    const request = this.#encode("subscribeToTask", `subscribe ${id}`, () =>
-      create(SubscribeToTaskRequestSchema, { id }),
-    );
+  async subscribe(id: string): Promise<void> {
+    await this.follow(id).first;
+  }
+
+  /** Reads a task's events until its stream ends; see `FollowOptions`. */
+  follow(id: string, { lastEventId, onCount }: FollowOptions = {}): Following {
     const counter = this.#wire.createEventCounter();
-    return new Promise((resolve, reject) => {
-      const ended = this.#connection.exchange(Buffer.from(request), (chunk) => {
-        counter.take(chunk);
-        if (counter.count > 0) {
-          resolve();
-        }
-      });
-      ended.then(() => reject(new Error("the subscription ended")), reject);
+    const first = Promise.withResolvers<void>();
+    const exchanged = this.#connection.exchange(Buffer.from(this.#subscription(id, lastEventId)), (chunk) => {
+      counter.take(chunk);
+      if (counter.count > 0) {
+        first.resolve();
+        onCount?.(counter.count);
+      }
     });
+    const ended = exchanged.then(() => counter.count);
+    // Whoever waits for one of them is told.
+    ended.then(() => first.reject(new Error("the subscription ended")), first.reject);
+    first.promise.catch(() => {});
+    return {
+      first: first.promise,
+      ended,
+      get count() {
+        return counter.count;
+      },
+    };
+  }
+
+  /** Subscribes to a task over a connection of its own and never reads. */
+  stall(id: string): Promise<Disposable> {
+    return this.#wire.openStalled(this.#target, Buffer.from(this.#subscription(id)));
+  }
+
+  #subscription(id: string, lastEventId?: number): Buffer {
+    const fields = lastEventId === undefined ? {} : { [lastEventIdField]: String(lastEventId) };
+    return this.#encode(
+      "subscribeToTask",
+      `subscribe ${id} ${lastEventId ?? ""}`,
+      () => create(SubscribeToTaskRequestSchema, { id }),
+      fields,
+    );
+  }
+
+  #decode<Schema extends DescMessage>(
+    method: MethodLocalName,
+    schema: Schema,
+    body: Buffer,
+  ): MessageShape<Schema> {
+    const json = this.#wire.decode(methods[method], body) as JsonValue; // it was parsed from JSON or made by toJson
+    return fromJson(schema, json, { ignoreUnknownFields: true });
   }
 
   async #unary(method: MethodLocalName, key: string, request: () => Message): Promise<Buffer> {
@@ -97,11 +186,11 @@ export class LoadClient {
     return body;
   }
 
-  #encode(method: MethodLocalName, key: string, request: () => Message): Buffer {
+  #encode(method: MethodLocalName, key: string, request: () => Message, fields?: HeaderFields): Buffer {
     const cacheKey = `${method} ${key}`;
     let encoded = this.#encoded.get(cacheKey);
     if (encoded === undefined) {
-      const bytes = this.#wire.encode(this.#target, methods[method], request());
+      const bytes = this.#wire.encode(this.#target, methods[method], request(), fields);
       encoded = { bytes, idAt: bytes.indexOf(idPlaceholder) };
       this.#encoded.set(cacheKey, encoded);
     }

@@ -4,6 +4,9 @@ import type { Target } from "../servers/control.ts";
 import type { Connection } from "./connection.ts";
 import type { EventCounter } from "./event-counter.ts";
 
+/** Header fields of a request, lower-case. */
+export type HeaderFields = Readonly<Record<string, string>>;
+
 /** One wire as the load speaks it. */
 export interface LoadWire {
   readonly name: string;
@@ -11,8 +14,10 @@ export interface LoadWire {
   readonly shared: boolean;
   /** Connections for so many exchanges at a time. */
   open(target: Target, count: number): Promise<readonly Connection[]>;
-  /** A request, ready for the socket. */
-  encode(target: Target, method: RpcMethod, request: Message): Buffer;
+  /** A request, ready for the socket; `fields` are further header fields. */
+  encode(target: Target, method: RpcMethod, request: Message, fields?: HeaderFields): Buffer;
+  /** Sends such a request over a connection of its own, and never reads. Disposing ends the connection. */
+  openStalled(target: Target, request: Buffer): Promise<Disposable>;
   /** Message count of a streaming answer. */
   createEventCounter(): EventCounter;
   /** The JSON form of a unary answer's result. @throws Error when it is an error */

@@ -1,92 +1,82 @@
+import { type EchoFigures, probeDuring } from "../load/echo-probe.ts";
 import { openClients } from "../load/load-client.ts";
 import { jsonRpcWire } from "../load/wires/index.ts";
 import { judgeLimit } from "../report/aim.ts";
-import { quantile } from "../report/statistics.ts";
 import { formatNumber } from "../report/table.ts";
 import type { BenchContext, Scenario } from "../scenario.ts";
 import type { BenchServer, Side } from "../servers/start-server.ts";
 
-const chunks = 4_000;
+/** Events of a burst, and how often ours is asked for it. */
+const bursts = [
+  { chunks: 4_000, rounds: 5 },
+  { chunks: 100_000, rounds: 3 },
+] as const;
 
-interface BurstFigures {
+interface BurstFigures extends EchoFigures {
   readonly side: Side;
+  readonly chunks: number;
   /** How long the burst took, and whether it came to its end. */
   readonly burstMs: number;
   readonly complete: boolean;
-  /** Echoes that were answered while it lasted. */
-  readonly echoes: number;
-  readonly p50Ms: number;
-  readonly worstMs: number;
 }
 
-/** How long an unrelated echo takes while an executor yields 4,000 events without awaiting anything. */
+/** How long an unrelated echo takes while an executor yields events without awaiting anything. */
 export const burst: Scenario = {
   name: "burst",
-  summary: `Unrelated echoes, one after the other, while an executor yields ${chunks.toLocaleString("en")} events without awaiting anything (JSON-RPC; the worst of several bursts).`,
+  summary:
+    "Unrelated echoes, one after the other, while an executor yields 4,000 or 100,000 events without awaiting anything (JSON-RPC; the worst of several bursts).",
   async run(context) {
     const figures: BurstFigures[] = [];
-    await using ours = await context.start("ours");
-    await using peer = await context.start("peer");
-    for (const server of [ours, peer]) {
-      using clients = await openClients(jsonRpcWire, server.target);
-      for (let warm = 0; warm < 500; warm++) {
-        await clients.first.send("echo warm");
+    for (const { chunks, rounds } of bursts) {
+      await using ours = await start(context, "ours");
+      for (let round = 0; round < (context.quick ? 1 : rounds); round++) {
+        figures.push(await measure(context, ours, chunks));
       }
-      await clients.first.stream("burst 100", 10_000);
+      await using peer = await start(context, "peer");
+      figures.push(await measure(context, peer, chunks));
     }
-    for (let round = 0; round < (context.quick ? 1 : 5); round++) {
-      figures.push(await measure(context, ours));
-    }
-    figures.push(await measure(context, peer));
-    const worst = figures
-      .filter(({ side }) => side === "ours")
-      .reduce((one, other) => (one.worstMs > other.worstMs ? one : other));
-    const shown = [worst, ...figures.filter(({ side }) => side === "peer")];
+    const worst = (side: Side, chunks: number) =>
+      figures
+        .filter((figure) => figure.side === side && figure.chunks === chunks)
+        .reduce((one, other) => (one.worstMs > other.worstMs ? one : other));
+    const shown = bursts.flatMap(({ chunks }) => [worst("ours", chunks), worst("peer", chunks)]);
     return {
       table: {
-        columns: ["side", "burst took ms", "echoes meanwhile", "echo p50 ms", "slowest echo ms"],
-        rows: shown.map(({ side, burstMs, complete, echoes, p50Ms, worstMs }) => [
+        columns: ["side", "events", "burst took ms", "echoes meanwhile", "echo p50 ms", "slowest echo ms"],
+        rows: shown.map(({ side, chunks, burstMs, complete, echoes, p50Ms, worstMs }) => [
           side,
+          chunks.toLocaleString("en"),
           `${complete ? "" : "stopped at "}${formatNumber(burstMs)}`,
           String(echoes),
           formatNumber(p50Ms),
           `${complete ? "" : ">= "}${formatNumber(worstMs)}`,
         ]),
       },
-      aims: [judgeLimit("slowest echo during burst 4000", 50, worst.worstMs, " ms")],
+      aims: bursts.map(({ chunks }) =>
+        judgeLimit(`slowest echo during burst ${chunks}`, 50, worst("ours", chunks).worstMs, " ms"),
+      ),
       measurements: figures,
     };
   },
 };
 
-async function measure(context: BenchContext, server: BenchServer): Promise<BurstFigures> {
-  context.progress(`burst of ${server.side}`);
-  const limitMs = context.quick ? 15_000 : 120_000;
-  using callers = await openClients(jsonRpcWire, server.target, 2);
-  const [streaming, echoing] = callers.all;
-  if (streaming === undefined || echoing === undefined) {
-    throw new Error("two clients are needed");
+async function start(context: BenchContext, side: Side): Promise<BenchServer> {
+  const server = await context.start(side);
+  using clients = await openClients(jsonRpcWire, server.target);
+  for (let warm = 0; warm < 500; warm++) {
+    await clients.first.send("echo warm");
   }
+  await clients.first.stream("burst 100", 10_000);
+  return server;
+}
+
+async function measure(context: BenchContext, server: BenchServer, chunks: number): Promise<BurstFigures> {
+  context.progress(`burst of ${chunks}, ${server.side}`);
+  const limitMs = context.quick ? 10_000 : 30_000;
+  using caller = await openClients(jsonRpcWire, server.target);
   const started = performance.now();
-  let over = false;
-  const outcome = streaming.stream(`burst ${chunks}`, limitMs).finally(() => {
-    over = true;
-  });
-  const latencies: number[] = [];
-  while (!over) {
-    const begun = performance.now();
-    // When the burst is stopped at its limit, an echo that still waits has waited that long.
-    await Promise.race([echoing.send("echo hello"), outcome]);
-    latencies.push(performance.now() - begun);
-  }
+  const outcome = caller.first.stream(`burst ${chunks}`, limitMs);
+  const echoes = await probeDuring(server.target, outcome, 0);
   const { complete } = await outcome;
-  const ascending = Float64Array.from(latencies).sort();
-  return {
-    side: server.side,
-    burstMs: performance.now() - started,
-    complete,
-    echoes: latencies.length,
-    p50Ms: quantile(ascending, 0.5),
-    worstMs: quantile(ascending, 1),
-  };
+  return { side: server.side, chunks, burstMs: performance.now() - started, complete, ...echoes };
 }

@@ -50,20 +50,11 @@ async function measure(context: BenchContext, side: Side, wire: LoadWire): Promi
   context.progress(`${count} subscriptions over ${wire.name}, ${side}`);
   await using server = await context.start(side);
   using control = await openClients(wire, server.target);
-  const id = taskId(await control.first.sendAndDecode("hold", true));
+  const { id } = await control.first.sendForTask("hold", true);
   using first = await openClients(wire, server.target);
   await first.first.subscribe(id);
   const before = await server.collect();
   using clients = await openClients(wire, server.target, count);
   await Promise.all(clients.all.map((client) => client.subscribe(id)));
   return { wire: wire.name, side, subscriptions: count, before, after: await server.collect() };
-}
-
-/** The id of the task in a SendMessageResponse in JSON. */
-function taskId(response: unknown): string {
-  const { task } = response as { task?: { id?: unknown } }; // looked at member by member below
-  if (typeof task?.id !== "string") {
-    throw new Error(`no task in ${JSON.stringify(response)}`);
-  }
-  return task.id;
 }

@@ -1,3 +1,6 @@
+import { writeFileSync } from "node:fs";
+import { arrivals } from "../agents/arrivals.ts";
+
 /** Where a server of the bench is reached. All of it is on 127.0.0.1. */
 export interface Target {
   /** Port of JSON-RPC, HTTP+JSON, and, on our side, Connect and gRPC-Web. */
@@ -14,8 +17,12 @@ export interface Usage {
   readonly cpuUs: number;
   /** Resident memory in bytes. */
   readonly rssBytes: number;
+  /** The most it was since the last garbage collection that the bench asked for (Linux; elsewhere since the start). */
+  readonly peakRssBytes: number;
   /** Used part of the JavaScript heap in bytes. */
   readonly heapBytes: number;
+  /** Executors that have come to where they wait for long, in this process. */
+  readonly arrived: number;
 }
 
 /** From the bench to a server. */
@@ -39,6 +46,7 @@ export function answerControl(target: Target): void {
       case "collect":
         globalThis.gc?.();
         globalThis.gc?.();
+        forgetPeak();
         reply({ kind: "usage", usage: readUsage() });
         break;
       case "stop":
@@ -56,5 +64,15 @@ function reply(message: ControlReply): void {
 function readUsage(): Usage {
   const { user, system } = process.cpuUsage();
   const { rss, heapUsed } = process.memoryUsage();
-  return { cpuUs: user + system, rssBytes: rss, heapBytes: heapUsed };
+  const peakRssBytes = process.resourceUsage().maxRSS * 1_024;
+  return { cpuUs: user + system, rssBytes: rss, peakRssBytes, heapBytes: heapUsed, arrived: arrivals() };
+}
+
+/** From here on the most resident memory is counted anew (proc(5), clear_refs). */
+function forgetPeak(): void {
+  try {
+    writeFileSync("/proc/self/clear_refs", "5");
+  } catch {
+    // no Linux
+  }
 }

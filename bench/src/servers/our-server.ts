@@ -3,14 +3,20 @@ import { serve } from "@a2a-connect/node";
 import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 import { ourAgent } from "../agents/our-agent.ts";
 import { answerControl } from "./control.ts";
+import { databaseFile } from "./server-directory.ts";
+import type { ServerSettings } from "./server-settings.ts";
 
-/** Our server with its durable store, in the directory that the bench gives it. Only the task size limit is raised. */
-const directory = process.argv[2];
+/**
+ * Our server with its durable store, in the directory that the bench gives it. Only the task size limit is raised, and
+ * what a scenario says is different.
+ */
+const [, , directory, settings = "{}"] = process.argv;
 if (directory === undefined) {
   throw new Error("the directory of the store is missing");
 }
+const limits = JSON.parse(settings) as ServerSettings; // start-server wrote it
 const { port } = await serve(ourAgent, {
-  store: createSqliteTaskStore({ file: join(directory, "tasks.sqlite") }),
-  limits: { maxTaskBytes: 2 ** 30 },
+  store: createSqliteTaskStore({ file: join(directory, databaseFile) }),
+  limits: { maxTaskBytes: 2 ** 30, ...limits },
 });
 answerControl({ httpPort: port, grpcPort: port, jsonRpcPath: "/rpc", httpJsonPath: "/rest" });

@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ControlReply, ControlRequest, Target, Usage } from "./control.ts";
 import { onServerCore } from "./pin.ts";
+import { createServerDirectory, type ServerDirectory } from "./server-directory.ts";
+import type { ServerSettings } from "./server-settings.ts";
 
 /** Ours, or the one it is compared with. */
 export type Side = "ours" | "peer";
@@ -18,10 +17,15 @@ export interface BenchServer extends AsyncDisposable {
   usage(): Promise<Usage>;
   /** The same after a garbage collection. */
   collect(): Promise<Usage>;
+  /** Ends the process at once, as `kill -9` does. */
+  kill(): Promise<void>;
 }
 
 /** How servers are started. */
 export interface StartOptions {
+  /** Where it keeps its files, for one that is started again there. Default: a new one that goes with the server. */
+  readonly directory?: ServerDirectory;
+  readonly settings?: ServerSettings;
   /** Directory for CPU profiles of our server; none are taken without it. */
   readonly profileDirectory?: string | undefined;
 }
@@ -30,18 +34,18 @@ const startTimeoutMs = 30_000;
 const controlTimeoutMs = 180_000;
 const stopTimeoutMs = 5_000;
 
-/** Servers that have not been disposed of, with their directories: however the bench ends, nothing of them is left. */
-const running = new Map<ChildProcess, string>();
-process.once("exit", () => {
-  for (const [child, directory] of running) {
+/** Servers that have not been disposed of: however the bench ends, nothing of them is left. */
+const running = new Set<ChildProcess>();
+process.prependOnceListener("exit", () => {
+  for (const child of running) {
     child.kill("SIGKILL");
-    rmSync(directory, { recursive: true, force: true });
   }
 });
 
 /** Starts a server and waits until it listens. @throws Error with what it wrote, when it does not */
-export async function startServer(side: Side, { profileDirectory }: StartOptions = {}): Promise<BenchServer> {
-  const directory = mkdtempSync(join(tmpdir(), "a2a-bench-"));
+export async function startServer(side: Side, options: StartOptions = {}): Promise<BenchServer> {
+  const { settings = {}, profileDirectory } = options;
+  const directory = options.directory ?? createServerDirectory();
   const script = fileURLToPath(
     new URL(side === "ours" ? "our-server.ts" : "peer-server.ts", import.meta.url),
   );
@@ -49,12 +53,18 @@ export async function startServer(side: Side, { profileDirectory }: StartOptions
   if (side === "ours" && profileDirectory !== undefined) {
     flags.push("--cpu-prof", `--cpu-prof-dir=${profileDirectory}`);
   }
-  const [command = "", ...args] = onServerCore([process.execPath, ...flags, script, directory]);
+  const [command = "", ...args] = onServerCore([
+    process.execPath,
+    ...flags,
+    script,
+    directory.path,
+    JSON.stringify(settings),
+  ]);
   const child = spawn(command, args, {
     env: { ...process.env, NODE_ENV: "production" },
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
-  running.set(child, directory);
+  running.add(child);
   let complaints = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     complaints = (complaints + text).slice(-4_000);
@@ -98,7 +108,15 @@ export async function startServer(side: Side, { profileDirectory }: StartOptions
       clearTimeout(impatience);
     }
     running.delete(child);
-    rmSync(directory, { recursive: true, force: true });
+    if (options.directory === undefined) {
+      directory[Symbol.dispose]();
+    }
+  }
+
+  async function kill(): Promise<void> {
+    const exited = once(child, "exit");
+    child.kill("SIGKILL");
+    await exited;
   }
 
   try {
@@ -112,6 +130,7 @@ export async function startServer(side: Side, { profileDirectory }: StartOptions
       target,
       usage: () => ask("usage"),
       collect: () => ask("collect"),
+      kill,
       [Symbol.asyncDispose]: stop,
     };
   } catch (error) {

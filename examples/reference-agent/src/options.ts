@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { commandUsage } from "./commands.ts";
 import { type Profile, profiles } from "./reference-agent.ts";
+import { type CommandList, commandLists } from "./skills.ts";
 
 /** The command line, checked. */
 export interface Options {
@@ -11,7 +11,14 @@ export interface Options {
   readonly profile: Profile;
   readonly jsonMedia: "a2a" | "json";
   readonly publicUrl: string | undefined;
+  /** Webhooks that may be reached although they are not public: hosts, host:port, networks. */
+  readonly pushAllow: readonly string[];
+  /** File that each step of `steps` adds a line to. */
+  readonly sideEffects: string | undefined;
 }
+
+/** This machine's own names. */
+const loopback = ["localhost", "127.0.0.1", "::1"];
 
 export const help = `Usage: npm start -- [options]
 
@@ -25,11 +32,15 @@ Options:
   --profile NAME       full, bare or required-extension (default full)
   --json-media NAME    media type of HTTP+JSON answers where the request names none: a2a or json (default a2a)
   --public-url URL     base URL in the agent card (default: the address that is bound)
+  --push-allow HOST,…  webhooks that may be reached although they are not public https addresses: names, host:port,
+                       networks such as 10.0.0.0/8; empty for none (default: this machine, while --host is this
+                       machine, too; an open server would let others reach what listens only here)
+  --side-effects FILE  file that each step of the command "steps" adds a line to: the task's id and the step's number
   --help               this text
 
-What the text of a message makes the agent do:
-${commandUsage.map((line) => `  ${line}`).join("\n")}
-  anything else    COMPLETED, with an echo
+What the text of a message makes the agent do, unless the message names another skill:
+${commandLists.map(renderCommands).join("\n")}
+Anything else: COMPLETED, with an echo.
 `;
 
 /**
@@ -48,6 +59,8 @@ export function parseOptions(args: readonly string[]): Options | undefined {
       profile: { type: "string", default: "full" },
       "json-media": { type: "string", default: "a2a" },
       "public-url": { type: "string" },
+      "push-allow": { type: "string" },
+      "side-effects": { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
@@ -62,6 +75,8 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     profile: oneOf("--profile", values.profile, profiles),
     jsonMedia: oneOf("--json-media", values["json-media"], ["a2a", "json"]),
     publicUrl: parseUrl(values["public-url"]),
+    pushAllow: parseHosts(values["push-allow"]) ?? (isLoopback(values.host) ? loopback : []),
+    sideEffects: values["side-effects"],
   };
 }
 
@@ -86,4 +101,17 @@ function parseUrl(value: string | undefined): string | undefined {
     throw new Error(`--public-url must begin with http:// or https://, not "${value}"`);
   }
   return value;
+}
+
+function parseHosts(value: string | undefined): readonly string[] | undefined {
+  return value?.split(",").flatMap((entry) => entry.trim() || []);
+}
+
+/** Whoever can call a server that is bound there could call this machine's webhooks just as well. */
+function isLoopback(host: string): boolean {
+  return loopback.includes(host) || host.startsWith("127.");
+}
+
+function renderCommands({ skill, afterCrash, commands }: CommandList): string {
+  return [`${skill}: ${afterCrash}`, ...commands.map(({ usage }) => `  ${usage}`)].join("\n");
 }

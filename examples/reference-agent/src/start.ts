@@ -1,3 +1,4 @@
+import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ServedAgent, serve } from "@a2a-connect/node";
 import { createMemoryTaskStore, type LogRecord } from "@a2a-connect/server";
@@ -10,9 +11,15 @@ export function startReferenceAgent(
   options: Options,
   log: (record: LogRecord) => void,
 ): Promise<ServedAgent> {
-  const { port, host, dataDir, store, profile, jsonMedia, publicUrl } = options;
-  return serve(createReferenceAgent(profile), {
+  const { port, host, dataDir, store, profile, jsonMedia, publicUrl, pushAllow, sideEffects } = options;
+  const agent = createReferenceAgent(profile, (taskId, step) => {
+    if (sideEffects !== undefined) {
+      appendFileSync(sideEffects, `${taskId} ${step}\n`);
+    }
+  });
+  return serve(agent, {
     ...profileOptions(profile),
+    push: profile === "full" && { allow: pushAllow },
     port,
     host,
     store:

@@ -1,74 +1,93 @@
-import { bytes, fileUrl, json, text } from "@a2a-connect/core";
-import type { TurnExecutor } from "@a2a-connect/server";
-import { pause } from "./pause.ts";
+import { bytes, fileUrl, json, partText, text } from "@a2a-connect/core";
+import type { DurableEvent, DurableExecutor, DurableTask, TurnExecutor } from "@a2a-connect/server";
 
 const output = { filename: "output.txt", mediaType: "text/plain" };
 const file = bytes(new TextEncoder().encode("Generated file content"), output);
 
-/** What the agent does with a message whose id starts with one of these, as the conformance kit expects it. */
-export const tckRows: Readonly<Record<string, TurnExecutor>> = {
-  *"tck-complete-task"(turn) {
-    yield turn.complete("Hello from TCK");
-  },
-  *"tck-artifact-text"(turn) {
-    yield turn.artifact({ text: "Generated text content" });
-  },
-  *"tck-artifact-file"(turn) {
-    yield turn.artifact({ parts: [file] });
-  },
-  *"tck-artifact-file-url"(turn) {
-    yield turn.artifact({ parts: [fileUrl("https://example.com/output.txt", output)] });
-  },
-  *"tck-artifact-data"(turn) {
-    yield turn.artifact({ parts: [json({ key: "value", count: 42 })] });
-  },
+/** Executors by what the id of a message begins with, as the conformance kit expects it. */
+export type TckRows<Executor> = Readonly<Record<string, Executor>>;
+
+/** Rows that give a direct Message, and so no task. */
+export const turnRows: TckRows<TurnExecutor> = {
   *"tck-message-response"(turn) {
     yield turn.reply("Direct message response");
   },
-  *"tck-input-required"(turn) {
-    yield turn.inputRequired("Please tell me more.");
+};
+
+/** All the others. */
+export const durableRows: TckRows<DurableExecutor> = {
+  *"tck-complete-task"(task) {
+    yield task.complete("Hello from TCK");
   },
-  *"tck-reject-task"(turn) {
-    yield turn.reject("This task is rejected on purpose.");
+  *"tck-artifact-text"(task) {
+    yield task.artifact({ text: "Generated text content" });
   },
-  *"tck-stream-001"(turn) {
-    yield turn.working();
-    yield turn.artifact({ parts: [text("Stream hello from TCK")] });
+  *"tck-artifact-file"(task) {
+    yield task.artifact({ parts: [file] });
   },
-  *"tck-stream-002"(turn) {
-    yield turn.complete();
+  *"tck-artifact-file-url"(task) {
+    yield task.artifact({ parts: [fileUrl("https://example.com/output.txt", output)] });
   },
-  *"tck-stream-003"(turn) {
-    yield turn.working();
-    yield turn.artifact({ text: "Stream task lifecycle" });
+  *"tck-artifact-data"(task) {
+    yield task.artifact({ parts: [json({ key: "value", count: 42 })] });
   },
-  *"tck-stream-ordering-001"(turn) {
-    yield turn.working();
-    yield turn.artifact({ text: "Ordered output" });
+  async *"tck-input-required"(task) {
+    const { message } = yield* task.ask("Please tell me more.");
+    yield* goOnWith(task, message, () => [
+      task.artifact({ name: "echo", parts: message.parts }),
+      task.complete(partText(message) || "Received."),
+    ]);
   },
-  *"tck-stream-artifact-text"(turn) {
-    yield turn.working();
-    yield turn.artifact({ text: "Streamed text content" });
+  *"tck-reject-task"(task) {
+    yield task.reject("This task is rejected on purpose.");
   },
-  *"tck-stream-artifact-file"(turn) {
-    yield turn.working();
-    yield turn.artifact({ parts: [file] });
+  *"tck-stream-001"(task) {
+    yield task.working();
+    yield task.artifact({ parts: [text("Stream hello from TCK")] });
   },
-  *"tck-stream-artifact-chunked"(turn) {
-    yield turn.working();
-    yield turn.append("chunked", "chunk-1 ");
-    yield turn.append("chunked", "chunk-2", { last: true });
+  *"tck-stream-002"(task) {
+    yield task.complete();
   },
-  async *"test-resubscribe-message-id"(turn) {
-    yield turn.working();
-    await pause(4_000, turn.signal);
+  *"tck-stream-003"(task) {
+    yield task.working();
+    yield task.artifact({ text: "Stream task lifecycle" });
+  },
+  *"tck-stream-ordering-001"(task) {
+    yield task.working();
+    yield task.artifact({ text: "Ordered output" });
+  },
+  *"tck-stream-artifact-text"(task) {
+    yield task.working();
+    yield task.artifact({ text: "Streamed text content" });
+  },
+  *"tck-stream-artifact-file"(task) {
+    yield task.working();
+    yield task.artifact({ parts: [file] });
+  },
+  *"tck-stream-artifact-chunked"(task) {
+    yield task.working();
+    yield task.append("chunked", "chunk-1 ");
+    yield task.append("chunked", "chunk-2", { last: true });
+  },
+  async *"test-resubscribe-message-id"(task) {
+    yield task.working();
+    await task.sleep(4_000);
   },
 };
 
 /** The row for a message id: the longest prefix wins. */
-export function findTckRow(messageId: string): TurnExecutor | undefined {
-  const [longest] = Object.keys(tckRows)
+export function findTckRow<Executor>(rows: TckRows<Executor>, messageId: string): Executor | undefined {
+  const [longest] = Object.keys(rows)
     .filter((prefix) => messageId.startsWith(prefix))
     .toSorted((one, other) => other.length - one.length);
-  return longest === undefined ? undefined : tckRows[longest];
+  return longest === undefined ? undefined : rows[longest];
+}
+
+/** After an answer: as the row of its id says, or, when it has none, as `otherwise` does. */
+export async function* goOnWith(
+  task: DurableTask,
+  { messageId }: DurableTask["message"],
+  otherwise: () => Iterable<DurableEvent>,
+): AsyncGenerator<DurableEvent> {
+  yield* findTckRow(durableRows, messageId)?.(task) ?? otherwise();
 }

@@ -6,6 +6,7 @@ export { createOpenApi, type OpenApiOptions } from "./http-json/openapi.ts";
 export { createHttpJsonTransport, type HttpJsonTransportOptions } from "./http-json/transport.ts";
 export { createJsonRpcHandler } from "./jsonrpc/handler.ts";
 export { createJsonRpcTransport, type JsonRpcTransportOptions } from "./jsonrpc/transport.ts";
+export { sendHeadNow } from "./open-stream.ts";
 export type { BindingOptions, ErrorContext } from "./options.ts";
 export { createRpcHandlers } from "./rpc/handlers.ts";
 export { type HealthOptions, registerHealth } from "./rpc/health.ts";

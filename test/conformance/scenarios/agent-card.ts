@@ -23,14 +23,12 @@ export const agentCard: ScenarioGroup = scenarios("L Agent card", (verifies) => 
       capabilities: { streaming: true },
       defaultInputModes: ["*/*"],
       defaultOutputModes: ["*/*"],
-      skills: [
-        {
-          id: "commands",
-          name: "Commands",
-          description: expect.stringMatching(/\w/),
-          tags: ["reference", "testing"],
-        },
-      ],
+      skills: ["commands", "durable-commands", "restarting-commands"].map((id) => ({
+        id,
+        name: expect.stringMatching(/\w/),
+        description: expect.stringMatching(/\w/),
+        tags: expect.arrayContaining(["reference", "testing"]),
+      })),
     });
     for (const { url, protocolVersion } of card.supportedInterfaces) {
       expect([url, protocolVersion]).toStrictEqual([

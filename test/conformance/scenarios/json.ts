@@ -182,7 +182,8 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
 
   verifies("H-8", "leaves out what has no value", async (stage) => {
     const { result } = await sendRaw(stage, user());
-    expect(Object.keys(result.task).toSorted()).toStrictEqual(["contextId", "history", "id", "status"]);
+    const present = ["contextId", "history", "id", "metadata", "status"];
+    expect(Object.keys(result.task).toSorted()).toStrictEqual(present);
     expect(result.task.history).toStrictEqual([
       {
         messageId: expect.any(String),

@@ -137,7 +137,7 @@ export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", (verifie
   });
 
   for (const wrong of [
-    ..."-1|+1|1.5|1e2|0x1|007|three|1, 2".split("|"),
+    ..."|-1|+1|1.5|1e2|0x1|007|three|1, 2".split("|"),
     "9007199254740993",
     "99999999999999999999",
   ]) {

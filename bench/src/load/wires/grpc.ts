@@ -3,8 +3,16 @@ import { encodeEnvelope, firstEnvelope, startsWithMessage } from "../envelope.ts
 import { createEnvelopeCounter } from "../event-counter.ts";
 import { protocolVersion } from "../http1-request.ts";
 import { Http2Connection } from "../http2-connection.ts";
-import { encodeFrame, encodeHeaderBlock, frameFlag, frameType } from "../http2-frames.ts";
+import {
+  encodeFrame,
+  encodeHeaderBlock,
+  encodePreface,
+  frameFlag,
+  frameType,
+  numberExchange,
+} from "../http2-frames.ts";
 import type { LoadWire } from "../load-wire.ts";
+import { openStalledReader } from "../stalled-reader.ts";
 
 /** gRPC over cleartext HTTP/2: all calls are streams of one connection, as in a gRPC channel. */
 export const grpcWire: LoadWire = {
@@ -14,7 +22,9 @@ export const grpcWire: LoadWire = {
     const connection = await Http2Connection.open(grpcPort);
     return Array.from({ length: count }, () => connection);
   },
-  encode(_target, { desc, grpcPath }, request) {
+  openStalled: ({ grpcPort }, request) =>
+    openStalledReader(grpcPort, Buffer.concat([encodePreface(), numberExchange(request, 1)])),
+  encode(_target, { desc, grpcPath }, request, fields) {
     const header = encodeHeaderBlock({
       ":method": "POST",
       ":scheme": "http",
@@ -23,6 +33,7 @@ export const grpcWire: LoadWire = {
       "content-type": "application/grpc",
       te: "trailers",
       "a2a-version": protocolVersion,
+      ...fields,
     });
     return Buffer.concat([
       encodeFrame(frameType.headers, frameFlag.endHeaders, header),

@@ -3,18 +3,20 @@ import { type JsonObject, type Message, toJson } from "@bufbuild/protobuf";
 import { createSseCounter } from "../event-counter.ts";
 import { encodeHttp1Request, openHttp1 } from "../http1-request.ts";
 import type { LoadWire } from "../load-wire.ts";
+import { openStalledReader } from "../stalled-reader.ts";
 
 /** HTTP+JSON over HTTP/1.1, streams as server-sent events. */
 export const httpJsonWire: LoadWire = {
   name: "HTTP+JSON",
   shared: true,
   open: ({ httpPort }, count) => openHttp1(httpPort, count),
-  encode({ httpJsonPath }, method, request) {
+  openStalled: ({ httpPort }, request) => openStalledReader(httpPort, request),
+  encode({ httpJsonPath }, method, request, fields) {
     const { verb, path, query, body } = toRestCall(method, request);
     const target = `${httpJsonPath}${path}${query === "" ? "" : `?${query}`}`;
     const accept = method.streaming ? "text/event-stream" : "application/json";
     const type = body === undefined ? {} : { "content-type": "application/json" };
-    return encodeHttp1Request(verb, target, { ...type, accept }, Buffer.from(body ?? ""));
+    return encodeHttp1Request(verb, target, { ...type, accept, ...fields }, Buffer.from(body ?? ""));
   },
   createEventCounter: createSseCounter,
   decode: (_method, body) => JSON.parse(body.toString()) as unknown,

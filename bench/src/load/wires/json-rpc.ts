@@ -2,17 +2,20 @@ import { toJson } from "@bufbuild/protobuf";
 import { createSseCounter } from "../event-counter.ts";
 import { encodeHttp1Request, openHttp1 } from "../http1-request.ts";
 import type { LoadWire } from "../load-wire.ts";
+import { openStalledReader } from "../stalled-reader.ts";
 
 /** JSON-RPC over HTTP/1.1, streams as server-sent events. */
 export const jsonRpcWire: LoadWire = {
   name: "JSON-RPC",
   shared: true,
   open: ({ httpPort }, count) => openHttp1(httpPort, count),
-  encode({ jsonRpcPath }, { name, desc, streaming }, request) {
+  openStalled: ({ httpPort }, request) => openStalledReader(httpPort, request),
+  encode({ jsonRpcPath }, { name, desc, streaming }, request, fields) {
     const params = toJson(desc.input, request);
     const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: 1, method: name, params }));
     const accept = streaming ? "text/event-stream" : "application/json";
-    return encodeHttp1Request("POST", jsonRpcPath, { "content-type": "application/json", accept }, body);
+    const headers = { "content-type": "application/json", accept, ...fields };
+    return encodeHttp1Request("POST", jsonRpcPath, headers, body);
   },
   createEventCounter: createSseCounter,
   decode(_method, body) {

@@ -60,7 +60,9 @@ async function answer(
     return await respond(200, `application/${codec.name}`, body);
   } catch (thrown) {
     const error = explainFailure(thrown, { wire: headers.wire, method: method.name }, settings);
-    mergeNonProtocolHeaders(context.responseHeader, error.metadata);
+    if (!error.isWireError) {
+      mergeNonProtocolHeaders(context.responseHeader, error.metadata); // another server's headers are not ours
+    }
     const body = JSON.stringify(errorToJson(error, undefined));
     return await respond(codeToHttpStatus(error.code), "application/json", body);
   } finally {
@@ -80,8 +82,9 @@ async function answer(
       return { status, header, body };
     }
     const bytes = typeof body === "string" ? encoder.encode(body) : body;
+    const compressed = await responseCompression.compress(bytes);
     header.set(headers.encoding, responseCompression.name);
-    return { status, header, body: await responseCompression.compress(bytes) };
+    return { status, header, body: compressed };
   }
 }
 

@@ -9,6 +9,7 @@ import {
   taskOf,
   wordsOf,
 } from "@a2a-connect/testing";
+import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import type { CapacityDefinition } from "../agent/agent-definition.ts";
 import { defineAgent } from "../agent/agent-definition.ts";
@@ -142,6 +143,62 @@ describe("the capacity of a skill", () => {
     expect(next.turn.text).toBe("dig 3");
     next.returns();
     expect(taskOf(await third).status?.state).toBe(TaskState.COMPLETED);
+  });
+});
+
+describe("the capacity of a durable skill", () => {
+  it("is free again while a task waits, and refuses before any work like every other", async () => {
+    const gates = new Map<string, PromiseWithResolvers<void>>();
+    const begun: string[] = [];
+    const agent = defineAgent({
+      card: { name: "Agent" },
+      durable: true,
+      maxRunning: 1,
+      maxQueued: 0,
+      async *execute(task) {
+        begun.push(task.text);
+        if (task.text === "asks") yield* task.ask("?");
+        const gate = Promise.withResolvers<void>();
+        gates.set(task.text, gate);
+        await gate.promise;
+      },
+    });
+    const { client, clock } = await createEngineHarness({ agent });
+    const asking = taskOf(await client.sendMessage(say("asks")));
+    expect(asking.status?.state).toBe(TaskState.INPUT_REQUIRED);
+    await clock.settle();
+    const busy = client.sendMessage(say("busy"));
+    await clock.settle();
+    expect(reasonOf(taskOf(await client.sendMessage(say("too much"))))).toBe("capacity");
+    const answered = client.sendMessage(say("yes", { taskId: asking.id }));
+    await clock.settle();
+    expect([begun, [...gates.keys()]]).toEqual([["asks", "busy"], ["busy"]]);
+    gates.get("busy")?.resolve();
+    expect(taskOf(await busy).status?.state).toBe(TaskState.COMPLETED);
+    await clock.settle();
+    gates.get("asks")?.resolve();
+    expect(taskOf(await answered).status?.state).toBe(TaskState.COMPLETED);
+    expect(begun).not.toContain("too much");
+  });
+
+  it("leaves no task behind that the process has refused", async () => {
+    const begun = Promise.withResolvers<void>();
+    const agent = defineAgent({
+      card: { name: "Agent" },
+      durable: true,
+      async *execute(task) {
+        begun.resolve();
+        yield task.working();
+        await new Promise(() => {});
+      },
+    });
+    const { client, clock } = await createEngineHarness({ agent, limits: { maxRunning: 1, maxQueued: 0 } });
+    void client.sendMessage(say("busy"));
+    await begun.promise;
+    await clock.settle();
+    await expect(client.sendMessage(say("too much"))).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    await clock.settle();
+    expect((await client.listTasks({})).totalSize).toBe(1);
   });
 });
 

@@ -54,7 +54,7 @@ export class Executions {
    */
   start(execution: Execution): Exclude<Place, "refused"> | { readonly refused: StatusInit } {
     const { skill } = execution;
-    if (skill !== undefined && this.#context.skills.disabled.includes(skill)) {
+    if (this.#isOff(skill)) {
       return { refused: skillUnavailableEnding(skill) };
     }
     const place = this.#scheduler.start(execution);
@@ -63,6 +63,13 @@ export class Executions {
     }
     this.#keep(execution);
     return place;
+  }
+
+  /** Whether `start` would take work of this skill, or reject it. @throws ConnectError CAPACITY when it would throw that */
+  assertRoom(skill: string | undefined): void {
+    if (!this.#isOff(skill)) {
+      this.#scheduler.assertRoom(skill);
+    }
   }
 
   /** The execution works on this task, and holds it until it is done. */
@@ -252,6 +259,10 @@ export class Executions {
     if (execution.isResting) {
       execution.abort("shutdown");
     }
+  }
+
+  #isOff(skill: string | undefined): skill is string {
+    return skill !== undefined && this.#context.skills.disabled.includes(skill);
   }
 
   /** Takes an execution that has not begun out of the queue. */

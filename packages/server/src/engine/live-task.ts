@@ -19,6 +19,7 @@ import {
 import { Code, ConnectError } from "@connectrpc/connect";
 import { readSkill } from "../agent/skill-selection.ts";
 import type {
+  EntryKind,
   LogEntry,
   LogTail,
   Owner,
@@ -525,8 +526,8 @@ export class LiveTask {
       this.#acceptedState = status.state;
       this.#timers.setStatus(status);
     }
-    if (kind !== "artifact" && !(kind === "status" && this.#acceptedState === TaskState.WORKING)) {
-      this.#headBytes += payload.length; // what WORKING says is gone with the next status
+    if (step.case !== undefined && kind !== "artifact" && !isProgress(kind, this.#acceptedState)) {
+      this.#headBytes += payload.length;
     }
     this.#accepted = { sequence, generation: generation ?? this.#accepted.generation };
     this.#pending.push({ ...encoded, response, entry: { sequence, generation, kind, payload } });
@@ -739,6 +740,11 @@ function findState({ payload }: StreamResponse): TaskState {
   const status =
     payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
   return status?.state ?? TaskState.UNSPECIFIED;
+}
+
+/** What WORKING says is gone with the next status. */
+function isProgress(kind: EntryKind, state: TaskState): boolean {
+  return kind === "status" && state === TaskState.WORKING;
 }
 
 function isChunk({ kind }: Pending): boolean {

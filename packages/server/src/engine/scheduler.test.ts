@@ -2,6 +2,7 @@ import { findA2AError, type Priority } from "@a2a-connect/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AgentDefinition, CapacityDefinition } from "../agent/agent-definition.ts";
+import { systemClock } from "./clock.ts";
 import { defaultEngineLimits, type EngineLimits } from "./engine-context.ts";
 import { type Place, type Runnable, Scheduler } from "./scheduler.ts";
 
@@ -30,7 +31,7 @@ function schedule({ limits, skills = {}, ...capacity }: Setup) {
   const scheduler = new Scheduler({
     agent,
     limits: { ...defaultEngineLimits, ...limits },
-    clock: { now: () => now },
+    clock: { ...systemClock, now: () => now },
   });
   function work(name: string, skill?: string, priority: Priority = "normal"): Work {
     const end = Promise.withResolvers<void>();

@@ -53,23 +53,20 @@ export class Scheduler {
    */
   start(work: Runnable, admission: "bounded" | "always" = "bounded"): Place {
     const { crew, queues } = this.#laneOf(work.skill);
-    if (this.#all.hasPlace && crew.hasPlace) {
+    const place = this.#findPlace(crew, admission);
+    if (place === "running") {
       this.#run(work, crew);
-      return "running";
+    } else if (place === "queued") {
+      queues[work.priority].add(work, ++this.#tickets);
+      crew.waiting++;
+      this.#all.waiting++;
     }
-    if (admission === "bounded") {
-      if (crew.isFull || this.#all.isFull) {
-        return "refused";
-      }
-      const { maxQueued } = this.#limits;
-      if (this.#all.waiting >= maxQueued) {
-        throw a2aError("CAPACITY", `${maxQueued} tasks are waiting already; try again later`);
-      }
-    }
-    queues[work.priority].add(work, ++this.#tickets);
-    crew.waiting++;
-    this.#all.waiting++;
-    return "queued";
+    return place;
+  }
+
+  /** For work that is to be known to others before it is started. @throws ConnectError CAPACITY when `start` would */
+  assertRoom(skill: string | undefined): void {
+    this.#findPlace(this.#laneOf(skill).crew, "bounded");
   }
 
   /** Takes waiting work out of the queue; false when it runs or is done. */
@@ -88,6 +85,23 @@ export class Scheduler {
     const { crew } = this.#laneOf(skill);
     const full = crew.isFull ? crew : this.#all;
     return full.runTime.retryAfterSeconds(full.waiting, Math.min(full.maxRunning, this.#all.maxRunning));
+  }
+
+  #findPlace(crew: Crew, admission: "bounded" | "always"): Place {
+    if (this.#all.hasPlace && crew.hasPlace) {
+      return "running";
+    }
+    if (admission === "always") {
+      return "queued";
+    }
+    if (crew.isFull || this.#all.isFull) {
+      return "refused";
+    }
+    const { maxQueued } = this.#limits;
+    if (this.#all.waiting >= maxQueued) {
+      throw a2aError("CAPACITY", `${maxQueued} tasks are waiting already; try again later`);
+    }
+    return "queued";
   }
 
   #laneOf(skill: string | undefined): Lane {

@@ -302,9 +302,11 @@ export class TaskEngine {
       }
       return live;
     };
-    return isDurable(selection)
-      ? this.#beginDurable(createTask(), selection, named, input)
-      : this.#beginTurn({ owner, name }, selection, named, input, createTask);
+    if (isDurable(selection)) {
+      this.#executions.assertRoom(selection.skill); // a task that exists cannot be refused with an error any more
+      return this.#beginDurable(createTask(), selection, named, input);
+    }
+    return this.#beginTurn({ owner, name }, selection, named, input, createTask);
   }
 
   /** A durable task exists before its executor runs. */

@@ -1,4 +1,4 @@
-import { eventIdHeader } from "@a2a-connect/bindings";
+import { eventIdHeader, sendHeadNow } from "@a2a-connect/bindings";
 import { isTerminal } from "@a2a-connect/core";
 import { type StreamResponse, TaskState } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
@@ -27,7 +27,9 @@ export async function* streamTask(
   try {
     const { first, cursor, accepted } = handle;
     context.responseHeader.set(eventIdHeader, String(first === undefined ? cursor + 1 : first.generation));
-    if (first !== undefined) {
+    if (first === undefined) {
+      sendHeadNow(context); // the next event may be long in coming, and the caller waits for that id
+    } else {
       yield taskEvent(showTask(first, context, historyLength));
       if (isTerminal(first.task.status?.state ?? TaskState.UNSPECIFIED)) {
         return;

@@ -1,0 +1,7 @@
+/** What a scenario wants to be different from the defaults; the peer has nothing of the kind. */
+export interface ServerSettings {
+  /** Executions at a time, see `EngineLimits`. */
+  readonly maxRunning?: number;
+  /** How long a durable executor waits in memory, see `EngineLimits`. */
+  readonly unloadAfterMs?: number;
+}

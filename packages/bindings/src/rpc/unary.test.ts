@@ -1,0 +1,113 @@
+import { a2aError } from "@a2a-connect/core";
+import { GetTaskRequestSchema, SubscribeToTaskRequestSchema, TaskSchema } from "@a2a-connect/proto";
+import { create, fromBinary } from "@bufbuild/protobuf";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { createFakeService, fakeTask } from "../../test-support/fake-service.ts";
+import { memoryRequest, responseJson } from "../../test-support/memory-http.ts";
+import { readRaw, rpcWires, sendRaw } from "../../test-support/raw-rpc.ts";
+import { createRpcHandlers } from "./handlers.ts";
+
+const getTask = { method: "getTask", request: create(GetTaskRequestSchema, { id: "t-9" }) } as const;
+
+const passThrough: Interceptor = (next) => (request) => next(request);
+
+for (const wire of rpcWires) {
+  for (const interceptors of [[], [passThrough]]) {
+    describe(`a unary call over ${wire}, ${interceptors.length} interceptors`, () => {
+      it("carries headers and trailers both ways", async () => {
+        const service = createFakeService({
+          getTask({ id }, { requestHeader, responseHeader, responseTrailer, protocolName, timeoutMs }) {
+            responseHeader.set("x-echo", requestHeader.get("x-sent") ?? "");
+            responseTrailer.set("x-after", `${protocolName} ${timeoutMs()}`);
+            return fakeTask({ id });
+          },
+        });
+        const handlers = createRpcHandlers(service, { interceptors });
+        const call = { wire, ...getTask, header: { "x-sent": "1" } };
+        const response = await sendRaw(handlers, call);
+        const { messages, trailer, error } = await readRaw(call, response);
+        expect(error).toBeUndefined();
+        expect(messages.map((bytes) => fromBinary(TaskSchema, bytes).id)).toEqual(["t-9"]);
+        expect(response.header?.get("x-echo")).toBe("1");
+        expect(trailer.get("x-after")).toBe(`${wire} undefined`);
+      });
+
+      it("carries headers that an implementation sets before it fails, and the metadata of its error", async () => {
+        const service = createFakeService({
+          getTask(_, { responseHeader }) {
+            responseHeader.set("x-early", "1");
+            throw new ConnectError("no", Code.ResourceExhausted, { "x-limit": "5", "grpc-status": "0" });
+          },
+        });
+        const call = { wire, ...getTask };
+        const response = await sendRaw(createRpcHandlers(service, { interceptors }), call);
+        const { error } = await readRaw(call, response);
+        expect(error?.code).toBe(Code.ResourceExhausted);
+        expect(error?.metadata.get("x-limit")).toBe("5");
+        expect(response.header?.get("x-early")).toBe("1");
+      });
+    });
+  }
+}
+
+describe("an error", () => {
+  it("has the same details on all three protocols, of calls and of streams (J-4)", async () => {
+    const error = a2aError("TASK_NOT_FOUND", 'no task; ask for "häßlich" 100%', { taskId: "t" });
+    const service = createFakeService({
+      getTask: () => {
+        throw error;
+      },
+      // biome-ignore lint/correctness/useYield: it fails before
+      async *subscribeToTask() {
+        throw error;
+      },
+    });
+    const handlers = createRpcHandlers(service);
+    const subscribe = {
+      method: "subscribeToTask",
+      request: create(SubscribeToTaskRequestSchema, { id: "t" }),
+    } as const;
+    const seen = [];
+    for (const wire of rpcWires) {
+      for (const call of [
+        { wire, ...getTask },
+        { wire, ...subscribe },
+      ]) {
+        const caught = (await readRaw(call, await sendRaw(handlers, call))).error;
+        const details = caught?.details.map((detail) =>
+          "type" in detail ? [detail.type, detail.value] : [],
+        );
+        seen.push({ code: caught?.code, message: caught?.rawMessage, details });
+      }
+    }
+    expect(seen[0]).toMatchObject({ code: Code.NotFound, message: error.rawMessage });
+    expect(seen[0]?.details).toEqual([["google.rpc.ErrorInfo", expect.any(Uint8Array)]]);
+    expect(seen).toEqual(seen.map(() => seen[0]));
+  });
+
+  it("escapes in grpc-message only what gRPC says, half a character included", async () => {
+    const service = createFakeService({
+      getTask: () => {
+        throw new ConnectError("it's over; 50% \u00e4\u{1f600} \ud800", Code.Aborted);
+      },
+    });
+    const { trailer } = await sendRaw(createRpcHandlers(service), { wire: "grpc", ...getTask });
+    expect(trailer?.get("grpc-message")).toBe("it's over; 50%25 %C3%A4%F0%9F%98%80 %EF%BF%BD");
+  });
+});
+
+describe("JSON over Connect", () => {
+  it("has REQUIRED fields at their defaults, as on the JSON wires (H-8)", async () => {
+    const handler = createRpcHandlers(createFakeService()).get("/lf.a2a.v1.A2AService/ListTasks");
+    const response = await handler?.(
+      memoryRequest({ header: { "content-type": "application/json" }, body: '{"pageSize":1}' }),
+    );
+    expect(response && (await responseJson(response))).toEqual({
+      tasks: [],
+      nextPageToken: "",
+      pageSize: 1,
+      totalSize: 0,
+    });
+  });
+});

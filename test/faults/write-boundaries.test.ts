@@ -1,0 +1,102 @@
+// kill -9 at every write boundary of a store, the caller and its webhooks outliving the server.
+
+import { expect, it } from "vitest";
+import { temporaryDirectory } from "../crash/agent-process.ts";
+import { startReceiver } from "../push/receiver.ts";
+import { type Failpoint, type WriteCounts, type WriteKind, writeKinds } from "./failpoint-store.ts";
+import { createRandom, type Random } from "./random.ts";
+import { count, isLong, report } from "./report.ts";
+import { playScenario } from "./scenario.ts";
+import { superviseAgent } from "./supervised-agent.ts";
+import { judge } from "./verdict.ts";
+
+/** How many boundaries a short run tries, besides the first and the last of each kind. */
+const sampleSize = 30;
+
+/** How often a long run goes through all of them, each time with other wires and other second kills. */
+const rounds = isLong ? 4 : 1;
+
+/** How often the process that follows a killed one is killed as well, while it takes up what was left: one time in … */
+const secondKillEvery = 2;
+
+const sides = ["before", "after"] as const;
+
+it("kill -9 at a write boundary changes nothing that is seen", { timeout: rounds * 200_000 }, async () => {
+  await using webhooks = await startReceiver();
+  const dataDir = temporaryDirectory();
+  const agent = await superviseAgent(dataDir);
+  const play = (random: Random) => playScenario({ service: agent, random, webhooks });
+  await agent.arm(undefined);
+  const undisturbed = await play(createRandom(0));
+  const counts = await agent.counts();
+  expect(judge(undisturbed, undisturbed, dataDir).problems).toEqual([]);
+  for (const kind of ["commit", "putReply", "moveDelivery", "putPushConfig", "deletePushConfig"] as const) {
+    expect(counts[kind], `undisturbed calls of ${kind}`).toBeGreaterThan(0);
+  }
+
+  const boundaries = boundariesOf(counts);
+  const tried: Failpoint[] = [];
+  let comparedEvents = 0;
+  for (let round = 1; round <= rounds; round++) {
+    const chosen = isLong ? boundaries : sample(boundaries, createRandom(round));
+    for (const [index, failpoint] of chosen.entries()) {
+      const seed = round * 1_000 + index;
+      const random = createRandom(seed);
+      const next = random.between(1, secondKillEvery) === 1 ? [atStart(random)] : [];
+      const killsBefore = agent.kills;
+      await agent.arm(failpoint, ...next);
+      const verdict = judge(await play(random), undisturbed, dataDir);
+      expect({ seed, failpoint, next, problems: verdict.problems }).toEqual({
+        seed,
+        failpoint,
+        next,
+        problems: [],
+      });
+      if (agent.kills > killsBefore) tried.push(failpoint);
+      comparedEvents += verdict.comparedEvents;
+    }
+    // A run may write a little less than the first did, so that the last boundary of a kind is not there.
+    expect(tried.length).toBeGreaterThan(0.95 * round * chosen.length);
+  }
+  expect(agent.kills).toBeGreaterThan(tried.length);
+  report({
+    fault: "`kill -9` right before or after a write of the store, on every one of a scenario's writes",
+    times: `${count(agent.kills, "kills")} at ${count(boundaries.length, "boundaries")} and during recoveries`,
+    compared: count(comparedEvents, "events"),
+  });
+});
+
+function boundariesOf(counts: WriteCounts): readonly Failpoint[] {
+  return writeKinds.flatMap((kind) =>
+    Array.from({ length: counts[kind] }, (_, index) =>
+      sides.map((side) => ({ kind, call: index + 1, side })),
+    ).flat(),
+  );
+}
+
+/** The first and the last of each kind, and as many others as chance takes. */
+function sample(boundaries: readonly Failpoint[], random: Random): readonly Failpoint[] {
+  const ends = writeKinds.flatMap((kind) => {
+    const ofKind = boundaries.filter((each) => each.kind === kind);
+    return [...new Set([...ofKind.slice(0, 2), ...ofKind.slice(-2)])];
+  });
+  const others = boundaries.filter((each) => !ends.includes(each));
+  while (others.length > sampleSize) others.splice(random.between(0, others.length - 1), 1);
+  return [...ends, ...others];
+}
+
+/** Somewhere in what a new process writes first: taking up tasks, telling webhooks, forgetting. */
+function atStart(random: Random): Failpoint {
+  const kinds: readonly WriteKind[] = [
+    "claim",
+    "claim",
+    "commit",
+    "commit",
+    "commit",
+    "moveDelivery",
+    "expire",
+  ];
+  const kind = kinds[random.between(0, kinds.length - 1)] ?? "commit";
+  const call = random.between(1, kind === "commit" ? 5 : 1);
+  return { kind, call, side: random.between(0, 1) === 0 ? "before" : "after" };
+}
