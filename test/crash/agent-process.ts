@@ -24,9 +24,16 @@ export interface AgentProcess {
 
 const main = fileURLToPath(new URL("../../examples/reference-agent/src/main.ts", import.meta.url));
 
-/** Starts the agent on any free port. Resolves once it is ready, or has ended before it was. */
-export async function launchAgent(dataDir: string): Promise<AgentProcess | ProcessEnd> {
-  const child = spawn(process.execPath, [main, "--port", "0", "--data", dataDir], {
+/**
+ * Starts the agent on any free port. Resolves once it is ready, or has ended before it was.
+ *
+ * @param options further command line options
+ */
+export async function launchAgent(
+  dataDir: string,
+  ...options: readonly string[]
+): Promise<AgentProcess | ProcessEnd> {
+  const child = spawn(process.execPath, [main, "--port", "0", "--data", dataDir, ...options], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   onTestFinished(() => {
@@ -52,8 +59,8 @@ export async function launchAgent(dataDir: string): Promise<AgentProcess | Proce
 }
 
 /** Starts the agent. @throws Error when it ends before it is ready */
-export async function startAgent(dataDir: string): Promise<AgentProcess> {
-  const agent = await launchAgent(dataDir);
+export async function startAgent(dataDir: string, ...options: readonly string[]): Promise<AgentProcess> {
+  const agent = await launchAgent(dataDir, ...options);
   if ("code" in agent) throw new Error(`the agent ended with ${agent.code}: ${agent.errors}`);
   return agent;
 }

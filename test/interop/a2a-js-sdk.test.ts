@@ -59,9 +59,6 @@ afterAll(async () => {
   expect(await agent.stop()).toEqual(new Set(["an executor failed"]));
 });
 
-/** What the SDK's `Client` adds to each call, for calls of the transport below it. */
-const version = { serviceParameters: ServiceParameters.create(withA2AVersion("1.0")) };
-
 describe.each(transports)("the official client over $preferred", ({ preferred, url, carries }) => {
   let client: Client;
   beforeAll(async () => {

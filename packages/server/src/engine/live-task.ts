@@ -5,7 +5,6 @@ import {
   copyTask,
   findArtifact,
   isInterrupted,
-  isSettled,
   isTerminal,
 } from "@a2a-connect/core";
 import {
@@ -19,12 +18,10 @@ import {
 import { Code, ConnectError } from "@connectrpc/connect";
 import { readSkill } from "../agent/skill-selection.ts";
 import type {
-  EntryKind,
   LogEntry,
   LogTail,
   Owner,
   RequestKey,
-  Snapshot,
   StoredTask,
   TaskIndex,
   TaskKey,
@@ -32,30 +29,16 @@ import type {
 import { AgentMistake } from "./agent-mistake.ts";
 import { ArtifactLedger } from "./artifact-ledger.ts";
 import { type CallDetails, type Command, encodeCommand } from "./command.ts";
-import { CommitWaiters } from "./commit-waiters.ts";
 import { CommittedEvent } from "./committed-event.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { type StatusInit, statusEvent, type TaskName } from "./events.ts";
 import type { QueuedMessage } from "./journal.ts";
-import { LiveTail } from "./live-tail.ts";
-import {
-  decodeEvent,
-  type EncodedStep,
-  encodeEvent,
-  encodeInput,
-  encodeSnapshot,
-  foldStoredTask,
-  headLength,
-} from "./log-codec.ts";
+import { type EncodedStep, encodeEvent, encodeInput, foldStoredTask } from "./log-codec.ts";
 import type { SeenTask } from "./seen-task.ts";
+import { SnapshotPolicy } from "./snapshot-policy.ts";
 import { taskNotFound } from "./task-not-found.ts";
+import { TaskReaders } from "./task-readers.ts";
 import { type QuestionTimeout, TaskTimers } from "./task-timers.ts";
-
-/** Smaller tasks are read from their log alone. */
-const minSnapshotBytes = 4_096;
-
-/** Events in one page read back from the store. */
-const pageSize = 100;
 
 /** What is stored together with a caller's message, in the commit that takes it in. */
 export interface Intake {
@@ -81,18 +64,12 @@ export class LiveTask {
   readonly owner: Owner;
   readonly name: TaskName;
   readonly #context: EngineContext;
-  readonly #tail: LiveTail;
+  readonly #readers: TaskReaders;
+  readonly #snapshots = new SnapshotPolicy();
 
   /** The fold of everything committed; undefined until the creation is. */
   #task: Task | undefined;
   #committed: LogTail;
-  /** Newest event that settled the task, of those that this object has seen itself. */
-  #settledGeneration = 0;
-  /** What came up to here was folded when it was read; which of it settled the task only the log can tell. */
-  #loadedGeneration = 0;
-  /** What the log has grown by since the last snapshot, and what the fold without artifacts weighs, about. */
-  #bytesSinceSnapshot = 0;
-  #headBytes = 0;
 
   #accepted: LogTail;
   #acceptedState: TaskState;
@@ -112,14 +89,13 @@ export class LiveTask {
   #lost: ConnectError | undefined;
   #takenOver = false;
 
-  readonly #waiters = new CommitWaiters();
   readonly #lostController = new AbortController();
 
   private constructor(context: EngineContext, owner: Owner, name: TaskName, stored: StoredTask | undefined) {
     this.#context = context;
     this.owner = owner;
     this.name = name;
-    this.#tail = new LiveTail(context.limits.maxTailBytes, context.tailBudget);
+    this.#readers = new TaskReaders(context, owner, name);
     this.#artifacts = new ArtifactLedger(context.limits.maxTaskBytes);
     this.#fence = stored === undefined ? 1 : 0;
     this.#committed = { sequence: 0, generation: 0 };
@@ -152,7 +128,7 @@ export class LiveTask {
 
   /** Lets go of the newest events; readers that are still there read them from the store. */
   dispose(): void {
-    this.#tail.clear();
+    this.#readers.dispose();
   }
 
   /** The task as callers may see it. The copy does not change when the task goes on. */
@@ -366,7 +342,7 @@ export class LiveTask {
       return Promise.resolve();
     }
     this.#hurry?.();
-    return this.#waiters.flushed(sequence);
+    return this.#readers.durable(sequence);
   }
 
   /** What an executor waits for before it may yield more; undefined when there is room. */
@@ -376,52 +352,21 @@ export class LiveTask {
 
   /** Resolves at the first interrupted or terminal event after `generation` (design: settled). */
   async settledAfter(generation: number, signal: AbortSignal): Promise<SeenTask> {
-    if (!(await this.#hadSettledAfter(generation))) {
-      while (this.#settledGeneration <= generation) {
-        await this.#changed(signal);
-      }
-    }
+    await this.#readers.settledAfter(generation, signal);
     return this.seen();
   }
 
-  /** Whether the task was settled after `generation`, and then went on, before it was read: its log can tell. */
-  async #hadSettledAfter(generation: number): Promise<boolean> {
-    let cursor = generation;
-    while (cursor < this.#loadedGeneration && this.#settledGeneration <= generation) {
-      const page = await this.#page(cursor);
-      if (page.some(({ response }) => isSettled(findState(response)))) {
-        return true;
-      }
-      cursor = page.at(-1)?.generation ?? this.#loadedGeneration;
-    }
-    return false;
-  }
-
   /** Resolves when callers may see a generation above `generation`, or the task has ended. */
-  async newerThan(generation: bigint, signal: AbortSignal): Promise<void> {
-    while (!this.ended && BigInt(this.generation) <= generation) {
-      await this.#changed(signal);
-    }
+  newerThan(generation: bigint, signal: AbortSignal): Promise<void> {
+    return this.#readers.newerThan(generation, signal);
   }
 
   /**
    * Every event after `generation`, in order, none twice, until the task has ended or `signal` aborts. A reader that is
-   * slow costs this cursor and nothing else: what has left the tail is read back from the store, page by page.
+   * slow costs this cursor and nothing else.
    */
-  async *eventsAfter(generation: number, signal: AbortSignal): AsyncGenerator<CommittedEvent> {
-    let cursor = generation;
-    for (;;) {
-      for (const event of await this.#page(cursor)) {
-        yield event;
-        cursor = event.generation;
-      }
-      if (cursor >= this.#committed.generation) {
-        if (this.ended) {
-          return;
-        }
-        await this.#changed(signal);
-      }
-    }
+  eventsAfter(generation: number, signal: AbortSignal): AsyncGenerator<CommittedEvent> {
+    return this.#readers.eventsAfter(generation, signal);
   }
 
   /** When the task ended, as callers see it (milliseconds since 1970); undefined for one that has not. */
@@ -505,7 +450,7 @@ export class LiveTask {
 
   /** Artifacts have their own count; together both may be twice the limit, and no more. */
   #hasRoomFor({ payload }: EncodedStep): boolean {
-    return this.#headBytes + payload.length <= this.#context.limits.maxTaskBytes;
+    return this.#snapshots.headBytes + payload.length <= this.#context.limits.maxTaskBytes;
   }
 
   #accept(encoded: EncodedStep, response: StreamResponse | undefined): void {
@@ -526,9 +471,7 @@ export class LiveTask {
       this.#acceptedState = status.state;
       this.#timers.setStatus(status);
     }
-    if (step.case !== undefined && kind !== "artifact" && !isProgress(kind, this.#acceptedState)) {
-      this.#headBytes += payload.length;
-    }
+    this.#snapshots.accept(encoded, this.#acceptedState);
     this.#accepted = { sequence, generation: generation ?? this.#accepted.generation };
     this.#pending.push({ ...encoded, response, entry: { sequence, generation, kind, payload } });
     if (kind !== "artifact" || this.#pending.length >= this.#context.limits.maxUncommitted) {
@@ -585,7 +528,8 @@ export class LiveTask {
     const keys = this.#pendingKeys;
     this.#pendingConfigs = [];
     this.#pendingKeys = [];
-    const snapshot = this.#dueSnapshot(batch);
+    const last = batch.at(-1)?.entry.sequence ?? this.#committed.sequence;
+    const snapshot = this.#snapshots.due(this.#task, this.#artifacts.bytes, batch, last);
     const result = await this.#context.store.commit({
       owner: this.owner,
       taskId: this.name.taskId,
@@ -601,31 +545,10 @@ export class LiveTask {
       this.#takenOver = true;
       throw new ConnectError("another server has taken over this task; try again", Code.Unavailable);
     }
-    this.#bytesSinceSnapshot = snapshot === undefined ? this.#bytesSinceSnapshot + byteLength(batch) : 0;
+    this.#snapshots.stored(batch, snapshot !== undefined);
     if (result.deliveryDue) {
       this.#context.onDeliveryDue();
     }
-  }
-
-  /**
-   * The fold after `batch`, when the log has grown by twice what the fold weighs: then reading it saves half. A task
-   * that only grows is its log and needs none, so nothing stands still for one. Made on a copy: nobody sees it yet.
-   */
-  #dueSnapshot(batch: readonly Pending[]): Snapshot | undefined {
-    const grown = this.#bytesSinceSnapshot + byteLength(batch);
-    const last = batch.at(-1);
-    if (
-      this.#task === undefined ||
-      last === undefined ||
-      grown < Math.max(2 * (this.#headBytes + this.#artifacts.bytes), minSnapshotBytes)
-    ) {
-      return undefined;
-    }
-    let task = copyTask(this.#task);
-    for (const { step } of batch) {
-      task = step.case === undefined ? task : applyStep(task, step);
-    }
-    return encodeSnapshot(task, last.entry.sequence);
   }
 
   #index(): TaskIndex {
@@ -643,14 +566,7 @@ export class LiveTask {
         this.#task = applyStep(this.#task, step);
       }
       if (response !== undefined && entry.generation !== undefined) {
-        this.#tail.push(new CommittedEvent(entry.generation, response, payload.length));
-        if (
-          step.case === "statusUpdate" &&
-          step.value.status !== undefined &&
-          isSettled(step.value.status.state)
-        ) {
-          this.#settledGeneration = entry.generation;
-        }
+        this.#readers.publish(new CommittedEvent(entry.generation, response, payload.length));
       }
       this.#committed = {
         sequence: entry.sequence,
@@ -660,7 +576,7 @@ export class LiveTask {
     if (this.wakeAt !== undefined) {
       this.#context.onWakeTime(this.wakeAt);
     }
-    this.#waiters.commit(this.#committed.sequence);
+    this.#readers.committed(this.#committed.sequence);
   }
 
   #lose(error: unknown): void {
@@ -677,27 +593,8 @@ export class LiveTask {
 
   #abandon(why: ConnectError): void {
     this.#lost = why;
-    this.#waiters.fail(why);
+    this.#readers.fail(why);
     this.#lostController.abort(why);
-  }
-
-  /** Resolves at the next commit. @throws ConnectError when the task was lost, or why `signal` aborted */
-  #changed(signal: AbortSignal): Promise<void> {
-    return this.#lost === undefined ? this.#waiters.changed(signal) : Promise.reject(this.#lost);
-  }
-
-  async #page(after: number): Promise<readonly CommittedEvent[]> {
-    const live = this.#tail.after(after, pageSize);
-    if (live !== undefined || after >= this.#committed.generation) {
-      return live ?? [];
-    }
-    const events = await this.#context.store.events(this.owner, this.name.taskId, after, pageSize);
-    if (events.length === 0) {
-      throw taskNotFound(this.name.taskId); // it has expired while it was read
-    }
-    return events.map(
-      (event) => new CommittedEvent(event.generation, decodeEvent(event), event.payload.length),
-    );
   }
 
   async #claim(): Promise<void> {
@@ -707,13 +604,12 @@ export class LiveTask {
     }
     if (stored.tail.sequence !== this.#committed.sequence) {
       this.#load(stored);
-      this.#waiters.wakeReaders();
     }
     this.#fence = stored.fence;
   }
 
   #load(stored: StoredTask): void {
-    const { index, entries } = stored;
+    const { index } = stored;
     const task = foldStoredTask(stored);
     this.#task = task;
     this.#committed = stored.tail;
@@ -727,30 +623,12 @@ export class LiveTask {
     if (index.wakeAt !== this.#timers.wakeAt) {
       this.#timers.setAlarm(index.wakeAt); // an executor's; what it really waits for it says when it runs again
     }
-    this.#headBytes = headLength(task);
-    this.#bytesSinceSnapshot = entries.reduce((sum, { payload }) => sum + payload.length, 0);
+    this.#snapshots.load(stored, task);
     this.#artifacts.load(task);
-    this.#settledGeneration = isSettled(index.state) ? stored.tail.generation : 0;
-    this.#loadedGeneration = stored.tail.generation;
+    this.#readers.load(stored.tail.generation, index.state);
   }
-}
-
-/** The state that an event brings the task to; UNSPECIFIED when it leaves the state as it is. */
-function findState({ payload }: StreamResponse): TaskState {
-  const status =
-    payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
-  return status?.state ?? TaskState.UNSPECIFIED;
-}
-
-/** What WORKING says is gone with the next status. */
-function isProgress(kind: EntryKind, state: TaskState): boolean {
-  return kind === "status" && state === TaskState.WORKING;
 }
 
 function isChunk({ kind }: Pending): boolean {
   return kind === "artifact";
-}
-
-function byteLength(batch: readonly Pending[]): number {
-  return batch.reduce((sum, { payload }) => sum + payload.length, 0);
 }

@@ -1,0 +1,68 @@
+import { applyStep, copyTask } from "@a2a-connect/core";
+import { type Task, TaskState } from "@a2a-connect/proto";
+import type { Snapshot, StoredTask } from "../store/task-store.ts";
+import { type EncodedStep, encodeSnapshot, headLength } from "./log-codec.ts";
+
+/** Smaller tasks are read from their log alone. */
+const minSnapshotBytes = 4_096;
+
+/**
+ * Knows what a task's fold weighs, about, and what its log has grown by: so when a snapshot saves half of what a load
+ * reads. A task that only grows is its log and needs none, so nothing stands still for one; all snapshots together weigh
+ * less than the log.
+ */
+export class SnapshotPolicy {
+  /** What the fold without artifacts weighs. */
+  #headBytes = 0;
+  #grownBytes = 0;
+
+  get headBytes(): number {
+    return this.#headBytes;
+  }
+
+  /** The task was read from the store, and folds to this. */
+  load({ entries }: StoredTask, task: Task): void {
+    this.#headBytes = headLength(task);
+    this.#grownBytes = entries.reduce((sum, { payload }) => sum + payload.length, 0);
+  }
+
+  /** A step was accepted, which brings the task to `state`. What WORKING says is gone with the next status. */
+  accept({ step, kind, payload }: EncodedStep, state: TaskState): void {
+    const isProgress = kind === "status" && state === TaskState.WORKING;
+    if (step.case !== undefined && kind !== "artifact" && !isProgress) {
+      this.#headBytes += payload.length;
+    }
+  }
+
+  /**
+   * The snapshot to write with a batch; undefined when none is due. Made on a copy, because nobody sees it yet.
+   *
+   * @param task the fold before the batch
+   * @param sequence of the batch's last entry
+   */
+  due(
+    task: Task | undefined,
+    artifactBytes: number,
+    batch: readonly EncodedStep[],
+    sequence: number,
+  ): Snapshot | undefined {
+    const grown = this.#grownBytes + byteLength(batch);
+    if (task === undefined || grown < Math.max(2 * (this.#headBytes + artifactBytes), minSnapshotBytes)) {
+      return undefined;
+    }
+    let fold = copyTask(task);
+    for (const { step } of batch) {
+      fold = step.case === undefined ? fold : applyStep(fold, step);
+    }
+    return encodeSnapshot(fold, sequence);
+  }
+
+  /** A batch was stored, with a snapshot or without. */
+  stored(batch: readonly EncodedStep[], withSnapshot: boolean): void {
+    this.#grownBytes = withSnapshot ? 0 : this.#grownBytes + byteLength(batch);
+  }
+}
+
+function byteLength(batch: readonly EncodedStep[]): number {
+  return batch.reduce((sum, { payload }) => sum + payload.length, 0);
+}

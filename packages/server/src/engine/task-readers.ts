@@ -1,0 +1,154 @@
+import { isSettled, isTerminal } from "@a2a-connect/core";
+import { type StreamResponse, TaskState } from "@a2a-connect/proto";
+import type { ConnectError } from "@connectrpc/connect";
+import type { Owner } from "../store/task-store.ts";
+import { CommitWaiters } from "./commit-waiters.ts";
+import { CommittedEvent } from "./committed-event.ts";
+import type { EngineContext } from "./engine-context.ts";
+import type { TaskName } from "./events.ts";
+import { LiveTail } from "./live-tail.ts";
+import { decodeEvent } from "./log-codec.ts";
+import { taskNotFound } from "./task-not-found.ts";
+
+/** Events in one page read back from the store. */
+const pageSize = 100;
+
+/**
+ * Where the readers of one task meet its committed events. A reader is a cursor: it is served from the newest events in
+ * memory, or page by page from the store, and is woken when there is something to look at.
+ */
+export class TaskReaders {
+  readonly #context: EngineContext;
+  readonly #owner: Owner;
+  readonly #name: TaskName;
+  readonly #tail: LiveTail;
+  readonly #waiters = new CommitWaiters();
+  #generation = 0;
+  #ended = false;
+  /** Newest event that settled the task, of those that this object has seen itself. */
+  #settledGeneration = 0;
+  /** What came up to here was folded when it was read; which of it settled the task only the log can tell. */
+  #loadedGeneration = 0;
+  #lost: ConnectError | undefined;
+
+  constructor(context: EngineContext, owner: Owner, name: TaskName) {
+    this.#context = context;
+    this.#owner = owner;
+    this.#name = name;
+    this.#tail = new LiveTail(context.limits.maxTailBytes, context.tailBudget);
+  }
+
+  /** The task was read from the store at `generation`, in `state`. */
+  load(generation: number, state: TaskState): void {
+    this.#generation = generation;
+    this.#ended = isTerminal(state);
+    this.#settledGeneration = isSettled(state) ? generation : 0;
+    this.#loadedGeneration = generation;
+    this.#waiters.wakeReaders();
+  }
+
+  /** An event is durable; readers see it with the next `committed`. */
+  publish(event: CommittedEvent): void {
+    this.#tail.push(event);
+    this.#generation = event.generation;
+    const state = findState(event.response);
+    if (isSettled(state)) {
+      this.#settledGeneration = event.generation;
+    }
+    this.#ended ||= isTerminal(state);
+  }
+
+  /** The log is durable up to `sequence`. */
+  committed(sequence: number): void {
+    this.#waiters.commit(sequence);
+  }
+
+  /** Nothing will come any more, and nobody is told why but by this error. */
+  fail(error: ConnectError): void {
+    this.#lost = error;
+    this.#waiters.fail(error);
+  }
+
+  /** Resolves when the log is durable up to `sequence`. @throws ConnectError when it never will be */
+  durable(sequence: number): Promise<void> {
+    return this.#waiters.flushed(sequence);
+  }
+
+  /** Lets go of the newest events; readers that are still there read them from the store. */
+  dispose(): void {
+    this.#tail.clear();
+  }
+
+  /** Resolves at the first interrupted or terminal event after `generation` (design: settled). */
+  async settledAfter(generation: number, signal: AbortSignal): Promise<void> {
+    if (!(await this.#hadSettledAfter(generation))) {
+      while (this.#settledGeneration <= generation) {
+        await this.#changed(signal);
+      }
+    }
+  }
+
+  /** Resolves when callers may see a generation above `generation`, or the task has ended. */
+  async newerThan(generation: bigint, signal: AbortSignal): Promise<void> {
+    while (!this.#ended && BigInt(this.#generation) <= generation) {
+      await this.#changed(signal);
+    }
+  }
+
+  /** Every event after `generation`, in order, none twice, until the task has ended or `signal` aborts. */
+  async *eventsAfter(generation: number, signal: AbortSignal): AsyncGenerator<CommittedEvent> {
+    let cursor = generation;
+    for (;;) {
+      for (const event of await this.#page(cursor)) {
+        yield event;
+        cursor = event.generation;
+      }
+      if (cursor >= this.#generation) {
+        if (this.#ended) {
+          return;
+        }
+        await this.#changed(signal);
+      }
+    }
+  }
+
+  /** Whether the task was settled after `generation`, and then went on, before it was read: its log can tell. */
+  async #hadSettledAfter(generation: number): Promise<boolean> {
+    let cursor = generation;
+    while (cursor < this.#loadedGeneration && this.#settledGeneration <= generation) {
+      const page = await this.#page(cursor);
+      if (page.some(({ response }) => isSettled(findState(response)))) {
+        return true;
+      }
+      cursor = page.at(-1)?.generation ?? this.#loadedGeneration;
+    }
+    return false;
+  }
+
+  /** Resolves at the next commit. @throws ConnectError when the task was lost, or why `signal` aborted */
+  #changed(signal: AbortSignal): Promise<void> {
+    return this.#lost === undefined ? this.#waiters.changed(signal) : Promise.reject(this.#lost);
+  }
+
+  async #page(after: number): Promise<readonly CommittedEvent[]> {
+    const live = this.#tail.after(after, pageSize);
+    if (live !== undefined || after >= this.#generation) {
+      return live ?? [];
+    }
+    const { taskId } = this.#name;
+    const events = await this.#context.store.events(this.#owner, taskId, after, pageSize);
+    if (events.length === 0) {
+      throw taskNotFound(taskId); // it has expired while it was read
+    }
+    return events.map(
+      (event) => new CommittedEvent(event.generation, decodeEvent(event), event.payload.length),
+    );
+  }
+}
+
+/** The state that an event brings the task to; UNSPECIFIED when it leaves the state as it is. */
+function findState({ payload }: StreamResponse): TaskState {
+  const status =
+    payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
+  return status?.state ?? TaskState.UNSPECIFIED;
+}
