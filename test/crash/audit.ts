@@ -1,4 +1,4 @@
-import { isInterrupted, isTerminal, readLifecycleReport } from "@a2a-connect/core";
+import { isSettled, readLifecycleReport } from "@a2a-connect/core";
 import {
   MessageSchema,
   type Part,
@@ -13,6 +13,7 @@ import {
 } from "@a2a-connect/proto";
 import { type DescMessage, equals, type MessageShape } from "@bufbuild/protobuf";
 import type { Clients } from "./clients.ts";
+import { auditLife, fateOf, isAsleep } from "./fate.ts";
 import type { ShownStream, ShownTask } from "./ledger.ts";
 
 /** What was compared, and every difference that must not be: one sentence each. */
@@ -24,13 +25,19 @@ export interface Audit {
 
 type Log = readonly StreamResponse[];
 
-/** Compares what was shown with the log that the crash has left, and with what a new server says about the task. */
-export function auditTask(shown: ShownTask, log: Log, now: Task): Audit {
+/**
+ * Compares what was shown with the log that the crash has left, and with what a new server says about the task.
+ *
+ * @param life the whole log by now, where the crash was not the task's end; otherwise what the crash has left
+ */
+export function auditTask(shown: ShownTask, log: Log, life: Log, now: Task): Audit {
   const problems = [
     ...(log.length === 0 ? ["its log is gone"] : []),
-    ...shown.streams.flatMap((stream) => auditStream(stream, log)),
-    ...shown.answers.flatMap((answer) => auditAnswer(answer, log, now)),
-    ...auditEnd(log, now),
+    ...(isRunAt(life, 0, log) ? [] : ["what it went on with is not behind what the crash has left"]),
+    ...shown.streams.flatMap((stream) => auditStream(stream, life)),
+    ...shown.answers.flatMap((answer) => auditAnswer(answer, life, now)),
+    ...auditEnd(life, now),
+    ...auditLife(now, life),
     ...[...shown.acknowledged]
       .filter((id) => !now.history.some(({ messageId }) => messageId === id))
       .map((id) => `the acknowledged message ${id} is gone`),
@@ -84,12 +91,12 @@ function auditAnswer(answer: Task, log: Log, now: Task): string[] {
 
 /** The log's last state stands, but for a turn that the kill has ended: that one FAILED with reason `interrupted`. */
 function auditEnd(log: Log, now: Task): string[] {
-  const last = statusesOf(log).at(-1);
+  const last = lastStatus(log);
   if (last === undefined) return ["its log has no status"];
   const problems = isSameArtifacts(artifactsOf(now), foldArtifacts(log))
     ? []
     : ["its artifacts are not those of its log"];
-  if (isTerminal(last.state) || isInterrupted(last.state)) {
+  if (isSettled(last.state) || fateOf(now) !== "ends") {
     return same(TaskStatusSchema, now.status, last)
       ? problems
       : [...problems, `${stateName(last.state)} became ${stateName(now.status?.state)}`];
@@ -119,8 +126,9 @@ export async function auditList(clients: Clients, tasks: ReadonlyMap<string, Tas
   for (const [id, task] of tasks) {
     if (!same(TaskSchema, listed.get(id), task)) problems.push(`task ${id} is not in the list as it is`);
   }
-  for (const { id, status } of listed.values()) {
-    if (status === undefined || !(isTerminal(status.state) || isInterrupted(status.state))) {
+  for (const task of listed.values()) {
+    const { id, status } = task;
+    if (status === undefined || !(isSettled(status.state) || isAsleep(task))) {
       problems.push(`task ${id} is ${stateName(status?.state)}, although nobody works on it`);
     }
   }
@@ -150,6 +158,11 @@ function foldArtifacts(log: Log): Artifacts {
 
 function isSameArtifacts(one: Artifacts, other: Artifacts): boolean {
   return one.size === other.size && [...one].every(([id, parts]) => isPrefix(parts, other.get(id), true));
+}
+
+/** The newest status in a log. */
+export function lastStatus(log: Log): TaskStatus | undefined {
+  return statusesOf(log).at(-1);
 }
 
 /** Whether some point of the log has these artifacts: all are prefixes of it, or were replaced since. */

@@ -1,8 +1,10 @@
-import { Role, type Task, TaskState } from "@a2a-connect/proto";
+import { isSettled } from "@a2a-connect/core";
+import { Role, type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
 import { describe, expect, it } from "vitest";
 import { type AgentProcess, startAgent, storeFile, temporaryDirectory } from "./agent-process.ts";
-import { type Audit, auditList, auditTask } from "./audit.ts";
+import { type Audit, auditList, auditTask, lastStatus } from "./audit.ts";
 import { type Clients, createClients } from "./clients.ts";
+import { type Fate, fateOf, isAsleep, readLife } from "./fate.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 import { runLoad } from "./load.ts";
 import { createRandom, type Random } from "./random.ts";
@@ -32,7 +34,8 @@ describe("kill -9 at a random moment under load", () => {
       const counts = await crashAgain(temporaryDirectory(), seeds);
       console.log("crash:", JSON.stringify(counts));
       expect(counts.kills).toBe(killsPerDirectory);
-      expect(Math.min(counts.tasks, counts.answers, counts.interrupted)).toBeGreaterThan(0);
+      const { tasks, answers, interrupted, wentOn, beganAgain } = counts;
+      expect(Math.min(tasks, answers, interrupted, wentOn, beganAgain)).toBeGreaterThan(0);
       expect(counts.events).toBeGreaterThan(killsPerDirectory * 100);
     });
   }
@@ -47,12 +50,18 @@ interface Counts {
   readonly answers: number;
   /** Tasks that a crash has ended. */
   readonly interrupted: number;
+  /** How often a task was at work in a crash, and went on as if nothing had happened. */
+  readonly wentOn: number;
+  /** How often a turn was, and began again. */
+  readonly beganAgain: number;
 }
+
+const noFates = { interrupted: 0, wentOn: 0, beganAgain: 0 };
 
 /** Crashes once for each seed, and looks after each for everything that was ever shown. */
 async function crashAgain(dataDir: string, seeds: readonly number[]): Promise<Counts> {
   const ledger = createLedger();
-  let counts: Counts = { kills: 0, tasks: 0, events: 0, answers: 0, interrupted: 0 };
+  let counts: Counts = { kills: 0, tasks: 0, events: 0, answers: 0, ...noFates };
   let agent = await startAgent(dataDir);
   for (const seed of seeds) {
     await crash(agent, ledger, createRandom(seed));
@@ -60,12 +69,15 @@ async function crashAgain(dataDir: string, seeds: readonly number[]): Promise<Co
     if (seed % secondKillEvery === 0) await crashAtStart(dataDir);
     agent = await startAgent(dataDir);
     using clients = createClients(agent.url);
+    await settle(clients);
     const tasks = await getAll(clients, ledger);
+    const lives = await readLives(clients, tasks, logs);
     const audits: Audit[] = [...ledger.tasks.values()].map((shown) => {
       const now = tasks.get(shown.id);
+      const log = logs.get(shown.id) ?? [];
       return now === undefined
         ? { problems: [`task ${shown.id} is gone`], comparedEvents: 0, comparedAnswers: 0 }
-        : auditTask(shown, logs.get(shown.id) ?? [], now);
+        : auditTask(shown, log, lives.get(shown.id) ?? log, now);
     });
     const problems = [...audits.flatMap(({ problems }) => problems), ...(await auditList(clients, tasks))];
     expect({ seed, problems }).toEqual({ seed, problems: [] });
@@ -76,6 +88,8 @@ async function crashAgain(dataDir: string, seeds: readonly number[]): Promise<Co
       events: total(audits, "comparedEvents"),
       answers: total(audits, "comparedAnswers"),
       interrupted: [...tasks.values()].filter(wasInterrupted).length,
+      wentOn: counts.wentOn + countFate("goes on", lives, tasks),
+      beganAgain: counts.beganAgain + countFate("begins again", lives, tasks),
     };
   }
   agent.signal("SIGKILL");
@@ -112,6 +126,41 @@ async function getAll(clients: Clients, { tasks }: Ledger): Promise<ReadonlyMap<
     if (task !== undefined) found.set(id, task);
   }
   return found;
+}
+
+/** Resolves when everything that a crash has left at work is done with it. */
+async function settle(clients: Clients): Promise<void> {
+  for (const status of [TaskState.SUBMITTED, TaskState.WORKING]) {
+    let atWork: readonly Task[];
+    do {
+      const page = await clients.next().listTasks({ status, pageSize: 100 });
+      if (page.nextPageToken !== "") throw new Error("more tasks are asleep than this test makes");
+      atWork = page.tasks.filter((task) => !isAsleep(task));
+    } while (atWork.length > 0);
+  }
+}
+
+/** All events of the tasks that were at work in a crash, and that it has not ended. */
+async function readLives(
+  clients: Clients,
+  tasks: ReadonlyMap<string, Task>,
+  logs: ReadonlyMap<string, readonly StreamResponse[]>,
+): Promise<ReadonlyMap<string, readonly StreamResponse[]>> {
+  const lives = new Map<string, readonly StreamResponse[]>();
+  for (const [id, task] of tasks) {
+    const atCrash = lastStatus(logs.get(id) ?? []);
+    const wasAtWork = atCrash !== undefined && !isSettled(atCrash.state);
+    if (wasAtWork && fateOf(task) !== "ends") lives.set(id, await readLife(clients, task));
+  }
+  return lives;
+}
+
+function countFate(
+  fate: Fate,
+  lives: ReadonlyMap<string, unknown>,
+  tasks: ReadonlyMap<string, Task>,
+): number {
+  return [...tasks].filter(([id, task]) => lives.has(id) && !isAsleep(task) && fateOf(task) === fate).length;
 }
 
 /** A new task runs, and a question that somebody asked before the crash can be answered. */

@@ -43,8 +43,10 @@ const scenes: readonly Scene[] = [
   (options) => streamText(options, `burst ${options.random.between(50, 300)}`),
   (options) => streamText(options, `replace ${options.random.between(2, 20)} 2`),
   (options) => streamText(options, "fail on request"),
-  // Both end in the middle of something whenever the kill comes.
+  // These are in the middle of something whenever the kill comes, each with another fate.
   (options) => streamText(options, "stream 40 1"),
+  (options) => streamText(options, "turn that ends"),
+  (options) => streamText(options, "turn-restart that begins again"),
   watch,
   async (options) => void (await sendText(options, "task crash")),
   async (options) => void (await sendText(options, "parts")),
@@ -123,7 +125,7 @@ async function cancel(options: LoadOptions): Promise<void> {
   const { clients, ledger } = options;
   const { id } = await sendText(
     options,
-    options.random.between(0, 1) === 1 ? "sleep 60000" : "ask nobody",
+    options.random.between(0, 1) === 1 ? "sleep 3600000" : "ask nobody",
     true,
   );
   ledger.answer(await clients.next().cancelTask({ id }));

@@ -1,4 +1,4 @@
-import { readLifecycleReport } from "@a2a-connect/core";
+import { isTerminal, lastEventIdHeader, readLifecycleReport } from "@a2a-connect/core";
 import { Role, type StreamResponse, TaskState } from "@a2a-connect/proto";
 import { describe, expect, it } from "vitest";
 import { launchAgent, startAgent, storeFile, temporaryDirectory } from "./agent-process.ts";
@@ -10,19 +10,13 @@ function userMessage(text: string) {
 }
 
 describe("SIGTERM", () => {
-  it("ends the agent with code 0 while streams are open, and their tasks are not left at work", async () => {
+  it("ends the agent with code 0 while streams are open; the next one fails turns and goes on with durable tasks", async () => {
     const dataDir = temporaryDirectory();
     const agent = await startAgent(dataDir);
     using clients = createClients(agent.url);
     // One stream for each wire and kind of work: an executor that minds its signal, one that does not, one that is done.
-    const streams = [
-      "sleep 600000",
-      "hang",
-      "stream 100000 1",
-      "sleep 600000",
-      "hang",
-      "stream 100000 1",
-    ].map((text) => {
+    const commands = ["sleep 600000", "hang", "stream 100000 1"];
+    const streams = [...commands, ...commands].map((text) => {
       const events: StreamResponse[] = [];
       const atWork = Promise.withResolvers<void>();
       const read = async () => {
@@ -32,7 +26,7 @@ describe("SIGTERM", () => {
         }
       };
       const over = read().catch(() => undefined); // a stream may end with an error when the server goes
-      return { events, over, atWork: Promise.race([atWork.promise, over]) };
+      return { text, events, over, atWork: Promise.race([atWork.promise, over]) };
     });
     await Promise.all(streams.map(({ atWork }) => atWork));
 
@@ -44,12 +38,26 @@ describe("SIGTERM", () => {
 
     const next = await startAgent(dataDir);
     using callers = createClients(next.url);
-    for (const { events } of streams) {
+    for (const { text, events } of streams) {
       const created = events[0]?.payload;
       const id = created?.case === "task" ? created.value.id : "";
       const task = await callers.next().getTask({ id });
-      expect(task.status?.state).toBe(TaskState.FAILED);
-      expect(readLifecycleReport(task.status?.message?.metadata).reason).toBe("interrupted");
+      const { reason } = readLifecycleReport(task.status?.message?.metadata);
+      if (text === "hang") {
+        expect([text, task.status?.state, reason]).toEqual([text, TaskState.FAILED, "interrupted"]);
+        continue;
+      }
+      expect([text, isTerminal(task.status?.state ?? TaskState.UNSPECIFIED)]).toEqual([text, false]);
+      const headers = { [lastEventIdHeader]: "0" };
+      const again: StreamResponse[] = [];
+      for await (const event of callers.next().subscribeToTask({ id }, { headers })) {
+        again.push(event);
+        // What was shown before, and of the one that streams something that was not.
+        if (again.length === events.length + (text.startsWith("stream") ? 1 : 0)) break;
+      }
+      expect(again.slice(0, events.length)).toStrictEqual(events);
+      const canceled = await callers.next().cancelTask({ id });
+      expect(canceled.status?.state).toBe(TaskState.CANCELED);
     }
     next.signal("SIGTERM");
     expect(await next.ended).toMatchObject({ code: 0, signal: null });

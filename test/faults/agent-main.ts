@@ -7,12 +7,13 @@ import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 import { openEffects } from "./effects.ts";
 import { createFailpointStore, type Failpoint, type WriteCounts } from "./failpoint-store.ts";
 import { createFaultAgent } from "./fault-agent.ts";
+import { watchDatabases } from "./write-protection.ts";
 
 /** What the parent says: each is answered. */
-export type Order = { readonly arm: Failpoint | null } | "count";
+export type Order = { readonly arm: Failpoint | null } | { readonly writable: boolean } | "count";
 
 /** What it is told. */
-export type Report = { readonly url: string } | { readonly counts: WriteCounts } | "armed";
+export type Report = { readonly url: string } | { readonly counts: WriteCounts } | "done";
 
 const [dataDir = "", failpoint] = process.argv.slice(2);
 
@@ -22,6 +23,7 @@ function die(): never {
   throw new Error("a process has outlived its own SIGKILL");
 }
 
+const protection = watchDatabases();
 const store = createFailpointStore(createSqliteTaskStore({ file: join(dataDir, "tasks.sqlite") }), die);
 store.arm(failpoint === undefined ? undefined : (JSON.parse(failpoint) as Failpoint)); // written by our parent
 
@@ -40,8 +42,9 @@ function report(words: Report): void {
 process.on("message", (order: Order) => {
   if (order === "count") report({ counts: store.counts });
   else {
-    store.arm(order.arm ?? undefined);
-    report("armed");
+    if ("arm" in order) store.arm(order.arm ?? undefined);
+    else protection.set(!order.writable);
+    report("done");
   }
 });
 process.on("disconnect", () => process.exit());

@@ -20,9 +20,6 @@ export type Command = (typeof commands)[number];
 /** Steps of the command `steps`. One fails once before it succeeds, in every run. */
 export const stepNames: readonly string[] = ["first", "flaky", "third"];
 
-/** Chunks of a stream. */
-const chunks = 6;
-
 /**
  * An agent with a command for everything that is written on behalf of a task. Each is the same every time, so that what
  * is seen of an undisturbed run is what has to be seen of a disturbed one.
@@ -58,9 +55,10 @@ export function createFaultAgent(effects: Effects): AgentDefinition {
 }
 
 async function* stream(task: DurableTask): AsyncGenerator<DurableEvent, void, Message> {
+  const { chunks, pauseMs } = readNumbers(task);
   for (let chunk = 1; chunk <= chunks; chunk++) {
     yield task.append("stream", `chunk ${chunk} ${"ü".repeat(50 * chunk)}`, { last: chunk === chunks });
-    await task.sleep(1);
+    await task.sleep(pauseMs);
   }
 }
 
@@ -109,13 +107,23 @@ async function* sleep(task: DurableTask, effects: Effects): AsyncGenerator<Durab
 }
 
 const turn: TurnExecutor = async function* (turn) {
+  const { chunks, pauseMs } = readNumbers(turn);
   yield turn.working("begun");
   for (let chunk = 1; chunk <= chunks; chunk++) {
     yield turn.append("stream", `chunk ${chunk} `);
-    await pause(1);
+    await pause(pauseMs);
   }
 };
 
 const reply: TurnExecutor = function* (turn) {
   yield turn.reply(`to ${turn.text}`);
 };
+
+/** `stream`, `turn` and `restart` may be followed by how many chunks they give, and the milliseconds between two. */
+function readNumbers({ text }: { readonly text: string }): {
+  readonly chunks: number;
+  readonly pauseMs: number;
+} {
+  const [, chunks = "6", pauseMs = "1"] = /^\w+ (\d+) (\d+)$/.exec(text) ?? [];
+  return { chunks: Number(chunks), pauseMs: Number(pauseMs) };
+}

@@ -1,7 +1,7 @@
 import { findA2AError, idempotencyKeyHeader, isTerminal } from "@a2a-connect/core";
-import { type SendMessageRequestSchema, type Task, TaskState } from "@a2a-connect/proto";
-import { say, taskOf } from "@a2a-connect/testing";
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import { StreamResponseSchema, type Task, TaskState } from "@a2a-connect/proto";
+import { type A2AClient, say, taskOf } from "@a2a-connect/testing";
+import { equals } from "@bufbuild/protobuf";
 import type { Receiver } from "../push/receiver.ts";
 import type { Command } from "./fault-agent.ts";
 import type { Random } from "./random.ts";
@@ -24,7 +24,12 @@ export interface Played {
   readonly problems: readonly string[];
 }
 
-type Request = MessageInitShape<typeof SendMessageRequestSchema>;
+type Request = ReturnType<typeof say> & {
+  readonly configuration?: {
+    readonly returnImmediately?: boolean;
+    readonly taskPushNotificationConfig?: { readonly id: string; readonly url: string };
+  };
+};
 
 interface Sent {
   readonly request: Request;
@@ -49,6 +54,7 @@ export async function playScenario(options: ScenarioOptions): Promise<Played> {
   await play.reply();
   await play.checkWebhooks(transcripts);
   await play.checkSends(transcripts.size);
+  await play.checkReplays(transcripts);
   return { transcripts, problems: play.problems };
 }
 
@@ -148,6 +154,18 @@ class Play {
     if (totalSize !== tasks) this.problems.push(`there are ${totalSize} tasks, and ${tasks} were asked for`);
   }
 
+  /** What was seen over many connections is what anybody is shown who reads it now. */
+  async checkReplays(transcripts: ReadonlyMap<Command, Transcript>): Promise<void> {
+    for (const [command, { taskId, events }] of transcripts) {
+      const { events: replayed } = await follow(this.#options.service, taskId, { wire: this.#wire() });
+      const same =
+        events.length === replayed.length &&
+        events.every((event, index) => equals(StreamResponseSchema, event, replayed[index] ?? event));
+      if (!same)
+        this.problems.push(`${command}: its ${events.length} events are not its ${replayed.length} now`);
+    }
+  }
+
   /** Sends a message with a key until it is taken. @returns the id of its task */
   async #send(words: string, taskId: string | undefined, returnImmediately = false): Promise<string> {
     const request = { ...this.#say(words, taskId), configuration: { returnImmediately } };
@@ -174,11 +192,7 @@ class Play {
     return follow(this.#options.service, taskId, { wire: this.#wire(), until });
   }
 
-  #persist<T>(
-    call: Parameters<Service["persist"]>[1] extends (client: infer C) => unknown
-      ? (client: C) => Promise<T>
-      : never,
-  ): Promise<T> {
+  #persist<T>(call: (client: A2AClient) => Promise<T>): Promise<T> {
     return this.#options.service.persist(this.#wire(), call);
   }
 

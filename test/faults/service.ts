@@ -1,4 +1,3 @@
-import { findA2AError } from "@a2a-connect/core";
 import { A2AService } from "@a2a-connect/proto";
 import type { A2AClient } from "@a2a-connect/testing";
 import { createClient } from "@connectrpc/connect";
@@ -16,13 +15,18 @@ export interface Service {
    * @throws what the server answered; an error that nothing outside explains
    */
   persist<T>(wire: string, call: (client: A2AClient) => Promise<T>): Promise<T>;
+  /** A client of the server as it is now. */
+  client(wire: string): Promise<A2AClient>;
 }
+
+/** A stream looked complete and was not: whatever broke it, its reader has to be told. */
+export class FalseEnd extends Error {}
 
 /** Where a service is for the moment. */
 export interface Place {
   readonly url: string;
-  /** Resolves with whether something came between this place and its caller; until then nobody knows. */
-  lost(): Promise<boolean>;
+  /** Whether something came between this place and its caller, and the error is of that. */
+  isLost(error: unknown): Promise<boolean>;
 }
 
 /** A service that is found anew for each call. */
@@ -35,13 +39,16 @@ export function createService(find: () => Promise<Place>): Service {
     return client;
   };
   return {
+    async client(wire) {
+      return clientOf(wire, (await find()).url);
+    },
     async persist(wire, call) {
       for (;;) {
         const place = await find();
         try {
           return await call(clientOf(wire, place.url));
         } catch (error) {
-          if (findA2AError(error) !== undefined || !(await place.lost())) throw error;
+          if (error instanceof FalseEnd || !(await place.isLost(error))) throw error;
         }
       }
     },

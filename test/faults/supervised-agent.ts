@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { findA2AError } from "@a2a-connect/core";
 import { onTestFinished } from "vitest";
 import type { Order, Report } from "./agent-main.ts";
 import type { Failpoint, WriteCounts } from "./failpoint-store.ts";
@@ -14,6 +15,10 @@ export interface SupervisedAgent extends Service {
    * Sets a failpoint in the process as it is now, and one for each of the processes that follow it, from their very start.
    */
   arm(first: Failpoint | undefined, ...next: readonly Failpoint[]): Promise<void>;
+  /** Whether the database takes writes. Default true. */
+  setWritable(writable: boolean): Promise<void>;
+  /** Id of the process as it is now. */
+  readonly pid: number;
   /** Writes since the failpoint was set, of a process that has not been killed since. */
   counts(): Promise<WriteCounts>;
 }
@@ -30,8 +35,19 @@ interface Running {
   readonly ended: Promise<void>;
 }
 
+/** How it is started. */
+export interface SuperviseOptions {
+  /** A command, and its first arguments, that runs another one given to it in its own place. Default: none. */
+  readonly within?: readonly string[];
+  /** Whether an error is of what the test does to the agent besides killing it. Default: none is. */
+  readonly isLost?: (error: unknown) => boolean;
+}
+
 /** Starts it on a directory; it ends with the running test. */
-export async function superviseAgent(dataDir: string): Promise<SupervisedAgent> {
+export async function superviseAgent(
+  dataDir: string,
+  { within = [], isLost = () => false }: SuperviseOptions = {},
+): Promise<SupervisedAgent> {
   let kills = 0;
   let next: Failpoint[] = [];
   let problem: Error | undefined;
@@ -43,13 +59,9 @@ export async function superviseAgent(dataDir: string): Promise<SupervisedAgent> 
 
   function start(): Running {
     const failpoint = next.shift();
-    const child = spawn(
-      process.execPath,
-      [main, dataDir, ...(failpoint === undefined ? [] : [JSON.stringify(failpoint)])],
-      {
-        stdio: ["ignore", "inherit", "inherit", "ipc"],
-      },
-    );
+    const words = [main, dataDir, ...(failpoint === undefined ? [] : [JSON.stringify(failpoint)])];
+    const [command = process.execPath, ...args] = [...within, process.execPath, ...words];
+    const child = spawn(command, args, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
     const ended = Promise.withResolvers<void>();
     child.once("close", (code, signal) => {
       if (signal === "SIGKILL") {
@@ -60,9 +72,10 @@ export async function superviseAgent(dataDir: string): Promise<SupervisedAgent> 
       }
       ended.resolve();
     });
-    const ready = once(child, "message").then(([report]: [Report]) =>
-      typeof report === "object" && "url" in report ? report.url : undefined,
-    );
+    const ready = once(child, "message").then((words) => {
+      const [report] = words as [Report]; // an agent says nothing else
+      return typeof report === "object" && "url" in report ? report.url : undefined;
+    });
     return { child, url: Promise.race([ready, ended.promise.then(() => undefined)]), ended: ended.promise };
   }
 
@@ -71,7 +84,8 @@ export async function superviseAgent(dataDir: string): Promise<SupervisedAgent> 
       if (problem !== undefined) throw problem;
       const now = running;
       const url = await now.url;
-      if (url !== undefined) return { ...now, place: { url, lost: () => endsSoon(now) } };
+      if (url !== undefined)
+        return { ...now, place: { url, isLost: async (error) => isLost(error) || isKilled(error, now) } };
       await now.ended;
     }
   }
@@ -94,12 +108,24 @@ export async function superviseAgent(dataDir: string): Promise<SupervisedAgent> 
       next = [...later];
       await ask({ arm: first ?? null });
     },
+    async setWritable(writable) {
+      await ask({ writable });
+    },
+    get pid() {
+      if (running.child.pid === undefined) throw new Error("the agent was not started");
+      return running.child.pid;
+    },
     async counts() {
       const report = await ask("count");
       if (typeof report === "string" || !("counts" in report)) throw new Error("there are no counts");
       return report.counts;
     },
   };
+}
+
+/** What a server has answered is its own fault. */
+async function isKilled(error: unknown, now: Running): Promise<boolean> {
+  return findA2AError(error) === undefined && endsSoon(now);
 }
 
 /** A killed process takes its connections with it: what they report comes before the news of its end. */

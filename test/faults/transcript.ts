@@ -9,7 +9,7 @@ import {
 import type { A2AClient } from "@a2a-connect/testing";
 import { type MessageInitShape, toJsonString } from "@bufbuild/protobuf";
 import type { CallOptions } from "@connectrpc/connect";
-import type { Service } from "./service.ts";
+import { FalseEnd, type Service } from "./service.ts";
 
 /** What a caller has seen of a task: every event from its creation on, in order. */
 export interface Transcript {
@@ -35,9 +35,17 @@ export interface FollowOptions {
 export async function sendAndFollow(
   service: Service,
   request: MessageInitShape<typeof SendMessageRequestSchema>,
-  { wire, key }: { readonly wire: string; readonly key: string },
+  {
+    wire,
+    key,
+    onEvent = () => {},
+  }: { readonly wire: string; readonly key: string; readonly onEvent?: (event: StreamResponse) => void },
 ): Promise<Transcript> {
-  return read(service, wire, undefined, isSettledEvent, (client, options, { events }) =>
+  const until = (event: StreamResponse) => {
+    onEvent(event);
+    return isSettled(stateOf(event));
+  };
+  return read(service, wire, undefined, until, (client, options, { events }) =>
     client.sendStreamingMessage(request, {
       ...options,
       headers: { "idempotency-key": key, ...(events.length === 0 ? {} : lastEventId(events)) },
@@ -89,7 +97,8 @@ async function read(
       }
     }
     const last = events.at(-1);
-    if (last === undefined || !isEnd(last)) throw new Error(`a stream ended after ${events.length} events`);
+    if (last === undefined || !isEnd(last))
+      throw new FalseEnd(`a stream ended after ${events.length} events`);
   });
   const [first] = events;
   if (first?.payload.case !== "task") throw new Error("a transcript begins with the creation of its task");
@@ -105,10 +114,6 @@ export function stateOf({ payload }: StreamResponse): TaskState {
   const status =
     payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
   return status?.state ?? TaskState.UNSPECIFIED;
-}
-
-function isSettledEvent(event: StreamResponse): boolean {
-  return isSettled(stateOf(event));
 }
 
 function isEnd(event: StreamResponse): boolean {

@@ -12,8 +12,17 @@ export interface Verdict {
   readonly comparedEvents: number;
 }
 
+/** What a performance is judged by. */
+export interface JudgeOptions {
+  readonly undisturbed: Played;
+  /** Where the agent has left the traces of its steps. */
+  readonly dataDir: string;
+  /** Whether a turn may have been begun so often that it was given up. Default false. */
+  readonly mayGiveUp?: boolean;
+}
+
 /** Compares what was seen of a disturbed performance with an undisturbed one. */
-export function judge(played: Played, undisturbed: Played, dataDir: string): Verdict {
+export function judge(played: Played, { undisturbed, dataDir, mayGiveUp = false }: JudgeOptions): Verdict {
   const problems = [...played.problems];
   let comparedEvents = 0;
   for (const [command, expected] of undisturbed.transcripts) {
@@ -23,15 +32,33 @@ export function judge(played: Played, undisturbed: Played, dataDir: string): Ver
       continue;
     }
     comparedEvents += transcript.events.length;
-    const found = [...findOddities(transcript), ...judgeTranscript(command, transcript, expected)];
+    const found = [...findOddities(transcript), ...judgeTranscript(command, transcript, expected, mayGiveUp)];
     problems.push(...found.map((problem) => `${command}: ${problem}`));
   }
   problems.push(...judgeEffects(played, dataDir));
   return { problems, comparedEvents };
 }
 
+/** What makes a performance the measure of others: every task ended as it was meant to, and nothing was odd. */
+export function findFaults({ transcripts, problems }: Played): readonly string[] {
+  return [
+    ...problems,
+    ...[...transcripts].flatMap(([command, transcript]) => {
+      const last = transcript.events.at(-1);
+      const meant = command === "sleep" ? TaskState.CANCELED : TaskState.COMPLETED;
+      const ended = last !== undefined && stateOf(last) === meant;
+      return [...findOddities(transcript), ...(ended ? [] : [`${command} ended otherwise`])];
+    }),
+  ];
+}
+
 /** What a crash may show of each kind of executor. */
-function judgeTranscript(command: Command, transcript: Transcript, expected: Transcript): readonly string[] {
+export function judgeTranscript(
+  command: Command,
+  transcript: Transcript,
+  expected: Transcript,
+  mayGiveUp = false,
+): readonly string[] {
   const events = normalize(transcript);
   const whole = normalize(expected);
   switch (command) {
@@ -40,19 +67,25 @@ function judgeTranscript(command: Command, transcript: Transcript, expected: Tra
         ? differ(events.slice(0, -1), whole.slice(0, events.length - 1))
         : differ(events, whole);
     case "restart":
-      return judgeAttempts(events.slice(1), whole.slice(1));
+      return mayGiveUp && isInterrupted(transcript)
+        ? judgeAttempts(events.slice(1, -1), whole.slice(1), false)
+        : judgeAttempts(events.slice(1), whole.slice(1), true);
     default:
       return differ(events, whole);
   }
 }
 
-/** Attempts follow one another: each is how the turn begins, and the last is all of it. */
-function judgeAttempts(events: readonly string[], attempt: readonly string[]): readonly string[] {
+/** Attempts follow one another: each is how the turn begins, and the last is all of it, unless that was given up, too. */
+function judgeAttempts(
+  events: readonly string[],
+  attempt: readonly string[],
+  isWhole: boolean,
+): readonly string[] {
   const starts = events.flatMap((event, index) => (event === attempt[0] ? [index] : []));
   return starts.flatMap((start, at) => {
     const end = starts[at + 1];
     const part = events.slice(start, end);
-    return differ(part, end === undefined ? attempt : attempt.slice(0, part.length));
+    return differ(part, end === undefined && isWhole ? attempt : attempt.slice(0, part.length));
   });
 }
 

@@ -68,14 +68,17 @@ const rarely = fc.integer({ min: 0, max: 3 }).map((roll) => roll === 3);
 const send = {
   how,
   program: anyProgram,
-  deadlineMs: fc.option(fc.constantFrom(-5, 100, 5_000, 700_000), { nil: undefined, freq: 8 }),
+  deadlineMs: fc.oneof(
+    { weight: 12, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.constantFrom(-5, 100, 5_000, 700_000) },
+  ),
   keyed: rarely,
   atOnce,
 };
 
 const action: fc.Arbitrary<Action> = fc.oneof(
   {
-    weight: 8,
+    weight: 12,
     arbitrary: fc.record({ does: fc.constant("send" as const), skill: fc.constantFrom(...skills), ...send }),
   },
   {
@@ -104,7 +107,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     arbitrary: fc.record({
       does: fc.constant("subscribe" as const),
       task: fc.nat(5),
-      from: fc.option(fc.nat(12), { nil: undefined }),
+      from: fc.oneof(fc.constant(undefined), fc.nat(12)),
       draft: fc.boolean(),
       atOnce,
     }),
@@ -179,7 +182,7 @@ export interface Scenario {
 
 /** Any scenario. */
 export const anyScenario: fc.Arbitrary<Scenario> = fc.record({
-  actions: fc.array(action, { minLength: 1, maxLength: 16, size: "max" }),
+  actions: fc.noBias(fc.array(action, { minLength: 1, maxLength: 20, size: "max" })),
   latency: fc.nat(2),
   limits: fc.record({
     maxTailBytes: fc.constantFrom(1, 300, 100_000),

@@ -1,12 +1,11 @@
 import { findA2AError, idempotencyKeyHeader, lastEventIdHeader, versionHeader } from "@a2a-connect/core";
 import {
-  type SendMessageRequestSchema,
+  type Message,
   type StreamResponse,
   type Task,
   TaskState,
 } from "@a2a-connect/proto";
 import type { A2AClient, FakeClock } from "@a2a-connect/testing";
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { How } from "./action.ts";
 import { isAsking, isFinal } from "./fold-log.ts";
@@ -22,9 +21,15 @@ export interface Call {
   error: ConnectError | undefined;
 }
 
+/** What the requests of this test hold. */
+export interface Request {
+  readonly message: Message;
+  readonly configuration: { readonly ifGenerationMatch?: bigint };
+}
+
 /** A message that was sent. */
 export interface Sending extends Call {
-  readonly request: MessageInitShape<typeof SendMessageRequestSchema>;
+  readonly request: Request;
   readonly messageId: string;
   readonly how: How;
   readonly key: string | undefined;
@@ -72,7 +77,7 @@ export class Callers {
 
   send(
     process: EngineProcess,
-    request: Sending["request"],
+    request: Request,
     { messageId, how, key }: Pick<Sending, "messageId" | "how" | "key">,
   ): void {
     const sending: Sending = {
@@ -89,8 +94,9 @@ export class Callers {
     this.sendings.push(sending);
     const headers = { [versionHeader]: "1.1", ...(key === undefined ? {} : { [idempotencyKeyHeader]: key }) };
     if (how === "stream") {
-      this.#open({ ...sending, sending, draft: true, cursors: undefined, lastState: undefined }, (client, signal) =>
-        client.sendStreamingMessage(request, { signal, headers }),
+      this.#open(
+        { ...sending, sending, draft: true, cursors: undefined, lastState: undefined },
+        (client, signal) => client.sendStreamingMessage(request, { signal, headers }),
       );
       return;
     }
@@ -99,7 +105,10 @@ export class Callers {
     this.#call(
       sending,
       (client, signal) =>
-        client.sendMessage({ ...request, configuration: { ...configuration, returnImmediately } }, { signal, headers }),
+        client.sendMessage(
+          { ...request, configuration: { ...configuration, returnImmediately } },
+          { signal, headers },
+        ),
       ({ payload }) => {
         this.#acknowledge(sending);
         if (payload.case === "message") sending.replyId = payload.value.messageId;
@@ -142,14 +151,21 @@ export class Callers {
     this.#call(
       call,
       (client, signal) =>
-        client.cancelTask({ id: taskId, metadata: { why: "tired" } }, { signal, headers: { [versionHeader]: "1.1" } }),
+        client.cancelTask(
+          { id: taskId, metadata: { why: "tired" } },
+          { signal, headers: { [versionHeader]: "1.1" } },
+        ),
       (task) => {
         this.#checkTask(task, "the answer to a cancel");
-        if (task.status?.state !== TaskState.CANCELED) this.#ledger.complain(`${taskId}: a cancel gave no CANCELED`);
+        if (task.status?.state !== TaskState.CANCELED)
+          this.#ledger.complain(`${taskId}: a cancel gave no CANCELED`);
       },
       (error) => {
         const reason = findA2AError(error)?.reason;
-        const fits = reason === "TASK_NOT_CANCELABLE" ? isFinal(log.state) : reason === "TASK_NOT_FOUND" && isFinal(log.state);
+        const fits =
+          reason === "TASK_NOT_CANCELABLE"
+            ? isFinal(log.state)
+            : reason === "TASK_NOT_FOUND" && isFinal(log.state);
         if (!fits) this.#ledger.complain(`${taskId}: a cancel was refused: ${error.message}`);
       },
     );
@@ -163,7 +179,10 @@ export class Callers {
     this.#call(
       poll,
       (client, signal) =>
-        client.getTask({ id: taskId, currentGeneration: BigInt(known) }, { signal, headers: { [versionHeader]: "1.1" } }),
+        client.getTask(
+          { id: taskId, currentGeneration: BigInt(known) },
+          { signal, headers: { [versionHeader]: "1.1" } },
+        ),
       (task) => {
         this.#checkTask(task, "the answer to a long poll");
         const isOver = this.#clock.now() >= until;
@@ -203,19 +222,35 @@ export class Callers {
         ({ state, generation }) => generation > input.accepted && (isAsking(state) || isFinal(state)),
       );
       if (sending.state === "open" && isHealthy && sending.how !== "stream" && settled !== undefined) {
-        this.#ledger.complain(`${sending.messageId}: nobody answers its sender, although its task is settled`);
+        this.#ledger.complain(
+          `${sending.messageId}: nobody answers its sender, although its task is settled`,
+        );
       }
-      if (sending.state === "answered" && sending.how === "blocking" && input !== undefined && settled === undefined) {
+      if (
+        sending.state === "answered" &&
+        sending.how === "blocking" &&
+        input !== undefined &&
+        input.log.taskId === sending.taskId &&
+        settled === undefined
+      ) {
         this.#ledger.complain(`${sending.messageId}: its sender was answered before its task was settled`);
       }
     }
     for (const stream of this.streams) {
-      if (stream.state === "open" && isHealthy) this.#checkCaughtUp(stream, inputs.get(stream.sending?.messageId ?? "")?.accepted);
+      if (stream.state === "open" && isHealthy)
+        this.#checkCaughtUp(stream, inputs.get(stream.sending?.messageId ?? "")?.accepted);
     }
     for (const { state, taskId, known } of this.longPolls) {
       const log = this.#ledger.logs.get(taskId);
-      if (state === "open" && isHealthy && log !== undefined && (log.events.length > known || isFinal(log.state))) {
-        this.#ledger.complain(`${taskId}: a long poll after ${known} is not answered at ${log.events.length}`);
+      if (
+        state === "open" &&
+        isHealthy &&
+        log !== undefined &&
+        (log.events.length > known || isFinal(log.state))
+      ) {
+        this.#ledger.complain(
+          `${taskId}: a long poll after ${known} is not answered at ${log.events.length}`,
+        );
       }
     }
   }
@@ -266,9 +301,10 @@ export class Callers {
       },
       (error: unknown) => {
         if (stream.state !== "open" || !stream.process.alive) return;
-        state(this.#explain(stream, error));
+        const outcome = this.#explain(stream, error);
+        state(outcome);
         if (stream.sending !== undefined) stream.sending.error = stream.error;
-        if (stream.state === "refused" && stream.error !== undefined) refused(stream.error);
+        if (outcome === "refused" && stream.error !== undefined) refused(stream.error);
       },
     );
   }
@@ -296,10 +332,11 @@ export class Callers {
       this.#ledger.complain(`${taskId}: an event of a task that is not there, or another one`);
       return;
     }
-    if (stream.draft !== (value.generation !== undefined)) {
+    const given = Number(value.generation); // 0: not set
+    if (stream.draft !== given > 0) {
       this.#ledger.complain(`${taskId}: a generation where none belongs, or none`);
     }
-    const numbered = (at: number) => value.generation === undefined || Number(value.generation) === at;
+    const numbered = (at: number) => given === 0 || given === at;
     if (stream.cursors === undefined) {
       if (payload.case !== "task") this.#ledger.complain(`${taskId}: a stream begins with ${payload.case}`);
       const shown = payload.case === "task" ? log.generationsOf(payload.value) : [];
@@ -311,17 +348,22 @@ export class Callers {
         .filter((at) => numbered(at) && log.events[at - 1]?.bytes === encoded);
     }
     if (stream.cursors.length === 0) {
-      this.#ledger.complain(`${taskId}: a stream shows what is not in the log there (event ${value.generation})`);
+      this.#ledger.complain(
+        `${taskId}: a stream shows what is not in the log there (event ${given})`,
+      );
     }
     stream.lastState =
-      payload.case === "artifactUpdate" ? stream.lastState : (payload.value.status?.state ?? stream.lastState);
+      payload.case === "artifactUpdate"
+        ? stream.lastState
+        : (payload.value.status?.state ?? stream.lastState);
   }
 
   /** A stream ends where it should. */
   #checkClosed({ lastState, sending, taskId, cursors }: Stream): void {
     const log = this.#ledger.logs.get(taskId ?? "");
     const atEnd = log !== undefined && isFinal(log.state) && cursors?.includes(log.events.length) === true;
-    const mayEnd = atEnd || isFinal(lastState) || (sending !== undefined && lastState === TaskState.INPUT_REQUIRED);
+    const mayEnd =
+      atEnd || isFinal(lastState) || (sending !== undefined && lastState === TaskState.INPUT_REQUIRED);
     if (!mayEnd) this.#ledger.complain(`${taskId}: a stream ended in state ${lastState}`);
   }
 

@@ -1,10 +1,4 @@
-import {
-  type Message,
-  type StreamResponse,
-  type Task,
-  TaskSchema,
-  TaskState,
-} from "@a2a-connect/proto";
+import { type Message, type StreamResponse, type Task, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { create, toJsonString } from "@bufbuild/protobuf";
 
 /** One entry of a log, decoded. */
@@ -56,13 +50,17 @@ export function foldLog(steps: readonly LoggedStep[]): Task {
           known !== undefined && append
             ? {
                 ...known,
+                name: known.name || artifact.name,
                 parts: [...known.parts, ...artifact.parts],
                 ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
               }
             : artifact;
         task = {
           ...task,
-          artifacts: known === undefined ? [...task.artifacts, next] : task.artifacts.map((each) => (each === known ? next : each)),
+          artifacts:
+            known === undefined
+              ? [...task.artifacts, next]
+              : task.artifacts.map((each) => (each === known ? next : each)),
         };
         break;
       }
@@ -82,6 +80,14 @@ function withoutQuestion(task: Task): Task {
 }
 
 /** A task as text, to compare; its generation left out. */
-export function formatTask({ generation: _, ...task }: Task): string {
+export function formatTask({ id, contextId, status, history, artifacts, metadata }: Task): string {
+  const task = create(TaskSchema, {
+    id,
+    contextId,
+    history,
+    artifacts,
+    ...(status === undefined ? {} : { status }),
+    ...(metadata === undefined ? {} : { metadata }),
+  });
   return toJsonString(TaskSchema, task);
 }

@@ -5,10 +5,13 @@ import {
   type StreamResponse,
   StreamResponseSchema,
   type Task,
+  TaskArtifactUpdateEventSchema,
+  TaskSchema,
   TaskState,
+  TaskStatusUpdateEventSchema,
 } from "@a2a-connect/proto";
 import type { LogEntry, Owner, StoredTask, TaskCommit } from "@a2a-connect/server";
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { clearField, clone, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { Skill } from "./action.ts";
 import type { StoreWitness } from "./fault-store.ts";
 import { foldLog, formatTask, isAsking, isFinal, type LoggedStep } from "./fold-log.ts";
@@ -17,7 +20,8 @@ import { type Label, type Program, parseLabel, placesOf } from "./program.ts";
 
 /** Which states may follow which (requirement B-3): a table of its own, so that it is not the engine's. */
 const followers: ReadonlyMap<TaskState, readonly TaskState[]> = (() => {
-  const { SUBMITTED, WORKING, INPUT_REQUIRED, AUTH_REQUIRED, COMPLETED, FAILED, CANCELED, REJECTED } = TaskState;
+  const { SUBMITTED, WORKING, INPUT_REQUIRED, AUTH_REQUIRED, COMPLETED, FAILED, CANCELED, REJECTED } =
+    TaskState;
   const rest = [WORKING, INPUT_REQUIRED, AUTH_REQUIRED, COMPLETED, FAILED, CANCELED, REJECTED];
   return new Map([
     [SUBMITTED, rest],
@@ -58,6 +62,8 @@ export class TaskLog {
   fence = 1;
   /** Somebody else has claimed it and does nothing with it. */
   stolen = false;
+  #inputs: readonly LoggedInput[] | undefined;
+  readonly #seen = new Map<number, readonly string[]>();
 
   constructor(owner: Owner, taskId: string) {
     this.owner = owner;
@@ -96,6 +102,11 @@ export class TaskLog {
   }
 
   get inputs(): readonly LoggedInput[] {
+    this.#inputs ??= this.#readInputs();
+    return this.#inputs;
+  }
+
+  #readInputs(): readonly LoggedInput[] {
     const first = this.#firstMessage();
     const inputs: LoggedInput[] =
       first === undefined ? [] : [{ message: first, sequence: 1, after: 0, accepted: 0, queued: false }];
@@ -113,6 +124,14 @@ export class TaskLog {
 
   /** What a caller may be shown as the task of that generation, as texts: a message that waits for its turn raises none. */
   seenAt(generation: number): readonly string[] {
+    const known = this.#seen.get(generation);
+    if (known !== undefined) return known;
+    const seen = this.#seeAt(generation);
+    if (generation < this.events.length) this.#seen.set(generation, seen); // nothing is added there any more
+    return seen;
+  }
+
+  #seeAt(generation: number): readonly string[] {
     let shown = 0;
     const begin = this.steps.findIndex((step) => "response" in step && ++shown === generation);
     if (begin === -1) return [];
@@ -137,6 +156,7 @@ export class TaskLog {
   }
 
   append(entry: LogEntry): void {
+    this.#inputs = undefined;
     this.entries.push(entry);
     const { kind, payload, generation } = entry;
     if (kind === "input") {
@@ -181,8 +201,10 @@ export class Ledger implements StoreWitness {
       log = new TaskLog(owner, taskId);
       this.logs.set(taskId, log);
     }
-    if (fence !== log.fence) this.complain(`${taskId}: a holder with fence ${fence} wrote after ${log.fence} was given`);
-    if (log.entries.length !== expectedSequence) this.complain(`${taskId}: a commit does not continue the log`);
+    if (fence !== log.fence)
+      this.complain(`${taskId}: a holder with fence ${fence} wrote after ${log.fence} was given`);
+    if (log.entries.length !== expectedSequence)
+      this.complain(`${taskId}: a commit does not continue the log`);
     for (const entry of entries) {
       log.append(entry);
       this.counts.events += entry.generation === undefined ? 0 : 1;
@@ -236,7 +258,8 @@ export class Ledger implements StoreWitness {
       this.#checkEmissions(log);
       for (const { message } of log.inputs) {
         const other = seen.get(message.messageId);
-        if (other !== undefined) this.complain(`${message.messageId} was taken twice: ${other}, ${log.taskId}`);
+        if (other !== undefined)
+          this.complain(`${message.messageId} was taken twice: ${other}, ${log.taskId}`);
         seen.set(message.messageId, log.taskId);
       }
     }
@@ -250,7 +273,8 @@ export class Ledger implements StoreWitness {
   }
 
   #checkNumbers({ taskId, entries, events }: TaskLog): void {
-    if (entries.some(({ sequence }, at) => sequence !== at + 1)) this.complain(`${taskId}: sequences have a gap`);
+    if (entries.some(({ sequence }, at) => sequence !== at + 1))
+      this.complain(`${taskId}: sequences have a gap`);
     if (events.some(({ generation }, at) => generation !== at + 1)) {
       this.complain(`${taskId}: generations have a gap`);
     }
@@ -271,8 +295,10 @@ export class Ledger implements StoreWitness {
       this.complain(`${taskId}: took a message after its end`);
     }
     for (const { response, state } of events) {
-      if (state !== TaskState.FAILED && state !== TaskState.CANCELED && state !== TaskState.REJECTED) continue;
-      const message = response.payload.case === "statusUpdate" ? response.payload.value.status?.message : undefined;
+      if (state !== TaskState.FAILED && state !== TaskState.CANCELED && state !== TaskState.REJECTED)
+        continue;
+      const message =
+        response.payload.case === "statusUpdate" ? response.payload.value.status?.message : undefined;
       if (message === undefined || readLifecycleReport(message.metadata).reason === undefined) {
         this.complain(`${taskId}: ended as ${state} without a reason`);
       }
@@ -320,14 +346,26 @@ export class Ledger implements StoreWitness {
       if (got.some((place, at) => place !== places[at])) {
         this.complain(`${taskId}: emitted ${got.join(" ")} of ${places.join(" ")}`);
       }
-      const closing = emitted === lastRun ? events[(emitted.at(-1)?.generation ?? 0)] : undefined;
-      if (closing?.state === TaskState.COMPLETED && closing.label === undefined && got.length < places.length) {
+      const closing = emitted === lastRun ? events[emitted.at(-1)?.generation ?? 0] : undefined;
+      if (
+        closing?.state === TaskState.COMPLETED &&
+        closing.label === undefined &&
+        got.length < places.length
+      ) {
         this.complain(`${taskId}: completed after ${got.join(" ")} of ${places.join(" ")}`);
       }
     }
     const { reason } = log;
+    const mayFail = log.inputs.some(({ message }) => this.#mayFail(message.messageId));
+    if (reason === "internal" && !mayFail) this.complain(`${taskId}: failed inside, and nothing was thrown`);
     if (reason === "journal-diverged") this.complain(`${taskId}: diverged`);
     if (isDurable && reason === "interrupted") this.complain(`${taskId}: a durable task was interrupted`);
+  }
+
+  #mayFail(messageId: string): boolean {
+    return (this.programs.get(messageId)?.ops ?? []).some(
+      (op) => op.does === "throw" || (op.does === "step" && op.fails > op.retries && !op.caught),
+    );
   }
 
   /** The same question again, because an answer in between did not fit. */
@@ -343,22 +381,31 @@ export class Ledger implements StoreWitness {
 
 /** An event without its generation, as the store has it. */
 export function encodeShown(response: StreamResponse): string {
-  const { payload } = response;
-  const bare =
-    payload.case === undefined || payload.case === "message"
-      ? response
-      : ({ ...response, payload: { ...payload, value: withoutGeneration(payload.value) } } as StreamResponse); // one field less
-  return Buffer.from(toBinary(StreamResponseSchema, bare)).toString("base64");
+  return Buffer.from(toBinary(StreamResponseSchema, withoutGeneration(response))).toString("base64");
+}
+
+function withoutGeneration(response: StreamResponse): StreamResponse {
+  const shown = clone(StreamResponseSchema, response);
+  const { payload } = shown;
+  switch (payload.case) {
+    case "task":
+      clearField(payload.value, TaskSchema.field.generation);
+      break;
+    case "statusUpdate":
+      clearField(payload.value, TaskStatusUpdateEventSchema.field.generation);
+      break;
+    case "artifactUpdate":
+      clearField(payload.value, TaskArtifactUpdateEventSchema.field.generation);
+      break;
+    default: // has none
+  }
+  return shown;
 }
 
 /** Whether a skill's turns are failed when they are interrupted. */
 export function failsWhenInterrupted(skill: string | undefined): boolean {
   const failing: readonly Skill[] = ["turn", "queue", "narrow"];
   return failing.some((each) => each === skill);
-}
-
-function withoutGeneration<Value extends { generation?: bigint }>({ generation: _, ...value }: Value) {
-  return value;
 }
 
 function stateOf({ payload }: StreamResponse): TaskState | undefined {

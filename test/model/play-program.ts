@@ -44,7 +44,8 @@ const isAbort = (error: unknown): boolean => error instanceof Error && error.nam
 /** Plays a program as a turn. */
 export async function* playTurn(turn: Turn, program: Program, stage: Stage): AsyncGenerator<TurnEvent> {
   const run = stage.begin(() => turn.signal);
-  const label = (place: string) => formatLabel({ program: turn.message.messageId, place, run, value: undefined });
+  const label = (place: string) =>
+    formatLabel({ program: turn.message.messageId, place, run, value: undefined });
   try {
     for (const [at, op] of program.ops.entries()) {
       await stage.alive();

@@ -9,6 +9,9 @@ import type { Program } from "./program.ts";
 /** How long finished tasks are kept. */
 export const retentionMs = 604_800_000;
 
+/** More than any process has a reason for. */
+const maxRings = 3_000;
+
 const nothing: Program = { ops: [], onAbort: "obey" };
 
 /** What all processes of a world share. */
@@ -39,6 +42,7 @@ export class EngineProcess implements Process {
   #alive = true;
   #doom: { writes: number; when: "before" | "after" } | undefined;
   #alarms = 0;
+  #rings = 0;
   #finds = 0;
   harness: EngineHarness | undefined;
 
@@ -149,7 +153,14 @@ export class EngineProcess implements Process {
           delayMs,
           () => {
             close();
-            if (this.#alive) ring();
+            if (!this.#alive) return;
+            this.#rings += 1;
+            if (this.#rings > maxRings) {
+              this.#around.ledger.complain("its timers ring without end");
+              this.kill();
+              return;
+            }
+            ring();
           },
           options,
         );

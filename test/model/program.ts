@@ -100,7 +100,9 @@ const op: fc.Arbitrary<Op> = fc.oneof(
   },
   {
     weight: 3,
-    arbitrary: fc.record({ does: fc.constantFrom("take" as const, "poll" as const, "now" as const, "random" as const) }),
+    arbitrary: fc.record({
+      does: fc.constantFrom("take" as const, "poll" as const, "now" as const, "random" as const),
+    }),
   },
   {
     weight: 2,
@@ -144,31 +146,33 @@ export function parseLabel(text: string): Label | undefined {
 
 /** The places of all that a program emits when nothing comes between: what is in a log is the beginning of it. */
 export function placesOf({ ops }: Program, durable: boolean): readonly string[] {
-  return ops.flatMap((each, at) => {
-    switch (each.does) {
-      case "working":
-        return each.words ? [`${at}`] : [];
-      case "artifact":
-      case "chunk":
-      case "complete":
-      case "fail":
-      case "reject":
-      case "reply":
-        return [`${at}`];
-      case "ask":
-      case "auth":
-        return durable ? [`${at}q`, `${at}a`] : [`${at}q`];
-      case "step":
-      case "take":
-      case "poll":
-      case "now":
-      case "random":
-        return durable ? [`${at}a`] : [];
-      case "wait":
-      case "sleep":
-      case "throw":
-      case "mistake":
-        return [];
-    }
-  });
+  return ops.flatMap((each, at) => placesOfOp(each, at, durable));
+}
+
+function placesOfOp({ does, ...op }: Op, at: number, durable: boolean): readonly string[] {
+  switch (does) {
+    case "working":
+      return "words" in op && op.words ? [`${at}`] : [];
+    case "artifact":
+    case "chunk":
+    case "complete":
+    case "fail":
+    case "reject":
+    case "reply":
+      return [`${at}`];
+    case "ask":
+    case "auth":
+      return durable ? [`${at}q`, `${at}a`] : [`${at}q`];
+    case "step":
+    case "take":
+    case "poll":
+    case "now":
+    case "random":
+      return durable ? [`${at}a`] : [];
+    case "wait":
+    case "sleep":
+    case "throw":
+    case "mistake":
+      return [];
+  }
 }

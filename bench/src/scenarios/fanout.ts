@@ -1,7 +1,7 @@
 import { type LoadClients, openClients } from "../load/load-client.ts";
 import type { LoadWire } from "../load/load-wire.ts";
-import { within } from "../load/within.ts";
 import { grpcWire, jsonRpcWire } from "../load/wires/index.ts";
+import { within } from "../load/within.ts";
 import { sum } from "../report/statistics.ts";
 import { formatBytes, formatNumber } from "../report/table.ts";
 import type { BenchContext, Scenario } from "../scenario.ts";
@@ -59,7 +59,8 @@ async function measureSide(context: BenchContext, side: Side, wire: LoadWire): P
   const subscribers = context.quick ? 100 : 1_000;
   context.progress(`a task for ${subscribers} subscribers over ${wire.name}, ${side}`);
   await measure(server, wire, subscribers / 10, 10_000); // to warm up
-  return measure(server, wire, subscribers, context.quick ? 10_000 : 30_000);
+  const limitMs = side === "ours" ? 60_000 : 20_000;
+  return await measure(server, wire, subscribers, context.quick ? 10_000 : limitMs);
 }
 
 async function measure(

@@ -3,11 +3,15 @@ import { burst } from "./burst.ts";
 import { fanout } from "./fanout.ts";
 import { list } from "./list.ts";
 import { memory } from "./memory.ts";
+import { million } from "./million.ts";
+import { recovery } from "./recovery.ts";
 import { stalled } from "./stalled.ts";
 import { startup } from "./startup.ts";
+import { step } from "./step.ts";
 import { stream } from "./stream.ts";
 import { subscriptions } from "./subscriptions.ts";
 import { unary } from "./unary.ts";
+import { waiting } from "./waiting.ts";
 
 /** All scenarios, in the order in which they run. */
 export const scenarios: readonly Scenario[] = [
@@ -20,4 +24,8 @@ export const scenarios: readonly Scenario[] = [
   list,
   memory,
   subscriptions,
+  waiting,
+  recovery,
+  step,
+  million,
 ];

@@ -1,7 +1,7 @@
 import { openClients } from "../load/load-client.ts";
 import type { LoadWire } from "../load/load-wire.ts";
-import { within } from "../load/within.ts";
 import { grpcWire, jsonRpcWire } from "../load/wires/index.ts";
+import { within } from "../load/within.ts";
 import { judgeLimit } from "../report/aim.ts";
 import { median } from "../report/statistics.ts";
 import { formatBytes, formatNumber } from "../report/table.ts";
@@ -20,7 +20,6 @@ interface Round {
   readonly elapsedMs: number;
   /** Resident memory after a garbage collection, with everybody still connected. */
   readonly rssBytes: number;
-  readonly peakRssBytes: number;
 }
 
 interface StalledFigures {
@@ -86,12 +85,10 @@ async function read(
     onCount: (count) => times.push({ count, at: performance.now() }),
   });
   await following.first;
-  await server.collect();
   await control.first.send("go");
   const { complete, elapsedMs } = await within(following.ended, limitMs);
-  const { peakRssBytes } = await server.usage();
   const { rssBytes } = await server.collect();
-  return { eventsPerSecond: rateOfSecondHalf(times), complete, elapsedMs, rssBytes, peakRssBytes };
+  return { eventsPerSecond: rateOfSecondHalf(times), complete, elapsedMs, rssBytes };
 }
 
 function rateOfSecondHalf(times: readonly { readonly count: number; readonly at: number }[]): number {
@@ -109,24 +106,13 @@ function summarize(rounds: readonly Round[]): Round {
     complete: rounds.every(({ complete }) => complete),
     elapsedMs: median(rounds.map(({ elapsedMs }) => elapsedMs)),
     rssBytes: median(rounds.map(({ rssBytes }) => rssBytes)),
-    peakRssBytes: Math.max(...rounds.map(({ peakRssBytes }) => peakRssBytes)),
   };
 }
 
 function report(figures: readonly StalledFigures[]): ScenarioResult {
   return {
     table: {
-      columns: [
-        "wire",
-        "side",
-        "events/s alone",
-        "events/s beside",
-        "RSS alone",
-        "RSS beside",
-        "RSS added",
-        "peak alone",
-        "peak beside",
-      ],
+      columns: ["wire", "side", "events/s alone", "events/s beside", "RSS alone", "RSS beside", "RSS added"],
       rows: figures.map(({ wire, side, alone, beside }) => [
         wire,
         side,
@@ -135,8 +121,6 @@ function report(figures: readonly StalledFigures[]): ScenarioResult {
         formatBytes(alone.rssBytes),
         formatBytes(beside.rssBytes),
         `${beside.complete ? "" : ">= "}${formatBytes(beside.rssBytes - alone.rssBytes)}`,
-        formatBytes(alone.peakRssBytes),
-        formatBytes(beside.peakRssBytes),
       ]),
     },
     aims: figures

@@ -1,6 +1,6 @@
-import { toConnectError } from "@a2a-connect/core";
+import { a2aError, findA2AError, toConnectError } from "@a2a-connect/core";
 import { RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
-import { Code, type ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import type { BindingSettings, ErrorContext } from "./options.ts";
 
@@ -17,7 +17,18 @@ export function explainFailure(
   if (isMasked(thrown, error)) {
     onError(thrown, context);
   }
-  return error;
+  return nameUnavailable(error);
+}
+
+/** Gives what will pass its reason, by which a caller knows it on every wire: the same request may do later. */
+function nameUnavailable(error: ConnectError): ConnectError {
+  if (error.code !== Code.Unavailable || findA2AError(error) !== undefined) {
+    return error;
+  }
+  const { code, details } = a2aError("UNAVAILABLE", error.rawMessage);
+  const named = new ConnectError(error.rawMessage, code, error.metadata, undefined, error.cause);
+  named.details.push(...details, ...error.details);
+  return named;
 }
 
 /** Whether the log should hear of it: an error with a hidden cause that is the server's fault. */

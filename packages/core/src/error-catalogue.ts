@@ -41,7 +41,11 @@ export type A2AErrorReason =
   | "IDEMPOTENCY_CONFLICT"
   | "BODY_TOO_LARGE"
   | "CAPACITY"
-  | "TASK_TOO_LARGE";
+  | "TASK_TOO_LARGE"
+  | "UNAVAILABLE";
+
+/** JSON-RPC's number for whatever has none of its own. */
+const internalErrorCode = -32603;
 
 /**
  * The one table of errors, keyed by `google.rpc.ErrorInfo.reason`. Every wire reads its own column
@@ -64,6 +68,8 @@ export const errorCatalogue: Readonly<Record<A2AErrorReason, ErrorEntry>> = {
   BODY_TOO_LARGE: own(-32051, Code.ResourceExhausted, 413),
   CAPACITY: own(-32052, Code.ResourceExhausted, 429),
   TASK_TOO_LARGE: own(-32053, Code.ResourceExhausted, 413),
+  // The store or the whole server, for the time being. Its number is that of every internal error (E.1).
+  UNAVAILABLE: own(internalErrorCode, Code.Unavailable, 503),
 };
 
 /** What an error without a reason is called on the JSON wires, by its Connect code (requirements E.1, "Generic"). */
@@ -102,5 +108,7 @@ export function isA2AErrorReason(reason: string): reason is A2AErrorReason {
 }
 
 const reasonsByJsonRpcCode = new Map(
-  Object.entries(errorCatalogue).map(([reason, entry]) => [entry.jsonRpcCode, reason as A2AErrorReason]), // keys of the table
+  Object.entries(errorCatalogue)
+    .filter(([, { jsonRpcCode }]) => jsonRpcCode !== internalErrorCode)
+    .map(([reason, { jsonRpcCode }]) => [jsonRpcCode, reason as A2AErrorReason]), // keys of the table
 );

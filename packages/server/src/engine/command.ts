@@ -7,9 +7,12 @@ export interface CallDetails {
   readonly extensions?: readonly string[];
 }
 
+/** Why an executor is told to stop for good. */
+export type StopCause = "canceled" | "deadline" | "inactive";
+
 /** A note of the engine's own in a task's log: nobody sees it, and it is what a restart goes by. */
 export type Command =
-  /** What came with the first message; written where code may run again. */
+  /** What came with the first message, or with the answer just before; written where code may run again. */
   | ({ readonly type: "call" } & CallDetails)
   /** The input with this sequence came while the executor was at work. */
   | ({ readonly type: "queued"; readonly input: number } & CallDetails)
@@ -20,7 +23,7 @@ export type Command =
   /** The executor was told to stop. */
   | {
       readonly type: "stop";
-      readonly cause: "canceled" | "deadline";
+      readonly cause: StopCause;
       readonly metadata?: JsonObject | undefined;
     }
   | { readonly type: "deadline-passed" }

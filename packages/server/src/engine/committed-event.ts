@@ -1,5 +1,8 @@
 import type { StreamResponse } from "@a2a-connect/proto";
 
+/** What the objects of one event take beside its text, about; small events weigh more than their bytes say. */
+const objectBytes = 512;
+
 /** An event that has been committed. All its readers get the same objects, and must not change them. */
 export class CommittedEvent {
   /** Also its event id (docs/streams.md). */
@@ -13,6 +16,11 @@ export class CommittedEvent {
     this.generation = generation;
     this.response = response;
     this.bytes = bytes;
+  }
+
+  /** What it takes in memory, about. */
+  get weight(): number {
+    return this.bytes + objectBytes;
   }
 
   /** The event as callers of A2A 1.1 see it, with its generation; made when the first of them asks (requirement R-1). */

@@ -1,43 +1,51 @@
-import { isTerminal, type Priority, text } from "@a2a-connect/core";
+import { type Priority, text } from "@a2a-connect/core";
 import { type Message, TaskState } from "@a2a-connect/proto";
-import type { DurableInput, StepContext, StepOptions } from "../agent/durable-task.ts";
+import { ConnectError } from "@connectrpc/connect";
+import type { DurableInput } from "../agent/durable-task.ts";
 import type { DurableAgentCode } from "../agent/skill-selection.ts";
-import type { DurableEvent, QuestionEvent } from "../agent/task-event.ts";
+import type { DurableEvent } from "../agent/task-event.ts";
 import { AgentMistake } from "./agent-mistake.ts";
+import type { CallDetails } from "./command.ts";
+import { DurableEmissions } from "./durable-emissions.ts";
+import { DurableInbox } from "./durable-inbox.ts";
+import { type DurableRun, never } from "./durable-run.ts";
 import { DurableTools } from "./durable-tools.ts";
-import { assertSameEmission, EmissionReplay } from "./emission-replay.ts";
+import { giveBack } from "./durable-wait.ts";
+import { EmissionReplay } from "./emission-replay.ts";
 import { Emitter } from "./emitter.ts";
 import { endings } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { type Execution, iterate } from "./execution.ts";
 import { emptyJournal, type Journal, type QueuedMessage, readJournal } from "./journal.ts";
-import { reviveError } from "./journal-codec.ts";
+import { isResult } from "./journal-codec.ts";
 import { JournalDiverged } from "./journal-error.ts";
 import { JournalSession } from "./journal-session.ts";
+import { createJournaledTools } from "./journaled-tools.ts";
 import type { LiveTask } from "./live-task.ts";
 import { SilenceWatch } from "./silence-watch.ts";
-import { attemptStep, backoffMs } from "./step.ts";
 import { TurnAbort, type TurnAbortCause } from "./turn-abort.ts";
 import { type Wait, Waits } from "./waits.ts";
-
-/** Waits up to here are timers in memory and keep their place; longer ones are rows in the store. */
-const shortWaitMs = 1_000;
 
 /** Everything a durable executor needs to run. */
 export interface DurablePlan {
   readonly live: LiveTask;
   readonly code: DurableAgentCode;
-  readonly input: DurableInput;
+  readonly skill: string | undefined;
+  /** What the executor is told about the call that the task began with. */
+  readonly input: (details: CallDetails) => DurableInput;
   /** Media types the skill may give out. */
   readonly outputModes: readonly string[];
   readonly priority: Priority | undefined;
-  /** Whether the task has just been made, so that there is no journal to read. */
-  readonly isNew: boolean;
+  /** What came with the call of a task that has just been made; undefined: the journal has it. */
+  readonly call: CallDetails | undefined;
   /** Asks for a place for the next activation. */
   readonly askForPlace: () => void;
   /** Told that it has given its place back. */
   readonly onRest: () => void;
 }
+
+/** How the generator goes on. */
+type Resume = () => Promise<IteratorResult<DurableEvent>>;
 
 /**
  * A durable executor in memory: from when its task needs it until the task has ended, or has waited so long that it is
@@ -46,34 +54,33 @@ export interface DurablePlan {
  * Each call of `run` is one activation: it holds a place among the running executions until there is nothing to do but
  * wait.
  */
-export class DurableExecution implements Execution {
+export class DurableExecution implements Execution, DurableRun {
+  readonly live: LiveTask;
+  readonly clock: EngineContext["clock"];
+  readonly waits: Waits;
   readonly #context: EngineContext;
   readonly #plan: DurablePlan;
-  readonly #emitter: Emitter;
   readonly #silence: SilenceWatch;
-  readonly #waits: Waits;
   readonly #controller = new AbortController();
   readonly #done = Promise.withResolvers<void>();
-  readonly #answers: Message[] = [];
-  readonly #inbox: QueuedMessage[] = [];
+  readonly #inbox = new DurableInbox();
+  readonly #answers: QueuedMessage[] = [];
+  #answersTaken = 0;
+  #answerWait: Wait | undefined;
   readonly #forgetTask: () => void;
   #activation = Promise.withResolvers<void>();
   #started = false;
   #resting = false;
   /** A place has been asked for. */
   #hasAsked = false;
-  #abortCause: TurnAbort | undefined;
-  /** A cancel that an earlier run was told of and this one has not come to yet. */
-  #earlierStop: Journal["stop"];
+  /** It is to stop, and hears of that as `stopped`. */
+  #stopping: TurnAbort | undefined;
+  #stopped: TurnAbort | undefined;
+  #stoppedBefore: number | undefined;
   #journal: JournalSession | undefined;
   #replay: EmissionReplay | undefined;
-  #replayedState: TaskState = TaskState.SUBMITTED;
-  #yields = 0;
-  #answersTaken = 0;
-  #answerWait: Wait | undefined;
-  #inboxTaken = 0;
-  readonly #inboxWaits = new Set<Wait>();
-  #cancelGraceTimer: () => void = () => {};
+  #isYielding = false;
+  #cancelGraceTimer: (() => void) | undefined;
   #cancelUnloadTimer: () => void = () => {};
   #iterator: AsyncIterator<DurableEvent> | undefined;
   /** Set together with its last word. */
@@ -81,15 +88,18 @@ export class DurableExecution implements Execution {
   /** Nothing of what the generator still does counts. */
   #dropped = false;
   #ended = false;
+  #needsRecovery = false;
 
   constructor(context: EngineContext, plan: DurablePlan) {
     this.#context = context;
     this.#plan = plan;
-    const { agent, clock } = context;
-    this.#emitter = new Emitter(plan.outputModes, () => plan.live);
-    this.#silence = new SilenceWatch(clock, agent.inactivityTimeoutMs, () => this.abort("inactive"));
-    this.#waits = new Waits({
-      clock,
+    this.live = plan.live;
+    this.clock = context.clock;
+    this.#silence = new SilenceWatch(context.clock, context.agent.inactivityTimeoutMs, () =>
+      this.#tooSilent(),
+    );
+    this.waits = new Waits({
+      clock: context.clock,
       onIdle: () => this.#rest(),
       onReady: () => this.#goOn(),
     });
@@ -105,11 +115,12 @@ export class DurableExecution implements Execution {
 
   /** See `Scheduler`. */
   get skill(): string | undefined {
-    return this.#plan.input.skill;
+    return this.#plan.skill;
   }
 
+  /** Whether its code has been called, by this process or an earlier one. */
   get begun(): boolean {
-    return this.#started;
+    return this.#started || this.#plan.call === undefined;
   }
 
   /** Whether it has given its place back and waits. */
@@ -120,6 +131,10 @@ export class DurableExecution implements Execution {
   /** Whether it takes nothing any more. */
   get isGone(): boolean {
     return this.#dropped || this.#ended;
+  }
+
+  get needsRecovery(): boolean {
+    return this.#needsRecovery;
   }
 
   get done(): Promise<void> {
@@ -135,62 +150,114 @@ export class DurableExecution implements Execution {
     }
     this.#activation = Promise.withResolvers();
     this.#silence.start();
+    this.waits.enter();
     if (!this.#started) {
       this.#started = true;
       void this.#pump();
     }
-    this.#waits.enter();
     return this.#activation.promise;
   }
 
-  /** The caller has answered the question that the executor waits at. */
-  answer(message: Message): void {
-    this.#answers.push(message);
-    this.#answerWait?.end();
+  /** The caller has answered the question that the executor waits at. The answer may be known from the log already. */
+  answer(answer: QueuedMessage): void {
+    if (!this.#answers.some(({ sequence }) => sequence === answer.sequence)) {
+      this.#answers.push(answer);
+      this.#answerWait?.end();
+    }
   }
 
   /** A message came while the executor was at work. */
   deliver(queued: QueuedMessage): void {
-    if (!this.#inbox.some(({ sequence }) => sequence === queued.sequence)) {
-      this.#inbox.push(queued);
-      const [first] = this.#inboxWaits;
-      first?.end();
-    }
+    this.#inbox.deliver(queued);
   }
 
   /** The time of some sleep may have come. */
   wake(now: number): void {
-    this.#waits.wake(now);
+    this.waits.wake(now);
+    this.live.setAlarm(this.waits.nextAt); // what is over waits for a place at most, and must not ring again
   }
 
   abort(cause: TurnAbortCause, metadata?: TurnAbort["metadata"]): void {
-    if (this.#abortCause !== undefined || this.#ended) {
+    if (this.#ended) {
       return;
     }
-    const isStop = cause === "canceled" || cause === "deadline";
-    if (isStop && this.#journal === undefined && !this.#plan.isNew) {
-      // It is told where the log ends: an earlier run got as far as that.
-      this.#earlierStop = { type: "stop", cause, metadata, sequence: Number.MAX_SAFE_INTEGER };
-      return;
-    }
-    this.#abortCause = new TurnAbort(cause, metadata);
-    this.#controller.abort(this.#abortCause);
     if (cause === "lost" || cause === "shutdown") {
       this.#drop(); // whoever holds the task next goes on with it
+      this.#controller.abort(new TurnAbort(cause, metadata));
       return;
     }
-    this.#cancelGraceTimer = this.#context.clock.schedule(this.#context.agent.cancelGraceMs ?? 10_000, () =>
-      this.#conclude(() => this.#finish()),
-    );
-    this.#waits.cutAll(this.#abortCause);
-    if (!this.#started) {
+    const stop = new TurnAbort(cause, metadata);
+    if (!this.begun) {
+      this.#stopping ??= stop;
       this.#conclude(() => this.#finish());
+      return;
+    }
+    this.#startGrace();
+    if (this.#journal === undefined) {
+      this.#stopping ??= stop;
+    } else if (this.#stopping === undefined) {
+      this.#stopping = stop;
+      this.#stopHere(stop);
     }
   }
 
-  giveUp(): void {
+  giveUp(cause: TurnAbortCause = "canceled", metadata?: TurnAbort["metadata"]): void {
     this.#over = true;
+    this.#controller.abort(new TurnAbort(cause, metadata));
     void this.#end();
+  }
+
+  // What follows is for the executor's tools: see `DurableRun`.
+
+  get journal(): JournalSession {
+    if (this.#journal === undefined) {
+      throw new Error("the journal has not been read yet");
+    }
+    return this.#journal;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get stopped(): TurnAbort | undefined {
+    return this.#stopped;
+  }
+
+  get stoppedBefore(): number | undefined {
+    return this.#stoppedBefore;
+  }
+
+  get isYielding(): boolean {
+    return this.#isYielding;
+  }
+
+  heard(): void {
+    this.#silence.heard();
+  }
+
+  hold<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#dropped) {
+      return never();
+    }
+    const held = work().finally(() => (this.#dropped ? never() : undefined));
+    held.catch(() => {}); // an executor may leave it alone, also one that is told to stop
+    return held;
+  }
+
+  diverge(detail: string, event?: number): Error {
+    const error = new JournalDiverged(event ?? (this.#replay?.cursor ?? 0) + 1, detail);
+    this.#conclude(() => this.#fail(error));
+    return error;
+  }
+
+  retreat(error: unknown): Promise<never> {
+    if (!this.#dropped) {
+      this.#log("warn", "the log of a task could not be read; it is tried again", error);
+      this.#needsRecovery = true;
+      this.#drop();
+    }
+    return never();
   }
 
   /** The place is given back; what waits for long is dropped and read back when it is needed. */
@@ -198,51 +265,45 @@ export class DurableExecution implements Execution {
     this.#resting = true;
     this.#silence.stop();
     this.#activation.resolve();
-    this.#cancelUnloadTimer = this.#context.clock.schedule(this.#context.limits.unloadAfterMs, () =>
-      this.#drop(),
-    );
+    this.#cancelUnloadTimer = this.clock.schedule(this.#context.limits.unloadAfterMs, () => this.#drop());
     this.#plan.onRest();
   }
 
   #goOn(): void {
     this.#cancelUnloadTimer();
-    if (!this.#hasAsked && !this.#ended) {
+    if (!this.#hasAsked && !this.isGone) {
       this.#hasAsked = true;
       this.#resting = false;
       this.#plan.askForPlace();
     }
   }
 
-  #drop(): void {
-    this.#dropped = true;
-    void this.#end();
-  }
-
   async #pump(): Promise<void> {
     try {
-      await this.#waits.keepBusy(() => this.#load());
-      const iterator = iterate(this.#plan.code.execute(this.#tools()));
+      const { emissions, call } = await this.waits.keepBusy(() => this.#load());
+      if (this.isGone) {
+        return;
+      }
+      const iterator = iterate(this.#plan.code.execute(this.#tools(call)));
       this.#iterator = iterator;
-      let resume: () => Promise<IteratorResult<DurableEvent>> = () => iterator.next();
+      let resume: Resume = () => iterator.next();
       for (;;) {
         const step = await resume();
-        this.#silence.heard();
+        this.heard();
         if (this.#isUnheard()) {
-          this.#context.log({
-            level: "warn",
-            message: "an abandoned executor went on",
-            taskId: this.#taskId,
-          });
+          this.#log("warn", "an abandoned executor went on");
           return;
         }
         if (step.done === true) {
           break;
         }
-        resume = await this.#take(step.value, iterator);
+        await this.waits.place(); // it has done something of its own while it seemed to wait
+        this.#isYielding = true;
+        resume = await this.#take(step.value, iterator, emissions);
+        this.#isYielding = false;
         if (this.#isUnheard()) {
           return;
         }
-        await this.#plan.live.room();
       }
       this.#conclude(() => this.#finish());
     } catch (error) {
@@ -258,49 +319,77 @@ export class DurableExecution implements Execution {
     return this.#over || this.#dropped;
   }
 
-  async #load(): Promise<void> {
+  /** Reads what earlier runs did. */
+  async #load(): Promise<{ readonly emissions: DurableEmissions; readonly call: CallDetails }> {
+    const { live, clock } = this;
     const { store, journalCodec, limits } = this.#context;
-    const { live, isNew } = this.#plan;
-    const taskId = this.#taskId;
-    const journal = isNew ? emptyJournal : await readJournal(store, journalCodec, live.owner, taskId);
-    const early = this.#inbox.splice(0); // they came while this was read, and may be in it
-    this.#inbox.push(...journal.queued);
-    for (const queued of early) {
-      this.deliver(queued);
+    const journal = await this.#readJournal();
+    const replay = new EmissionReplay(store, live.owner, live.name.taskId, journal, live.generation);
+    this.#inbox.load(journal);
+    const early = this.#answers.splice(0); // they came while the journal was read, and may be in it
+    this.#answers.push(...journal.answers);
+    for (const answer of early) {
+      this.answer(answer);
     }
-    this.#answers.unshift(...journal.answers.map(({ message }) => message));
-    this.#earlierStop ??= journal.stop;
-    this.#journal = new JournalSession(live, journal, journalCodec, limits);
-    if (!isNew) {
+    this.#replay = replay;
+    this.#journal = new JournalSession({
+      live,
+      journal,
+      emissions: replay.left,
+      codec: journalCodec,
+      limits,
+      clock,
+      onStuck: (detail) => this.diverge(detail),
+    });
+    const { stop } = journal;
+    if (stop !== undefined) {
+      this.#stoppedBefore = stop.sequence;
+      this.#stopping = new TurnAbort(stop.cause, stop.metadata);
+      this.#stopAt(stop.sequence, this.#stopping);
+    } else if (this.#stopping !== undefined) {
+      this.#stopHere(this.#stopping);
+    }
+    const emitter = new Emitter(this.#plan.outputModes, () => live);
+    return {
+      emissions: new DurableEmissions(this, emitter, replay),
+      call: this.#plan.call ?? journal.call ?? {},
+    };
+  }
+
+  async #readJournal(): Promise<Journal> {
+    if (this.#plan.call !== undefined) {
+      return emptyJournal;
+    }
+    const { live } = this;
+    const { store, journalCodec } = this.#context;
+    try {
       await live.flushed();
-      this.#replay = new EmissionReplay(store, live.owner, taskId, journal, live.generation);
+      return await readJournal(store, journalCodec, live.owner, live.name.taskId);
+    } catch (error) {
+      if (error instanceof ConnectError) {
+        return this.retreat(error);
+      }
+      throw this.diverge(error instanceof Error ? error.message : "the journal cannot be read");
     }
   }
 
-  #tools(): DurableTools {
+  #tools(call: CallDetails): DurableTools {
     return new DurableTools(
-      this.#plan.input,
-      {
-        step: (name, run, options) => this.#step(name, run, options),
-        sleep: (ms) => this.#sleep(ms),
-        now: () => this.#remember("now", () => this.#context.clock.now()),
-        random: () => this.#remember("random", Math.random),
-        inbox: {
-          take: () => this.#takeMessage(),
-          poll: () => this.#pollMessage(),
-        },
-      },
-      () => this.#controller.signal,
+      this.#plan.input(call),
+      createJournaledTools(this, this.#inbox),
+      () => this.signal,
     );
   }
 
-  /** @returns how the executor goes on */
   async #take(
     event: DurableEvent,
     iterator: AsyncIterator<DurableEvent>,
-  ): Promise<() => Promise<IteratorResult<DurableEvent>>> {
+    emissions: DurableEmissions,
+  ): Promise<Resume> {
     try {
-      await this.#emit(event);
+      if (await emissions.emit(event)) {
+        this.#over = true;
+      }
     } catch (error) {
       if (error instanceof AgentMistake && !(error instanceof JournalDiverged)) {
         return () => iterator.throw?.(error) ?? Promise.reject(error);
@@ -310,291 +399,71 @@ export class DurableExecution implements Execution {
     if (event.kind !== "question") {
       return () => iterator.next();
     }
-    if (this.#abortCause !== undefined) {
-      this.#conclude(() => this.#finish()); // nobody answers any more
-      return () => iterator.next();
-    }
     const answer = await this.#awaitAnswer();
+    emissions.answered();
     return () => (iterator as AsyncIterator<DurableEvent, unknown, Message>).next(answer); // `ask` takes it there
   }
 
-  /** Repeats nothing that the log has; puts everything else there. @throws AgentMistake, JournalDiverged */
-  async #emit(event: DurableEvent): Promise<void> {
-    const mistakeOp = `yield#${++this.#yields}`;
-    const known = this.#session.find(mistakeOp);
-    if (known?.kind === "mistake") {
-      throw new AgentMistake(known.message, known.reason);
-    }
-    const status = event.kind === "question" ? event.status : event;
-    if (this.#replay !== undefined && this.#replay.left > 0) {
-      if (status.kind === "status" && status.state === this.#replayedState && isSilent(event)) {
-        return; // it was dropped then, too
-      }
-      const logged = await this.#replay.next();
-      if (logged !== undefined) {
-        assertSameEmission(logged, event);
-        this.#repeatStop(logged.sequence);
-        this.#note(event);
-        return;
-      }
-    }
-    this.#replay = undefined;
-    this.#repeatStop();
-    try {
-      if (status.kind === "artifact") {
-        await this.#emitter.artifact(status);
-      } else {
-        this.#emitter.status(status);
-        this.#over = isTerminal(status.state);
-      }
-    } catch (error) {
-      if (error instanceof AgentMistake) {
-        this.#session.write({ op: mistakeOp, kind: "mistake", message: error.message, reason: error.reason });
-      }
-      throw error;
-    }
-    if (event.kind === "question") {
-      await this.#plan.live.flushed();
-    }
-  }
-
-  #note(event: DurableEvent): void {
-    if (event.kind === "artifact") {
-      this.#emitter.begin(event.artifact.artifactId);
-    } else {
-      this.#replayedState = event.kind === "question" ? event.status.state : event.state;
-    }
-  }
-
   async #awaitAnswer(): Promise<Message> {
-    if (this.#answers[this.#answersTaken] === undefined) {
-      this.#answerWait = this.#waits.beginUncut();
-      await this.#answerWait.over;
-      this.#answerWait = undefined;
+    const { journal, waits } = this;
+    const op = journal.next("answer");
+    const known = journal.find(op);
+    if (isResult(known)) {
+      await waits.keepBusy(() => giveBack(this, known));
+    } else {
+      await waits.keepBusy(async () => journal.order.caughtUp());
+      if (this.#answers[this.#answersTaken] === undefined) {
+        this.#answerWait = waits.beginUncut();
+        if (this.#stopped !== undefined) {
+          this.#conclude(() => this.#finish()); // nobody answers any more
+        }
+        await this.#answerWait.over;
+        this.#answerWait = undefined;
+      }
+      const over = journal.conclude({ op, kind: "over" });
+      await waits.keepBusy(() => giveBack(this, over));
     }
-    this.#replayedState = TaskState.WORKING;
     const answer = this.#answers[this.#answersTaken++];
     if (answer === undefined) {
-      throw new Error("a question was ended without its answer");
+      throw this.diverge("a question was ended without its answer");
     }
-    return answer;
+    return answer.message;
   }
 
-  async #step<Result>(
-    name: string,
-    run: (context: StepContext) => Promise<Result> | Result,
-    options: StepOptions = {},
-  ): Promise<Result> {
-    await this.#unlessDropped();
-    const op = this.#session.next(`step "${name}"`);
-    const known = this.#session.find(op);
-    if (known?.kind === "value") {
-      return known.value as Result; // what `run` returned then
+  #tooSilent(): void {
+    if (this.#stopping === undefined && !this.isGone && !this.live.lost.aborted) {
+      this.live.note({ type: "stop", cause: "inactive" });
     }
-    if (known?.kind === "error") {
-      throw reviveError(known.name, known.message);
-    }
-    if (known?.kind === "aborted") {
-      throw this.#cutAgain();
-    }
-    let attempts = known?.kind === "retry" ? known.attempts : 0;
-    let retryAt = known?.kind === "retry" ? known.retryAt : undefined;
-    for (;;) {
-      if (retryAt !== undefined) {
-        await this.#sleepUntil(op, retryAt);
+    this.abort("inactive");
+  }
+
+  /** It was told to stop with the newest entry of the log. */
+  #stopHere(stop: TurnAbort): void {
+    const { lastSequence } = this.live;
+    this.journal.order.add("the stop", lastSequence);
+    this.#stopAt(lastSequence, stop);
+  }
+
+  /** The executor hears of it when it has been given back what the log has before. */
+  #stopAt(sequence: number, stop: TurnAbort): void {
+    void this.journal.order.result(sequence).then(() => {
+      if (this.isGone) {
+        return;
       }
-      this.#cutWhereStopped(op);
-      const outcome = await this.#waits.keepBusy(() => this.#attempt(op, run, ++attempts, options));
-      if ("value" in outcome) {
-        return outcome.value;
+      this.#stopped = stop;
+      this.#startGrace();
+      this.#controller.abort(stop);
+      this.waits.cutAll(stop);
+      if (this.#answerWait !== undefined) {
+        this.#conclude(() => this.#finish()); // nobody answers any more
       }
-      if ("error" in outcome) {
-        throw outcome.error;
-      }
-      retryAt = outcome.retryAt;
-    }
+    });
   }
 
-  /** One attempt at a step, and what came of it in the journal. */
-  async #attempt<Result>(
-    op: string,
-    run: (context: StepContext) => Promise<Result> | Result,
-    attempt: number,
-    options: StepOptions,
-  ): Promise<{ readonly value: Result } | { readonly error: unknown } | { readonly retryAt: number }> {
-    const { clock } = this.#context;
-    const { live } = this.#plan;
-    // A step that is begun after the task was told to stop is there to clean up: it is not told again.
-    const { signal } = this.#abortCause === undefined ? this.#controller : new AbortController();
-    const outcome = await settle(attemptStep(run, attempt, options, signal, clock));
-    await this.#unlessDropped();
-    this.#silence.heard();
-    if ("value" in outcome) {
-      this.#session.write({ op, kind: "value", value: outcome.value });
-    } else if (attempt <= (options.retries ?? 0) && this.#abortCause === undefined) {
-      const retryAt = clock.now() + backoffMs(options.backoff, attempt);
-      this.#session.write({ op, kind: "retry", attempts: attempt, retryAt });
-      return { retryAt };
-    } else {
-      this.#session.write({ op, ...toErrorRecord(outcome.error, this.#abortCause) });
-    }
-    await live.flushed();
-    return outcome;
-  }
-
-  async #sleep(ms: number): Promise<void> {
-    await this.#unlessDropped();
-    const op = this.#session.next("sleep");
-    const known = this.#session.find(op);
-    if (known?.kind === "aborted") {
-      throw this.#cutAgain();
-    }
-    const until = known?.kind === "sleep" ? known.until : this.#context.clock.now() + Math.max(0, ms);
-    if (known === undefined) {
-      this.#cutWhereStopped(op);
-      this.#session.write({ op, kind: "sleep", until });
-    }
-    await this.#sleepUntil(op, until);
-  }
-
-  async #sleepUntil(op: string, until: number): Promise<void> {
-    const { clock } = this.#context;
-    const leftMs = until - clock.now();
-    if (leftMs <= 0) {
-      await this.#plan.live.flushed();
-      return;
-    }
-    this.#cutWhereStopped(op);
-    if (leftMs > shortWaitMs) {
-      await this.#outlast(op, this.#waits.begin(until));
-      return;
-    }
-    const wait = this.#waits.begin();
-    const stopTimer = clock.schedule(leftMs, wait.end);
-    await this.#waits.keepBusy(() => this.#outlast(op, wait)).finally(stopTimer);
-  }
-
-  async #takeMessage(): Promise<Message> {
-    await this.#unlessDropped();
-    const op = this.#session.next("inbox.take");
-    if (this.#session.find(op)?.kind === "aborted") {
-      throw this.#cutAgain();
-    }
-    while (this.#inbox[this.#inboxTaken] === undefined) {
-      this.#cutWhereStopped(op);
-      const wait = this.#waits.begin();
-      this.#inboxWaits.add(wait);
-      await this.#outlast(op, wait).finally(() => this.#inboxWaits.delete(wait));
-    }
-    return this.#openMessage();
-  }
-
-  #pollMessage(): Message | undefined {
-    const isThere = this.#remember("inbox.poll", () => this.#inbox[this.#inboxTaken] !== undefined);
-    return isThere ? this.#openMessage() : undefined;
-  }
-
-  #openMessage(): Message {
-    const queued = this.#inbox[this.#inboxTaken++];
-    if (queued === undefined) {
-      throw this.#diverged(this.#plan.live.generation, "a message that was taken is not in the log");
-    }
-    this.#plan.live.take(queued.sequence);
-    return queued.message;
-  }
-
-  /** Waits to the end; what a cancel cuts off is noted, so that the next run is cut off there, too. */
-  async #outlast(op: string, wait: Wait): Promise<void> {
-    const { live } = this.#plan;
-    try {
-      if (live.setAlarm(this.#waits.nextAt)) {
-        live.note({ type: "timer-moved" });
-      }
-      await live.flushed();
-      await wait.over;
-    } catch (error) {
-      if (!this.#dropped && this.#abortCause !== undefined) {
-        this.#session.write({ op, kind: "aborted" });
-      }
-      throw error;
-    } finally {
-      live.setAlarm(this.#waits.nextAt);
-    }
-    await this.#unlessDropped();
-    this.#silence.heard();
-  }
-
-  /** Cuts an operation off where an earlier run was. */
-  #cutAgain(): Error {
-    this.#repeatStop(Number.POSITIVE_INFINITY);
-    return this.#abortCause ?? new TurnAbort("canceled");
-  }
-
-  /** @throws TurnAbort when an earlier run was told to stop, and this operation is where that one had got to */
-  #cutWhereStopped(op: string): void {
-    if (this.#repeatStop()) {
-      this.#session.write({ op, kind: "aborted" });
-      throw this.#abortCause ?? new TurnAbort("canceled");
-    }
-  }
-
-  /**
-   * Tells the executor what an earlier run was told: to stop.
-   *
-   * @param sequence of the entry that the replay has come to; without one, where the log ends
-   * @returns whether it was told so now
-   */
-  #repeatStop(sequence?: number): boolean {
-    const stop = this.#earlierStop;
-    const isDue =
-      stop !== undefined &&
-      (sequence === undefined ? (this.#replay?.left ?? 0) === 0 : sequence > stop.sequence);
-    if (isDue) {
-      this.#earlierStop = undefined;
-      this.abort(stop.cause, stop.metadata);
-    }
-    return isDue;
-  }
-
-  /** A value that is the same in every run. */
-  #remember<Value>(name: string, make: () => Value): Value {
-    if (this.#dropped) {
-      return make();
-    }
-    const op = this.#session.next(name);
-    const known = this.#session.find(op);
-    if (known?.kind === "value") {
-      return known.value as Value; // what `make` gave then
-    }
-    if ((this.#replay?.left ?? 0) > 0) {
-      throw this.#diverged((this.#replay?.cursor ?? 0) + 1, `${op} is not in the journal`);
-    }
-    const value = make();
-    this.#session.write({ op, kind: "value", value });
-    return value;
-  }
-
-  get #taskId(): string {
-    return this.#plan.live.name.taskId;
-  }
-
-  get #session(): JournalSession {
-    if (this.#journal === undefined) {
-      throw new Error("the journal has not been read yet");
-    }
-    return this.#journal;
-  }
-
-  /** A dropped executor is held where it is: whoever runs it next does what it would have done. */
-  #unlessDropped(): Promise<void> {
-    return this.#dropped ? new Promise(() => {}) : Promise.resolve();
-  }
-
-  /** Ends the task at once, whatever the executor makes of the error. */
-  #diverged(event: number, detail: string): JournalDiverged {
-    const error = new JournalDiverged(event, detail);
-    this.#conclude(() => this.#fail(error));
-    return error;
+  #startGrace(): void {
+    this.#cancelGraceTimer ??= this.clock.schedule(this.#context.agent.cancelGraceMs ?? 10_000, () =>
+      this.#conclude(() => this.#finish()),
+    );
   }
 
   /** The last word of the task, unless it has been said. */
@@ -603,7 +472,7 @@ export class DurableExecution implements Execution {
       try {
         say();
       } catch (error) {
-        this.#log("the end of a task could not be written", error);
+        this.#log("error", "the end of a task could not be written", error);
       }
     }
     this.#over = true;
@@ -612,15 +481,14 @@ export class DurableExecution implements Execution {
 
   /** The executor has returned, or has been told to stop: what has not been said yet is said for it. */
   #finish(): void {
-    const { live } = this.#plan;
-    const cause = this.#abortCause?.cause;
+    const cause = this.#stopping?.cause;
     const leftOut = this.#findLeftOut();
-    if (cause === undefined && leftOut !== undefined) {
+    if (cause !== undefined && cause !== "lost" && cause !== "shutdown") {
+      this.live.emitStatus(endings[cause]);
+    } else if (leftOut === undefined) {
+      this.live.emitStatus({ state: TaskState.COMPLETED });
+    } else {
       this.#fail(leftOut);
-    } else if (cause === undefined) {
-      live.emitStatus({ state: TaskState.COMPLETED });
-    } else if (cause !== "lost" && cause !== "shutdown") {
-      live.emitStatus(endings[cause]);
     }
   }
 
@@ -631,22 +499,29 @@ export class DurableExecution implements Execution {
     if (op === undefined && events === 0) {
       return undefined;
     }
-    const at = (this.#replay?.cursor ?? this.#plan.live.generation) + 1;
+    const at = (this.#replay?.cursor ?? this.live.generation) + 1;
     return new JournalDiverged(at, events > 0 ? "the log has more events" : `nothing asked for ${op}`);
   }
 
   #fail(error: unknown): void {
-    if (this.#abortCause !== undefined) {
+    if (this.#stopping !== undefined) {
       this.#finish();
       return;
     }
-    this.#log("an executor failed", error);
+    const words =
+      error instanceof JournalDiverged ? `an executor diverged: ${error.detail}` : "an executor failed";
+    this.#log("error", words, error);
     const mistake = error instanceof AgentMistake ? error : undefined;
-    this.#plan.live.emitStatus({
+    this.live.emitStatus({
       state: TaskState.FAILED,
       parts: [text(mistake?.message ?? "The agent failed while working on the task.")],
       report: { reason: mistake?.reason ?? "internal" },
     });
+  }
+
+  #drop(): void {
+    this.#dropped = true;
+    void this.#end();
   }
 
   async #end(): Promise<void> {
@@ -655,13 +530,14 @@ export class DurableExecution implements Execution {
     }
     this.#ended = true;
     this.#silence.stop();
-    this.#cancelGraceTimer();
+    this.#cancelGraceTimer?.();
     this.#cancelUnloadTimer();
+    this.#journal?.order.close();
     this.#forgetTask();
     if (!this.#dropped) {
       this.#letGo();
     }
-    await this.#plan.live.flushed().catch(() => {});
+    await this.live.flushed().catch(() => {});
     this.#activation.resolve();
     this.#done.resolve();
   }
@@ -670,39 +546,12 @@ export class DurableExecution implements Execution {
   #letGo(): void {
     this.#iterator
       ?.return?.()
-      .catch((error: unknown) => this.#log("an executor failed after its task had ended", error));
+      .catch((error: unknown) => this.#log("error", "an executor failed after its task had ended", error));
     this.#iterator = undefined;
   }
 
-  #log(message: string, error: unknown): void {
-    this.#context.log({ level: "error", message, taskId: this.#taskId, error });
+  #log(level: "warn" | "error", message: string, error?: unknown): void {
+    const { taskId } = this.live.name;
+    this.#context.log({ level, message, taskId, ...(error === undefined ? {} : { error }) });
   }
-}
-
-async function settle<Value>(
-  promise: Promise<Value>,
-): Promise<{ readonly value: Value } | { readonly error: unknown }> {
-  try {
-    return { value: await promise };
-  } catch (error) {
-    return { error };
-  }
-}
-
-function isSilent(event: DurableEvent): event is Exclude<DurableEvent, QuestionEvent> {
-  return event.kind === "status" && event.parts.length === 0 && Object.keys(event.report).length === 0;
-}
-
-function toErrorRecord(
-  error: unknown,
-  abort: TurnAbort | undefined,
-):
-  | { readonly kind: "aborted" }
-  | { readonly kind: "error"; readonly name: string; readonly message: string } {
-  if (abort !== undefined) {
-    return { kind: "aborted" };
-  }
-  return error instanceof Error
-    ? { kind: "error", name: error.name, message: error.message }
-    : { kind: "error", name: "Error", message: String(error) };
 }

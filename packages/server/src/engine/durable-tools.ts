@@ -6,9 +6,7 @@ import { createArtifactTool, eventTools } from "../agent/event-tools.ts";
 import { type Answer, type Question, questionParts, readAnswer } from "../agent/question.ts";
 import type { DurableEvent } from "../agent/task-event.ts";
 import { toWait } from "../agent/turn.ts";
-
-/** The tools whose results the journal keeps. */
-export type JournaledTools = Pick<DurableTask, "step" | "sleep" | "now" | "random" | "inbox">;
+import type { JournaledTools } from "./journaled-tools.ts";
 
 /** What a durable executor is given. */
 export class DurableTools implements DurableTask {

@@ -3,8 +3,8 @@ import { TaskState } from "@a2a-connect/proto";
 import type { DurableEvent } from "../agent/task-event.ts";
 import type { LogEvent, Owner, TaskStore } from "../store/task-store.ts";
 import type { Journal } from "./journal.ts";
-import { JournalDiverged } from "./journal-error.ts";
 import { decodeEvent } from "./log-codec.ts";
+import { taskNotFound } from "./task-not-found.ts";
 
 const pageSize = 1_000;
 
@@ -23,7 +23,6 @@ export class EmissionReplay {
   readonly #taskId: string;
   /** Sequences of answers: the WORKING right after each is the engine's. */
   readonly #answers: ReadonlySet<number>;
-  readonly #last: number;
   #cursor = 1; // the creation is the engine's
   #page: readonly LogEvent[] = [];
   #at = 0;
@@ -41,7 +40,6 @@ export class EmissionReplay {
     this.#owner = owner;
     this.#taskId = taskId;
     this.#answers = new Set(journal.answers.map(({ sequence }) => sequence));
-    this.#last = last;
     this.#left = Math.max(0, last - 1 - this.#answers.size);
   }
 
@@ -55,16 +53,11 @@ export class EmissionReplay {
     return this.#cursor;
   }
 
-  /** The next emission; undefined when there is none left. */
-  async next(): Promise<LoggedEmission | undefined> {
+  /** The next emission, of those that are left. @throws ConnectError when the store cannot be read */
+  async next(): Promise<LoggedEmission> {
     for (;;) {
-      const event = this.#page[this.#at++];
-      if (event === undefined) {
-        if (this.#left === 0 || !(await this.#turnPage())) {
-          return undefined;
-        }
-        continue;
-      }
+      const event = this.#page[this.#at] ?? (await this.#turnPage());
+      this.#at++;
       this.#cursor = event.generation;
       if (!this.#answers.has(event.sequence - 1)) {
         this.#left--;
@@ -73,19 +66,14 @@ export class EmissionReplay {
     }
   }
 
-  async #turnPage(): Promise<boolean> {
-    const page = await this.#store.events(this.#owner, this.#taskId, this.#cursor, pageSize);
-    this.#page = page.filter(({ generation }) => generation <= this.#last);
+  async #turnPage(): Promise<LogEvent> {
+    this.#page = await this.#store.events(this.#owner, this.#taskId, this.#cursor, pageSize);
     this.#at = 0;
-    return this.#page.length > 0;
-  }
-}
-
-/** @throws JournalDiverged when the executor emits something else than it did */
-export function assertSameEmission(logged: LoggedEmission, event: DurableEvent): void {
-  const what = describeEvent(event);
-  if (what !== logged.what) {
-    throw new JournalDiverged(logged.generation, `the log has ${logged.what}, the executor gave ${what}`);
+    const [event] = this.#page;
+    if (event === undefined) {
+      throw taskNotFound(this.#taskId); // it has expired while it was read
+    }
+    return event;
   }
 }
 
@@ -104,17 +92,14 @@ export function describeEvent(event: DurableEvent): string {
 function toEmission(event: LogEvent): LoggedEmission {
   const { payload } = decodeEvent(event);
   const { generation, sequence } = event;
+  const place = { generation, sequence };
   switch (payload.case) {
     case "statusUpdate":
-      return {
-        generation,
-        sequence,
-        what: describeState(payload.value.status?.state ?? TaskState.UNSPECIFIED),
-      };
+      return { ...place, what: describeState(payload.value.status?.state ?? TaskState.UNSPECIFIED) };
     case "artifactUpdate":
-      return { generation, sequence, what: describeArtifact(payload.value.artifact?.artifactId ?? "") };
+      return { ...place, what: describeArtifact(payload.value.artifact?.artifactId ?? "") };
     default:
-      return { generation, sequence, what: "a task" };
+      return { ...place, what: "a task" };
   }
 }
 

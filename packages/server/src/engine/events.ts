@@ -78,6 +78,13 @@ export function submittedStatus(at: number): TaskStatus {
   return create(TaskStatusSchema, { state: TaskState.SUBMITTED, timestamp: timestampFromMs(at) });
 }
 
+/** The state that an event brings the task to; UNSPECIFIED when it leaves the state as it is. */
+export function findState({ payload }: StreamResponse): TaskState {
+  const status =
+    payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
+  return status?.state ?? TaskState.UNSPECIFIED;
+}
+
 function statusMessage(
   name: TaskName,
   { state, parts = [], report = {} }: StatusInit,

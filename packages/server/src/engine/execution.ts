@@ -5,14 +5,16 @@ import type { TurnAbort, TurnAbortCause } from "./turn-abort.ts";
 export interface Execution extends Runnable {
   /** Resolves when nothing more will come of it, and all it did is durable or has been given up. */
   readonly done: Promise<void>;
+  /** When it is done: whether it could not go on because the store could not be read. */
+  readonly needsRecovery: boolean;
   /** Whether its code has been called. */
   readonly begun: boolean;
   /** Whether it does nothing but wait for somebody, or for a time. */
   readonly isResting: boolean;
   /** Tells the executor to stop; it has the agent's grace period for that. */
   abort(cause: TurnAbortCause, metadata?: TurnAbort["metadata"]): void;
-  /** Its task has ended without it: whatever it still does is refused. */
-  giveUp(): void;
+  /** Its task has ended without it: whatever it still does is refused. Its signal aborts with `cause`. */
+  giveUp(cause?: TurnAbortCause, metadata?: TurnAbort["metadata"]): void;
 }
 
 /** Whatever an iterable gives, as an async iterator. */

@@ -1,6 +1,7 @@
 import { findA2AError, isInterrupted, isSettled, isTerminal } from "@a2a-connect/core";
 import { type Message, TaskState } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
 import {
   type DurableSelection,
   isDurable,
@@ -17,7 +18,7 @@ import { capacityEnding, endings, skillUnavailableEnding, timeoutEnding } from "
 import type { EngineContext } from "./engine-context.ts";
 import type { StatusInit } from "./events.ts";
 import type { Execution } from "./execution.ts";
-import { type Journal, type QueuedMessage, readJournal } from "./journal.ts";
+import { type QueuedMessage, readJournal } from "./journal.ts";
 import type { LiveTask } from "./live-task.ts";
 import type { LiveTasks } from "./live-tasks.ts";
 import { type Place, Scheduler } from "./scheduler.ts";
@@ -38,6 +39,8 @@ export class Executions {
   readonly #byTask = new Map<string, Execution>();
   readonly #running = new Set<Execution>();
   readonly #retries = new Set<() => void>();
+  /** Tasks on which something is about to begin, when it is durable. */
+  readonly #reserved = new Set<string>();
   #closed = false;
 
   constructor(context: EngineContext, tasks: LiveTasks) {
@@ -83,50 +86,65 @@ export class Executions {
         this.#takeNext(live);
       }
       this.#tasks.release(live);
-      if (live.lost.aborted && !live.takenOver) {
+      if (execution.needsRecovery || (live.lost.aborted && !live.takenOver)) {
         this.#recoverSoon({ owner: live.owner, taskId });
       }
     });
   }
 
-  /** Makes the execution of a durable task; `isNew`: it has no journal yet. */
+  /**
+   * Makes the execution of a durable task.
+   *
+   * @param call what came with the call of a task that has just been made; undefined: its journal has it
+   */
   createDurable(
     live: LiveTask,
     selection: DurableSelection,
     message: Message,
-    details: CallDetails,
-    isNew: boolean,
+    call: CallDetails | undefined,
   ): DurableExecution {
     const execution = new DurableExecution(this.#context, {
       live,
       code: selection.code,
-      input: { ...callInput(live, selection, message, details) },
+      skill: selection.skill,
+      input: (details) => callInput(live, selection, message, details),
       outputModes: selection.outputModes,
       priority: readLifecycleRequest(message).priority,
-      isNew,
+      call,
       askForPlace: () => void this.#scheduler.start(execution, "always"),
       onRest: () => this.#closed && this.#dropIfResting(execution),
     });
     return execution;
   }
 
+  /**
+   * An answer was accepted and is not durable yet: nothing else is begun on the task until then.
+   *
+   * @returns what to call when it is, or never will be
+   */
+  reserve(live: LiveTask): () => void {
+    const { taskId } = live.name;
+    this.#reserved.add(taskId);
+    return () => this.#reserved.delete(taskId);
+  }
+
   /** The task waited, and its caller has answered: its executor goes on. */
-  async answer(live: LiveTask, message: Message, details: CallDetails): Promise<void> {
+  answer(live: LiveTask, answer: QueuedMessage, details: CallDetails): void {
     const selection = this.#select(live);
     if (!isDurable(selection)) {
-      this.#startTurn(live, selection, message, details, 1);
+      this.#startTurn(live, selection, answer.message, details, 1);
       return;
     }
     const execution = this.#findDurable(live);
     if (execution === undefined) {
-      await this.#resumeDurable(live, selection);
+      this.#resumeDurable(live, selection);
     } else {
-      execution.answer(message);
+      execution.answer(answer);
     }
   }
 
   /** A message was queued for a task at work. */
-  async deliver(live: LiveTask, queued: QueuedMessage): Promise<void> {
+  deliver(live: LiveTask, queued: QueuedMessage): void {
     const selection = this.#select(live);
     if (!isDurable(selection)) {
       this.#takeNext(live);
@@ -134,7 +152,7 @@ export class Executions {
     }
     const execution = this.#findDurable(live);
     if (execution === undefined) {
-      await this.#resumeDurable(live, selection);
+      this.#resumeDurable(live, selection);
     } else {
       execution.deliver(queued);
     }
@@ -148,12 +166,14 @@ export class Executions {
       const isWaiting = isInterrupted(live.acceptedState) || this.#withdraw(execution);
       if (isWaiting || (execution === undefined && !isDurable(selection))) {
         live.emitStatus(endings[cause]);
-        execution?.giveUp();
+        execution?.giveUp(cause, metadata);
         continue;
       }
+      if (this.#closed) {
+        throw new ConnectError("the server is shutting down; try again", Code.Unavailable);
+      }
       live.note({ type: "stop", cause, metadata });
-      const stopped =
-        execution ?? (isDurable(selection) ? await this.#resumeDurable(live, selection) : undefined);
+      const stopped = execution ?? (isDurable(selection) ? this.#resumeDurable(live, selection) : undefined);
       stopped?.abort(cause, metadata);
       await stopped?.done;
     }
@@ -180,7 +200,7 @@ export class Executions {
         live.emitStatus(timeoutEnding(overdue, live.questionMs ?? 0));
         this.#byTask.get(taskId)?.giveUp();
       } else if (!isTerminal(live.acceptedState)) {
-        await this.#wakeExecutor(live, now);
+        this.#wakeExecutor(live, now);
         // A commit sets the timer anew, or it would be due for ever.
         live.note({ type: "timer-moved" });
       }
@@ -190,12 +210,13 @@ export class Executions {
     }
   }
 
-  /** Takes up a task that nobody works on, as its code says. @returns false when that has to be tried again */
-  async recover({ owner, taskId }: TaskRef): Promise<boolean> {
+  /** Takes up a task that nobody works on, as its code says; again and again while that fails. */
+  async recover(task: TaskRef): Promise<void> {
+    const { owner, taskId } = task;
     try {
       const live = await this.#tasks.acquire(owner, taskId);
       if (live === undefined) {
-        return true; // its creation was never written
+        return; // its creation was never written
       }
       try {
         await live.claim();
@@ -206,13 +227,11 @@ export class Executions {
       } finally {
         this.#tasks.release(live);
       }
-      return true;
     } catch (error) {
-      if (findA2AError(error)?.reason === "TASK_NOT_FOUND") {
-        return true;
+      if (findA2AError(error)?.reason !== "TASK_NOT_FOUND") {
+        this.#warn("a task that was left behind could not be taken up", taskId, error);
+        this.#recoverSoon(task);
       }
-      this.#warn("a task that was left behind could not be taken up", taskId, error);
-      return false;
     }
   }
 
@@ -279,7 +298,7 @@ export class Executions {
     return execution instanceof DurableExecution && !execution.isGone ? execution : undefined;
   }
 
-  async #wakeExecutor(live: LiveTask, now: number): Promise<void> {
+  #wakeExecutor(live: LiveTask, now: number): void {
     const selection = this.#select(live);
     const execution = this.#findDurable(live);
     if (execution !== undefined) {
@@ -288,7 +307,7 @@ export class Executions {
     }
     live.setAlarm(undefined);
     if (isDurable(selection) && !isSettled(live.acceptedState)) {
-      await this.#resumeDurable(live, selection);
+      this.#resumeDurable(live, selection);
     }
   }
 
@@ -296,7 +315,7 @@ export class Executions {
     const selection = this.#select(live);
     const { taskId } = live.name;
     if (isDurable(selection)) {
-      await this.#resumeDurable(live, selection);
+      this.#resumeDurable(live, selection);
     } else if (selection.code.recovery === "restart") {
       await this.#restartTurn(live, selection);
     } else {
@@ -305,49 +324,28 @@ export class Executions {
     }
   }
 
-  async #resumeDurable(live: LiveTask, selection: DurableSelection): Promise<DurableExecution> {
-    const task = live.snapshot();
-    const [message] = task.history;
-    if (message === undefined) {
-      throw new Error("a task begins with a message");
-    }
-    const { call } = await this.#readCall(live);
-    const running = this.#findDurable(live);
-    if (running !== undefined) {
-      return running;
-    }
-    const execution = this.createDurable(live, selection, message, call ?? {}, false);
+  #resumeDurable(live: LiveTask, selection: DurableSelection): DurableExecution {
+    const execution = this.createDurable(live, selection, firstMessage(live), undefined);
     this.track(live, execution);
-    if (live.takeDeadline(this.#context.clock.now())) {
-      execution.abort("deadline");
-    }
+    this.#abortIfLate(live, execution);
     this.#scheduler.start(execution, "always");
     this.#keep(execution);
     return execution;
   }
 
-  /** The journal of a task whose code runs again. */
-  #readCall(live: LiveTask): Promise<Journal> {
-    const { store, journalCodec } = this.#context;
-    return readJournal(store, journalCodec, live.owner, live.name.taskId);
-  }
-
   async #restartTurn(live: LiveTask, selection: TurnSelection): Promise<void> {
-    const journal = await this.#readCall(live);
+    const { store, journalCodec } = this.#context;
+    const journal = await readJournal(store, journalCodec, live.owner, live.name.taskId);
     if (journal.stop !== undefined || journal.restarts + 1 >= maxAttempts) {
       live.emitStatus(endings[journal.stop?.cause ?? "interrupted"]);
       return;
     }
-    const lastAnswer = journal.answers.at(-1);
-    const begun = journal.turnInput ?? lastAnswer?.sequence ?? 0;
-    const current = journal.queued.find(({ sequence }) => sequence === journal.turnInput) ?? lastAnswer;
-    const message = current?.message ?? live.snapshot().history[0];
-    if (message === undefined) {
-      throw new Error("a task begins with a message");
-    }
+    const current =
+      journal.queued.find(({ sequence }) => sequence === journal.turnInput) ?? journal.answers.at(-1);
     live.note({ type: "restart" });
     live.unsealArtifacts();
-    live.requeue(journal.queued.filter(({ sequence }) => sequence > begun));
+    live.requeue(journal.untaken);
+    const message = current?.message ?? firstMessage(live);
     const details = current === undefined ? (journal.call ?? {}) : (current.details ?? {});
     this.#startTurn(live, selection, message, details, journal.restarts + 2, current === undefined);
   }
@@ -374,20 +372,24 @@ export class Executions {
       createTask: () => live,
     });
     this.track(live, execution);
-    if (live.takeDeadline(this.#context.clock.now())) {
-      execution.abort("deadline");
-    }
+    this.#abortIfLate(live, execution);
     this.#scheduler.start(execution, "always");
     this.#keep(execution);
   }
 
+  #abortIfLate(live: LiveTask, execution: Execution): void {
+    if (live.takeDeadline(this.#context.clock.now())) {
+      live.note({ type: "stop", cause: "deadline" });
+      execution.abort("deadline");
+    }
+  }
+
   /** The next turn is for the message that has waited longest, when no other is under way. */
   #takeNext(live: LiveTask): void {
+    const { taskId } = live.name;
     const [next] = live.queued;
     const selection = this.#select(live);
-    const isFree =
-      !this.#byTask.has(live.name.taskId) && !live.lost.aborted && !isTerminal(live.acceptedState);
-    if (next === undefined || !isFree || this.#closed || isDurable(selection)) {
+    if (next === undefined || !this.#isFree(live) || this.#closed || isDurable(selection)) {
       return;
     }
     live.take(next.sequence);
@@ -396,11 +398,29 @@ export class Executions {
       live.emitStatus({ state: TaskState.WORKING });
     }
     this.#tasks.retain(live);
+    const free = this.reserve(live);
     void live
       .flushed()
-      .then(() => this.#startTurn(live, selection, next.message, next.details ?? {}, 1))
-      .catch((error: unknown) => this.#warn("a queued message could not be taken", live.name.taskId, error))
-      .finally(() => this.#tasks.release(live));
+      .then(() => {
+        if (!isTerminal(live.acceptedState)) {
+          this.#startTurn(live, selection, next.message, next.details ?? {}, 1);
+        }
+      })
+      .catch((error: unknown) => this.#warn("a queued message could not be taken", taskId, error))
+      .finally(() => {
+        free();
+        this.#tasks.release(live);
+        if (live.lost.aborted && !live.takenOver) {
+          this.#recoverSoon({ owner: live.owner, taskId });
+        }
+      });
+  }
+
+  /** Whether nothing works on the task, or is about to. */
+  #isFree(live: LiveTask): boolean {
+    const { taskId } = live.name;
+    const isBusy = this.#byTask.has(taskId) || this.#reserved.has(taskId);
+    return !isBusy && !live.lost.aborted && !isTerminal(live.acceptedState);
   }
 
   /** Work was lost because the store could not be written: it is taken up when it can be. */
@@ -410,7 +430,7 @@ export class Executions {
     }
     const cancelRetry = this.#context.clock.schedule(recoveryDelayMs, () => {
       this.#retries.delete(cancelRetry);
-      void this.recover(task).then((recovered) => recovered || this.#recoverSoon(task));
+      void this.recover(task);
     });
     this.#retries.add(cancelRetry);
   }
@@ -418,6 +438,14 @@ export class Executions {
   #warn(message: string, taskId: string, error: unknown): void {
     this.#context.log({ level: "warn", message, taskId, error });
   }
+}
+
+function firstMessage(live: LiveTask): Message {
+  const [message] = live.snapshot().history;
+  if (message === undefined) {
+    throw new Error("a task begins with a message");
+  }
+  return message;
 }
 
 /** What every executor is told about its task and the call that started it. */

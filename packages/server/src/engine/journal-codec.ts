@@ -8,37 +8,89 @@ import {
   type Registry,
   toBinary,
 } from "@bufbuild/protobuf";
+import {
+  file_google_protobuf_any,
+  file_google_protobuf_duration,
+  file_google_protobuf_empty,
+  file_google_protobuf_field_mask,
+  file_google_protobuf_struct,
+  file_google_protobuf_timestamp,
+  file_google_protobuf_wrappers,
+} from "@bufbuild/protobuf/wkt";
 import { DevalueError, parse, stringify } from "devalue";
 import { JournalError } from "./journal-error.ts";
 
-/**
- * What the journal knows of one operation of a durable executor. Later records of an operation replace earlier ones.
- *
- * `value` and `error` are results; `aborted` says that the operation was cut off by a cancel; `until` is when a sleep
- * ends; `attempts` have failed, and the next is not before `retryAt` (milliseconds since 1970).
- */
-export type JournalRecord = { readonly op: string } & (
+/** What became of an operation that an executor waited for; given back in the order of the log. */
+export type OperationResult = { readonly op: string } & (
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "error"; readonly name: string; readonly message: string }
-  | { readonly kind: "mistake"; readonly message: string; readonly reason: EndReason }
+  /** It was cut off when the executor was told to stop. */
   | { readonly kind: "aborted" }
-  | { readonly kind: "sleep"; readonly until: number }
-  | { readonly kind: "retry"; readonly attempts: number; readonly retryAt: number }
+  /** What was waited for has come. */
+  | { readonly kind: "over" }
+  /** What was yielded may not be. */
+  | { readonly kind: "mistake"; readonly message: string; readonly reason: EndReason }
 );
 
-/** A journal's records as bytes: whatever `structuredClone` takes, and protobuf messages of known types. */
+/** What the journal knows of one operation of a durable executor. Later records of an operation replace earlier ones. */
+export type JournalRecord =
+  | OperationResult
+  | ({ readonly op: string } & (
+      | { readonly kind: "remembered"; readonly value: unknown }
+      /** A sleep was begun that ends then (milliseconds since 1970). */
+      | { readonly kind: "sleep"; readonly until: number }
+      /** So many attempts have failed, and the next is not before `retryAt` (milliseconds since 1970). */
+      | { readonly kind: "retry"; readonly attempts: number; readonly retryAt: number }
+    ));
+
+/** Whether the operation is done. */
+export function isResult<Entry extends JournalRecord>(
+  record: Entry | undefined,
+): record is Extract<Entry, OperationResult> {
+  switch (record?.kind) {
+    case "value":
+    case "error":
+    case "aborted":
+    case "over":
+    case "mistake":
+      return true;
+    case "remembered":
+    case "sleep":
+    case "retry":
+    case undefined:
+      return false;
+  }
+}
+
+/** A journal's records as bytes: plain values that `structuredClone` takes, and protobuf messages of known types. */
 export interface JournalCodec {
   /** @throws JournalError saying where the value has something that cannot be stored */
   encode(record: JournalRecord): Uint8Array;
+  /** @throws JournalError when it holds a message of a type that is no longer known */
   decode(payload: Uint8Array): JournalRecord;
 }
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+const wellKnown = [
+  file_google_protobuf_any,
+  file_google_protobuf_duration,
+  file_google_protobuf_empty,
+  file_google_protobuf_field_mask,
+  file_google_protobuf_struct,
+  file_google_protobuf_timestamp,
+  file_google_protobuf_wrappers,
+];
+
+const languageErrors = [EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError];
+
+/** What was stored is read again, however deep it is; protobuf-es's own limit is 100. */
+const unlimited = { recursionLimit: Number.POSITIVE_INFINITY };
+
 /** @param registry the message types that steps may return besides those of A2A and the well-known ones */
 export function createJournalCodec(registry: Registry = createRegistry()): JournalCodec {
-  const types = createRegistry(registry, file_lf_a2a_v1_a2a, ...file_lf_a2a_v1_a2a.dependencies);
+  const types = createRegistry(registry, file_lf_a2a_v1_a2a, ...wellKnown);
   const reducers = {
     Message: (value: unknown) => isMessage(value) && reduceMessage(types, value),
     Error: (value: unknown) => value instanceof Error && [value.name, value.message, value.cause],
@@ -59,17 +111,20 @@ export function createJournalCodec(registry: Registry = createRegistry()): Journ
   };
 }
 
-/** An error out of the journal: its class is gone, its name and message are not. */
+/** An error out of the journal: of a class of the language where it was one, else an Error of the same name. */
 export function reviveError(name: string, message: string, cause?: unknown): Error {
-  const error = new Error(message, cause === undefined ? undefined : { cause });
-  error.name = name;
+  const make = languageErrors.find((candidate) => candidate.name === name) ?? Error;
+  const error = new make(message, cause === undefined ? undefined : { cause });
+  if (error.name !== name) {
+    Object.defineProperty(error, "name", { value: name, configurable: true, writable: true });
+  }
   return error;
 }
 
 function reduceMessage(types: Registry, message: Message): [string, Uint8Array] {
   const desc = types.getMessage(message.$typeName);
   if (desc === undefined) {
-    throw new Error(`the message type ${message.$typeName} is not in the agent's "journalTypes"`);
+    throw new JournalError(`the message type ${message.$typeName} is not in the agent's "journalTypes"`);
   }
   return [message.$typeName, toBinary(desc, message)];
 }
@@ -77,14 +132,16 @@ function reduceMessage(types: Registry, message: Message): [string, Uint8Array] 
 function reviveMessage(types: Registry, typeName: string, bytes: Uint8Array): Message {
   const desc = types.getMessage(typeName);
   if (desc === undefined) {
-    throw new Error(`the message type ${typeName} is no longer in the agent's "journalTypes"`);
+    throw new JournalError(`the message type ${typeName} is no longer in the agent's "journalTypes"`);
   }
-  return fromBinary(desc, bytes);
+  return fromBinary(desc, bytes, unlimited);
 }
 
+/** The path that devalue names begins with our own `value`, which the author has never seen. */
 function explain(error: unknown): string {
   if (error instanceof DevalueError) {
-    return `${error.message}${error.path === "" ? "" : ` at ${error.path}`}`;
+    const path = error.path.replace(/^\.value/, "");
+    return `${error.message}${path === "" ? "" : ` at ${path}`}`;
   }
   return error instanceof Error ? error.message : "it is not a value";
 }

@@ -1,7 +1,9 @@
-import type { Journal } from "./journal.ts";
-import type { JournalCodec, JournalRecord } from "./journal-codec.ts";
+import type { Clock } from "./clock.ts";
+import type { Journal, LoggedRecord } from "./journal.ts";
+import { isResult, type JournalCodec, type JournalRecord, type OperationResult } from "./journal-codec.ts";
 import { JournalError } from "./journal-error.ts";
 import type { LiveTask } from "./live-task.ts";
+import { ResultOrder } from "./result-order.ts";
 
 /** Bounds of a journal. */
 export interface JournalLimits {
@@ -11,24 +13,52 @@ export interface JournalLimits {
   readonly maxTaskBytes: number;
 }
 
+/** What a task's journal is opened with. */
+export interface JournalOptions {
+  readonly live: LiveTask;
+  readonly journal: Journal;
+  /** How many events the executor has emitted before. */
+  readonly emissions: number;
+  readonly codec: JournalCodec;
+  readonly limits: JournalLimits;
+  readonly clock: Pick<Clock, "schedule" | "nextTurn">;
+  /** Told when the executor does not come to what it did before. */
+  readonly onStuck: (detail: string) => void;
+}
+
 /** A task's journal while its executor runs: what it has done before, and where new results go. */
 export class JournalSession {
+  /** When results are given back. */
+  readonly order: ResultOrder;
   readonly #live: LiveTask;
   readonly #codec: JournalCodec;
   readonly #limits: JournalLimits;
-  readonly #records: Map<string, JournalRecord>;
+  readonly #records: ReadonlyMap<string, LoggedRecord>;
   readonly #unclaimed: Set<string>;
   /** How often each name was used in this run. */
   readonly #uses = new Map<string, number>();
   #bytes: number;
 
-  constructor(live: LiveTask, journal: Journal, codec: JournalCodec, limits: JournalLimits) {
+  constructor({ live, journal, emissions, codec, limits, clock, onStuck }: JournalOptions) {
     this.#live = live;
     this.#codec = codec;
     this.#limits = limits;
-    this.#records = new Map(journal.records);
+    this.#records = journal.records;
     this.#unclaimed = new Set(journal.records.keys());
     this.#bytes = journal.bytes;
+    const { stop } = journal;
+    const results = [...journal.records.values()].filter((record) => isResult(record));
+    this.order = new ResultOrder(
+      clock,
+      {
+        results: [...results, ...(stop === undefined ? [] : [{ op: "the stop", ...stop }])].sort(
+          (one, other) => one.sequence - other.sequence,
+        ),
+        emissions,
+        sequence: live.lastSequence,
+      },
+      onStuck,
+    );
   }
 
   /** Names the next operation of this kind: the same in every run, as long as the executor asks in the same order. */
@@ -39,7 +69,7 @@ export class JournalSession {
   }
 
   /** What an earlier run stored for the operation. */
-  find(op: string): JournalRecord | undefined {
+  find(op: string): LoggedRecord | undefined {
     this.#unclaimed.delete(op);
     return this.#records.get(op);
   }
@@ -49,22 +79,46 @@ export class JournalSession {
    *
    * @throws JournalError when it cannot be stored
    */
-  write(record: JournalRecord): void {
-    const payload = this.#codec.encode(record);
-    if (payload.length > this.#limits.maxStepBytes) {
-      throw new JournalError(
-        `what ${record.op} gave takes ${payload.length} bytes; at most ${this.#limits.maxStepBytes} can be stored`,
-      );
-    }
-    if (this.#bytes + payload.length > this.#limits.maxTaskBytes) {
-      throw new JournalError(`the journal of this task would exceed ${this.#limits.maxTaskBytes} bytes`);
-    }
-    this.#bytes += payload.length;
-    this.#live.record(payload);
+  note(record: JournalRecord): void {
+    this.#append(this.#encode(record));
+  }
+
+  /**
+   * Puts what became of an operation into the log. A `value` comes back as it was stored: what an executor is given must
+   * be the same in every run.
+   *
+   * @returns the result, which is given back when `order` says so
+   * @throws JournalError when it cannot be stored
+   */
+  conclude(result: OperationResult): OperationResult & { readonly sequence: number } {
+    const payload = this.#encode(result);
+    const sequence = this.#append(payload);
+    this.order.add(result.op, sequence);
+    const stored = result.kind === "value" ? (this.#codec.decode(payload) as OperationResult) : result; // it was one
+    return { ...stored, sequence };
   }
 
   /** An operation that an earlier run did and this one has not asked for. */
   get unclaimed(): string | undefined {
     return [...this.#unclaimed][0];
+  }
+
+  #encode(record: JournalRecord): Uint8Array {
+    const payload = this.#codec.encode(record);
+    const { maxStepBytes, maxTaskBytes } = this.#limits;
+    if (payload.length > maxStepBytes) {
+      throw new JournalError(
+        `what ${record.op} gave takes ${payload.length} bytes; at most ${maxStepBytes} can be stored`,
+      );
+    }
+    if (this.#bytes + payload.length > maxTaskBytes) {
+      throw new JournalError(`the journal of this task would exceed ${maxTaskBytes} bytes`);
+    }
+    return payload;
+  }
+
+  #append(payload: Uint8Array): number {
+    this.#bytes += payload.length;
+    return this.#live.record(payload);
   }
 }

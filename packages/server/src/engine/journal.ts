@@ -14,10 +14,20 @@ export interface QueuedMessage {
   readonly details?: CallDetails;
 }
 
+/** Where something stands in a task's log. */
+export interface LogPlace {
+  readonly sequence: number;
+  /** How many events of the executor's the log has before it; of a durable executor, where each answer is followed by one. */
+  readonly emissions: number;
+}
+
+/** A record of the journal, and where it stands in the log. */
+export type LoggedRecord = JournalRecord & LogPlace;
+
 /** Everything in a task's log that callers do not see: what running its code again goes by. */
 export interface Journal {
   /** By operation; the newest of each. */
-  readonly records: ReadonlyMap<string, JournalRecord>;
+  readonly records: ReadonlyMap<string, LoggedRecord>;
   /** Bytes of all records. */
   readonly bytes: number;
   /** Messages that answered a question, oldest first. */
@@ -25,8 +35,10 @@ export interface Journal {
   /** Messages that came while the executor was at work, oldest first. */
   readonly queued: readonly QueuedMessage[];
   readonly call: Extract<Command, { type: "call" }> | undefined;
+  /** Those of them that no turn was begun for. */
+  readonly untaken: readonly QueuedMessage[];
   /** The executor has been told to stop. */
-  readonly stop: (Extract<Command, { type: "stop" }> & { readonly sequence: number }) | undefined;
+  readonly stop: (Extract<Command, { type: "stop" }> & LogPlace) | undefined;
   /** The queued input that the newest turn is for; undefined: what came last before it. */
   readonly turnInput: number | undefined;
   /** How often the newest turn was begun again. */
@@ -39,6 +51,7 @@ export const emptyJournal: Journal = {
   bytes: 0,
   answers: [],
   queued: [],
+  untaken: [],
   call: undefined,
   stop: undefined,
   turnInput: undefined,
@@ -68,10 +81,12 @@ export async function readJournal(
 
 class JournalReader {
   readonly #codec: JournalCodec;
-  readonly #records = new Map<string, JournalRecord>();
+  readonly #records = new Map<string, LoggedRecord>();
   /** Inputs by sequence; those that were queued are moved out by the command that says so. */
   readonly #inputs = new Map<number, QueuedMessage>();
   readonly #queued: QueuedMessage[] = [];
+  readonly #taken = new Set<number>();
+  #notes = 0;
   #bytes = 0;
   #call: Journal["call"];
   #stop: Journal["stop"];
@@ -87,11 +102,12 @@ class JournalReader {
   read({ kind, sequence, payload }: LogEntry): void {
     const command = kind === "command" ? decodeCommand(payload) : undefined;
     this.#settleNewest(command);
+    this.#notes++;
     switch (kind) {
       case "journal": {
         const record = this.#codec.decode(payload);
         this.#bytes += payload.length;
-        this.#records.set(record.op, record);
+        this.#records.set(record.op, { ...record, ...this.#placeOf(sequence) });
         break;
       }
       case "input":
@@ -112,11 +128,17 @@ class JournalReader {
       bytes: this.#bytes,
       answers: [...this.#inputs.values()],
       queued: this.#queued,
+      untaken: this.#queued.filter((queued) => !this.#taken.has(queued.sequence)),
       call: this.#call,
       stop: this.#stop,
       turnInput: this.#turnInput,
       restarts: this.#restarts,
     };
+  }
+
+  /** The log has no gaps: what is no note, is an event. The engine's own are the creation, and WORKING after an answer. */
+  #placeOf(sequence: number): LogPlace {
+    return { sequence, emissions: sequence - this.#notes - 1 - this.#inputs.size };
   }
 
   #settleNewest(next: Command | undefined): void {
@@ -131,7 +153,7 @@ class JournalReader {
   #command(command: Command, sequence: number): void {
     switch (command.type) {
       case "call":
-        this.#call = command;
+        this.#noteCall(command);
         break;
       case "queued": {
         const queued = this.#inputs.get(command.input);
@@ -143,17 +165,28 @@ class JournalReader {
       }
       case "turn":
         this.#turnInput = command.input;
+        this.#taken.add(command.input);
         this.#restarts = 0;
         break;
       case "restart":
         this.#restarts++;
         break;
       case "stop":
-        this.#stop = { ...command, sequence };
+        this.#stop ??= { ...command, ...this.#placeOf(sequence) };
         break;
       case "deadline-passed":
       case "timer-moved":
         break;
+    }
+  }
+
+  /** It came with the newest answer, or, before there is one, with the message that the task began with. */
+  #noteCall(call: Extract<Command, { type: "call" }>): void {
+    const answer = [...this.#inputs.values()].at(-1);
+    if (answer === undefined) {
+      this.#call = call;
+    } else {
+      this.#inputs.set(answer.sequence, { ...answer, details: call });
     }
   }
 }

@@ -35,12 +35,12 @@ export class LiveTail {
 
   push(event: CommittedEvent): void {
     this.#events.push(event);
-    this.#count(event.bytes);
+    this.#count(event.weight);
     while (
       (this.#bytes > this.#maxBytes || this.#budget.isExceeded) &&
       this.#start < this.#events.length - 1
     ) {
-      this.#count(-(this.#events[this.#start]?.bytes ?? 0));
+      this.#count(-(this.#events[this.#start]?.weight ?? 0));
       this.#start++;
     }
     if (this.#start > 64 && this.#start * 2 > this.#events.length) {

@@ -246,18 +246,23 @@ export class LiveTask {
    * Takes the answer to a question: the message and WORKING, in one commit, so that exactly one answer is taken.
    *
    * @param ifGenerationMatch the generation that the caller knows; undefined takes the answer at any
-   * @returns the generation after which its consequences begin
+   * @returns its entry, and the generation after which its consequences begin
    * @throws ConnectError TASK_GENERATION_MISMATCH, UNSUPPORTED_OPERATION when the task is not waiting, TASK_TOO_LARGE when
    *   it can take no more
    */
-  answer(message: Message, intake: Intake, ifGenerationMatch?: bigint): number {
+  answer(
+    message: Message,
+    intake: Intake,
+    ifGenerationMatch?: bigint,
+  ): { readonly answer: QueuedMessage; readonly generation: number } {
     this.assertGeneration(ifGenerationMatch);
     this.assertInterrupted();
     this.#admitMessage(message);
+    const { sequence } = this.#accepted;
     this.emitStatus({ state: TaskState.WORKING });
     const { generation } = this.#accepted;
     this.#register(intake, generation);
-    return generation;
+    return { answer: { sequence, message }, generation };
   }
 
   /**
@@ -317,9 +322,15 @@ export class LiveTask {
     this.#accept({ step: { case: undefined }, kind: "command", payload: encodeCommand(command) }, undefined);
   }
 
-  /** Puts a record of a durable executor's journal into the log; nobody sees it. */
-  record(payload: Uint8Array): void {
+  /** Puts a record of a durable executor's journal into the log; nobody sees it. @returns its sequence */
+  record(payload: Uint8Array): number {
     this.#accept({ step: { case: undefined }, kind: "journal", payload }, undefined);
+    return this.#accepted.sequence;
+  }
+
+  /** Sequence of the newest entry that was accepted, committed or not. */
+  get lastSequence(): number {
+    return this.#accepted.sequence;
   }
 
   /** When the executor wants to be woken; goes with the next commit. @returns whether that is news */

@@ -1,4 +1,6 @@
+import { isTerminal } from "@a2a-connect/core";
 import type { CommittedEvent } from "./committed-event.ts";
+import { findState } from "./events.ts";
 import type { SeenTask } from "./seen-task.ts";
 import type { TaskHandle } from "./task-engine.ts";
 
@@ -36,8 +38,12 @@ export class QueuedHandle implements TaskHandle {
   }
 
   async *eventsAfter(generation: number, signal: AbortSignal): AsyncGenerator<CommittedEvent> {
-    yield* this.#handle.eventsAfter(generation, signal);
-    this.#assertTaken();
+    for await (const event of this.#handle.eventsAfter(generation, signal)) {
+      if (isTerminal(findState(event.response))) {
+        this.#assertTaken(); // whoever reads the last event reads no further, so this comes in its place
+      }
+      yield event;
+    }
   }
 
   release(): void {

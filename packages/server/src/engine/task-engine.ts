@@ -316,13 +316,13 @@ export class TaskEngine {
     message: Message,
     input: SendInput,
   ): Promise<Sent> {
-    const execution = this.#executions.createDurable(live, selection, message, detailsOf(input), true);
+    const execution = this.#executions.createDurable(live, selection, message, detailsOf(input));
     this.#executions.track(live, execution);
     if (this.#isLate(message)) {
       execution.abort("deadline"); // it does not even begin
     }
     const place = this.#executions.start(execution);
-    if (typeof place === "object") {
+    if (typeof place === "object" && !isTerminal(live.acceptedState)) {
       live.emitStatus(place.refused);
       execution.giveUp();
     }
@@ -402,14 +402,22 @@ export class TaskEngine {
 
   /** The task waits for this message. */
   async #answer(live: LiveTask, message: Message, input: SendInput): Promise<TaskHandle> {
-    const generation = live.answer(message, input, input.ifGenerationMatch);
-    await live.flushed();
-    const seen = live.seen();
-    // A cancel or a deadline may have been quicker.
-    if (!isTerminal(live.acceptedState)) {
-      await this.#executions.answer(live, message, detailsOf(input));
+    const { answer, generation } = live.answer(message, input, input.ifGenerationMatch);
+    if (runsAgain(selectSkillById(this.#context.agent, live.skill)) && hasDetails(input)) {
+      live.note({ type: "call", ...detailsOf(input) });
     }
-    return this.#handle(live, generation, seen);
+    const free = this.#executions.reserve(live);
+    try {
+      await live.flushed();
+      const seen = live.seen();
+      // A cancel or a deadline may have been quicker.
+      if (!isTerminal(live.acceptedState)) {
+        this.#executions.answer(live, answer, detailsOf(input));
+      }
+      return this.#handle(live, generation, seen);
+    } finally {
+      free();
+    }
   }
 
   /** The task is at work, and its code takes messages meanwhile. */
@@ -419,7 +427,7 @@ export class TaskEngine {
     await live.flushed();
     const seen = live.seen();
     if (!isTerminal(live.acceptedState)) {
-      await this.#executions.deliver(live, queued);
+      this.#executions.deliver(live, queued);
     }
     return new QueuedHandle(this.#handle(live, generation, seen), () => live.assertTaken(queued.sequence));
   }

@@ -1,11 +1,11 @@
 import { isSettled, isTerminal } from "@a2a-connect/core";
-import { type StreamResponse, TaskState } from "@a2a-connect/proto";
+import type { TaskState } from "@a2a-connect/proto";
 import type { ConnectError } from "@connectrpc/connect";
 import type { Owner } from "../store/task-store.ts";
 import { CommitWaiters } from "./commit-waiters.ts";
 import { CommittedEvent } from "./committed-event.ts";
 import type { EngineContext } from "./engine-context.ts";
-import type { TaskName } from "./events.ts";
+import { findState, type TaskName } from "./events.ts";
 import { LiveTail } from "./live-tail.ts";
 import { decodeEvent } from "./log-codec.ts";
 import { taskNotFound } from "./task-not-found.ts";
@@ -144,11 +144,4 @@ export class TaskReaders {
       (event) => new CommittedEvent(event.generation, decodeEvent(event), event.payload.length),
     );
   }
-}
-
-/** The state that an event brings the task to; UNSPECIFIED when it leaves the state as it is. */
-function findState({ payload }: StreamResponse): TaskState {
-  const status =
-    payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
-  return status?.state ?? TaskState.UNSPECIFIED;
 }

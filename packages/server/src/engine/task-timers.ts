@@ -120,5 +120,5 @@ function waitMsOf({ state, message }: TaskStatus): number | undefined {
   if (waitSeconds === "unlimited") {
     return Number.POSITIVE_INFINITY;
   }
-  return typeof waitSeconds === "number" ? waitSeconds * 1_000 : undefined;
+  return typeof waitSeconds === "number" ? Math.round(waitSeconds * 1_000) : undefined; // 1.1 × 1000 is no whole number
 }

@@ -82,6 +82,7 @@ export class TurnExecution implements Execution {
   }
 
   readonly isResting: boolean = false;
+  readonly needsRecovery: boolean = false;
   #begun = false;
 
   get begun(): boolean {

@@ -47,8 +47,20 @@ export class Waits {
     this.#lookSoon();
   }
 
-  /** Does something that is no waiting. */
+  /** Resolves when there is a place to go on in. */
+  place(): Promise<void> | undefined {
+    if (this.#hasPlace) {
+      return undefined;
+    }
+    return new Promise((resolve) => {
+      this.#ready.push(resolve);
+      this.#options.onReady();
+    });
+  }
+
+  /** Does something that is no waiting; it begins when there is a place. */
   async keepBusy<Result>(work: () => Promise<Result>): Promise<Result> {
+    await this.place();
     this.#busy++;
     try {
       return await work();
@@ -94,6 +106,7 @@ export class Waits {
 
   #begin(until: number | undefined): Wait {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
+    promise.catch(() => {}); // it may be cut before anybody looks
     const finish = (goOn: () => void) => {
       this.#cuttable.delete(wait);
       if (this.#open.delete(wait)) {

@@ -4,6 +4,9 @@ import type { EngineContext } from "./engine-context.ts";
 const batch = 100;
 const retryMs = 1_000;
 
+/** How often the clock is looked at: somebody may have set it forward, of which no timer of the process knows. */
+const lookMs = 1_000;
+
 /**
  * Wakes tasks whose timer is due. The timers themselves are rows of the store, so they fire after a restart, too; here
  * is only one alarm for the earliest of them.
@@ -13,6 +16,7 @@ export class WakeTimers {
   readonly #wake: (task: TaskRef) => Promise<void>;
   #alarmAt = Number.POSITIVE_INFINITY;
   #cancelAlarm: () => void = () => {};
+  #cancelLook: () => void = () => {};
   #closed = false;
 
   constructor(
@@ -34,8 +38,13 @@ export class WakeTimers {
     this.#cancelAlarm = clock.schedule(Math.max(0, at - clock.now()), () => void this.#ring());
   }
 
-  /** Sets the alarm for what the store holds from before. */
+  /** Sets the alarm for what the store holds from before, and begins to look at the clock. */
   async start(): Promise<void> {
+    await this.#setAlarm();
+    this.#lookAgain();
+  }
+
+  async #setAlarm(): Promise<void> {
     const [first] = await this.#context.store.due(Number.MAX_SAFE_INTEGER, 1);
     if (first !== undefined) {
       this.note(first.wakeAt);
@@ -45,6 +54,20 @@ export class WakeTimers {
   close(): void {
     this.#closed = true;
     this.#cancelAlarm();
+    this.#cancelLook();
+  }
+
+  #lookAgain(): void {
+    const look = () => {
+      if (this.#context.clock.now() >= this.#alarmAt) {
+        this.#cancelAlarm();
+        void this.#ring();
+      }
+      this.#lookAgain();
+    };
+    if (!this.#closed) {
+      this.#cancelLook = this.#context.clock.schedule(lookMs, look, { background: true });
+    }
   }
 
   #tryLater(error: unknown): void {
@@ -59,7 +82,7 @@ export class WakeTimers {
       const outcomes = await Promise.allSettled(due.map((task) => this.#wake(task)));
       const failed = outcomes.find(({ status }) => status === "rejected");
       if (failed === undefined) {
-        await this.start();
+        await this.#setAlarm();
       } else {
         this.#tryLater(failed.status === "rejected" ? failed.reason : undefined);
       }

@@ -1,0 +1,255 @@
+import { json, text } from "@a2a-connect/core";
+import { TaskState } from "@a2a-connect/proto";
+import { readStream, reasonOf, say, taskOf, wordsOf } from "@a2a-connect/testing";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { createDurableServers, type DurableServerOptions } from "../../test-support/durable-servers.ts";
+import { createHeldStore } from "../../test-support/held-store.ts";
+import type { DurableExecutor } from "../agent/agent-definition.ts";
+import type { Answer, Question } from "../agent/question.ts";
+
+const now = { configuration: { returnImmediately: true } };
+
+/** A process with one task that has got as far as it can by itself. */
+async function begin(execute: DurableExecutor, options?: DurableServerOptions) {
+  const servers = createDurableServers(execute, options);
+  const process = await servers.open();
+  const { id } = taskOf(await process.client.sendMessage({ ...say("go"), ...now }));
+  await servers.clock.settle();
+  return { ...servers, process, id };
+}
+
+const partsOf = (task: { status?: { message?: { parts: { content: { value?: unknown } }[] } } }) =>
+  task.status?.message?.parts.map(({ content }) => content.value);
+
+describe("a question", () => {
+  it("goes out as words for people and as data for programs", async () => {
+    const question: Question = {
+      text: "Which?",
+      choices: ["A", "B"],
+      details: { why: "they differ" },
+      schema: { type: "string" },
+    };
+    const { process, id } = await begin(async function* (task) {
+      yield* task.ask(question);
+    });
+    const task = await process.client.getTask({ id });
+    expect(task.status?.state).toBe(TaskState.INPUT_REQUIRED);
+    const parts = task.status?.message?.parts.map(({ content }) => content.case);
+    expect(parts).toEqual(["text", "data"]);
+    expect(task.status?.message?.parts[1]).toMatchObject(
+      json({ choices: ["A", "B"], schema: { type: "string" }, details: { why: "they differ" } }),
+    );
+  });
+
+  for (const [what, question, misfits, fit, expected] of [
+    [
+      "choices",
+      { text: "Which?", choices: ["Red", "Green"] },
+      [["blue", "Please answer with one of: Red, Green. Which?"]],
+      " gREEN ",
+      { text: "Green", data: undefined },
+    ],
+    [
+      "a schema, answered with data",
+      {
+        text: "How many?",
+        schema: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
+      },
+      [
+        ["many", "Please answer with data: a data part, or JSON as text. How many?"],
+        [[json({ n: 1.5 })], /^The answer does not fit at "#\/n": .* How many\?$/],
+      ],
+      [text("as data:"), json({ n: 2 })],
+      { text: "as data:", data: { n: 2 } },
+    ],
+    [
+      "a schema, answered with JSON as text",
+      { text: "?", schema: { type: "array" } },
+      [],
+      "[1]",
+      { text: "[1]", data: [1] },
+    ],
+    ["neither", { text: "?" }, [], "whatever", { text: "whatever", data: undefined }],
+  ] as const) {
+    it(`with ${what}, is asked again with a sentence until an answer fits, also by another process`, async () => {
+      const answers: Answer[] = [];
+      const { process, id, open } = await begin(async function* (task) {
+        answers.push(yield* task.ask(question as Question));
+        yield* task.ask("More?");
+      });
+      let current = process;
+      for (const [misfit, sentence] of misfits) {
+        current.kill();
+        current = await open();
+        const again = taskOf(await current.client.sendMessage(say(misfit as string, { taskId: id })));
+        expect(again.status?.state).toBe(TaskState.INPUT_REQUIRED);
+        expect(partsOf(again)?.[0]).toEqual(
+          typeof sentence === "string" ? sentence : expect.stringMatching(sentence),
+        );
+      }
+      await current.client.sendMessage(say(fit as string, { taskId: id }));
+      expect(answers.map((answer) => ({ text: answer.text, data: answer.data }))).toEqual([expected]);
+    });
+  }
+
+  for (const [what, ask, state, timeoutMs, reason] of [
+    ["input", "ask", TaskState.INPUT_REQUIRED, undefined, "input-timeout"],
+    ["input, in a time of its own", "ask", TaskState.INPUT_REQUIRED, 1_100, "input-timeout"],
+    ["credentials", "askForAuth", TaskState.AUTH_REQUIRED, undefined, "auth-timeout"],
+    ["credentials, in a time of its own", "askForAuth", TaskState.AUTH_REQUIRED, 7_000, "auth-timeout"],
+  ] as const) {
+    it(`for ${what}, ends the task when nobody answers in time, also after a restart`, async () => {
+      const { process, id, clock, open } = await begin(async function* (task) {
+        yield* task[ask]({ text: "?", ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+      });
+      process.kill();
+      const { client } = await open();
+      await clock.advance((timeoutMs ?? 600_000) - 1);
+      expect((await client.getTask({ id })).status?.state).toBe(state);
+      await clock.advance(1);
+      const task = await client.getTask({ id });
+      expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.CANCELED, reason]);
+      expect(partsOf(task)?.[0]).toContain(`${(timeoutMs ?? 600_000) / 1_000} seconds`);
+    });
+  }
+
+  it("may wait for ever", async () => {
+    const { process, id, clock } = await begin(async function* (task) {
+      yield* task.ask({ text: "?", timeoutMs: false });
+    });
+    await clock.advance(10 * 86_400_000);
+    expect(taskOf(await process.client.sendMessage(say("yes", { taskId: id }))).status?.state).toBe(
+      TaskState.COMPLETED,
+    );
+  });
+
+  it("takes exactly one of two answers; the other is refused where messages are not queued", async () => {
+    const answers: string[] = [];
+    const { process, id, clock } = await begin(
+      async function* (task) {
+        answers.push((yield* task.ask("?")).text);
+        await task.sleep(10);
+      },
+      { agent: { whileWorking: "refuse" } },
+    );
+    const sent = await Promise.allSettled(
+      ["one", "two"].map((words) => process.client.sendMessage({ ...say(words, { taskId: id }), ...now })),
+    );
+    expect(sent.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    expect(sent[1]).toMatchObject({
+      reason: { message: expect.stringContaining("takes no message until it asks") },
+    });
+    await clock.settle();
+    expect(answers).toEqual(["one"]);
+  });
+
+  it("takes one of two answers to the same generation, and names the newer to the other", async () => {
+    const { process, id } = await begin(
+      async function* (task) {
+        yield* task.ask("?");
+        yield* task.ask("??");
+      },
+      { protocolVersions: ["1.0", "1.1"] },
+    );
+    const headers = { "a2a-version": "1.1" };
+    const { generation } = await process.client.getTask({ id }, { headers });
+    const sent = await Promise.allSettled(
+      ["one", "two"].map((words) =>
+        process.client.sendMessage(
+          {
+            ...say(words, { taskId: id }),
+            configuration: { returnImmediately: true, ifGenerationMatch: generation ?? 0n },
+          },
+          { headers },
+        ),
+      ),
+    );
+    expect(sent).toMatchObject([
+      { status: "fulfilled" },
+      { status: "rejected", reason: { code: Code.Aborted } },
+    ]);
+  });
+
+  it("is answered when its executor is being dropped at that very moment", async () => {
+    const answers: string[] = [];
+    const store = createHeldStore();
+    const { process, id, clock } = await begin(
+      async function* (task) {
+        answers.push((yield* task.ask("?")).text);
+      },
+      { store },
+    );
+    await clock.advance(29_999);
+    store.hold();
+    const sent = process.client.sendMessage(say("yes", { taskId: id }));
+    await clock.advance(1);
+    store.release();
+    expect(taskOf(await sent).status?.state).toBe(TaskState.COMPLETED);
+    expect(answers).toEqual(["yes"]);
+  });
+});
+
+describe("a message to a durable task at work", () => {
+  it("goes to its inbox, in order, and is the same in every run", async () => {
+    const runs: string[][] = [];
+    const words = ({ parts }: { parts: { content: { value?: unknown } }[] }) =>
+      String(parts[0]?.content.value);
+    const { process, id, clock, open } = await begin(async function* (task) {
+      yield task.working();
+      const seen: string[] = [];
+      runs.push(seen);
+      seen.push(String(task.inbox.poll()));
+      const [first, second] = await Promise.all([task.inbox.take(), task.inbox.take()]);
+      seen.push(words(first), words(second));
+      await task.sleep(60_000);
+      const third = task.inbox.poll();
+      seen.push(third === undefined ? "none" : words(third));
+      seen.push(words(await task.inbox.take()));
+    });
+    const say1 = (message: string) => ({ ...say(message, { taskId: id }), ...now });
+    await Promise.all([process.client.sendMessage(say1("one")), process.client.sendMessage(say1("two"))]);
+    await process.client.sendMessage(say1("three"));
+    await clock.advance(31_000);
+    process.kill();
+    const next = await open();
+    await clock.advance(30_000);
+    const last = taskOf(await next.client.sendMessage(say("four", { taskId: id })));
+    expect([last.status?.state, next.log]).toEqual([TaskState.COMPLETED, []]);
+    expect(runs.at(-1)).toEqual(["undefined", "one", "two", "three", "four"]);
+    for (const run of runs) expect(runs.at(-1)?.slice(0, run.length)).toEqual(run);
+  });
+
+  it("wakes a dropped executor", async () => {
+    const { process, id, clock } = await begin(async function* (task) {
+      yield task.working();
+      yield task.complete((await task.inbox.take()).parts);
+    });
+    await clock.advance(86_400_000);
+    expect(partsOf(taskOf(await process.client.sendMessage(say("hello", { taskId: id }))))).toEqual([
+      "hello",
+    ]);
+  });
+
+  it("that is not taken before the end is refused then, to a blocking sender and on a stream", async () => {
+    const { process, id, clock } = await begin(async function* (task) {
+      yield task.working();
+      await task.sleep(5_000);
+      await task.inbox.take();
+      yield task.append("a", "one");
+    });
+    const taken = process.client.sendMessage(say("taken", { taskId: id }));
+    await clock.settle();
+    const blocking = process.client.sendMessage(say("left", { taskId: id }));
+    const stream = readStream(() => process.client.sendStreamingMessage(say("left", { taskId: id })));
+    const refusals = [blocking, stream.ended].map((sent) =>
+      expect(sent).rejects.toMatchObject({
+        message: expect.stringContaining("before it came to this message"),
+      }),
+    );
+    await clock.advance(5_000);
+    await Promise.all(refusals);
+    expect(taskOf(await taken).status?.state).toBe(TaskState.COMPLETED);
+    expect(wordsOf(stream.events)).toEqual(["task working", "artifact a"]);
+  });
+});

@@ -1,0 +1,107 @@
+import { isTerminal } from "@a2a-connect/core";
+import { TaskState } from "@a2a-connect/proto";
+import type { DurableEvent, QuestionEvent } from "../agent/task-event.ts";
+import { AgentMistake } from "./agent-mistake.ts";
+import type { DurableRun } from "./durable-run.ts";
+import { giveBack } from "./durable-wait.ts";
+import { describeEvent, type EmissionReplay, type LoggedEmission } from "./emission-replay.ts";
+import type { Emitter } from "./emitter.ts";
+import { isResult } from "./journal-codec.ts";
+
+/** What a durable executor yields: repeats nothing that the log has, and puts everything else there. */
+export class DurableEmissions {
+  readonly #run: DurableRun;
+  readonly #emitter: Emitter;
+  readonly #replay: EmissionReplay;
+  /** The task's state where the replay is. */
+  #state: TaskState = TaskState.SUBMITTED;
+  #yields = 0;
+
+  constructor(run: DurableRun, emitter: Emitter, replay: EmissionReplay) {
+    this.#run = run;
+    this.#emitter = emitter;
+    this.#replay = replay;
+  }
+
+  /**
+   * Takes an event; resolves when the executor may go on.
+   *
+   * @returns whether the task has ended with it
+   * @throws AgentMistake when the event may not be, JournalDiverged when it is not what the log has
+   */
+  async emit(event: DurableEvent): Promise<boolean> {
+    const { journal } = this.#run;
+    const op = `yield#${++this.#yields}`;
+    const known = journal.find(op);
+    if (isResult(known)) {
+      await giveBack(this.#run, known); // the mistake that it was then
+    }
+    if (!journal.order.isCaughtUp && isSilent(event) && event.state === this.#state) {
+      return false; // it was dropped then, too
+    }
+    if (this.#replay.left > 0) {
+      await this.#repeat(event);
+      return false;
+    }
+    await journal.order.caughtUp();
+    return this.#emit(event, op);
+  }
+
+  /** The caller has answered: the engine has put WORKING into the log. */
+  answered(): void {
+    this.#state = TaskState.WORKING;
+  }
+
+  async #repeat(event: DurableEvent): Promise<void> {
+    const { journal } = this.#run;
+    const logged = await this.#next();
+    const what = describeEvent(event);
+    if (what !== logged.what) {
+      throw this.#run.diverge(`the log has ${logged.what}, the executor gave ${what}`, logged.generation);
+    }
+    if (event.kind === "artifact") {
+      this.#emitter.begin(event.artifact.artifactId);
+    } else {
+      this.#state = event.kind === "question" ? event.status.state : event.state;
+    }
+    journal.order.repeat();
+    await journal.order.emission(logged.sequence);
+  }
+
+  async #next(): Promise<LoggedEmission> {
+    try {
+      return await this.#replay.next();
+    } catch (error) {
+      return this.#run.retreat(error);
+    }
+  }
+
+  async #emit(event: DurableEvent, op: string): Promise<boolean> {
+    const { journal, live } = this.#run;
+    const status = event.kind === "question" ? event.status : event;
+    try {
+      if (status.kind === "artifact") {
+        await this.#emitter.artifact(status);
+      } else {
+        this.#emitter.status(status);
+      }
+    } catch (error) {
+      if (error instanceof AgentMistake) {
+        const { message, reason } = error;
+        await giveBack(this.#run, journal.conclude({ op, kind: "mistake", message, reason }));
+      }
+      throw error;
+    }
+    if (status.kind === "status" && isTerminal(status.state)) {
+      return true;
+    }
+    const sequence = live.lastSequence;
+    await (event.kind === "question" ? live.flushed() : live.room());
+    await journal.order.emission(sequence);
+    return false;
+  }
+}
+
+function isSilent(event: DurableEvent): event is Exclude<DurableEvent, QuestionEvent | { kind: "artifact" }> {
+  return event.kind === "status" && event.parts.length === 0 && Object.keys(event.report).length === 0;
+}

@@ -1,0 +1,90 @@
+import type { Message } from "@a2a-connect/proto";
+import type { DurableRun } from "./durable-run.ts";
+import { giveBack, isCut, outlast } from "./durable-wait.ts";
+import type { Journal, QueuedMessage } from "./journal.ts";
+import { isResult } from "./journal-codec.ts";
+import type { Wait } from "./waits.ts";
+
+/**
+ * The messages that came while a durable executor was at work, oldest first. The journal keeps the sequence of each
+ * message that was taken, so that it falls to the same `take` or `poll` in every run.
+ */
+export class DurableInbox {
+  readonly #messages = new Map<number, Message>();
+  /** Sequences of those that nobody has taken. */
+  readonly #free = new Set<number>();
+  readonly #waits = new Set<Wait>();
+
+  /** What the log has from before. */
+  load({ queued, records }: Journal): void {
+    // Those that came while the log was read are the newest of it, or newer.
+    const early = [...this.#messages].map(([sequence, message]) => ({ sequence, message }));
+    this.#messages.clear();
+    this.#free.clear();
+    for (const { sequence, message } of [...queued, ...early]) {
+      this.#messages.set(sequence, message);
+      this.#free.add(sequence);
+    }
+    for (const record of records.values()) {
+      if (record.op.startsWith("inbox.") && "value" in record) {
+        this.#free.delete(Number(record.value));
+      }
+    }
+  }
+
+  /** A message has come. It may be known from the log already. */
+  deliver({ sequence, message }: QueuedMessage): void {
+    if (this.#messages.has(sequence)) {
+      return;
+    }
+    this.#messages.set(sequence, message);
+    this.#free.add(sequence);
+    for (const wait of this.#waits) {
+      wait.end(); // who finds nothing left waits again
+    }
+  }
+
+  /** The sequence of the oldest message that nobody has taken, taken now. */
+  draw(): number | undefined {
+    for (const sequence of this.#free) {
+      this.#free.delete(sequence);
+      return sequence;
+    }
+    return undefined;
+  }
+
+  /** The next message; waits for it. @throws TurnAbort when the executor is told to stop meanwhile */
+  async take(run: DurableRun): Promise<Message> {
+    const { journal, waits } = run;
+    const op = journal.next("inbox.take");
+    const known = journal.find(op);
+    if (isResult(known)) {
+      return this.open(run, await waits.keepBusy(() => giveBack<number>(run, known)));
+    }
+    const isCleanup = run.stopped !== undefined;
+    await waits.keepBusy(async () => journal.order.caughtUp());
+    if (isCut(run, undefined, isCleanup)) {
+      const cut = journal.conclude({ op, kind: "aborted" });
+      return waits.keepBusy(() => giveBack<never>(run, cut));
+    }
+    let sequence = this.draw();
+    while (sequence === undefined) {
+      const wait = waits.begin();
+      this.#waits.add(wait);
+      await outlast(run, op, wait).finally(() => this.#waits.delete(wait));
+      sequence = this.draw();
+    }
+    const taken = journal.conclude({ op, kind: "value", value: sequence });
+    return this.open(run, await waits.keepBusy(() => giveBack<number>(run, taken)));
+  }
+
+  /** A message that was taken. */
+  open({ live, diverge }: Pick<DurableRun, "live" | "diverge">, sequence: number): Message {
+    const message = this.#messages.get(sequence);
+    if (message === undefined) {
+      throw diverge("a message that was taken is not in the log");
+    }
+    live.take(sequence);
+    return message;
+  }
+}

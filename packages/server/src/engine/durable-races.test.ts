@@ -1,0 +1,91 @@
+import { lifecycleExtension } from "@a2a-connect/core";
+import { TaskState } from "@a2a-connect/proto";
+import { createEngineHarness, createFakeClock, reasonOf, say, taskOf, wordsOf } from "@a2a-connect/testing";
+import { describe, expect, it } from "vitest";
+import { createHeldStore } from "../../test-support/held-store.ts";
+import type { AgentDefinition, DurableExecutor } from "../agent/agent-definition.ts";
+import { decodeEvent } from "./log-codec.ts";
+
+/** What the model test (test/model) has found, each in its smallest form. */
+async function durable(execute: DurableExecutor) {
+  const store = createHeldStore();
+  const clock = createFakeClock();
+  const agent: AgentDefinition = {
+    card: {
+      name: "Agent",
+      skills: [{ id: "work", name: "work", description: "works", durable: true, execute }],
+    },
+    route: () => "work",
+  };
+  const open = () => createEngineHarness({ agent, store, clock });
+  const statesOf = async (taskId: string) => {
+    const events = await store.events({ tenant: "", principal: "anonymous" }, taskId, 0, 100);
+    return wordsOf(events.map(decodeEvent));
+  };
+  return { store, clock, open, statesOf };
+}
+
+const immediately = { configuration: { returnImmediately: true } };
+
+describe("a durable executor", () => {
+  it("is given an answer once, also when a cancel has called it back while the answer was written", async () => {
+    const { store, clock, open, statesOf } = await durable(async function* (task) {
+      yield* task.ask({ text: "Which?", choices: ["this", "that"] });
+    });
+    const { client } = await open();
+    const { id } = taskOf(await client.sendMessage(say("go")));
+    await clock.advance(40_000); // dropped
+    store.hold();
+    const answer = client.sendMessage({ ...say("neither", { taskId: id, messageId: "m2" }), ...immediately });
+    await clock.settle();
+    const cancel = client.cancelTask({ id });
+    await clock.settle();
+    store.release();
+    await Promise.all([answer, cancel]);
+    // The answer does not fit, so that there is a second question; that one has no answer.
+    expect(await statesOf(id)).toEqual([
+      "task submitted",
+      "input-required",
+      "working",
+      "input-required",
+      "canceled",
+    ]);
+  });
+
+  it("does a step anew that has obeyed the server's shutdown", async () => {
+    const attempts: string[] = [];
+    const { clock, open } = await durable(async function* (task) {
+      await task.step("slow", ({ signal }) => {
+        attempts.push("begun");
+        return new Promise<void>((resolve, reject) => {
+          clock.schedule(5_000, resolve);
+          signal.addEventListener("abort", () => reject(signal.reason));
+        });
+      });
+      yield task.artifact({ id: "result", text: "done" });
+    });
+    const first = await open();
+    const { id } = taskOf(await first.client.sendMessage({ ...say("go"), ...immediately }));
+    await clock.settle();
+    const stopped = first.server.stop(0);
+    await clock.advance(0);
+    await stopped;
+    const second = await open();
+    await clock.advance(10_000);
+    expect((await second.client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+    expect(attempts).toEqual(["begun", "begun"]);
+  });
+
+  it("is canceled when its deadline is over before it begins, also where nothing may begin", async () => {
+    const { open } = await durable(async function* (task) {
+      yield task.working();
+    });
+    const { client, server, clock } = await open();
+    server.skills.disable("work");
+    const deadline = new Date(clock.now() - 1).toISOString();
+    const task = taskOf(
+      await client.sendMessage(say("go", { metadata: { [lifecycleExtension]: { deadline } } })),
+    );
+    expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.CANCELED, "deadline"]);
+  });
+});

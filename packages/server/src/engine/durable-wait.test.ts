@@ -1,0 +1,235 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { TaskState } from "@a2a-connect/proto";
+import { reasonOf, say, taskOf } from "@a2a-connect/testing";
+import { describe, expect, it } from "vitest";
+import { createDurableServers } from "../../test-support/durable-servers.ts";
+import { createHeldStore } from "../../test-support/held-store.ts";
+import { createMemoryTaskStore } from "../store/memory-task-store.ts";
+import { defaultEngineLimits } from "./engine-context.ts";
+
+const detached = (words = "go") => ({ ...say(words), configuration: { returnImmediately: true } });
+
+/** Full garbage collections, until what nobody holds is gone. */
+async function collectGarbage(isGone: () => boolean): Promise<boolean> {
+  setFlagsFromString("--expose-gc");
+  const gc = runInNewContext("gc") as () => void; // what the flag brings
+  for (let rounds = 0; rounds < 20 && !isGone(); rounds += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    gc();
+  }
+  return isGone();
+}
+
+describe("a durable executor that waits", () => {
+  it("is dropped after its time, with all that it held, and is read back when it is needed", async () => {
+    const held: WeakRef<object>[] = [];
+    const store = createHeldStore();
+    const { open, clock } = createDurableServers(
+      async function* (task) {
+        const big = { bytes: new Uint8Array(1_000) };
+        held.push(new WeakRef(big), new WeakRef(task));
+        yield* task.ask("?");
+        yield task.append("a", `${big.bytes.length}`);
+      },
+      { store, limits: { ...defaultEngineLimits, unloadAfterMs: 5_000 } },
+    );
+    const { client } = await open();
+    const { id } = taskOf(await client.sendMessage(say("go")));
+    await clock.advance(4_999);
+    expect(await collectGarbage(() => held.every((ref) => ref.deref() === undefined))).toBe(false);
+    const reads = store.calls.find;
+    await client.getTask({ id });
+    expect(store.calls.find).toBe(reads); // still in memory
+    await clock.advance(1);
+    await client.getTask({ id });
+    expect(store.calls.find).toBe(reads + 1);
+    expect(await collectGarbage(() => held.every((ref) => ref.deref() === undefined))).toBe(true);
+    expect(taskOf(await client.sendMessage(say("yes", { taskId: id }))).artifacts).toHaveLength(1);
+  });
+
+  it("leaves no alarm of its own behind, however many wait, and all time out after a restart", {
+    timeout: 60_000,
+  }, async () => {
+    const tasks = 2_000;
+    const servers = createDurableServers(async function* (task) {
+      yield* task.ask("?");
+    });
+    const first = await servers.open();
+    await Promise.all(Array.from({ length: tasks }, () => first.client.sendMessage(say("go"))));
+    expect(servers.clock.alarms).toBeGreaterThan(tasks);
+    await servers.clock.advance(30_000);
+    expect(servers.clock.alarms).toBeLessThan(5);
+    first.kill();
+    const next = await servers.open();
+    await servers.clock.advance(570_000);
+    const { totalSize } = await next.client.listTasks({ status: TaskState.CANCELED, pageSize: 1 });
+    expect([totalSize, next.log]).toEqual([tasks, []]);
+  });
+
+  it("gives its place to others, and waits for one when it goes on", async () => {
+    const order: string[] = [];
+    const { open, clock } = createDurableServers(
+      async function* (task) {
+        order.push(`${task.text} begins`);
+        if (task.text === "asks") yield* task.ask("?");
+        else await task.step("work", () => new Promise<void>((resolve) => void clock.schedule(900, resolve)));
+        order.push(`${task.text} ends`);
+      },
+      { limits: { ...defaultEngineLimits, maxRunning: 1 } },
+    );
+    const { client } = await open();
+    const { id } = taskOf(await client.sendMessage(say("asks")));
+    await client.sendMessage(detached("works"));
+    await client.sendMessage(detached("works too"));
+    await clock.settle();
+    const answered = client.sendMessage(say("yes", { taskId: id }));
+    await clock.settle();
+    expect(order).toEqual(["asks begins", "works begins"]);
+    await clock.advance(2_000);
+    await answered;
+    expect(order).toEqual([
+      "asks begins",
+      "works begins",
+      "works ends",
+      "works too begins",
+      "works too ends",
+      "asks ends",
+    ]);
+  });
+
+  it("that yields while it seems to wait is not dropped", async () => {
+    const { open, clock } = createDurableServers(async function* (task) {
+      void task.sleep(3_600_000);
+      for (let chunk = 0; chunk < 5; chunk += 1) {
+        yield task.append("a", `${chunk}`);
+        await new Promise<void>((resolve) => void clock.schedule(20_000, resolve)); // something that is none of ours
+      }
+    });
+    const { client, log } = await open();
+    const { id } = taskOf(await client.sendMessage(detached()));
+    await clock.advance(100_000);
+    const task = await client.getTask({ id });
+    expect([task.status?.state, task.artifacts[0]?.parts.length, log]).toEqual([TaskState.COMPLETED, 5, []]);
+  });
+});
+
+describe("sleeps", () => {
+  it("of thousands end together, a few at a time, and cost a few commits each", {
+    timeout: 60_000,
+  }, async () => {
+    const sleepers = 1_000;
+    const store = createHeldStore();
+    const { open, clock } = createDurableServers(
+      async function* (task) {
+        await task.sleep(60_000);
+        yield task.append("a", await task.step("work", () => "done"));
+      },
+      { store, limits: { ...defaultEngineLimits, maxRunning: 3 } },
+    );
+    const first = await open();
+    for (let at = 0; at < sleepers; at += 1) await first.client.sendMessage(detached());
+    await clock.advance(59_000);
+    const before = store.calls.commit;
+    await clock.advance(5_000);
+    const { totalSize } = await first.client.listTasks({ status: TaskState.COMPLETED, pageSize: 1 });
+    expect([totalSize, first.log]).toEqual([sleepers, []]);
+    expect((store.calls.commit - before) / sleepers).toBeLessThan(5);
+  });
+
+  it("hold up nobody while they are due and there is no place: no commit is made for that", async () => {
+    const store = createHeldStore();
+    const ends = Promise.withResolvers<void>();
+    const { open, clock } = createDurableServers(
+      async function* (task) {
+        if (task.text === "blocks") await task.step("block", () => ends.promise);
+        else await task.sleep(20_000);
+        yield task.working("awake");
+      },
+      { store, limits: { ...defaultEngineLimits, maxRunning: 1 } },
+    );
+    const { client } = await open();
+    const { id } = taskOf(await client.sendMessage(detached()));
+    await clock.settle();
+    await client.sendMessage(detached("blocks"));
+    await clock.advance(21_000);
+    const before = store.calls.commit;
+    await clock.advance(60_000);
+    expect(store.calls.commit - before).toBeLessThan(3);
+    ends.resolve();
+    await clock.settle();
+    expect((await client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+  });
+
+  for (const ms of [0, -5, 0.5, 999, 1_000, 1_001, 29_000.7, 31_000]) {
+    it(`last ${ms} ms, in this process and over a crash in the middle`, async () => {
+      for (const crash of [false, true]) {
+        const { open, clock } = createDurableServers(async function* (task) {
+          await task.sleep(ms);
+          yield task.working("awake");
+        });
+        const first = await open();
+        const { id } = taskOf(await first.client.sendMessage(detached()));
+        await clock.settle();
+        const whole = Math.max(0, Math.ceil(ms));
+        if (whole > 0) await clock.advance(whole - 1);
+        let { client } = first;
+        if (crash) {
+          first.kill();
+          ({ client } = await open());
+          await clock.settle();
+        }
+        const state = async () => (await client.getTask({ id })).status?.state;
+        expect(await state()).toBe(whole === 0 ? TaskState.COMPLETED : TaskState.SUBMITTED);
+        await clock.advance(1);
+        expect(await state()).toBe(TaskState.COMPLETED);
+      }
+    });
+  }
+
+  for (const ms of [Number.NaN, Number.POSITIVE_INFINITY]) {
+    it(`do not last ${ms} ms`, async () => {
+      const errors: unknown[] = [];
+      const { open } = createDurableServers(async function* (task) {
+        await task.sleep(ms).catch((error: unknown) => errors.push(error));
+        yield task.working();
+      });
+      await (await open()).client.sendMessage(say("go"));
+      expect(errors).toEqual([new RangeError(`a sleep takes a number of milliseconds, not ${ms}`)]);
+    });
+  }
+
+  for (const [where, jump] of [
+    ["back", -7_200_000],
+    ["forward", 7_200_000],
+  ] as const) {
+    it(`that are over stay over when the clock has jumped ${where} since`, async () => {
+      let skew = 0;
+      const store = createMemoryTaskStore();
+      const servers = createDurableServers(
+        async function* (task) {
+          await task.sleep(60_000);
+          yield task.append("a", "awake");
+          yield* task.ask("?");
+        },
+        { store },
+      );
+      const { now } = servers.clock;
+      Object.assign(servers.clock, { now: () => now() + skew });
+      const first = await servers.open();
+      const { id } = taskOf(await first.client.sendMessage(detached()));
+      await servers.clock.advance(60_000);
+      first.kill();
+      skew = jump;
+      const next = await servers.open();
+      if (jump > 600_000) {
+        await servers.clock.advance(1);
+        expect(reasonOf(await next.client.getTask({ id }))).toBe("input-timeout");
+        return;
+      }
+      expect(taskOf(await next.client.sendMessage(say("yes", { taskId: id }))).status?.state).toBe(
+        TaskState.COMPLETED,
+      );
+    });
+  }
+});

@@ -1,0 +1,68 @@
+import { AgentMistake } from "./agent-mistake.ts";
+import type { DurableRun } from "./durable-run.ts";
+import type { LoggedRecord } from "./journal.ts";
+import { type OperationResult, reviveError } from "./journal-codec.ts";
+import { TurnAbort } from "./turn-abort.ts";
+import type { Wait } from "./waits.ts";
+
+/**
+ * Gives a result back to the executor when it is its turn.
+ *
+ * @param thrown what its error was, where this very run has seen it
+ */
+export async function giveBack<Result>(
+  run: DurableRun,
+  result: OperationResult & { readonly sequence: number },
+  thrown?: unknown,
+): Promise<Result> {
+  await run.journal.order.result(result.sequence);
+  switch (result.kind) {
+    case "value":
+      return result.value as Result; // what the operation gave
+    case "over":
+      return undefined as Result; // whoever waits for that, waits for nothing else
+    case "error":
+      throw thrown ?? reviveError(result.name, result.message);
+    case "mistake":
+      throw new AgentMistake(result.message, result.reason);
+    case "aborted":
+      throw run.stopped ?? new TurnAbort("canceled");
+  }
+}
+
+/**
+ * Waits to the end. What a cancel cuts off is noted, so that the next run is cut off there, too.
+ *
+ * @throws TurnAbort when the executor is told to stop meanwhile
+ */
+export async function outlast(run: DurableRun, op: string, wait: Wait): Promise<void> {
+  const { live, waits, journal } = run;
+  try {
+    if (live.setAlarm(waits.nextAt)) {
+      live.note({ type: "timer-moved" });
+    }
+    await live.flushed();
+    await wait.over;
+  } catch (error) {
+    if (run.stopped === undefined) {
+      throw error;
+    }
+    const cut = journal.conclude({ op, kind: "aborted" });
+    await waits.keepBusy(() => giveBack(run, cut));
+  } finally {
+    live.setAlarm(waits.nextAt);
+  }
+  run.heard();
+}
+
+/**
+ * Whether something that is begun again was cut off before: the executor has been told to stop since it asked for it, or,
+ * by the log, since it began.
+ *
+ * @param isCleanup it had been told so already when it asked
+ */
+export function isCut(run: DurableRun, known: LoggedRecord | undefined, isCleanup: boolean): boolean {
+  const { stopped, stoppedBefore } = run;
+  const beganBefore = known !== undefined && stoppedBefore !== undefined && known.sequence < stoppedBefore;
+  return stopped !== undefined && (!isCleanup || beganBefore);
+}

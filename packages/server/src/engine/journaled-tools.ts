@@ -1,0 +1,191 @@
+import type { DurableTask, StepContext, StepOptions } from "../agent/durable-task.ts";
+import type { DurableInbox } from "./durable-inbox.ts";
+import { type DurableRun, never } from "./durable-run.ts";
+import { giveBack, isCut, outlast } from "./durable-wait.ts";
+import { isResult, type OperationResult } from "./journal-codec.ts";
+import { JournalError } from "./journal-error.ts";
+import { attemptStep, backoffMs } from "./step.ts";
+import type { TurnAbort } from "./turn-abort.ts";
+
+/** The tools whose results the journal keeps. */
+export type JournaledTools = Pick<DurableTask, "step" | "sleep" | "now" | "random" | "inbox">;
+
+/** Waits up to here are timers in memory and keep their place; longer ones are rows in the store. */
+const shortWaitMs = 1_000;
+
+type StepFunction<Result> = (context: StepContext) => Promise<Result> | Result;
+
+/** What became of a step, for the executor. */
+type StepOutcome =
+  | { readonly result: OperationResult & { readonly sequence: number }; readonly thrown?: unknown }
+  | { readonly retryAt: number };
+
+/** Makes the tools of one run. */
+export function createJournaledTools(run: DurableRun, inbox: DurableInbox): JournaledTools {
+  return {
+    step: (name, work, options = {}) => run.hold(() => step(run, name, work, options)),
+    sleep: (ms) => run.hold(() => sleep(run, ms)),
+    now: () => remember(run, "now", () => run.clock.now()),
+    random: () => remember(run, "random", Math.random),
+    inbox: {
+      take: () => run.hold(() => inbox.take(run)),
+      poll() {
+        const sequence = remember(run, "inbox.poll", () => inbox.draw());
+        return sequence === undefined ? undefined : inbox.open(run, sequence);
+      },
+    },
+  };
+}
+
+async function step<Result>(
+  run: DurableRun,
+  name: string,
+  work: StepFunction<Result>,
+  options: StepOptions,
+): Promise<Result> {
+  const { journal, waits } = run;
+  const op = journal.next(`step ${JSON.stringify(name)}`);
+  const known = journal.find(op);
+  if (isResult(known)) {
+    return waits.keepBusy(() => giveBack<Result>(run, known));
+  }
+  const isCleanup = run.stopped !== undefined;
+  await waits.keepBusy(async () => journal.order.caughtUp());
+  let { attempts, retryAt } = known?.kind === "retry" ? known : { attempts: 0, retryAt: undefined };
+  for (;;) {
+    if (isCut(run, known, isCleanup)) {
+      const cut = journal.conclude({ op, kind: "aborted" });
+      return waits.keepBusy(() => giveBack<Result>(run, cut));
+    }
+    if (retryAt !== undefined) {
+      await waitUntil(run, op, retryAt);
+    }
+    const outcome = await waits.keepBusy(async () => {
+      const attempted = await attempt(run, op, work, { ...options, attempt: ++attempts, isCleanup });
+      if ("result" in attempted) {
+        return { value: await giveBack<Result>(run, attempted.result, attempted.thrown) };
+      }
+      return attempted;
+    });
+    if ("value" in outcome) {
+      return outcome.value;
+    }
+    retryAt = outcome.retryAt;
+  }
+}
+
+/** One attempt at a step, and what came of it in the journal. */
+async function attempt<Result>(
+  run: DurableRun,
+  op: string,
+  work: StepFunction<Result>,
+  options: StepOptions & { readonly attempt: number; readonly isCleanup: boolean },
+): Promise<StepOutcome> {
+  const { journal, live, clock } = run;
+  // A step that is begun after the task was told to stop is there to clean up: it is not told again.
+  const signal = options.isCleanup ? new AbortController().signal : run.signal;
+  let outcome: StepOutcome;
+  try {
+    const value = await attemptStep(work, options.attempt, options, signal, clock);
+    outcome = storeResult(run, { op, kind: "value", value });
+  } catch (thrown) {
+    if (run.signal.aborted && run.stopped === undefined) {
+      return never(); // a shutdown or a lost task has cut it off: whoever goes on with the task begins it anew
+    }
+    const mayRetry = options.isCleanup || run.stopped === undefined;
+    if (mayRetry && options.attempt <= (options.retries ?? 0)) {
+      const retryAt = clock.now() + backoffMs(options.backoff, options.attempt);
+      journal.note({ op, kind: "retry", attempts: options.attempt, retryAt });
+      outcome = { retryAt };
+    } else {
+      outcome = { result: journal.conclude(toErrorResult(op, thrown, run.stopped)), thrown };
+    }
+  }
+  run.heard();
+  await live.flushed();
+  return outcome;
+}
+
+/** A value that cannot be stored is a result, too: its step has been done, and is not done again. */
+function storeResult(run: DurableRun, result: OperationResult): StepOutcome {
+  try {
+    return { result: run.journal.conclude(result) };
+  } catch (thrown) {
+    if (!(thrown instanceof JournalError)) {
+      throw thrown;
+    }
+    const { op } = result;
+    return {
+      result: run.journal.conclude({ op, kind: "error", name: thrown.name, message: thrown.message }),
+      thrown,
+    };
+  }
+}
+
+function toErrorResult(op: string, thrown: unknown, stopped: TurnAbort | undefined): OperationResult {
+  if (stopped !== undefined && thrown === stopped) {
+    return { op, kind: "aborted" };
+  }
+  return thrown instanceof Error
+    ? { op, kind: "error", name: String(thrown.name), message: String(thrown.message) }
+    : { op, kind: "error", name: "Error", message: describe(thrown) };
+}
+
+function describe(thrown: unknown): string {
+  return typeof thrown === "object" ? "something that is no Error was thrown" : String(thrown);
+}
+
+async function sleep(run: DurableRun, ms: number): Promise<void> {
+  if (!Number.isFinite(ms)) {
+    throw new RangeError(`a sleep takes a number of milliseconds, not ${ms}`);
+  }
+  const { journal, waits, clock } = run;
+  const op = journal.next("sleep");
+  const known = journal.find(op);
+  if (isResult(known)) {
+    return waits.keepBusy(() => giveBack(run, known));
+  }
+  const isCleanup = run.stopped !== undefined;
+  await waits.keepBusy(async () => journal.order.caughtUp());
+  const until = known?.kind === "sleep" ? known.until : clock.now() + Math.ceil(Math.max(0, ms));
+  if (isCut(run, known, isCleanup)) {
+    const cut = journal.conclude({ op, kind: "aborted" });
+    return waits.keepBusy(() => giveBack(run, cut));
+  }
+  if (known === undefined) {
+    journal.note({ op, kind: "sleep", until });
+  }
+  await waitUntil(run, op, until);
+  const over = journal.conclude({ op, kind: "over" });
+  await waits.keepBusy(() => giveBack(run, over));
+}
+
+async function waitUntil(run: DurableRun, op: string, until: number): Promise<void> {
+  const { waits, clock } = run;
+  const leftMs = until - clock.now();
+  if (leftMs > shortWaitMs) {
+    await outlast(run, op, waits.begin(until));
+  } else if (leftMs > 0) {
+    const wait = waits.begin();
+    const stopTimer = clock.schedule(leftMs, wait.end);
+    await waits.keepBusy(() => outlast(run, op, wait)).finally(stopTimer);
+  } else {
+    await run.live.flushed();
+  }
+}
+
+/** A value that is the same in every run. */
+function remember<Value>(run: DurableRun, name: string, make: () => Value): Value {
+  const { journal } = run;
+  const op = journal.next(name);
+  const known = journal.find(op);
+  if (known?.kind === "remembered") {
+    return known.value as Value; // what `make` gave then
+  }
+  if (!journal.order.isCaughtUp && !run.isYielding) {
+    throw run.diverge(`${op} is not in the journal`);
+  }
+  const value = make();
+  journal.note({ op, kind: "remembered", value });
+  return value;
+}

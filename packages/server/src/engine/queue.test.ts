@@ -1,0 +1,168 @@
+import { TaskState } from "@a2a-connect/proto";
+import {
+  createEngineHarness,
+  createScriptedExecutor,
+  readStream,
+  reasonOf,
+  say,
+  taskOf,
+  wordsOf,
+} from "@a2a-connect/testing";
+import { describe, expect, it } from "vitest";
+import { createHeldStore } from "../../test-support/held-store.ts";
+
+const now = { configuration: { returnImmediately: true } };
+
+/** A scripted agent that takes messages while it works, with one task whose first turn has begun. */
+async function begin(whileWorking: "queue" | "refuse" = "queue") {
+  const script = createScriptedExecutor();
+  const store = createHeldStore();
+  const harness = await createEngineHarness({
+    agent: { card: { name: "Queue" }, execute: script.execute, whileWorking },
+    store,
+  });
+  const { client, clock } = harness;
+  const started = client.sendMessage({ ...say("one"), ...now });
+  const first = await script.nextTurn();
+  await first.yields(first.turn.working("busy"));
+  const { id } = taskOf(await started);
+  const send = (words: string, more: object = {}) =>
+    client.sendMessage({ ...say(words, { taskId: id }), ...more });
+  return { ...harness, script, store, clock, first, id, send };
+}
+
+describe("a message to a working turn", () => {
+  it("is refused unless the agent says otherwise, and changes nothing", async () => {
+    const { send, client, id } = await begin("refuse");
+    await expect(send("two")).rejects.toMatchObject({
+      message: expect.stringContaining("is being worked on"),
+    });
+    expect((await client.getTask({ id })).history).toHaveLength(1);
+  });
+
+  it("gets a turn of its own, in the order of arrival, with its details; the task completes with the last", async () => {
+    const { send, script, first, clock, client, id } = await begin();
+    const answers = [send("two", { metadata: { n: 2 } }), send("three", { metadata: { n: 3 } })];
+    await clock.settle();
+    first.returns();
+    for (const [words, n, before] of [
+      ["two", 2, 3],
+      ["three", 3, 3],
+    ] as const) {
+      const { turn, returns } = await script.nextTurn();
+      expect([turn.text, turn.metadata, turn.task?.history.length]).toEqual([words, { n }, before]);
+      expect((await client.getTask({ id })).status?.state).toBe(TaskState.WORKING);
+      returns();
+    }
+    for (const answer of await Promise.all(answers))
+      expect(taskOf(answer).status?.state).toBe(TaskState.COMPLETED);
+    expect(script.begun).toBe(3);
+  });
+
+  it("answers a question that is asked while it waits", async () => {
+    const { send, script, first, clock, client, id } = await begin();
+    const sent = send("two");
+    await clock.settle();
+    void first.yields(first.turn.inputRequired("Which?"));
+    const { turn, yields } = await script.nextTurn();
+    expect(turn.text).toBe("two");
+    void yields(turn.complete("thanks"));
+    await sent;
+    const stream = readStream((signal) =>
+      client.subscribeToTask({ id }, { signal, headers: { "last-event-id": "0" } }),
+    );
+    await stream.ended;
+    expect(wordsOf(stream.events)).toEqual([
+      "task submitted",
+      "working",
+      "input-required",
+      "working",
+      "completed",
+    ]);
+  });
+
+  it("is refused when the turn ends the task itself: to a blocking sender and in place of a stream's last event", async () => {
+    const { send, first, clock, client, id } = await begin();
+    const blocking = send("two");
+    const stream = readStream(() => client.sendStreamingMessage(say("three", { taskId: id })));
+    const refused = [blocking, stream.ended].map((sent) =>
+      expect(sent).rejects.toMatchObject({
+        message: expect.stringContaining("before it came to this message"),
+      }),
+    );
+    await clock.settle();
+    void first.yields(first.turn.complete("enough"));
+    await Promise.all(refused);
+    expect(wordsOf(stream.events)).toEqual(["task working"]);
+  });
+
+  for (const [what, end] of [
+    ["fails", "fail"],
+    ["is canceled", "cancel"],
+  ] as const) {
+    it(`is refused when the task ${what}`, async () => {
+      const { send, first, clock, client, id } = await begin();
+      const refused = expect(send("two")).rejects.toMatchObject({
+        message: expect.stringContaining("ended"),
+      });
+      await clock.settle();
+      if (end === "fail") void first.yields(first.turn.fail("no"));
+      else await Promise.all([client.cancelTask({ id }), clock.advance(10_000)]);
+      await refused;
+    });
+  }
+
+  it("never runs beside another turn, however many come while the next one is being written", async () => {
+    const { send, script, store, first, clock } = await begin();
+    await send("two", now);
+    store.hold();
+    first.returns();
+    await clock.settle();
+    const sent = [send("three", now), send("four", now)];
+    await clock.settle();
+    store.release();
+    await Promise.all(sent);
+    await clock.settle();
+    expect(script.begun).toBe(2);
+    for (const words of ["two", "three", "four"]) {
+      const { turn, returns } = await script.nextTurn();
+      expect(turn.text).toBe(words);
+      expect(script.begun).toBe(["two", "three", "four"].indexOf(words) + 2);
+      returns();
+      await clock.settle();
+    }
+  });
+
+  it("does not run beside the answer to a question that is being written", async () => {
+    const { send, script, store, first, clock } = await begin();
+    await send("two", now);
+    store.hold();
+    void first.yields(first.turn.inputRequired("Which?"));
+    await clock.settle();
+    const answer = send("three", now); // the question has been accepted, and nobody can have seen it yet
+    await clock.settle();
+    store.release();
+    await answer;
+    await clock.settle();
+    expect(script.begun).toBe(2);
+    const second = await script.nextTurn();
+    second.returns();
+    await clock.settle();
+    const third = await script.nextTurn();
+    expect([second.turn.text, third.turn.text].sort()).toEqual(["three", "two"]);
+  });
+
+  it("starts no turn when the task is canceled while that is being written", async () => {
+    const { send, script, store, first, clock, client, id } = await begin();
+    await send("two", now);
+    store.hold();
+    first.returns();
+    await clock.settle(); // the next turn is being written
+    const canceled = client.cancelTask({ id });
+    await clock.settle();
+    store.release();
+    const task = await canceled;
+    await clock.settle();
+    expect([reasonOf(task), script.begun]).toEqual(["canceled", 1]);
+  });
+});

@@ -1,0 +1,468 @@
+import { TaskState } from "@a2a-connect/proto";
+import {
+  createEngineHarness,
+  createFakeClock,
+  createScriptedExecutor,
+  readStream,
+  reasonOf,
+  say,
+  taskOf,
+  wordsOf,
+} from "@a2a-connect/testing";
+import { create, createRegistry } from "@bufbuild/protobuf";
+import { file_google_protobuf_type, TypeSchema } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { createDurableServers } from "../../test-support/durable-servers.ts";
+import { createHeldStore } from "../../test-support/held-store.ts";
+import { createMortalStore } from "../../test-support/mortal-store.ts";
+import type { DurableExecutor, TurnExecutor } from "../agent/agent-definition.ts";
+import { createMemoryTaskStore } from "../store/memory-task-store.ts";
+
+const detached = (words = "go") => ({ ...say(words), configuration: { returnImmediately: true } });
+const unreachable = new ConnectError("the disk is gone", Code.Unavailable);
+
+describe("a durable task whose store fails", () => {
+  it("goes on when the store can be written again, and does no finished step twice", async () => {
+    const calls: string[] = [];
+    const store = createHeldStore();
+    const { open, clock } = createDurableServers(
+      async function* (task) {
+        await task.step("one", () => void calls.push("one"));
+        await task.sleep(500);
+        await task.step("two", () => void calls.push("two"));
+        yield task.working("three");
+      },
+      { store },
+    );
+    const { client, log } = await open();
+    const { id } = taskOf(await client.sendMessage(detached()));
+    await clock.advance(100);
+    store.decide(() => unreachable);
+    await clock.advance(20_000);
+    expect((await client.getTask({ id })).status?.state).toBe(TaskState.SUBMITTED);
+    store.decide(() => "write");
+    await clock.advance(2_000);
+    expect((await client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+    expect(calls.filter((call) => call === "one")).toEqual(["one"]);
+    expect(log.map(({ level, message }) => `${level} ${message}`)).toContain(
+      "error a task could not be written",
+    );
+  });
+
+  for (const what of ["entries", "events", "claim"] as const) {
+    it(`is taken up when it can be read again (${what})`, async () => {
+      let isBroken = false;
+      const memory = createMemoryTaskStore();
+      const fallible =
+        <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
+        (...args: Args): Promise<Result> =>
+          isBroken ? Promise.reject(unreachable) : call(...args);
+      const store = { ...memory, [what]: fallible(memory[what] as (...args: unknown[]) => Promise<unknown>) };
+      const { open, clock } = createDurableServers(
+        async function* (task) {
+          yield task.working("one");
+          await task.sleep(5_000);
+          yield task.working("two");
+        },
+        { store },
+      );
+      const first = await open();
+      const { id } = taskOf(await first.client.sendMessage(detached()));
+      await clock.settle();
+      first.kill();
+      isBroken = true;
+      const next = await open();
+      await clock.advance(30_000);
+      expect((await next.client.getTask({ id })).status?.state).toBe(TaskState.WORKING);
+      isBroken = false;
+      await clock.advance(2_000);
+      expect((await next.client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+      expect(next.log.map(({ message }) => message)).not.toContain("an executor failed");
+    });
+  }
+
+  it("goes on with an answer that was taken when its executor cannot be read back at once", async () => {
+    let isBroken = false;
+    const memory = createMemoryTaskStore();
+    const store = {
+      ...memory,
+      entries: (...args: Parameters<typeof memory.entries>) =>
+        isBroken ? Promise.reject(unreachable) : memory.entries(...args),
+    };
+    const { open, clock } = createDurableServers(
+      async function* (task) {
+        yield task.append("a", (yield* task.ask("?")).text);
+      },
+      { store },
+    );
+    const { client } = await open();
+    const { id } = taskOf(await client.sendMessage(say("go")));
+    await clock.advance(40_000);
+    isBroken = true;
+    const answered = client.sendMessage(say("yes", { taskId: id }));
+    await clock.advance(5_000);
+    isBroken = false;
+    await clock.advance(2_000);
+    expect(taskOf(await answered)).toMatchObject({ status: { state: TaskState.COMPLETED }, artifacts: [{}] });
+  });
+});
+
+describe("a durable task that another process has claimed", () => {
+  it("is dropped without a trace, and its executor is held where it is", async () => {
+    const caught: unknown[] = [];
+    const store = createMemoryTaskStore();
+    const clock = createFakeClock();
+    let mine = true;
+    const execute: DurableExecutor = async function* (task) {
+      yield task.working("one");
+      try {
+        await task.sleep(900);
+        await task.step("work", () => "done");
+      } catch (error) {
+        caught.push(error);
+      } finally {
+        if (mine) caught.push("went on");
+      }
+      yield task.working("two");
+    };
+    const agent = { card: { name: "Durable" }, durable: true, execute } as const;
+    const first = await createEngineHarness({ agent, store, clock });
+    const { id } = taskOf(await first.client.sendMessage(detached()));
+    await clock.settle();
+    const second = await createEngineHarness({ agent, store, clock, randomId: () => crypto.randomUUID() });
+    await clock.settle();
+    mine = false;
+    await clock.advance(2_000);
+    const task = await second.client.getTask({ id });
+    expect([task.status?.state, caught]).toEqual([TaskState.COMPLETED, []]);
+    expect(first.log.map(({ message }) => message)).toEqual(["a task could not be written"]);
+    expect(second.log).toEqual([]);
+    const stream = readStream((signal) =>
+      second.client.subscribeToTask({ id }, { signal, headers: { "last-event-id": "0" } }),
+    );
+    await stream.ended;
+    expect(wordsOf(stream.events)).toEqual(["task submitted", "working", "working", "completed"]);
+  });
+});
+
+describe("a server that stops", () => {
+  it("leaves durable tasks as they are, and the next one goes on with them", async () => {
+    const { open, clock } = createDurableServers(async function* (task) {
+      yield task.working("one");
+      if (task.text === "sleeps") await task.sleep(50_000);
+      else
+        await task.step("work", () => new Promise<void>((resolve) => void clock.schedule(40_000, resolve)));
+      yield task.working("two");
+    });
+    const first = await open();
+    const tasks = [];
+    for (const words of ["sleeps", "works"])
+      tasks.push(taskOf(await first.client.sendMessage(detached(words))));
+    await clock.settle();
+    const stopped = first.server.stop(5_000);
+    await clock.advance(5_000);
+    await stopped;
+    first.kill();
+    const next = await open();
+    for (const { id } of tasks)
+      expect((await next.client.getTask({ id })).status?.state).toBe(TaskState.WORKING);
+    await clock.advance(50_000);
+    for (const { id } of tasks)
+      expect((await next.client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+    expect([first.log, next.log]).toEqual([[], []]);
+  });
+});
+
+describe("code that no longer fits its task", () => {
+  let isNew = false;
+  for (const [what, before, after, detail] of [
+    [
+      "another kind of event",
+      (t) => t.working("a"),
+      (t) => t.artifact({ id: "a", text: "a" }),
+      'the log has the status working, the executor gave artifact "a"',
+    ],
+    [
+      "another artifact",
+      (t) => t.append("a", "a"),
+      (t) => t.append("b", "a"),
+      'the log has artifact "a", the executor gave artifact "b"',
+    ],
+  ] as [
+    string,
+    (t: Parameters<DurableExecutor>[0]) => never,
+    (t: Parameters<DurableExecutor>[0]) => never,
+    string,
+  ][]) {
+    it(`fails it with journal-diverged: ${what}; callers learn where, the log why`, async () => {
+      isNew = false;
+      const { open, clock } = createDurableServers(async function* (task) {
+        yield task.working("first");
+        yield isNew ? after(task) : before(task);
+        await task.sleep(60_000);
+      });
+      const first = await open();
+      const { id } = taskOf(await first.client.sendMessage(detached()));
+      await clock.settle();
+      first.kill();
+      isNew = true;
+      const next = await open();
+      await clock.settle();
+      const task = await next.client.getTask({ id });
+      expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "journal-diverged"]);
+      expect(task.status?.message?.parts.map(({ content }) => content.value)).toEqual([
+        "The agent's code no longer fits what this task has done: they part at event 3.",
+      ]);
+      expect(next.log.map(({ message }) => message)).toEqual([`an executor diverged: ${detail}`]);
+    });
+  }
+
+  for (const [what, old, young, detail] of [
+    [
+      "returns before it has said what the log has",
+      async function* (t) {
+        yield t.working("a");
+        yield t.working("b");
+        await t.sleep(60_000);
+      },
+      async function* (t) {
+        yield t.working("a");
+      },
+      "the log has more events",
+    ],
+    [
+      "leaves out a step",
+      async function* (t) {
+        await t.step("a", () => 1);
+        await t.sleep(60_000);
+      },
+      async function* () {},
+      'nothing asked for step "a"#1',
+    ],
+    [
+      "takes the time where it did not",
+      async function* (t) {
+        yield t.working("a");
+        yield t.working("b");
+        await t.sleep(60_000);
+      },
+      async function* (t) {
+        yield t.working("a");
+        t.now();
+        yield t.working("b");
+      },
+      "now#1 is not in the journal",
+    ],
+    [
+      "draws a number where it did not",
+      async function* (t) {
+        await t.step("a", () => 1);
+        await t.sleep(60_000);
+      },
+      async function* (t) {
+        t.random();
+        await t.step("a", () => 1);
+      },
+      "random#1 is not in the journal",
+    ],
+    [
+      "sleeps where it did not",
+      async function* (t) {
+        yield t.working("a");
+        await t.step("a", () => 1);
+        await t.inbox.take();
+      },
+      async function* (t) {
+        await t.sleep(5);
+        yield t.working("a");
+        await t.step("a", () => 1);
+      },
+      'nothing asked for step "a"#1',
+    ],
+    [
+      "emits between what it did",
+      async function* (t) {
+        await t.step("a", () => 1);
+        await t.inbox.take();
+      },
+      async function* (t) {
+        yield t.working("new");
+        await t.step("a", () => 1);
+      },
+      'nothing asked for step "a"#1',
+    ],
+  ] as [string, DurableExecutor, DurableExecutor, string][]) {
+    it(`fails it when it ${what}`, async () => {
+      isNew = false;
+      const { open, clock } = createDurableServers((task) => (isNew ? young : old)(task));
+      const first = await open();
+      const { id } = taskOf(await first.client.sendMessage(detached()));
+      await clock.settle();
+      first.kill();
+      isNew = true;
+      const next = await open();
+      await clock.advance(10_000);
+      expect(reasonOf(await next.client.getTask({ id }))).toBe("journal-diverged");
+      expect(next.log.map(({ message }) => message)).toEqual([`an executor diverged: ${detail}`]);
+    });
+  }
+
+  it("fails it when a type that a step gave is no longer known", async () => {
+    const store = createMemoryTaskStore();
+    const execute: DurableExecutor = async function* (task) {
+      await task.step("type", () => create(TypeSchema, {}));
+      yield* task.ask("?");
+    };
+    const old = createDurableServers(execute, {
+      store,
+      agent: { journalTypes: createRegistry(file_google_protobuf_type) },
+    });
+    const { id } = taskOf(await (await old.open()).client.sendMessage(say("go")));
+    const { client, log } = await createDurableServers(execute, { store }).open();
+    const task = taskOf(await client.sendMessage(say("yes", { taskId: id })));
+    expect(reasonOf(task)).toBe("journal-diverged");
+    expect(log[0]?.message).toContain("google.protobuf.Type is no longer in");
+  });
+
+  it("may say the same in other words", async () => {
+    const { open, clock } = createDurableServers(async function* (task) {
+      yield task.working(isNew ? "well" : "good");
+      yield task.append("a", isNew ? "x" : "y", isNew ? {} : { name: "n" });
+      yield* task.ask(isNew ? "Who?" : "Which?");
+    });
+    isNew = false;
+    const first = await open();
+    const { id } = taskOf(await first.client.sendMessage(say("go")));
+    first.kill();
+    isNew = true;
+    const next = await open();
+    await clock.settle();
+    expect(taskOf(await next.client.sendMessage(say("me", { taskId: id }))).status?.state).toBe(
+      TaskState.COMPLETED,
+    );
+  });
+});
+
+describe('a turn with recovery "restart"', () => {
+  /** Processes with a turn executor over one store. */
+  function turns(execute: TurnExecutor, more: object = {}) {
+    const store = createMemoryTaskStore();
+    const clock = createFakeClock();
+    let ids = 0;
+    const open = async () => {
+      const mortal = createMortalStore(store);
+      const harness = await createEngineHarness({
+        agent: { card: { name: "Turns" }, execute, recovery: "restart", ...more },
+        store: mortal,
+        clock,
+        randomId: () => `id-${++ids}`,
+      });
+      return { ...harness, kill: mortal.kill };
+    };
+    return { open, clock };
+  }
+
+  it("begins again with its attempt counted, and its artifacts anew, sealed ones too", async () => {
+    const attempts: number[] = [];
+    const sealed = [1, 2, 3].map(() => Promise.withResolvers<void>());
+    const { open, clock } = turns(async function* (turn) {
+      attempts.push(turn.attempt);
+      yield turn.append("chunks", `${turn.attempt}a `);
+      yield turn.append("chunks", `${turn.attempt}b `, { last: true });
+      sealed[turn.attempt - 1]?.resolve();
+      if (turn.attempt < 3) await new Promise(() => {});
+    });
+    let process = await open();
+    const { id } = taskOf(await process.client.sendMessage(detached()));
+    for (const { promise } of sealed) {
+      await promise; // a thread makes the seal, which the clock knows nothing of
+      await clock.settle();
+      if (attempts.length < 3) process.kill();
+      process = attempts.length < 3 ? await open() : process;
+    }
+    const task = await process.client.getTask({ id });
+    expect([task.status?.state, attempts]).toEqual([TaskState.COMPLETED, [1, 2, 3]]);
+    expect(task.artifacts.map(({ parts }) => parts.map(({ content }) => content.value))).toEqual([
+      ["3a ", "3b "],
+    ]);
+  });
+
+  for (const how of ["crash", "shutdown"] as const) {
+    it(`is begun five times at most, after a ${how}`, async () => {
+      let begun = 0;
+      const { open, clock } = turns(async function* (turn) {
+        begun += 1;
+        yield turn.working();
+        await new Promise((_, reject) =>
+          turn.signal.addEventListener("abort", () => reject(turn.signal.reason)),
+        );
+      });
+      let process = await open();
+      const { id } = taskOf(await process.client.sendMessage(detached()));
+      for (let end = 0; end < 6; end += 1) {
+        await clock.settle();
+        if (how === "crash") process.kill();
+        else await Promise.all([process.server.stop(0), clock.advance(0)]);
+        process = await open();
+      }
+      const task = await process.client.getTask({ id });
+      expect([reasonOf(task), begun]).toEqual(["interrupted", 5]);
+    });
+  }
+
+  it("is for the message it was begun for, with its details, and what was queued follows", async () => {
+    const seen: string[] = [];
+    const { open, clock } = turns(
+      async function* (turn) {
+        seen.push(
+          `${turn.text} ${turn.attempt} ${JSON.stringify(turn.metadata ?? {})} ${turn.task === undefined}`,
+        );
+        if (turn.text === "go") {
+          yield turn.inputRequired("?");
+          return;
+        }
+        yield turn.working("busy");
+        if (turn.attempt === 1 && turn.text !== "three") await new Promise(() => {});
+      },
+      { whileWorking: "queue" },
+    );
+    const first = await open();
+    const { id } = taskOf(await first.client.sendMessage({ ...say("go"), metadata: { of: "go" } }));
+    const send = (process: typeof first, words: string) =>
+      process.client.sendMessage({
+        ...say(words, { taskId: id }),
+        ...{ metadata: { of: words } },
+        configuration: { returnImmediately: true },
+      });
+    await send(first, "one");
+    await clock.settle();
+    await send(first, "two");
+    await send(first, "three");
+    first.kill();
+    const second = await open();
+    await clock.settle(); // one again, then two
+    second.kill();
+    const third = await open();
+    await clock.settle();
+    expect(seen).toEqual([
+      'go 1 {"of":"go"} true',
+      'one 1 {"of":"one"} false',
+      'one 2 {"of":"one"} false',
+      'two 1 {"of":"two"} false',
+      'two 2 {"of":"two"} false',
+      'three 1 {"of":"three"} false',
+    ]);
+    expect((await third.client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+  });
+
+  it("fails with interrupted where the agent does not say otherwise", async () => {
+    const { open, clock } = turns(createScriptedExecutor().execute, { recovery: "fail" });
+    const first = await open();
+    const sent = first.client.sendMessage(detached());
+    await clock.advance(300);
+    const { id } = taskOf(await sent);
+    first.kill();
+    expect(reasonOf(await (await open()).client.getTask({ id }))).toBe("interrupted");
+  });
+});

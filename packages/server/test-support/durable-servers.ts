@@ -1,0 +1,105 @@
+import { StreamResponseSchema } from "@a2a-connect/proto";
+import {
+  createEngineHarness,
+  createFakeClock,
+  type EngineHarness,
+  type FakeClock,
+} from "@a2a-connect/testing";
+import { fromBinary, toJson } from "@bufbuild/protobuf";
+import { createJournalCodec, type JournalRecord } from "../src/engine/journal-codec.ts";
+import {
+  type AgentDefinition,
+  type AgentServerOptions,
+  createMemoryTaskStore,
+  type DurableExecutor,
+  type LogEntry,
+  type TaskStore,
+} from "../src/index.ts";
+import { createMortalStore, type Death, type MortalStore } from "./mortal-store.ts";
+
+/** The anonymous caller, as the store knows it. */
+export const anonymous = { tenant: "", principal: "anonymous" };
+
+/** One process among several over the same store and clock. */
+export interface Process extends EngineHarness {
+  /** Ends it without a word, as `kill -9` does. */
+  kill(): void;
+  readonly dead: boolean;
+}
+
+/** Processes with a durable agent over one store, one after the other. */
+export interface DurableServers {
+  readonly store: TaskStore;
+  readonly clock: FakeClock;
+  /** Starts a process; `death` says when it dies by itself. */
+  open(death?: Death): Promise<Process>;
+  /** The records in a task's journal, in order. */
+  journal(taskId: string): Promise<readonly JournalRecord[]>;
+  /** The log of a task. */
+  log(taskId: string): Promise<readonly LogEntry[]>;
+}
+
+/** Options of the agent and its server. */
+export type DurableServerOptions = Omit<AgentServerOptions, "agent" | "clock" | "log" | "store"> & {
+  readonly store?: TaskStore;
+  readonly agent?: Partial<Omit<AgentDefinition, "execute" | "durable">>;
+};
+
+/** Makes a store and a clock; processes run `execute`. */
+export function createDurableServers(
+  execute: DurableExecutor,
+  { store = createMemoryTaskStore(), agent: more = {}, ...options }: DurableServerOptions = {},
+): DurableServers {
+  const clock = createFakeClock();
+  const agent = { card: { name: "Durable" }, ...more, durable: true, execute } as AgentDefinition; // whose code is durable
+  const codec = createJournalCodec(agent.journalTypes);
+  let ids = 0;
+  async function log(taskId: string) {
+    const entries: LogEntry[] = [];
+    let after = { sequence: 0, generation: 0 };
+    for (;;) {
+      const page = await store.entries(anonymous, taskId, after, "all", 1_000);
+      entries.push(...page.entries);
+      if (!page.more) return entries;
+      after = page.end;
+    }
+  }
+  return {
+    store,
+    clock,
+    async open(death) {
+      const mortal: MortalStore = createMortalStore(store, death);
+      const harness = await createEngineHarness({
+        ...options,
+        agent,
+        clock,
+        store: mortal,
+        randomId: () => `id-${++ids}`,
+      });
+      return Object.defineProperties(harness, {
+        kill: { value: mortal.kill },
+        dead: { get: () => mortal.dead },
+      }) as Process; // just made one
+    },
+    log,
+    journal: async (taskId) =>
+      (await log(taskId))
+        .filter(({ kind }) => kind === "journal")
+        .map(({ payload }) => codec.decode(payload)),
+  };
+}
+
+/** What a task's log shows callers, without ids and timestamps. */
+export function transcriptOf(log: readonly LogEntry[]): readonly unknown[] {
+  const names = new Set(["taskId", "contextId", "id", "messageId", "timestamp"]);
+  return log
+    .filter(({ generation }) => generation !== undefined)
+    .map(({ payload }) =>
+      JSON.parse(
+        JSON.stringify(
+          toJson(StreamResponseSchema, fromBinary(StreamResponseSchema, payload)),
+          (key, value) => (names.has(key) ? undefined : value),
+        ),
+      ),
+    );
+}
