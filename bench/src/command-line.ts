@@ -28,7 +28,7 @@ Options
   --profile DIR    write CPU profiles of our server there (slows it down)
   --help           this text
 
-Node 24 or newer, and two cores, are wanted. A full run takes about 20 minutes.`;
+Node 24 or newer, and two cores, are wanted. A full run takes about 30 minutes.`;
 
 /** @throws Error with a sentence for the caller when an option or a scenario is unknown */
 export function parseCommandLine(args: readonly string[]): CommandLine {

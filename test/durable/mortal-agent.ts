@@ -2,7 +2,7 @@ import { findA2AError, isTerminal, lastEventIdHeader } from "@a2a-connect/core";
 import { A2AService, type StreamResponse } from "@a2a-connect/proto";
 import { say, taskOf } from "@a2a-connect/testing";
 import { type Client, createClient } from "@connectrpc/connect";
-import { type AgentProcess, startAgent, temporaryDirectory } from "../crash/agent-process.ts";
+import { type AgentProcess, startAgent, temporaryDirectory } from "../faults/agent-process.ts";
 import { wires } from "../interop/wires.ts";
 
 /** The reference agent, again and again on one data directory. */

@@ -14,12 +14,22 @@ export const writeKinds = [
 /** One of them. */
 export type WriteKind = (typeof writeKinds)[number];
 
-/** Where the process dies: right before or right after the n-th call of a kind. */
+/** On which side of a call the process dies. */
+export const sides = [
+  /** Nothing has reached the store. */
+  "before",
+  /** The store has been asked and has written nothing yet; whoever did not wait for it has gone on. */
+  "during",
+  /** It has been stored, and nobody knows. */
+  "after",
+] as const;
+
+/** Where the process dies: at the n-th call of a kind. */
 export interface Failpoint {
   readonly kind: WriteKind;
   /** 1 for the first call since the failpoint was set. */
   readonly call: number;
-  readonly side: "before" | "after";
+  readonly side: (typeof sides)[number];
 }
 
 /** How often each kind was called since the failpoint was set. */
@@ -33,7 +43,7 @@ export interface FailpointStore extends TaskStore {
 }
 
 /**
- * Wraps a store. `before`: nothing of the call has reached it. `after`: it has been stored, and nobody knows.
+ * Wraps a store, one that gathers writes until the end of the turn.
  *
  * @param die ends the process and does not come back
  */
@@ -45,7 +55,10 @@ export function createFailpointStore(store: TaskStore, die: () => never): Failpo
     counts[kind] += 1;
     const side = armed?.kind === kind && armed.call === counts[kind] ? armed.side : undefined;
     if (side === "before") die();
-    const result = await call();
+    const answer = call();
+    // The store writes at the end of the turn; everything else that is ready to run has its go before.
+    if (side === "during") process.nextTick(die);
+    const result = await answer;
     if (side === "after") die();
     return result;
   }

@@ -5,7 +5,7 @@ import { A2AService } from "@a2a-connect/proto";
 import { taskOf } from "@a2a-connect/testing";
 import { createClient } from "@connectrpc/connect";
 import { expect, it } from "vitest";
-import { type AgentProcess, startAgent, temporaryDirectory } from "../crash/agent-process.ts";
+import { type AgentProcess, startAgent, temporaryDirectory } from "../faults/agent-process.ts";
 import { wires } from "../interop/wires.ts";
 import { keyed, request, wireNames } from "./idempotent-server.ts";
 

@@ -1,10 +1,5 @@
 import { findA2AError, idempotencyKeyHeader, lastEventIdHeader, versionHeader } from "@a2a-connect/core";
-import {
-  type Message,
-  type StreamResponse,
-  type Task,
-  TaskState,
-} from "@a2a-connect/proto";
+import { type Message, type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
 import type { A2AClient, FakeClock } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { How } from "./action.ts";
@@ -348,9 +343,7 @@ export class Callers {
         .filter((at) => numbered(at) && log.events[at - 1]?.bytes === encoded);
     }
     if (stream.cursors.length === 0) {
-      this.#ledger.complain(
-        `${taskId}: a stream shows what is not in the log there (event ${given})`,
-      );
+      this.#ledger.complain(`${taskId}: a stream shows what is not in the log there (event ${given})`);
     }
     stream.lastState =
       payload.case === "artifactUpdate"

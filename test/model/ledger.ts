@@ -255,6 +255,7 @@ export class Ledger implements StoreWitness {
       this.#checkNumbers(log);
       this.#checkStates(log);
       this.#checkInputs(log);
+      this.#checkTurns(log);
       this.#checkEmissions(log);
       for (const { message } of log.inputs) {
         const other = seen.get(message.messageId);
@@ -322,6 +323,17 @@ export class Ledger implements StoreWitness {
       } else if (generation !== undefined) {
         state = log.events[generation - 1]?.state ?? state;
       }
+    }
+  }
+
+  /** A task is not complete by itself while a message waits for its turn. */
+  #checkTurns({ taskId, skill, state, events, entries, inputs }: TaskLog): void {
+    const isImplicit = state === TaskState.COMPLETED && events.at(-1)?.label === undefined;
+    if (!isImplicit || (skill !== "queue" && skill !== "again")) return;
+    const turns = entries.filter(({ kind }) => kind === "command").map(({ payload }) => decode(payload));
+    for (const { sequence, queued } of inputs) {
+      const hadTurn = turns.some((turn) => turn.includes('"turn"') && turn.includes(`"input":${sequence}}`));
+      if (queued && !hadTurn) this.complain(`${taskId}: message ${sequence} never had its turn`);
     }
   }
 

@@ -136,7 +136,9 @@ export class World {
         return this.#with(action.task, (log) => this.#askAsStranger(log));
       case "advance":
         // What cannot be written is tried again every second: nobody needs a week of that.
-        return this.#clock.advance(this.#store.broken === undefined ? action.ms : Math.min(action.ms, 20_000));
+        return this.#clock.advance(
+          this.#store.broken === undefined ? action.ms : Math.min(action.ms, 20_000),
+        );
       case "crash":
         this.#downMs = action.downMs;
         this.#nextDoom = action.again ? { writes: action.writes + 1, when: action.when } : undefined;

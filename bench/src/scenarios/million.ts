@@ -21,7 +21,7 @@ interface Growth {
   readonly complete: boolean;
   readonly elapsedMs: number;
   readonly cpuUs: number;
-  /** Resident memory at a tenth of the events and at their end, after a garbage collection, and the most meanwhile. */
+  /** Resident memory when a tenth of the events is there, at the end after a garbage collection, and the most meanwhile. */
   readonly earlyRssBytes: number;
   readonly rssBytes: number;
   readonly peakRssBytes: number;

@@ -61,7 +61,7 @@ export const waiting: Scenario = {
 async function measure(context: BenchContext, variant: Variant): Promise<WaitingFigures> {
   const { name, side, word } = variant;
   const tasks = context.quick ? 1_000 : 10_000;
-  const timeoutMs = context.quick ? 8_000 : 25_000;
+  const timeoutMs = context.quick ? 8_000 : 15_000;
   context.progress(`${tasks} questions, ${name}`);
   using directory = createServerDirectory();
   const asked = new Map<string, number>();

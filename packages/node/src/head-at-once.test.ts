@@ -22,7 +22,7 @@ import { type Listener, listen } from "./listen.ts";
 /** Every wire with a subscription that sets its header and then is silent until the gate opens. */
 function createSilentAgent(announce: boolean) {
   const gate = createGate();
-  const spec = createServiceImplSpec(A2AService, {
+  const spec = createServiceImplSpec<typeof A2AService>(A2AService, {
     async *subscribeToTask(_, context) {
       context.responseHeader.set("x-a2a-event-id", "8");
       if (announce) sendHeadNow(context);

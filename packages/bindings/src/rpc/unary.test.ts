@@ -68,7 +68,7 @@ describe("an error", () => {
       method: "subscribeToTask",
       request: create(SubscribeToTaskRequestSchema, { id: "t" }),
     } as const;
-    const seen = [];
+    const seen: { code: Code | undefined; message: string | undefined; details: unknown }[] = [];
     for (const wire of rpcWires) {
       for (const call of [
         { wire, ...getTask },

@@ -50,6 +50,11 @@ export type DurableInput = Omit<TurnInput, "task" | "attempt" | "signal">;
  * not do twice goes through `step`; what would differ the second time (`now`, `random`) is remembered; what it has
  * yielded before is recognised and not repeated. So it holds nothing open over a wait, and decides only on what these
  * tools gave it.
+ *
+ * It may do several things at a time (`Promise.all`, a pool, a race): what the tools give comes in the same order in every
+ * run, one result at a time. That holds as long as each part waits for these tools alone; whatever else takes time
+ * belongs into a step. An executor that waits for something else while a `sleep` or `inbox.take` is open, too, may be
+ * dropped meanwhile.
  */
 export interface DurableTask extends DurableInput, EventTools {
   /** All text parts of the message, joined without a separator. */

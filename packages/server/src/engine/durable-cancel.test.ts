@@ -270,6 +270,26 @@ describe("a cancel of a durable task", () => {
     expect(reasonOf(await next.client.getTask({ id }))).toBe("canceled");
   });
 
+  it("ends a sleep whose beginning is still being written", async () => {
+    const store = createHeldStore();
+    const foreign = Promise.withResolvers<void>();
+    const { process, id, clock } = await begin(
+      async function* (task) {
+        yield task.working();
+        await foreign.promise;
+        await task.sleep(60_000);
+      },
+      { store },
+    );
+    store.hold();
+    foreign.resolve();
+    await clock.settle();
+    const answer = cancel(process, id);
+    await clock.settle();
+    store.release();
+    expect(await answer).toEqual(canceled);
+  });
+
   it("leaves no unhandled rejection behind in tools that nobody awaits", async () => {
     const { process, id } = await begin(async function* (task) {
       void task.sleep(60_000);

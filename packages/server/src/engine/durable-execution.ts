@@ -6,25 +6,24 @@ import type { DurableAgentCode } from "../agent/skill-selection.ts";
 import type { DurableEvent } from "../agent/task-event.ts";
 import { AgentMistake } from "./agent-mistake.ts";
 import type { CallDetails } from "./command.ts";
+import { DurableAnswers } from "./durable-answers.ts";
 import { DurableEmissions } from "./durable-emissions.ts";
 import { DurableInbox } from "./durable-inbox.ts";
 import { type DurableRun, never } from "./durable-run.ts";
 import { DurableTools } from "./durable-tools.ts";
-import { giveBack } from "./durable-wait.ts";
 import { EmissionReplay } from "./emission-replay.ts";
 import { Emitter } from "./emitter.ts";
 import { endings } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { type Execution, iterate } from "./execution.ts";
 import { emptyJournal, type Journal, type QueuedMessage, readJournal } from "./journal.ts";
-import { isResult } from "./journal-codec.ts";
 import { JournalDiverged } from "./journal-error.ts";
 import { JournalSession } from "./journal-session.ts";
 import { createJournaledTools } from "./journaled-tools.ts";
 import type { LiveTask } from "./live-task.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 import { TurnAbort, type TurnAbortCause } from "./turn-abort.ts";
-import { type Wait, Waits } from "./waits.ts";
+import { Waits } from "./waits.ts";
 
 /** Everything a durable executor needs to run. */
 export interface DurablePlan {
@@ -64,9 +63,7 @@ export class DurableExecution implements Execution, DurableRun {
   readonly #controller = new AbortController();
   readonly #done = Promise.withResolvers<void>();
   readonly #inbox = new DurableInbox();
-  readonly #answers: QueuedMessage[] = [];
-  #answersTaken = 0;
-  #answerWait: Wait | undefined;
+  readonly #answers = new DurableAnswers();
   readonly #forgetTask: () => void;
   #activation = Promise.withResolvers<void>();
   #started = false;
@@ -160,10 +157,7 @@ export class DurableExecution implements Execution, DurableRun {
 
   /** The caller has answered the question that the executor waits at. The answer may be known from the log already. */
   answer(answer: QueuedMessage): void {
-    if (!this.#answers.some(({ sequence }) => sequence === answer.sequence)) {
-      this.#answers.push(answer);
-      this.#answerWait?.end();
-    }
+    this.#answers.give(answer);
   }
 
   /** A message came while the executor was at work. */
@@ -326,11 +320,7 @@ export class DurableExecution implements Execution, DurableRun {
     const journal = await this.#readJournal();
     const replay = new EmissionReplay(store, live.owner, live.name.taskId, journal, live.generation);
     this.#inbox.load(journal);
-    const early = this.#answers.splice(0); // they came while the journal was read, and may be in it
-    this.#answers.push(...journal.answers);
-    for (const answer of early) {
-      this.answer(answer);
-    }
+    this.#answers.load(journal.answers);
     this.#replay = replay;
     this.#journal = new JournalSession({
       live,
@@ -363,8 +353,14 @@ export class DurableExecution implements Execution, DurableRun {
     const { live } = this;
     const { store, journalCodec } = this.#context;
     try {
-      await live.flushed();
-      return await readJournal(store, journalCodec, live.owner, live.name.taskId);
+      for (;;) {
+        await live.flushed();
+        const { lastSequence } = live;
+        const journal = await readJournal(store, journalCodec, live.owner, live.name.taskId);
+        if (lastSequence === live.lastSequence) {
+          return journal; // what is accepted, what callers may see, and what was read: all the same
+        }
+      }
     } catch (error) {
       if (error instanceof ConnectError) {
         return this.retreat(error);
@@ -399,35 +395,9 @@ export class DurableExecution implements Execution, DurableRun {
     if (event.kind !== "question") {
       return () => iterator.next();
     }
-    const answer = await this.#awaitAnswer();
+    const answer = await this.#answers.next(this);
     emissions.answered();
     return () => (iterator as AsyncIterator<DurableEvent, unknown, Message>).next(answer); // `ask` takes it there
-  }
-
-  async #awaitAnswer(): Promise<Message> {
-    const { journal, waits } = this;
-    const op = journal.next("answer");
-    const known = journal.find(op);
-    if (isResult(known)) {
-      await waits.keepBusy(() => giveBack(this, known));
-    } else {
-      await waits.keepBusy(async () => journal.order.caughtUp());
-      if (this.#answers[this.#answersTaken] === undefined) {
-        this.#answerWait = waits.beginUncut();
-        if (this.#stopped !== undefined) {
-          this.#conclude(() => this.#finish()); // nobody answers any more
-        }
-        await this.#answerWait.over;
-        this.#answerWait = undefined;
-      }
-      const over = journal.conclude({ op, kind: "over" });
-      await waits.keepBusy(() => giveBack(this, over));
-    }
-    const answer = this.#answers[this.#answersTaken++];
-    if (answer === undefined) {
-      throw this.diverge("a question was ended without its answer");
-    }
-    return answer.message;
   }
 
   #tooSilent(): void {
@@ -454,9 +424,6 @@ export class DurableExecution implements Execution, DurableRun {
       this.#startGrace();
       this.#controller.abort(stop);
       this.waits.cutAll(stop);
-      if (this.#answerWait !== undefined) {
-        this.#conclude(() => this.#finish()); // nobody answers any more
-      }
     });
   }
 

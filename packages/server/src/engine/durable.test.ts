@@ -16,14 +16,18 @@ async function durable(execute: DurableExecutor) {
 describe("a durable executor", () => {
   it("does each step once, over restarts, and goes on where it was", async () => {
     const calls: string[] = [];
+    const call = <Result>(name: string, result: Result) => {
+      calls.push(name);
+      return result;
+    };
     const { clock, open } = await durable(async function* (task) {
       const began = task.now();
-      const one = await task.step("one", () => (calls.push("one"), began));
+      const one = await task.step("one", () => call("one", began));
       yield task.append("log", `one ${one}`);
       const { text } = yield* task.ask("Which?");
       yield task.append("log", `answer ${text}`);
       await task.sleep(60_000);
-      yield task.append("log", await task.step("two", () => (calls.push("two"), "two")), { last: true });
+      yield task.append("log", await task.step("two", () => call("two", "two")), { last: true });
     });
     const first = await open();
     const asked = taskOf(await first.client.sendMessage(say("go")));

@@ -19,7 +19,7 @@ export interface EngineLimits {
    * `task-too-large`, and a caller's message beyond is refused with TASK_TOO_LARGE. Default 64 MiB.
    */
   readonly maxTaskBytes: number;
-  /** Bytes of the newest events kept in memory for readers of one task. Default 1 MiB. */
+  /** Bytes of the newest events kept in memory for readers of one task, 512 for the objects of each included. Default 1 MiB. */
   readonly maxTailBytes: number;
   /** The same for all tasks of this process together. Default 64 MiB. */
   readonly maxTotalTailBytes: number;

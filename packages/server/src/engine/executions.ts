@@ -1,5 +1,5 @@
 import { findA2AError, isInterrupted, isSettled, isTerminal } from "@a2a-connect/core";
-import { type Message, TaskState } from "@a2a-connect/proto";
+import type { Message } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
@@ -335,7 +335,11 @@ export class Executions {
 
   async #restartTurn(live: LiveTask, selection: TurnSelection): Promise<void> {
     const { store, journalCodec } = this.#context;
-    const journal = await readJournal(store, journalCodec, live.owner, live.name.taskId);
+    const free = this.reserve(live); // a message that is queued meanwhile comes after this turn
+    const journal = await readJournal(store, journalCodec, live.owner, live.name.taskId).finally(free);
+    if (this.#byTask.has(live.name.taskId)) {
+      return; // it was taken up twice, and the other was quicker
+    }
     if (journal.stop !== undefined || journal.restarts + 1 >= maxAttempts) {
       live.emitStatus(endings[journal.stop?.cause ?? "interrupted"]);
       return;
@@ -387,15 +391,14 @@ export class Executions {
   /** The next turn is for the message that has waited longest, when no other is under way. */
   #takeNext(live: LiveTask): void {
     const { taskId } = live.name;
-    const [next] = live.queued;
     const selection = this.#select(live);
-    if (next === undefined || !this.#isFree(live) || this.#closed || isDurable(selection)) {
+    if (!this.#isFree(live) || this.#closed || isDurable(selection)) {
       return;
     }
-    live.take(next.sequence);
-    live.note({ type: "turn", input: next.sequence });
-    if (isInterrupted(live.acceptedState)) {
-      live.emitStatus({ state: TaskState.WORKING });
+    live.beginNext();
+    const next = live.takeNextTurn();
+    if (next === undefined) {
+      return;
     }
     this.#tasks.retain(live);
     const free = this.reserve(live);

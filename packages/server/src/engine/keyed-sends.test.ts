@@ -1,3 +1,4 @@
+import { bytes } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import {
   createEngineHarness,
@@ -113,7 +114,7 @@ describe("a request with an idempotency key", () => {
     const { client, store } = await scripted();
     for (const refused of [
       say("hi", { taskId: "nope" }),
-      { message: { ...say("hi").message, parts: [{ ...say("hi").message.parts[0], mediaType: "x/y" }] } },
+      say([bytes(new Uint8Array([1]), { mediaType: "x/y" })]),
     ]) {
       await expect(client.sendMessage(refused, withKey())).rejects.toThrow();
       expect(await store.findKey(owner, storedName)).toBeUndefined();

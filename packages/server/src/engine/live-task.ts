@@ -75,6 +75,7 @@ export class LiveTask {
   #acceptedState: TaskState;
   readonly #timers: TaskTimers;
   readonly #queued = new Map<number, QueuedMessage>();
+  #nextTurn: QueuedMessage | undefined;
   readonly #artifacts: ArtifactLedger;
   #pending: Pending[] = [];
   #pendingConfigs: readonly TaskPushNotificationConfig[] = [];
@@ -288,11 +289,6 @@ export class LiveTask {
     return { queued, generation };
   }
 
-  /** Messages that wait for their turn, oldest first. */
-  get queued(): readonly QueuedMessage[] {
-    return [...this.#queued.values()];
-  }
-
   /** Whether a message waits for its turn. */
   get hasQueued(): boolean {
     return this.#queued.size > 0;
@@ -301,6 +297,30 @@ export class LiveTask {
   /** A queued message has come to its turn. */
   take(sequence: number): void {
     this.#queued.delete(sequence);
+  }
+
+  /**
+   * Gives the next turn to the message that has waited longest, together with what was accepted just before: no crash can
+   * come between a question and the turn that follows it.
+   */
+  beginNext(): void {
+    const [next] = this.#queued.values();
+    if (next === undefined || this.#nextTurn !== undefined) {
+      return;
+    }
+    this.#nextTurn = next;
+    this.#queued.delete(next.sequence);
+    this.note({ type: "turn", input: next.sequence });
+    if (isInterrupted(this.#acceptedState)) {
+      this.emitStatus({ state: TaskState.WORKING });
+    }
+  }
+
+  /** The message that `beginNext` chose, for whoever starts its turn. */
+  takeNextTurn(): QueuedMessage | undefined {
+    const next = this.#nextTurn;
+    this.#nextTurn = undefined;
+    return next;
   }
 
   /** Whether a queued message has come to its turn. @throws ConnectError UNSUPPORTED_OPERATION when it never will */

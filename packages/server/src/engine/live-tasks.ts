@@ -19,15 +19,19 @@ export class LiveTasks {
 
   /** The owner's task, held until `release`; undefined when there is none that the owner may see. */
   async acquire(owner: Owner, taskId: string): Promise<LiveTask | undefined> {
-    if (!this.#holdings.has(taskId)) {
-      await this.#loadOnce(owner, taskId);
+    for (;;) {
+      const holding = this.#holdings.get(taskId);
+      if (holding !== undefined) {
+        if (!isSameOwner(holding.live.owner, owner)) {
+          return undefined;
+        }
+        holding.holders++;
+        return holding.live;
+      }
+      if (!(await this.#loadOnce(owner, taskId))) {
+        return undefined;
+      } // somebody else who waited for it may have let go of it, or lost it, in between
     }
-    const holding = this.#holdings.get(taskId);
-    if (holding === undefined || !isSameOwner(holding.live.owner, owner)) {
-      return undefined;
-    }
-    holding.holders++;
-    return holding.live;
   }
 
   /** The owner's task if somebody holds it; not held for the caller. */
@@ -80,7 +84,8 @@ export class LiveTasks {
     live.lost.addEventListener("abort", forget, { once: true });
   }
 
-  async #loadOnce(owner: Owner, taskId: string): Promise<void> {
+  /** @returns whether the owner has such a task */
+  async #loadOnce(owner: Owner, taskId: string): Promise<boolean> {
     const key = JSON.stringify([owner.tenant, owner.principal, taskId]);
     const loading =
       this.#loading.get(key) ?? this.#load(owner, taskId).finally(() => this.#loading.delete(key));
@@ -89,6 +94,7 @@ export class LiveTasks {
     if (live !== undefined && !this.#holdings.has(taskId)) {
       this.#hold(live, 0);
     }
+    return live !== undefined;
   }
 
   async #load(owner: Owner, taskId: string): Promise<LiveTask | undefined> {

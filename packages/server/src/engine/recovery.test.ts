@@ -15,7 +15,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { createDurableServers } from "../../test-support/durable-servers.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
-import { createMortalStore } from "../../test-support/mortal-store.ts";
+import { createMortalStore, type Death } from "../../test-support/mortal-store.ts";
 import type { DurableExecutor, TurnExecutor } from "../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 
@@ -350,15 +350,21 @@ describe('a turn with recovery "restart"', () => {
     const store = createMemoryTaskStore();
     const clock = createFakeClock();
     let ids = 0;
-    const open = async () => {
-      const mortal = createMortalStore(store);
+    const open = async (death?: Death) => {
+      const mortal = createMortalStore(store, death);
       const harness = await createEngineHarness({
         agent: { card: { name: "Turns" }, execute, recovery: "restart", ...more },
         store: mortal,
         clock,
         randomId: () => `id-${++ids}`,
       });
-      return { ...harness, kill: mortal.kill };
+      return {
+        ...harness,
+        kill: mortal.kill,
+        get dead() {
+          return mortal.dead;
+        },
+      };
     };
     return { open, clock };
   }
@@ -386,6 +392,32 @@ describe('a turn with recovery "restart"', () => {
     expect(task.artifacts.map(({ parts }) => parts.map(({ content }) => content.value))).toEqual([
       ["3a ", "3b "],
     ]);
+  });
+
+  it("gives a queued message its turn, though the process died right behind a question", async () => {
+    const texts: string[] = [];
+    const asks = Promise.withResolvers<void>();
+    const { open, clock } = turns(
+      async function* (turn) {
+        texts.push(turn.text);
+        if (turn.text !== "one") return;
+        yield turn.working("busy");
+        await asks.promise;
+        yield turn.inputRequired("Which?");
+      },
+      { whileWorking: "queue" },
+    );
+    const first = await open({ commit: 3, written: true });
+    const { id } = taskOf(await first.client.sendMessage(detached("one"))); // commit 1
+    await clock.settle();
+    await first.client.sendMessage({ ...detached("two"), ...say("two", { taskId: id }) }); // commit 2
+    asks.resolve();
+    await clock.settle();
+    expect([first.dead, texts]).toEqual([true, ["one"]]);
+    const second = await open();
+    await clock.settle();
+    const task = await second.client.getTask({ id });
+    expect([task.status?.state, texts.at(-1)]).toEqual([TaskState.COMPLETED, "two"]);
   });
 
   for (const how of ["crash", "shutdown"] as const) {

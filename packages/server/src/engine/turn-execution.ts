@@ -1,4 +1,4 @@
-import { a2aError, isSettled, type Priority, text } from "@a2a-connect/core";
+import { a2aError, isInterrupted, isSettled, type Priority, text } from "@a2a-connect/core";
 import { type Message, type Part, TaskState } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { TurnAgentCode } from "../agent/skill-selection.ts";
@@ -276,6 +276,9 @@ export class TurnExecution implements Execution {
   #emitStatus(event: StatusEvent): void {
     this.#emitter.status(event);
     this.#over = isSettled(event.state);
+    if (isInterrupted(event.state)) {
+      this.#live?.beginNext();
+    }
   }
 
   /** The executor has returned, or was given up: what has not been said yet is said for it. */

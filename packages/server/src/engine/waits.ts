@@ -28,7 +28,6 @@ export interface WaitsOptions {
 export class Waits {
   readonly #options: WaitsOptions;
   readonly #open = new Set<Wait>();
-  readonly #cuttable = new Set<Wait>();
   readonly #ready: (() => void)[] = [];
   #busy = 0;
   #hasPlace = false;
@@ -72,43 +71,9 @@ export class Waits {
 
   /** Begins to wait. */
   begin(until?: number): Wait {
-    const wait = this.#begin(until);
-    this.#cuttable.add(wait);
-    return wait;
-  }
-
-  /** Begins a wait that `cutAll` leaves alone. */
-  beginUncut(): Wait {
-    return this.#begin(undefined);
-  }
-
-  /** Cuts off what is waited for. */
-  cutAll(error: Error): void {
-    for (const wait of [...this.#cuttable]) {
-      wait.cut(error);
-    }
-  }
-
-  /** The earliest time at which a wait is over by itself. */
-  get nextAt(): number | undefined {
-    const times = [...this.#open].flatMap(({ until }) => (until === undefined ? [] : [until]));
-    return times.length === 0 ? undefined : Math.min(...times);
-  }
-
-  /** Ends the waits whose time has come. */
-  wake(now: number): void {
-    for (const wait of [...this.#open]) {
-      if (wait.until !== undefined && wait.until <= now) {
-        wait.end();
-      }
-    }
-  }
-
-  #begin(until: number | undefined): Wait {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     promise.catch(() => {}); // it may be cut before anybody looks
     const finish = (goOn: () => void) => {
-      this.#cuttable.delete(wait);
       if (this.#open.delete(wait)) {
         this.#ready.push(goOn);
         if (this.#hasPlace) {
@@ -127,6 +92,28 @@ export class Waits {
     this.#open.add(wait);
     this.#lookSoon();
     return wait;
+  }
+
+  /** Cuts off what is waited for. */
+  cutAll(error: Error): void {
+    for (const wait of [...this.#open]) {
+      wait.cut(error);
+    }
+  }
+
+  /** The earliest time at which a wait is over by itself. */
+  get nextAt(): number | undefined {
+    const times = [...this.#open].flatMap(({ until }) => (until === undefined ? [] : [until]));
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  /** Ends the waits whose time has come. */
+  wake(now: number): void {
+    for (const wait of [...this.#open]) {
+      if (wait.until !== undefined && wait.until <= now) {
+        wait.end();
+      }
+    }
   }
 
   /** After this turn, because an executor that begins to wait may begin something else right away. */

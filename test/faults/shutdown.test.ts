@@ -10,12 +10,14 @@ function userMessage(text: string) {
 }
 
 describe("SIGTERM", () => {
-  it("ends the agent with code 0 while streams are open; the next one fails turns and goes on with durable tasks", async () => {
+  it("ends the agent with code 0 while streams are open; the next one fails turns and goes on with durable tasks", {
+    timeout: 60_000,
+  }, async () => {
     const dataDir = temporaryDirectory();
     const agent = await startAgent(dataDir);
     using clients = createClients(agent.url);
-    // One stream for each wire and kind of work: an executor that minds its signal, one that does not, one that is done.
-    const commands = ["sleep 600000", "hang", "stream 100000 1"];
+    // One that waits, one that ignores its signal, one that is always at work; over each wire in turn.
+    const commands = ["sleep 600000", "hang", "stream 100000 20"];
     const streams = [...commands, ...commands].map((text) => {
       const events: StreamResponse[] = [];
       const atWork = Promise.withResolvers<void>();

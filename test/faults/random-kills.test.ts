@@ -1,6 +1,6 @@
 import { isSettled } from "@a2a-connect/core";
 import { Role, type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { type AgentProcess, startAgent, storeFile, temporaryDirectory } from "./agent-process.ts";
 import { type Audit, auditList, auditTask, lastStatus } from "./audit.ts";
 import { type Clients, createClients } from "./clients.ts";
@@ -8,13 +8,14 @@ import { type Fate, fateOf, isAsleep, readLife } from "./fate.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 import { runLoad } from "./load.ts";
 import { createRandom, type Random } from "./random.ts";
+import { count, isLong, report } from "./report.ts";
 import { readLogs } from "./stored-log.ts";
 
 /** Crashes on one data directory: few enough that no question of theirs times out (10 minutes) meanwhile. */
 const killsPerDirectory = 10;
 
 /** One directory always, five in the long run; each crash has the seed of its number. */
-const directories = process.env["A2A_LONG"] === "1" ? 5 : 1;
+const directories = isLong ? 5 : 1;
 
 /** How many events and answers may be shown before a kill. The low ones hit the start of a load. */
 const killAfter = { atLeast: 5, atMost: 1_000 };
@@ -23,6 +24,15 @@ const killAfter = { atLeast: 5, atMost: 1_000 };
 const secondKillEvery = 3;
 
 describe("kill -9 at a random moment under load", () => {
+  const totals = { kills: 0, compared: 0 };
+  afterAll(() =>
+    report({
+      fault: "`kill -9` at a random moment, under the load of two dozen callers",
+      times: count(totals.kills, "kills"),
+      compared: count(totals.compared, "events and answers"),
+    }),
+  );
+
   for (let directory = 0; directory < directories; directory++) {
     const seeds = Array.from(
       { length: killsPerDirectory },
@@ -33,6 +43,8 @@ describe("kill -9 at a random moment under load", () => {
     }, async () => {
       const counts = await crashAgain(temporaryDirectory(), seeds);
       console.log("crash:", JSON.stringify(counts));
+      totals.kills += counts.kills;
+      totals.compared += counts.events + counts.answers;
       expect(counts.kills).toBe(killsPerDirectory);
       const { tasks, answers, interrupted, wentOn, beganAgain } = counts;
       expect(Math.min(tasks, answers, interrupted, wentOn, beganAgain)).toBeGreaterThan(0);

@@ -1,0 +1,62 @@
+import type { Message } from "@a2a-connect/proto";
+import type { DurableRun } from "./durable-run.ts";
+import { giveBack } from "./durable-wait.ts";
+import type { QueuedMessage } from "./journal.ts";
+import { isResult } from "./journal-codec.ts";
+import type { Wait } from "./waits.ts";
+
+/** The caller's answers to the questions of a durable executor, in order. */
+export class DurableAnswers {
+  readonly #answers: QueuedMessage[] = [];
+  #taken = 0;
+  #wait: Wait | undefined;
+
+  /** What the log has from before; some of what was given meanwhile may be in it. */
+  load(answers: readonly QueuedMessage[]): void {
+    const early = this.#answers.splice(0);
+    this.#answers.push(...answers);
+    for (const answer of early) {
+      this.give(answer);
+    }
+  }
+
+  /** The caller has answered. The answer may be known from the log already. */
+  give(answer: QueuedMessage): void {
+    if (!this.#answers.some(({ sequence }) => sequence === answer.sequence)) {
+      this.#answers.push(answer);
+      this.#wait?.end();
+    }
+  }
+
+  /** The next answer; waits for it. @throws TurnAbort when the executor is told to stop: nobody answers any more */
+  async next(run: DurableRun): Promise<Message> {
+    const { journal, waits } = run;
+    const op = journal.next("answer");
+    const known = journal.find(op);
+    if (isResult(known)) {
+      await waits.keepBusy(() => giveBack(run, known));
+    } else {
+      await waits.keepBusy(async () => journal.order.caughtUp());
+      await this.#arrival(run);
+      const over = journal.conclude({ op, kind: "over" });
+      await waits.keepBusy(() => giveBack(run, over));
+    }
+    const answer = this.#answers[this.#taken++];
+    if (answer === undefined) {
+      throw run.diverge("a question was ended without its answer");
+    }
+    return answer.message;
+  }
+
+  async #arrival({ waits, stopped }: DurableRun): Promise<void> {
+    if (this.#answers[this.#taken] !== undefined) {
+      return;
+    }
+    if (stopped !== undefined) {
+      throw stopped;
+    }
+    this.#wait = waits.begin();
+    await this.#wait.over;
+    this.#wait = undefined;
+  }
+}

@@ -1,0 +1,44 @@
+import { createEngineHarness, readStream, say, taskOf, wordsOf } from "@a2a-connect/testing";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { expect, it } from "vitest";
+import { createHeldStore } from "../../test-support/held-store.ts";
+
+/** Lets so many promises go first. */
+async function pass(promises: number): Promise<void> {
+  for (let passed = 0; passed < promises; passed++) await Promise.resolve();
+}
+
+/** How long reading a task takes, in promises: one caller lets go of it just when the other has read it. */
+const readTimes = [1, 2, 3];
+
+it.each(readTimes)(
+  "finds a task that another caller lets go of meanwhile (read in %i promises)",
+  async (time) => {
+    for (let later = 0; later < 40; later++) {
+      const store = createHeldStore();
+      const { client, clock } = await createEngineHarness({
+        agent: {
+          card: { name: "Agent" },
+          *execute(turn) {
+            yield turn.inputRequired("Which?");
+          },
+        },
+        store: {
+          ...store,
+          async find(...args) {
+            await pass(time);
+            return store.find(...args);
+          },
+        },
+      });
+      const { id } = taskOf(await client.sendMessage(say("go")));
+      store.failClaims(new ConnectError("the store cannot be written", Code.Unavailable));
+      const answer = client.sendMessage(say("that", { taskId: id }));
+      answer.catch(() => {}); // it is refused, and lets go of the task
+      await pass(later);
+      const stream = readStream((signal) => client.subscribeToTask({ id }, { signal }));
+      await clock.settle();
+      expect([wordsOf(stream.events), stream.open]).toEqual([["task input-required"], true]);
+    }
+  },
+);
