@@ -12,7 +12,7 @@ import { count, isLong, report } from "./report.ts";
 import { readLogs } from "./stored-log.ts";
 
 /** Crashes on one data directory: few enough that no question of theirs times out (10 minutes) meanwhile. */
-const killsPerDirectory = 10;
+const killsPerDirectory = isLong ? 10 : 6;
 
 /** One directory always, five in the long run; each crash has the seed of its number. */
 const directories = isLong ? 5 : 1;

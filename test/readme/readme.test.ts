@@ -114,7 +114,9 @@ interface SendResult {
   readonly task: {
     readonly id: string;
     readonly status: { readonly state: string };
-    readonly artifacts: readonly { readonly parts: readonly { readonly text?: string; readonly data?: unknown }[] }[];
+    readonly artifacts: readonly {
+      readonly parts: readonly { readonly text?: string; readonly data?: unknown }[];
+    }[];
   };
 }
 

@@ -1,8 +1,7 @@
 import type { Message } from "@a2a-connect/proto";
-import type { EventTools } from "./event-tools.ts";
 import type { Answer, Question } from "./question.ts";
 import type { DurableEvent } from "./task-event.ts";
-import type { QuestionOptions, TurnInput } from "./turn.ts";
+import type { ExecutorInput } from "./task-tools.ts";
 
 /** How a failed step is tried again. */
 export interface StepOptions {
@@ -39,9 +38,6 @@ export interface Inbox {
   poll(): Message | undefined;
 }
 
-/** What the engine knows about the message that a durable task began with. */
-export type DurableInput = Omit<TurnInput, "task" | "attempt" | "signal">;
-
 /**
  * One task from its first message to its end, and the tools to work on it. Yield what the event tools return, `await`
  * the others, `yield*` questions.
@@ -56,9 +52,7 @@ export type DurableInput = Omit<TurnInput, "task" | "attempt" | "signal">;
  * belongs into a step. An executor that waits for something else while a `sleep` or `inbox.take` is open, too, may be
  * dropped meanwhile.
  */
-export interface DurableTask extends DurableInput, EventTools {
-  /** All text parts of the message, joined without a separator. */
-  readonly text: string;
+export interface DurableTask extends ExecutorInput {
   /**
    * Aborts on cancel, deadline, silence for too long or shutdown; `reason` is an Error that says which. After a cancel a
    * pending `sleep`, `inbox.take` or step rejects with it; new ones may be used to clean up.
@@ -97,5 +91,3 @@ export interface DurableTask extends DurableInput, EventTools {
   random(): number;
   readonly inbox: Inbox;
 }
-
-export type { QuestionOptions };

@@ -1,5 +1,5 @@
 import { json, text } from "@a2a-connect/core";
-import { TaskState } from "@a2a-connect/proto";
+import { type Task, TaskState } from "@a2a-connect/proto";
 import { readStream, reasonOf, say, taskOf, wordsOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
@@ -19,7 +19,7 @@ async function begin(execute: DurableExecutor, options?: DurableServerOptions) {
   return { ...servers, process, id };
 }
 
-const partsOf = (task: { status?: { message?: { parts: { content: { value?: unknown } }[] } } }) =>
+const partsOf = (task: Pick<Task, "status">) =>
   task.status?.message?.parts.map(({ content }) => content.value);
 
 describe("a question", () => {

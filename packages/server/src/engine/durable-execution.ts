@@ -1,9 +1,9 @@
 import { type Priority, text } from "@a2a-connect/core";
 import { type Message, TaskState } from "@a2a-connect/proto";
 import { ConnectError } from "@connectrpc/connect";
-import type { DurableInput } from "../agent/durable-task.ts";
 import type { DurableAgentCode } from "../agent/skill-selection.ts";
 import type { DurableEvent } from "../agent/task-event.ts";
+import type { CallInput } from "../agent/task-tools.ts";
 import { AgentMistake } from "./agent-mistake.ts";
 import type { CallDetails } from "./command.ts";
 import { DurableAnswers } from "./durable-answers.ts";
@@ -31,7 +31,7 @@ export interface DurablePlan {
   readonly code: DurableAgentCode;
   readonly skill: string | undefined;
   /** What the executor is told about the call that the task began with. */
-  readonly input: (details: CallDetails) => DurableInput;
+  readonly input: (details: CallDetails) => CallInput;
   /** Media types the skill may give out. */
   readonly outputModes: readonly string[];
   readonly priority: Priority | undefined;

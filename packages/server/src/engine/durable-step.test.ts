@@ -238,7 +238,8 @@ describe("a step that fails", () => {
     const servers = createDurableServers(async function* (task) {
       const slow = task.step(
         "slow",
-        ({ signal }) => new Promise(() => signal.addEventListener("abort", () => told.push(signal.reason))),
+        ({ signal }) =>
+          new Promise<string>(() => signal.addEventListener("abort", () => told.push(signal.reason))),
         { timeoutMs: 500, retries: 1, backoff: { initialMs: 1_000 } },
       );
       yield task.fail(await slow.catch((error: Error) => `${error.name}: ${error.message}`));

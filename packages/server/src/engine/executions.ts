@@ -10,7 +10,7 @@ import {
   selectSkillById,
   type TurnSelection,
 } from "../agent/skill-selection.ts";
-import type { TurnInput } from "../agent/turn.ts";
+import type { CallInput } from "../agent/task-tools.ts";
 import type { TaskRef } from "../store/task-store.ts";
 import type { CallDetails } from "./command.ts";
 import { DurableExecution } from "./durable-execution.ts";
@@ -457,7 +457,7 @@ export function callInput(
   { skill }: SkillSelection,
   message: Message,
   { metadata, acceptedOutputModes = [], extensions = [] }: CallDetails,
-): Omit<TurnInput, "signal" | "task" | "attempt"> {
+): CallInput {
   const { principal, tenant } = owner;
   return { message, ...name, skill, acceptedOutputModes, extensions, principal, tenant, metadata };
 }

@@ -488,6 +488,44 @@ describe('a turn with recovery "restart"', () => {
     expect((await third.client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
   });
 
+  it("runs once at a time, when its own failure and that of the one who took it up are both noticed", async () => {
+    const store = createHeldStore();
+    let gate: Promise<void> | undefined;
+    let running = 0;
+    let most = 0;
+    const execute: TurnExecutor = async function* (turn) {
+      most = Math.max(most, ++running);
+      try {
+        yield turn.working(`attempt ${turn.attempt}`);
+        await new Promise((resolve) => turn.signal.addEventListener("abort", resolve));
+      } finally {
+        running--;
+      }
+    };
+    const { client, clock } = await createEngineHarness({
+      agent: { card: { name: "Agent" }, recovery: "restart", execute },
+      store: {
+        ...store,
+        async entries(...args) {
+          await gate;
+          return store.entries(...args);
+        },
+      },
+    });
+    const { id } = taskOf(await client.sendMessage(detached()));
+    await clock.settle();
+    store.decide(() => unreachable);
+    await client.cancelTask({ id }).catch(() => {});
+    await clock.advance(1_000); // it is taken up and fails again: whoever took it up notices, and so does the turn's end
+    store.decide(() => "write");
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate = promise;
+    await clock.advance(10_000); // all who noticed read its log now
+    resolve();
+    await clock.settle();
+    expect({ most, running }).toEqual({ most: 1, running: 1 });
+  });
+
   it("fails with interrupted where the agent does not say otherwise", async () => {
     const { open, clock } = turns(createScriptedExecutor().execute, { recovery: "fail" });
     const first = await open();

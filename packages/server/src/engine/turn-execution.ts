@@ -21,7 +21,7 @@ export type Accepted =
 
 /** Everything a turn needs to run. */
 export interface TurnPlan {
-  readonly input: Omit<TurnInput, "signal">;
+  readonly input: TurnInput;
   readonly code: TurnAgentCode;
   /** Media types the skill may give out. */
   readonly outputModes: readonly string[];

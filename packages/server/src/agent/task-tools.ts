@@ -1,0 +1,74 @@
+import { partText } from "@a2a-connect/core";
+import type { Message } from "@a2a-connect/proto";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { createArtifactTool, type EventTools, eventTools } from "./event-tools.ts";
+
+/** What the engine knows about a message, its task and who sent it. */
+export interface CallInput {
+  readonly message: Message;
+  readonly taskId: string;
+  readonly contextId: string;
+  /** The skill this task runs, if the caller or the agent's `route` named one. */
+  readonly skill: string | undefined;
+  /** Media types the caller wants back; empty: any (requirement A-10). */
+  readonly acceptedOutputModes: readonly string[];
+  /** Extensions that the caller activated for this request (requirement G-6). */
+  readonly extensions: readonly string[];
+  /** Who calls, and for which tenant. */
+  readonly principal: string;
+  readonly tenant: string;
+  /** Metadata of the request itself. */
+  readonly metadata: JsonObject | undefined;
+}
+
+/** What both kinds of executor are given. */
+export interface ExecutorInput extends CallInput, EventTools {
+  /** All text parts of the message, joined without a separator. */
+  readonly text: string;
+  /** Aborts on cancel, deadline, silence for too long, a lost task or shutdown; `reason` is an Error that says which. */
+  readonly signal: AbortSignal;
+}
+
+/** A class for its getter: object literals with one live as long as their hidden classes do. */
+export class TaskTools implements ExecutorInput {
+  readonly message: Message;
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly skill: string | undefined;
+  readonly acceptedOutputModes: readonly string[];
+  readonly extensions: readonly string[];
+  readonly principal: string;
+  readonly tenant: string;
+  readonly metadata: JsonObject | undefined;
+  readonly text: string;
+  readonly artifact: EventTools["artifact"];
+  readonly working: EventTools["working"] = eventTools.working;
+  readonly append: EventTools["append"] = eventTools.append;
+  readonly complete: EventTools["complete"] = eventTools.complete;
+  readonly fail: EventTools["fail"] = eventTools.fail;
+  readonly reject: EventTools["reject"] = eventTools.reject;
+  readonly #signal: () => AbortSignal;
+
+  /**
+   * @param signal makes the signal when it is first looked at
+   * @param nextArtifactOrdinal counts the task's unnamed artifacts
+   */
+  constructor(input: CallInput, signal: () => AbortSignal, nextArtifactOrdinal: () => number) {
+    this.message = input.message;
+    this.taskId = input.taskId;
+    this.contextId = input.contextId;
+    this.skill = input.skill;
+    this.acceptedOutputModes = input.acceptedOutputModes;
+    this.extensions = input.extensions;
+    this.principal = input.principal;
+    this.tenant = input.tenant;
+    this.metadata = input.metadata;
+    this.text = partText(input.message);
+    this.artifact = createArtifactTool(nextArtifactOrdinal);
+    this.#signal = signal;
+  }
+
+  get signal(): AbortSignal {
+    return this.#signal();
+  }
+}
