@@ -19,7 +19,7 @@ const rounds = isLong ? 3 : 1;
 /** How often the process that follows a killed one is killed as well, while it takes up what was left: one time in … */
 const secondKillEvery = 2;
 
-it("kill -9 at a write boundary changes nothing that is seen", { timeout: rounds * 600_000 }, async () => {
+it("kill -9 at a write boundary changes nothing that is seen", { timeout: rounds * 900_000 }, async () => {
   await using webhooks = await startReceiver();
   const dataDir = temporaryDirectory();
   const agent = await superviseAgent(dataDir);

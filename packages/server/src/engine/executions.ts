@@ -147,7 +147,7 @@ export class Executions {
   deliver(live: LiveTask, queued: QueuedMessage): void {
     const selection = this.#select(live);
     if (!isDurable(selection)) {
-      this.#takeNext(live);
+      this.#ensureTurn(live);
       return;
     }
     const execution = this.#findDurable(live);
@@ -417,6 +417,13 @@ export class Executions {
           this.#recoverSoon({ owner: live.owner, taskId });
         }
       });
+  }
+
+  /** A message waits for its turn: a turn before it that was lost is taken up now, and not when somebody gets to it. */
+  #ensureTurn(live: LiveTask): void {
+    if (live.hasQueued && this.#isFree(live)) {
+      void this.recover({ owner: live.owner, taskId: live.name.taskId });
+    }
   }
 
   /** Whether nothing works on the task, or is about to. */

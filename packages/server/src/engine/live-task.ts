@@ -332,7 +332,9 @@ export class LiveTask {
 
   /** What an earlier process has queued and nobody has taken. */
   requeue(queued: readonly QueuedMessage[]): void {
-    for (const one of queued) {
+    const all = [...this.#queued.values(), ...queued].toSorted((one, other) => one.sequence - other.sequence);
+    this.#queued.clear();
+    for (const one of all) {
       this.#queued.set(one.sequence, one);
     }
   }
