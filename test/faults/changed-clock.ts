@@ -11,8 +11,10 @@ export function createChangedClock({ speed = 1 }: { readonly speed?: number } = 
   const start = Date.now();
   const startTicks = performance.now();
   let jumped = 0;
+  const ticks = () => (performance.now() - startTicks) * speed;
   return {
-    now: () => Math.floor(start + jumped + (performance.now() - startTicks) * speed),
+    now: () => Math.floor(start + jumped + ticks()),
+    ticks,
     schedule: (delayMs, callback, options) => systemClock.schedule(delayMs / speed, callback, options),
     nextTurn: systemClock.nextTurn,
     jump(ms) {

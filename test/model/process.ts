@@ -140,6 +140,7 @@ export class EngineProcess implements Process {
     const { clock } = this.#around;
     return {
       now: clock.now,
+      ticks: clock.ticks,
       schedule: (delayMs, ring, options) => {
         if (!this.#alive) return () => {};
         const counts = options?.background === true ? 0 : 1;

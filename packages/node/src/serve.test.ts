@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AgentDefinition } from "@a2a-connect/server";
+import { type AgentDefinition, type Clock, systemClock } from "@a2a-connect/server";
 import { afterAll, describe, expect, it } from "vitest";
 import { serve } from "./serve.ts";
 
@@ -19,6 +19,37 @@ describe("serve", () => {
     const port = typeof address === "object" && address !== null ? address.port : 0;
     await expect(serve(agent(), { file, port })).rejects.toMatchObject({ code: "EADDRINUSE" });
     other.close();
+    const served = await serve(agent(), { file });
+    expect((await fetch(`${served.url}/healthz`)).status).toBe(200);
+    await served.close({ graceMs: 0 });
+  });
+
+  for (const [option, wrong] of [
+    ["publicUrl", { publicUrl: "ftp://agents.example.org" }],
+    ["retentionMs", { retentionMs: -1 }],
+  ] as const) {
+    it(`lets go of its file when ${option} makes no sense`, async () => {
+      const file = join(directory, `${option}.sqlite`);
+      await expect(serve(agent(), { file, ...wrong })).rejects.toThrow();
+      const served = await serve(agent(), { file });
+      expect((await fetch(`${served.url}/healthz`)).status).toBe(200);
+      await served.close({ graceMs: 0 });
+    });
+  }
+
+  it("lets go of its file when it does not stop as it should, and says so", async () => {
+    const file = join(directory, "broken-stop.sqlite");
+    let isBroken = false;
+    const clock: Clock = {
+      ...systemClock,
+      schedule(...timer) {
+        if (isBroken) throw new Error("there is no time any more");
+        return systemClock.schedule(...timer);
+      },
+    };
+    const broken = await serve(agent(), { file, clock });
+    isBroken = true;
+    await expect(broken.close({ graceMs: 0 })).rejects.toThrow("there is no time any more");
     const served = await serve(agent(), { file });
     expect((await fetch(`${served.url}/healthz`)).status).toBe(200);
     await served.close({ graceMs: 0 });

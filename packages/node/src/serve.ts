@@ -58,32 +58,56 @@ export async function serve(agent: AgentDefinition, options: ServeOptions = {}):
     ...others
   } = options;
   const guarded = push === false ? undefined : createGuardedPush(push === true ? {} : push);
-  const store = options.store ?? createSqliteTaskStore({ file });
-  const wires = { compressions: [compressionGzip, compressionBrotli], ...options.wires };
-  const server = createAgentServer({
-    ...others,
-    agent,
-    store,
-    wires,
-    log,
-    ...(guarded === undefined ? {} : { push: guarded.options }),
-  });
+  let opened: Pick<AgentServer, "close"> | undefined = options.store;
   const closeAll = async (): Promise<void> => {
-    await server.close();
-    await guarded?.close();
+    try {
+      await opened?.close();
+    } finally {
+      await guarded?.close();
+    }
   };
-  const listener = await start(server, options, log).catch(async (error: unknown) => {
-    await closeAll(); // a file that stays locked could not be served on another port
+  try {
+    const store = options.store ?? createSqliteTaskStore({ file });
+    opened = store;
+    const wires = { compressions: [compressionGzip, compressionBrotli], ...options.wires };
+    const server = createAgentServer({
+      ...others,
+      agent,
+      store,
+      wires,
+      log,
+      ...(guarded === undefined ? {} : { push: guarded.options }),
+    });
+    opened = server; // it closes its store
+    const listener = await start(server, options, log);
+    server.moveTo(listener.url);
+    return present(server, listener, closeAll);
+  } catch (error) {
+    // A file that stays locked could not be served again.
+    await closeAll().catch((failure: unknown) =>
+      log({ level: "error", message: "what had been opened could not be closed", error: failure }),
+    );
     throw error;
-  });
-  server.moveTo(listener.url);
-  let closed: Promise<void> | undefined;
-  const close = ({ graceMs = 5_000, timeoutMs = 10_000 }: CloseOptions = {}): Promise<void> => {
-    server.drain();
-    closed ??= Promise.all([
+  }
+}
+
+/** @param closeAll closes what is left when nothing runs and nobody is connected any more */
+function present(server: AgentServer, listener: Listener, closeAll: () => Promise<void>): ServedAgent {
+  const stop = async ({ graceMs = 5_000, timeoutMs = 10_000 }: CloseOptions): Promise<void> => {
+    const stopped = await Promise.allSettled([
       listener.close({ graceMs: graceMs + lastWordsMs, timeoutMs }),
       server.stop(graceMs),
-    ]).then(closeAll);
+    ]);
+    await closeAll();
+    const failed = stopped.find((each) => each.status === "rejected");
+    if (failed !== undefined) {
+      throw failed.reason;
+    }
+  };
+  let closed: Promise<void> | undefined;
+  const close = (options: CloseOptions = {}): Promise<void> => {
+    server.drain();
+    closed ??= stop(options);
     return closed;
   };
   return {

@@ -120,8 +120,11 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       await push?.close(Math.min(graceMs, pushGraceMs));
     },
     async close() {
-      await Promise.all([retention.close(), engine.close(0), push?.close(0)]);
-      await store.close();
+      try {
+        await Promise.all([retention.close(), engine.close(0), push?.close(0)]);
+      } finally {
+        await store.close();
+      }
     },
   };
 }

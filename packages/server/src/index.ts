@@ -29,8 +29,10 @@ export { type AgentServer, createAgentServer } from "./agent-server.ts";
 export type { AgentServerOptions } from "./agent-server-options.ts";
 export type { ExtendedCardOptions } from "./card/card-source.ts";
 export { connectBinding, grpcWebBinding, type Mounts } from "./card/interfaces.ts";
+export { AgentMistake } from "./engine/agent-mistake.ts";
 export { type Clock, systemClock } from "./engine/clock.ts";
 export type { EngineLimits, LogRecord } from "./engine/engine-context.ts";
+export { JournalError } from "./engine/journal-error.ts";
 export { TurnAbort, type TurnAbortCause } from "./engine/turn-abort.ts";
 export type { TenantPredicate } from "./gates/tenant-gate.ts";
 export type { PushFetch, PushOptions, PushRetry } from "./push/push-options.ts";
@@ -41,6 +43,8 @@ export type {
   CommitResult,
   Delivery,
   DeliveryMove,
+  DueDeliveries,
+  DueQuery,
   EntryKind,
   Expiry,
   KeyedResult,

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
-import type { Delivery, DeliveryMove } from "@a2a-connect/server";
+import type { Delivery, DeliveryMove, DueDeliveries, DueQuery } from "@a2a-connect/server";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { prepareQuery } from "./query.ts";
 
@@ -20,8 +20,8 @@ export interface PushDeliveries {
   find(task: number, id: string): TaskPushNotificationConfig | undefined;
   /** By id after `after`. */
   list(task: number, after: string | undefined, limit: number): readonly TaskPushNotificationConfig[];
-  /** Of all tasks, earliest first. */
-  due(until: number, limit: number): readonly Delivery[];
+  /** Of all tasks. */
+  due(query: DueQuery): DueDeliveries;
 }
 
 interface ConfigRow {
@@ -71,11 +71,17 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
     database,
     "select config from push_configs where task = ? order by id limit ?",
   );
-  const due = prepareQuery<DeliveryRow>(
+  // The index on `due_at` ends with the number: both find their rows in it, in order, and look at no others.
+  const deliveries = `select push_configs.number, tenant, principal, task_id, config, next, attempts, due_at
+    from push_configs join tasks on tasks.number = push_configs.task`;
+  const freshBetween = prepareQuery<DeliveryRow>(
     database,
-    `select push_configs.number, tenant, principal, task_id, config, next, attempts, due_at
-     from push_configs join tasks on tasks.number = push_configs.task
-     where due_at <= ? order by due_at, push_configs.number limit ?`,
+    `${deliveries} where due_at = 0 and push_configs.number > ? and push_configs.number <= ?
+     order by push_configs.number limit ?`,
+  );
+  const putOffBetween = prepareQuery<DeliveryRow>(
+    database,
+    `${deliveries} where due_at > ? and due_at <= ? order by due_at, push_configs.number limit ?`,
   );
 
   return {
@@ -113,8 +119,16 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
       return rows.map(toConfig);
     },
 
-    due(until, limit) {
-      return due.all(until, limit).map(toDelivery);
+    due({ now, latest, after, limit }) {
+      const fresh = freshBetween.all(after, Number.MAX_SAFE_INTEGER, limit);
+      if (fresh.length < limit) fresh.push(...freshBetween.all(0, after, limit - fresh.length));
+      const retries = putOffBetween.all(0, now, limit);
+      if (retries.length < limit) {
+        const beyond = Math.max(now, latest);
+        retries.push(...putOffBetween.all(beyond, Number.MAX_SAFE_INTEGER, limit - retries.length));
+      }
+      const [next] = putOffBetween.all(now, latest, 1);
+      return { fresh: fresh.map(toDelivery), retries: retries.map(toDelivery), nextAt: next?.due_at };
     },
   };
 }

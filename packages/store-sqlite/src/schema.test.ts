@@ -49,10 +49,11 @@ describe("a file of version 1", () => {
 
   it("tells its webhooks of what comes after", async () => {
     const store = openOld([working, finished]);
-    expect(await store.dueDeliveries(1_000, 10)).toEqual([]);
+    const due = { now: 1_000, latest: 1_000, after: 0, limit: 10 };
+    expect((await store.dueDeliveries(due)).fresh).toEqual([]);
     const after = { tail: { sequence: 4, generation: 2 }, fence: 3 };
     expect(await store.commit(createCommit({ after }))).toMatchObject({ deliveryDue: true });
-    expect(await store.dueDeliveries(1_000, 10)).toMatchObject([
+    expect((await store.dueDeliveries(due)).fresh).toMatchObject([
       { taskId: "task-1", config: { id: "a" }, next: 3, attempts: 0, dueAt: 0 },
       { taskId: "task-1", config: { id: "b" }, next: 3, attempts: 0, dueAt: 0 },
     ]);

@@ -125,8 +125,8 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       return read(() => due.all(until, limit).map((row) => ({ ...toRef(row), wakeAt: row.wake_at })));
     },
 
-    async dueDeliveries(until, limit) {
-      return read(() => deliveries.due(until, limit));
+    async dueDeliveries(query) {
+      return read(() => deliveries.due(query));
     },
 
     async moveDelivery(move) {

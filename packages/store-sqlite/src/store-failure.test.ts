@@ -49,7 +49,10 @@ describe("writes that are no commits", () => {
     const { store } = openStore(256 * 1024);
     const pushConfigs = [createPushConfig("task-1", "a")];
     await store.commit(createCommit({ pushConfigs, state: TaskState.COMPLETED }));
-    const [delivery] = await store.dueDeliveries(0, 10);
+    const due = { now: 0, latest: 0, after: 0, limit: 10 };
+    const {
+      fresh: [delivery],
+    } = await store.dueDeliveries(due);
     if (delivery === undefined) expect.fail("the delivery is due");
     const huge = "x".repeat(300 * 1024);
     const big = createCommit({ taskId: "big", kinds: ["task", "artifact"], text: huge });
@@ -65,7 +68,7 @@ describe("writes that are no commits", () => {
     const codes = results.map((result) => result.status === "rejected" && result.reason.code);
     expect(codes).toEqual(results.map(() => Code.Unavailable));
     expect(await store.findKey(alice, "one")).toBeUndefined();
-    expect(await store.dueDeliveries(0, 10)).toEqual([delivery]);
+    expect((await store.dueDeliveries(due)).fresh).toEqual([delivery]);
     expect(await store.listPushConfigs(alice, "task-1", undefined, 10)).toEqual(pushConfigs);
     expect(await store.putReply(alice, key, reply, 5_000)).toBe(true);
     await store.expire({ finishedBefore: 9_000, now: 0, limit: 100 });

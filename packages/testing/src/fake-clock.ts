@@ -67,6 +67,7 @@ export function createFakeClock(start: number = Date.UTC(2026, 0, 1)): FakeClock
 
   return {
     now: () => now,
+    ticks: () => now - start,
     schedule(delayMs, ring, { background = false } = {}) {
       const alarm = { at: now + Math.max(0, delayMs), ring, background };
       alarms.add(alarm);

@@ -25,6 +25,20 @@ export interface Answer {
   readonly data: JsonValue | undefined;
 }
 
+/**
+ * Refuses a question that no answer can fit.
+ *
+ * @throws Error when it has an empty list of choices, or a schema that is none
+ */
+export function assertAnswerable({ choices, schema }: Question): void {
+  if (choices?.length === 0) {
+    throw new Error("a question with choices has at least one");
+  }
+  if (schema !== undefined) {
+    new Validator(schema, "2020-12").validate(null); // throws on a reference or pattern that leads nowhere
+  }
+}
+
 /** The parts of a question: its words and, where it has choices, a schema or details, the same for programs. */
 export function questionParts({ text: words, choices, schema, details }: Question, problem?: string): Part[] {
   const shown = text(problem === undefined ? words : `${problem} ${words}`);

@@ -54,6 +54,9 @@ export function toWait({ timeoutMs }: QuestionOptions = {}): LifecycleReport {
   if (timeoutMs === undefined) {
     return {};
   }
+  if (timeoutMs !== false && !(timeoutMs >= 0 && Number.isFinite(timeoutMs))) {
+    throw new Error(`timeoutMs is a number of milliseconds or false, not ${timeoutMs}`);
+  }
   return { waitSeconds: timeoutMs === false ? "unlimited" : timeoutMs / 1_000 };
 }
 

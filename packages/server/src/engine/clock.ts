@@ -2,6 +2,8 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
+  /** Milliseconds since a moment of its own, which nobody sets forward or back: what durations are measured by. */
+  ticks(): number;
   /**
    * Runs `callback` once after `delayMs`, unless the returned function is called before. Something in the background is
    * no reason for the process to stay.
@@ -20,6 +22,7 @@ const maxDelayMs = 2 ** 31 - 1;
 /** The machine's clock. A timer holds the process until it has rung or was taken back, unless it is in the background. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  ticks: () => performance.now(),
   schedule(delayMs, callback, { background = false } = {}) {
     // A longer delay would overflow to 1 ms; whoever wakes early looks at the clock and sleeps again.
     const timer = setTimeout(callback, Math.min(delayMs, maxDelayMs));

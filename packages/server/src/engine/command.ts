@@ -18,6 +18,10 @@ export type Command =
   | ({ readonly type: "queued"; readonly input: number } & CallDetails)
   /** A turn was begun for that queued input. */
   | { readonly type: "turn"; readonly input: number }
+  /** The turn waits for its place: nothing of it has been run. */
+  | { readonly type: "waiting" }
+  /** A turn that waited has got its place. */
+  | { readonly type: "begun" }
   /** The turn was begun again. */
   | { readonly type: "restart" }
   /** The executor was told to stop. */

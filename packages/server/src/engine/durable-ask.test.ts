@@ -231,6 +231,39 @@ describe("a message to a durable task at work", () => {
     ]);
   });
 
+  it("with an idempotency key is answered to a repeat as to the first: taken or never", async () => {
+    const { process, id, clock, open } = await begin(async function* (task) {
+      yield task.working();
+      await task.inbox.take();
+      await task.sleep(60_000);
+      task.inbox.poll();
+    });
+    const { client } = process;
+    const requests = ["taken", "polled", "left"].map((words) => say(words, { taskId: id }));
+    const withKey = (at: number) => ({ headers: { "idempotency-key": `0123456789abcdef-${at}` } });
+    for (const [at, request] of requests.entries()) {
+      await client.sendMessage({ ...request, ...now }, withKey(at));
+    }
+    process.kill();
+    const next = await open();
+    const answersOf = (process: { readonly client: typeof client }) =>
+      Promise.all(
+        requests.map((request, at) =>
+          process.client.sendMessage(request, withKey(at)).then(
+            (answer) => taskOf(answer).status?.state,
+            (error: unknown) => String(error),
+          ),
+        ),
+      );
+    const waiting = answersOf(next); // repeats that watch the task to its end
+    await clock.advance(60_000);
+    const left = expect.stringContaining("before it came to this message");
+    const expected = [TaskState.COMPLETED, TaskState.COMPLETED, left];
+    expect(await waiting).toEqual(expected);
+    expect(await answersOf(next)).toEqual(expected);
+    expect(await answersOf(await open())).toEqual(expected);
+  });
+
   it("that is not taken before the end is refused then, to a blocking sender and on a stream", async () => {
     const { process, id, clock } = await begin(async function* (task) {
       yield task.working();

@@ -374,4 +374,24 @@ describe("the time of a durable task", () => {
     const task = await next.client.getTask({ id });
     expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "inactive"]);
   });
+
+  it("ends within the grace period, though its clean-up waits for longer than an executor is kept in memory", async () => {
+    let runs = 0;
+    const { process, id, clock } = await begin(
+      async function* (task) {
+        runs += 1;
+        yield task.working();
+        try {
+          await task.inbox.take();
+        } finally {
+          await task.sleep(3_600_000);
+        }
+      },
+      { limits: { ...defaultEngineLimits, unloadAfterMs: 1_000 } },
+    );
+    const answer = cancel(process, id);
+    await clock.advance(10_000);
+    expect(await answer).toEqual(canceled);
+    expect(runs).toBe(1);
+  });
 });

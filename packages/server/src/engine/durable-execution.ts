@@ -1,4 +1,4 @@
-import { type Priority, text } from "@a2a-connect/core";
+import { isInterrupted, type Priority, text } from "@a2a-connect/core";
 import { type Message, TaskState } from "@a2a-connect/proto";
 import { ConnectError } from "@connectrpc/connect";
 import type { DurableAgentCode } from "../agent/skill-selection.ts";
@@ -42,6 +42,9 @@ export interface DurablePlan {
   /** Told that it has given its place back. */
   readonly onRest: () => void;
 }
+
+/** How long after a crash a task is gone on with whose question is open: it is not looked for among those at work. */
+const lookAgainMs = 60_000;
 
 /** How the generator goes on. */
 type Resume = () => Promise<IteratorResult<DurableEvent>>;
@@ -168,7 +171,7 @@ export class DurableExecution implements Execution, DurableRun {
   /** The time of some sleep may have come. */
   wake(now: number): void {
     this.waits.wake(now);
-    this.live.setAlarm(this.waits.nextAt); // what is over waits for a place at most, and must not ring again
+    this.live.setAlarm(this.wakeAt); // what is over waits for a place at most, and must not ring again
   }
 
   abort(cause: TurnAbortCause, metadata?: TurnAbort["metadata"]): void {
@@ -222,6 +225,13 @@ export class DurableExecution implements Execution, DurableRun {
     return this.#stoppedBefore;
   }
 
+  get wakeAt(): number | undefined {
+    const { nextAt = Number.POSITIVE_INFINITY } = this.waits;
+    const isBesideQuestion = !this.#resting && isInterrupted(this.live.acceptedState);
+    const at = Math.min(nextAt, isBesideQuestion ? this.clock.now() + lookAgainMs : nextAt);
+    return at === Number.POSITIVE_INFINITY ? undefined : at;
+  }
+
   get isYielding(): boolean {
     return this.#isYielding;
   }
@@ -257,9 +267,15 @@ export class DurableExecution implements Execution, DurableRun {
   /** The place is given back; what waits for long is dropped and read back when it is needed. */
   #rest(): void {
     this.#resting = true;
+    if (!this.isGone && this.live.setAlarm(this.wakeAt)) {
+      this.live.note({ type: "timer-moved" });
+    }
     this.#silence.stop();
     this.#activation.resolve();
-    this.#cancelUnloadTimer = this.clock.schedule(this.#context.limits.unloadAfterMs, () => this.#drop());
+    if (this.#stopping === undefined) {
+      // One that was told to stop keeps its memory: its grace period would begin anew with each run.
+      this.#cancelUnloadTimer = this.clock.schedule(this.#context.limits.unloadAfterMs, () => this.#drop());
+    }
     this.#plan.onRest();
   }
 

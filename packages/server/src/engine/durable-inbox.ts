@@ -16,19 +16,16 @@ export class DurableInbox {
   readonly #waits = new Set<Wait>();
 
   /** What the log has from before. */
-  load({ queued, records }: Journal): void {
+  load({ queued, untaken }: Journal): void {
     // Those that came while the log was read are the newest of it, or newer.
     const early = [...this.#messages].map(([sequence, message]) => ({ sequence, message }));
     this.#messages.clear();
     this.#free.clear();
     for (const { sequence, message } of [...queued, ...early]) {
       this.#messages.set(sequence, message);
-      this.#free.add(sequence);
     }
-    for (const record of records.values()) {
-      if (record.op.startsWith("inbox.") && "value" in record) {
-        this.#free.delete(Number(record.value));
-      }
+    for (const { sequence } of [...untaken, ...early]) {
+      this.#free.add(sequence);
     }
   }
 

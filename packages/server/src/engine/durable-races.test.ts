@@ -88,4 +88,20 @@ describe("a durable executor", () => {
     );
     expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.CANCELED, "deadline"]);
   });
+
+  it("goes on when the commit of one result takes longer than anything else, beside another that is due", async () => {
+    const { store, clock, open } = await durable(async function* (task) {
+      const work = () => new Promise<void>((resolve) => void clock.schedule(50, resolve));
+      await Promise.all([task.step("slow to store", work), task.sleep(150)]);
+      yield task.artifact({ id: "result", text: "done" });
+    });
+    const { client, log } = await open();
+    const { id } = taskOf(await client.sendMessage({ ...say("go"), ...immediately }));
+    await clock.settle();
+    store.hold();
+    await clock.advance(120_000);
+    store.release();
+    await clock.settle();
+    expect([(await client.getTask({ id })).status?.state, log]).toEqual([TaskState.COMPLETED, []]);
+  });
 });

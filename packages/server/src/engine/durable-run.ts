@@ -15,6 +15,8 @@ export interface DurableRun {
   readonly stopped: TurnAbort | undefined;
   /** Where in the log an earlier run was told to stop; undefined: none was. */
   readonly stoppedBefore: number | undefined;
+  /** When the task is to be woken, by whoever holds it then (milliseconds since 1970). */
+  readonly wakeAt: number | undefined;
   /** Whether a `yield` is under way: other parts of the executor may be ahead of it. */
   readonly isYielding: boolean;
   /** The executor has given a sign of life. */

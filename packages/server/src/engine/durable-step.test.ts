@@ -37,6 +37,7 @@ describe("a step's result", () => {
     ["an object without a prototype", Object.assign(Object.create(null), { a: 1 })],
     ["itself inside itself", cyclic],
     ["an error with a cause", new TypeError("no", { cause: new RangeError("why") })],
+    ["an error with a code", Object.assign(new Error("no"), { code: "ENOENT" })],
     ["a message of A2A", create(MessageSchema, { role: Role.AGENT, parts: [text("hi")] })],
     ["a well-known message", create(DurationSchema, { seconds: 5n })],
     ["messages within values", { tasks: new Map([["t", create(TaskSchema, { id: "t" })]]) }],
@@ -339,7 +340,7 @@ describe("steps at the same time", () => {
     process.kill();
     name = "renamed";
     const next = await servers.open();
-    await servers.clock.advance(10_000);
+    await servers.clock.advance(60_000);
     const task = await next.client.getTask({ id });
     expect([task.status?.state, reasonOf(task), calls]).toEqual([
       TaskState.FAILED,

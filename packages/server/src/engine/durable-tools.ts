@@ -1,6 +1,12 @@
 import { type Message, TaskState } from "@a2a-connect/proto";
 import type { DurableTask } from "../agent/durable-task.ts";
-import { type Answer, type Question, questionParts, readAnswer } from "../agent/question.ts";
+import {
+  type Answer,
+  assertAnswerable,
+  type Question,
+  questionParts,
+  readAnswer,
+} from "../agent/question.ts";
 import type { DurableEvent } from "../agent/task-event.ts";
 import { type CallInput, TaskTools } from "../agent/task-tools.ts";
 import { toWait } from "../agent/turn.ts";
@@ -33,6 +39,7 @@ async function* ask(
   asked: string | Question,
 ): AsyncGenerator<DurableEvent, Answer, Message> {
   const question = typeof asked === "string" ? { text: asked } : asked;
+  assertAnswerable(question);
   let problem: string | undefined;
   for (;;) {
     const parts = questionParts(question, problem);

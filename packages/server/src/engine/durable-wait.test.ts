@@ -233,3 +233,75 @@ describe("sleeps", () => {
     });
   }
 });
+
+describe("a sleep beside an open question", () => {
+  const reminded: number[] = [];
+  const remindAfter = (ms: number, options: Parameters<typeof createDurableServers>[1] = {}) => {
+    reminded.length = 0;
+    const servers = createDurableServers(
+      async function* (task) {
+        const reminder = task
+          .sleep(ms)
+          .then(() => task.step("remind", () => reminded.push(servers.clock.now() - begun)));
+        const answer = yield* task.ask("?");
+        await reminder;
+        yield task.append("a", answer.text);
+      },
+      { agent: { inputTimeoutMs: false }, ...options },
+    );
+    const begun = servers.clock.now();
+    return servers;
+  };
+
+  for (const ms of [10_000, 60_000, 3_600_000]) {
+    for (const crash of [false, true]) {
+      const where = crash ? "after a restart" : "in this process";
+      it(`of ${ms} ms ends at its time ${where}, and what follows is done once`, async () => {
+        const { open, clock } = remindAfter(ms);
+        const first = await open();
+        const { id } = taskOf(await first.client.sendMessage(say("go")));
+        await clock.advance(ms - 1);
+        if (crash) first.kill();
+        const { client, log } = crash ? await open() : first;
+        expect(reminded).toEqual([]);
+        await clock.advance(1);
+        expect(reminded).toEqual([ms]);
+        expect((await client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
+        await clock.advance(86_400_000);
+        const task = taskOf(await client.sendMessage(say("yes", { taskId: id })));
+        expect([task.status?.state, reminded, log]).toEqual([TaskState.COMPLETED, [ms], []]);
+      });
+    }
+  }
+
+  it("leaves nothing behind that rings again", async () => {
+    const store = createHeldStore();
+    const { open, clock } = remindAfter(60_000, { store });
+    await (await open()).client.sendMessage(say("go"));
+    await clock.advance(120_000);
+    expect([reminded, clock.alarms, await store.due(Number.MAX_SAFE_INTEGER, 1)]).toEqual([[60_000], 0, []]);
+  });
+
+  it("is gone on with when the process dies in what follows", async () => {
+    const store = createMemoryTaskStore();
+    let attempts = 0;
+    const servers = createDurableServers(
+      async function* (task) {
+        const reminder = task
+          .sleep(60_000)
+          .then(() => task.step("remind", () => (++attempts === 1 ? new Promise(() => {}) : "done")));
+        yield* task.ask("?");
+        await reminder;
+      },
+      { store, agent: { inputTimeoutMs: false } },
+    );
+    const first = await servers.open();
+    await first.client.sendMessage(say("go"));
+    await servers.clock.advance(90_000);
+    expect(attempts).toBe(1);
+    first.kill();
+    await servers.open();
+    await servers.clock.advance(60_000);
+    expect(attempts).toBe(2);
+  });
+});

@@ -22,7 +22,7 @@ export async function giveBack<Result>(
     case "over":
       return undefined as Result; // whoever waits for that, waits for nothing else
     case "error":
-      throw thrown ?? reviveError(result.name, result.message);
+      throw thrown ?? reviveError(result);
     case "mistake":
       throw new AgentMistake(result.message, result.reason);
     case "aborted":
@@ -50,7 +50,7 @@ export async function outlast(run: DurableRun, op: string, wait: Wait): Promise<
     const cut = journal.conclude({ op, kind: "aborted" });
     await waits.keepBusy(() => giveBack(run, cut));
   } finally {
-    live.setAlarm(waits.nextAt);
+    live.setAlarm(run.wakeAt);
   }
   run.heard();
 }

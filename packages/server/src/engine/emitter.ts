@@ -4,6 +4,7 @@ import type { ArtifactEvent, StatusEvent } from "../agent/task-event.ts";
 import { AgentMistake } from "./agent-mistake.ts";
 import { sealArtifact, withMetadata } from "./artifact-seal.ts";
 import { artifactEvent } from "./events.ts";
+import { assertJsonMetadata, assertJsonParts } from "./json-values.ts";
 import type { LiveTask } from "./live-task.ts";
 
 /** Makes events of a task from what its executor yields, by the rules that all executors share. */
@@ -24,6 +25,8 @@ export class Emitter {
     if (state === TaskState.INPUT_REQUIRED || state === TaskState.AUTH_REQUIRED) {
       assertParts(parts, "a question");
     }
+    assertJsonParts(parts, "a status");
+    assertJsonMetadata(report, "a status");
     this.#live().emitStatus({ state, parts, report });
   }
 
@@ -32,6 +35,8 @@ export class Emitter {
     const { artifactId, parts } = artifact;
     assertParts(parts, `artifact "${artifactId}"`);
     this.#assertOutputModes(parts);
+    assertJsonParts(parts, `artifact "${artifactId}"`);
+    assertJsonMetadata(artifact.metadata, `artifact "${artifactId}"`);
     const live = this.#live();
     const append = mode === "continued" || (mode === "chunk" && this.#begun.has(artifactId));
     this.begin(artifactId);

@@ -18,7 +18,7 @@ import { capacityEnding, endings, skillUnavailableEnding, timeoutEnding } from "
 import type { EngineContext } from "./engine-context.ts";
 import type { StatusInit } from "./events.ts";
 import type { Execution } from "./execution.ts";
-import { type QueuedMessage, readJournal } from "./journal.ts";
+import { type Journal, type QueuedMessage, readJournal } from "./journal.ts";
 import type { LiveTask } from "./live-task.ts";
 import type { LiveTasks } from "./live-tasks.ts";
 import { type Place, Scheduler } from "./scheduler.ts";
@@ -298,16 +298,14 @@ export class Executions {
     return execution instanceof DurableExecution && !execution.isGone ? execution : undefined;
   }
 
+  /** The time of some sleep may have come, also of one beside a question that nobody has answered yet. */
   #wakeExecutor(live: LiveTask, now: number): void {
     const selection = this.#select(live);
-    const execution = this.#findDurable(live);
-    if (execution !== undefined) {
+    if (isDurable(selection)) {
+      const execution = this.#findDurable(live) ?? this.#resumeDurable(live, selection);
       execution.wake(now);
-      return;
-    }
-    live.setAlarm(undefined);
-    if (isDurable(selection) && !isSettled(live.acceptedState)) {
-      this.#resumeDurable(live, selection);
+    } else {
+      live.setAlarm(undefined);
     }
   }
 
@@ -316,8 +314,16 @@ export class Executions {
     const { taskId } = live.name;
     if (isDurable(selection)) {
       this.#resumeDurable(live, selection);
-    } else if (selection.code.recovery === "restart") {
-      await this.#restartTurn(live, selection);
+      return;
+    }
+    const { store, journalCodec } = this.#context;
+    const free = this.reserve(live); // a message that is queued meanwhile comes after this turn
+    const journal = await readJournal(store, journalCodec, live.owner, taskId).finally(free);
+    if (this.#byTask.has(taskId)) {
+      return; // it was taken up twice, and the other was quicker
+    }
+    if (journal.isWaiting || selection.code.recovery === "restart") {
+      this.#restartTurn(live, selection, journal);
     } else {
       live.emitStatus(endings.interrupted);
       this.#context.log({ level: "info", message: "a task that was left behind was failed", taskId });
@@ -333,25 +339,23 @@ export class Executions {
     return execution;
   }
 
-  async #restartTurn(live: LiveTask, selection: TurnSelection): Promise<void> {
-    const { store, journalCodec } = this.#context;
-    const free = this.reserve(live); // a message that is queued meanwhile comes after this turn
-    const journal = await readJournal(store, journalCodec, live.owner, live.name.taskId).finally(free);
-    if (this.#byTask.has(live.name.taskId)) {
-      return; // it was taken up twice, and the other was quicker
-    }
-    if (journal.stop !== undefined || journal.restarts + 1 >= maxAttempts) {
-      live.emitStatus(endings[journal.stop?.cause ?? "interrupted"]);
+  /** Begins a turn again, or for the first time when it never had its place. */
+  #restartTurn(live: LiveTask, selection: TurnSelection, journal: Journal): void {
+    const { stop, restarts, isWaiting } = journal;
+    if (stop !== undefined || (!isWaiting && restarts + 1 >= maxAttempts)) {
+      live.emitStatus(endings[stop?.cause ?? "interrupted"]);
       return;
     }
     const current =
       journal.queued.find(({ sequence }) => sequence === journal.turnInput) ?? journal.answers.at(-1);
-    live.note({ type: "restart" });
-    live.unsealArtifacts();
+    if (!isWaiting) {
+      live.note({ type: "restart" });
+      live.unsealArtifacts();
+    }
     live.requeue(journal.untaken);
     const message = current?.message ?? firstMessage(live);
     const details = current === undefined ? (journal.call ?? {}) : (current.details ?? {});
-    this.#startTurn(live, selection, message, details, journal.restarts + 2, current === undefined);
+    this.#startTurn(live, selection, message, details, restarts + (isWaiting ? 1 : 2), current === undefined);
   }
 
   /** A turn on a task that exists. */
@@ -377,7 +381,9 @@ export class Executions {
     });
     this.track(live, execution);
     this.#abortIfLate(live, execution);
-    this.#scheduler.start(execution, "always");
+    if (this.#scheduler.start(execution, "always") === "queued") {
+      execution.wait();
+    }
     this.#keep(execution);
   }
 

@@ -23,7 +23,7 @@ import { JournalError } from "./journal-error.ts";
 /** What became of an operation that an executor waited for; given back in the order of the log. */
 export type OperationResult = { readonly op: string } & (
   | { readonly kind: "value"; readonly value: unknown }
-  | { readonly kind: "error"; readonly name: string; readonly message: string }
+  | ({ readonly kind: "error" } & ErrorParts)
   /** It was cut off when the executor was told to stop. */
   | { readonly kind: "aborted" }
   /** What was waited for has come. */
@@ -93,11 +93,12 @@ export function createJournalCodec(registry: Registry = createRegistry()): Journ
   const types = createRegistry(registry, file_lf_a2a_v1_a2a, ...wellKnown);
   const reducers = {
     Message: (value: unknown) => isMessage(value) && reduceMessage(types, value),
-    Error: (value: unknown) => value instanceof Error && [value.name, value.message, value.cause],
+    Error: (value: unknown) => value instanceof Error && reduceError(value),
   };
   const revivers = {
     Message: ([typeName, bytes]: [string, Uint8Array]) => reviveMessage(types, typeName, bytes),
-    Error: ([name, message, cause]: [string, string, unknown]) => reviveError(name, message, cause),
+    Error: ([name, message, cause, code]: [string, string, unknown, unknown]) =>
+      reviveError({ name, message, code }, cause),
   };
   return {
     encode(record) {
@@ -112,13 +113,34 @@ export function createJournalCodec(registry: Registry = createRegistry()): Journ
 }
 
 /** An error out of the journal: of a class of the language where it was one, else an Error of the same name. */
-export function reviveError(name: string, message: string, cause?: unknown): Error {
+export function reviveError({ name, message, code }: ErrorParts, cause?: unknown): Error {
   const make = languageErrors.find((candidate) => candidate.name === name) ?? Error;
   const error = new make(message, cause === undefined ? undefined : { cause });
   if (error.name !== name) {
     Object.defineProperty(error, "name", { value: name, configurable: true, writable: true });
   }
-  return error;
+  return code === undefined ? error : Object.assign(error, { code });
+}
+
+function reduceError(error: Error): readonly unknown[] {
+  const { name, message, code } = errorParts(error);
+  return [name, message, error.cause, code];
+}
+
+/** What of an error is kept: enough for code that tells errors apart. */
+export interface ErrorParts {
+  readonly name: string;
+  readonly message: string;
+  /** Its own `code`, where that is a text or a number, as errors of Node and of Connect have one. */
+  readonly code?: unknown;
+}
+
+/** @returns what of an error is kept */
+export function errorParts(error: Error): ErrorParts {
+  const { name, message } = error;
+  const code = "code" in error ? error.code : undefined;
+  const isPlain = typeof code === "string" || typeof code === "number";
+  return { name: String(name), message: String(message), ...(isPlain ? { code } : {}) };
 }
 
 function reduceMessage(types: Registry, message: Message): [string, Uint8Array] {

@@ -35,7 +35,7 @@ export interface Journal {
   /** Messages that came while the executor was at work, oldest first. */
   readonly queued: readonly QueuedMessage[];
   readonly call: Extract<Command, { type: "call" }> | undefined;
-  /** Those of them that no turn was begun for. */
+  /** Those of them that no turn was begun for, and that were not taken from an inbox. */
   readonly untaken: readonly QueuedMessage[];
   /** The executor has been told to stop. */
   readonly stop: (Extract<Command, { type: "stop" }> & LogPlace) | undefined;
@@ -43,6 +43,8 @@ export interface Journal {
   readonly turnInput: number | undefined;
   /** How often the newest turn was begun again. */
   readonly restarts: number;
+  /** Whether the newest turn never got its place. */
+  readonly isWaiting: boolean;
 }
 
 /** The journal of a task that has none yet. */
@@ -56,6 +58,7 @@ export const emptyJournal: Journal = {
   stop: undefined,
   turnInput: undefined,
   restarts: 0,
+  isWaiting: false,
 };
 
 /** Reads a task's journal, page by page. */
@@ -92,6 +95,7 @@ class JournalReader {
   #stop: Journal["stop"];
   #turnInput: number | undefined;
   #restarts = 0;
+  #isWaiting = false;
   /** An input just read: what follows says whether it was queued or began a turn of its own. */
   #newest: number | undefined;
 
@@ -108,6 +112,9 @@ class JournalReader {
         const record = this.#codec.decode(payload);
         this.#bytes += payload.length;
         this.#records.set(record.op, { ...record, ...this.#placeOf(sequence) });
+        if (record.op.startsWith("inbox.") && "value" in record) {
+          this.#taken.add(Number(record.value));
+        }
         break;
       }
       case "input":
@@ -133,6 +140,7 @@ class JournalReader {
       stop: this.#stop,
       turnInput: this.#turnInput,
       restarts: this.#restarts,
+      isWaiting: this.#isWaiting,
     };
   }
 
@@ -146,6 +154,7 @@ class JournalReader {
     if (this.#newest !== undefined && !wasQueued) {
       this.#turnInput = undefined;
       this.#restarts = 0;
+      this.#isWaiting = false;
     }
     this.#newest = undefined;
   }
@@ -167,6 +176,11 @@ class JournalReader {
         this.#turnInput = command.input;
         this.#taken.add(command.input);
         this.#restarts = 0;
+        this.#isWaiting = false;
+        break;
+      case "waiting":
+      case "begun":
+        this.#isWaiting = command.type === "waiting";
         break;
       case "restart":
         this.#restarts++;

@@ -2,7 +2,7 @@ import type { DurableTask, StepContext, StepOptions } from "../agent/durable-tas
 import type { DurableInbox } from "./durable-inbox.ts";
 import { type DurableRun, never } from "./durable-run.ts";
 import { giveBack, isCut, outlast } from "./durable-wait.ts";
-import { isResult, type OperationResult } from "./journal-codec.ts";
+import { errorParts, isResult, type OperationResult } from "./journal-codec.ts";
 import { JournalError } from "./journal-error.ts";
 import { attemptStep, backoffMs } from "./step.ts";
 import type { TurnAbort } from "./turn-abort.ts";
@@ -127,7 +127,7 @@ function toErrorResult(op: string, thrown: unknown, stopped: TurnAbort | undefin
     return { op, kind: "aborted" };
   }
   return thrown instanceof Error
-    ? { op, kind: "error", name: String(thrown.name), message: String(thrown.message) }
+    ? { op, kind: "error", ...errorParts(thrown) }
     : { op, kind: "error", name: "Error", message: describe(thrown) };
 }
 

@@ -254,6 +254,31 @@ describe("a message to a task at work with an idempotency key", () => {
     expect(first?.history.filter(({ parts }) => parts[0]?.content.value === "more")).toHaveLength(1);
     expect(script.begun).toBe(2);
   });
+
+  it("is refused to a repeat as to the first when the task ends before it has its turn, also by another process", async () => {
+    const store = createMemoryTaskStore();
+    const { client, script, clock } = await scripted(store, { whileWorking: "queue" });
+    const started = client.sendMessage(say("go"));
+    const { turn, yields } = await script.nextTurn();
+    await yields(turn.working("busy"));
+    await clock.settle();
+    const [{ id } = expect.fail("there is no task")] = (await client.listTasks({})).tasks;
+    const request = say("more", { taskId: id });
+    const neverRead = { message: expect.stringContaining("before it came to this message") };
+    const now = { ...request, configuration: { returnImmediately: true } };
+    expect(taskOf(await client.sendMessage(now, withKey())).status?.state).toBe(TaskState.WORKING);
+    const waiting = expect(client.sendMessage(request, withKey())).rejects.toMatchObject(neverRead);
+    void yields(turn.complete("enough"));
+    await Promise.all([waiting, started]);
+    const other = await scripted(store, { whileWorking: "queue" });
+    for (const repeated of [client, other.client]) {
+      await expect(repeated.sendMessage(request, withKey())).rejects.toMatchObject(neverRead);
+      const stream = readStream(() => repeated.sendStreamingMessage(request, withKey()));
+      await expect(stream.ended).rejects.toMatchObject(neverRead);
+      expect(stream.events).toEqual([]);
+      expect(taskOf(await repeated.sendMessage(now, withKey())).status?.state).toBe(TaskState.COMPLETED);
+    }
+  });
 });
 
 describe("two servers on one store", () => {

@@ -195,7 +195,14 @@ export class LiveTask {
       return;
     }
     const at = Math.max(clock.now(), this.#timers.statusAt);
-    this.#emit(statusEvent(this.name, init, at, randomId));
+    const event = statusEvent(this.name, init, at, randomId);
+    const encoded = encodeEvent(event);
+    // An answer that was taken must be able to set the task going again, and a task must be able to end.
+    const isBounded = !isTerminal(init.state) && (hasWords || init.state !== TaskState.WORKING);
+    if (isBounded && !this.#hasRoomFor(encoded)) {
+      throw new AgentMistake("the task would be too large", "task-too-large");
+    }
+    this.#accept(encoded, event);
   }
 
   /** Emits an artifact update. @throws AgentMistake when the artifact is sealed, or the task would be too large */
@@ -468,17 +475,6 @@ export class LiveTask {
 
   #unsupported(sentence: string): ConnectError {
     return a2aError("UNSUPPORTED_OPERATION", sentence, { taskId: this.name.taskId });
-  }
-
-  #emit(event: StreamResponse): void {
-    const encoded = encodeEvent(event);
-    const { step } = encoded;
-    const ends =
-      step.case === "statusUpdate" && isTerminal(step.value.status?.state ?? TaskState.UNSPECIFIED);
-    if (!ends && !this.#hasRoomFor(encoded)) {
-      throw new AgentMistake("the task would be too large", "task-too-large");
-    }
-    this.#accept(encoded, event);
   }
 
   /** Artifacts have their own count; together both may be twice the limit, and no more. */

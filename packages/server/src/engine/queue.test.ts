@@ -10,6 +10,7 @@ import {
 } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { createHeldStore } from "../../test-support/held-store.ts";
+import { decodeEvent } from "./log-codec.ts";
 
 const now = { configuration: { returnImmediately: true } };
 
@@ -164,5 +165,34 @@ describe("a message to a working turn", () => {
     const task = await canceled;
     await clock.settle();
     expect([reasonOf(task), script.begun]).toEqual(["canceled", 1]);
+  });
+
+  it("goes on with a message after a question that has just fitted", async () => {
+    const courses = new Set<string>();
+    for (let length = 1_100; length < 1_900; length += 10) {
+      const { client, clock, store } = await createEngineHarness({
+        agent: {
+          card: { name: "Queue" },
+          whileWorking: "queue",
+          async *execute(turn) {
+            if (turn.text === "one") {
+              yield turn.working();
+              await new Promise<void>((resolve) => void clock.schedule(1_000, resolve));
+              yield turn.inputRequired("?");
+            }
+          },
+        },
+        limits: { maxTaskBytes: 2_000 },
+      });
+      const { id } = taskOf(await client.sendMessage({ ...say("one"), ...now }));
+      await client.sendMessage({ ...say("x".repeat(length), { taskId: id }), ...now });
+      await clock.advance(1_000);
+      const events = await store.events({ tenant: "", principal: "anonymous" }, id, 0, 100);
+      courses.add(wordsOf(events.map(decodeEvent)).join(", "));
+    }
+    expect([...courses]).toEqual([
+      "task submitted, working, input-required, working, completed",
+      "task submitted, working, failed", // here the question did not fit
+    ]);
   });
 });

@@ -8,9 +8,10 @@ import type { TaskHandle } from "./task-engine.ts";
 export class QueuedHandle implements TaskHandle {
   readonly kind = "task";
   readonly #handle: TaskHandle;
-  readonly #assertTaken: () => void;
+  readonly #assertTaken: () => void | Promise<void>;
 
-  constructor(handle: TaskHandle, assertTaken: () => void) {
+  /** @param assertTaken throws when the task has ended, and the message never came to its turn */
+  constructor(handle: TaskHandle, assertTaken: () => void | Promise<void>) {
     this.#handle = handle;
     this.#assertTaken = assertTaken;
   }
@@ -33,14 +34,14 @@ export class QueuedHandle implements TaskHandle {
 
   async settled(signal: AbortSignal): Promise<SeenTask> {
     const seen = await this.#handle.settled(signal);
-    this.#assertTaken();
+    await this.#assertTaken();
     return seen;
   }
 
   async *eventsAfter(generation: number, signal: AbortSignal): AsyncGenerator<CommittedEvent> {
     for await (const event of this.#handle.eventsAfter(generation, signal)) {
       if (isTerminal(findState(event.response))) {
-        this.#assertTaken(); // whoever reads the last event reads no further, so this comes in its place
+        await this.#assertTaken(); // whoever reads the last event reads no further, so this comes in its place
       }
       yield event;
     }

@@ -302,7 +302,7 @@ describe("code that no longer fits its task", () => {
       first.kill();
       isNew = true;
       const next = await open();
-      await clock.advance(10_000);
+      await clock.advance(60_000);
       expect(reasonOf(await next.client.getTask({ id }))).toBe("journal-diverged");
       expect(next.log.map(({ message }) => message)).toEqual([`an executor diverged: ${detail}`]);
     });
@@ -520,7 +520,7 @@ describe('a turn with recovery "restart"', () => {
     store.decide(() => "write");
     const { promise, resolve } = Promise.withResolvers<void>();
     gate = promise;
-    await clock.advance(10_000); // all who noticed read its log now
+    await clock.advance(60_000); // all who noticed read its log now
     resolve();
     await clock.settle();
     expect({ most, running }).toEqual({ most: 1, running: 1 });

@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { SequenceQueue } from "./sequence-queue.ts";
 
 /** A result in a task's log, and where it stands there. */
 export interface LoggedResult {
@@ -18,8 +19,11 @@ export interface DoneBefore {
   readonly sequence: number;
 }
 
-/** How long nothing may move while the executor does not ask for what comes next: then its code has changed. */
-const patienceMs = 10_000;
+/**
+ * How long nothing may move while the executor does not ask for what it was given before: then its code has changed. Work
+ * of its own that is in no step, beside what waits here, may take as long.
+ */
+const patienceMs = 60_000;
 
 interface Waiting {
   readonly sequence: number;
@@ -38,10 +42,12 @@ export class ResultOrder {
   readonly #clock: Pick<Clock, "schedule" | "nextTurn">;
   readonly #before: DoneBefore;
   readonly #onStuck: (detail: string) => void;
-  /** Results in the log that have not been given back, by sequence, in order. */
-  readonly #open: Map<number, LoggedResult>;
-  /** Who waits, by sequence. */
-  readonly #line: Waiting[] = [];
+  /** Results in the log that have not been given back. */
+  readonly #open: SequenceQueue<LoggedResult>;
+  /** For each result of an earlier run, by its sequence: how many events the log has before it. */
+  readonly #emissionsBefore: ReadonlyMap<number, number>;
+  /** Who waits. */
+  readonly #line = new SequenceQueue<Waiting>();
   /** Events of earlier runs that this one has repeated. */
   #repeated = 0;
   #looking = false;
@@ -56,12 +62,13 @@ export class ResultOrder {
     this.#clock = clock;
     this.#before = before;
     this.#onStuck = onStuck;
-    this.#open = new Map(before.results.map((result) => [result.sequence, result]));
+    this.#open = new SequenceQueue(before.results);
+    this.#emissionsBefore = new Map(before.results.map(({ sequence, emissions }) => [sequence, emissions]));
   }
 
   /** Whether everything that earlier runs did has been done again. */
   get isCaughtUp(): boolean {
-    const next = this.#next;
+    const next = this.#open.first;
     return (
       this.#repeated >= this.#before.emissions &&
       (next === undefined || next.sequence > this.#before.sequence)
@@ -76,17 +83,17 @@ export class ResultOrder {
 
   /** A result has gone into the log. */
   add(op: string, sequence: number): void {
-    this.#open.set(sequence, { op, sequence, emissions: 0 });
+    this.#open.add({ op, sequence, emissions: 0 });
   }
 
   /** Resolves when it is the turn of a result that the log has. */
   result(sequence: number): Promise<void> {
-    return this.#queue(sequence, this.#open.get(sequence)?.emissions ?? 0);
+    return this.#queue(sequence, this.#emissionsBefore.get(sequence) ?? 0);
   }
 
   /** Resolves when it is the turn of an event that was emitted, or is in the log from before. */
   emission(sequence: number): Promise<void> | undefined {
-    const next = this.#next;
+    const next = this.#open.first;
     return next === undefined || next.sequence > sequence ? undefined : this.#queue(sequence, 0);
   }
 
@@ -98,52 +105,62 @@ export class ResultOrder {
 
   /** Nothing is given back any more. */
   close(): void {
-    this.#line.length = 0;
+    this.#line.clear();
     this.#resetPatience();
-  }
-
-  get #next(): LoggedResult | undefined {
-    for (const result of this.#open.values()) {
-      return result;
-    }
-    return undefined;
   }
 
   #queue(sequence: number, emissions: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const before = this.#line.findLastIndex((waiting) => waiting.sequence <= sequence);
-    this.#line.splice(before + 1, 0, { sequence, emissions, goOn: resolve });
+    this.#line.add({ sequence, emissions, goOn: resolve });
     this.#look();
     return promise;
   }
 
   /** After this turn, when everybody who can ask has asked. */
   #look(): void {
-    if (this.#looking || this.#line.length === 0) {
+    this.#resetPatience();
+    if (this.#looking || this.#line.first === undefined) {
       return;
     }
     this.#looking = true;
     void this.#clock.nextTurn().then(() => {
       this.#looking = false;
-      const [first] = this.#line;
+      const { first } = this.#line;
       if (first === undefined) {
         return;
       }
       if (this.#isDue(first)) {
-        this.#resetPatience();
-        this.#line.shift();
-        this.#open.delete(first.sequence);
-        first.goOn();
+        this.#give(first);
         this.#look();
-      } else {
-        this.#cancelPatience ??= this.#clock.schedule(patienceMs, () => this.#onStuck(this.#describe()));
-      }
+      } else if (!this.isCaughtUp) {
+        this.#beginPatience();
+      } // else a result of this run is being committed before, which takes as long as it takes
     });
   }
 
   #isDue({ sequence, emissions }: Waiting): boolean {
-    const next = this.#next;
+    const next = this.#open.first;
     return this.#repeated >= emissions && (next === undefined || next.sequence >= sequence);
+  }
+
+  #give(first: Waiting): void {
+    this.#line.removeFirst();
+    if (this.#open.first?.sequence === first.sequence) {
+      this.#open.removeFirst();
+    }
+    first.goOn();
+  }
+
+  #beginPatience(): void {
+    let isOver = false;
+    const cancelTimer = this.#clock.schedule(patienceMs, () => {
+      // A process that stood still hears its timers first, and then what the executor has waited for.
+      void this.#clock.nextTurn().then(() => isOver || this.#onStuck(this.#describe()));
+    });
+    this.#cancelPatience = () => {
+      isOver = true;
+      cancelTimer();
+    };
   }
 
   #resetPatience(): void {
@@ -152,9 +169,8 @@ export class ResultOrder {
   }
 
   #describe(): string {
-    const asked = new Set(this.#line.map(({ sequence }) => sequence));
-    const next = this.#next;
-    return next === undefined || asked.has(next.sequence)
+    const next = this.#open.first;
+    return next === undefined || this.#line.has(next.sequence)
       ? "the log has more events"
       : `nothing asked for ${next.op}`;
   }

@@ -3,7 +3,10 @@ import type { Clock } from "./clock.ts";
 /** How long an executor may yield nothing, unless its agent says otherwise. */
 export const defaultInactivityTimeoutMs = 1_800_000;
 
-/** Notices when an executor has not been heard of for too long. One timer: when it rings, it looks when that was. */
+/**
+ * Notices when an executor has not been heard of for too long. One timer: when it rings, it looks when that was.
+ * It goes by ticks: a clock that somebody sets is no silence.
+ */
 export class SilenceWatch {
   readonly #clock: Clock;
   readonly #limitMs: number | false;
@@ -15,12 +18,12 @@ export class SilenceWatch {
     this.#clock = clock;
     this.#limitMs = limitMs ?? defaultInactivityTimeoutMs;
     this.#onSilence = onSilence;
-    this.#heardAt = clock.now();
+    this.#heardAt = clock.ticks();
   }
 
   /** The executor has given a sign of life. */
   heard(): void {
-    this.#heardAt = this.#clock.now();
+    this.#heardAt = this.#clock.ticks();
   }
 
   /** Begins to watch; the time before does not count. */
@@ -35,7 +38,7 @@ export class SilenceWatch {
     if (this.#limitMs === false) {
       return;
     }
-    const leftMs = this.#heardAt + this.#limitMs - this.#clock.now();
+    const leftMs = this.#heardAt + this.#limitMs - this.#clock.ticks();
     if (leftMs <= 0) {
       this.#onSilence();
     } else {

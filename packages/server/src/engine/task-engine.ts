@@ -1,6 +1,6 @@
 import { a2aError, invalidParams, isInterrupted, isTerminal, lastEventIdHeader } from "@a2a-connect/core";
-import { type Message, TaskSchema, TaskState } from "@a2a-connect/proto";
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import { type Message, MessageSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
+import { create, equals, type JsonObject } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import {
   assertInputModes,
@@ -19,6 +19,7 @@ import type { CommittedEvent } from "./committed-event.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { submittedStatus, taskEvent } from "./events.ts";
 import { callInput, Executions } from "./executions.ts";
+import { readJournal } from "./journal.ts";
 import { createJournalCodec } from "./journal-codec.ts";
 import { KeyedSends } from "./keyed-sends.ts";
 import { TailBudget } from "./live-tail.ts";
@@ -43,6 +44,8 @@ export interface SendInput extends Intake {
   readonly ifGenerationMatch?: bigint | undefined;
   /** The last event that the caller has of the stream which this request has opened before (requirement A-36). */
   readonly lastEventId?: number | undefined;
+  /** Keeps room for the push configs with the task that the message names, until what it returns is called; throws when there is none. */
+  readonly reserveConfigs?: (() => Promise<() => void>) | undefined;
 }
 
 /** What a send led to. */
@@ -196,18 +199,10 @@ export class TaskEngine {
   /**
    * The handle of a message that was taken before, whether the task has ended or not.
    *
-   * @param from `accepted`: generation after which the message's consequences begin; `lastEventId`: the last event that
-   *   the caller has, undefined for one who begins with the task as it is now
-   * @throws ConnectError TASK_NOT_FOUND; InvalidArgument when there is no event `lastEventId` yet
+   * @param accepted generation after which the message's consequences begin
+   * @param lastEventId the last event that the caller has, undefined for one who begins with the task as it is now
+   * @throws ConnectError InvalidArgument when there is no event `lastEventId` yet
    */
-  async attach(
-    owner: Owner,
-    taskId: string,
-    { accepted, lastEventId }: { readonly accepted: number; readonly lastEventId: number | undefined },
-  ): Promise<TaskHandle> {
-    return this.#attach(await this.#acquire(owner, taskId), accepted, lastEventId);
-  }
-
   #attach(live: LiveTask, accepted: number, lastEventId: number | undefined): TaskHandle {
     if (lastEventId === undefined) {
       return this.#handle(live, accepted, live.seen());
@@ -266,7 +261,15 @@ export class TaskEngine {
         description: "goes on with a stream that was opened with the same idempotency key, and there is none",
       });
     }
-    return input.message.taskId === "" ? this.#begin(input) : this.#continue(input);
+    if (input.message.taskId === "") {
+      return this.#begin(input);
+    }
+    const release = await input.reserveConfigs?.();
+    try {
+      return await this.#continue(input);
+    } finally {
+      release?.();
+    }
   }
 
   /** What a repeated request is given. One that created its task begins with its creation, as the first did. */
@@ -276,7 +279,29 @@ export class TaskEngine {
     }
     const { taskId, generation } = result;
     const lastEventId = input.lastEventId ?? (generation === 0 ? 0 : undefined);
-    return this.attach(input.owner, taskId, { accepted: generation, lastEventId });
+    const live = await this.#acquire(input.owner, taskId);
+    const handle = this.#attach(live, generation, lastEventId);
+    const message = { ...input.message, contextId: live.name.contextId };
+    return message.taskId === "" ? handle : new QueuedHandle(handle, () => this.#assertTaken(live, message));
+  }
+
+  /**
+   * Whether a message that was taken in before, maybe by another process, has come to its turn. The log knows: a task
+   * that is read anew has no queue in memory.
+   *
+   * @throws ConnectError UNSUPPORTED_OPERATION when it was queued, and the task has ended without it
+   */
+  async #assertTaken(live: LiveTask, message: Message): Promise<void> {
+    if (!live.ended) {
+      return;
+    }
+    const { store, journalCodec } = this.#context;
+    const { untaken } = await readJournal(store, journalCodec, live.owner, live.name.taskId);
+    const queued = untaken.find((each) => equals(MessageSchema, each.message, message));
+    if (queued !== undefined) {
+      live.requeue([queued]);
+      live.assertTaken(queued.sequence);
+    }
   }
 
   async #begin(input: SendInput): Promise<Sent> {
@@ -358,7 +383,11 @@ export class TaskEngine {
       execution.createTask().emitStatus(started.refused);
       execution.giveUp();
     } else if (started === "queued") {
-      execution.createTask();
+      const live = execution.createTask();
+      if (!runsAgain(selection) && hasDetails(input)) {
+        live.note({ type: "call", ...detailsOf(input) }); // it may begin in another process
+      }
+      execution.wait();
     }
     const outcome = await execution.outcome();
     return outcome.kind === "message" ? outcome : this.#handle(outcome.live, 0, undefined);

@@ -57,6 +57,25 @@ describe("an executor that is silent", () => {
     });
   }
 
+  for (const jump of [-3_600_000, 3_600_000]) {
+    it(`is stopped in time when the clock is set by ${jump} ms, and not before`, async () => {
+      const clock = createFakeClock();
+      let offset = 0;
+      const set = { ...clock, now: () => clock.now() + offset };
+      const { client, start } = await scripted({ inactivityTimeoutMs: 5_000 }, { clock: set });
+      const { id, turn, yields } = await start();
+      await clock.advance(2_000);
+      await yields(turn.working("still here"));
+      offset = jump;
+      await clock.advance(4_999);
+      expect((await client.getTask({ id })).status?.state).toBe(TaskState.WORKING);
+      expect(turn.signal.aborted).toBe(false);
+      await clock.advance(1);
+      expect(turn.signal.reason).toMatchObject({ cause: "inactive" });
+      await clock.advance(10_000);
+    });
+  }
+
   it("may be silent for ever with inactivityTimeoutMs: false", async () => {
     const { client, start, clock } = await scripted({ inactivityTimeoutMs: false });
     const { id } = await start();

@@ -10,6 +10,7 @@ import { endings } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { agentReply } from "./events.ts";
 import { type Execution, iterate } from "./execution.ts";
+import { assertJsonParts } from "./json-values.ts";
 import type { LiveTask } from "./live-task.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 import { TurnAbort, type TurnAbortCause } from "./turn-abort.ts";
@@ -84,6 +85,7 @@ export class TurnExecution implements Execution {
   readonly isResting: boolean = false;
   readonly needsRecovery: boolean = false;
   #begun = false;
+  #isWaiting = false;
 
   get begun(): boolean {
     return this.#begun;
@@ -113,6 +115,12 @@ export class TurnExecution implements Execution {
     return live;
   }
 
+  /** There is no place for it yet. A server that finds this in the log knows that nothing of it was run. */
+  wait(): void {
+    this.#isWaiting = true;
+    this.createTask().note({ type: "waiting" });
+  }
+
   /** Runs the turn to its end. Never rejects. */
   async run(): Promise<void> {
     const { clock } = this.#context;
@@ -120,6 +128,7 @@ export class TurnExecution implements Execution {
     this.#silence.heard();
     void clock.nextTurn().then(() => this.#startTimers());
     try {
+      await this.#leaveQueue();
       if (this.#abortCause === undefined) {
         await Promise.race([this.#execute(), this.#abandoned()]);
       }
@@ -135,6 +144,15 @@ export class TurnExecution implements Execution {
     this.#forgetTask();
     await this.#live?.flushed().catch(() => {});
     this.#done.resolve();
+  }
+
+  /** That its code is run must be known before it is. */
+  async #leaveQueue(): Promise<void> {
+    if (this.#isWaiting && this.#abortCause === undefined) {
+      this.#isWaiting = false;
+      this.createTask().note({ type: "begun" });
+      await this.#live?.flushed();
+    }
   }
 
   /** Tells the executor to stop; it has the agent's grace period for that. */
@@ -264,6 +282,7 @@ export class TurnExecution implements Execution {
 
   #reply(parts: readonly Part[]): void {
     assertParts(parts, "a reply");
+    assertJsonParts(parts, "a reply");
     this.#over = true;
     if (this.#live !== undefined) {
       this.#live.emitStatus({ state: TaskState.COMPLETED, parts });
@@ -294,7 +313,8 @@ export class TurnExecution implements Execution {
   }
 
   #finishAborted(cause: TurnAbortCause): void {
-    if (cause === "lost" || (cause === "shutdown" && this.#plan.code.recovery === "restart")) {
+    const goesOn = this.#isWaiting || this.#plan.code.recovery === "restart";
+    if (cause === "lost" || (cause === "shutdown" && goesOn)) {
       return; // whoever holds the task next goes on with it
     }
     this.createTask().emitStatus(cause === "shutdown" ? endings.interrupted : endings[cause]);

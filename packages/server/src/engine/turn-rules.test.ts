@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { bytes, fileUrl, json, lifecycleExtension, readLifecycleReport, text } from "@a2a-connect/core";
-import { TaskState } from "@a2a-connect/proto";
+import { type Task, TaskState } from "@a2a-connect/proto";
 import {
   createEngineHarness,
   createScriptedExecutor,
@@ -401,6 +401,32 @@ describe("artifacts", () => {
       const parts = task.artifacts.flatMap((artifact) => artifact.parts);
       expect(parts.length).toBeGreaterThan(5);
       expect(parts.length).toBeLessThan(10);
+    });
+  }
+
+  for (const [kind, agent] of [
+    ["turn", agentOf((turn) => (turn.task === undefined ? [turn.inputRequired("?")] : []))],
+    [
+      "durable executor",
+      {
+        card: { name: "Agent" },
+        durable: true,
+        async *execute(task) {
+          yield* task.ask("?");
+        },
+      },
+    ],
+  ] as [string, AgentDefinition][]) {
+    it(`takes an answer that just fits, and the ${kind} goes on with it`, async () => {
+      const { client, log } = await createEngineHarness({ agent, limits: { maxTaskBytes: 2_000 } });
+      const { id: taskId } = taskOf(await client.sendMessage(say("go")));
+      const answer = async (length: number) =>
+        taskOf(await client.sendMessage(say("x".repeat(length), { taskId })));
+      let task: Task | undefined;
+      for (let length = 2_000; task === undefined && length > 1_000; length -= 1) {
+        task = await answer(length).catch(() => undefined);
+      }
+      expect([task?.status?.state, task?.history.length, log]).toEqual([TaskState.COMPLETED, 3, []]);
     });
   }
 

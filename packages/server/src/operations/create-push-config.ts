@@ -13,8 +13,13 @@ export function createPushConfig(
     const config = acceptPushConfig(request, push);
     const { taskId, id } = config;
     const owner = ownerOf(context);
-    if (!(await store.putPushConfig(owner, config))) {
-      throw taskNotFound(taskId);
+    const release = await push?.reserve({ owner, taskId, id });
+    try {
+      if (!(await store.putPushConfig(owner, config))) {
+        throw taskNotFound(taskId);
+      }
+    } finally {
+      release?.();
     }
     push?.configChanged({ owner, taskId, id });
     return showPushConfig(config, push);

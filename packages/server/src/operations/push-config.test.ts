@@ -2,14 +2,27 @@ import { anonymousPrincipal, findA2AError, findFieldViolations } from "@a2a-conn
 import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { PushOptions } from "../push/push-options.ts";
 
 const url = "https://example.com/hook";
 
-async function harnessWith(push: boolean, options: Partial<PushOptions> = {}) {
+/** Asks after every message. */
+const askingAgent: AgentDefinition = {
+  card: { name: "Agent" },
+  async *execute(turn) {
+    yield turn.inputRequired("and then?");
+  },
+};
+
+async function harnessWith(
+  push: boolean,
+  options: Partial<PushOptions> = {},
+  agent: AgentDefinition = { card: { name: "Agent" }, execute: () => [] },
+) {
   const refuseUrl = (each: string) => (each.includes("169.254") ? "is not allowed" : undefined);
   const harness = await createEngineHarness({
-    agent: { card: { name: "Agent" }, execute: () => [] },
+    agent,
     ...(push ? { push: { fetch: async () => new Response(), refuseUrl, ...options } } : {}),
   });
   const { id: taskId } = taskOf(await harness.client.sendMessage(say("go")));
@@ -134,6 +147,46 @@ describe("push configs", () => {
       );
       expect(stored).toMatchObject(secret);
     }
+  });
+
+  it("are bounded for each task, whatever they come by; one that replaces another is always taken", async () => {
+    const { client, taskId, store } = await harnessWith(true, { maxConfigsPerTask: 3 }, askingAgent);
+    const create = (id: string) => client.createTaskPushNotificationConfig({ taskId, url, id });
+    const send = (id: string) =>
+      client.sendMessage({
+        ...say("more", { taskId }),
+        configuration: { taskPushNotificationConfig: { url, id } },
+      });
+    const ids = Array.from({ length: 20 }, (_, at) => `c${at}`);
+    const outcomes = await Promise.allSettled(ids.map((id, at) => (at === 10 ? send(id) : create(id))));
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(3);
+    const owner = { tenant: "", principal: anonymousPrincipal.id };
+    const stored = await store.listPushConfigs(owner, taskId, undefined, 10);
+    expect(stored).toHaveLength(3);
+    for (const call of [create("new"), send("new")]) {
+      const error = await call.catch((reason: unknown) => reason);
+      expect(findA2AError(error)).toMatchObject({ reason: "TASK_TOO_LARGE", metadata: { taskId } });
+      expect(error).toMatchObject({ code: Code.ResourceExhausted });
+    }
+    const [first] = stored ?? [];
+    const id = first?.id ?? "";
+    await create(id);
+    await send(id);
+    await client.deleteTaskPushNotificationConfig({ taskId, id });
+    await send("new");
+    await expect(create("newer")).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    expect(await store.listPushConfigs(owner, taskId, undefined, 10)).toHaveLength(3);
+  });
+
+  it("at their bound do not keep a repeated request from its answer", async () => {
+    const { client, taskId } = await harnessWith(true, { maxConfigsPerTask: 1 }, askingAgent);
+    const send = () =>
+      client.sendMessage(
+        { ...say("more", { taskId }), configuration: { taskPushNotificationConfig: { url } } },
+        { headers: { "idempotency-key": "0123456789abcdef" } },
+      );
+    const first = taskOf(await send());
+    expect(taskOf(await send()).id).toBe(first.id);
   });
 
   for (const [field, bad] of [

@@ -17,23 +17,26 @@ export function toSendInput(
     throw invalidParams({ field: "message", description: "is required" });
   }
   assertHistoryLength("configuration.historyLength", configuration?.historyLength);
+  const owner = ownerOf(context);
+  const config = acceptInlineConfig(configuration?.taskPushNotificationConfig, push);
   return {
-    owner: ownerOf(context),
+    owner,
     message,
     metadata,
     acceptedOutputModes: configuration?.acceptedOutputModes ?? [],
     extensions: extensionsOf(context),
-    pushConfigs: inlineConfigs(configuration?.taskPushNotificationConfig, push),
+    pushConfigs: config === undefined ? [] : [config],
+    reserveConfigs: config && push && (() => push.reserve({ owner, taskId: message.taskId, id: config.id })),
     ifGenerationMatch: speaksDraft(context) ? configuration?.ifGenerationMatch : undefined,
   };
 }
 
-function inlineConfigs(
+function acceptInlineConfig(
   config: TaskPushNotificationConfig | undefined,
   push: PushSender | undefined,
-): readonly TaskPushNotificationConfig[] {
+): TaskPushNotificationConfig | undefined {
   if (config === undefined) {
-    return [];
+    return undefined;
   }
   const field = "configuration.taskPushNotificationConfig";
   const accepted = acceptPushConfig(config, push, `${field}.`);
@@ -43,5 +46,5 @@ function inlineConfigs(
       description: "must be empty: the config is for the task of this message",
     });
   }
-  return [accepted];
+  return accepted;
 }

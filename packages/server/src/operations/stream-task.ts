@@ -30,8 +30,12 @@ export async function* streamTask(
     if (first === undefined) {
       sendHeadNow(context); // the next event may be long in coming, and the caller waits for that id
     } else {
+      const isOver = isTerminal(first.task.status?.state ?? TaskState.UNSPECIFIED);
+      if (isOver) {
+        await handle.settled(context.signal); // throws when the task has ended without reading the caller's message
+      }
       yield taskEvent(showTask(first, context, historyLength));
-      if (isTerminal(first.task.status?.state ?? TaskState.UNSPECIFIED)) {
+      if (isOver) {
         return;
       }
     }

@@ -1,44 +1,64 @@
-import type { Delivery } from "../store/task-store.ts";
+import type { Delivery, DueDeliveries } from "../store/task-store.ts";
 
 /** What a sender knows when it chooses. */
 export interface SenderState {
-  /** Milliseconds since 1970. */
-  readonly now: number;
-  /** Numbers of the deliveries under way. */
-  readonly running: ReadonlySet<number>;
-  /** How many more may be under way, and how many of them may be further attempts. */
-  readonly places: number;
-  readonly retryPlaces: number;
-  /** Number of the delivery whose turn was last. */
-  readonly last: number;
-  /** The longest that a delivery may have been put off. */
-  readonly maxDelayMs: number;
+  /** Under way when the store was asked. */
+  readonly running: readonly Delivery[];
+  /** How many may be under way. */
+  readonly maxConcurrent: number;
 }
 
-/** What is done about a page of deliveries. */
+/** What is done about due deliveries. */
 export interface DeliveryChoice {
   readonly start: readonly Delivery[];
-  /** When the next becomes due by itself (milliseconds since 1970). */
-  readonly nextAt: number | undefined;
+  /** Number of the delivery whose turn was last, started or passed over; undefined when no turn was given. */
+  readonly last: number | undefined;
+  /** Whether places are left. */
+  readonly hasRoom: boolean;
 }
 
 /**
- * Which deliveries to start. Further attempts go by time and take the places that are theirs, and no more; the others
- * take turns, whatever is waiting behind each of them.
- *
- * @param page earliest first, also what is not due yet
+ * Which deliveries to start. Further attempts take the places that are theirs, half of all and no more; the others take
+ * turns, whatever is waiting behind each of them. Half of the places is also all that one origin gets, however many
+ * webhooks it has: a slow one does not keep the others waiting.
  */
-export function chooseDeliveries(page: readonly Delivery[], state: SenderState): DeliveryChoice {
-  const { now, running, places, retryPlaces, last, maxDelayMs } = state;
-  // Nothing is put off for longer than that: the clock has been set back since.
-  const isDue = ({ dueAt }: Delivery) => dueAt <= now || dueAt > now + maxDelayMs;
-  const due = page.filter((delivery) => !running.has(delivery.number) && isDue(delivery));
-  const fresh = due.filter(({ attempts }) => attempts === 0).sort((one, other) => one.number - other.number);
-  const turns = [
-    ...fresh.filter(({ number }) => number > last),
-    ...fresh.filter(({ number }) => number <= last),
-  ];
-  const retries = due.filter(({ attempts }) => attempts > 0).slice(0, retryPlaces);
-  const nextAt = page.find((delivery) => !isDue(delivery))?.dueAt;
-  return { start: [...retries, ...turns].slice(0, places), nextAt };
+export function chooseDeliveries(
+  { fresh, retries }: DueDeliveries,
+  { running, maxConcurrent }: SenderState,
+): DeliveryChoice {
+  const half = Math.ceil(maxConcurrent / 2);
+  const busy = new Set(running.map(({ number }) => number));
+  const atOrigin = new Map<string, number>();
+  const start: Delivery[] = [];
+  let places = maxConcurrent;
+  let retryPlaces = half;
+  let last: number | undefined;
+
+  function occupy(delivery: Delivery): void {
+    const origin = originOf(delivery);
+    atOrigin.set(origin, (atOrigin.get(origin) ?? 0) + 1);
+    places -= 1;
+    if (delivery.attempts > 0) retryPlaces -= 1;
+  }
+
+  function consider(delivery: Delivery): void {
+    if (busy.has(delivery.number) || (atOrigin.get(originOf(delivery)) ?? 0) >= half) return;
+    start.push(delivery);
+    occupy(delivery);
+  }
+
+  for (const delivery of running) occupy(delivery);
+  for (const delivery of retries) {
+    if (places > 0 && retryPlaces > 0) consider(delivery);
+  }
+  for (const delivery of fresh) {
+    if (places <= 0) break;
+    consider(delivery);
+    last = delivery.number;
+  }
+  return { start, last, hasRoom: places > 0 };
+}
+
+function originOf({ config: { url } }: Delivery): string {
+  return URL.parse(url)?.origin ?? url;
 }

@@ -30,8 +30,13 @@ export interface PushOptions {
   readonly timeoutMs?: number;
   /** Default: after 1 s, then twice as long each time, and at least once an hour. */
   readonly retry?: Partial<PushRetry>;
-  /** Requests at a time. At most half of them are further attempts, so that webhooks that fail hold up nobody. Default 32. */
+  /**
+   * Requests at a time. At most half of them are further attempts, and at most half go to one origin, so that webhooks
+   * that fail or are slow hold up nobody. Default 32.
+   */
   readonly maxConcurrent?: number;
+  /** Webhooks of one task; one more is refused with TASK_TOO_LARGE, unless it replaces another. Default 100. */
+  readonly maxConfigsPerTask?: number;
   /** Leaves `authentication.credentials` and `token` out of what callers are answered (requirement N-9). Default false. */
   readonly redactCredentials?: boolean;
 }
@@ -51,15 +56,17 @@ export function completePushOptions(
     refuseUrl = () => undefined,
     timeoutMs = 15_000,
     maxConcurrent = 32,
+    maxConfigsPerTask = 100,
     redactCredentials = false,
   } = options;
   const retry = { ...defaultRetry, ...options.retry };
   assertAtLeast("timeoutMs", timeoutMs, 1);
   assertAtLeast("maxConcurrent", maxConcurrent, 1);
+  assertAtLeast("maxConfigsPerTask", maxConfigsPerTask, 1);
   assertAtLeast("retry.initialMs", retry.initialMs, 1);
   assertAtLeast("retry.factor", retry.factor, 1);
   assertAtLeast("retry.maxMs", retry.maxMs, retry.initialMs);
-  return { fetch, refuseUrl, timeoutMs, retry, maxConcurrent, redactCredentials };
+  return { fetch, refuseUrl, timeoutMs, retry, maxConcurrent, maxConfigsPerTask, redactCredentials };
 }
 
 function assertAtLeast(name: string, value: number, least: number): void {

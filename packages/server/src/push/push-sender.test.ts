@@ -5,7 +5,7 @@ import {
   createFakeClock,
   createPushConfig,
 } from "@a2a-connect/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createFakeWebhooks } from "../../test-support/fake-webhooks.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
@@ -234,8 +234,9 @@ describe("many webhooks", () => {
   it("are told by as many requests at a time as the option allows", async () => {
     const { start, clock, received, answer } = setUp({ maxConcurrent: 4 });
     for (let task = 1; task <= 20; task += 1) {
-      answer(`${b}/${task}`, "hang");
-      await start(`task-${task}`, `${b}/${task}`);
+      const url = `https://${task}.example/hook`;
+      answer(url, "hang");
+      await start(`task-${task}`, url);
     }
     await clock.settle();
     expect(received).toHaveLength(4);
@@ -243,13 +244,62 @@ describe("many webhooks", () => {
     expect(received.length).toBeLessThanOrEqual(8);
   });
 
-  it("that hang do not keep the others waiting for their timeouts", async () => {
-    const { start, clock, answer, idsAt } = setUp({ maxConcurrent: 4 });
+  it("take turns, also when there are more of them than are read at a time", async () => {
+    const { start, clock, received } = setUp({ maxConcurrent: 1 });
+    const tasks = Array.from({ length: 20 }, (_, at) => `task-${at}`);
+    for (const task of tasks) await start(task, `${b}/${task}`, 3);
+    await clock.settle();
+    expect(received).toHaveLength(60);
+    for (const round of [1, 2, 3]) {
+      const urls = received.filter(({ eventId }) => eventId === round).map(({ url }) => url);
+      expect(new Set(urls).size).toBe(20);
+      expect(received.slice(20 * (round - 1), 20 * round).map(({ url }) => url)).toEqual(urls);
+    }
+  });
+
+  it("that have failed are tried again at their time, however many others wait", async () => {
+    const { start, clock, answer, received, idsAt } = setUp({ maxConcurrent: 1 });
+    answer(a, 500);
+    await start("failed", a);
+    await clock.settle();
+    answer(a, 200);
+    const reply = Promise.withResolvers<Response>();
+    for (let task = 1; task <= 20; task += 1) {
+      const url = `${b}/${task}`;
+      answer(url, () => reply.promise.then(() => new Response()));
+      await start(`task-${task}`, url, 2);
+    }
+    await clock.advance(1_000);
+    expect(idsAt(a)).toEqual([1]);
+    reply.resolve(new Response());
+    await clock.settle();
+    expect(received.findIndex(({ url }, at) => url === a && at > 0)).toBeLessThanOrEqual(2);
+    expect(idsAt(a)).toEqual([1, 1]);
+  });
+
+  it("of one origin that is slow leave half of the places to the others", async () => {
+    const { start, clock, answer, idsAt, received } = setUp({ maxConcurrent: 4 });
     for (let task = 1; task <= 100; task += 1) {
       answer(`${b}/${task}`, "hang");
       await start(`task-${task}`, `${b}/${task}`);
     }
-    await clock.advance(600_000);
+    await clock.settle();
+    expect(received).toHaveLength(2);
+    await start("healthy", a, 3);
+    await clock.advance(1_000);
+    expect(idsAt(a)).toEqual([1, 2, 3]);
+    expect(received).toHaveLength(2 + 3);
+    expect(clock.alarms).toBe(2); // two timeouts: whoever has looked at all of them looks no more
+  });
+
+  it("that hang do not keep the others waiting for their timeouts", async () => {
+    const { start, clock, answer, idsAt } = setUp({ maxConcurrent: 4 });
+    for (let task = 1; task <= 100; task += 1) {
+      const url = `https://${task}.example/hook`;
+      answer(url, "hang");
+      await start(`task-${task}`, url);
+    }
+    await clock.advance(900_000); // each has failed: two of the four places are for those that have not
     await start("healthy", a, 100);
     await clock.settle();
     expect(idsAt(a)).toHaveLength(100);
@@ -273,10 +323,10 @@ describe("a config that is removed or replaced", () => {
   it("gets none either when it goes while the store is being asked (A-56)", async () => {
     const gate = Promise.withResolvers<void>();
     const { start, remove, clock, received } = setUp({}, (store) => ({
-      async dueDeliveries(until, limit) {
-        const page = await store.dueDeliveries(until, limit);
+      async dueDeliveries(query) {
+        const due = await store.dueDeliveries(query);
         await gate.promise;
-        return page;
+        return due;
       },
     }));
     await start("task-1", a, 2);
@@ -302,8 +352,7 @@ describe("a store that fails", () => {
   it("is asked again a second later", async () => {
     let failing = true;
     const { start, clock, log, idsAt } = setUp({}, (store) => ({
-      dueDeliveries: (until, limit) =>
-        failing ? Promise.reject(new Error("disk")) : store.dueDeliveries(until, limit),
+      dueDeliveries: (query) => (failing ? Promise.reject(new Error("disk")) : store.dueDeliveries(query)),
     }));
     await start("task-1", a);
     await clock.settle();
@@ -326,6 +375,24 @@ describe("a store that fails", () => {
     failing = false;
     await clock.advance(1_000);
     expect(idsAt(a)).toEqual([1, 2]);
+  });
+
+  it("leaves nothing behind at the request, however long it fails", async () => {
+    let failing = true;
+    const { start, clock } = setUp({}, (store) => ({
+      moveDelivery: (move) => (failing ? Promise.reject(new Error("read-only")) : store.moveDelivery(move)),
+    }));
+    const added = vi.spyOn(AbortSignal.prototype, "addEventListener");
+    const removed = vi.spyOn(AbortSignal.prototype, "removeEventListener");
+    onTestFinished(() => {
+      added.mockRestore();
+      removed.mockRestore();
+    });
+    await start("task-1", a);
+    await clock.advance(60_000);
+    expect(added.mock.calls.length).toBeGreaterThanOrEqual(60);
+    expect(added.mock.calls.length - removed.mock.calls.length).toBeLessThanOrEqual(2);
+    failing = false;
   });
 
   it("that cannot give the event is asked for it again later", async () => {
@@ -393,6 +460,7 @@ describe("options that make no sense", () => {
     { timeoutMs: 0 },
     { maxConcurrent: 0 },
     { maxConcurrent: Number.NaN },
+    { maxConfigsPerTask: 0 },
     { retry: { initialMs: 0 } },
     { retry: { factor: 0.5 } },
     { retry: { initialMs: 10, maxMs: 5 } },

@@ -1,6 +1,7 @@
 import type { EngineContext } from "../engine/engine-context.ts";
-import type { Delivery, DeliveryMove, Owner } from "../store/task-store.ts";
+import type { Delivery, DeliveryMove, DueDeliveries } from "../store/task-store.ts";
 import { chooseDeliveries } from "./choose-deliveries.ts";
+import { ConfigQuota, type PushConfigName } from "./config-quota.ts";
 import { createNotification, type Notification } from "./notification.ts";
 import { type PostOutcome, postNotification } from "./post-notification.ts";
 import { completePushOptions, type PushOptions } from "./push-options.ts";
@@ -12,15 +13,11 @@ export interface PushContext extends Pick<EngineContext, "store" | "clock" | "lo
   readonly random?: () => number;
 }
 
-/** The name of a push config. */
-export interface PushConfigName {
-  readonly owner: Owner;
-  readonly taskId: string;
-  readonly id: string;
-}
-
 /** How long a store that fails is left alone. */
 const storeRetryMs = 1_000;
+
+/** How soon the next page of due deliveries is read when one has left places free. */
+const nextPageMs = 10;
 
 /** A delivery under way: one event, one request. */
 interface Run {
@@ -37,10 +34,12 @@ interface Run {
 export class PushSender {
   readonly #context: PushContext;
   readonly #options: ReturnType<typeof completePushOptions>;
+  readonly #quota: ConfigQuota;
   readonly #runs = new Map<number, Run>();
-  /** Further attempts among them. */
-  #retrying = 0;
+  /** Number of the delivery whose turn was last. */
   #last = 0;
+  /** Where a round over several pages began; undefined when none is under way. */
+  #roundStart: number | undefined;
   #wanted = false;
   #looking = false;
   /** Configs that went or came since the store was asked what is due. */
@@ -53,6 +52,7 @@ export class PushSender {
   constructor(context: PushContext, options: PushOptions) {
     this.#context = context;
     this.#options = completePushOptions(options);
+    this.#quota = new ConfigQuota(context.store, this.#options.maxConfigsPerTask);
   }
 
   /** Whether callers are not shown the secrets of configs, not even their own (requirement N-9). */
@@ -65,8 +65,22 @@ export class PushSender {
     return this.#options.refuseUrl(url);
   }
 
+  /**
+   * Keeps room for a config until it is stored; whoever stores one calls this before and the returned function after.
+   *
+   * @throws ConnectError TASK_TOO_LARGE when the task has as many as it may have, and this one replaces none of them
+   */
+  reserve(name: PushConfigName): Promise<() => void> {
+    return this.#quota.reserve(name);
+  }
+
   /** Something may be due: look. Call it at the start, too, for what an earlier process has left. */
   wake(): void {
+    this.#roundStart = undefined;
+    this.#lookSoon();
+  }
+
+  #lookSoon(): void {
     this.#wanted = true;
     if (!this.#looking && !this.#closed) {
       this.#looking = true;
@@ -132,47 +146,48 @@ export class PushSender {
     if (this.#runs.size >= maxConcurrent) {
       return; // whoever ends looks again
     }
-    // Those under way are among them, and what is not due yet: the first of these sets the alarm.
-    const page = await store.dueDeliveries(Number.MAX_SAFE_INTEGER, 4 * maxConcurrent);
+    // Those under way are due, too. One that ends meanwhile may have been read before it moved: its turn is at the next look.
+    const running = [...this.#runs.values()].map(({ delivery }) => delivery);
+    const now = clock.now();
+    const after = this.#last;
+    const roundStart = this.#roundStart ?? after;
+    const limit = 4 * maxConcurrent;
+    const due = await store.dueDeliveries({ now, latest: now + retry.maxMs, after, limit });
     if (this.#closed) {
       return;
     }
-    const { start, nextAt } = chooseDeliveries(
-      page.filter((delivery) => !this.#changed.some((name) => isOf(delivery, name))),
-      {
-        now: clock.now(),
-        running: new Set(this.#runs.keys()),
-        places: maxConcurrent - this.#runs.size,
-        retryPlaces: Math.ceil(maxConcurrent / 2) - this.#retrying,
-        last: this.#last,
-        maxDelayMs: retry.maxMs,
-      },
-    );
+    const choice = chooseDeliveries(this.#withoutChanged(due), { running, maxConcurrent });
+    const { start, last = after, hasRoom } = choice;
+    this.#last = last;
     for (const delivery of start) {
       void this.#run({ delivery, controller: new AbortController() });
     }
+    // A full page that leaves places free is of origins that have their share: others may come after it, once around.
+    const goesOn = hasRoom && due.fresh.length === limit && !isBetween(roundStart, after, last);
+    // Woken meanwhile, it begins another round at once.
+    this.#roundStart = goesOn && !this.#wanted ? roundStart : undefined;
     this.#cancelAlarm();
-    if (nextAt !== undefined) {
-      this.#setAlarm(nextAt);
+    if (goesOn && (due.nextAt ?? Number.POSITIVE_INFINITY) > now + nextPageMs) {
+      this.#cancelAlarm = clock.schedule(nextPageMs, () => this.#lookSoon());
+    } else if (due.nextAt !== undefined) {
+      this.#setAlarm(due.nextAt);
     }
   }
 
+  #withoutChanged({ fresh, retries, nextAt }: DueDeliveries): DueDeliveries {
+    const isCurrent = (delivery: Delivery) => !this.#changed.some((name) => isOf(delivery, name));
+    return { fresh: fresh.filter(isCurrent), retries: retries.filter(isCurrent), nextAt };
+  }
+
   async #run(run: Run): Promise<void> {
-    const { number, attempts } = run.delivery;
-    const isRetry = attempts > 0;
+    const { number } = run.delivery;
     this.#runs.set(number, run);
-    if (isRetry) {
-      this.#retrying++;
-    } else {
-      this.#last = number;
-    }
     const outcome = await this.#post(run);
     const move = this.#decide(run.delivery, outcome);
     if (move !== undefined) {
       await this.#move(move, run.controller.signal);
     }
     this.#runs.delete(number);
-    this.#retrying -= isRetry ? 1 : 0;
     this.#settle();
     this.wake();
   }
@@ -238,8 +253,10 @@ export class PushSender {
   async #pause(delayMs: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = this.#context.clock.schedule(delayMs, resolve);
-    signal.addEventListener("abort", () => resolve(), { once: true });
+    const stop = () => resolve();
+    signal.addEventListener("abort", stop);
     await promise;
+    signal.removeEventListener("abort", stop);
     cancel();
   }
 
@@ -255,6 +272,11 @@ export class PushSender {
       this.#idle.resolve();
     }
   }
+}
+
+/** Whether a number is passed on the way from `after`, which is not, to `last`, around the end if need be. */
+function isBetween(number: number, after: number, last: number): boolean {
+  return after < last ? number > after && number <= last : number > after || number <= last;
 }
 
 function isOf({ owner, taskId, config }: Delivery, name: PushConfigName): boolean {

@@ -1,7 +1,7 @@
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
 import { clone } from "@bufbuild/protobuf";
 import type { MemoryDelivery, MemoryTask } from "./memory-task.ts";
-import type { Delivery, DeliveryMove } from "./task-store.ts";
+import type { Delivery, DeliveryMove, DueDeliveries, DueQuery } from "./task-store.ts";
 
 /** The deliveries of all tasks of a memory store; the tasks hold them. */
 export interface MemoryDeliveries {
@@ -16,13 +16,13 @@ export interface MemoryDeliveries {
   clear(task: MemoryTask): void;
   /** Makes what has waited for an event of the task due. */
   wake(task: MemoryTask): void;
-  due(until: number, limit: number): readonly Delivery[];
+  due(query: DueQuery): DueDeliveries;
   move(move: DeliveryMove): void;
 }
 
 /** The deliveries of an empty store. */
 export function createMemoryDeliveries(): MemoryDeliveries {
-  /** By number. */
+  /** By number; in this order, too, because a new one has the highest. */
   const tasks = new Map<number, { readonly task: MemoryTask; readonly id: string }>();
   let count = 0;
 
@@ -63,16 +63,28 @@ export function createMemoryDeliveries(): MemoryDeliveries {
       }
     },
 
-    due(until, limit) {
+    due({ now, latest, after, limit }) {
       const due: Delivery[] = [];
-      for (const [number, { task, id }] of tasks) {
+      for (const { task, id } of tasks.values()) {
         const delivery = task.deliveries.get(id);
-        if (delivery?.dueAt === undefined || delivery.dueAt > until) continue;
-        const { next, attempts, dueAt } = delivery;
-        const config = clone(TaskPushNotificationConfigSchema, delivery.config);
-        due.push({ number, owner: task.owner, taskId: task.taskId, config, next, attempts, dueAt });
+        if (delivery?.dueAt === undefined) continue;
+        due.push({ ...delivery, dueAt: delivery.dueAt, owner: task.owner, taskId: task.taskId });
       }
-      return due.sort((one, other) => one.dueAt - other.dueAt || one.number - other.number).slice(0, limit);
+      const fresh = due.filter(({ dueAt }) => dueAt === 0);
+      const inTurn = [
+        ...fresh.filter(({ number }) => number > after),
+        ...fresh.filter(({ number }) => number <= after),
+      ];
+      const putOff = due.filter(({ dueAt }) => dueAt > 0).sort((one, other) => one.dueAt - other.dueAt);
+      const retries = [
+        ...putOff.filter(({ dueAt }) => dueAt <= now),
+        ...putOff.filter(({ dueAt }) => dueAt > now && dueAt > latest),
+      ];
+      return {
+        fresh: inTurn.slice(0, limit).map(copyConfig),
+        retries: retries.slice(0, limit).map(copyConfig),
+        nextAt: putOff.find(({ dueAt }) => dueAt > now && dueAt <= latest)?.dueAt,
+      };
     },
 
     move({ number, next, attempts, retryAt = 0 }) {
@@ -83,6 +95,10 @@ export function createMemoryDeliveries(): MemoryDeliveries {
       set(place.task, place.id, { ...delivery, next, attempts, dueAt });
     },
   };
+}
+
+function copyConfig(delivery: Delivery): Delivery {
+  return { ...delivery, config: clone(TaskPushNotificationConfigSchema, delivery.config) };
 }
 
 function hasEvent({ tail }: MemoryTask, generation: number): boolean {

@@ -140,9 +140,9 @@ export function createMemoryTaskStore(): TaskStore {
         .slice(0, limit);
     },
 
-    async dueDeliveries(until, limit) {
+    async dueDeliveries(query) {
       assertOpen();
-      return deliveries.due(until, limit);
+      return deliveries.due(query);
     },
 
     async moveDelivery(move) {

@@ -97,6 +97,28 @@ export interface DeliveryMove extends Pick<Delivery, "number" | "next" | "attemp
   readonly retryAt: number | undefined;
 }
 
+/** Which due deliveries to read. */
+export interface DueQuery {
+  /** The time, milliseconds since 1970. */
+  readonly now: number;
+  /** Nothing is put off beyond this time; what seems to be was put off by a clock that has been set back since, and is due. */
+  readonly latest: number;
+  /** Number of the delivery whose turn was last; 0 begins with the lowest. */
+  readonly after: number;
+  /** How many of each kind, at most. */
+  readonly limit: number;
+}
+
+/** What is due, of all owners: each kind in its own order, so that none of one keeps any of the other from being read. */
+export interface DueDeliveries {
+  /** Due at once (`dueAt` 0), in turns: by number from the one after `after` on, then from the lowest; each once. */
+  readonly fresh: readonly Delivery[];
+  /** Put off until a time that has come: earliest first, and those beyond `latest` last. */
+  readonly retries: readonly Delivery[];
+  /** When the next that is put off will be due (milliseconds since 1970); undefined: none is. */
+  readonly nextAt: number | undefined;
+}
+
 /** What may be forgotten. */
 export interface Expiry {
   /** Tasks in a terminal state since before this time (milliseconds since 1970) go; undefined: none. */
@@ -271,10 +293,10 @@ export interface TaskStore {
   due(until: number, limit: number): Promise<readonly (TaskRef & { readonly wakeAt: number })[]>;
 
   /**
-   * Deliveries whose time has come by `until`, of all owners, earliest first. One without an event to deliver is never
-   * due; one becomes due in the very commit that brings its event.
+   * Deliveries whose time has come. One without an event to deliver is never due; one becomes due in the very commit that
+   * brings its event.
    */
-  dueDeliveries(until: number, limit: number): Promise<readonly Delivery[]>;
+  dueDeliveries(query: DueQuery): Promise<DueDeliveries>;
 
   /** Moves a delivery's cursor; nothing happens when the config has been removed or replaced since. */
   moveDelivery(move: DeliveryMove): Promise<void>;

@@ -1,7 +1,7 @@
 import type { Delivery, TaskStore } from "@a2a-connect/server";
 import { describe, expect, it } from "vitest";
 import { alice, createCommit, createPushConfig } from "../task-commit.ts";
-import { accepted, type OpenTaskStore, openForTest } from "./opened-store.ts";
+import { accepted, type OpenTaskStore, openForTest, readDue } from "./opened-store.ts";
 
 const bob = { tenant: "acme", principal: "bob" };
 
@@ -95,8 +95,8 @@ export function deliverySuite(open: OpenTaskStore): void {
       const { number } = await onlyDelivery(store);
       await store.moveDelivery({ number, next: 1, attempts: 3, retryAt: 9_000 });
       await accepted(store, createCommit({ after }));
-      expect(await store.dueDeliveries(8_999, 10)).toEqual([]);
-      expect(await store.dueDeliveries(9_000, 10)).toMatchObject([{ number, attempts: 3, dueAt: 9_000 }]);
+      expect(await readDue(store, 8_999)).toEqual([]);
+      expect(await readDue(store, 9_000)).toMatchObject([{ number, attempts: 3, dueAt: 9_000 }]);
     });
 
     it("is never due without an event, even when it is to be tried again", async () => {
@@ -189,7 +189,7 @@ export function deliverySuite(open: OpenTaskStore): void {
   });
 
   describe("dueDeliveries", () => {
-    it("gives those of all owners up to a time, earliest first, at most as many as asked for", async () => {
+    it("gives what was put off, of all owners up to a time, earliest first, at most as many as asked for", async () => {
       const store = await openForTest(open);
       for (const [taskId, owner, retryAt] of [
         ["task-1", alice, 300],
@@ -198,15 +198,59 @@ export function deliverySuite(open: OpenTaskStore): void {
         ["task-4", alice, 301],
       ] as const) {
         await accepted(store, createCommit({ taskId, owner, pushConfigs: [createPushConfig(taskId, "a")] }));
-        const fresh = await store.dueDeliveries(0, 10);
+        const fresh = await readDue(store, 0);
         for (const { number } of fresh) await store.moveDelivery({ number, next: 1, attempts: 1, retryAt });
       }
-      const named = async (until: number, limit: number) =>
-        (await store.dueDeliveries(until, limit)).map(({ taskId }) => taskId);
+      const named = async (now: number, limit: number) =>
+        (await store.dueDeliveries({ now, latest: 1_000, after: 0, limit })).retries.map(
+          ({ taskId }) => taskId,
+        );
       expect(await named(300, 10)).toEqual(["task-2", "task-3", "task-1"]);
       expect(await named(300, 2)).toEqual(["task-2", "task-3"]);
       expect(await named(99, 10)).toEqual([]);
-      expect((await store.dueDeliveries(100, 1))[0]?.owner).toEqual(bob);
+      expect((await readDue(store, 100))[0]?.owner).toEqual(bob);
+    });
+
+    it("gives what is due at once in turns, each once", async () => {
+      const store = await openForTest(open);
+      const ids = ["a", "b", "c", "d", "e"];
+      await created(store, { pushConfigs: ids.map((id) => createPushConfig("task-1", id)) });
+      const numbers = (await readDue(store)).map(({ number }) => number);
+      const inTurn = async (after: number, limit: number) =>
+        (await store.dueDeliveries({ now: 0, latest: 0, after, limit })).fresh.map(({ config }) => config.id);
+      expect(await inTurn(0, 2)).toEqual(["a", "b"]);
+      expect(await inTurn(numbers[1] ?? 0, 2)).toEqual(["c", "d"]);
+      expect(await inTurn(numbers[3] ?? 0, 3)).toEqual(["e", "a", "b"]);
+      expect(await inTurn(numbers[3] ?? 0, 10)).toEqual(["e", "a", "b", "c", "d"]);
+      expect(await inTurn(Number.MAX_SAFE_INTEGER, 2)).toEqual(["a", "b"]);
+    });
+
+    it("gives what was put off however much is due at once, and the other way round", async () => {
+      const store = await openForTest(open);
+      const ids = ["a", "b", "c", "d"];
+      await created(store, { pushConfigs: ids.map((id) => createPushConfig("task-1", id)) });
+      for (const { number, config } of await readDue(store)) {
+        if (config.id > "b") await store.moveDelivery({ number, next: 1, attempts: 1, retryAt: 100 });
+      }
+      const { fresh, retries } = await store.dueDeliveries({ now: 100, latest: 100, after: 0, limit: 1 });
+      expect([...fresh, ...retries].map(({ config }) => config.id)).toEqual(["a", "c"]);
+    });
+
+    it("says when the next will be due, and gives what was put off beyond the latest time", async () => {
+      const store = await openForTest(open);
+      const ids = ["100", "200", "300", "400"];
+      await created(store, { pushConfigs: ids.map((id) => createPushConfig("task-1", id)) });
+      for (const { number, config } of await readDue(store))
+        await store.moveDelivery({ number, next: 1, attempts: 1, retryAt: Number(config.id) });
+      const query = async (now: number, latest: number) => {
+        const { fresh, retries, nextAt } = await store.dueDeliveries({ now, latest, after: 0, limit: 10 });
+        return { due: [...fresh, ...retries].map(({ config }) => config.id), nextAt };
+      };
+      expect(await query(99, 1_000)).toEqual({ due: [], nextAt: 100 });
+      expect(await query(200, 1_000)).toEqual({ due: ["100", "200"], nextAt: 300 });
+      expect(await query(100, 300)).toEqual({ due: ["100", "400"], nextAt: 200 });
+      expect(await query(0, 50)).toEqual({ due: ids, nextAt: undefined });
+      expect(await query(400, 300)).toEqual({ due: ids, nextAt: undefined });
     });
 
     it("gives configs that do not change with what was read", async () => {
@@ -227,7 +271,7 @@ function created(
 }
 
 async function onlyDelivery(store: TaskStore): Promise<Delivery> {
-  const [delivery, ...others] = await store.dueDeliveries(Number.MAX_SAFE_INTEGER, 10);
+  const [delivery, ...others] = await readDue(store);
   if (delivery === undefined || others.length > 0)
     expect.fail(`one delivery is due, and not ${others.length + (delivery === undefined ? 0 : 1)}`);
   return delivery;
@@ -235,7 +279,7 @@ async function onlyDelivery(store: TaskStore): Promise<Delivery> {
 
 /** What is due at any time, by the id of its config. */
 async function cursors(store: TaskStore): Promise<readonly unknown[]> {
-  const due = await store.dueDeliveries(Number.MAX_SAFE_INTEGER, 10);
+  const due = await readDue(store);
   return due
     .map(({ config, next, dueAt }) => ({ id: config.id, next, dueAt }))
     .sort((one, other) => one.id.localeCompare(other.id));

@@ -3,7 +3,7 @@ import type { TaskKey, TaskStore } from "@a2a-connect/server";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { alice, createCommit, createPushConfig } from "../task-commit.ts";
-import { accepted, type OpenTaskStore, openForTest, present, refusalOf } from "./opened-store.ts";
+import { accepted, type OpenTaskStore, openForTest, present, readDue, refusalOf } from "./opened-store.ts";
 
 const bob = { tenant: "acme", principal: "bob" };
 const key: TaskKey = { key: "one", fingerprint: new Uint8Array([1]), generation: 0 };
@@ -90,7 +90,7 @@ export function expirySuite(open: OpenTaskStore): void {
       await expireAll(store, {});
       expect(await store.find(bob, "task-2", "full")).toEqual(before);
       expect(await store.findKey(bob, "one")).toMatchObject({ result: { taskId: "task-2" } });
-      expect(await store.dueDeliveries(0, 10)).toMatchObject([{ taskId: "task-2", next: 1 }]);
+      expect(await readDue(store, 0)).toMatchObject([{ taskId: "task-2", next: 1 }]);
       await accepted(store, createCommit({ owner: bob, taskId: "task-2", after }));
     });
 
@@ -208,7 +208,7 @@ async function tracesOf(store: TaskStore): Promise<unknown> {
     key: await store.findKey(alice, "one"),
     list: await idsOf(store, alice),
     due: await store.due(10_000, 10),
-    deliveries: await store.dueDeliveries(10_000, 10),
+    deliveries: await readDue(store, 10_000),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { CommitResult, LogTail, StoredTask, TaskCommit, TaskStore } from "@a2a-connect/server";
+import type { CommitResult, Delivery, LogTail, StoredTask, TaskCommit, TaskStore } from "@a2a-connect/server";
 import { expect, onTestFinished } from "vitest";
 
 /** A new, empty store that a contract may write to. */
@@ -29,6 +29,16 @@ export async function accepted(store: TaskStore, commit: TaskCommit): Promise<Po
   const result = await store.commit(commit);
   if ("refused" in result) expect.fail(`the commit was refused: ${result.refused}`);
   return { tail: result.tail, fence: commit.fence };
+}
+
+/** The first ten of each kind that are due at a time (default: at any): at once by number, then put off by time. */
+export async function readDue(
+  store: TaskStore,
+  now: number = Number.MAX_SAFE_INTEGER,
+): Promise<readonly Delivery[]> {
+  const latest = Number.MAX_SAFE_INTEGER;
+  const { fresh, retries } = await store.dueDeliveries({ now, latest, after: 0, limit: 10 });
+  return [...fresh, ...retries];
 }
 
 /** What was refused of a result; undefined when nothing was. */

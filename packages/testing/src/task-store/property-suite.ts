@@ -12,7 +12,7 @@ import type {
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createCommit, createPushConfig } from "../task-commit.ts";
-import type { OpenTaskStore } from "./opened-store.ts";
+import { type OpenTaskStore, readDue } from "./opened-store.ts";
 import {
   answer,
   append,
@@ -159,7 +159,7 @@ async function takeDelivery(
   { tasks, hooks }: StoreModel,
   { hook, at }: Step,
 ): Promise<void> {
-  const [due] = await store.dueDeliveries(3, 1);
+  const [due] = await readDue(store, 3);
   const known = due && hooks.get(due.taskId);
   if (due === undefined || known === undefined) return;
   const move = hook
@@ -216,7 +216,7 @@ async function compare(store: TaskStore, model: StoreModel, questions: readonly 
   );
   due.sort((one, other) => one.wakeAt - other.wakeAt || byBytes(one.taskId, other.taskId));
   expect((await store.due(2, 10)).map(({ taskId, wakeAt }) => ({ taskId, wakeAt }))).toEqual(due);
-  expect((await store.dueDeliveries(2, 10)).map(({ number: _, config: __, ...rest }) => rest)).toEqual(
+  expect((await readDue(store, 2)).map(({ number: _, config: __, ...rest }) => rest)).toEqual(
     dueHooks(model, 2),
   );
 }

@@ -105,7 +105,7 @@ export function answer(
   };
 }
 
-/** What `dueDeliveries` answers, without number and config. */
+/** What `dueDeliveries` answers, both kinds in one list, without number and config. */
 export function dueHooks({ tasks, hooks }: StoreModel, until: number): unknown {
   return [...hooks]
     .flatMap(([taskId, { order, next, attempts, retryAt }]) => {

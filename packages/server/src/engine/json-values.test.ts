@@ -1,0 +1,38 @@
+import { json } from "@a2a-connect/core";
+import { TaskState } from "@a2a-connect/proto";
+import { createEngineHarness, reasonOf, say, taskOf } from "@a2a-connect/testing";
+import { describe, expect, it } from "vitest";
+import type { TurnExecutor } from "../agent/agent-definition.ts";
+
+describe("what JSON cannot hold", () => {
+  const refused: Readonly<Record<string, TurnExecutor>> = {
+    "data of an artifact": (turn) => [turn.artifact({ data: { scores: [1, Number.NaN] } })],
+    "metadata of an artifact": (turn) => [
+      turn.artifact({ text: "x", metadata: { at: Number.POSITIVE_INFINITY } }),
+    ],
+    "a part of a chunk": (turn) => [turn.append("a", json([[Number.NaN]]))],
+    "a part of a status": (turn) => [turn.working(json({ deep: { n: Number.NaN } }))],
+    progress: (turn) => [turn.working("so far", { progress: Number.NaN })],
+    "a question": (turn) => [turn.working(), turn.inputRequired(json(Number.NEGATIVE_INFINITY))],
+  };
+  for (const [what, execute] of Object.entries(refused)) {
+    it(`is refused at the yield and never stored, in ${what}`, async () => {
+      const { client } = await createEngineHarness({
+        agent: { card: { name: "Agent" }, execute: (turn) => [turn.working(), ...execute(turn)] },
+      });
+      const task = taskOf(await client.sendMessage(say("go")));
+      expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "invalid-agent-response"]);
+      expect(task.status?.message?.parts[0]?.content.value).toContain("NaN or infinite");
+      expect(task.artifacts).toEqual([]);
+    });
+  }
+
+  it("is refused in a direct Message, too", async () => {
+    const agent = {
+      card: { name: "Agent" },
+      execute: ((turn) => [turn.reply(json(Number.NaN))]) satisfies TurnExecutor,
+    };
+    const { client } = await createEngineHarness({ agent });
+    await expect(client.sendMessage(say("go"))).rejects.toThrow("NaN or infinite");
+  });
+});

@@ -1,0 +1,52 @@
+import type { Part } from "@a2a-connect/proto";
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { Value } from "@bufbuild/protobuf/wkt";
+import { AgentMistake } from "./agent-mistake.ts";
+
+/**
+ * Refuses what protobuf can hold and JSON cannot, so that no event is stored that the JSON wires could not show.
+ *
+ * @throws AgentMistake saying what has a number that is none
+ */
+export function assertJsonParts(parts: readonly Part[], what: string): void {
+  for (const { content, metadata } of parts) {
+    if (content.case === "data" && !isJsonMessage(content.value)) {
+      throw notJson(what);
+    }
+    assertJsonMetadata(metadata, what);
+  }
+}
+
+/** The same for metadata, and for what a status reports. */
+export function assertJsonMetadata(metadata: object | undefined, what: string): void {
+  if (metadata !== undefined && !isJson(metadata as JsonValue)) {
+    throw notJson(what);
+  }
+}
+
+function notJson(what: string): AgentMistake {
+  return new AgentMistake(`${what} has a number that JSON cannot hold: NaN or infinite`);
+}
+
+function isJsonMessage({ kind }: Value): boolean {
+  switch (kind.case) {
+    case "numberValue":
+      return Number.isFinite(kind.value);
+    case "structValue":
+      return Object.values(kind.value.fields).every(isJsonMessage);
+    case "listValue":
+      return kind.value.values.every(isJsonMessage);
+    default:
+      return kind.case !== undefined;
+  }
+}
+
+function isJson(value: JsonValue): boolean {
+  if (typeof value === "number") {
+    return Number.isFinite(value);
+  }
+  if (typeof value !== "object" || value === null) {
+    return true;
+  }
+  return (Array.isArray(value) ? value : Object.values(value)).every(isJson);
+}
