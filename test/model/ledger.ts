@@ -434,6 +434,15 @@ function labelOf({ payload }: StreamResponse): Label | undefined {
   return parseLabel(partText({ parts: parts ?? [] }));
 }
 
+/** Whether the newest turn of a task never got its place: then no crash can have interrupted it. */
+export function waitsForPlace({ entries }: Pick<TaskLog, "entries">): boolean {
+  const newest = entries
+    .filter(({ kind }) => kind === "command")
+    .map(({ payload }) => decode(payload))
+    .findLast((command) => command.includes('"waiting"') || command.includes('"begun"'));
+  return newest?.includes('"waiting"') ?? false;
+}
+
 function decode(payload: Uint8Array): string {
   return new TextDecoder().decode(payload);
 }

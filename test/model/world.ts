@@ -7,7 +7,7 @@ import type { Action, Scenario } from "./action.ts";
 import { Callers, type Sending } from "./callers.ts";
 import { createFaultStore, type FaultStore } from "./fault-store.ts";
 import { foldLog, formatTask, isAsking, isFinal } from "./fold-log.ts";
-import { failsWhenInterrupted, Ledger, type TaskLog } from "./ledger.ts";
+import { failsWhenInterrupted, Ledger, type TaskLog, waitsForPlace } from "./ledger.ts";
 import { type Doom, EngineProcess, retentionMs, type Surroundings } from "./process.ts";
 
 const owner: Owner = { tenant: "", principal: "anonymous" };
@@ -214,7 +214,7 @@ export class World {
     this.#store.broken = undefined;
     for (;;) {
       const before = [...this.#ledger.logs.values()].filter(
-        ({ state }) => !isAsking(state) && !isFinal(state),
+        (log) => !isAsking(log.state) && !isFinal(log.state) && !waitsForPlace(log),
       );
       this.#process = new EngineProcess(this.#around, this.#nextDoom);
       this.#nextDoom = undefined;

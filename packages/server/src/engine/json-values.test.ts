@@ -3,9 +3,11 @@ import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, reasonOf, say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import type { TurnExecutor } from "../agent/agent-definition.ts";
+import type { TurnEvent } from "../agent/task-event.ts";
+import type { Turn } from "../agent/turn.ts";
 
 describe("what JSON cannot hold", () => {
-  const refused: Readonly<Record<string, TurnExecutor>> = {
+  const refused: Readonly<Record<string, (turn: Turn) => readonly TurnEvent[]>> = {
     "data of an artifact": (turn) => [turn.artifact({ data: { scores: [1, Number.NaN] } })],
     "metadata of an artifact": (turn) => [
       turn.artifact({ text: "x", metadata: { at: Number.POSITIVE_INFINITY } }),
