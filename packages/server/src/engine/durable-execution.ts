@@ -272,7 +272,7 @@ export class DurableExecution implements Execution, DurableRun {
     }
     this.#silence.stop();
     this.#activation.resolve();
-    if (this.#stopping === undefined) {
+    if (this.#stopping === undefined && !this.isGone) {
       // One that was told to stop keeps its memory: its grace period would begin anew with each run.
       this.#cancelUnloadTimer = this.clock.schedule(this.#context.limits.unloadAfterMs, () => this.#drop());
     }
