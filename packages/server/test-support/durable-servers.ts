@@ -6,7 +6,7 @@ import {
   type FakeClock,
 } from "@a2a-connect/testing";
 import { fromBinary, toJson } from "@bufbuild/protobuf";
-import { createJournalCodec, type JournalRecord } from "../src/engine/journal-codec.ts";
+import { createJournalCodec, type JournalRecord } from "../src/engine/durable/journal-codec.ts";
 import {
   type AgentDefinition,
   type AgentServerOptions,

@@ -2,7 +2,7 @@ import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { SkillSwitches } from "../agent/skill-switches.ts";
 import type { TaskStore } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
-import type { JournalCodec } from "./journal-codec.ts";
+import type { JournalCodec } from "./durable/journal-codec.ts";
 import type { TailBudget } from "./live-tail.ts";
 
 /** Limits of the engine; all have defaults. */

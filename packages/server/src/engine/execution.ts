@@ -1,4 +1,4 @@
-import type { Runnable } from "./scheduler.ts";
+import type { Runnable } from "./capacity/scheduler.ts";
 import type { TurnAbort, TurnAbortCause } from "./turn-abort.ts";
 
 /** Code of an agent at work on one task, whatever its kind; detached from the call that started it. */

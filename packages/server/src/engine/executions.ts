@@ -12,16 +12,16 @@ import {
 } from "../agent/skill-selection.ts";
 import type { CallInput } from "../agent/task-tools.ts";
 import type { TaskRef } from "../store/task-store.ts";
+import { type Place, Scheduler } from "./capacity/scheduler.ts";
 import type { CallDetails } from "./command.ts";
-import { DurableExecution } from "./durable-execution.ts";
+import { DurableExecution } from "./durable/durable-execution.ts";
+import { type Journal, type QueuedMessage, readJournal } from "./durable/journal.ts";
 import { capacityEnding, endings, skillUnavailableEnding, timeoutEnding } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import type { StatusInit } from "./events.ts";
 import type { Execution } from "./execution.ts";
-import { type Journal, type QueuedMessage, readJournal } from "./journal.ts";
 import type { LiveTask } from "./live-task.ts";
 import type { LiveTasks } from "./live-tasks.ts";
-import { type Place, Scheduler } from "./scheduler.ts";
 import { TurnExecution } from "./turn-execution.ts";
 
 /** How long after a failed write a task is taken up again; again after as long while that fails, too. */

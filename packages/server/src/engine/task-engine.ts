@@ -16,11 +16,11 @@ import {
 import type { KeyedResult, Owner, StoredTask, TaskPage, TaskQuery } from "../store/task-store.ts";
 import type { CallDetails } from "./command.ts";
 import type { CommittedEvent } from "./committed-event.ts";
+import { readJournal } from "./durable/journal.ts";
+import { createJournalCodec } from "./durable/journal-codec.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { submittedStatus, taskEvent } from "./events.ts";
 import { callInput, Executions } from "./executions.ts";
-import { readJournal } from "./journal.ts";
-import { createJournalCodec } from "./journal-codec.ts";
 import { KeyedSends } from "./keyed-sends.ts";
 import { TailBudget } from "./live-tail.ts";
 import { type Intake, LiveTask } from "./live-task.ts";

@@ -1,7 +1,7 @@
 import { type Message, MessageSchema } from "@a2a-connect/proto";
 import { fromBinary } from "@bufbuild/protobuf";
-import type { LogEntry, LogTail, Owner, TaskStore } from "../store/task-store.ts";
-import { type CallDetails, type Command, decodeCommand } from "./command.ts";
+import type { LogEntry, LogTail, Owner, TaskStore } from "../../store/task-store.ts";
+import { type CallDetails, type Command, decodeCommand } from "../command.ts";
 import type { JournalCodec, JournalRecord } from "./journal-codec.ts";
 
 /** Entries in one page. */

@@ -1,8 +1,8 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
+import type { LiveTask } from "../live-task.ts";
 import type { Journal, LoggedRecord } from "./journal.ts";
 import { isResult, type JournalCodec, type JournalRecord, type OperationResult } from "./journal-codec.ts";
 import { JournalError } from "./journal-error.ts";
-import type { LiveTask } from "./live-task.ts";
 import { ResultOrder } from "./result-order.ts";
 
 /** Bounds of a journal. */

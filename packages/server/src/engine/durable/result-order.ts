@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 import { SequenceQueue } from "./sequence-queue.ts";
 
 /** A result in a task's log, and where it stands there. */

@@ -1,8 +1,8 @@
-import { AgentMistake } from "./agent-mistake.ts";
+import { AgentMistake } from "../agent-mistake.ts";
+import { TurnAbort } from "../turn-abort.ts";
 import type { DurableRun } from "./durable-run.ts";
 import type { LoggedRecord } from "./journal.ts";
 import { type OperationResult, reviveError } from "./journal-codec.ts";
-import { TurnAbort } from "./turn-abort.ts";
 import type { Wait } from "./waits.ts";
 
 /**

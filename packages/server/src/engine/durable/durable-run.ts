@@ -1,7 +1,7 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
+import type { LiveTask } from "../live-task.ts";
+import type { TurnAbort } from "../turn-abort.ts";
 import type { JournalSession } from "./journal-session.ts";
-import type { LiveTask } from "./live-task.ts";
-import type { TurnAbort } from "./turn-abort.ts";
 import type { Waits } from "./waits.ts";
 
 /** One run of a durable executor, as its tools see it. */

@@ -1,10 +1,10 @@
 import { formatTaskState } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
-import type { DurableEvent } from "../agent/task-event.ts";
-import type { LogEvent, Owner, TaskStore } from "../store/task-store.ts";
+import type { DurableEvent } from "../../agent/task-event.ts";
+import type { LogEvent, Owner, TaskStore } from "../../store/task-store.ts";
+import { decodeEvent } from "../log-codec.ts";
+import { taskNotFound } from "../task-not-found.ts";
 import type { Journal } from "./journal.ts";
-import { decodeEvent } from "./log-codec.ts";
-import { taskNotFound } from "./task-not-found.ts";
 
 const pageSize = 1_000;
 

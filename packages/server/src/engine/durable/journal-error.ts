@@ -1,4 +1,4 @@
-import { AgentMistake } from "./agent-mistake.ts";
+import { AgentMistake } from "../agent-mistake.ts";
 
 /** A result that cannot be stored: it is of a kind that cannot be cloned, or too large. Thrown at the `step`. */
 export class JournalError extends Error {

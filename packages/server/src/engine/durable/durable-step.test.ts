@@ -4,9 +4,9 @@ import { reasonOf, say, taskOf } from "@a2a-connect/testing";
 import { create, createRegistry, isMessage } from "@bufbuild/protobuf";
 import { DurationSchema, file_google_protobuf_type, TypeSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
-import { createDurableServers, type DurableServers } from "../../test-support/durable-servers.ts";
-import type { DurableTask, StepOptions } from "../agent/durable-task.ts";
-import { defaultEngineLimits } from "./engine-context.ts";
+import { createDurableServers, type DurableServers } from "../../../test-support/durable-servers.ts";
+import type { DurableTask, StepOptions } from "../../agent/durable-task.ts";
+import { defaultEngineLimits } from "../engine-context.ts";
 import { createJournalCodec } from "./journal-codec.ts";
 
 const detached = (words = "go") => ({ ...say(words), configuration: { returnImmediately: true } });

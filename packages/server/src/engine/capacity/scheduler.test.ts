@@ -1,9 +1,9 @@
 import { findA2AError, type Priority } from "@a2a-connect/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AgentDefinition, CapacityDefinition } from "../agent/agent-definition.ts";
-import { systemClock } from "./clock.ts";
-import { defaultEngineLimits, type EngineLimits } from "./engine-context.ts";
+import type { AgentDefinition, CapacityDefinition } from "../../agent/agent-definition.ts";
+import { systemClock } from "../clock.ts";
+import { defaultEngineLimits, type EngineLimits } from "../engine-context.ts";
 import { type Place, type Runnable, Scheduler } from "./scheduler.ts";
 
 interface Setup extends CapacityDefinition {

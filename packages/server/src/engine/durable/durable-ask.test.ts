@@ -3,10 +3,10 @@ import { type Task, TaskState } from "@a2a-connect/proto";
 import { readStream, reasonOf, say, taskOf, wordsOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { createDurableServers, type DurableServerOptions } from "../../test-support/durable-servers.ts";
-import { createHeldStore } from "../../test-support/held-store.ts";
-import type { DurableExecutor } from "../agent/agent-definition.ts";
-import type { Answer, Question } from "../agent/question.ts";
+import { createDurableServers, type DurableServerOptions } from "../../../test-support/durable-servers.ts";
+import { createHeldStore } from "../../../test-support/held-store.ts";
+import type { DurableExecutor } from "../../agent/agent-definition.ts";
+import type { Answer, Question } from "../../agent/question.ts";
 
 const now = { configuration: { returnImmediately: true } };
 

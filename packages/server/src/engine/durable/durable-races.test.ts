@@ -2,9 +2,9 @@ import { lifecycleExtension } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, createFakeClock, reasonOf, say, taskOf, wordsOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
-import { createHeldStore } from "../../test-support/held-store.ts";
-import type { AgentDefinition, DurableExecutor } from "../agent/agent-definition.ts";
-import { decodeEvent } from "./log-codec.ts";
+import { createHeldStore } from "../../../test-support/held-store.ts";
+import type { AgentDefinition, DurableExecutor } from "../../agent/agent-definition.ts";
+import { decodeEvent } from "../log-codec.ts";
 
 /** What the model test (test/model) has found, each in its smallest form. */
 async function durable(execute: DurableExecutor) {

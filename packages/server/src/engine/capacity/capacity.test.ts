@@ -11,8 +11,8 @@ import {
 } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import type { CapacityDefinition } from "../agent/agent-definition.ts";
-import { defineAgent } from "../agent/agent-definition.ts";
+import type { CapacityDefinition } from "../../agent/agent-definition.ts";
+import { defineAgent } from "../../agent/agent-definition.ts";
 
 async function scripted(agentCapacity: CapacityDefinition, skillCapacity: CapacityDefinition = {}) {
   const script = createScriptedExecutor();

@@ -3,10 +3,10 @@ import { runInNewContext } from "node:vm";
 import { TaskState } from "@a2a-connect/proto";
 import { reasonOf, say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
-import { createDurableServers } from "../../test-support/durable-servers.ts";
-import { createHeldStore } from "../../test-support/held-store.ts";
-import { createMemoryTaskStore } from "../store/memory-task-store.ts";
-import { defaultEngineLimits } from "./engine-context.ts";
+import { createDurableServers } from "../../../test-support/durable-servers.ts";
+import { createHeldStore } from "../../../test-support/held-store.ts";
+import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
+import { defaultEngineLimits } from "../engine-context.ts";
 
 const detached = (words = "go") => ({ ...say(words), configuration: { returnImmediately: true } });
 

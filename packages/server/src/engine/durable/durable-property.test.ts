@@ -9,10 +9,10 @@ import {
   type DurableServers,
   type Process,
   transcriptOf,
-} from "../../test-support/durable-servers.ts";
-import type { Death } from "../../test-support/mortal-store.ts";
-import type { DurableTask } from "../agent/durable-task.ts";
-import type { DurableEvent } from "../agent/task-event.ts";
+} from "../../../test-support/durable-servers.ts";
+import type { Death } from "../../../test-support/mortal-store.ts";
+import type { DurableTask } from "../../agent/durable-task.ts";
+import type { DurableEvent } from "../../agent/task-event.ts";
 import { isResult } from "./journal-codec.ts";
 
 /** What an executor does, one after the other; afterwards it returns. */

@@ -1,4 +1,4 @@
-import type { CapacityDefinition } from "../agent/agent-definition.ts";
+import type { CapacityDefinition } from "../../agent/agent-definition.ts";
 import { RunTime } from "./run-time.ts";
 
 /** Those who run and wait under the same limits: of one skill, or all of an agent's. */

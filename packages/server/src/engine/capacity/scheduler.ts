@@ -1,7 +1,7 @@
 import { a2aError, type Priority } from "@a2a-connect/core";
-import type { AgentDefinition } from "../agent/agent-definition.ts";
+import type { AgentDefinition } from "../../agent/agent-definition.ts";
+import type { EngineContext } from "../engine-context.ts";
 import { Crew } from "./crew.ts";
-import type { EngineContext } from "./engine-context.ts";
 import { type Waiting, WaitingQueue } from "./waiting-queue.ts";
 
 /** A piece of work that may have to wait for its place. It has that place until `run` resolves. */

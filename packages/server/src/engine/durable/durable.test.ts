@@ -1,8 +1,8 @@
 import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, createFakeClock, reasonOf, say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
-import type { DurableExecutor } from "../agent/agent-definition.ts";
-import { createMemoryTaskStore } from "../store/memory-task-store.ts";
+import type { DurableExecutor } from "../../agent/agent-definition.ts";
+import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 
 /** Servers over one store, one after the other. */
 async function durable(execute: DurableExecutor) {

@@ -5,11 +5,11 @@ import {
   createDurableServers,
   type DurableServerOptions,
   type DurableServers,
-} from "../../test-support/durable-servers.ts";
-import { createHeldStore } from "../../test-support/held-store.ts";
-import type { DurableExecutor } from "../agent/agent-definition.ts";
-import { defaultEngineLimits } from "./engine-context.ts";
-import { TurnAbort } from "./turn-abort.ts";
+} from "../../../test-support/durable-servers.ts";
+import { createHeldStore } from "../../../test-support/held-store.ts";
+import type { DurableExecutor } from "../../agent/agent-definition.ts";
+import { defaultEngineLimits } from "../engine-context.ts";
+import { TurnAbort } from "../turn-abort.ts";
 
 const detached = (words = "go") => ({ ...say(words), configuration: { returnImmediately: true } });
 

@@ -1,11 +1,11 @@
-import type { DurableTask, StepContext, StepOptions } from "../agent/durable-task.ts";
+import type { DurableTask, StepContext, StepOptions } from "../../agent/durable-task.ts";
+import type { TurnAbort } from "../turn-abort.ts";
 import type { DurableInbox } from "./durable-inbox.ts";
 import { type DurableRun, never } from "./durable-run.ts";
 import { giveBack, isCut, outlast } from "./durable-wait.ts";
 import { errorParts, isResult, type OperationResult } from "./journal-codec.ts";
 import { JournalError } from "./journal-error.ts";
 import { attemptStep, backoffMs } from "./step.ts";
-import type { TurnAbort } from "./turn-abort.ts";
 
 /** The tools whose results the journal keeps. */
 export type JournaledTools = Pick<DurableTask, "step" | "sleep" | "now" | "random" | "inbox">;

@@ -1,5 +1,5 @@
-import type { Backoff, StepContext, StepOptions } from "../agent/durable-task.ts";
-import type { Clock } from "./clock.ts";
+import type { Backoff, StepContext, StepOptions } from "../../agent/durable-task.ts";
+import type { Clock } from "../clock.ts";
 
 /** How long to wait after so many failed attempts. */
 export function backoffMs(

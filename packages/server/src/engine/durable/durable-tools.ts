@@ -1,15 +1,15 @@
 import { type Message, TaskState } from "@a2a-connect/proto";
-import type { DurableTask } from "../agent/durable-task.ts";
+import type { DurableTask } from "../../agent/durable-task.ts";
 import {
   type Answer,
   assertAnswerable,
   type Question,
   questionParts,
   readAnswer,
-} from "../agent/question.ts";
-import type { DurableEvent } from "../agent/task-event.ts";
-import { type CallInput, TaskTools } from "../agent/task-tools.ts";
-import { toWait } from "../agent/turn.ts";
+} from "../../agent/question.ts";
+import type { DurableEvent } from "../../agent/task-event.ts";
+import { type CallInput, TaskTools } from "../../agent/task-tools.ts";
+import { toWait } from "../../agent/turn.ts";
 import type { JournaledTools } from "./journaled-tools.ts";
 
 /** What a durable executor is given. */

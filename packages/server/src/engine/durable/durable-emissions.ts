@@ -1,11 +1,11 @@
 import { isTerminal } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
-import type { DurableEvent, QuestionEvent } from "../agent/task-event.ts";
-import { AgentMistake } from "./agent-mistake.ts";
+import type { DurableEvent, QuestionEvent } from "../../agent/task-event.ts";
+import { AgentMistake } from "../agent-mistake.ts";
+import type { Emitter } from "../emitter.ts";
 import type { DurableRun } from "./durable-run.ts";
 import { giveBack } from "./durable-wait.ts";
 import { describeEvent, type EmissionReplay, type LoggedEmission } from "./emission-replay.ts";
-import type { Emitter } from "./emitter.ts";
 import { isResult } from "./journal-codec.ts";
 
 /** What a durable executor yields: repeats nothing that the log has, and puts everything else there. */
