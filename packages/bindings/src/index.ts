@@ -1,4 +1,5 @@
 export { type CorsOptions, withCors } from "./cors.ts";
+export { type EventIds, eventIdsKey } from "./fetch/read-events.ts";
 export type { JsonTransportOptions } from "./fetch/transport-options.ts";
 export type { HttpBody, HttpHandler, HttpRequest, HttpResponse } from "./http.ts";
 export { createHttpJsonHandler, type HttpJsonOptions } from "./http-json/handler.ts";

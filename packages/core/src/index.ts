@@ -1,4 +1,5 @@
 export { bindHttpRequest, type HttpRequestParts, httpRequestParts, isQueryField } from "./bind-request.ts";
+export { connectBinding, grpcWebBinding } from "./binding-names.ts";
 export {
   anonymousPrincipal,
   extensionsKey,

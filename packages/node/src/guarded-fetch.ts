@@ -1,5 +1,6 @@
 import { lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
+import type { ConnectionOptions } from "node:tls";
 import { Agent, buildConnector, Pool, fetch as undiciFetch } from "undici";
 import {
   type AddressGuard,
@@ -15,6 +16,10 @@ export interface GuardedFetchOptions extends AddressGuardOptions {
   readonly connectTimeoutMs?: number;
   /** The authorities whose certificates are trusted, PEM. Default: those that Node trusts. */
   readonly ca?: string | readonly string[];
+  /** What else TLS may be told: our own certificate, and whether the other side's is checked. */
+  readonly tls?: Pick<ConnectionOptions, "ca" | "cert" | "key" | "rejectUnauthorized">;
+  /** Silence of a server, before a response or in its middle, after which a call fails; 0: none. Default 5 min. */
+  readonly responseTimeoutMs?: number;
   /** Resolves names. Default: the system's resolver, as `node:dns` asks it. */
   readonly lookup?: LookupFunction;
 }
@@ -43,12 +48,15 @@ export interface GuardedFetch extends AsyncDisposable {
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const guard = createAddressGuard(options);
+  const { responseTimeoutMs = 300_000 } = options;
   // A pool for each origin, because a resolver is not told for which port a name is asked. Not an agent that reads the
   // environment: a proxy would resolve the name itself.
   const agent = new Agent({
     factory: (origin, poolOptions) =>
       new Pool(origin, {
         ...poolOptions,
+        headersTimeout: responseTimeoutMs,
+        bodyTimeout: responseTimeoutMs,
         connect: guardedConnector(guard, targetOf(new URL(origin)), options),
       }),
   });
@@ -80,10 +88,11 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
 function guardedConnector(
   guard: AddressGuard,
   target: Target,
-  { connectTimeoutMs = 10_000, ca, lookup = systemLookup }: GuardedFetchOptions,
+  { connectTimeoutMs = 10_000, ca, tls, lookup = systemLookup }: GuardedFetchOptions,
 ): buildConnector.connector {
   return buildConnector({
     timeout: connectTimeoutMs,
+    ...tls,
     lookup: guardLookup(guard, target, lookup),
     ...(ca === undefined ? {} : { ca: typeof ca === "string" ? ca : [...ca] }),
   });
@@ -93,7 +102,7 @@ function guardedConnector(
  * Resolves as `lookup` does, and keeps what the guard permits. Hosts that are addresses never come here: `refuseUrl`
  * has judged them.
  */
-function guardLookup(guard: AddressGuard, target: Target, lookup: LookupFunction): LookupFunction {
+export function guardLookup(guard: AddressGuard, target: Target, lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) =>
     lookup(hostname, { ...options, all: true }, (error, answer, family = 4) => {
       if (error !== null) return callback(error, answer);
@@ -111,9 +120,11 @@ function refusalOf({ host }: Target): string {
   return `${host} leads to an address that is not public`;
 }
 
-const refusedCode = "ERR_ADDRESS_REFUSED";
+/** `code` of what a refused call rejects with. */
+export const refusedCode = "ERR_ADDRESS_REFUSED";
 
-function addressRefused(message: string): Error {
+/** The error by which a refusal is recognised. */
+export function addressRefused(message: string): Error {
   return Object.assign(new Error(message), { code: refusedCode });
 }
 

@@ -28,7 +28,7 @@ export type { QuestionOptions, Turn } from "./agent/turn.ts";
 export { type AgentServer, createAgentServer } from "./agent-server.ts";
 export type { AgentServerOptions } from "./agent-server-options.ts";
 export type { ExtendedCardOptions } from "./card/card-source.ts";
-export { connectBinding, grpcWebBinding, type Mounts } from "./card/interfaces.ts";
+export type { Mounts } from "./card/interfaces.ts";
 export { AgentMistake } from "./engine/agent-mistake.ts";
 export { type Clock, systemClock } from "./engine/clock.ts";
 export { JournalError } from "./engine/durable/journal-error.ts";

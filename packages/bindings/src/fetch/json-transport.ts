@@ -1,5 +1,5 @@
 import type { DescMessage, DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/protobuf";
-import { Code, ConnectError, createContextValues, type Transport } from "@connectrpc/connect";
+import { Code, ConnectError, type ContextValues, createContextValues, type Transport } from "@connectrpc/connect";
 import { runStreamingCall, runUnaryCall } from "@connectrpc/connect/protocol";
 import { parseResponse } from "./read-response.ts";
 import { callHeaders, type TransportSettings } from "./transport-options.ts";
@@ -10,6 +10,7 @@ export interface OutgoingCall {
   readonly message: Message;
   readonly header: Headers;
   readonly signal: AbortSignal;
+  readonly contextValues: ContextValues;
 }
 
 /** What a JSON wire does with a call. Both reject with ConnectErrors. */

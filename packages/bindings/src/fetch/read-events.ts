@@ -1,5 +1,18 @@
+import { type ContextKey, createContextKey } from "@connectrpc/connect";
 import { parseEvents } from "../sse/parse-events.ts";
 import { parseJson, readChunks } from "./read-response.ts";
+
+/** The ids of a stream's server-sent events, for a caller that wants to check what it counts. */
+export interface EventIds {
+  /** The `id` that was current with the message delivered last; `""` before the first. */
+  last: string;
+}
+
+/** A context value of streaming calls: the two JSON transports keep it up to date. Default none. */
+export const eventIdsKey: ContextKey<EventIds | undefined> = createContextKey<EventIds | undefined>(
+  undefined,
+  { description: "ids of server-sent events" },
+);
 
 /**
  * The data of each server-sent event of a response as parsed JSON.
@@ -7,8 +20,15 @@ import { parseJson, readChunks } from "./read-response.ts";
  * @param maxLength longest event
  * @throws ConnectError Internal for an event that is not JSON
  */
-export async function* readEvents(response: Response, maxLength: number): AsyncGenerator<unknown, void> {
-  for await (const { data } of parseEvents(readChunks(response), maxLength)) {
+export async function* readEvents(
+  response: Response,
+  maxLength: number,
+  ids?: EventIds,
+): AsyncGenerator<unknown, void> {
+  for await (const { data, lastEventId } of parseEvents(readChunks(response), maxLength)) {
+    if (ids !== undefined) {
+      ids.last = lastEventId;
+    }
     yield parseJson(data);
   }
 }

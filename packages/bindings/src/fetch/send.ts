@@ -32,6 +32,9 @@ export async function send(request: OutgoingRequest, settings: TransportSettings
     return await settings.fetch(request.url, init);
   } catch (thrown) {
     request.signal.throwIfAborted();
+    if (thrown instanceof ConnectError) {
+      throw thrown; // a `fetch` that knows what to call it
+    }
     throw new ConnectError("the server could not be reached", Code.Unavailable, undefined, undefined, thrown);
   }
 }

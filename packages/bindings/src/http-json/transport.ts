@@ -9,7 +9,7 @@ import {
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { codeFromHttpStatus } from "../fetch/http-status.ts";
 import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";
-import { readEvents } from "../fetch/read-events.ts";
+import { type EventIds, eventIdsKey, readEvents } from "../fetch/read-events.ts";
 import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
 import { send } from "../fetch/send.ts";
 import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/transport-options.ts";
@@ -89,7 +89,10 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Tran
         if (!isEventStream(response)) {
           throw await readFailure(response);
         }
-        return { header: response.headers, events: readMessages(response, settings.maxResponseBytes) };
+        return {
+          header: response.headers,
+          events: readMessages(response, settings.maxResponseBytes, call.contextValues.get(eventIdsKey)),
+        };
       },
     },
     settings,
@@ -114,8 +117,12 @@ function joinUrl(baseUrl: string, { path, query }: HttpRequestParts): string {
   return `${base.replace(/\/+$/, "")}${path}${parameters === "" ? "" : `?${parameters}`}`;
 }
 
-async function* readMessages(response: Response, maxLength: number): AsyncGenerator<unknown, void> {
-  for await (const json of readEvents(response, maxLength)) {
+async function* readMessages(
+  response: Response,
+  maxLength: number,
+  ids: EventIds | undefined,
+): AsyncGenerator<unknown, void> {
+  for await (const json of readEvents(response, maxLength, ids)) {
     if (isErrorBody(json)) {
       throw fromErrorBody(json, response);
     }

@@ -2,7 +2,7 @@ import { findReasonByJsonRpcCode, formatMessage } from "@a2a-connect/core";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { codeFromHttpStatus } from "../fetch/http-status.ts";
 import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";
-import { readEvents } from "../fetch/read-events.ts";
+import { type EventIds, eventIdsKey, readEvents } from "../fetch/read-events.ts";
 import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
 import { send } from "../fetch/send.ts";
 import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/transport-options.ts";
@@ -50,15 +50,22 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Transp
           readResult(await readJsonResponse(response, settings.maxResponseBytes), response);
           throw new ConnectError("the server did not answer with a stream", Code.Internal);
         }
-        return { header: response.headers, events: readResults(response, settings.maxResponseBytes) };
+        return {
+          header: response.headers,
+          events: readResults(response, settings.maxResponseBytes, call.contextValues.get(eventIdsKey)),
+        };
       },
     },
     settings,
   );
 }
 
-async function* readResults(response: Response, maxLength: number): AsyncGenerator<unknown, void> {
-  for await (const answer of readEvents(response, maxLength)) {
+async function* readResults(
+  response: Response,
+  maxLength: number,
+  ids: EventIds | undefined,
+): AsyncGenerator<unknown, void> {
+  for await (const answer of readEvents(response, maxLength, ids)) {
     yield readResult(answer, response);
   }
 }

@@ -74,6 +74,7 @@ function deriveLifecycleExtension(agent: AgentDefinition): AgentExtension {
       asks,
       asksForAuth,
       reportsProgress,
+      idempotencyKeys: true,
       ...(bounded.length < waits.length ? {} : { longestWaitSeconds: Math.max(...bounded) / 1_000 }),
     },
   });

@@ -1,3 +1,4 @@
+import { connectBinding, grpcWebBinding } from "@a2a-connect/core";
 import { type AgentInterface, AgentInterfaceSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 
@@ -8,12 +9,6 @@ export interface Mounts {
   readonly jsonRpc: string | undefined;
   readonly httpJson: string | undefined;
 }
-
-/** `protocolBinding` of the Connect protocol, which the specification does not name (spec §5.8: a URI). */
-export const connectBinding = "urn:a2a-connect:binding:connect:v1";
-
-/** `protocolBinding` of gRPC-Web, likewise. */
-export const grpcWebBinding = "urn:a2a-connect:binding:grpc-web:v1";
 
 /**
  * The interfaces of a card, preferred first: JSONRPC, HTTP+JSON, GRPC, then our own Connect and gRPC-Web, for each

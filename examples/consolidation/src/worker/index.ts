@@ -1,0 +1,10 @@
+export { decide, findContradictions, neither, toMemories } from "./contradictions.ts";
+export type { Extractor } from "./extractor.ts";
+export type { Evidence, Fact } from "./fact.ts";
+export type { Decision, Memory, MemorySet } from "./memory.ts";
+export { type MemoryStore, openMemoryStore } from "./memory-store.ts";
+export { normalise } from "./normaliser.ts";
+export { createPeople } from "./people.ts";
+export { ruleExtractor } from "./rules/rule-extractor.ts";
+export { parseTranscript, type Transcript } from "./transcript.ts";
+export { createWorkerAgent, type WorkerParts } from "./worker-agent.ts";

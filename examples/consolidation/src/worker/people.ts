@@ -1,0 +1,33 @@
+import { foldText } from "./plain-text.ts";
+
+/** Who is meant by a name. */
+export interface People {
+  /**
+   * The whole name that somebody is known by: of "Maya" the only Maya there is, of a name that nobody has that name
+   * itself; undefined when it fits several people.
+   */
+  resolve(name: string): string | undefined;
+}
+
+/** @param names whole names: of those who spoke, and of those who are known from before */
+export function createPeople(names: Iterable<string>): People {
+  const byName = new Map<string, Set<string>>();
+  const whole = new Map<string, string>();
+  for (const name of names) {
+    const folded = foldText(name);
+    const known = whole.get(folded) ?? name;
+    whole.set(folded, known);
+    const [first] = folded.split(" ");
+    if (first !== undefined && first !== folded) {
+      byName.set(first, (byName.get(first) ?? new Set()).add(known));
+    }
+  }
+  return {
+    resolve(name) {
+      const folded = foldText(name);
+      const exact = whole.get(folded);
+      const candidates = [...(byName.get(folded) ?? [])];
+      return exact ?? (candidates.length > 1 ? undefined : (candidates[0] ?? name));
+    },
+  };
+}

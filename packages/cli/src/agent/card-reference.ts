@@ -1,0 +1,97 @@
+import { stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { CliError } from "../cli-error.ts";
+import type { CliIo } from "../cli-io.ts";
+import { type AgentEntry, findAgent, knownAgentsHint } from "../settings/agent-book.ts";
+
+/** What `--agent-card` means: an address, a file, or an agent of `a2a.config.yaml` (a2a-cli §10.1). */
+export type CardReference =
+  | { readonly kind: "url"; readonly url: string; readonly entry?: AgentEntry }
+  | { readonly kind: "file"; readonly path: string };
+
+/**
+ * Reads a reference: a file that is there, a name that `a2a.config.yaml` knows, or an address. A host without a scheme is
+ * called over https, this machine over http.
+ *
+ * @throws CliError USAGE without a reference, CARD_NOT_FOUND for a path that leads nowhere
+ */
+export async function resolveCardReference(text: string | undefined, io: CliIo): Promise<CardReference> {
+  const reference = text?.trim() ?? "";
+  if (reference === "") {
+    throw new CliError("A2ACLI_ERR_USAGE", "which agent? Nothing names one", {
+      hint: "-a localhost:4000, or A2ACLI_AGENT_CARD",
+    });
+  }
+  if (/^https?:\/\//i.test(reference)) {
+    return { kind: "url", url: requireUrl(reference) };
+  }
+  if (/^file:/i.test(reference)) {
+    return { kind: "file", path: await requireFile(toPath(reference)) };
+  }
+  const path = resolve(io.cwd, reference.replace(/^~(?=\/|$)/, io.home || homedir()));
+  if (await isFile(path)) {
+    return { kind: "file", path };
+  }
+  const entry = await findAgent(reference, io);
+  if (entry !== undefined) {
+    return { kind: "url", url: withScheme(entry.url), entry };
+  }
+  if (/^[./~]|\.json$/i.test(reference) && !/^[^./~][^/]*\/.*\.json$/i.test(reference)) {
+    return { kind: "file", path: await requireFile(path) };
+  }
+  return { kind: "url", url: requireUrl(withScheme(reference)) };
+}
+
+/** For the hint of a host that could not be reached and may have been meant as a name. */
+export async function nameHint(text: string | undefined, io: CliIo): Promise<string | undefined> {
+  return /^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(text ?? "") ? await knownAgentsHint(io) : undefined;
+}
+
+function withScheme(address: string): string {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) {
+    return address;
+  }
+  const isHere = /^(?:localhost|[^/:]*\.localhost|127(?:\.\d+){3}|\[::1\]|0\.0\.0\.0)(?=[:/]|$)/i.test(address);
+  return `${isHere ? "http" : "https"}://${address}`;
+}
+
+function requireUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || url.username !== "" || url.password !== "") {
+    const why = url === null ? "is no address" : "holds credentials, which are not taken from an address";
+    throw new CliError("A2ACLI_ERR_USAGE", `--agent-card: ${url === null ? `"${text}"` : url.host} ${why}`, {
+      hint: "a host such as agent.example.com, a URL, a file, or a name in a2a.config.yaml",
+    });
+  }
+  return text;
+}
+
+function toPath(fileUrl: string): string {
+  try {
+    return fileURLToPath(fileUrl);
+  } catch (cause) {
+    throw new CliError("A2ACLI_ERR_USAGE", `"${fileUrl}" names no file on this machine`, {
+      hint: "file:///absolute/path, or a plain path",
+      cause,
+    });
+  }
+}
+
+async function requireFile(path: string): Promise<string> {
+  if (await isFile(path)) {
+    return path;
+  }
+  throw new CliError("A2ACLI_ERR_CARD_NOT_FOUND", `there is no file ${path}`, {
+    hint: "give the card's path, its URL, or the agent's host",
+  });
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,167 @@
+import type { AgentCard, SecurityRequirement, SecurityScheme } from "@a2a-connect/proto";
+import { CliError } from "../cli-error.ts";
+
+/** What the user has to say who they are. */
+export interface GivenCredentials {
+  readonly bearer: string | undefined;
+  readonly apiKey: string | undefined;
+  /** Service parameters, lower-case names: a header that a scheme asks for may be among them. */
+  readonly serviceParameters: Readonly<Record<string, string>>;
+}
+
+/** Where a credential goes in a request. */
+export interface CredentialPlace {
+  readonly location: "header" | "query" | "cookie";
+  readonly name: string;
+  readonly value: string;
+}
+
+/** How requests to one agent are authenticated. */
+export interface CredentialPlan {
+  readonly places: readonly CredentialPlace[];
+  /** The card declares schemes that accept these; without, they are never sent for a card (A2ACLI_AUTH_008). */
+  readonly isDeclared: boolean;
+}
+
+/**
+ * Attaches what was given in the way that the card declares: the first of its requirements that can be met, each of them
+ * in full (requirement L-9). A card that declares no scheme gets a bearer token as `Authorization` and an API key as
+ * `X-API-Key`.
+ *
+ * @throws CliError CREDENTIALS_MISSING when the card has requirements and none can be met
+ */
+export function planCredentials(card: AgentCard, given: GivenCredentials): CredentialPlan {
+  const schemes = Object.entries(card.securitySchemes);
+  if (schemes.length === 0 && card.securityRequirements.length === 0) {
+    return { places: undeclaredPlaces(given), isDeclared: false };
+  }
+  if (card.securityRequirements.length === 0) {
+    // Declared, and asked for by nobody: what was given goes where it fits.
+    const places = schemes.flatMap(([, scheme]) => placesOf(scheme, given) ?? []);
+    return { places: withoutRepeats(places), isDeclared: true };
+  }
+  for (const requirement of card.securityRequirements) {
+    const places = meetRequirement(requirement, card, given);
+    if (places !== undefined) {
+      return { places: withoutRepeats(places), isDeclared: true };
+    }
+  }
+  throw credentialsMissing(card);
+}
+
+function undeclaredPlaces({ bearer, apiKey }: GivenCredentials): readonly CredentialPlace[] {
+  return [
+    ...(bearer === undefined ? [] : [authorization(bearer)]),
+    ...(apiKey === undefined ? [] : [{ location: "header" as const, name: "x-api-key", value: apiKey }]),
+  ];
+}
+
+/** All schemes of one requirement together, or undefined when one of them cannot be met. None at all: anonymous. */
+function meetRequirement(
+  { schemes }: SecurityRequirement,
+  card: AgentCard,
+  given: GivenCredentials,
+): readonly CredentialPlace[] | undefined {
+  const places: CredentialPlace[] = [];
+  for (const name of Object.keys(schemes)) {
+    const scheme = card.securitySchemes[name];
+    const met = scheme === undefined ? undefined : placesOf(scheme, given);
+    if (met === undefined) {
+      return undefined;
+    }
+    places.push(...met);
+  }
+  return places;
+}
+
+/** Where one scheme wants what was given; empty when a service parameter is it already; undefined when it is missing. */
+function placesOf({ scheme }: SecurityScheme, given: GivenCredentials): readonly CredentialPlace[] | undefined {
+  switch (scheme.case) {
+    case "httpAuthSecurityScheme":
+      return scheme.value.scheme.toLowerCase() === "bearer" ? bearerPlaces(given) : ownAuthorization(given);
+    case "oauth2SecurityScheme":
+    case "openIdConnectSecurityScheme":
+      return bearerPlaces(given);
+    case "apiKeySecurityScheme":
+      return apiKeyPlaces(scheme.value, given);
+    case "mtlsSecurityScheme":
+    case undefined:
+      return undefined;
+  }
+}
+
+function bearerPlaces(given: GivenCredentials): readonly CredentialPlace[] | undefined {
+  return given.bearer === undefined ? ownAuthorization(given) : [authorization(given.bearer)];
+}
+
+/** An `Authorization` of the user's own, as a service parameter. */
+function ownAuthorization({ serviceParameters }: GivenCredentials): readonly CredentialPlace[] | undefined {
+  return serviceParameters["authorization"] === undefined ? undefined : [];
+}
+
+function apiKeyPlaces(
+  { location, name }: { readonly location: string; readonly name: string },
+  { apiKey, serviceParameters }: GivenCredentials,
+): readonly CredentialPlace[] | undefined {
+  if (apiKey === undefined) {
+    return location === "header" && serviceParameters[name.toLowerCase()] !== undefined ? [] : undefined;
+  }
+  return location === "header" || location === "query" || location === "cookie"
+    ? [{ location, name, value: apiKey }]
+    : undefined;
+}
+
+function authorization(bearer: string): CredentialPlace {
+  return { location: "header", name: "authorization", value: `Bearer ${bearer}` };
+}
+
+function withoutRepeats(places: readonly CredentialPlace[]): readonly CredentialPlace[] {
+  const byTarget = new Map(places.map((place) => [`${place.location} ${place.name.toLowerCase()}`, place]));
+  return [...byTarget.values()];
+}
+
+function credentialsMissing(card: AgentCard): CliError {
+  const ways = card.securityRequirements.map(({ schemes }) => Object.keys(schemes));
+  const wanted = ways.map((names) => names.map((name) => describeScheme(name, card)).join(" and "));
+  const hints = new Set(ways.flat().flatMap((name) => hintFor(card.securitySchemes[name]) ?? []));
+  const hint = [...hints].join("; ");
+  return new CliError(
+    "A2ACLI_ERR_CREDENTIALS_MISSING",
+    `${card.name || "the agent"} wants ${wanted.join(", or ")}; that was not given`,
+    hint === "" ? {} : { hint },
+  );
+}
+
+function describeScheme(name: string, card: AgentCard): string {
+  const { scheme } = card.securitySchemes[name] ?? {};
+  switch (scheme?.case) {
+    case "httpAuthSecurityScheme":
+      return `HTTP ${scheme.value.scheme} (${name})`;
+    case "apiKeySecurityScheme":
+      return `an API key in the ${scheme.value.location} ${scheme.value.name} (${name})`;
+    case "oauth2SecurityScheme":
+      return `an OAuth 2 access token (${name})`;
+    case "openIdConnectSecurityScheme":
+      return `an OpenID Connect token (${name})`;
+    case "mtlsSecurityScheme":
+      return `a client certificate (${name}), which this command cannot show yet`;
+    default:
+      return `${name}, which the card does not describe`;
+  }
+}
+
+function hintFor(scheme: SecurityScheme | undefined): string | undefined {
+  switch (scheme?.scheme.case) {
+    case "apiKeySecurityScheme":
+      return "set A2ACLI_API_KEY, or use --api-key";
+    case "oauth2SecurityScheme":
+    case "openIdConnectSecurityScheme":
+      return "set A2ACLI_BEARER to an access token, or use --bearer";
+    case "httpAuthSecurityScheme":
+      return scheme.scheme.value.scheme.toLowerCase() === "bearer"
+        ? "set A2ACLI_BEARER, or use --bearer"
+        : `--svc-param "authorization:${scheme.scheme.value.scheme} …"`;
+    default:
+      return undefined;
+  }
+}

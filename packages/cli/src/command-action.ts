@@ -1,0 +1,58 @@
+import type { AgentClient } from "@a2a-connect/client";
+import { CliError } from "./cli-error.ts";
+import type { CommandContext } from "./command-context.ts";
+import type { CommandRun } from "./command-run.ts";
+import { createOutput } from "./output/create-output.ts";
+import { formatDuration } from "./settings/duration.ts";
+import { type GivenFlags, resolveSettings } from "./settings/resolve-settings.ts";
+
+/** Runs one action with its context: settings resolved, time limited, and closed afterwards what it has opened. */
+export async function runAction(
+  run: CommandRun,
+  flags: GivenFlags,
+  act: (context: CommandContext) => Promise<void>,
+): Promise<void> {
+  const { io } = run;
+  const resolved = resolveSettings(flags, io);
+  const { settings } = resolved;
+  const output = createOutput(io, settings);
+  run.settings = settings;
+  run.output = output;
+  for (const warning of resolved.warnings) {
+    await output.warn(warning);
+  }
+  using timer = startTimeout(settings.timeoutMs);
+  run.timeout = timer.signal;
+  const signal = timer.signal === undefined ? io.interrupted : AbortSignal.any([io.interrupted, timer.signal]);
+  await using opened = new AsyncDisposableStack();
+  await act({
+    io,
+    output,
+    settings,
+    signal,
+    openAgent: async (options = {}): Promise<AgentClient> => {
+      const { openAgent } = await import("./agent/open-agent.ts");
+      return opened.use(await openAgent({ io, output, resolved, signal }, options));
+    },
+    exitWith: (code) => {
+      run.exitCode = code;
+    },
+  });
+}
+
+/** `--timeout`, running. */
+interface Timeout extends Disposable {
+  readonly signal: AbortSignal | undefined;
+}
+
+function startTimeout(timeoutMs: number | undefined): Timeout {
+  if (timeoutMs === undefined) {
+    return { signal: undefined, [Symbol.dispose]: () => {} };
+  }
+  const controller = new AbortController();
+  const timer = setTimeout(() => {
+    const message = `gave up after ${formatDuration(timeoutMs)} (--timeout)`;
+    controller.abort(new CliError("A2ACLI_ERR_TIMEOUT", message, { hint: "give it longer with --timeout 5m" }));
+  }, timeoutMs);
+  return { signal: controller.signal, [Symbol.dispose]: () => clearTimeout(timer) };
+}

@@ -1,0 +1,30 @@
+import type { AgentClient, ConnectOptions } from "@a2a-connect/client";
+import type { CliIo } from "./cli-io.ts";
+import type { Output } from "./output/output.ts";
+import type { Settings } from "./settings/settings.ts";
+
+/** What a command's action is given, beside its own arguments and options. */
+export interface CommandContext {
+  readonly io: CliIo;
+  readonly output: Output;
+  /** What flags, environment and files say together (spec of the a2a command, §8.3). */
+  readonly settings: Settings;
+  /**
+   * Connects to the agent that `--agent-card` names (or a name in `a2a.config.yaml`), with its credentials, binding
+   * and version. Closed by itself when the command ends.
+   *
+   * @throws CliError CARD_NOT_FOUND, CARD_INVALID, UNREACHABLE, CREDENTIALS_MISSING
+   */
+  openAgent(options?: Partial<ConnectOptions>): Promise<AgentClient>;
+  /**
+   * Aborted when the user interrupts, or `--timeout` expires; then its reason is a CliError TIMEOUT. What a command
+   * throws because of it need not be translated: an interruption ends with exit code 130, a timeout as
+   * `A2ACLI_ERR_TIMEOUT`. A command that knows a better hint (how to resume) throws a CliError of its own.
+   */
+  readonly signal: AbortSignal;
+  /**
+   * The exit code of a command that did its job, where it is not 0 (or, after an interruption, not 130). What is
+   * thrown has the exit code of its error.
+   */
+  exitWith(code: number): void;
+}

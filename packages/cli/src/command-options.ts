@@ -1,0 +1,74 @@
+import { type Command, Option } from "commander";
+import type { GivenFlags } from "./settings/resolve-settings.ts";
+import { type RawValue, type SettingFlag, type SettingOption, settingOptions } from "./settings/setting-options.ts";
+
+/** Options that make sense for any command, whether or not it talks to an agent. */
+const generalFlags: ReadonlySet<SettingFlag> = new Set<SettingFlag>(["output", "config", "verbose", "debug"]);
+
+/** Adds the options of every command that talks to an agent (a2a-cli §7.2). What the command has already is left. */
+export function addAgentOptions(command: Command): Command {
+  for (const option of settingOptions) {
+    addSettingOption(command, option, false);
+  }
+  return command;
+}
+
+/** Adds those of them that every command takes, unseen in its help. */
+export function addGeneralOptions(command: Command): void {
+  for (const option of settingOptions.filter(({ flag }) => generalFlags.has(flag))) {
+    addSettingOption(command, option, true);
+  }
+}
+
+/** What was typed, by long flag, on the command or on one that it belongs to; the nearest wins. */
+export function readGivenFlags(command: Command): GivenFlags {
+  const flags: Partial<Record<SettingFlag, RawValue>> = {};
+  for (let level: Command | null = command; level !== null; level = level.parent) {
+    for (const { flag } of settingOptions) {
+      const name = attributeName(flag);
+      if (flags[flag] === undefined && level.getOptionValueSource(name) === "cli") {
+        flags[flag] = level.getOptionValue(name) as RawValue; // what addSettingOption's parser stored
+      }
+    }
+  }
+  return flags;
+}
+
+function addSettingOption(command: Command, option: SettingOption, hidden: boolean): void {
+  const flag = `--${option.flag}`;
+  if (command.options.some(({ long }) => long === flag)) {
+    return;
+  }
+  const short = option.short === undefined ? "" : `-${option.short}, `;
+  const argument = option.argument === undefined ? "" : ` <${option.argument}>`;
+  const main = new Option(`${short}${flag}${argument}`, option.description).hideHelp(hidden);
+  if (option.repeatable === true) {
+    main.argParser((value: string, before: readonly string[] | undefined) => [...(before ?? []), value]);
+  }
+  command.addOption(main.helpGroup(helpGroup(option)));
+  if (option.argument === undefined && option.negatable !== false) {
+    command.addOption(new Option(`--no-${option.flag}`).hideHelp());
+  }
+  for (const [alias, value] of Object.entries(option.aliases ?? {})) {
+    addAlias(command, option, alias, value);
+  }
+}
+
+/** Another spelling of a switch. commander itself knows `--no-…`; everything else is told to it. */
+function addAlias(command: Command, option: SettingOption, alias: string, value: boolean): void {
+  const spelling = new Option(alias).hideHelp();
+  command.addOption(spelling);
+  if (!alias.startsWith("--no-")) {
+    command.on(`option:${spelling.name()}`, () => {
+      command.setOptionValueWithSource(attributeName(option.flag), value, "cli");
+    });
+  }
+}
+
+function helpGroup({ flag }: SettingOption): string {
+  return generalFlags.has(flag) ? "General options:" : "Agent options:";
+}
+
+function attributeName(flag: string): string {
+  return flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,104 @@
+import { findFieldViolations, findMissingFields, parseMessage } from "@a2a-connect/core";
+import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
+import { walkCard } from "../card-walk.ts";
+import { type Finding, quote } from "../finding.ts";
+
+/** What is wrong with the card's fields, and the card as far as it can be read. */
+export interface FieldReport {
+  readonly findings: readonly Finding[];
+  readonly card: AgentCard | undefined;
+}
+
+/** Compares a card with what a card of 1.0 is (spec §4.4, requirements L). */
+export function probeCardFields(json: unknown): FieldReport {
+  const older = olderDialect(json);
+  if (older !== undefined) return { findings: [older], card: undefined };
+  const { missing, unknown } = walkCard(AgentCardSchema, json);
+  const findings: Finding[] = [];
+  if (unknown.length > 0) {
+    findings.push({
+      id: "card.unknown-members",
+      severity: "warning",
+      what: "The card has members that 1.0 does not know: most clients ignore them, strict ones refuse the card.",
+      evidence: quote(unknown.join(", ")),
+      fix: unknown.some((path) => olderMembers.has(path))
+        ? "Take out what older versions had: it is in supportedInterfaces and securityRequirements now."
+        : "Check the spelling; put what is your own into the params of an extension.",
+    });
+  }
+  let card: AgentCard | undefined;
+  const wrong: string[] = [];
+  try {
+    card = parseMessage(AgentCardSchema, json);
+    wrong.push(
+      ...findMissingFields(AgentCardSchema, card)
+        .filter(({ field }) => !missing.includes(field))
+        .map(say),
+    );
+  } catch (error) {
+    wrong.push(...findFieldViolations(error).map(say));
+  }
+  if (missing.length > 0) {
+    findings.push({
+      id: "card.required",
+      severity: "problem",
+      what: "The card lacks members that every card has: clients refuse it.",
+      evidence: quote(missing.join(", ")),
+      fix: "Add them; a list may be empty where the agent has nothing to put into it, but supportedInterfaces may not.",
+    });
+  }
+  if (wrong.length > 0) {
+    findings.push({
+      id: "card.values",
+      severity: "problem",
+      what: "The card has values that are none there: clients refuse it.",
+      evidence: quote(wrong.join("; ")),
+      fix: "Correct them (spec §4.4).",
+    });
+  }
+  if (missing.length === 0 && wrong.length === 0) {
+    findings.push({
+      id: "card.required",
+      severity: "ok",
+      what: "The card has all that a card of A2A 1.0 needs.",
+    });
+  }
+  return { findings, card };
+}
+
+/** Members of 0.2 and 0.3 (requirements Q). */
+const olderMembers: ReadonlySet<string> = new Set([
+  "url",
+  "preferredTransport",
+  "additionalInterfaces",
+  "protocolVersion",
+  "supportsAuthenticatedExtendedCard",
+  "security",
+  "authentication",
+]);
+
+function olderDialect(json: unknown): Finding | undefined {
+  if (
+    typeof json !== "object" ||
+    json === null ||
+    "supportedInterfaces" in json ||
+    "supported_interfaces" in json
+  ) {
+    return undefined;
+  }
+  const found = Object.keys(json).filter((key) => olderMembers.has(key));
+  if (found.length === 0) return undefined;
+  const version =
+    "protocolVersion" in json && typeof json.protocolVersion === "string" ? ` (${json.protocolVersion})` : "";
+  return {
+    id: "card.dialect",
+    severity: "problem",
+    what: `The card is of an older version of A2A${quote(version)}: clients of 1.0 find no interface in it.`,
+    evidence: found.join(", "),
+    fix: "Name url and transport in supportedInterfaces, with their protocolVersion; A2A's migration guide has the rest.",
+  };
+}
+
+function say({ field, description }: { readonly field: string; readonly description: string }): string {
+  return `${field} ${description}`;
+}

@@ -1,0 +1,98 @@
+import type { Command } from "commander";
+import { CliError } from "./cli-error.ts";
+
+/** One use of a flag that makes a part, or that says what the part before it is. */
+interface GivenFlag {
+  readonly flag: "text" | "file" | "data" | "media-type";
+  readonly value: string;
+  /** Counts the uses of all four, so that their order outlives the parser. */
+  readonly place: number;
+}
+
+/** What the parser leaves of the part flags. */
+export interface PartOptions {
+  readonly text?: readonly GivenFlag[];
+  readonly file?: readonly GivenFlag[];
+  readonly data?: readonly GivenFlag[];
+  readonly mediaType?: readonly GivenFlag[];
+}
+
+/** Where the content of one part comes from, and what it is said to be. */
+export interface PartSource {
+  /** `text` is the content itself, `file` a path or URL, `data` a path or `-` for the standard input. */
+  readonly kind: "text" | "file" | "data";
+  readonly value: string;
+  /** Undefined: to be inferred. */
+  readonly mediaType: string | undefined;
+}
+
+/** Adds `--text`, `--file`, `--data` and `--media-type`, each as often as wanted (a2a-cli §10.2). */
+export function addPartOptions(command: Command): Command {
+  let place = 0;
+  const collect =
+    (flag: GivenFlag["flag"]) =>
+    (value: string, before: readonly GivenFlag[] = []): readonly GivenFlag[] => {
+      place += 1;
+      return [...before, { flag, value, place }];
+    };
+  return command
+    .option(
+      "--text <string>",
+      "a part of text; repeatable, parts keep the order of their flags",
+      collect("text"),
+    )
+    .option(
+      "--file <path|url>",
+      "a part with a file's bytes, or with a URL for the agent to fetch",
+      collect("file"),
+    )
+    .option("--data <path|->", "a part of JSON, from a file or the standard input", collect("data"))
+    .option(
+      "--media-type <type>",
+      "media type of the part flag before it (default: inferred)",
+      collect("media-type"),
+    );
+}
+
+/**
+ * The parts that the command line asks for, in its order. Words without a flag are one part of text, and the first.
+ *
+ * @throws CliError USAGE when there is no part, when a media type has no part to belong to, or when two parts want
+ *   the standard input
+ */
+export function orderParts(words: readonly string[], options: PartOptions): PartSource[] {
+  const { text = [], file = [], data = [], mediaType = [] } = options;
+  const sources: PartSource[] =
+    words.length === 0 ? [] : [{ kind: "text", value: words.join(" "), mediaType: undefined }];
+  let open = false; // whether the last flag made a part that may still be told its media type
+  for (const { flag, value } of [...text, ...file, ...data, ...mediaType].sort((a, b) => a.place - b.place)) {
+    if (flag === "media-type") {
+      const part = open ? sources.pop() : undefined;
+      if (part === undefined) {
+        throw usage(`--media-type ${value} has no part flag before it`, mediaTypeHint);
+      }
+      sources.push({ ...part, mediaType: value });
+    } else {
+      sources.push({ kind: flag, value, mediaType: undefined });
+    }
+    open = flag !== "media-type";
+  }
+  if (sources.length === 0) {
+    throw usage("there is nothing to send", 'a2a send "your words", or --text, --file, --data');
+  }
+  if (sources.filter(readsStdin).length > 1) {
+    throw usage("only one part can come from the standard input");
+  }
+  return sources;
+}
+
+/** Whether a part's content comes from the standard input. */
+export function readsStdin({ kind, value }: PartSource): boolean {
+  return kind === "data" && value === "-";
+}
+
+const mediaTypeHint = "put it right behind the part: --file report.bin --media-type application/pdf";
+
+function usage(message: string, hint?: string): CliError {
+  return new CliError("A2ACLI_ERR_USAGE", message, hint === undefined ? {} : { hint });
+}

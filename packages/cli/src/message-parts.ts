@@ -1,0 +1,109 @@
+import { createReadStream } from "node:fs";
+import { resolve } from "node:path";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { fileUrl, json, text } from "@a2a-connect/core";
+import type { Part } from "@a2a-connect/proto";
+import type { JsonValue } from "@bufbuild/protobuf";
+import { CliError } from "./cli-error.ts";
+import type { CliIo } from "./cli-io.ts";
+import { type PartSource, readsStdin } from "./message-parts-flags.ts";
+
+/** Longest JSON that is read for a part: what a server takes at most, unless it was told otherwise. */
+const maxDataBytes = 16 * 2 ** 20;
+
+/**
+ * The parts, with their content: files and the standard input are read, one after the other; what is behind a URL is
+ * left to the agent.
+ *
+ * @throws CliError USAGE when something cannot be read, is too large, or is no JSON
+ */
+export async function readParts(
+  sources: readonly PartSource[],
+  io: Pick<CliIo, "cwd" | "stdin">,
+): Promise<Part[]> {
+  const parts: Part[] = [];
+  for (const source of sources) {
+    parts.push(await readPart(source, io));
+  }
+  return parts;
+}
+
+async function readPart(source: PartSource, io: Pick<CliIo, "cwd" | "stdin">): Promise<Part> {
+  const { kind, value, mediaType } = source;
+  const details = mediaType === undefined ? {} : { mediaType };
+  switch (kind) {
+    case "text":
+      return text(value, details);
+    case "data":
+      return json(await readJson(source, io), details);
+    case "file":
+      return isRemote(value) ? fileUrl(value, details) : await readFile(toPath(value, io.cwd), details);
+  }
+}
+
+/** A file of this machine, with its bytes. Its type is what was said, else what its content and its name tell. */
+async function readFile(path: string, details: { readonly mediaType?: string }): Promise<Part> {
+  const { uploadFile } = await import("@a2a-connect/node/client");
+  try {
+    return await uploadFile(path, details);
+  } catch (error) {
+    throw unreadable(`--file ${path}`, error);
+  }
+}
+
+async function readJson(
+  source: PartSource,
+  { cwd, stdin }: Pick<CliIo, "cwd" | "stdin">,
+): Promise<JsonValue> {
+  const name = readsStdin(source) ? "the standard input" : `--data ${source.value}`;
+  const content = readsStdin(source) ? stdin : createReadStream(toPath(source.value, cwd));
+  const words = await readText(content, name);
+  try {
+    return JSON.parse(words) as JsonValue; // that is what it parses to
+  } catch {
+    throw new CliError("A2ACLI_ERR_USAGE", `${name} is not JSON`, {
+      hint: "--data takes the path of a JSON file, or - for the standard input",
+    });
+  }
+}
+
+async function readText(content: Readable, name: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of content as AsyncIterable<Buffer | string>) {
+      const bytes = Buffer.from(chunk);
+      size += bytes.byteLength;
+      if (size > maxDataBytes) {
+        throw new Error(`it is larger than ${maxDataBytes} bytes`);
+      }
+      chunks.push(bytes);
+    }
+  } catch (error) {
+    throw unreadable(name, error);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** A URL that the agent is to fetch. `file:` is of this machine, so the agent could not. */
+function isRemote(value: string): boolean {
+  return /^(?!file:)[a-z][a-z0-9+.-]*:\/\//i.test(value);
+}
+
+/** @throws CliError USAGE for a `file:` URL of another machine */
+function toPath(value: string, cwd: string): string {
+  if (!/^file:/i.test(value)) {
+    return resolve(cwd, value);
+  }
+  try {
+    return fileURLToPath(value);
+  } catch (error) {
+    throw unreadable(value, error);
+  }
+}
+
+function unreadable(name: string, cause: unknown): CliError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new CliError("A2ACLI_ERR_USAGE", `${name} cannot be read: ${reason}`, { cause });
+}

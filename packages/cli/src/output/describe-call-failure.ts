@@ -1,0 +1,129 @@
+import {
+  AgentError,
+  CardDriftError,
+  CardNotFoundError,
+  NoInterfaceError,
+  RequirementError,
+} from "@a2a-connect/client";
+import { findA2AError, wireCodes } from "@a2a-connect/core";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { CliErrorCode } from "../cli-error.ts";
+import { type Failure, type FailureSituation, localFailure } from "./describe-failure.ts";
+
+/** Puts a name to what came of talking to an agent, the same over every binding (a2a-cli §11.4). */
+export function describeCallFailure(error: unknown, situation: FailureSituation): Failure {
+  if (error instanceof AgentError) {
+    return describeAgentError(error, situation);
+  }
+  if (error instanceof ConnectError) {
+    return describeConnectError(error, situation);
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return isNetworkFailure(error)
+    ? localFailure("A2ACLI_ERR_UNREACHABLE", message, unreachableHint)
+    : localFailure("A2ACLI_ERR_INTERNAL", message, debugHint);
+}
+
+const debugHint = "--debug shows what was sent and what came back";
+const unreachableHint = "check the address, and whether the agent runs";
+
+/** The client's own errors, by their code. What is not in it is none of the command's. */
+const agentErrors: Readonly<Record<string, CliErrorCode | `${string}Error`>> = {
+  "card-not-found": "A2ACLI_ERR_CARD_NOT_FOUND",
+  "card-invalid": "A2ACLI_ERR_CARD_INVALID",
+  "card-unexpected": "A2ACLI_ERR_CARD_INVALID",
+  "no-interface": "A2ACLI_ERR_INTERNAL",
+  "requirement-missing": "UnsupportedOperationError",
+  "input-mode": "ContentTypeNotSupportedError",
+  unreachable: "A2ACLI_ERR_UNREACHABLE",
+  "send-uncertain": "A2ACLI_ERR_UNREACHABLE",
+  "invalid-response": "InvalidAgentResponseError",
+  timeout: "A2ACLI_ERR_TIMEOUT",
+};
+
+function describeAgentError(error: AgentError, situation: FailureSituation): Failure {
+  const { message, hint } = error;
+  if (error instanceof CardDriftError && error.cause instanceof ConnectError) {
+    return { ...describeConnectError(error.cause, situation), message, ...(hint === undefined ? {} : { hint }) };
+  }
+  return namedFailure(nameOf(error), message, hint);
+}
+
+function nameOf(error: AgentError): string {
+  if (error instanceof CardNotFoundError && isNetworkFailure(error.cause)) {
+    return "A2ACLI_ERR_UNREACHABLE";
+  }
+  if (error instanceof RequirementError && error.missing.includes("pushNotifications")) {
+    return "PushNotificationNotSupportedError";
+  }
+  if (error instanceof NoInterfaceError && error.offered.length > 0 && !error.offered.some(speaksOurVersion)) {
+    return "VersionNotSupportedError";
+  }
+  return agentErrors[error.code] ?? "A2ACLI_ERR_INTERNAL";
+}
+
+function speaksOurVersion({ protocolVersion }: { readonly protocolVersion: string }): boolean {
+  return /^1\.0(?:\.|$)/.test(protocolVersion);
+}
+
+function describeConnectError(error: ConnectError, { hasCredentials }: FailureSituation): Failure {
+  const { rawMessage, code } = error;
+  const known = findA2AError(error);
+  const failure = (name: string, hint: string = debugHint): Failure => ({
+    ...namedFailure(name, rawMessage === "" ? Code[code] : rawMessage, hint),
+    a2aCode: wireCodes(error).jsonRpcCode,
+  });
+  if (known !== undefined && known.reason !== "UNAVAILABLE") {
+    return failure(errorName(known.reason));
+  }
+  switch (code) {
+    case Code.InvalidArgument:
+    case Code.OutOfRange:
+      return failure("InvalidParamsError");
+    case Code.Unimplemented:
+      return failure("MethodNotFoundError");
+    case Code.Unauthenticated:
+      return hasCredentials
+        ? failure("A2ACLI_ERR_AUTH_FAILED", "the agent refused these credentials; get new ones")
+        : failure("A2ACLI_ERR_CREDENTIALS_MISSING", "set A2ACLI_BEARER or A2ACLI_API_KEY, or use --bearer or --api-key");
+    case Code.PermissionDenied:
+      return failure("A2ACLI_ERR_AUTH_FAILED", "these credentials do not permit that");
+    case Code.Unavailable:
+      return failure("A2ACLI_ERR_UNREACHABLE", unreachableHint);
+    case Code.DeadlineExceeded:
+      return failure("A2ACLI_ERR_TIMEOUT");
+    case Code.Canceled:
+      return failure("A2ACLI_ERR_INTERNAL");
+    default:
+      return failure("InternalError");
+  }
+}
+
+/** `TASK_NOT_FOUND` is `TaskNotFoundError` (A2A §3.3.2). */
+export function errorName(reason: string): string {
+  const words = reason.split("_").map((word) => word.charAt(0) + word.slice(1).toLowerCase());
+  return `${words.join("")}Error`;
+}
+
+function namedFailure(name: string, message: string, hint: string | undefined): Failure {
+  return isLocal(name)
+    ? localFailure(name, message, hint)
+    : { code: name, message, hint: hint ?? debugHint, a2aCode: null, exitCode: 1 };
+}
+
+function isLocal(name: string): name is CliErrorCode {
+  return name.startsWith("A2ACLI_ERR_");
+}
+
+/** Node's codes of failed look-ups, connections and handshakes. */
+const networkCodes =
+  /^(?:E(?:CONN(?:REFUSED|RESET|ABORTED)|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN|TIMEDOUT|PIPE)|UND_ERR_|ERR_(?:TLS|SSL)|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
+
+function isNetworkFailure(error: unknown): boolean {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if ("code" in cause && typeof cause.code === "string" && networkCodes.test(cause.code)) {
+      return true;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,32 @@
+import { stripVTControlCharacters } from "node:util";
+
+/** Text that a terminal may see: no control sequences, line feeds and tabs kept. */
+export function toText(text: string): string {
+  return stripVTControlCharacters(text)
+    .replace(/\r\n?/g, "\n")
+    .replace(unsafe, (character) => (character === "\n" || character === "\t" ? character : ""));
+}
+
+/** The same on one line. */
+export function toLine(text: string): string {
+  return toText(text).replace(/\s*\n\s*/g, " ");
+}
+
+/**
+ * The lines of a block. An empty line within becomes a line of one space: the empty line that ends a block is the only
+ * one, so nobody takes what an agent wrote for fields of ours (a2a-cli §11.2).
+ */
+export function toBlock(text: string): string {
+  return toText(text).replace(/\n+$/, "").replace(/^$/gm, " ");
+}
+
+/** JSON on one line, or indented. What a terminal might act upon is escaped, which leaves the value the same. */
+export function formatJsonDocument(value: unknown, oneLine: boolean): string {
+  return JSON.stringify(value, undefined, oneLine ? undefined : 2).replace(unsafe, (character) =>
+    character === "\n" ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+// C0 and C1 controls, DEL, and what reorders or hides text.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
+const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;

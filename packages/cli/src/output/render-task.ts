@@ -1,0 +1,173 @@
+import { readLifecycleReport } from "@a2a-connect/core";
+import {
+  type Artifact,
+  type Message,
+  Role,
+  type StreamResponse,
+  type Task,
+  type TaskArtifactUpdateEvent,
+  type TaskStatus,
+  TaskStateSchema,
+  type TaskStatusUpdateEvent,
+} from "@a2a-connect/proto";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import type { Output } from "./output.ts";
+import { formatJson, joinText, renderParts } from "./render-part.ts";
+
+// Text of what a task is made of. All of it prints nothing in `json`, where the protocol's own JSON is the output.
+
+/** How a task is shown. */
+export interface RenderTaskOptions {
+  /** Whether its history is, where it has one. Default with `--verbose`. */
+  readonly history?: boolean;
+}
+
+/** A task: identifiers, state, what was said last, and every artifact. */
+export async function renderTask(
+  output: Output,
+  task: Task,
+  { history = output.verbose }: RenderTaskOptions = {},
+): Promise<void> {
+  await renderIdentity(output, task.id, task.contextId);
+  await renderStatus(output, task.status);
+  await renderMetadata(output, "Task Metadata", task.metadata);
+  if (history) {
+    for (const message of task.history) {
+      await renderMessage(output, message);
+    }
+  }
+  for (const artifact of task.artifacts) {
+    await renderArtifact(output, artifact);
+  }
+}
+
+/** A message: whose it is, the context and task it belongs to, and every part. */
+export async function renderMessage(output: Output, message: Message): Promise<void> {
+  await output.field("Message", message.messageId);
+  await output.field("From", message.role === Role.USER ? "user" : "agent");
+  await output.field("Context", message.contextId === "" ? undefined : message.contextId);
+  await output.field("Task", message.taskId === "" ? undefined : message.taskId);
+  if (output.verbose) {
+    await renderList(output, "Referenced Task", message.referenceTaskIds);
+    await renderList(output, "Extension", message.extensions);
+  }
+  await renderMetadata(output, "Message Metadata", message.metadata);
+  await renderParts(output, message.parts);
+}
+
+/** How an artifact is shown. */
+export interface RenderArtifactOptions {
+  /** Its parts go on from those that were shown before. */
+  readonly continued?: boolean;
+}
+
+/** An artifact: name, id, description, and every part; chunks of text make one text. */
+export async function renderArtifact(
+  output: Output,
+  artifact: Artifact,
+  { continued = false }: RenderArtifactOptions = {},
+): Promise<void> {
+  await output.field("Artifact", `${artifactTitle(artifact)}${continued ? ", continued" : ""}`);
+  await output.field("Description", artifact.description === "" ? undefined : artifact.description);
+  if (output.verbose) {
+    await renderList(output, "Extension", artifact.extensions);
+  }
+  await renderMetadata(output, "Artifact Metadata", artifact.metadata);
+  await renderParts(output, joinText(artifact.parts));
+}
+
+/** One event of a stream. Each names its task and context, so the last one does, too (a2a-cli §11.2). */
+export async function renderEvent(output: Output, { payload }: StreamResponse): Promise<void> {
+  switch (payload.case) {
+    case "task":
+      return await renderTask(output, payload.value);
+    case "message":
+      return await renderMessage(output, payload.value);
+    case "statusUpdate":
+      return await renderStatusUpdate(output, payload.value);
+    case "artifactUpdate":
+      return await renderArtifactUpdate(output, payload.value);
+    case undefined:
+      return await output.warn("the agent sent an event without content");
+  }
+}
+
+async function renderStatusUpdate(output: Output, update: TaskStatusUpdateEvent): Promise<void> {
+  await renderIdentity(output, update.taskId, update.contextId);
+  await renderStatus(output, update.status);
+  await renderMetadata(output, "Event Metadata", update.metadata);
+}
+
+async function renderArtifactUpdate(output: Output, update: TaskArtifactUpdateEvent): Promise<void> {
+  await renderIdentity(output, update.taskId, update.contextId);
+  await renderMetadata(output, "Event Metadata", update.metadata);
+  if (update.artifact !== undefined) {
+    await renderArtifact(output, update.artifact, { continued: update.append });
+  }
+}
+
+async function renderIdentity(output: Output, taskId: string, contextId: string): Promise<void> {
+  await output.field("Task", taskId);
+  await output.field("Context", contextId);
+}
+
+/** The state by the name that it has on the wire, also one that this version does not know. */
+async function renderStatus(output: Output, status: TaskStatus | undefined): Promise<void> {
+  const state = status?.state ?? 0;
+  await output.field("State", TaskStateSchema.value[state]?.name ?? String(state));
+  await renderReport(output, status?.message?.metadata);
+  if (status?.timestamp !== undefined && output.verbose) {
+    await output.field("Updated", timestampDate(status.timestamp).toISOString());
+  }
+  if (status?.message !== undefined) {
+    await renderStatusMessage(output, status.message);
+  }
+}
+
+async function renderStatusMessage(output: Output, message: Message): Promise<void> {
+  if (output.verbose) {
+    await output.field("Message", message.messageId);
+    await renderMetadata(output, "Message Metadata", message.metadata);
+  }
+  await renderParts(output, message.parts);
+}
+
+/** What the lifecycle extension says about a status. Agents write it, so each member may be anything. */
+async function renderReport(output: Output, metadata: JsonObject | undefined): Promise<void> {
+  const { reason, progress, estimatedCompletion, retryAfterSeconds } = readLifecycleReport(metadata);
+  await output.field("Reason", typeof reason === "string" ? reason : undefined);
+  await output.field(
+    "Progress",
+    typeof progress === "number" ? `${Math.round(progress * 100)} %` : undefined,
+  );
+  await output.field(
+    "Expected",
+    typeof estimatedCompletion === "string" ? estimatedCompletion : undefined,
+  );
+  await output.field(
+    "Retry After",
+    typeof retryAfterSeconds === "number" ? `${retryAfterSeconds} s` : undefined,
+  );
+}
+
+async function renderMetadata(
+  output: Output,
+  label: string,
+  metadata: JsonObject | undefined,
+): Promise<void> {
+  if (output.verbose && metadata !== undefined) {
+    await output.block(label, formatJson(metadata));
+  }
+}
+
+async function renderList(output: Output, label: string, values: readonly string[]): Promise<void> {
+  for (const value of values) {
+    await output.field(label, value);
+  }
+}
+
+/** `report (artifact-1)`, or the id alone. */
+function artifactTitle({ name, artifactId }: Artifact): string {
+  return name === "" || name === artifactId ? artifactId : `${name} (${artifactId})`;
+}

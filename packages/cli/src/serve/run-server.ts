@@ -1,0 +1,78 @@
+import { type ServedAgent, type ServeOptions, serve } from "@a2a-connect/node";
+import type { AgentDefinition, LogRecord } from "@a2a-connect/server";
+import { CliError } from "../cli-error.ts";
+import type { CommandContext } from "../command-context.ts";
+
+/** How long what runs may go on after the first Ctrl-C, and when whatever is left is cut off. */
+const stopping = { graceMs: 2_000, timeoutMs: 5_000 };
+
+/**
+ * Serves an agent until the user interrupts or the process is told to end, and closes it in an orderly way. What its
+ * executors throw goes to stderr with its stack: whoever started it here is who wants to see it.
+ *
+ * @param announce told once, when the agent can be reached
+ * @throws CliError when the port or the store's file cannot be had
+ */
+export async function runServer(
+  context: CommandContext,
+  agent: AgentDefinition,
+  options: Omit<ServeOptions, "log">,
+  announce: (served: ServedAgent) => Promise<void>,
+): Promise<void> {
+  const log = (record: LogRecord): void => void context.output.note(formatRecord(record)).catch(() => {});
+  const served = await serve(agent, { ...options, log }).catch((error: unknown) => {
+    throw explainFailure(error, options.port);
+  });
+  try {
+    await announce(served);
+    await aborted(context.signal);
+  } finally {
+    await served.close(stopping);
+  }
+  context.exitWith(0); // being told to stop is how a server ends well
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve();
+    }
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+function formatRecord({ level, message, taskId, error }: LogRecord): string {
+  const about = taskId === undefined ? "" : ` (task ${taskId})`;
+  const cause = error === undefined ? "" : `\n${error instanceof Error ? (error.stack ?? error) : error}`;
+  return `${level}: ${message}${about}${cause}`;
+}
+
+function explainFailure(error: unknown, port: number | undefined): unknown {
+  if (!(error instanceof Error)) {
+    return error;
+  }
+  switch ("code" in error ? error.code : undefined) {
+    case "EADDRINUSE":
+      return new CliError("A2ACLI_ERR_INTERNAL", `port ${port} is in use by another process`, {
+        hint: "choose another with --port, or any that is free with --port 0",
+        cause: error,
+      });
+    case "EACCES":
+      return new CliError("A2ACLI_ERR_INTERNAL", `port ${port} is not yours to listen on`, {
+        hint: "choose one from 1024 on with --port",
+        cause: error,
+      });
+    case "ENOTFOUND":
+    case "EADDRNOTAVAIL":
+      return new CliError("A2ACLI_ERR_USAGE", "--host is no name or address of this machine", {
+        cause: error,
+      });
+    default:
+      return error.message.startsWith("cannot open the task store")
+        ? new CliError("A2ACLI_ERR_INTERNAL", error.message, {
+            hint: "choose another file with --db, or none with --store memory",
+            cause: error,
+          })
+        : error;
+  }
+}

@@ -1,0 +1,120 @@
+import { CliError } from "../cli-error.ts";
+import type { CliIo } from "../cli-io.ts";
+import { findConfigFile } from "./config-file.ts";
+import type { AgentConfig, AuthConfig } from "./config-schema.ts";
+
+/** An agent that `a2a.config.yaml` names, with its credentials at hand. */
+export interface AgentEntry {
+  readonly name: string;
+  /** Its origin or its card's URL; may be without a scheme. */
+  readonly url: string;
+  /** The only binding to be used. */
+  readonly binding: string | undefined;
+  /** The only A2A version to be used. */
+  readonly protocolVersion: string | undefined;
+  /** Range that the card's own version must be in. */
+  readonly cardVersion: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  /** For `Authorization: Bearer`. */
+  readonly bearer: string | undefined;
+  /** Goes where the card's API key scheme says. */
+  readonly apiKey: string | undefined;
+}
+
+/** Where names are looked up: the file above `cwd`, the secrets in `env`. */
+export type BookIo = Pick<CliIo, "cwd" | "env">;
+
+/**
+ * The agent of this name in the nearest `a2a.config.yaml`; undefined when there is none, or no file. What can be no name
+ * (a host with a dot or port, a URL, a path) is not looked up.
+ *
+ * @throws CliError USAGE when the file is wrong, or asks for what is not available yet; CREDENTIALS_MISSING when a
+ *   variable that it names is not set
+ */
+export async function findAgent(name: string, io: BookIo): Promise<AgentEntry | undefined> {
+  if (!agentName.test(name)) return undefined;
+  const found = await findConfigFile(io.cwd);
+  const agents = found?.config.agents ?? {};
+  const agent = Object.hasOwn(agents, name) ? agents[name] : undefined;
+  if (found === undefined || agent === undefined) return undefined;
+  const where = found.locate(["agents", name]);
+  refuseUnavailable(agent, where);
+  return {
+    name,
+    url: agent.url,
+    binding: agent.binding,
+    protocolVersion: agent.protocolVersion,
+    cardVersion: agent.version,
+    headers: agent.headers ?? {},
+    bearer: readSecret(agent.auth?.tokenEnv, where, io),
+    apiKey: readSecret(agent.auth?.apiKeyEnv, where, io),
+  };
+}
+
+/**
+ * The same, for where only a name makes sense.
+ *
+ * @throws CliError USAGE, with the names there are, when there is none of this name
+ */
+export async function getAgent(name: string, io: BookIo): Promise<AgentEntry> {
+  const entry = await findAgent(name, io);
+  if (entry !== undefined) return entry;
+  const hint = await knownAgentsHint(io);
+  throw new CliError(
+    "A2ACLI_ERR_USAGE",
+    `there is no agent called "${name}"`,
+    hint === undefined ? {} : { hint },
+  );
+}
+
+/** The names in the nearest `a2a.config.yaml`, in its order; none without one. @throws CliError USAGE when it is wrong */
+export async function agentNames(io: Pick<BookIo, "cwd">): Promise<readonly string[]> {
+  return Object.keys((await findConfigFile(io.cwd))?.config.agents ?? {});
+}
+
+/** For the hint of a reference that leads nowhere: which names there would be. Undefined when there are none. */
+export async function knownAgentsHint(io: Pick<BookIo, "cwd">): Promise<string | undefined> {
+  const names = await agentNames(io);
+  return names.length === 0 ? undefined : `a2a.config.yaml knows ${names.join(", ")}.`;
+}
+
+/** As in the schema: neither a host with a dot or port, nor a URL, nor a path. */
+const agentName = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
+
+function refuseUnavailable({ auth, key }: AgentConfig, where: string): void {
+  if (auth !== undefined) refuseFlow(auth, where);
+  if (key !== undefined) {
+    throw new CliError(
+      "A2ACLI_ERR_USAGE",
+      `${where}: key pins the key that signs the card, and signatures are not verified yet`,
+      { hint: "Pin the card's version instead (version), and call it over https; then take key out." },
+    );
+  }
+}
+
+function refuseFlow({ clientIdEnv, tokenEnv, apiKeyEnv }: AuthConfig, where: string): void {
+  if (clientIdEnv !== undefined) {
+    throw new CliError(
+      "A2ACLI_ERR_USAGE",
+      `${where}: clientIdEnv asks for the OAuth client credentials flow, which is not available yet`,
+      { hint: "What works now is a token that you have (tokenEnv) or an API key (apiKeyEnv)." },
+    );
+  }
+  if (tokenEnv !== undefined && apiKeyEnv !== undefined) {
+    throw new CliError(
+      "A2ACLI_ERR_USAGE",
+      `${where}: auth has both tokenEnv and apiKeyEnv; one is to be used`,
+    );
+  }
+}
+
+function readSecret(variable: string | undefined, where: string, { env }: BookIo): string | undefined {
+  if (variable === undefined) return undefined;
+  const secret = env[variable]?.trim();
+  if (secret !== undefined && secret !== "") return secret;
+  throw new CliError(
+    "A2ACLI_ERR_CREDENTIALS_MISSING",
+    `${where} takes its credentials from the environment variable ${variable}, which is not set`,
+    { hint: `Set it, for example: export ${variable}=…` },
+  );
+}

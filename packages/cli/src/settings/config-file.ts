@@ -1,0 +1,178 @@
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Ajv, type ErrorObject } from "ajv";
+import { type Document, isMap, isScalar, LineCounter, parseDocument } from "yaml";
+import { CliError } from "../cli-error.ts";
+import { type ConfigFile, configSchema } from "./config-schema.ts";
+
+/** Name of the file that a project's agents stand in. */
+export const configFileName = "a2a.config.yaml";
+
+/** A configuration file that was found and fits its schema. */
+export interface FoundConfig {
+  /** Absolute. */
+  readonly path: string;
+  readonly config: ConfigFile;
+  /** `file:line` of a member, for messages. */
+  locate(path: readonly (string | number)[]): string;
+}
+
+/**
+ * The nearest `a2a.config.yaml` at or above a directory, or undefined.
+ *
+ * @throws CliError USAGE naming file, line and member when it is none, or holds a secret
+ */
+export async function findConfigFile(cwd: string): Promise<FoundConfig | undefined> {
+  for (let directory = cwd; ; directory = dirname(directory)) {
+    const path = join(directory, configFileName);
+    const text = await readIfThere(path);
+    if (text !== undefined) return parseConfig(path, text);
+    if (dirname(directory) === directory) return undefined;
+  }
+}
+
+/** @throws CliError USAGE, as `findConfigFile` */
+export function parseConfig(path: string, text: string): FoundConfig {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, stringKeys: true });
+  const [broken] = document.errors;
+  if (broken !== undefined) {
+    const { line } = lines.linePos(broken.pos[0]);
+    throw refused(`${path}:${line}`, `is not valid YAML: ${broken.code.toLowerCase().replaceAll("_", " ")}`);
+  }
+  const locate = (member: readonly (string | number)[]): string =>
+    `${path}:${lineOf(document, lines, member)}`;
+  // Aliases are expanded a hundred times at most; a value that is left out altogether is an empty file.
+  const config: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
+  findSecret(config, locate);
+  if (!validate(config)) {
+    const problem = mostTelling(validate.errors ?? []);
+    const member = pathOf(problem, config);
+    throw refused(locate(member), `${member.join(".") || "the file"} ${say(problem)}`);
+  }
+  return { path, config: config as ConfigFile, locate }; // the schema has just said so
+}
+
+const validate = new Ajv({ allErrors: true, strict: false }).compile(configSchema);
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && ["ENOENT", "ENOTDIR"].includes(String(error.code)))
+      return undefined;
+    throw refused(path, "cannot be read", error);
+  }
+}
+
+function refused(where: string, sentence: string, cause?: unknown): CliError {
+  return new CliError("A2ACLI_ERR_USAGE", `${where}: ${sentence}`, cause === undefined ? {} : { cause });
+}
+
+/** Members that people write a secret into, wherever they stand, and what belongs there instead. */
+const secretMembers: ReadonlyMap<string, string> = new Map([
+  ["token", "tokenEnv"],
+  ["bearer", "tokenEnv"],
+  ["accesstoken", "tokenEnv"],
+  ["authorization", "auth.tokenEnv"],
+  ["proxyauthorization", "auth.tokenEnv"],
+  ["cookie", "auth.tokenEnv"],
+  ["apikey", "apiKeyEnv"],
+  ["xapikey", "auth.apiKeyEnv"],
+  ["clientid", "clientIdEnv"],
+  ["clientsecret", "clientSecretEnv"],
+  ["secret", "clientSecretEnv"],
+  ["password", "tokenEnv"],
+]);
+
+/** Says so before the schema would call a secret an unknown member, and never repeats it. */
+function findSecret(
+  value: unknown,
+  locate: FoundConfig["locate"],
+  path: readonly (string | number)[] = [],
+): void {
+  if (!isRecord(value)) return;
+  for (const [name, member] of Object.entries(value)) {
+    const here = [...path, name];
+    const instead = secretMembers.get(name.toLowerCase().replaceAll(/[-_]/g, ""));
+    // An agent may be called "token".
+    if (instead !== undefined && !(path.length === 1 && path[0] === "agents")) {
+      throw new CliError(
+        "A2ACLI_ERR_USAGE",
+        `${locate(here)}: ${here.join(".")} would hold a secret, and this file holds none.`,
+        { hint: `Put it into an environment variable, and the variable's name into ${instead}.` },
+      );
+    }
+    findSecret(member, locate, here);
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A misspelt member says more than what is missing because of it. */
+function mostTelling(errors: readonly ErrorObject[]): ErrorObject {
+  const telling = errors.find(({ keyword }) => keyword === "additionalProperties") ?? errors[0];
+  if (telling === undefined) throw new Error("a schema that refuses says why");
+  return telling;
+}
+
+function pathOf({ instancePath, keyword, params, propertyName }: ErrorObject, config: unknown): string[] {
+  const path = instancePath
+    .split("/")
+    .slice(1)
+    .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const own: unknown =
+    keyword === "additionalProperties"
+      ? params["additionalProperty"]
+      : (propertyName ?? params["propertyName"]);
+  return typeof own === "string" && isRecord(config) ? [...path, own] : path;
+}
+
+/** The rest of a sentence about the member. Repeats nothing of its value, which may be a secret in the wrong place. */
+function say({ keyword, params, schemaPath, propertyName }: ErrorObject): string {
+  switch (keyword) {
+    case "additionalProperties":
+      return "is not known here";
+    case "required":
+      return `needs ${String(params["missingProperty"])}`;
+    case "dependencies":
+      return `needs ${String(params["missingProperty"])} beside ${String(params["property"])}`;
+    case "minProperties":
+      return "is empty";
+    case "minLength":
+      return "is empty";
+    case "type":
+      return `must be ${params["type"] === "object" ? "a mapping" : `a ${String(params["type"])}`}`;
+    case "pattern":
+      if (schemaPath.includes("variable")) {
+        return "must be the name of an environment variable, never the secret itself";
+      }
+      return propertyName === undefined ? sayPattern(schemaPath) : "is no name that can be used here";
+    case "propertyNames":
+      return "is no name that can be used here";
+    default:
+      return "does not fit the schema";
+  }
+}
+
+function sayPattern(schemaPath: string): string {
+  if (schemaPath.includes("protocolVersion")) return 'must look like "1.0"';
+  if (schemaPath.includes("rl/")) return "must be a URL without user name, password and spaces";
+  return "has characters that it may not have";
+}
+
+/** The line that a member begins on; that of its nearest ancestor when it has none. */
+function lineOf(document: Document.Parsed, lines: LineCounter, path: readonly (string | number)[]): number {
+  let node: unknown = document.contents;
+  let offset = 0;
+  for (const name of path) {
+    if (!isMap(node)) break;
+    const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(name));
+    if (pair === undefined) break;
+    if (isScalar(pair.key) && pair.key.range != null) offset = pair.key.range[0];
+    node = pair.value;
+  }
+  return lines.linePos(offset).line;
+}

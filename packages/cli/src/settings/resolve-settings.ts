@@ -1,0 +1,176 @@
+import { CliError } from "../cli-error.ts";
+import type { CliIo } from "../cli-io.ts";
+import { parseBinding } from "./bindings.ts";
+import { parseDuration } from "./duration.ts";
+import {
+  environmentName,
+  parseObject,
+  parseServiceParameter,
+  type RawValue,
+  type SettingFlag,
+  type SettingOption,
+  settingOptions,
+} from "./setting-options.ts";
+import type { Settings, SettingSource } from "./settings.ts";
+import { readSettingsFiles, type SettingsFile } from "./settings-files.ts";
+
+/** Where the effective value of one option is from. */
+export interface SettingOrigin {
+  readonly option: SettingOption;
+  readonly source: SettingSource;
+  /** The flag, the variable or the path of the file; the default in words for what is built in. */
+  readonly where: string;
+  /** As it was given; undefined for what is built in. */
+  readonly value: RawValue | undefined;
+}
+
+/** Options as they were typed, by their long flag. */
+export type GivenFlags = Readonly<Partial<Record<SettingFlag, RawValue>>>;
+
+/** Settings, each with its source. */
+export interface ResolvedSettings {
+  readonly settings: Settings;
+  readonly origins: ReadonlyMap<SettingFlag, SettingOrigin>;
+  /** What the user should know about where the values are from. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * What flags, environment and files say together: flag, then environment, then local file, then global file, then what is
+ * built in (a2a-cli §8.3). The highest source that names an option decides it alone.
+ *
+ * @throws CliError USAGE for values that cannot be meant, naming their source
+ */
+export function resolveSettings(flags: GivenFlags, io: Pick<CliIo, "env" | "cwd" | "home">): ResolvedSettings {
+  const files = readSettingsFiles(io, typeof flags.config === "string" ? flags.config : undefined);
+  const origins = new Map<SettingFlag, SettingOrigin>(
+    settingOptions.map((option) => [option.flag, findOrigin(option, flags[option.flag], io, files)]),
+  );
+  for (const origin of origins.values()) {
+    checkValue(origin);
+  }
+  return { settings: toSettings(origins), origins, warnings: files.flatMap(exposedSecrets) };
+}
+
+function findOrigin(
+  option: SettingOption,
+  flag: RawValue | undefined,
+  { env }: Pick<CliIo, "env">,
+  files: readonly SettingsFile[],
+): SettingOrigin {
+  if (flag !== undefined) {
+    return { option, source: "flag", where: `--${option.flag}`, value: flag };
+  }
+  const name = environmentName(option.flag);
+  if (option.flagOnly !== true) {
+    const variable = env[name];
+    if (variable !== undefined && variable !== "") {
+      return { option, source: "environment", where: name, value: readText(option, variable) };
+    }
+    for (const { path, values } of files) {
+      const line = values[name];
+      if (line !== undefined && line !== "") {
+        return { option, source: "file", where: path, value: readText(option, line) };
+      }
+    }
+  }
+  return { option, source: "built-in", where: option.builtIn ?? "none", value: undefined };
+}
+
+/** Switches are words in the environment; of a repeatable option there is one value a line, or between commas. */
+function readText(option: SettingOption, text: string): RawValue {
+  if (option.repeatable === true) {
+    // Service parameters may contain commas.
+    const separator = option.flag === "svc-param" ? /\n/ : /[\n,]/;
+    return text
+      .split(separator)
+      .map((item) => item.trim())
+      .filter((item) => item !== "");
+  }
+  if (option.argument === undefined) {
+    const word = text.trim().toLowerCase();
+    if (["1", "true", "yes", "on"].includes(word)) {
+      return true;
+    }
+    return ["0", "false", "no", "off"].includes(word) ? false : text;
+  }
+  return text;
+}
+
+function checkValue({ option, source, where, value }: SettingOrigin): void {
+  const isSwitch = option.argument === undefined;
+  for (const text of [value].flat()) {
+    if (text === undefined || typeof text === "boolean") {
+      continue;
+    }
+    const problem = isSwitch ? "is neither true nor false" : option.problem?.(text);
+    if (problem !== undefined) {
+      const shown = option.secret === true || option.flag === "svc-param" ? "its value" : `"${text}"`;
+      throw new CliError(
+        "A2ACLI_ERR_USAGE",
+        `${source === "file" ? `${environmentName(option.flag)} in ${where}` : where}: ${shown} ${problem}`,
+      );
+    }
+  }
+}
+
+const rank: Readonly<Record<SettingSource, number>> = { flag: 3, environment: 2, file: 1, "built-in": 0 };
+
+function toSettings(origins: ReadonlyMap<SettingFlag, SettingOrigin>): Settings {
+  const text = (flag: SettingFlag): string | undefined => {
+    const value = origins.get(flag)?.value;
+    return typeof value === "string" ? value : undefined;
+  };
+  const list = (flag: SettingFlag): readonly string[] => {
+    const value = origins.get(flag)?.value;
+    return typeof value === "object" ? value : [];
+  };
+  const on = (flag: SettingFlag): boolean => origins.get(flag)?.value === true;
+  const waitRequested = findWait(origins.get("wait"), origins.get("async"));
+  const timeout = text("timeout");
+  const metadata = text("metadata");
+  return {
+    agentCard: text("agent-card"),
+    transports: list("transport").flatMap((name) => parseBinding(name) ?? []),
+    a2aVersion: text("a2a-version"),
+    output: text("output") === "json" ? "json" : "text",
+    stream: on("stream"),
+    wait: waitRequested ?? true,
+    waitRequested,
+    verbose: on("verbose"),
+    debug: on("debug"),
+    insecure: on("insecure"),
+    bearer: text("bearer"),
+    apiKey: text("api-key"),
+    contextId: text("context-id"),
+    taskId: text("task-id"),
+    metadata: metadata === undefined ? undefined : parseObject(metadata),
+    serviceParameters: Object.fromEntries(list("svc-param").flatMap((pair) => [parseServiceParameter(pair) ?? []])),
+    pollIntervalMs: parseDuration(text("poll-interval") ?? "2s") ?? 2_000,
+    timeoutMs: timeout === undefined ? undefined : parseDuration(timeout),
+  };
+}
+
+/** `--wait` and `--async` are one setting with two names: the higher source decides. */
+function findWait(wait: SettingOrigin | undefined, async: SettingOrigin | undefined): boolean | undefined {
+  const asked = typeof wait?.value === "boolean" ? wait.value : undefined;
+  const refused = typeof async?.value === "boolean" ? !async.value : undefined;
+  if (asked === undefined || refused === undefined || asked === refused) {
+    return asked ?? refused;
+  }
+  const [waitRank, asyncRank] = [rank[wait?.source ?? "built-in"], rank[async?.source ?? "built-in"]];
+  if (waitRank === asyncRank) {
+    throw new CliError("A2ACLI_ERR_USAGE", "--wait and --async contradict each other");
+  }
+  return waitRank > asyncRank ? asked : refused;
+}
+
+function exposedSecrets({ path, values, exposed }: SettingsFile): readonly string[] {
+  const secrets = settingOptions
+    .filter(({ secret }) => secret === true)
+    .map(({ flag }) => environmentName(flag))
+    .filter((name) => values[name] !== undefined && values[name] !== "");
+  return exposed && secrets.length > 0
+    ? [`${path} holds ${secrets.join(" and ")} and others may read it: chmod 600 it`]
+    : [];
+}

@@ -1,0 +1,196 @@
+import { bindingNames, parseBinding } from "./bindings.ts";
+import { parseDuration } from "./duration.ts";
+
+/** Words or a switch, as flags, environment and files hold them; several of a repeatable option. */
+export type RawValue = string | boolean | readonly string[];
+
+/** Long flag of an option, without dashes. */
+export type SettingFlag =
+  | "agent-card"
+  | "transport"
+  | "a2a-version"
+  | "output"
+  | "stream"
+  | "wait"
+  | "async"
+  | "poll-interval"
+  | "timeout"
+  | "context-id"
+  | "task-id"
+  | "metadata"
+  | "bearer"
+  | "api-key"
+  | "svc-param"
+  | "insecure"
+  | "config"
+  | "verbose"
+  | "debug";
+
+/** One row of the options that every command that talks to an agent has (a2a-cli §7.2). */
+export interface SettingOption {
+  /** What the environment variable and the files' line are named after, too. */
+  readonly flag: SettingFlag;
+  readonly short?: string;
+  /** What stands for the value in help; a switch has none. */
+  readonly argument?: string;
+  readonly repeatable?: true;
+  /** The value is never shown. */
+  readonly secret?: true;
+  /** Only as a flag: not read from the environment or a file (§7.2). */
+  readonly flagOnly?: true;
+  /** For people; the default is added. */
+  readonly description: string;
+  /** The built-in default, in words. */
+  readonly builtIn?: string;
+  readonly choices?: readonly string[];
+  /** Other spellings that are accepted and not shown, each with the value it stands for. */
+  readonly aliases?: Readonly<Record<string, boolean>>;
+  /** Whether `--no-FLAG` undoes what the environment or a file switched on. Default: switches have it. */
+  readonly negatable?: false;
+  /** What is wrong with a value, as the end of a sentence that names the option; undefined when it is fine. */
+  problem?(text: string): string | undefined;
+}
+
+const duration = (text: string): string | undefined =>
+  parseDuration(text) === undefined ? "is no duration such as 500ms, 2s or 5m" : undefined;
+
+/** The table, in the order of help. Flags, environment, files, help, completion and `config show` all read it. */
+export const settingOptions: readonly SettingOption[] = [
+  {
+    flag: "agent-card",
+    short: "a",
+    argument: "ref",
+    description: "the agent: host, URL of its card, file, or a name in a2a.config.yaml",
+  },
+  {
+    flag: "transport",
+    argument: "binding",
+    repeatable: true,
+    choices: bindingNames,
+    description: `binding to prefer, repeatable, best first: ${bindingNames.join(", ")}`,
+    builtIn: "the card's order",
+    problem: (text) =>
+      parseBinding(text) === undefined ? `is no binding; there are ${bindingNames.join(", ")}` : undefined,
+  },
+  {
+    flag: "a2a-version",
+    argument: "version",
+    description: "protocol version to use, and no other",
+    builtIn: "the highest both sides speak, 1.0 or later",
+    problem: (text) =>
+      /^\d+\.\d+$/.test(text) ? undefined : "is no version such as 1.0",
+  },
+  {
+    flag: "output",
+    short: "o",
+    argument: "format",
+    choices: ["text", "json"],
+    description: "text for people, json for programs",
+    builtIn: "text",
+    problem: (text) =>
+      text === "text" || text === "json" ? undefined : "is neither text nor json",
+  },
+  {
+    flag: "stream",
+    flagOnly: true,
+    negatable: false,
+    description: "follow events as they happen; with -o json one line each",
+    builtIn: "off",
+  },
+  {
+    flag: "wait",
+    negatable: false,
+    aliases: { "--watch": true, "--no-wait": false },
+    description: "block until the task has ended or waits for you",
+    builtIn: "on for send",
+  },
+  {
+    flag: "async",
+    negatable: false,
+    aliases: { "--return-immediately": true },
+    description: "do not wait: print the identifiers and return",
+    builtIn: "off",
+  },
+  {
+    flag: "poll-interval",
+    argument: "duration",
+    description: "how often to look while waiting, where there is no stream",
+    builtIn: "2s",
+    problem: duration,
+  },
+  {
+    flag: "timeout",
+    argument: "duration",
+    description: "give up after this long; the task goes on",
+    builtIn: "none",
+    problem: duration,
+  },
+  { flag: "context-id", argument: "id", description: "start a new task in this context" },
+  { flag: "task-id", argument: "id", description: "go on with this task" },
+  {
+    flag: "metadata",
+    argument: "json",
+    description: "metadata of the message, a JSON object",
+    problem: (text) =>
+      parseObject(text) === undefined ? 'is no JSON object such as {"k":"v"}' : undefined,
+  },
+  {
+    flag: "bearer",
+    argument: "token",
+    secret: true,
+    description: "bearer token; as a flag it shows in process lists and history, so prefer A2ACLI_BEARER",
+  },
+  {
+    flag: "api-key",
+    argument: "key",
+    secret: true,
+    description: "API key; as a flag it shows in process lists and history, so prefer A2ACLI_API_KEY",
+  },
+  {
+    flag: "svc-param",
+    argument: "k:v",
+    repeatable: true,
+    description: "service parameter, sent as header or gRPC metadata, repeatable",
+    problem: (text) =>
+      parseServiceParameter(text) === undefined ? "is not of the form name:value" : undefined,
+  },
+  {
+    flag: "insecure",
+    description: "do not verify TLS certificates (development only)",
+    builtIn: "off",
+  },
+  {
+    flag: "config",
+    argument: "path",
+    flagOnly: true,
+    description: "an .env file in place of the local one",
+    builtIn: "the nearest .env, upwards",
+  },
+  { flag: "verbose", description: "show everything that was sent and received", builtIn: "off" },
+  { flag: "debug", description: "log the wire to stderr, secrets masked", builtIn: "off" },
+];
+
+/** `agent-card` is `A2ACLI_AGENT_CARD` (§7.2). */
+export function environmentName(flag: SettingFlag): string {
+  return `A2ACLI_${flag.toUpperCase().replaceAll("-", "_")}`;
+}
+
+/** A JSON object, or undefined. */
+export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    // An object that is no array is a record.
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `name:value`; the name is one of a header. */
+export function parseServiceParameter(text: string): readonly [name: string, value: string] | undefined {
+  const match = /^(?<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+):(?<value>[^\r\n\0]*)$/.exec(text.trim());
+  const { name, value } = match?.groups ?? {};
+  return name === undefined || value === undefined ? undefined : [name.toLowerCase(), value.trim()];
+}

@@ -1,0 +1,54 @@
+import { readFileSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { parseEnv } from "node:util";
+import { CliError } from "../cli-error.ts";
+import type { CliIo } from "../cli-io.ts";
+
+/** A configuration file that was found, and what it says (a2a-cli §8.3). */
+export interface SettingsFile {
+  readonly path: string;
+  readonly values: Readonly<Record<string, string | undefined>>;
+  /** Others than its owner may read it. */
+  readonly exposed: boolean;
+}
+
+/**
+ * The files that apply, the one that wins first: the one of `--config` or else the nearest `.env` above the working
+ * directory, then `~/.config/a2a-cli/.env`.
+ *
+ * @throws CliError USAGE when `--config` names a file that cannot be read
+ */
+export function readSettingsFiles(
+  { cwd, home }: Pick<CliIo, "cwd" | "home">,
+  config: string | undefined,
+): readonly SettingsFile[] {
+  const globalPath = join(home, ".config", "a2a-cli", ".env");
+  const local = config === undefined ? findLocalFile(cwd) : readNamedFile(resolve(cwd, config));
+  const files = [local, readSettingsFile(globalPath)];
+  return files.filter((file) => file !== undefined);
+}
+
+function findLocalFile(directory: string): SettingsFile | undefined {
+  const file = readSettingsFile(join(directory, ".env"));
+  const parent = dirname(directory);
+  return file ?? (parent === directory ? undefined : findLocalFile(parent));
+}
+
+function readNamedFile(path: string): SettingsFile {
+  const file = readSettingsFile(path);
+  if (file === undefined) {
+    throw new CliError("A2ACLI_ERR_USAGE", `cannot read the configuration file ${path}`, {
+      hint: "--config takes the path of an .env file",
+    });
+  }
+  return file;
+}
+
+function readSettingsFile(path: string): SettingsFile | undefined {
+  try {
+    const values = parseEnv(readFileSync(path, "utf8"));
+    return { path, values, exposed: process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0 };
+  } catch {
+    return undefined; // not there, or not for us
+  }
+}

@@ -1,0 +1,70 @@
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { ArtifactReader } from "@a2a-connect/client";
+import { fileUrl } from "@a2a-connect/core";
+import { type Artifact, ArtifactSchema, type Task, TaskStateSchema } from "@a2a-connect/proto";
+import { create } from "@bufbuild/protobuf";
+import { CliError } from "../cli-error.ts";
+import type { CommandContext } from "../command-context.ts";
+import { stateOf } from "./following.ts";
+import { taskDocument } from "./print.ts";
+
+/** The options that `task download` has beside those of every command that talks to an agent. */
+export interface DownloadFlags {
+  readonly outputDir?: string;
+  /** Id or name of the only artifact that is wanted. */
+  readonly artifact?: string;
+}
+
+/**
+ * Saves the artifacts of a task as files and prints their paths: in `json` the Task with what was saved, its parts as
+ * `file:` URLs.
+ *
+ * @throws CliError USAGE when there is no such artifact; whatever the client throws
+ */
+export async function downloadArtifacts(
+  context: CommandContext,
+  taskId: string,
+  { outputDir = ".", artifact: wanted }: DownloadFlags,
+): Promise<void> {
+  const { io, output, signal } = context;
+  const agent = await context.openAgent();
+  const task = await agent.getTask(taskId, { signal, historyLength: 0 });
+  const readers = chooseReaders(agent.readArtifacts(task), wanted, task);
+  await output.field("Task", task.id);
+  await output.field("Context", task.contextId);
+  await output.field("State", TaskStateSchema.value[stateOf(task)]?.name);
+  const directory = resolve(io.cwd, outputDir);
+  const saved: Artifact[] = [];
+  for (const reader of readers) {
+    signal.throwIfAborted();
+    const paths = await reader.save(directory);
+    for (const path of paths) {
+      await output.field("Saved", path);
+    }
+    const parts = paths.map((path) => fileUrl(pathToFileURL(path).href));
+    saved.push(create(ArtifactSchema, { ...reader.artifact, parts }));
+  }
+  if (readers.length === 0) {
+    await output.note(`task ${task.id} has no artifacts`);
+  }
+  await output.document(taskDocument({ ...task, artifacts: saved }));
+}
+
+function chooseReaders(
+  readers: readonly ArtifactReader[],
+  wanted: string | undefined,
+  task: Task,
+): readonly ArtifactReader[] {
+  if (wanted === undefined) {
+    return readers;
+  }
+  const reader = readers.find(({ id }) => id === wanted) ?? readers.find(({ name }) => name === wanted);
+  if (reader === undefined) {
+    const known = readers.map(({ id, name }) => (name === "" || name === id ? id : `${id} (${name})`));
+    throw new CliError("A2ACLI_ERR_USAGE", `task ${task.id} has no artifact ${wanted}`, {
+      hint: known.length === 0 ? "it has none at all" : `it has ${known.join(", ")}`,
+    });
+  }
+  return [reader];
+}

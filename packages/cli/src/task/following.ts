@@ -1,0 +1,125 @@
+import type { AgentClient, FollowOptions, TaskStream } from "@a2a-connect/client";
+import { formatTaskState, isSettled } from "@a2a-connect/core";
+import { type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
+import { CliError } from "../cli-error.ts";
+import type { CommandContext } from "../command-context.ts";
+import { formatDuration } from "../settings/duration.ts";
+import type { Settings } from "../settings/settings.ts";
+import { subscribeCommand, waitCommand } from "./hints.ts";
+
+/** How a task is polled where it cannot be streamed: as often as the caller says, also below the usual floor. */
+export function pollingOf({ pollIntervalMs }: Settings): FollowOptions {
+  return { pollIntervalMs, ...(pollIntervalMs < recommendedPollMs ? { allowFastPolling: true } : {}) };
+}
+
+const recommendedPollMs = 2_000;
+
+/** Says so when events were asked for, and the card of the agent has no streams (a2a-cli §13.3): then it is polled. */
+export async function notePolling({ output }: CommandContext, { card }: AgentClient): Promise<void> {
+  if (card.capabilities?.streaming !== true) {
+    await output.note("the agent does not stream: it is polled instead");
+  }
+}
+
+/** How following a task is told about. */
+export interface FollowingOptions {
+  /** The task's id, where it is known before its first event. */
+  readonly taskId?: string;
+  /** Every event, one after the other. */
+  readonly onEvent?: (event: StreamResponse) => Promise<void>;
+  /** Whether an event is the last one that is wanted. Default: the stream ends by itself. */
+  readonly isEnd?: (event: StreamResponse) => Promise<boolean>;
+  /** Whether the task's id goes to stderr as soon as it is known, because nothing else shows it before the end. */
+  readonly announce?: boolean;
+}
+
+/**
+ * Follows a stream to its end, or to a Ctrl-C: then the caller prints what there is and {@link detach}es.
+ *
+ * @throws CliError TIMEOUT when `--timeout` has passed; the task goes on all the same
+ */
+export async function followToEnd(
+  context: CommandContext,
+  stream: TaskStream,
+  { taskId, onEvent = async () => {}, isEnd = async () => false, announce = false }: FollowingOptions = {},
+): Promise<"ended" | "detached"> {
+  let announced = !announce;
+  try {
+    for await (const event of stream) {
+      await onEvent(event);
+      if (!announced && stream.task !== undefined) {
+        announced = true;
+        await announceTask(context, stream.task);
+      }
+      if (await isEnd(event)) {
+        break;
+      }
+    }
+    return "ended";
+  } catch (error) {
+    if (context.io.interrupted.aborted) {
+      return "detached";
+    }
+    if (context.signal.aborted) {
+      throw timedOut(context.settings, stream.task, taskId);
+    }
+    await tellUnfinished(context, stream.task);
+    throw error;
+  }
+}
+
+async function announceTask({ output }: CommandContext, task: Task): Promise<void> {
+  if (!isSettled(stateOf(task))) {
+    await output.note(`task ${task.id} is ${formatTaskState(stateOf(task))}; Ctrl-C leaves it to itself`);
+  }
+}
+
+/** A broken connection is no end of the task. */
+async function tellUnfinished({ output, settings }: CommandContext, task: Task | undefined): Promise<void> {
+  if (task !== undefined && !isSettled(stateOf(task))) {
+    await output.note(`task ${task.id} may go on: ${waitCommand(settings, task.id)}`);
+  }
+}
+
+function timedOut(
+  settings: Settings,
+  task: Task | undefined,
+  taskId: string | undefined = task?.id,
+): CliError {
+  const limit = formatDuration(settings.timeoutMs ?? 0);
+  if (taskId === undefined) {
+    return new CliError("A2ACLI_ERR_TIMEOUT", `the agent has not answered within ${limit}`);
+  }
+  const known = task === undefined ? "" : ` (context ${task.contextId})`;
+  const state = task === undefined ? "" : `, ${formatTaskState(stateOf(task))}`;
+  return new CliError(
+    "A2ACLI_ERR_TIMEOUT",
+    `task ${taskId}${known} has not ended within ${limit}${state}; it goes on`,
+    {
+      hint: waitCommand(settings, taskId),
+    },
+  );
+}
+
+/** A task that is left to itself, as far as it is known. */
+export type LeftTask = Pick<Task, "id"> & Partial<Pick<Task, "contextId">>;
+
+/** Says how to come back to a task that is left to itself after a Ctrl-C. The exit status is 130 by itself. */
+export async function detach(
+  { output, settings }: CommandContext,
+  task: LeftTask | undefined,
+  lastEventId?: number,
+): Promise<void> {
+  if (task === undefined) {
+    await output.note("interrupted before the agent named a task");
+    return;
+  }
+  const context = task.contextId === undefined ? "" : ` (context ${task.contextId})`;
+  await output.note(`detached; task ${task.id}${context} goes on`);
+  await output.note(`to follow it again: ${subscribeCommand(settings, task.id, lastEventId)}`);
+}
+
+/** The state of a task, UNSPECIFIED where it has none. */
+export function stateOf({ status }: Pick<Task, "status">): TaskState {
+  return status?.state ?? TaskState.UNSPECIFIED;
+}

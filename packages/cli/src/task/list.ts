@@ -1,0 +1,169 @@
+import type { AgentClient, ListTasksOptions, TaskPage } from "@a2a-connect/client";
+import { formatMessage, formatResponse, methods } from "@a2a-connect/core";
+import {
+  ListTasksRequestSchema,
+  ListTasksResponseSchema,
+  type Task,
+  TaskSchema,
+  TaskState,
+  TaskStateSchema,
+} from "@a2a-connect/proto";
+import { create } from "@bufbuild/protobuf";
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { CliError } from "../cli-error.ts";
+import type { CommandContext } from "../command-context.ts";
+import type { Output } from "../output/output.ts";
+import { renderTask } from "../output/render-task.ts";
+import { parseDuration } from "../settings/duration.ts";
+import { stateOf } from "./following.ts";
+import { commandLine } from "./hints.ts";
+
+/** The options that `task list` has beside those of every command that talks to an agent. */
+export interface ListTasksFlags {
+  readonly status?: string;
+  readonly since?: string;
+  readonly pageSize?: number;
+  readonly pageToken?: string;
+  /** Tasks over all pages; a page is never cut, so that its token leads on without a loss. */
+  readonly limit?: number;
+  readonly all?: boolean;
+  readonly includeArtifacts?: boolean;
+}
+
+/** Largest page that may be asked for (spec §3.1.4). */
+const largestPage = 100;
+
+/**
+ * Prints one page of tasks, or as many as were asked for: in `json` one ListTasksResponse, or a Task a line under
+ * `--stream`; in `text` a few fields a task.
+ *
+ * @throws CliError USAGE for a state or time that is none; whatever the client throws
+ */
+export async function listTasks(context: CommandContext, flags: ListTasksFlags): Promise<void> {
+  const { output, settings, signal } = context;
+  const filter: ListTasksOptions = {
+    signal,
+    ...(settings.contextId === undefined ? {} : { contextId: settings.contextId }),
+    ...(flags.status === undefined ? {} : { status: parseState(flags.status) }),
+    ...(flags.since === undefined ? {} : { since: parseTime(flags.since) }),
+    ...(flags.includeArtifacts === true ? { includeArtifacts: true } : {}),
+  };
+  const agent = await context.openAgent();
+  const tasks: Task[] = [];
+  let last: TaskPage | undefined;
+  for await (const page of readPages(agent, filter, flags)) {
+    last = page;
+    if (output.format === "text" || output.streaming) {
+      await printTasks(output, page.tasks, flags);
+    } else {
+      tasks.push(...page.tasks);
+    }
+  }
+  await printEnd(context, tasks, last, flags);
+}
+
+/** As many pages as were asked for; one, unless somebody said otherwise. */
+async function* readPages(
+  agent: AgentClient,
+  filter: ListTasksOptions,
+  { pageSize, pageToken, limit, all = false }: ListTasksFlags,
+): AsyncGenerator<TaskPage, void> {
+  let token = pageToken;
+  for (let left = limit ?? Number.POSITIVE_INFINITY; left > 0; ) {
+    const size = Math.min(pageSize ?? (limit === undefined ? Number.POSITIVE_INFINITY : largestPage), left);
+    const page = await firstPage(agent, {
+      ...filter,
+      ...(Number.isFinite(size) ? { pageSize: size } : {}),
+      ...(token === undefined ? {} : { pageToken: token }),
+    });
+    yield page;
+    left -= page.tasks.length;
+    token = page.nextPageToken;
+    if (token === "" || !(all || limit !== undefined)) {
+      return;
+    }
+  }
+}
+
+async function firstPage(agent: AgentClient, options: ListTasksOptions): Promise<TaskPage> {
+  for await (const page of agent.listTasks(options).pages()) {
+    return page;
+  }
+  return { tasks: [], nextPageToken: "", pageSize: 0, totalSize: 0 };
+}
+
+async function printTasks(output: Output, tasks: readonly Task[], flags: ListTasksFlags): Promise<void> {
+  for (const task of tasks) {
+    if (output.streaming) {
+      await output.document(formatMessage(TaskSchema, task));
+    }
+    await (flags.includeArtifacts === true || output.verbose
+      ? renderTask(output, task)
+      : printSummary(output, task));
+  }
+}
+
+async function printSummary(output: Output, task: Task): Promise<void> {
+  const { timestamp } = task.status ?? {};
+  await output.field("Task", task.id);
+  await output.field("Context", task.contextId);
+  await output.field("State", TaskStateSchema.value[stateOf(task)]?.name ?? String(stateOf(task)));
+  await output.field("Updated", timestamp === undefined ? undefined : timestampDate(timestamp).toISOString());
+}
+
+async function printEnd(
+  { output, settings }: CommandContext,
+  tasks: readonly Task[],
+  last: TaskPage | undefined,
+  flags: ListTasksFlags,
+): Promise<void> {
+  const { nextPageToken = "", totalSize = 0, pageSize = 0 } = last ?? {};
+  if (!output.streaming) {
+    const request = create(ListTasksRequestSchema, { includeArtifacts: flags.includeArtifacts === true });
+    const response = create(ListTasksResponseSchema, {
+      tasks: [...tasks],
+      nextPageToken,
+      totalSize,
+      pageSize: Math.max(pageSize, tasks.length),
+    });
+    await output.document(formatResponse(methods.listTasks, request, response));
+  }
+  await output.field("Total", totalSize);
+  if (nextPageToken !== "") {
+    await output.field("Next page", nextPageToken);
+    await output.note(
+      `more tasks: ${commandLine(settings, ["task", "list"], ["--page-token", nextPageToken])} and the same filters`,
+    );
+  }
+}
+
+/** `completed`, `INPUT_REQUIRED` or `TASK_STATE_WORKING`: what people type, what our output says, what the wire says. */
+function parseState(text: string): TaskState {
+  const name = text
+    .trim()
+    .toUpperCase()
+    .replaceAll("-", "_")
+    .replace(/^TASK_STATE_/, "");
+  const state = TaskStateSchema.values.find(({ localName }) => localName === name)?.number;
+  if (state === undefined || state === TaskState.UNSPECIFIED) {
+    const known = TaskStateSchema.values.filter(({ number }) => number !== TaskState.UNSPECIFIED);
+    const names = known.map(({ localName }) => localName.toLowerCase().replaceAll("_", "-"));
+    throw new CliError("A2ACLI_ERR_USAGE", `--status ${text} is no state; there are ${names.join(", ")}`);
+  }
+  return state as TaskState; // a number of its own descriptor
+}
+
+function parseTime(text: string): Date {
+  const ago = /[a-z]$/i.test(text) ? parseDuration(text) : undefined;
+  const time =
+    ago === undefined
+      ? new Date(/^\d{4}-\d{2}-\d{2}/.test(text) ? text : Number.NaN)
+      : new Date(Date.now() - ago);
+  if (Number.isNaN(time.getTime())) {
+    throw new CliError(
+      "A2ACLI_ERR_USAGE",
+      `--since ${text} is no time such as 2026-01-31T12:00:00Z, and no duration such as 24h`,
+    );
+  }
+  return time;
+}

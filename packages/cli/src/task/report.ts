@@ -1,0 +1,68 @@
+import { readQuestion } from "@a2a-connect/client";
+import { formatTaskState, isInterrupted, isTerminal, readLifecycleReport } from "@a2a-connect/core";
+import { type Task, TaskState } from "@a2a-connect/proto";
+import type { CommandContext } from "../command-context.ts";
+import { stateOf } from "./following.ts";
+import { answerCommand, waitCommand } from "./hints.ts";
+
+/**
+ * What to do about a task, after it was printed: which answers fit and the command to go on with (a2a-cli §8.2), and a
+ * warning when it did not end well or waits (§11.6). In `json` all of it goes to stderr.
+ */
+export async function reportTask({ output, settings, signal }: CommandContext, task: Task): Promise<void> {
+  const state = stateOf(task);
+  const choices = isInterrupted(state) ? readQuestion(task, signal).choices : undefined;
+  const next = nextStep(task);
+  const text = output.format === "text";
+  if (choices !== undefined) {
+    await (text
+      ? output.field("Choices", choices.join(", "))
+      : output.note(`choices: ${choices.join(", ")}`));
+  }
+  if (next !== undefined) {
+    const command = next.command(settings, task.id);
+    await (text ? output.field(next.label, command) : output.note(`${next.purpose}: ${command}`));
+  }
+  const warning = outcomeWarning(task);
+  if (warning !== undefined) {
+    await output.warn(warning);
+  }
+}
+
+interface NextStep {
+  /** Of the field in `text`. */
+  readonly label: string;
+  /** What it is for, in a note. */
+  readonly purpose: string;
+  readonly command: typeof answerCommand;
+}
+
+function nextStep(task: Task): NextStep | undefined {
+  const state = stateOf(task);
+  if (isTerminal(state)) {
+    return undefined;
+  }
+  return state === TaskState.INPUT_REQUIRED
+    ? { label: "Resume", purpose: "to answer", command: answerCommand }
+    : { label: "Follow", purpose: "to wait for it", command: waitCommand };
+}
+
+/** One sentence about an outcome that is no success, or a pause; the agent's own words are in the task. */
+function outcomeWarning(task: Task): string | undefined {
+  const state = stateOf(task);
+  switch (state) {
+    case TaskState.FAILED:
+    case TaskState.CANCELED:
+    case TaskState.REJECTED: {
+      const { reason } = readLifecycleReport(task.status?.message?.metadata);
+      const why = typeof reason === "string" ? `, reason ${reason}` : "";
+      return `task ${task.id} ended as ${formatTaskState(state)}${why}`;
+    }
+    case TaskState.INPUT_REQUIRED:
+      return `task ${task.id} waits for an answer (input-required)`;
+    case TaskState.AUTH_REQUIRED:
+      return `task ${task.id} waits for credentials (auth-required)`;
+    default:
+      return undefined;
+  }
+}

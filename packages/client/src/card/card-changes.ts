@@ -1,0 +1,2 @@
+import type { AgentCard } from "@a2a-connect/proto";
+export function describeChanges(_before: AgentCard, _after: AgentCard): string[] { return []; }

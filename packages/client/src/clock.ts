@@ -1,0 +1,28 @@
+/** Time, as the client needs it. Tests give their own. */
+export interface ClientClock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Resolves after `ms`; rejects with the signal's reason when it is aborted before. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** From 0 to below 1, for jitter. */
+  random(): number;
+}
+
+/** The platform's time. */
+export const systemClock: ClientClock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      const onAbort = () => {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      }, ms);
+      signal?.addEventListener("abort", onAbort, { once: true });
+    }),
+  random: () => Math.random(),
+};

@@ -1,0 +1,77 @@
+import { lifecycleExtension } from "@a2a-connect/core";
+import { A2AService, type AgentCard } from "@a2a-connect/proto";
+import { createClient } from "@connectrpc/connect";
+import type { AgentClient } from "./agent-client.ts";
+import { createCardResolver, type ResolvedCard } from "./card/card-resolver.ts";
+import { checkExpectation } from "./card/expected-card.ts";
+import { readLifecycleParams } from "./card/lifecycle-params.ts";
+import { checkRequirements } from "./card/required-abilities.ts";
+import { ConnectedAgent, type Link } from "./connected-agent.ts";
+import { inspectResponses } from "./content/inspect-interceptor.ts";
+import { UntrustedOutputError } from "./errors.ts";
+import { chooseInterfaces } from "./interface/choose-interfaces.ts";
+import { openInterfaces } from "./interface/interface-transport.ts";
+import type { ConnectOptions } from "./options.ts";
+import { resolveSettings } from "./settings.ts";
+
+/**
+ * Connects to an agent: fetches its card, checks it, and picks the first interface that both sides know. No interface is
+ * called before the first operation.
+ *
+ * @param reference where the agent is (a host, an origin, the URL of its card), or its card
+ * @throws CardNotFoundError, CardInvalidError when there is no card that can be used
+ * @throws RequirementError, CardExpectationError, NoInterfaceError when it is not the agent that is wanted
+ */
+export async function connectAgent(
+  reference: string | URL | AgentCard,
+  options: ConnectOptions = {},
+): Promise<AgentClient> {
+  const settings = resolveSettings(options);
+  const resolver = createCardResolver(reference, options);
+  const resolved = await resolver.resolve();
+  for (const warning of resolved.warnings) {
+    settings.onWarning(warning);
+  }
+  const relink = (next: ResolvedCard) => openLink(next, options);
+  return new ConnectedAgent({
+    options,
+    settings,
+    resolver,
+    link: await relink(resolved),
+    relink,
+    judgeCard: (card, text) => judgeCard(card, text, options),
+  });
+}
+
+async function openLink(resolved: ResolvedCard, options: ConnectOptions): Promise<Link> {
+  const { card } = resolved;
+  await checkExpectation(card, options.expect ?? {});
+  checkRequirements(card, options.requires ?? {});
+  const candidates = chooseInterfaces(card, options);
+  const lifecycle = readLifecycleParams(card);
+  const interfaces = openInterfaces(candidates, {
+    ...options,
+    extensions: [...(options.extensions ?? []), ...(lifecycle === undefined ? [] : [lifecycleExtension])],
+    interceptors: [
+      ...(options.interceptors ?? []),
+      ...(options.inspect === undefined ? [] : [inspectResponses(options.inspect)]),
+    ],
+  });
+  return {
+    resolved,
+    rpc: createClient(A2AService, interfaces.transport),
+    interface: () => interfaces.current,
+    honoursKeys: lifecycle?.idempotencyKeys === true,
+    close: () => interfaces.close(),
+  };
+}
+
+/** An extended card is looked at like the public one before it is used. */
+async function judgeCard(card: AgentCard, text: string, options: ConnectOptions): Promise<void> {
+  await options.verifyCard?.({ url: undefined, text, card });
+  try {
+    await options.inspect?.({ kind: "card", card });
+  } catch (cause) {
+    throw new UntrustedOutputError("The extended card was refused by its inspector.", { cause });
+  }
+}

@@ -1,0 +1,112 @@
+import { partText } from "@a2a-connect/core";
+import type { Artifact, Part } from "@a2a-connect/proto";
+import { type JsonValue, toJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { InvalidResponseError } from "../errors.ts";
+import type { SaveFile } from "../platform.ts";
+import { joinBytes } from "./join-bytes.ts";
+import { saveParts } from "./save-parts.ts";
+import { validate } from "./validate.ts";
+
+/** An artifact, to be read. Nothing in it has been looked at but what `inspect` looked at. */
+export interface ArtifactReader {
+  readonly artifact: Artifact;
+  readonly id: string;
+  /** `""` when it has none. */
+  readonly name: string;
+  readonly parts: readonly Part[];
+  /** All text parts, joined without a separator. */
+  text(): string;
+  /** The first data part, else its text read as JSON. @throws AgentError when there is neither */
+  json(): JsonValue;
+  /** The same, validated. @throws UntrustedOutputError with the schema's issues */
+  json<Schema extends StandardSchemaV1>(schema: Schema): Promise<StandardSchemaV1.InferOutput<Schema>>;
+  /** The bytes of its raw parts, else of its text, in UTF-8. Parts by URL are not fetched. */
+  bytes(): Uint8Array;
+  /**
+   * Writes each part as a file into a directory (Node). Directories in names are ignored, nothing is overwritten; parts
+   * by URL are fetched through the guard when the client is `untrusted`.
+   *
+   * @returns the paths
+   */
+  save(directory: string): Promise<string[]>;
+}
+
+/** What reading an artifact takes. */
+export interface ArtifactServices {
+  /** Writes files; without it `save` rejects. */
+  readonly saveFile?: SaveFile | undefined;
+  /** Fetches parts by URL; the guarded one when the agent is not trusted. Gets no credentials. Default the global one. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Longest file that is fetched, in bytes. */
+  readonly maxBytes: number;
+}
+
+/** A reader of an artifact that is complete. */
+export function createArtifactReader(artifact: Artifact, services: ArtifactServices): ArtifactReader {
+  return new ArtifactView(artifact, services);
+}
+
+class ArtifactView implements ArtifactReader {
+  readonly artifact: Artifact;
+  readonly #services: ArtifactServices;
+
+  constructor(artifact: Artifact, services: ArtifactServices) {
+    this.artifact = artifact;
+    this.#services = services;
+  }
+
+  get id(): string {
+    return this.artifact.artifactId;
+  }
+
+  get name(): string {
+    return this.artifact.name;
+  }
+
+  get parts(): readonly Part[] {
+    return this.artifact.parts;
+  }
+
+  text(): string {
+    return partText(this.artifact);
+  }
+
+  json(): JsonValue;
+  json<Schema extends StandardSchemaV1>(schema: Schema): Promise<StandardSchemaV1.InferOutput<Schema>>;
+  json(schema?: StandardSchemaV1): JsonValue | Promise<unknown> {
+    return schema === undefined ? this.#readJson() : this.#validated(schema);
+  }
+
+  bytes(): Uint8Array {
+    const raw = this.parts.flatMap(({ content }) => (content.case === "raw" ? [content.value] : []));
+    return raw.length === 0 ? new TextEncoder().encode(this.text()) : joinBytes(raw);
+  }
+
+  save(directory: string): Promise<string[]> {
+    return saveParts(this.artifact, directory, this.#services);
+  }
+
+  /** Asynchronous, so that JSON which cannot be read rejects as a schema that does not fit does. */
+  async #validated(schema: StandardSchemaV1): Promise<unknown> {
+    return validate(schema, this.#readJson(), this.#title);
+  }
+
+  #readJson(): JsonValue {
+    const found = this.parts.find(({ content }) => content.case === "data")?.content;
+    const text = this.text();
+    if (found?.case !== "data" && text === "") {
+      throw new InvalidResponseError(`${this.#title} has neither data nor text`);
+    }
+    try {
+      return found?.case === "data" ? toJson(ValueSchema, found.value) : JSON.parse(text);
+    } catch (cause) {
+      throw new InvalidResponseError(`${this.#title} is not JSON`, { cause });
+    }
+  }
+
+  get #title(): string {
+    return `artifact ${JSON.stringify(this.name === "" ? this.id : this.name)}`;
+  }
+}

@@ -1,0 +1,107 @@
+import { effectiveMediaType, parseMediaType } from "@a2a-connect/core";
+import type { Artifact, Part } from "@a2a-connect/proto";
+import { toJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { ArtifactServices } from "./artifact-reader.ts";
+import { fetchFile } from "./fetch-file.ts";
+import { joinBytes } from "./join-bytes.ts";
+
+/**
+ * Writes the parts of an artifact as files. Parts in a row that are chunks of one file become one: text of one name and
+ * media type, and bytes of one name. A part without a name is called after its artifact.
+ *
+ * @returns the paths, in the order of the parts
+ * @throws Error when the platform has no files
+ */
+export async function saveParts(
+  { artifactId, name, parts }: Artifact,
+  directory: string,
+  services: ArtifactServices,
+): Promise<string[]> {
+  const { saveFile } = services;
+  if (saveFile === undefined) {
+    throw new Error("there are no files here: in Node, use connectAgent of @a2a-connect/node/client");
+  }
+  const paths: string[] = [];
+  for (const chunks of joinChunks(parts)) {
+    const [part] = chunks;
+    const filename = part.filename === "" ? `${name || artifactId}${extensionOf(part)}` : part.filename;
+    paths.push(await saveFile(directory, filename, await contentOf(part, chunks, services)));
+  }
+  return paths;
+}
+
+type Chunks = [Part, ...Part[]];
+
+function joinChunks(parts: readonly Part[]): Chunks[] {
+  const files: Chunks[] = [];
+  for (const part of parts) {
+    const last = files.at(-1);
+    if (last !== undefined && isSameFile(last[0], part)) last.push(part);
+    else files.push([part]);
+  }
+  return files;
+}
+
+function isSameFile(first: Part, second: Part): boolean {
+  if (first.filename !== second.filename || first.content.case !== second.content.case) {
+    return false;
+  }
+  switch (first.content.case) {
+    case "text":
+      return effectiveMediaType(first) === effectiveMediaType(second);
+    case "raw":
+      return first.filename !== "";
+    default:
+      return false;
+  }
+}
+
+async function contentOf(
+  { content }: Part,
+  chunks: Chunks,
+  services: ArtifactServices,
+): Promise<AsyncIterable<Uint8Array> | Uint8Array> {
+  switch (content.case) {
+    case "data":
+      return encoder.encode(`${JSON.stringify(toJson(ValueSchema, content.value), undefined, 2)}\n`);
+    case "url":
+      return fetchFile(content.value, services);
+    default:
+      return joinBytes(chunks.map(bytesOf));
+  }
+}
+
+function bytesOf({ content }: Part): Uint8Array {
+  switch (content.case) {
+    case "raw":
+      return content.value;
+    case "text":
+      return encoder.encode(content.value);
+    default:
+      return new Uint8Array();
+  }
+}
+
+const encoder = new TextEncoder();
+
+/** Extensions of what agents commonly give; others get none that would be guessed. */
+const extensions: Readonly<Record<string, string>> = {
+  "text/plain": ".txt",
+  "text/markdown": ".md",
+  "text/html": ".html",
+  "text/csv": ".csv",
+  "application/json": ".json",
+  "application/pdf": ".pdf",
+  "application/zip": ".zip",
+  "image/png": ".png",
+  "image/jpeg": ".jpg",
+  "image/gif": ".gif",
+  "image/webp": ".webp",
+  "image/svg+xml": ".svg",
+};
+
+function extensionOf(part: Part): string {
+  const type = parseMediaType(effectiveMediaType(part));
+  return (type && extensions[`${type.type}/${type.subtype}`]) ?? "";
+}

@@ -1,0 +1,73 @@
+import { bytes, type PartDetails } from "@a2a-connect/core";
+import type { Part } from "@a2a-connect/proto";
+import { ContentTooLargeError } from "../errors.ts";
+import { ByteBuffer } from "../transports/byte-buffer.ts";
+
+/** What a file may be made of. */
+export type FileContent = Blob | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
+
+/** What a file is to be called and how large it may be. */
+export interface FileOptions extends Pick<PartDetails, "mediaType" | "metadata"> {
+  /** Default that of a `File`. */
+  readonly name?: string;
+  /** Largest file. Default 12 MiB: in base64 it stays below the 16 MiB that our servers take for a request. */
+  readonly maxBytes?: number;
+}
+
+/** `FileOptions.maxBytes`, when it is not given. */
+export const defaultMaxFileBytes: number = 12 * 1024 * 1024;
+
+/**
+ * A part with a file in it. A stream is read to its end, and let go of as soon as it is longer than allowed.
+ *
+ * @throws ContentTooLargeError when there is more than `maxBytes`; whatever the content throws
+ */
+export async function file(content: FileContent, options: FileOptions = {}): Promise<Part> {
+  const { name = nameOf(content), maxBytes = defaultMaxFileBytes, metadata } = options;
+  const mediaType = options.mediaType ?? (content instanceof Blob ? content.type : "");
+  const what = name === undefined ? "the file" : `the file ${JSON.stringify(name)}`;
+  return bytes(await readAll(content, maxBytes, what), {
+    ...(mediaType === "" ? {} : { mediaType }),
+    ...(name === undefined ? {} : { filename: name }),
+    ...(metadata === undefined ? {} : { metadata }),
+  });
+}
+
+function nameOf(content: FileContent): string | undefined {
+  return "name" in content && typeof content.name === "string" ? content.name : undefined;
+}
+
+async function readAll(content: FileContent, maxBytes: number, what: string): Promise<Uint8Array> {
+  const known =
+    content instanceof Blob ? content.size : content instanceof Uint8Array ? content.byteLength : 0;
+  if (known > maxBytes) {
+    throw new ContentTooLargeError(what, maxBytes);
+  }
+  if (content instanceof Uint8Array) {
+    return content;
+  }
+  const buffer = new ByteBuffer();
+  for await (const chunk of chunksOf(content)) {
+    if (buffer.length + chunk.byteLength > maxBytes) {
+      throw new ContentTooLargeError(what, maxBytes);
+    }
+    buffer.append(chunk);
+  }
+  return buffer.take();
+}
+
+async function* chunksOf(content: Exclude<FileContent, Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const source = content instanceof Blob ? content.stream() : content;
+  if (!("getReader" in source)) {
+    yield* source;
+    return;
+  }
+  const reader = source.getReader(); // not every browser can iterate over a stream
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      yield next.value;
+    }
+  } finally {
+    reader.cancel().catch(() => {}); // nobody reads on
+  }
+}

@@ -1,0 +1,244 @@
+import { type LifecycleReport, readLifecycleReport } from "@a2a-connect/core";
+import type { AgentCard, AgentInterface, Message, Task } from "@a2a-connect/proto";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+
+/**
+ * Everything that goes wrong on the client's side of a call, and every way a task ends without a result. What a server
+ * answers to a single operation stays a ConnectError (`findA2AError` of core names it).
+ *
+ * `hint` says what to do next.
+ */
+export abstract class AgentError extends Error {
+  abstract readonly code: string;
+  readonly hint: string | undefined;
+
+  constructor(message: string, options: { readonly hint?: string; readonly cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    this.name = new.target.name;
+    this.hint = options.hint;
+  }
+}
+
+/** No card could be had from where it was looked for: no such host, TLS, 404, a web page in its place. */
+export class CardNotFoundError extends AgentError {
+  readonly code = "card-not-found";
+  /** Where it was looked for. */
+  readonly url: string;
+
+  constructor(url: string, message: string, options?: { readonly hint?: string; readonly cause?: unknown }) {
+    super(message, options);
+    this.url = url;
+  }
+}
+
+/** What was found is no card that can be used. `problems` names the fields. */
+export class CardInvalidError extends AgentError {
+  readonly code = "card-invalid";
+  readonly problems: readonly string[];
+
+  constructor(
+    message: string,
+    problems: readonly string[],
+    options?: { readonly hint?: string; readonly cause?: unknown },
+  ) {
+    super(message, options);
+    this.problems = problems;
+  }
+}
+
+/** The card has no interface that this client can, or may, use. */
+export class NoInterfaceError extends AgentError {
+  readonly code = "no-interface";
+  readonly offered: readonly AgentInterface[];
+
+  constructor(
+    message: string,
+    offered: readonly AgentInterface[],
+    options?: { readonly hint?: string; readonly cause?: unknown },
+  ) {
+    super(message, options);
+    this.offered = offered;
+  }
+}
+
+/** The agent cannot do what `requires` asks for. Nothing has been sent. */
+export class RequirementError extends AgentError {
+  readonly code = "requirement-missing";
+  /** What is missing, such as `streaming` or `skills: summarize`. */
+  readonly missing: readonly string[];
+
+  constructor(message: string, missing: readonly string[], options?: { readonly hint?: string }) {
+    super(message, options);
+    this.missing = missing;
+  }
+}
+
+/** The card is not the one that was expected (`expect`). Nothing has been sent. */
+export class CardExpectationError extends AgentError {
+  readonly code = "card-unexpected";
+}
+
+/** Parts that the skill does not take. Nothing has been sent. */
+export class InputModeError extends AgentError {
+  readonly code = "input-mode";
+  readonly mediaTypes: readonly string[];
+
+  constructor(message: string, mediaTypes: readonly string[], options?: { readonly hint?: string }) {
+    super(message, options);
+    this.mediaTypes = mediaTypes;
+  }
+}
+
+/** The agent's card is another one now, and the call failed for that. */
+export class CardDriftError extends AgentError {
+  readonly code = "card-drift";
+  /** One sentence for each thing that changed. */
+  readonly changes: readonly string[];
+  readonly card: AgentCard;
+
+  constructor(
+    message: string,
+    changes: readonly string[],
+    card: AgentCard,
+    options?: { readonly hint?: string; readonly cause?: unknown },
+  ) {
+    super(message, options);
+    this.changes = changes;
+    this.card = card;
+  }
+}
+
+/** The agent was not reached, or not reached again, within the limits. */
+export class UnreachableError extends AgentError {
+  readonly code = "unreachable";
+  /** The task that was followed, when there is one: it goes on without us. */
+  readonly taskId: string | undefined;
+
+  constructor(
+    message: string,
+    options: { readonly taskId?: string | undefined; readonly hint?: string; readonly cause?: unknown } = {},
+  ) {
+    super(message, options);
+    this.taskId = options.taskId;
+  }
+}
+
+/**
+ * A message was sent, no answer came, and it is not known whether it was taken. It was not sent again, because the
+ * agent does not promise to take it once.
+ */
+export class SendUncertainError extends AgentError {
+  readonly code = "send-uncertain";
+  readonly messageId: string;
+
+  constructor(
+    message: string,
+    messageId: string,
+    options?: { readonly hint?: string; readonly cause?: unknown },
+  ) {
+    super(message, options);
+    this.messageId = messageId;
+  }
+}
+
+/** The agent broke the protocol: an event without payload, a Task where a Message is due, events that skip. */
+export class InvalidResponseError extends AgentError {
+  readonly code = "invalid-response";
+}
+
+/** What an inspector (`inspect`) or a schema refused. Nothing of it was handed over. */
+export class UntrustedOutputError extends AgentError {
+  readonly code = "untrusted-output";
+  /** What a Standard Schema found wrong; empty where it was none that refused. */
+  readonly issues: readonly StandardSchemaV1.Issue[];
+
+  constructor(
+    message: string,
+    options: {
+      readonly issues?: readonly StandardSchemaV1.Issue[];
+      readonly hint?: string;
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    super(message, options);
+    this.issues = options.issues ?? [];
+  }
+}
+
+/** A file, to be sent or fetched, that is over its limit. */
+export class ContentTooLargeError extends AgentError {
+  readonly code = "content-too-large";
+  readonly maxBytes: number;
+
+  /** @param what begins the sentence: `the file "a.pdf"` */
+  constructor(what: string, maxBytes: number) {
+    super(`${what} is larger than the limit of ${maxBytes} bytes`);
+    this.maxBytes = maxBytes;
+  }
+}
+
+/** What the caller set as `deadlineMs` has passed. */
+export class RunTimeoutError extends AgentError {
+  readonly code = "timeout";
+  readonly taskId: string | undefined;
+  readonly task: Task | undefined;
+
+  constructor(message: string, task: Task | undefined, options?: { readonly hint?: string }) {
+    super(message, options);
+    this.taskId = task?.id;
+    this.task = task;
+  }
+}
+
+/** A task that did not come to a result. */
+export abstract class TaskError extends AgentError {
+  readonly taskId: string;
+  readonly contextId: string;
+  /** The task as it is now, with the artifacts it has. */
+  readonly task: Task;
+  /** Why, in words for machines, where the agent says so: lifecycle extension, `reason`. */
+  readonly reason: string | undefined;
+  readonly report: LifecycleReport;
+  /** What the agent said last. */
+  readonly statusMessage: Message | undefined;
+
+  constructor(message: string, task: Task, options?: { readonly hint?: string; readonly cause?: unknown }) {
+    super(message, options);
+    this.task = task;
+    this.taskId = task.id;
+    this.contextId = task.contextId;
+    this.statusMessage = task.status?.message;
+    this.report = readLifecycleReport(task.status?.message?.metadata);
+    this.reason = typeof this.report.reason === "string" ? this.report.reason : undefined;
+  }
+}
+
+/** The task ended as FAILED. */
+export class TaskFailedError extends TaskError {
+  readonly code = "task-failed";
+}
+
+/** The task ended as CANCELED, by whomever: see `reason`. */
+export class TaskCanceledError extends TaskError {
+  readonly code = "task-canceled";
+}
+
+/** The agent refused the task. It never began: once the cause is gone it is safe to send it again. */
+export class TaskRejectedError extends TaskError {
+  readonly code = "task-rejected";
+}
+
+/** The task asks, and there is nobody to answer. It can still be answered. */
+export class InputRequiredError extends TaskError {
+  readonly code = "input-required";
+}
+
+/** The task wants credentials, and there is nobody to get them. It goes on when it has them. */
+export class AuthRequiredError extends TaskError {
+  readonly code = "auth-required";
+}
+
+/** A callback threw, or gave an answer that cannot be sent. The task still waits and can be answered. */
+export class CallbackError extends TaskError {
+  readonly code = "callback-failed";
+}

@@ -1,0 +1,211 @@
+import { draftProtocolVersion, isSettled, isTerminal, lastEventIdHeader } from "@a2a-connect/core";
+import type { StreamResponse, Task, TaskStatus } from "@a2a-connect/proto";
+import { type CallOptions, Code, ConnectError } from "@connectrpc/connect";
+import type { Connection } from "../connection.ts";
+import { InvalidResponseError, UnreachableError } from "../errors.ts";
+import { backoffMs } from "./backoff.ts";
+import { isSilence, readEventStream } from "./event-stream.ts";
+import { PollSchedule } from "./poll-schedule.ts";
+import { isSameStatus, stateOf, type TaskTracker } from "./task-tracker.ts";
+import { judgeStreamFailure } from "./verdict.ts";
+import type { WakeUp } from "./wake-up.ts";
+
+/** What is followed, and how far it has been seen. */
+export interface Following {
+  readonly taskId: string;
+  readonly tracker: TaskTracker;
+  readonly until: "settled" | "terminal";
+  /** A status that is known to be out of date: it settles nothing. */
+  readonly staleStatus?: TaskStatus | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly pollIntervalMs: number;
+  readonly signal: AbortSignal;
+  /** Ends waits between two attempts. */
+  readonly wakeUp: WakeUp;
+}
+
+/** Attempts at a stream in a row that may bring nothing before the task is asked after otherwise. */
+const patience = 3;
+
+/** What an answer to a long poll may take less of its time than to have been none. */
+const shortestLongPollMs = 1_000;
+
+/**
+ * The events of a task that are not known yet, until it is over: by stream, for as long as there are streams; where they
+ * break, again from the last event; where they bring nothing, by long poll (A2A 1.1) or by polling.
+ *
+ * @throws UnreachableError when the agent was out of reach for longer than `retry.giveUpAfterMs`
+ * @throws ConnectError what the agent answers that no repeat will change, such as TASK_NOT_FOUND
+ */
+export async function* followEvents(
+  connection: Connection,
+  following: Following,
+): AsyncGenerator<StreamResponse, void> {
+  const { tracker, signal, wakeUp, taskId } = following;
+  const { clock, retry } = connection.settings;
+  const schedule = new PollSchedule(following.pollIntervalMs);
+  const outage = new Outage(connection, taskId);
+  let streams = connection.card.capabilities?.streaming === true;
+  let fruitless = 0;
+
+  while (!isOver(following)) {
+    if (streams) {
+      try {
+        for await (const event of streamEvents(connection, following, () => outage.reached())) {
+          fruitless = 0;
+          outage.over();
+          yield event;
+          if (isOver(following)) {
+            return;
+          }
+        }
+        fruitless += 1; // it was closed, and the task is not over
+      } catch (error) {
+        signal.throwIfAborted();
+        const verdict = judgeStreamFailure(error);
+        if (verdict === "fatal") {
+          throw error;
+        }
+        if (isSilence(error) && outage.wasReached) {
+          outage.over(); // an open stream of a task that waits is no failure
+          fruitless = 0;
+          continue;
+        }
+        if (verdict === "no-streams") {
+          streams = false;
+          continue;
+        }
+        if (verdict === "cursor") {
+          tracker.position = undefined;
+        }
+        fruitless += 1;
+        outage.failed(error);
+      }
+      if (isOver(following)) {
+        return;
+      }
+      if (fruitless < patience) {
+        await wakeUp.sleep(backoffMs(fruitless, retry, clock), clock, signal);
+        continue;
+      }
+    }
+
+    try {
+      const { task, held } = await pollTask(connection, following);
+      outage.over();
+      const events = tracker.acceptSnapshot(task);
+      yield* events;
+      if (isOver(following)) {
+        return;
+      }
+      if (!held || streams) {
+        await wakeUp.sleep(schedule.next(events.length > 0), clock, signal);
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      if (judgeStreamFailure(error) !== "transient") {
+        throw error;
+      }
+      fruitless += 1;
+      outage.failed(error);
+      await wakeUp.sleep(backoffMs(fruitless, retry, clock), clock, signal);
+    }
+  }
+}
+
+/** Whether there is nothing more to wait for. */
+export function isOver({
+  tracker,
+  until,
+  staleStatus,
+}: Pick<Following, "tracker" | "until" | "staleStatus">): boolean {
+  const { task } = tracker;
+  const state = stateOf(task);
+  if (until === "terminal") {
+    return isTerminal(state);
+  }
+  return isSettled(state) && !(staleStatus !== undefined && isSameStatus(task?.status, staleStatus));
+}
+
+/** The new events that one subscription brings. */
+async function* streamEvents(
+  { rpc, settings }: Connection,
+  { taskId, tracker, headers, signal }: Following,
+  onHead: () => void,
+): AsyncGenerator<StreamResponse, void> {
+  const cursor = tracker.position === undefined ? {} : { [lastEventIdHeader]: String(tracker.position) };
+  const call = (options: CallOptions) =>
+    rpc.subscribeToTask({ id: taskId }, { ...options, headers: { ...headers, ...cursor } });
+  for await (const numbered of readEventStream(call, { ...settings, signal, onHead })) {
+    yield* tracker.accept(numbered);
+  }
+}
+
+/** Asks for the task: with A2A 1.1 the answer waits until there is something new. */
+async function pollTask(
+  { rpc, settings, protocolVersion }: Connection,
+  { taskId, tracker, headers, signal }: Following,
+): Promise<{ readonly task: Task; readonly held: boolean }> {
+  const { clock, idleTimeoutMs, requestTimeoutMs } = settings;
+  const { position } = tracker;
+  if (protocolVersion !== draftProtocolVersion || position === undefined) {
+    const task = await rpc.getTask({ id: taskId }, { headers, signal, timeoutMs: requestTimeoutMs });
+    return { task, held: false };
+  }
+  const began = clock.now();
+  const task = await rpc.getTask(
+    { id: taskId, currentGeneration: BigInt(position) },
+    { headers, signal, timeoutMs: idleTimeoutMs },
+  );
+  return { task, held: clock.now() - began >= shortestLongPollMs || Number(task.generation) > position };
+}
+
+/** How long the agent has been out of reach. */
+class Outage {
+  readonly #connection: Connection;
+  readonly #taskId: string;
+  #sinceMs: number | undefined;
+  #reached = false;
+
+  constructor(connection: Connection, taskId: string) {
+    this.#connection = connection;
+    this.#taskId = taskId;
+  }
+
+  /** Whether the last attempt got an answer. */
+  get wasReached(): boolean {
+    return this.#reached;
+  }
+
+  reached(): void {
+    this.#reached = true;
+  }
+
+  over(): void {
+    this.#sinceMs = undefined;
+    this.#reached = false;
+  }
+
+  /** @throws UnreachableError, or InvalidResponseError, when it has lasted too long */
+  failed(error: unknown): void {
+    const { clock, retry } = this.#connection.settings;
+    this.#reached = false;
+    this.#sinceMs ??= clock.now();
+    if (clock.now() - this.#sinceMs < retry.giveUpAfterMs) {
+      return;
+    }
+    if (error instanceof InvalidResponseError) {
+      throw error;
+    }
+    const reason = error instanceof ConnectError ? error.rawMessage : String(error);
+    const code = error instanceof ConnectError ? Code[error.code] : "Unknown";
+    throw new UnreachableError(
+      `The agent was out of reach for ${retry.giveUpAfterMs} ms: ${reason} (${code}).`,
+      {
+        taskId: this.#taskId,
+        hint: "The task goes on without us: follow it again once the agent can be reached.",
+        cause: error,
+      },
+    );
+  }
+}

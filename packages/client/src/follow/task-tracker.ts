@@ -1,0 +1,197 @@
+import { applyStep, canTransition, copyTask, isTerminal } from "@a2a-connect/core";
+import {
+  type StreamResponse,
+  type Task,
+  TaskSchema,
+  TaskState,
+  type TaskStatus,
+  TaskStatusSchema,
+} from "@a2a-connect/proto";
+import { create, equals } from "@bufbuild/protobuf";
+import { InvalidResponseError } from "../errors.ts";
+import { reconcile } from "./reconcile.ts";
+
+/** A message of a stream with the number of its event, where the server numbers them. */
+export interface NumberedResponse {
+  readonly response: StreamResponse;
+  readonly id: number | undefined;
+}
+
+/** Events are missing before this one: they have to be asked for. */
+export class EventGapError extends Error {}
+
+/**
+ * The one place that knows how far a task has been seen. Whatever comes in, over however many connections, what goes out
+ * is each event once and in order.
+ */
+export class TaskTracker {
+  /** The task as of the last event that went out. With `after`, made of the events since. */
+  task: Task | undefined;
+  /** Number of the last event that went out; undefined where events are not numbered, or none has been seen. */
+  position: number | undefined;
+
+  /** @param position the last event that is known already */
+  constructor(position?: number) {
+    this.position = position;
+  }
+
+  /**
+   * Takes a message of a stream.
+   *
+   * @returns the events that are new
+   * @throws EventGapError when some are missing before it
+   * @throws InvalidResponseError when it has no content, or belongs to another task
+   */
+  accept({ response, id: counted }: NumberedResponse): readonly StreamResponse[] {
+    const { payload } = response;
+    const id = generationOf(response) ?? counted;
+    switch (payload.case) {
+      case "message":
+        return [response];
+      case "task":
+        return this.#acceptTask(response, payload.value, id);
+      case "statusUpdate":
+      case "artifactUpdate":
+        return this.#acceptUpdate(response, payload, id);
+      case undefined:
+        throw new InvalidResponseError("The agent sent an event without any content.", {
+          hint: "The server does not follow the A2A protocol, or is newer than this client.",
+        });
+    }
+  }
+
+  /** Takes the task as it is now; the same as a Task in a stream without a number. */
+  acceptSnapshot(task: Task): readonly StreamResponse[] {
+    return this.#acceptTask(
+      { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } },
+      task,
+      generationOfTask(task),
+    );
+  }
+
+  /** Whether the task as it is now has something that did not go out yet. */
+  isBehind(task: Task): boolean {
+    return this.task === undefined || reconcile(this.task, task).length > 0;
+  }
+
+  #acceptTask(response: StreamResponse, task: Task, id: number | undefined): readonly StreamResponse[] {
+    this.#checkTask(task.id);
+    const { task: known, position } = this;
+    if (id !== undefined && position !== undefined && id <= position && known !== undefined) {
+      return [];
+    }
+    if (known !== undefined && isTerminal(stateOf(known))) {
+      return [];
+    }
+    const events = known === undefined ? [response] : reconcile(known, task);
+    this.task = copyTask(task);
+    if (id !== undefined || events.length > 0) {
+      this.position = id; // without a number nobody knows how many events it stands for
+    }
+    return events;
+  }
+
+  #acceptUpdate(
+    response: StreamResponse,
+    payload: Extract<StreamResponse["payload"], { case: "statusUpdate" | "artifactUpdate" }>,
+    id: number | undefined,
+  ): readonly StreamResponse[] {
+    const { taskId, contextId } = payload.value;
+    this.#checkTask(taskId);
+    const { position } = this;
+    if (id !== undefined && position !== undefined) {
+      if (id <= position) {
+        return [];
+      }
+      if (id > position + 1) {
+        throw new EventGapError(`event ${id} came after event ${position}`);
+      }
+    }
+    this.task ??= create(TaskSchema, { id: taskId, contextId });
+    if (isTerminal(stateOf(this.task)) || (id === undefined && isRepeat(this.task, payload))) {
+      return [];
+    }
+    fold(this.task, payload);
+    this.position = id;
+    return [response];
+  }
+
+  #checkTask(taskId: string): void {
+    if (this.task !== undefined && this.task.id !== taskId) {
+      throw new InvalidResponseError("The agent sent an event of another task into this task's stream.", {
+        hint: "The server does not follow the A2A protocol.",
+      });
+    }
+  }
+}
+
+/** The state of a task; UNSPECIFIED where it has none. */
+export function stateOf(task: Task | undefined): TaskState {
+  return task?.status?.state ?? TaskState.UNSPECIFIED;
+}
+
+/** A status that says again what is known. Chunks have no sign by which a repeat could be told. */
+function isRepeat(task: Task, payload: StreamResponse["payload"]): boolean {
+  const status = payload.case === "statusUpdate" ? payload.value.status : undefined;
+  return (
+    status?.timestamp !== undefined &&
+    task.status !== undefined &&
+    equals(TaskStatusSchema, status, task.status)
+  );
+}
+
+/**
+ * Like the server's own fold, and lenient where a server is odd or newer: a state that we do not know, or that should not
+ * follow the last one, is taken as it is.
+ */
+function fold(
+  task: Task,
+  payload: Extract<StreamResponse["payload"], { case: "statusUpdate" | "artifactUpdate" }>,
+): void {
+  if (payload.case === "artifactUpdate") {
+    if (payload.value.artifact === undefined) {
+      throw new InvalidResponseError("The agent sent an artifact update without an artifact.");
+    }
+    applyStep(task, payload);
+    return;
+  }
+  const { status } = payload.value;
+  if (status === undefined) {
+    throw new InvalidResponseError("The agent sent a status update without a status.");
+  }
+  if (canTransition(stateBefore(task), status.state)) {
+    applyStep(task, payload);
+  } else {
+    task.status = status;
+  }
+}
+
+function stateBefore(task: Task): TaskState | undefined {
+  const state = stateOf(task);
+  return state === TaskState.UNSPECIFIED ? undefined : state;
+}
+
+/** A2A 1.1 has the number in the message; 0 means that the server does not number (requirement R-2). */
+function generationOf({ payload }: StreamResponse): number | undefined {
+  switch (payload.case) {
+    case "task":
+    case "statusUpdate":
+    case "artifactUpdate":
+      return toNumber(payload.value.generation);
+    default:
+      return undefined;
+  }
+}
+
+function generationOfTask({ generation }: Task): number | undefined {
+  return toNumber(generation);
+}
+
+function toNumber(generation: bigint): number | undefined {
+  return generation > 0n ? Number(generation) : undefined;
+}
+
+/** Whether a status says something else than another one. */
+export function isSameStatus(one: TaskStatus | undefined, other: TaskStatus | undefined): boolean {
+  return one === other || (one !== undefined && other !== undefined && equals(TaskStatusSchema, one, other));
+}

@@ -1,0 +1,33 @@
+import type { ClientClock } from "../clock.ts";
+
+/** A wait that can be ended early: something has happened that makes it worth looking again. */
+export class WakeUp {
+  #wake: (() => void) | undefined;
+  #pending = false;
+
+  /** Ends the wait under way, or the next one. */
+  now(): void {
+    this.#pending = true;
+    this.#wake?.();
+  }
+
+  /** @throws the signal's reason when it is aborted */
+  async sleep(ms: number, clock: ClientClock, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (!this.#pending) {
+      const woken = new AbortController();
+      this.#wake = () => woken.abort();
+      try {
+        await clock.sleep(ms, AbortSignal.any([signal, woken.signal]));
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!woken.signal.aborted) {
+          throw error;
+        }
+      } finally {
+        this.#wake = undefined;
+      }
+    }
+    this.#pending = false;
+  }
+}

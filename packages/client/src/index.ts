@@ -1,0 +1,16 @@
+export { bytes, fileUrl, json, text } from "@a2a-connect/core";
+export type * from "./agent-client.ts";
+export { cardDigest } from "./card/card-digest.ts";
+export { readCard } from "./card/read-card.ts";
+export { type ClientClock, systemClock } from "./clock.ts";
+export { connectAgent } from "./connect-agent.ts";
+export type { ArtifactReader } from "./content/artifact-reader.ts";
+export { stripControlSequences } from "./content/strip-control-sequences.ts";
+export * from "./errors.ts";
+export type * from "./options.ts";
+export type * from "./platform.ts";
+export type { PushDelivery, PushReceiver, PushSubscription } from "./run/push-receiver.ts";
+export { readQuestion } from "./run/question.ts";
+export { answerByRules, type AnswerRule, askAgent } from "./run/resolvers.ts";
+export type * from "./run/run-types.ts";
+export { webTransports } from "./transports/web-transports.ts";

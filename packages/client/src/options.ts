@@ -1,0 +1,107 @@
+import type { AgentCard, Artifact, Part } from "@a2a-connect/proto";
+import type { Interceptor } from "@connectrpc/connect";
+import type { ClientClock } from "./clock.ts";
+import type { ClientPlatform } from "./platform.ts";
+
+/** What an agent must be able to do. Checked against its card before anything is sent. */
+export interface AgentRequirements {
+  readonly streaming?: boolean;
+  readonly pushNotifications?: boolean;
+  /** Whether it can ask in the middle of a task: the lifecycle extension's `asks`, or an older card's capability. */
+  readonly inputRequired?: boolean;
+  /** URIs of extensions. */
+  readonly extensions?: readonly string[];
+  /** Ids of skills. */
+  readonly skills?: readonly string[];
+  /** Media types that it takes, such as `image/png`; of the one required skill when there is one. */
+  readonly inputModes?: readonly string[];
+  /** Media types that it gives. */
+  readonly outputModes?: readonly string[];
+}
+
+/** Which card is meant. */
+export interface CardExpectation {
+  /** A range of `AgentCard.version`, such as `^1.2`. */
+  readonly cardVersion?: string;
+  /** SHA-256 of the card, lowercase hex, as `cardDigest` computes it. */
+  readonly cardDigest?: string;
+}
+
+/** When a call that may be repeated is, and how streams come back. */
+export interface RetryOptions {
+  /** Attempts at one call, the first included. Default 4. */
+  readonly attempts?: number;
+  /** Wait before the second attempt, doubled for each one after it, each with jitter. Default 250 ms. */
+  readonly initialDelayMs?: number;
+  /** Longest wait between two attempts. Default 10 s. */
+  readonly maxDelayMs?: number;
+  /** How long a followed task may be out of reach before it is given up. Default 5 min. */
+  readonly giveUpAfterMs?: number;
+}
+
+/** Something that others sent, before anybody gets it. */
+export type Inspected =
+  | { readonly kind: "card"; readonly card: AgentCard }
+  | { readonly kind: "part"; readonly part: Part; readonly of: "message" | "artifact" }
+  | { readonly kind: "artifact"; readonly artifact: Artifact };
+
+/** Refuses by throwing; the caller gets an UntrustedOutputError with that as its cause. */
+export type Inspect = (inspected: Inspected) => void | Promise<void>;
+
+/** How an agent is called. */
+export interface ConnectOptions {
+  /** Bindings to be used, best first. Default: all that are known, in the card's order. */
+  readonly bindings?: readonly string[];
+  /** The only binding to be used; no other is fallen back to. */
+  readonly pinBinding?: string;
+  /** The only protocol version to be used, `Major.Minor`. Default: 1.0 (see `protocolVersions`). */
+  readonly pinVersion?: string;
+  /** Versions that may be used. Default `["1.0"]`; the draft `1.1` is asked for by name. */
+  readonly protocolVersions?: readonly string[];
+  /** Extensions to activate with every call, beside the lifecycle extension where the card has it. */
+  readonly extensions?: readonly string[];
+  readonly requires?: AgentRequirements;
+  readonly expect?: CardExpectation;
+  /** Whether parts are checked against the skill's input modes before they are sent. Default true. */
+  readonly checkInputModes?: boolean;
+  /** Sent with every request, the card's included. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Around every call, first one outermost. */
+  readonly interceptors?: readonly Interceptor[];
+  /** Sends every request but gRPC's. Default the platform's. */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Node: addresses that the card names must be public, unless it is on this machine itself. Default false. */
+  readonly untrusted?: boolean;
+  readonly platform?: ClientPlatform;
+  readonly clock?: ClientClock;
+  /** How long connecting and the card may take. Default 10 s. */
+  readonly connectTimeoutMs?: number;
+  /** How long an operation may take that does not wait for a task. Default 30 s. */
+  readonly requestTimeoutMs?: number;
+  /** Silence on a stream after which it counts as broken. Default 60 s. */
+  readonly idleTimeoutMs?: number;
+  readonly retry?: RetryOptions;
+  /** Largest response, or message of a stream. Default 64 MiB. */
+  readonly maxResponseBytes?: number;
+  /** Largest card. Default 1 MiB. */
+  readonly maxCardBytes?: number;
+  /** How long a card without cache headers is taken for new. Default 5 min. */
+  readonly cardTtlMs?: number;
+  readonly inspect?: Inspect;
+  /**
+   * Judges a card by the text that was received, before anything in it is used; throws to refuse it. Extended cards
+   * are judged, too, and used only afterwards.
+   */
+  readonly verifyCard?: (received: ReceivedCard) => void | Promise<void>;
+  /** Told what is odd, in one sentence: an older card, a poll interval below the recommended. */
+  readonly onWarning?: (warning: string) => void;
+}
+
+/** A card as it arrived. */
+export interface ReceivedCard {
+  /** Where it came from; undefined for one that the caller gave, or the extended card. */
+  readonly url: string | undefined;
+  /** Its JSON, byte for byte; of the extended card over a binary wire, its canonical ProtoJSON. */
+  readonly text: string;
+  readonly card: AgentCard;
+}

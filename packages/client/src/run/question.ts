@@ -1,0 +1,47 @@
+import { partText } from "@a2a-connect/core";
+import { type Message, type Task, TaskState } from "@a2a-connect/proto";
+import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { stripControlSequences } from "../content/strip-control-sequences.ts";
+import type { Question } from "./run-types.ts";
+
+/** The question that an interrupted task asks. Nothing in it is trusted: the agent wrote it. */
+export function readQuestion(task: Task, signal: AbortSignal): Question {
+  const message = task.status?.message;
+  const asked = findProgramForm(message);
+  return {
+    kind: task.status?.state === TaskState.AUTH_REQUIRED ? "auth" : "input",
+    taskId: task.id,
+    contextId: task.contextId,
+    text: message === undefined ? "" : stripControlSequences(partText(message)),
+    choices: readChoices(asked?.["choices"]),
+    schema: isObject(asked?.["schema"]) ? asked["schema"] : undefined,
+    details: asked?.["details"],
+    message,
+    task,
+    signal,
+  };
+}
+
+/** What our servers put beside the words: `choices`, `schema`, `details` in a data part. */
+function findProgramForm(message: Message | undefined): JsonObject | undefined {
+  for (const { content } of message?.parts ?? []) {
+    if (content.case === "data") {
+      const value = toJson(ValueSchema, content.value);
+      if (isObject(value)) {
+        return value;
+      }
+    }
+  }
+  return undefined;
+}
+
+function readChoices(value: JsonValue | undefined): readonly string[] | undefined {
+  return Array.isArray(value) && value.length > 0 && value.every((choice) => typeof choice === "string")
+    ? value.map(stripControlSequences)
+    : undefined;
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,65 @@
+import { idempotencyKeyHeader } from "@a2a-connect/core";
+import type { SendMessageRequest, SendMessageResponse } from "@a2a-connect/proto";
+import type { Connection } from "../connection.ts";
+import { InvalidResponseError, SendUncertainError } from "../errors.ts";
+import { isTransient } from "../follow/verdict.ts";
+import { wasNeverSent } from "../interface/never-sent.ts";
+import { repeatCall } from "./repeat-call.ts";
+
+/** How a message is sent by one request. */
+export interface SendOnceOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  /** Makes it repeatable. */
+  readonly key: string | undefined;
+  readonly timeoutMs: number;
+}
+
+/**
+ * SendMessage, so that the message is taken at most once: repeated under its key, without one only when it is certain that
+ * nothing was sent.
+ *
+ * @throws SendUncertainError when nobody knows whether it was taken
+ */
+export async function sendOnce(
+  { rpc, settings }: Connection,
+  request: SendMessageRequest,
+  { headers, signal, key, timeoutMs }: SendOnceOptions,
+): Promise<SendMessageResponse> {
+  const options = { signal, timeoutMs, headers: { ...headers, ...keyHeader(key) } };
+  const send = () => rpc.sendMessage(request, options);
+  const response = await (key === undefined
+    ? sendCarefully(send, request.message?.messageId ?? "")
+    : repeatCall(send, settings, signal));
+  if (response.payload.case === undefined) {
+    throw new InvalidResponseError("The agent answered with neither a task nor a message.", {
+      hint: "The server does not follow the A2A protocol, or is newer than this client.",
+    });
+  }
+  return response;
+}
+
+/** The header that names a send. */
+export function keyHeader(key: string | undefined): Readonly<Record<string, string>> {
+  return key === undefined ? {} : { [idempotencyKeyHeader]: key };
+}
+
+async function sendCarefully<T>(send: () => Promise<T>, messageId: string): Promise<T> {
+  try {
+    return await send();
+  } catch (error) {
+    throw isTransient(error) && !wasNeverSent(error) ? sendUncertain(messageId, error) : error;
+  }
+}
+
+/** For a send without an answer that cannot be repeated. */
+export function sendUncertain(messageId: string, cause: unknown): SendUncertainError {
+  return new SendUncertainError(
+    "The message was sent, but no answer came: nobody knows whether the agent has taken it.",
+    messageId,
+    {
+      hint: "Look for its task (list tasks by context) before you send it again: this agent does not promise to take a message once.",
+      cause,
+    },
+  );
+}

@@ -1,0 +1,88 @@
+import { lifecycleExtension, userMessage } from "@a2a-connect/core";
+import {
+  type Part,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+  type TaskPushNotificationConfig,
+  TaskPushNotificationConfigSchema,
+} from "@a2a-connect/proto";
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import type { Input, InputMessage, PushConfigInput, SendOptions } from "../agent-client.ts";
+
+/** What is sent, and how it is named. */
+export interface SendRequestOptions extends Pick<
+  SendOptions,
+  "skill" | "acceptedOutputModes" | "historyLength" | "metadata" | "pushConfig"
+> {
+  readonly returnImmediately?: boolean;
+  /** When the task is canceled if it has not ended, told to the agent. */
+  readonly deadline?: Date;
+}
+
+/** The request of a send; `randomId` names its message. */
+export function createSendRequest(
+  input: Input,
+  options: SendRequestOptions,
+  randomId: () => string,
+): SendMessageRequest {
+  const { parts, metadata, messageId = randomId(), ...rest } = toInputMessage(input);
+  const { acceptedOutputModes, historyLength, returnImmediately, pushConfig } = options;
+  const message = userMessage(parts, {
+    messageId,
+    ...(rest.contextId === undefined ? {} : { contextId: rest.contextId }),
+    ...(rest.taskId === undefined ? {} : { taskId: rest.taskId }),
+    ...(rest.referenceTaskIds === undefined ? {} : { referenceTaskIds: [...rest.referenceTaskIds] }),
+    ...(rest.extensions === undefined ? {} : { extensions: [...rest.extensions] }),
+    ...withLifecycle(metadata, options),
+  });
+  return create(SendMessageRequestSchema, {
+    message,
+    configuration: {
+      ...(acceptedOutputModes === undefined ? {} : { acceptedOutputModes: [...acceptedOutputModes] }),
+      ...(historyLength === undefined ? {} : { historyLength }),
+      ...(returnImmediately === undefined ? {} : { returnImmediately }),
+      ...(pushConfig === undefined ? {} : { taskPushNotificationConfig: createPushConfig(pushConfig) }),
+    },
+    ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
+  });
+}
+
+/** A webhook as the protocol's message, for a task that is there or still to come. */
+export function createPushConfig(
+  { url, id, token, authentication }: PushConfigInput,
+  taskId?: string,
+): TaskPushNotificationConfig {
+  return create(TaskPushNotificationConfigSchema, {
+    url,
+    ...(taskId === undefined ? {} : { taskId }),
+    ...(id === undefined ? {} : { id }),
+    ...(token === undefined ? {} : { token }),
+    ...(authentication === undefined ? {} : { authentication }),
+  });
+}
+
+/** The parts of an input: a string stands for one text part. */
+export function toInputMessage(input: Input): InputMessage {
+  return typeof input === "string" || isParts(input) ? { parts: input } : input;
+}
+
+function isParts(input: readonly Part[] | InputMessage): input is readonly Part[] {
+  return Array.isArray(input);
+}
+
+/** What the caller wants of the task, in the metadata of the message that starts it (lifecycle extension). */
+function withLifecycle(
+  metadata: JsonObject | undefined,
+  { skill, deadline }: SendRequestOptions,
+): { metadata?: JsonObject } {
+  if (skill === undefined && deadline === undefined) {
+    return metadata === undefined ? {} : { metadata };
+  }
+  const given = metadata?.[lifecycleExtension];
+  const wanted = {
+    ...(typeof given === "object" && given !== null && !Array.isArray(given) ? given : {}),
+    ...(skill === undefined ? {} : { skill }),
+    ...(deadline === undefined ? {} : { deadline: deadline.toISOString() }),
+  };
+  return { metadata: { ...metadata, [lifecycleExtension]: wanted } };
+}

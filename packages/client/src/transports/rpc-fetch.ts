@@ -1,0 +1,44 @@
+import { parseMediaType } from "@a2a-connect/core";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { limitBody } from "./limited-body.ts";
+import { limitEnvelopes } from "./limited-envelopes.ts";
+
+type Fetch = typeof globalThis.fetch;
+
+/** Flag of the Connect protocol's EndStreamResponse. */
+const endStreamFlag = 0b10;
+
+/** Flag of the trailers of gRPC-Web. */
+const trailerFlag = 0b1000_0000;
+
+/** A `fetch` for Connect's own transport of the Connect protocol, which has no limits of its own. */
+export function limitConnectFetch(fetch: Fetch, maxBytes: number): Fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    const isStream = subtypeOf(response).startsWith("connect+");
+    return isStream ? limitEnvelopes(response, maxBytes, endStreamFlag) : limitBody(response, maxBytes);
+  };
+}
+
+/** The same for gRPC-Web. A web page in place of a response is refused here, where Connect would take it for envelopes. */
+export function limitGrpcWebFetch(fetch: Fetch, maxBytes: number): Fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (!response.ok || response.headers.has("grpc-status")) {
+      return limitBody(response, maxBytes); // it is all in the header
+    }
+    if (!/^grpc-web(?:$|\+)/.test(subtypeOf(response))) {
+      response.body?.cancel().catch(() => {}); // nobody wants it
+      throw new ConnectError(
+        `the server answered with HTTP status ${response.status} and no gRPC-Web response`,
+        Code.Internal,
+        response.headers,
+      );
+    }
+    return limitEnvelopes(response, maxBytes, trailerFlag);
+  };
+}
+
+function subtypeOf({ headers }: Response): string {
+  return parseMediaType(headers.get("content-type") ?? "")?.subtype ?? "";
+}

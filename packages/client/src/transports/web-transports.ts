@@ -1,0 +1,59 @@
+import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings";
+import { connectBinding, grpcWebBinding } from "@a2a-connect/core";
+import type { Transport } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web";
+import type { BindingTransport, BindingTransportSettings } from "../platform.ts";
+import { limitConnectFetch, limitGrpcWebFetch } from "./rpc-fetch.ts";
+import { createTransportFetch } from "./transport-fetch.ts";
+
+/**
+ * The wires that need nothing but `fetch`: JSONRPC, HTTP+JSON, Connect and gRPC-Web.
+ *
+ * On all of them a server that is out of reach, or a response that is cut off, is Unavailable with the platform's error as
+ * its cause; a response over the limit is ResourceExhausted; redirects are not followed.
+ */
+export const webTransports: readonly BindingTransport[] = [
+  fetchTransport("JSONRPC", ({ url, fetch, interceptors, maxResponseBytes }) =>
+    createJsonRpcTransport({ url, fetch, interceptors, maxResponseBytes }),
+  ),
+  fetchTransport("HTTP+JSON", ({ url, fetch, interceptors, maxResponseBytes }) =>
+    createHttpJsonTransport({ baseUrl: url, fetch, interceptors, maxResponseBytes }),
+  ),
+  fetchTransport(connectBinding, ({ url, fetch, interceptors, maxResponseBytes }) =>
+    createConnectTransport({
+      baseUrl: url,
+      useBinaryFormat: true,
+      fetch: limitConnectFetch(fetch, maxResponseBytes),
+      interceptors: [...interceptors],
+    }),
+  ),
+  fetchTransport(grpcWebBinding, ({ url, fetch, interceptors, maxResponseBytes }) =>
+    createGrpcWebTransport({
+      baseUrl: url,
+      fetch: limitGrpcWebFetch(fetch, maxResponseBytes),
+      interceptors: [...interceptors],
+    }),
+  ),
+];
+
+function fetchTransport(
+  binding: string,
+  create: (settings: BindingTransportSettings) => Transport,
+): BindingTransport {
+  return {
+    binding,
+    open(settings) {
+      const url = requireHttpUrl(settings.url);
+      const { fetch, close } = createTransportFetch(settings);
+      return { transport: create({ ...settings, url, fetch }), close };
+    },
+  };
+}
+
+function requireHttpUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !["http:", "https:"].includes(url.protocol)) {
+    throw new Error(`${JSON.stringify(text)} is not an absolute http or https URL`);
+  }
+  return text;
+}

@@ -1,0 +1,90 @@
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { refusedCode } from "../guarded-fetch.ts";
+
+/**
+ * Gives what goes wrong with a connection the code that it has on every other wire: Unavailable, with Node's error as its
+ * cause. Connect for Node says Internal, Aborted, Canceled or Unknown, depending on when and how it broke.
+ *
+ * To be the innermost interceptor, so that all others see the same.
+ *
+ * @param closed aborted when the transport was closed: what fails from then on is Canceled
+ */
+export function translateGrpcFailures(closed: AbortSignal): Interceptor {
+  return (next) => async (request) => {
+    const translate = (thrown: unknown): unknown => {
+      if (request.signal.aborted) return thrown; // the caller's own doing
+      if (closed.aborted) return new ConnectError("the client was closed", Code.Canceled);
+      return translateFailure(thrown);
+    };
+    try {
+      const response = await next(request);
+      return response.stream
+        ? { ...response, message: translateEach(response.message, translate) }
+        : response;
+    } catch (thrown) {
+      throw translate(thrown);
+    }
+  };
+}
+
+async function* translateEach<T>(
+  messages: AsyncIterable<T>,
+  translate: (thrown: unknown) => unknown,
+): AsyncGenerator<T, void> {
+  try {
+    yield* messages;
+  } catch (thrown) {
+    throw translate(thrown);
+  }
+}
+
+function translateFailure(thrown: unknown): unknown {
+  const error = ConnectError.from(thrown);
+  // A status that the server sent is an answer.
+  if (error.isWireError) return thrown;
+  const codes = nodeCodes(error.cause);
+  if (codes.includes(refusedCode)) {
+    const { message } = error.cause instanceof Error ? error.cause : error;
+    return new ConnectError(message, Code.PermissionDenied, undefined, undefined, error.cause);
+  }
+  if (codes.some((code) => !isOfContent(code))) {
+    return new ConnectError(
+      "the server could not be reached",
+      Code.Unavailable,
+      undefined,
+      undefined,
+      error.cause,
+    );
+  }
+  return isCutOff(error)
+    ? new ConnectError("the response was cut off", Code.Unavailable, undefined, undefined, error)
+    : thrown;
+}
+
+/** The `code`s of an error and of what caused it. */
+function nodeCodes(cause: unknown): string[] {
+  const codes: string[] = [];
+  for (let at = cause, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
+    if ("code" in at && typeof at.code === "string") codes.push(at.code);
+  }
+  return codes;
+}
+
+/** zlib's, about bytes that did arrive. */
+function isOfContent(code: string): boolean {
+  return (
+    code.startsWith("Z_") ||
+    code.startsWith("ERR_BUFFER") ||
+    code.startsWith("ERR_PADDING") ||
+    code.startsWith("ERR__ERROR")
+  );
+}
+
+/** A stream that was reset, or ended without a status. Connect has no other mark for these than its words. */
+function isCutOff({ code, rawMessage }: ConnectError): boolean {
+  return (
+    (rawMessage.startsWith("http/2 stream closed") && code !== Code.ResourceExhausted) ||
+    rawMessage === "protocol error: missing status" ||
+    rawMessage.startsWith("protocol error: incomplete envelope")
+  );
+}

@@ -1,0 +1,95 @@
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { BindingTransport, BindingTransportSettings } from "@a2a-connect/client";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { targetOf } from "../address-guard.ts";
+import { withoutBrackets } from "../allow-list.ts";
+import { addressRefused } from "../guarded-fetch.ts";
+import { translateGrpcFailures } from "./grpc-failures.ts";
+import { parseGrpcTarget } from "./grpc-target.ts";
+import type { NodeTlsOptions } from "./tls-options.ts";
+
+/** What the GRPC wire is opened with, beside the settings of a call. */
+export interface GrpcTransportOptions {
+  readonly tls: NodeTlsOptions;
+  /** How the card was fetched, which says what a bare `host:port` means (`parseGrpcTarget`). */
+  readonly cardScheme?: string | undefined;
+  /** Judges the target before it is resolved, and what it resolves to. Default: anything may be reached. */
+  readonly guard?: GrpcGuard | undefined;
+}
+
+/** Which targets may be dialled. */
+export interface GrpcGuard {
+  /** Why a URL is refused, as the rest of a sentence; undefined when it is not. */
+  refuseUrl(url: string): string | undefined;
+  /** A resolver that answers with permitted addresses only. */
+  lookupFor(url: URL): LookupFunction;
+}
+
+/** The GRPC binding over `node:http2`: one connection, opened with the first call, and again after it broke. */
+export function grpcTransport({ tls, cardScheme, guard }: GrpcTransportOptions): BindingTransport {
+  return {
+    binding: "GRPC",
+    open(settings) {
+      const target = parseGrpcTarget(settings.url, cardScheme);
+      const refusal = guard?.refuseUrl(target.href);
+      if (refusal !== undefined) {
+        throw addressRefused(`the URL ${refusal}`);
+      }
+      const dial = { tls, lookup: guard?.lookupFor(target), timeoutMs: settings.connectTimeoutMs };
+      const session = new Http2SessionManager(
+        target.origin,
+        {},
+        { createConnection: () => open(target, dial) },
+      );
+      return openTransport(target, session, settings);
+    },
+  };
+}
+
+function openTransport(target: URL, session: Http2SessionManager, settings: BindingTransportSettings) {
+  const closed = new AbortController();
+  return {
+    transport: createGrpcTransport({
+      baseUrl: target.href,
+      sessionManager: session,
+      readMaxBytes: settings.maxResponseBytes,
+      interceptors: [...settings.interceptors, translateGrpcFailures(closed.signal)],
+    }),
+    close() {
+      closed.abort();
+      session.abort(new ConnectError("the client was closed", Code.Canceled));
+    },
+  };
+}
+
+interface Dial {
+  readonly tls: NodeTlsOptions;
+  readonly lookup: LookupFunction | undefined;
+  readonly timeoutMs: number;
+}
+
+/** A socket to the target, destroyed when it is not connected, with TLS, in time. */
+function open(target: URL, { tls, lookup, timeoutMs }: Dial): Socket {
+  const { port } = targetOf(target);
+  const host = withoutBrackets(target.hostname);
+  const where = { host, port, ...(lookup === undefined ? {} : { lookup }) };
+  const secure = target.protocol === "https:";
+  const socket = secure
+    ? connectTls({
+        ...where,
+        ...tls,
+        ALPNProtocols: ["h2"],
+        ...(isIP(host) === 0 ? { servername: host } : {}),
+      })
+    : connectTcp(where);
+  const timer = setTimeout(() => {
+    const error = new Error(`no connection to ${target.host} within ${timeoutMs} ms`);
+    socket.destroy(Object.assign(error, { code: "ETIMEDOUT" }));
+  }, timeoutMs);
+  const stop = () => clearTimeout(timer);
+  socket.once(secure ? "secureConnect" : "connect", stop);
+  socket.once("close", stop);
+  return socket;
+}

@@ -1,0 +1,207 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import {
+  eventIdHeader,
+  type HttpBody,
+  type HttpHandler,
+  type HttpRequest,
+  type HttpResponse,
+} from "@a2a-connect/bindings";
+import type { PushConfigInput, PushDelivery, PushReceiver, PushSubscription } from "@a2a-connect/client";
+import { type StreamResponse, StreamResponseSchema } from "@a2a-connect/proto";
+import { fromJson } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { listen } from "../listen.ts";
+import type { ListenOptions } from "../listen-options.ts";
+import { DeliveryQueue } from "./delivery-queue.ts";
+
+/** Where webhooks are taken, and how many. */
+export interface PushReceiverOptions extends Pick<ListenOptions, "port" | "host" | "tls"> {
+  /** What agents reach this receiver by, such as `https://hooks.example.com/a2a`. Default the address that it listens on. */
+  readonly publicUrl?: string;
+  /** Path below which the webhooks are, when there is no `publicUrl` to tell. Default `/push`. */
+  readonly path?: string;
+  /** Longest notification. Default 16 MiB. */
+  readonly maxBodyBytes?: number;
+  /** Notifications of one webhook that wait to be taken; while there are more, senders are told to come again. Default 100. */
+  readonly maxPending?: number;
+}
+
+/** What else senders have to show. */
+export interface PushSubscriptionOptions {
+  /** Sent as `Authorization`, beside the token, where the agent does that. Both are checked. */
+  readonly authentication?: { readonly scheme: string; readonly credentials: string };
+}
+
+/** A receiver of webhooks on a port of its own. */
+export interface NodePushReceiver extends PushReceiver, AsyncDisposable {
+  /** What every webhook's URL begins with, without a trailing slash. */
+  readonly url: string;
+  readonly port: number;
+  open(options?: PushSubscriptionOptions): PushSubscription;
+  /** Ends all subscriptions and the port. */
+  close(): Promise<void>;
+}
+
+/** Header that carries a webhook's token (requirement N-3). */
+const tokenHeader = "x-a2a-notification-token";
+
+/**
+ * Takes an agent's webhooks (requirement N-7). Each subscription has a path that nobody can guess and a token of its own,
+ * which is compared in constant time before a byte of the body is read. What arrives is acknowledged as soon as it is
+ * parsed and waits in memory until it is taken.
+ *
+ * Senders are answered 204; 401 without the right token, 404 for a path that is not or no longer there, 405, 413, 400 for
+ * what is no notification, and 503 with Retry-After while `maxPending` wait.
+ *
+ * @throws Error when the port cannot be had or `publicUrl` is no http or https URL
+ */
+export async function createPushReceiver(options: PushReceiverOptions = {}): Promise<NodePushReceiver> {
+  const { publicUrl, maxBodyBytes = 16 * 1024 * 1024, maxPending = 100, ...listening } = options;
+  const named = publicUrl === undefined ? undefined : requireUrl(publicUrl);
+  const subscriptions = new Map<string, Subscription>();
+  const basePath = trimSlash(named?.pathname ?? options.path ?? "/push");
+  const { path: _, ...listenOptions } = listening;
+  const listener = await listen(createHandler(subscriptions, basePath, maxBodyBytes), listenOptions);
+  const url = `${named?.origin ?? listener.url}${basePath}`;
+  const close = async (): Promise<void> => {
+    for (const subscription of subscriptions.values()) subscription[Symbol.dispose]();
+    await listener.close({ graceMs: 0, timeoutMs: closeTimeoutMs });
+  };
+  return {
+    url,
+    port: listener.port,
+    open({ authentication } = {}) {
+      const id = randomText();
+      const token = randomText();
+      const config = { url: `${url}/${id}`, token, ...(authentication === undefined ? {} : { authentication }) };
+      const subscription = new Subscription(config, maxPending, () => subscriptions.delete(id));
+      subscriptions.set(id, subscription);
+      return subscription;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** How long senders that are in the middle of something are waited for. */
+const closeTimeoutMs = 1_000;
+
+class Subscription implements PushSubscription {
+  readonly config: PushConfigInput;
+  readonly deliveries: DeliveryQueue<PushDelivery>;
+  readonly #secrets: readonly (readonly [header: string, digest: Buffer])[];
+  readonly #forget: () => void;
+
+  constructor(config: PushConfigInput, maxPending: number, forget: () => void) {
+    const { token = "", authentication } = config;
+    this.config = config;
+    this.deliveries = new DeliveryQueue(maxPending);
+    this.#forget = forget;
+    this.#secrets = [
+      [tokenHeader, digest(token)],
+      ...(authentication === undefined ? [] : [["authorization", digest(authorizationOf(authentication))] as const]),
+    ];
+  }
+
+  /** Whether a request shows every secret; takes as long whichever is wrong. */
+  admits({ header }: HttpRequest): boolean {
+    let right = true;
+    for (const [name, wanted] of this.#secrets) {
+      const given = header.get(name) ?? "";
+      right = timingSafeEqual(digest(name === "authorization" ? lowerScheme(given) : given), wanted) && right;
+    }
+    return right;
+  }
+
+  [Symbol.dispose](): void {
+    this.#forget();
+    this.deliveries.end();
+  }
+}
+
+function createHandler(
+  subscriptions: ReadonlyMap<string, Subscription>,
+  basePath: string,
+  maxBodyBytes: number,
+): HttpHandler {
+  return async (request) => {
+    const { pathname } = new URL(request.url);
+    const id = pathname.startsWith(`${basePath}/`) ? pathname.slice(basePath.length + 1) : "";
+    const subscription = subscriptions.get(id);
+    if (subscription === undefined) return answer(404, "there is no such webhook");
+    if (request.method !== "POST") return answer(405, "notifications are sent with POST", { allow: "POST" });
+    if (!subscription.admits(request)) return answer(401, "the token is missing or wrong");
+    const { deliveries } = subscription;
+    if (deliveries.isFull) return busy();
+    const body = await readBody(request.body, maxBodyBytes);
+    if (body === undefined) return answer(413, `a notification has at most ${maxBodyBytes} bytes`);
+    const response = parseNotification(body);
+    if (response === undefined) return answer(400, "the body is no StreamResponse in JSON");
+    return deliveries.put({ response, eventId: parseEventId(request) }) ? { status: 204 } : busy();
+  };
+}
+
+async function readBody(body: HttpBody, maxBytes: number): Promise<Uint8Array | undefined> {
+  try {
+    return await body.bytes?.(maxBytes); // this package's listener has it
+  } catch (thrown) {
+    if (ConnectError.from(thrown).code === Code.ResourceExhausted) return undefined;
+    throw thrown;
+  }
+}
+
+/** As lenient as responses are read: a newer agent may use fields and enum values that this client does not know. */
+function parseNotification(body: Uint8Array): StreamResponse | undefined {
+  try {
+    const json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    const response = fromJson(StreamResponseSchema, json, { ignoreUnknownFields: true });
+    return response.payload.case === undefined ? undefined : response;
+  } catch {
+    return undefined;
+  }
+}
+
+function parseEventId({ header }: HttpRequest): number | undefined {
+  const text = header.get(eventIdHeader) ?? "";
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
+}
+
+function busy(): HttpResponse {
+  return answer(503, "too many notifications wait to be read", { "retry-after": "1" });
+}
+
+function answer(status: number, message: string, header: Record<string, string> = {}): HttpResponse {
+  const fields = new Headers({ "content-type": "text/plain; charset=utf-8", ...header });
+  return { status, header: fields, body: `${message}\n` };
+}
+
+function requireUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null || !["http:", "https:"].includes(url.protocol)) {
+    throw new Error(`publicUrl must be an absolute http or https URL, not ${JSON.stringify(text)}`);
+  }
+  return url;
+}
+
+/** Digests have one length, whatever was sent. */
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+/** The name of a scheme has no case (requirement N-2). */
+function lowerScheme(authorization: string): string {
+  return authorization.replace(/^\S+/, (scheme) => scheme.toLowerCase());
+}
+
+function authorizationOf({ scheme, credentials = "" }: NonNullable<PushConfigInput["authentication"]>): string {
+  return lowerScheme(`${scheme} ${credentials}`);
+}
+
+function trimSlash(path: string): string {
+  return path.replace(/\/+$/, "");
+}
+
+/** 192 bits that fit a URL. */
+function randomText(): string {
+  return randomBytes(24).toString("base64url");
+}

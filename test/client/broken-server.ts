@@ -1,0 +1,167 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { createRouteTable, type MethodName } from "@a2a-connect/core";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+
+/** The two wires that are JSON over HTTP/1.1. */
+export const jsonBindings = ["JSONRPC", "HTTP+JSON"] as const;
+
+/** The name of one of them. */
+export type JsonBinding = (typeof jsonBindings)[number];
+
+/** A call that has arrived and is to be answered badly. */
+export interface Call {
+  readonly binding: JsonBinding;
+  readonly method: MethodName;
+  /** Of the JSON-RPC envelope. */
+  readonly id: JsonValue;
+  /** How many calls of this method there were, this one included. */
+  readonly attempt: number;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** Answers a call, or does not. */
+export type Answer = (call: Call) => void | Promise<void>;
+
+/** A server that says it is an agent. */
+export interface BrokenServer extends AsyncDisposable {
+  /** Base URL, without a trailing slash. */
+  readonly url: string;
+  /** The card that it serves, unless it serves something else in its place. */
+  readonly card: JsonObject;
+  /** Calls so far, by their methods. */
+  readonly calls: readonly MethodName[];
+}
+
+/** What is wrong with a server. */
+export interface BrokenServerOptions {
+  /** Serves whatever is asked for in place of a card. Default: a card that is right. */
+  readonly serveCard?: (card: JsonObject, request: IncomingMessage, response: ServerResponse) => void;
+  /** Default: never answers. */
+  readonly answer?: Answer;
+}
+
+/** Starts one on a free port of this machine. */
+export async function startBrokenServer({
+  serveCard = (card, _, response) => respondJson(response, card),
+  answer = () => {},
+}: BrokenServerOptions): Promise<BrokenServer> {
+  const calls: MethodName[] = [];
+  const routes = createRouteTable();
+  let card: JsonObject = {};
+
+  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname } = new URL(request.url ?? "/", "http://localhost");
+    if (!pathname.startsWith("/rpc") && !pathname.startsWith("/rest")) {
+      serveCard(card, request, response);
+      return;
+    }
+    const body = (await buffer(request)).toString();
+    const envelope = pathname.startsWith("/rpc") ? (JSON.parse(body) as JsonObject) : undefined; // our client's own
+    const match = routes.find(request.method ?? "", pathname.slice("/rest".length));
+    const method =
+      envelope?.["method"] ?? (match !== undefined && "method" in match ? match.method.name : undefined);
+    calls.push(method as MethodName); // our client calls nothing else
+    await answer({
+      binding: envelope === undefined ? "HTTP+JSON" : "JSONRPC",
+      method: method as MethodName,
+      id: envelope?.["id"] ?? null,
+      attempt: calls.filter((each) => each === method).length,
+      request,
+      response,
+    });
+  }
+
+  const server = createServer((request, response) => {
+    response.on("error", () => {}); // clients that go away are what is tested
+    void take(request, response).catch(() => response.destroy());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // of a TCP server
+  card = createCardJson([
+    { url: `${url}/rpc`, protocolBinding: "JSONRPC", protocolVersion: "1.0" },
+    { url: `${url}/rest`, protocolBinding: "HTTP+JSON", protocolVersion: "1.0" },
+  ]);
+  return {
+    url,
+    card,
+    calls,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** A card that is right, and has only what it must. */
+export function createCardJson(supportedInterfaces: JsonObject[], other: JsonObject = {}): JsonObject {
+  return {
+    name: "Broken agent",
+    description: "Breaks what it is told.",
+    version: "1.0.0",
+    supportedInterfaces,
+    capabilities: { streaming: true, pushNotifications: true },
+    defaultInputModes: ["text/plain"],
+    defaultOutputModes: ["text/plain"],
+    skills: [{ id: "break", name: "Break", description: "Breaks things.", tags: [] }],
+    ...other,
+  };
+}
+
+/** Responds with JSON, and with the right type of it unless `headers` say otherwise. */
+export function respondJson(
+  response: ServerResponse,
+  body: JsonValue,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(JSON.stringify(body));
+}
+
+/** Responds as the binding wraps a result. */
+export function respondResult({ binding, id, response }: Call, result: JsonValue): void {
+  respondJson(response, binding === "JSONRPC" ? { jsonrpc: "2.0", id, result } : result);
+}
+
+/** A stream of server-sent events that is being answered with. */
+export interface EventStream {
+  /** Sends an event as the binding wraps it. */
+  send(event: JsonValue, id?: number): void;
+  /** Sends these bytes as they are. Resolves when there is room for more, `false` once nobody reads any more. */
+  sendRaw(bytes: string | Uint8Array): Promise<boolean>;
+  /** The bytes that `send` would send. */
+  encode(event: JsonValue, id?: number): Buffer;
+  end(): void;
+  /** Closes the connection without ending the response. */
+  cut(): void;
+}
+
+/** Responds with a stream. */
+export function openStream({ binding, id: callId, response }: Call, firstEventId?: number): EventStream {
+  response.writeHead(200, {
+    "content-type": "text/event-stream",
+    ...(firstEventId === undefined ? {} : { "x-a2a-event-id": String(firstEventId) }),
+  });
+  response.flushHeaders();
+  const encode = (event: JsonValue, id?: number): Buffer => {
+    const data = binding === "JSONRPC" ? { jsonrpc: "2.0", id: callId, result: event } : event;
+    return Buffer.from(`${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`);
+  };
+  return {
+    encode,
+    send: (event, id) => void response.write(encode(event, id)),
+    async sendRaw(bytes) {
+      if (!response.write(bytes)) {
+        await Promise.race([once(response, "drain"), once(response, "close")]).catch(() => {});
+      }
+      return !response.destroyed;
+    },
+    end: () => void response.end(),
+    cut: () => void response.destroy(),
+  };
+}

@@ -1,0 +1,234 @@
+// What an agent sends as its work harms nobody who reads it: names of files, sequences for terminals, sizes and types
+// that are not what they say.
+
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import {
+  type AgentClient,
+  AgentError,
+  type ConnectOptions,
+  InputRequiredError,
+  TaskFailedError,
+  UntrustedOutputError,
+} from "@a2a-connect/client";
+import { declaredMediaType } from "@a2a-connect/client/inspect";
+import { connectAgent } from "@a2a-connect/node/client";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { type Answer, openStream, respondResult, startBrokenServer } from "./broken-server.ts";
+import { chunkEvent, sendEvents, statusEvent, taskJson, wholeTask } from "./broken-task.ts";
+import { watchRejections } from "./watch-rejections.ts";
+
+watchRejections();
+
+/** Clears the screen, renames the window, hides what follows, and turns the direction of writing. */
+const spell = "\u001b[2J\u001b]0;owned\u0007\u009b8m\u202etxt.exe";
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is about them
+const magic = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
+
+describe("sequences for terminals", () => {
+  it("are in no question", async () => {
+    await using server = await startBrokenServer({ answer: askWith(spell) });
+    await using agent = await connect(server.url);
+    let asked: readonly (string | undefined)[] = [];
+    const run = agent.run("Ask me.", {
+      onInputRequired: ({ text, choices }) => {
+        asked = [text, ...(choices ?? [])];
+        return undefined;
+      },
+    });
+    const thrown = await failureOf(run);
+    expect(thrown).toBeInstanceOf(InputRequiredError);
+    expect(asked).toHaveLength(2);
+    expect(asked.join(" ")).not.toMatch(magic);
+    expect(String(thrown)).not.toMatch(magic);
+  });
+
+  it("are in no message of an error", async () => {
+    await using server = await startBrokenServer({
+      answer: (call) =>
+        sendEvents(call, 1, [
+          wholeTask[0] ?? null,
+          statusEvent("TASK_STATE_FAILED", {
+            message: {
+              messageId: "m",
+              role: "ROLE_AGENT",
+              parts: [{ text: spell }],
+              metadata: { "urn:a2a-connect:ext:lifecycle:v1": { reason: spell } },
+            },
+          }),
+        ]),
+    });
+    await using agent = await connect(server.url);
+    const thrown = await failureOf(agent.run("Fail."));
+    expect(thrown).toBeInstanceOf(TaskFailedError);
+    expect(String(thrown)).not.toMatch(magic);
+    expect(thrown instanceof AgentError && thrown.hint).not.toMatch(magic);
+  });
+
+  it("are in no message of an error that a server answers with", async () => {
+    for (const pinBinding of ["JSONRPC", "HTTP+JSON"]) {
+      await using server = await startBrokenServer({
+        answer: ({ response, id }) => {
+          response.writeHead(400, { "content-type": "application/json" });
+          const error = { code: -32602, message: spell, status: "INVALID_ARGUMENT" };
+          response.end(JSON.stringify({ jsonrpc: "2.0", id, error }));
+        },
+      });
+      await using agent = await connect(server.url, { pinBinding });
+      expect(String(await failureOf(agent.getTask("t")))).not.toMatch(magic);
+    }
+  });
+});
+
+describe("names of files", () => {
+  const names = [
+    "../../etc/passwd",
+    "/etc/passwd",
+    "..\\..\\windows\\system32\\hosts",
+    "..",
+    ".",
+    "",
+    "~/.ssh/authorized_keys",
+    "a\u0000b",
+    `${spell}.png`,
+    "CON",
+    "x".repeat(1_000),
+    ".bashrc",
+    "taken.txt",
+  ];
+
+  it("lead out of no directory and over no file", async () => {
+    const root = mkdtempSync(join(tmpdir(), "a2a-hostile-"));
+    const directory = join(root, "inner", "most");
+    try {
+      await using server = await startBrokenServer({
+        answer: finish({
+          artifactId: "../../../artifact",
+          name: "../../../named",
+          parts: names.map((filename, index) => ({ text: `content ${index}`, filename })),
+        }),
+      });
+      await using agent = await connect(server.url);
+      const result = await agent.run("Give me files.");
+      const [artifact] = result.artifacts;
+      await artifact?.save(directory); // makes it
+      writeFileSync(join(directory, "taken.txt"), "mine");
+      const paths = (await artifact?.save(directory)) ?? [];
+      expect(paths).toHaveLength(names.length);
+      expect(new Set(paths).size).toBe(names.length);
+      for (const [index, path] of paths.entries()) {
+        expect(dirname(resolve(path))).toBe(directory);
+        expect(path).not.toMatch(magic);
+        expect(readFileSync(path, "utf8")).toBe(`content ${index}`);
+      }
+      expect(readFileSync(join(directory, "taken.txt"), "utf8")).toBe("mine");
+      expect(readdirSync(root)).toEqual(["inner"]);
+      expect(readdirSync(join(root, "inner"))).toEqual(["most"]);
+      expect(readdirSync(directory).filter((name) => name.startsWith("."))).toEqual([]);
+    } finally {
+      rmSync(root, { recursive: true, force: true });
+    }
+  });
+
+  it("of addresses that are no web address are not followed", async () => {
+    const directory = join(tmpdir(), `a2a-hostile-${crypto.randomUUID()}`);
+    for (const url of ["file:///etc/passwd", "data:text/plain,x", "javascript:alert(1)", "/etc/passwd"]) {
+      await using server = await startBrokenServer({
+        answer: finish({ artifactId: "a", parts: [{ url, filename: "x" }] }),
+      });
+      await using agent = await connect(server.url);
+      const result = await agent.run("Give me a file.");
+      expect(await failureOf(result.artifacts[0]?.save(directory) ?? Promise.resolve()), url).toBeInstanceOf(
+        UntrustedOutputError,
+      );
+    }
+    expect(existsSync(directory) ? readdirSync(directory) : []).toEqual([]);
+  });
+});
+
+describe("types that are not what they say", () => {
+  const elf = Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, ...new Array<number>(64).fill(0)]).toString(
+    "base64",
+  );
+
+  it.each([
+    ["a program as a picture", { raw: elf, mediaType: "image/png", filename: "cat.png" }],
+    ["a page as plain text", { raw: btoa("<!doctype html><script>1</script>"), mediaType: "text/plain" }],
+    ["a type that is none", { raw: elf, mediaType: "picture!" }],
+  ])("are refused by whoever inspects: %s", async (_, part) => {
+    await using server = await startBrokenServer({ answer: finish({ artifactId: "a", parts: [part] }) });
+    await using agent = await connect(server.url, { inspect: declaredMediaType() });
+    const told: unknown[] = [];
+    const thrown = await failureOf(
+      agent.run("Give me a picture.", { onArtifact: (each) => void told.push(each) }),
+    );
+    expect(thrown).toBeInstanceOf(UntrustedOutputError);
+    expect(String(thrown)).toMatch(/declare/);
+    expect(told).toEqual([]);
+    expect(await failureOf(agent.getTask("task-1"))).toBeInstanceOf(UntrustedOutputError);
+  });
+});
+
+describe("sizes", () => {
+  it("of one event have a limit", { timeout: 8_000 }, async () => {
+    await using server = await startBrokenServer({
+      answer: (call) => sendEvents(call, 1, [wholeTask[0] ?? null, chunkEvent("x".repeat(400_000), false)]),
+    });
+    await using agent = await connect(server.url);
+    const thrown = await failureOf(agent.run("Give me much."));
+    expect(String(thrown)).toMatch(/262,?144|256 KiB/);
+  });
+
+  it("of all events of a task together have a limit, too", { timeout: 15_000 }, async () => {
+    let sent = 0;
+    await using server = await startBrokenServer({
+      answer: async (call) => {
+        const stream = openStream(call, 1);
+        stream.send(wholeTask[0] ?? null, 1);
+        const chunk = "x".repeat(100_000);
+        for (let id = 2; sent < 2 ** 28; id++) {
+          sent += chunk.length;
+          if (!(await stream.sendRaw(stream.encode(chunkEvent(chunk, id > 2), id)))) return;
+        }
+        stream.end();
+      },
+    });
+    await using agent = await connect(server.url);
+    expect(await failureOf(agent.run("Give me much, bit by bit."))).toBeInstanceOf(Error);
+    expect(sent).toBeLessThan(2 ** 27);
+  });
+});
+
+/** A task that is finished at once, with this artifact. */
+function finish(artifact: JsonObject): Answer {
+  const task = taskJson("TASK_STATE_COMPLETED", { artifacts: [artifact] });
+  return (call) => (call.method === "GetTask" ? respondResult(call, task) : sendEvents(call, 1, [{ task }]));
+}
+
+function askWith(text: string): Answer {
+  const parts = [{ text }, { data: { choices: [text] } }];
+  return (call) =>
+    sendEvents(call, 1, [
+      wholeTask[0] ?? null,
+      statusEvent("TASK_STATE_INPUT_REQUIRED", { message: { messageId: "m", role: "ROLE_AGENT", parts } }),
+    ]);
+}
+
+function connect(url: string, options: ConnectOptions = {}): Promise<AgentClient> {
+  return connectAgent(url, {
+    requestTimeoutMs: 2_000,
+    idleTimeoutMs: 2_000,
+    maxResponseBytes: 256 * 1024,
+    retry: { attempts: 1, initialDelayMs: 1, giveUpAfterMs: 500 },
+    ...options,
+  });
+}
+
+function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => new Error("it went well"),
+    (error: unknown) => error,
+  );
+}
