@@ -13,10 +13,13 @@ import { connectAgent } from "@a2a-connect/node/client";
 import { Role, type Task } from "@a2a-connect/proto";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createRandom } from "../faults/random.ts";
-import { transcriptDirectory, transcriptFiles } from "./transcripts.ts";
+import { readTranscripts, transcriptDirectory } from "./transcripts.ts";
 import { type MortalWorker, startMain, startWorker, temporaryDirectory } from "./worker-process.ts";
 
-const ids = transcriptFiles.map((file) => file.replace(".json", ""));
+/** In the order in which they are worked on: oldest first. */
+const ids = readTranscripts()
+  .toSorted((one, other) => Date.parse(one.startedAt) - Date.parse(other.startedAt))
+  .map(({ id }) => id);
 const contradictions = 9;
 
 /** Artifacts as text, and what the caller has said besides the batch. */

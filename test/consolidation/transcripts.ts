@@ -8,7 +8,7 @@ export const transcriptDirectory: string = fileURLToPath(
 );
 
 /** Names of their files, in order. */
-export const transcriptFiles: readonly string[] = readdirSync(transcriptDirectory).toSorted();
+const transcriptFiles: readonly string[] = readdirSync(transcriptDirectory).toSorted();
 
 /** The sample transcripts. */
 export function readTranscripts(): readonly Transcript[] {

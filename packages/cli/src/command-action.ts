@@ -1,4 +1,4 @@
-import type { AgentClient } from "@a2a-connect/client";
+import type { AgentSituation } from "./agent/agent-connection.ts";
 import { CliError } from "./cli-error.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { CommandRun } from "./command-run.ts";
@@ -23,16 +23,28 @@ export async function runAction(
   }
   using timer = startTimeout(settings.timeoutMs);
   run.timeout = timer.signal;
-  const signal = timer.signal === undefined ? io.interrupted : AbortSignal.any([io.interrupted, timer.signal]);
+  const signal =
+    timer.signal === undefined ? io.interrupted : AbortSignal.any([io.interrupted, timer.signal]);
   await using opened = new AsyncDisposableStack();
+  const situationFor = (reference: string | undefined): AgentSituation => ({
+    io,
+    output,
+    resolved,
+    reference: reference ?? settings.agentCard,
+    signal,
+  });
   await act({
     io,
     output,
     settings,
     signal,
-    openAgent: async (options = {}): Promise<AgentClient> => {
+    openAgent: async ({ reference, ...options } = {}) => {
       const { openAgent } = await import("./agent/open-agent.ts");
-      return opened.use(await openAgent({ io, output, resolved, signal }, options));
+      return opened.use(await openAgent(situationFor(reference), options));
+    },
+    receiveCard: async (reference) => {
+      const { receiveCard } = await import("./agent/receive-card.ts");
+      return await receiveCard(situationFor(reference));
     },
     exitWith: (code) => {
       run.exitCode = code;
@@ -52,7 +64,9 @@ function startTimeout(timeoutMs: number | undefined): Timeout {
   const controller = new AbortController();
   const timer = setTimeout(() => {
     const message = `gave up after ${formatDuration(timeoutMs)} (--timeout)`;
-    controller.abort(new CliError("A2ACLI_ERR_TIMEOUT", message, { hint: "give it longer with --timeout 5m" }));
+    controller.abort(
+      new CliError("A2ACLI_ERR_TIMEOUT", message, { hint: "give it longer with --timeout 5m" }),
+    );
   }, timeoutMs);
   return { signal: controller.signal, [Symbol.dispose]: () => clearTimeout(timer) };
 }

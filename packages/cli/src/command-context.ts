@@ -1,7 +1,13 @@
-import type { AgentClient, ConnectOptions } from "@a2a-connect/client";
+import type { AgentClient, ConnectOptions, ReceivedCard } from "@a2a-connect/client";
 import type { CliIo } from "./cli-io.ts";
 import type { Output } from "./output/output.ts";
 import type { Settings } from "./settings/settings.ts";
+
+/** How an agent is opened. */
+export interface OpenAgentOptions extends Partial<ConnectOptions> {
+  /** In place of `--agent-card`: for commands that take the agent as an argument. */
+  readonly reference?: string | undefined;
+}
 
 /** What a command's action is given, beside its own arguments and options. */
 export interface CommandContext {
@@ -15,7 +21,13 @@ export interface CommandContext {
    *
    * @throws CliError CARD_NOT_FOUND, CARD_INVALID, UNREACHABLE, CREDENTIALS_MISSING
    */
-  openAgent(options?: Partial<ConnectOptions>): Promise<AgentClient>;
+  openAgent(options?: OpenAgentOptions): Promise<AgentClient>;
+  /**
+   * The card alone, fetched or read: also of an agent that cannot be called.
+   *
+   * @throws CliError CARD_NOT_FOUND, CARD_INVALID, UNREACHABLE
+   */
+  receiveCard(reference?: string): Promise<ReceivedCard>;
   /**
    * Aborted when the user interrupts, or `--timeout` expires; then its reason is a CliError TIMEOUT. What a command
    * throws because of it need not be translated: an interruption ends with exit code 130, a timeout as

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { CommandContext } from "./command-context.ts";
 import type { CommandHost } from "./command.ts";
+import type { CommandContext } from "./command-context.ts";
 import { addAgentOptions, addGeneralOptions, readGivenFlags } from "./command-options.ts";
 import type { CommandRun } from "./command-run.ts";
 

@@ -1,6 +1,11 @@
 import { type Command, Option } from "commander";
 import type { GivenFlags } from "./settings/resolve-settings.ts";
-import { type RawValue, type SettingFlag, type SettingOption, settingOptions } from "./settings/setting-options.ts";
+import {
+  type RawValue,
+  type SettingFlag,
+  type SettingOption,
+  settingOptions,
+} from "./settings/setting-options.ts";
 
 /** Options that make sense for any command, whether or not it talks to an agent. */
 const generalFlags: ReadonlySet<SettingFlag> = new Set<SettingFlag>(["output", "config", "verbose", "debug"]);

@@ -30,7 +30,8 @@ async function runProgram(run: CommandRun): Promise<number> {
   const printed: string[] = [];
   const program = createProgram(run, (text) => printed.push(text));
   try {
-    await program.parseAsync([...run.argv], { from: "user" });
+    // Nothing typed is a question, too.
+    await program.parseAsync(run.argv.length === 0 ? ["help"] : [...run.argv], { from: "user" });
     return run.exitCode ?? (io.interrupted.aborted ? interruptedExitCode : 0);
   } catch (error) {
     if (error instanceof ClosedOutputError) {

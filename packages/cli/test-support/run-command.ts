@@ -74,7 +74,7 @@ export function spawnCommand(
   for (const name of ["stdout", "stderr"] as const) {
     child[name]?.setEncoding("utf8").on("data", (text: string) => transcript.add(name, text));
   }
-  const result = once(child, "close").then(([code]) => transcript.end(Number(code)));
+  const result = once(child, "close").then(([code]) => transcript.end(typeof code === "number" ? code : -1));
   return transcript.follow(result, () => child.kill("SIGINT"));
 }
 

@@ -28,13 +28,13 @@ import type {
 import { describeChanges } from "./card/card-changes.ts";
 import type { CardResolver, ResolvedCard } from "./card/card-resolver.ts";
 import { checkInputModes } from "./card/input-modes.ts";
-import type { Connection, ClientSettings } from "./connection.ts";
+import type { ClientSettings, Connection } from "./connection.ts";
 import { type ArtifactReader, createArtifactReader } from "./content/artifact-reader.ts";
 import { AgentError, CardDriftError, InputModeError, RequirementError, TaskRejectedError } from "./errors.ts";
 import { type Following, followEvents } from "./follow/follow-events.ts";
 import { choosePollInterval, type PollOptions } from "./follow/poll-schedule.ts";
-import { TaskTracker } from "./follow/task-tracker.ts";
 import { TrackedStream } from "./follow/task-stream.ts";
+import { TaskTracker } from "./follow/task-tracker.ts";
 import { WakeUp } from "./follow/wake-up.ts";
 import { createPages } from "./operations/pages.ts";
 import type { ConnectOptions } from "./options.ts";
@@ -209,7 +209,9 @@ export class ConnectedAgent implements AgentClient, Connection {
     };
     return createPages(
       async (pageToken) => {
-        const page = await this.#repeat(options, (call) => this.rpc.listTasks({ ...request, pageToken }, call));
+        const page = await this.#repeat(options, (call) =>
+          this.rpc.listTasks({ ...request, pageToken }, call),
+        );
         return { page, nextPageToken: page.nextPageToken };
       },
       ({ tasks }) => tasks,
@@ -217,10 +219,7 @@ export class ConnectedAgent implements AgentClient, Connection {
     );
   }
 
-  cancelTask(
-    taskId: string,
-    options: CallOptions & { readonly metadata?: JsonObject } = {},
-  ): Promise<Task> {
+  cancelTask(taskId: string, options: CallOptions & { readonly metadata?: JsonObject } = {}): Promise<Task> {
     const { metadata } = options;
     const request = { id: taskId, ...(metadata === undefined ? {} : { metadata }) };
     return this.#repeat(options, (call) => this.rpc.cancelTask(request, call));
@@ -383,10 +382,7 @@ export class ConnectedAgent implements AgentClient, Connection {
   }
 
   /** A call that may be repeated. */
-  #repeat<T>(
-    options: CallOptions,
-    call: (options: RpcOptions) => Promise<T>,
-  ): Promise<T> {
+  #repeat<T>(options: CallOptions, call: (options: RpcOptions) => Promise<T>): Promise<T> {
     const signal = this.#signal(options);
     const settings = { signal, timeoutMs: this.settings.requestTimeoutMs, headers: options.headers ?? {} };
     return this.#unwrapped(() => repeatCall(() => call(settings), this.settings, signal));
@@ -446,8 +442,7 @@ export class ConnectedAgent implements AgentClient, Connection {
     { readonly resolved: ResolvedCard; readonly sentences: readonly string[] } | undefined
   > {
     const resolved = await this.#resolver.refresh(this.#closed.signal).catch(() => undefined);
-    const sentences =
-      resolved === undefined ? [] : describeChanges(this.#link.resolved.card, resolved.card);
+    const sentences = resolved === undefined ? [] : describeChanges(this.#link.resolved.card, resolved.card);
     return resolved === undefined || sentences.length === 0 ? undefined : { resolved, sentences };
   }
 

@@ -4,13 +4,19 @@ export { cardDigest } from "./card/card-digest.ts";
 export { readCard } from "./card/read-card.ts";
 export { type ClientClock, systemClock } from "./clock.ts";
 export { connectAgent } from "./connect-agent.ts";
-export type { ArtifactReader } from "./content/artifact-reader.ts";
+export {
+  type ArtifactReader,
+  type ArtifactServices,
+  createArtifactReader,
+} from "./content/artifact-reader.ts";
+export { findUntrustedOutput } from "./content/inspect-interceptor.ts";
 export { stripControlSequences } from "./content/strip-control-sequences.ts";
+export { defaultMaxFileBytes, type FileContent, type FileOptions, file } from "./content/upload.ts";
 export * from "./errors.ts";
 export type * from "./options.ts";
 export type * from "./platform.ts";
 export type { PushDelivery, PushReceiver, PushSubscription } from "./run/push-receiver.ts";
 export { readQuestion } from "./run/question.ts";
-export { answerByRules, type AnswerRule, askAgent } from "./run/resolvers.ts";
+export { type AnswerRule, answerByRules, askAgent } from "./run/resolvers.ts";
 export type * from "./run/run-types.ts";
 export { webTransports } from "./transports/web-transports.ts";

@@ -6,7 +6,7 @@ import {
   stripControlSequences,
 } from "@a2a-connect/node/client";
 import { type Part, type Task, TaskState } from "@a2a-connect/proto";
-import { type ClashResolver, readClash } from "./clash.ts";
+import { type ClashResolver, isObject, readClash } from "./clash.ts";
 import { readData } from "./data-part.ts";
 import { type Tell, tellArtifact, tellProgress } from "./tell.ts";
 
@@ -65,7 +65,8 @@ export async function resume(agent: AgentClient, taskId: string, conduct: Conduc
   if (task?.status === undefined || isTerminal(task.status.state)) {
     return assertCompleted(task);
   }
-  const answer = await decide(readData(task.status.message?.parts ?? []), resolve, tell);
+  const asked = readData(task.status.message?.parts ?? []);
+  const answer = await decide(isObject(asked) ? asked["details"] : undefined, resolve, tell);
   if (answer === undefined) {
     throw new Error(`Task ${taskId} waits for an answer.`);
   }

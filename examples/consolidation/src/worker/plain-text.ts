@@ -1,20 +1,13 @@
-const esc = "\u001b";
-
-/** Window titles (OSC), colours and cursor moves (CSI), and whatever else begins with ESC. */
-const terminalSequence = new RegExp(
-  `${esc}\\][^\u0007${esc}]*(?:\u0007|${esc}\\\\)?|${esc}\\[[0-?]*[ -/]*[@-~]|${esc}.`,
-  "gu",
-);
+import { stripControlSequences } from "@a2a-connect/client";
 
 /**
- * Text that may be stored and shown: without terminal sequences, control characters and characters that change the
- * direction of writing; white space is single spaces.
+ * Text that may be stored and shown: without terminal sequences, control characters and invisible ones; white space is
+ * single spaces.
  */
 export function plainText(text: string): string {
-  return text
-    .replaceAll(terminalSequence, "")
+  return stripControlSequences(text)
     .replaceAll(/\s+/gu, " ")
-    .replaceAll(/[\p{Cc}\p{Cf}]/gu, "")
+    .replaceAll(/\p{Cf}/gu, "")
     .trim();
 }
 

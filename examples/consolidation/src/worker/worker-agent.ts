@@ -44,7 +44,7 @@ export function createWorkerAgent(parts: WorkerParts): AgentDefinition {
             "Takes transcripts as JSON: { id, startedAt, turns: [{ speaker, text }] }, in data parts or files. Gives " +
             "the artifacts `facts` (as they are found), `memories` (JSON) and `report` (text).",
           tags: ["memory", "extraction"],
-          inputModes: ["application/json"],
+          inputModes: ["application/json", "text/plain"], // text: answers to its questions
           outputModes: ["application/json", "text/plain"],
           examples: [
             '{ "transcripts": [{ "id": "t1", "startedAt": "2025-01-11T19:20:00Z", "turns": [{ "speaker": "Ada", "text": "I play the cello." }] }] }',

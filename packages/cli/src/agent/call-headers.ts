@@ -68,9 +68,13 @@ function attach({ places }: CredentialPlan, header: Headers, binding: string): v
     return;
   }
   if (binding === "GRPC") {
-    throw new CliError("A2ACLI_ERR_USAGE", "the agent wants its API key in the query, which gRPC does not have", {
-      hint: "--transport jsonrpc, or another binding of the card",
-    });
+    throw new CliError(
+      "A2ACLI_ERR_USAGE",
+      "the agent wants its API key in the query, which gRPC does not have",
+      {
+        hint: "--transport jsonrpc, or another binding of the card",
+      },
+    );
   }
   header.set(queryHeader, query.toString());
 }

@@ -53,7 +53,9 @@ function withScheme(address: string): string {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) {
     return address;
   }
-  const isHere = /^(?:localhost|[^/:]*\.localhost|127(?:\.\d+){3}|\[::1\]|0\.0\.0\.0)(?=[:/]|$)/i.test(address);
+  const isHere = /^(?:localhost|[^/:]*\.localhost|127(?:\.\d+){3}|\[::1\]|0\.0\.0\.0)(?=[:/]|$)/i.test(
+    address,
+  );
   return `${isHere ? "http" : "https"}://${address}`;
 }
 

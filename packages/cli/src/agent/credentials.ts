@@ -75,7 +75,10 @@ function meetRequirement(
 }
 
 /** Where one scheme wants what was given; empty when a service parameter is it already; undefined when it is missing. */
-function placesOf({ scheme }: SecurityScheme, given: GivenCredentials): readonly CredentialPlace[] | undefined {
+function placesOf(
+  { scheme }: SecurityScheme,
+  given: GivenCredentials,
+): readonly CredentialPlace[] | undefined {
   switch (scheme.case) {
     case "httpAuthSecurityScheme":
       return scheme.value.scheme.toLowerCase() === "bearer" ? bearerPlaces(given) : ownAuthorization(given);

@@ -12,7 +12,10 @@ export async function readCardFile(path: string): Promise<string> {
     await using file = await open(path);
     const { size } = await file.stat();
     if (size > maxCardBytes) {
-      throw new CliError("A2ACLI_ERR_CARD_INVALID", `${path} has ${size} bytes; a card has at most ${maxCardBytes}`);
+      throw new CliError(
+        "A2ACLI_ERR_CARD_INVALID",
+        `${path} has ${size} bytes; a card has at most ${maxCardBytes}`,
+      );
     }
     return await file.readFile("utf8");
   } catch (error) {

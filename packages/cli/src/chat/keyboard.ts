@@ -92,11 +92,10 @@ export class Keyboard implements LineSource {
   }
 
   #take(line: string): void {
-    const { promise: _, resolve } = this.#typing ?? { promise: undefined, resolve: undefined };
+    this.#output.muted = true;
     if (this.#diverted !== undefined) {
-      this.#output.muted = true;
+      this.#typing?.resolve();
       this.#typing = undefined;
-      resolve?.();
       if (line.trim() !== "") {
         this.#diverted(line);
       }
@@ -104,7 +103,6 @@ export class Keyboard implements LineSource {
     }
     const wanted = this.#wanted;
     this.#wanted = undefined;
-    this.#output.muted = true;
     if (wanted === undefined) {
       this.#ahead.push(line);
     } else {
@@ -160,7 +158,7 @@ class MutableOutput extends Writable {
   readonly #columns: () => number;
 
   constructor(sink: TextSink, columns: () => number) {
-    super({ decodeStrings: false });
+    super();
     this.#sink = sink;
     this.#columns = columns;
   }
@@ -170,11 +168,11 @@ class MutableOutput extends Writable {
     return this.#columns();
   }
 
-  override _write(text: string, _encoding: string, done: (error?: Error | null) => void): void {
-    if (this.muted) {
-      done();
-      return;
+  /** At once rather than by the queue of a stream: others write to the same terminal, and order counts. */
+  override write(text: unknown): boolean {
+    if (!this.muted) {
+      this.#sink.write(String(text)).catch(() => {}); // nobody reads any more: the next line ends the chat
     }
-    this.#sink.write(text).then(() => done(), done);
+    return true;
   }
 }

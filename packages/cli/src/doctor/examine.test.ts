@@ -5,6 +5,7 @@ import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
 import { describe, expect, it } from "vitest";
 import { webTransports } from "../../../client/src/transports/web-transports.ts";
 import { nodePlatform } from "../../../node/src/client/node-platform.ts";
+import { createCallHeaders } from "../agent/call-headers.ts";
 import { type Diagnosis, type ExamineOptions, examine } from "./examine.ts";
 import type { Finding } from "./finding.ts";
 import { parseTarget } from "./target.ts";
@@ -35,7 +36,7 @@ async function diagnose(url: string, options: Partial<ExamineOptions> = {}): Pro
     return await examine(parseTarget(url), {
       fetch: platform.fetch ?? fetch,
       transports: [...(platform.transports ?? []), ...webTransports],
-      credentials: () => ({}),
+      credentials: () => createCallHeaders({}),
       cardHeaders: {},
       timeoutMs: 5_000,
       signal: new AbortController().signal,
@@ -438,7 +439,7 @@ describe("a sick server", () => {
         request.headers.authorization === "Bearer s" ? notFound : void send("{}", {}, 401)(response),
       ),
       { id: "security.anonymous", severity: "ok" },
-      { credentials: () => ({ authorization: "Bearer s" }) },
+      { credentials: () => createCallHeaders({ authorization: "Bearer s" }) },
     ],
     [
       "a web page at the interface",

@@ -1,8 +1,9 @@
 import type { BindingTransport } from "@a2a-connect/client";
-import type { AgentCard } from "@a2a-connect/proto";
+import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
 import type { Examination, Probe } from "./examination.ts";
 import { type Finding, mergeFindings } from "./finding.ts";
 import { createHttpClient, type HttpClient } from "./http-client.ts";
+import type { Authentication } from "./interface-calls.ts";
 import { browserProbe } from "./probes/browsers.ts";
 import { capabilityProbe } from "./probes/capabilities.ts";
 import { probeCardCaching } from "./probes/card-caching.ts";
@@ -22,8 +23,8 @@ export interface ExamineOptions {
   readonly fetch: typeof globalThis.fetch;
   /** The wires that can be called. */
   readonly transports: readonly BindingTransport[];
-  /** Headers with the user's credentials, once the card has said where they go. */
-  readonly credentials: (card: AgentCard) => Readonly<Record<string, string>>;
+  /** The user's credentials, once the card has said where they go. */
+  readonly credentials: (card: AgentCard, served: AgentInterface) => Authentication;
   /** Sent with the requests for the card. */
   readonly cardHeaders: Readonly<Record<string, string>>;
   /** For each single request. */
@@ -84,9 +85,11 @@ async function examineCard(
   const { card } = fields;
   if (card === undefined) return log.close(found);
   await log.add([...probeDeclarations(card), ...probeSkills(card)]);
-  const credentials = options.credentials(card);
   const cardUrl = found === undefined ? undefined : new URL(found.url);
-  const interfaces = await probeInterfaces(card, cardUrl, { ...options, credentials });
+  const interfaces = await probeInterfaces(card, cardUrl, {
+    ...options,
+    credentials: (served) => options.credentials(card, served),
+  });
   try {
     await log.add(interfaces.findings);
     const { live } = interfaces;

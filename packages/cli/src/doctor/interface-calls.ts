@@ -2,6 +2,7 @@ import type { BindingTransport, OpenTransport } from "@a2a-connect/client";
 import { type A2AErrorReason, findA2AError, versionHeader } from "@a2a-connect/core";
 import { A2AService, type AgentInterface } from "@a2a-connect/proto";
 import { type Client, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
+import type { CallHeaders } from "../agent/call-headers.ts";
 import { quote } from "./finding.ts";
 import { readText } from "./http-client.ts";
 
@@ -49,12 +50,15 @@ export interface InterfaceCalls extends Disposable {
   ): Promise<CallOutcome>;
 }
 
+/** Says who the user is. */
+export type Authentication = Pick<CallHeaders, "interceptor" | "wrapFetch">;
+
 /** What interfaces are opened with. */
 export interface InterfaceCallsOptions {
   readonly transports: readonly BindingTransport[];
   readonly fetch: typeof globalThis.fetch;
-  /** The user's credentials. */
-  readonly credentials: Readonly<Record<string, string>>;
+  /** Puts the user's credentials into the calls of an interface. */
+  readonly credentials: (served: AgentInterface) => Authentication;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -69,11 +73,12 @@ export function openInterface(
 ): InterfaceCalls | undefined {
   const binding = options.transports.find((each) => each.binding === served.protocolBinding);
   if (binding === undefined) return undefined;
+  const credentials = options.credentials(served);
   const state: CallState = { settings: {}, exchange: undefined };
   const opened = binding.open({
     url: served.url,
-    fetch: recordingFetch(options.fetch, state),
-    interceptors: [present(served, options.credentials, state)],
+    fetch: recordingFetch(credentials.wrapFetch(options.fetch), state),
+    interceptors: [present(served, credentials, state)],
     maxResponseBytes,
     connectTimeoutMs: options.timeoutMs,
   });
@@ -147,15 +152,17 @@ export function labelOf({ protocolBinding, protocolVersion }: AgentInterface): s
 
 function present(
   { protocolVersion }: AgentInterface,
-  credentials: Readonly<Record<string, string>>,
+  { interceptor }: Authentication,
   state: CallState,
 ): Interceptor {
-  return (next) => (request) => {
-    const { version = protocolVersion, anonymous = false } = state.settings;
-    if (version === null) request.header.delete(versionHeader);
-    else request.header.set(versionHeader, version);
-    for (const [name, value] of anonymous ? [] : Object.entries(credentials)) request.header.set(name, value);
-    return next(request);
+  return (next) => {
+    const authenticated = interceptor(next);
+    return (request) => {
+      const { version = protocolVersion, anonymous = false } = state.settings;
+      if (version === null) request.header.delete(versionHeader);
+      else request.header.set(versionHeader, version);
+      return anonymous ? next(request) : authenticated(request);
+    };
   };
 }
 

@@ -8,7 +8,7 @@ import {
 import { findA2AError, wireCodes } from "@a2a-connect/core";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { CliErrorCode } from "../cli-error.ts";
-import { type Failure, type FailureSituation, localFailure } from "./describe-failure.ts";
+import { type Failure, type FailureSituation, localFailure } from "./failure.ts";
 
 /** Puts a name to what came of talking to an agent, the same over every binding (a2a-cli §11.4). */
 export function describeCallFailure(error: unknown, situation: FailureSituation): Failure {
@@ -44,7 +44,11 @@ const agentErrors: Readonly<Record<string, CliErrorCode | `${string}Error`>> = {
 function describeAgentError(error: AgentError, situation: FailureSituation): Failure {
   const { message, hint } = error;
   if (error instanceof CardDriftError && error.cause instanceof ConnectError) {
-    return { ...describeConnectError(error.cause, situation), message, ...(hint === undefined ? {} : { hint }) };
+    return {
+      ...describeConnectError(error.cause, situation),
+      message,
+      ...(hint === undefined ? {} : { hint }),
+    };
   }
   return namedFailure(nameOf(error), message, hint);
 }
@@ -56,7 +60,11 @@ function nameOf(error: AgentError): string {
   if (error instanceof RequirementError && error.missing.includes("pushNotifications")) {
     return "PushNotificationNotSupportedError";
   }
-  if (error instanceof NoInterfaceError && error.offered.length > 0 && !error.offered.some(speaksOurVersion)) {
+  if (
+    error instanceof NoInterfaceError &&
+    error.offered.length > 0 &&
+    !error.offered.some(speaksOurVersion)
+  ) {
     return "VersionNotSupportedError";
   }
   return agentErrors[error.code] ?? "A2ACLI_ERR_INTERNAL";
@@ -85,7 +93,10 @@ function describeConnectError(error: ConnectError, { hasCredentials }: FailureSi
     case Code.Unauthenticated:
       return hasCredentials
         ? failure("A2ACLI_ERR_AUTH_FAILED", "the agent refused these credentials; get new ones")
-        : failure("A2ACLI_ERR_CREDENTIALS_MISSING", "set A2ACLI_BEARER or A2ACLI_API_KEY, or use --bearer or --api-key");
+        : failure(
+            "A2ACLI_ERR_CREDENTIALS_MISSING",
+            "set A2ACLI_BEARER or A2ACLI_API_KEY, or use --bearer or --api-key",
+          );
     case Code.PermissionDenied:
       return failure("A2ACLI_ERR_AUTH_FAILED", "these credentials do not permit that");
     case Code.Unavailable:

@@ -1,22 +1,6 @@
 import { CommanderError } from "commander";
-import { CliError, type CliErrorCode, cliErrors } from "../cli-error.ts";
-
-/** What is printed about an error, and the exit code (a2a-cli Appendix B and D). */
-export interface Failure {
-  /** `A2ACLI_ERR_…`, or the A2A name of what the agent answered. */
-  readonly code: string;
-  readonly message: string;
-  readonly hint: string | null;
-  /** The JSON-RPC number of what the agent answered, whichever wire it came over. */
-  readonly a2aCode: string | number | null;
-  readonly exitCode: number;
-}
-
-/** What the caller knows about the call that failed. */
-export interface FailureSituation {
-  /** Whether a credential was given. */
-  readonly hasCredentials: boolean;
-}
+import { CliError } from "../cli-error.ts";
+import { type Failure, type FailureSituation, localFailure } from "./failure.ts";
 
 /** Puts a name to whatever was thrown. What only a call can throw is looked at in a file of its own, loaded for it. */
 export async function describeFailure(error: unknown, situation: FailureSituation): Promise<Failure> {
@@ -31,9 +15,4 @@ export async function describeFailure(error: unknown, situation: FailureSituatio
   }
   const { describeCallFailure } = await import("./describe-call-failure.ts");
   return describeCallFailure(error, situation);
-}
-
-/** A failure of the command itself. */
-export function localFailure(code: CliErrorCode, message: string, hint: string | undefined): Failure {
-  return { code, message, hint: hint ?? null, a2aCode: null, exitCode: cliErrors[code] };
 }

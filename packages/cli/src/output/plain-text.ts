@@ -27,6 +27,5 @@ export function formatJsonDocument(value: unknown, oneLine: boolean): string {
   );
 }
 
-// C0 and C1 controls, DEL, and what reorders or hides text.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
-const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
+// C0 and C1 controls, DEL, and what turns the direction of writing.
+const unsafe = /[\p{Cc}\p{Bidi_C}]/gu;

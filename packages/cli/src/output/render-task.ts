@@ -6,8 +6,8 @@ import {
   type StreamResponse,
   type Task,
   type TaskArtifactUpdateEvent,
-  type TaskStatus,
   TaskStateSchema,
+  type TaskStatus,
   type TaskStatusUpdateEvent,
 } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
@@ -141,10 +141,7 @@ async function renderReport(output: Output, metadata: JsonObject | undefined): P
     "Progress",
     typeof progress === "number" ? `${Math.round(progress * 100)} %` : undefined,
   );
-  await output.field(
-    "Expected",
-    typeof estimatedCompletion === "string" ? estimatedCompletion : undefined,
-  );
+  await output.field("Expected", typeof estimatedCompletion === "string" ? estimatedCompletion : undefined);
   await output.field(
     "Retry After",
     typeof retryAfterSeconds === "number" ? `${retryAfterSeconds} s` : undefined,

@@ -11,7 +11,7 @@ import {
   type SettingOption,
   settingOptions,
 } from "./setting-options.ts";
-import type { Settings, SettingSource } from "./settings.ts";
+import type { SettingSource, Settings } from "./settings.ts";
 import { readSettingsFiles, type SettingsFile } from "./settings-files.ts";
 
 /** Where the effective value of one option is from. */
@@ -31,6 +31,8 @@ export type GivenFlags = Readonly<Partial<Record<SettingFlag, RawValue>>>;
 export interface ResolvedSettings {
   readonly settings: Settings;
   readonly origins: ReadonlyMap<SettingFlag, SettingOrigin>;
+  /** The configuration files that were read, the winning one first. */
+  readonly files: readonly string[];
   /** What the user should know about where the values are from. */
   readonly warnings: readonly string[];
 }
@@ -41,7 +43,10 @@ export interface ResolvedSettings {
  *
  * @throws CliError USAGE for values that cannot be meant, naming their source
  */
-export function resolveSettings(flags: GivenFlags, io: Pick<CliIo, "env" | "cwd" | "home">): ResolvedSettings {
+export function resolveSettings(
+  flags: GivenFlags,
+  io: Pick<CliIo, "env" | "cwd" | "home">,
+): ResolvedSettings {
   const files = readSettingsFiles(io, typeof flags.config === "string" ? flags.config : undefined);
   const origins = new Map<SettingFlag, SettingOrigin>(
     settingOptions.map((option) => [option.flag, findOrigin(option, flags[option.flag], io, files)]),
@@ -49,7 +54,12 @@ export function resolveSettings(flags: GivenFlags, io: Pick<CliIo, "env" | "cwd"
   for (const origin of origins.values()) {
     checkValue(origin);
   }
-  return { settings: toSettings(origins), origins, warnings: files.flatMap(exposedSecrets) };
+  return {
+    settings: toSettings(origins),
+    origins,
+    files: files.map(({ path }) => path),
+    warnings: files.flatMap(exposedSecrets),
+  };
 }
 
 function findOrigin(
@@ -145,7 +155,9 @@ function toSettings(origins: ReadonlyMap<SettingFlag, SettingOrigin>): Settings 
     contextId: text("context-id"),
     taskId: text("task-id"),
     metadata: metadata === undefined ? undefined : parseObject(metadata),
-    serviceParameters: Object.fromEntries(list("svc-param").flatMap((pair) => [parseServiceParameter(pair) ?? []])),
+    serviceParameters: Object.fromEntries(
+      list("svc-param").flatMap((pair) => [parseServiceParameter(pair) ?? []]),
+    ),
     pollIntervalMs: parseDuration(text("poll-interval") ?? "2s") ?? 2_000,
     timeoutMs: timeout === undefined ? undefined : parseDuration(timeout),
   };

@@ -77,8 +77,7 @@ export const settingOptions: readonly SettingOption[] = [
     argument: "version",
     description: "protocol version to use, and no other",
     builtIn: "the highest both sides speak, 1.0 or later",
-    problem: (text) =>
-      /^\d+\.\d+$/.test(text) ? undefined : "is no version such as 1.0",
+    problem: (text) => (/^\d+\.\d+$/.test(text) ? undefined : "is no version such as 1.0"),
   },
   {
     flag: "output",
@@ -87,8 +86,7 @@ export const settingOptions: readonly SettingOption[] = [
     choices: ["text", "json"],
     description: "text for people, json for programs",
     builtIn: "text",
-    problem: (text) =>
-      text === "text" || text === "json" ? undefined : "is neither text nor json",
+    problem: (text) => (text === "text" || text === "json" ? undefined : "is neither text nor json"),
   },
   {
     flag: "stream",
@@ -131,8 +129,7 @@ export const settingOptions: readonly SettingOption[] = [
     flag: "metadata",
     argument: "json",
     description: "metadata of the message, a JSON object",
-    problem: (text) =>
-      parseObject(text) === undefined ? 'is no JSON object such as {"k":"v"}' : undefined,
+    problem: (text) => (parseObject(text) === undefined ? 'is no JSON object such as {"k":"v"}' : undefined),
   },
   {
     flag: "bearer",

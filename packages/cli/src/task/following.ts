@@ -5,6 +5,7 @@ import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../command-context.ts";
 import { formatDuration } from "../settings/duration.ts";
 import type { Settings } from "../settings/settings.ts";
+import { Announcement } from "./announcement.ts";
 import { subscribeCommand, waitCommand } from "./hints.ts";
 
 /** How a task is polled where it cannot be streamed: as often as the caller says, also below the usual floor. */
@@ -29,7 +30,7 @@ export interface FollowingOptions {
   readonly onEvent?: (event: StreamResponse) => Promise<void>;
   /** Whether an event is the last one that is wanted. Default: the stream ends by itself. */
   readonly isEnd?: (event: StreamResponse) => Promise<boolean>;
-  /** Whether the task's id goes to stderr as soon as it is known, because nothing else shows it before the end. */
+  /** Whether the task's id goes to stderr when it takes long: see {@link Announcement}. */
   readonly announce?: boolean;
 }
 
@@ -43,14 +44,11 @@ export async function followToEnd(
   stream: TaskStream,
   { taskId, onEvent = async () => {}, isEnd = async () => false, announce = false }: FollowingOptions = {},
 ): Promise<"ended" | "detached"> {
-  let announced = !announce;
+  using announcement = announce ? new Announcement(context.output, stream) : undefined;
   try {
     for await (const event of stream) {
       await onEvent(event);
-      if (!announced && stream.task !== undefined) {
-        announced = true;
-        await announceTask(context, stream.task);
-      }
+      await announcement?.look();
       if (await isEnd(event)) {
         break;
       }
@@ -65,12 +63,6 @@ export async function followToEnd(
     }
     await tellUnfinished(context, stream.task);
     throw error;
-  }
-}
-
-async function announceTask({ output }: CommandContext, task: Task): Promise<void> {
-  if (!isSettled(stateOf(task))) {
-    await output.note(`task ${task.id} is ${formatTaskState(stateOf(task))}; Ctrl-C leaves it to itself`);
   }
 }
 

@@ -96,7 +96,5 @@ async function printDelivery(output: Output, { response, eventId }: PushDelivery
 }
 
 function isEnd({ response: { payload } }: PushDelivery): boolean {
-  return (
-    (payload.case === "task" || payload.case === "statusUpdate") && isTerminal(stateOf(payload.value))
-  );
+  return (payload.case === "task" || payload.case === "statusUpdate") && isTerminal(stateOf(payload.value));
 }

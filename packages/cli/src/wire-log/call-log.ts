@@ -2,7 +2,7 @@ import { type DescMessage, type MessageShape, toJson } from "@bufbuild/protobuf"
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { shorten } from "./body-log.ts";
 import { logHeaders } from "./fetch-log.ts";
-import type { WireLogSink } from "./wire-log.ts";
+import type { WireLogSink } from "./wire-log-sink.ts";
 
 /** What is logged about calls. */
 export interface CallLogOptions {
@@ -49,7 +49,10 @@ export function logCalls(sink: WireLogSink, { heads }: CallLogOptions): Intercep
           logHeaders(sink, response.trailer);
         }
       };
-      return { ...response, message: tap(response.message, (message) => show(method.output, message), end, fail) };
+      return {
+        ...response,
+        message: tap(response.message, (message) => show(method.output, message), end, fail),
+      };
     } catch (error) {
       throw fail(error);
     }

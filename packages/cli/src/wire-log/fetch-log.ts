@@ -1,5 +1,5 @@
 import { BodyLog, shorten } from "./body-log.ts";
-import type { WireLogSink } from "./wire-log.ts";
+import type { WireLogSink } from "./wire-log-sink.ts";
 
 /** A `fetch` that tells what it sends and gets. */
 export function logFetch(fetch: typeof globalThis.fetch, sink: WireLogSink): typeof globalThis.fetch {

@@ -1,3 +1,5 @@
+import { isCredentialName } from "./credential-name.ts";
+
 /** Takes credentials out of what is logged. No flag changes what it does (A2ACLI_AUTH_004). */
 export interface Masking {
   header(name: string, value: string): string;
@@ -9,10 +11,6 @@ export interface Masking {
 
 const mask = "***";
 
-/** Names of headers, query parameters and cookies whose values nobody needs to see. */
-const credentialName =
-  /auth|token|secret|pass(?:word|wd|phrase)|credential|cookie|session|signature|api[-_]?key|(?:^|[-_])(?:key|sig|pwd|jwt)(?:$|[-_])/i;
-
 /** Members of JSON whose text is masked wherever they stand: webhooks' tokens and credentials are among them. */
 const secretMember =
   /("(?:[\w-]*(?:token|secret|password|passwd|passphrase|credentials?|authorization|api[-_]?key|cookie|private[-_]?key))"\s*:\s*)"(?:[^"\\]|\\.)*"?/gi;
@@ -20,25 +18,28 @@ const secretMember =
 /** `pageToken` and its like look like credentials and are none. */
 const harmlessMember = /"(?:next)?_?page_?token"/i;
 
-/** Whether something of this name is taken for a credential. */
-export function isCredentialName(name: string): boolean {
-  return credentialName.test(name) && !/^(?:www|proxy)-authenticate$/i.test(name); // a challenge is no secret
-}
-
 /** A mask for these secrets, wherever they turn up, and for whatever has a name of one. */
 export function createMasking(secrets: Iterable<string>): Masking {
   // Longer ones first, so that one that contains another goes as a whole. Very short ones would mask ordinary text.
   const known = [...new Set(secrets)]
     .filter((secret) => secret.length >= 4)
-    .flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), toBase64(secret)])
+    .flatMap((secret) => [
+      secret,
+      encodeURIComponent(secret),
+      JSON.stringify(secret).slice(1, -1),
+      toBase64(secret),
+    ])
     .sort((one, other) => other.length - one.length);
-  const values = (text: string): string => known.reduce((masked, secret) => masked.replaceAll(secret, mask), text);
+  const values = (text: string): string =>
+    known.reduce((masked, secret) => masked.replaceAll(secret, mask), text);
   return {
     header(name, value) {
       if (!isCredentialName(name)) {
         return values(value);
       }
-      const scheme = /^(?:proxy-)?(?:www-)?authorization$/i.test(name) ? /^[\w-]+ (?=\S)/.exec(value)?.[0] : undefined;
+      const scheme = /^(?:proxy-)?(?:www-)?authorization$/i.test(name)
+        ? /^[\w-]+ (?=\S)/.exec(value)?.[0]
+        : undefined;
       return `${scheme ?? ""}${mask}`;
     },
     url(address) {

@@ -3,8 +3,10 @@ import type { TextSink } from "../cli-io.ts";
 import { toText } from "../output/plain-text.ts";
 import type { Settings } from "../settings/settings.ts";
 import { logCalls } from "./call-log.ts";
+import { isCredentialName } from "./credential-name.ts";
 import { logFetch } from "./fetch-log.ts";
-import { createMasking, isCredentialName, type Masking } from "./masking.ts";
+import { createMasking } from "./masking.ts";
+import type { WireLogSink } from "./wire-log-sink.ts";
 
 /**
  * What goes over the wire, on stderr (`--debug`): requests and responses with headers, bodies and times. Where the wire is
@@ -15,15 +17,6 @@ export interface WireLog {
   wrapFetch(fetch: typeof globalThis.fetch): typeof globalThis.fetch;
   /** Logs the messages of binary bindings, and which binding is used, below everything that changes a call. */
   wrapPlatform(platform: ClientPlatform): ClientPlatform;
-}
-
-/** Where the log's lines go, and what is taken out of them. */
-export interface WireLogSink {
-  /** One line, indented when it belongs to the one before. */
-  line(text: string): void;
-  /** A number for the next request. */
-  nextId(): number;
-  readonly masking: Masking;
 }
 
 /** The log of one run. */

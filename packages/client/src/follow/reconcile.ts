@@ -22,7 +22,10 @@ export function reconcile(known: Task, current: Task): StreamResponse[] {
     return update === undefined ? [] : [artifactEvent(current, update)];
   });
   const { status } = current;
-  if (status !== undefined && (known.status === undefined || !equals(TaskStatusSchema, known.status, status))) {
+  if (
+    status !== undefined &&
+    (known.status === undefined || !equals(TaskStatusSchema, known.status, status))
+  ) {
     events.push(statusEvent(current, status));
   }
   return events;

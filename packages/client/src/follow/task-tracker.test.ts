@@ -180,14 +180,16 @@ const chunks = fc
 const statuses = fc.constant({ kind: "status" as const });
 
 /** A creation, some chunks and changes of status, an end. Each status has a time of its own. */
-const logs = fc.array(fc.oneof({ weight: 3, arbitrary: chunks }, statuses), { maxLength: 20 }).map((steps) => [
-  clone(StreamResponseSchema, created),
-  ...steps.map((step, index) =>
-    step.kind === "chunk"
-      ? chunk(step.id, step.words, taskId, step.append)
-      : status(index % 2 === 0 ? TaskState.WORKING : TaskState.INPUT_REQUIRED, index + 1),
-  ),
-  status(TaskState.COMPLETED, 1_000),
-]);
+const logs = fc
+  .array(fc.oneof({ weight: 3, arbitrary: chunks }, statuses), { maxLength: 20 })
+  .map((steps) => [
+    clone(StreamResponseSchema, created),
+    ...steps.map((step, index) =>
+      step.kind === "chunk"
+        ? chunk(step.id, step.words, taskId, step.append)
+        : status(index % 2 === 0 ? TaskState.WORKING : TaskState.INPUT_REQUIRED, index + 1),
+    ),
+    status(TaskState.COMPLETED, 1_000),
+  ]);
 
 const connections = fc.array(fc.record({ overlap: fc.nat(4), take: fc.nat(6) }), { maxLength: 6 });

@@ -1,29 +1,42 @@
+import { codeOf, isCertificateCode } from "./network-failure.ts";
+
 /**
  * Whether an error shows that not a byte of the request left this machine, or none was read: no such host, nobody
  * listening, no route, a certificate that was refused. Node tells that in the codes of its errors; browsers tell nothing.
+ * An error that stands for several attempts shows it only when each of them does.
  */
-export function wasNeverSent(error: unknown): boolean {
-  for (let each = error, depth = 0; each instanceof Error && depth < 8; each = each.cause, depth++) {
-    if ("code" in each && typeof each.code === "string" && neverSentCodes.has(each.code)) {
-      return true;
-    }
+export function wasNeverSent(error: unknown, depth = 0): boolean {
+  if (!(error instanceof Error) || depth > maxDepth) {
+    return false;
   }
-  return false;
+  if (error instanceof AggregateError && error.errors.length > 0) {
+    return error.errors.every((each) => wasNeverSent(each, depth + 1));
+  }
+  return failedBeforeSending(error) || wasNeverSent(error.cause, depth + 1);
 }
 
+const maxDepth = 8;
+
+/** Codes of failures that a connection has before it is one. */
 const neverSentCodes: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
+  "ConnectionRefused",
   "ENOTFOUND",
   "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
   "EADDRNOTAVAIL",
   "UND_ERR_CONNECT_TIMEOUT",
   "ERR_ADDRESS_REFUSED",
-  "CERT_HAS_EXPIRED",
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "ERR_SSL_WRONG_VERSION_NUMBER",
 ]);
+
+/** Codes that an open connection may fail with, too: they say so only of connecting. */
+const connectCodes: ReadonlySet<string> = new Set(["EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"]);
+
+function failedBeforeSending(error: Error): boolean {
+  const code = codeOf(error);
+  return (
+    neverSentCodes.has(code) ||
+    isCertificateCode(code) ||
+    (connectCodes.has(code) && "syscall" in error && error.syscall === "connect")
+  );
+}

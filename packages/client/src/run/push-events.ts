@@ -2,9 +2,9 @@ import type { StreamResponse } from "@a2a-connect/proto";
 import type { Connection } from "../connection.ts";
 import { type Following, followEvents, isOver } from "../follow/follow-events.ts";
 import { EventGapError } from "../follow/task-tracker.ts";
-import { createPushConfig } from "../send/send-request.ts";
 import type { Sending } from "../send/send-and-follow.ts";
 import { sendOnce } from "../send/send-once.ts";
+import { createPushConfig } from "../send/send-request.ts";
 import type { PushDelivery, PushReceiver } from "./push-receiver.ts";
 
 /** Between two looks at a task whose webhook stays silent. */

@@ -163,11 +163,7 @@ async function resolve(
   host.wakeUp.now();
 }
 
-async function ask(
-  resolver: AuthResolver | undefined,
-  question: Question,
-  task: Task,
-): Promise<AuthAnswer> {
+async function ask(resolver: AuthResolver | undefined, question: Question, task: Task): Promise<AuthAnswer> {
   if (resolver === undefined) {
     return undefined;
   }
@@ -232,7 +228,10 @@ function startDeadline(host: RunHost, { deadlineMs }: RunOptions, ended: AbortCo
       const { task } = host.tracker;
       ended.abort(
         new RunTimeoutError(`The run took longer than ${deadlineMs} ms.`, task, {
-          hint: task === undefined ? "Nothing is known of a task." : `Task ${task.id} may go on: follow or cancel it.`,
+          hint:
+            task === undefined
+              ? "Nothing is known of a task."
+              : `Task ${task.id} may go on: follow or cancel it.`,
         }),
       );
     },

@@ -1,10 +1,4 @@
-import type {
-  Message,
-  Part,
-  Task,
-  TaskArtifactUpdateEvent,
-  TaskStatusUpdateEvent,
-} from "@a2a-connect/proto";
+import type { Message, Part, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from "@a2a-connect/proto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { FollowOptions, SendOptions } from "../agent-client.ts";
 import type { ArtifactReader } from "../content/artifact-reader.ts";

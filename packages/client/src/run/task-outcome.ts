@@ -45,4 +45,3 @@ function sentence(what: string, { id, status }: Task): string {
   const said = status?.message === undefined ? "" : stripControlSequences(partText(status.message)).trim();
   return said === "" ? `Task ${id} ${what}.` : `Task ${id} ${what}: ${said}`;
 }
-

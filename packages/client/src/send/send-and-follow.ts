@@ -76,7 +76,10 @@ async function* sendByStream(connection: Connection, sending: Sending): AsyncGen
     });
     try {
       const call = (options: CallOptions) =>
-        connection.rpc.sendStreamingMessage(request, { ...options, headers: { ...headers, ...keyHeader(key) } });
+        connection.rpc.sendStreamingMessage(request, {
+          ...options,
+          headers: { ...headers, ...keyHeader(key) },
+        });
       const options = { ...connection.settings, signal, onHead: () => {} };
       for await (const numbered of readEventStream(call, options)) {
         for (const event of tracker.accept(numbered)) {

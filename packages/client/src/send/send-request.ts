@@ -10,10 +10,8 @@ import { create, type JsonObject } from "@bufbuild/protobuf";
 import type { Input, InputMessage, PushConfigInput, SendOptions } from "../agent-client.ts";
 
 /** What is sent, and how it is named. */
-export interface SendRequestOptions extends Pick<
-  SendOptions,
-  "skill" | "acceptedOutputModes" | "historyLength" | "metadata" | "pushConfig"
-> {
+export interface SendRequestOptions
+  extends Pick<SendOptions, "skill" | "acceptedOutputModes" | "historyLength" | "metadata" | "pushConfig"> {
   readonly returnImmediately?: boolean;
   /** When the task is canceled if it has not ended, told to the agent. */
   readonly deadline?: Date;

@@ -1,5 +1,5 @@
-import { createInterface } from "node:readline/promises";
 import { type Question, type Resolver, stripControlSequences } from "@a2a-connect/client";
+import { LineReader } from "./line-reader.ts";
 
 /** Where a person is asked. */
 export interface AskTerminalOptions {
@@ -11,34 +11,59 @@ export interface AskTerminalOptions {
 
 /**
  * Asks whoever sits at the terminal. Where there are choices an answer is one of them, by its number or its words, and is
- * asked for again until it is. Nobody answers when the input ends, or when the answer is no longer wanted.
+ * asked for again until it is. Nobody answers (`undefined`) when the input ends, or the answer is no longer wanted.
  *
- * Questions are asked one after the other; what the agent says is shown without control sequences.
+ * Questions are asked one after the other. What the agent says is shown without control sequences.
  */
 export function askTerminal(options: AskTerminalOptions = {}): Resolver {
+  const { input = process.stdin, output = process.stderr } = options;
+  const lines = new LineReader(input);
   let previous: Promise<unknown> = Promise.resolve();
   return (question) => {
-    const answer = previous.then(() => ask(question, options));
+    const answer = previous.then(() => ask(question, lines, output));
     previous = answer.catch(() => {}); // its caller hears of it
     return answer;
   };
 }
 
-async function ask(question: Question, options: AskTerminalOptions): Promise<string | undefined> {
-  const { input = process.stdin, output = process.stderr } = options;
-  const { signal, choices = [] } = question;
+async function ask(
+  question: Question,
+  lines: LineReader,
+  output: NodeJS.WritableStream,
+): Promise<string | undefined> {
+  const { choices = [], signal } = question;
   if (signal.aborted) return undefined;
-  const lines = createInterface({ input, output, terminal: "isTTY" in output && output.isTTY === true });
-  try {
-    output.write(format(question));
-    for (;;) {
-      const line = await nextLine(lines, signal);
-      if (line === undefined || choices.length === 0) return line;
-      const chosen = findChoice(choices, line);
-      if (chosen !== undefined) return chosen;
-      output.write(`Please answer with a number from 1 to ${choices.length}, or with the words.\n`);
+  output.write(format(question));
+  for (;;) {
+    output.write("> ");
+    const line = await lines.next(signal);
+    if (line === undefined) {
+      output.write("\n");
+      return undefined;
     }
-  } finally {
-    lines.close();
+    const answer = choices.length === 0 ? line.trim() : findChoice(choices, line.trim());
+    if (answer !== undefined && answer !== "") return answer;
+    output.write(choices.length === 0 ? "" : `Please answer with a number from 1 to ${choices.length}.\n`);
   }
+}
+
+function format({ kind, text, choices = [] }: Question): string {
+  const heading = kind === "auth" ? "The agent asks for credentials:" : "The agent asks:";
+  const numbered = choices.map((choice, index) => `  ${index + 1}) ${oneLine(choice)}\n`);
+  return `${heading} ${stripControlSequences(text)}\n${numbered.join("")}`;
+}
+
+/** A choice cannot pass for several. */
+function oneLine(text: string): string {
+  return stripControlSequences(text).replace(/\s+/g, " ");
+}
+
+/** The choice as the agent has it. Words come before numbers: a choice may be a number. */
+function findChoice(choices: readonly string[], line: string): string | undefined {
+  const said = choices.find((choice) => choice === line) ?? choices.find((choice) => sameWords(choice, line));
+  return said ?? (/^\d+$/.test(line) ? choices[Number(line) - 1] : undefined);
+}
+
+function sameWords(choice: string, line: string): boolean {
+  return oneLine(choice).trim().toLowerCase() === line.toLowerCase();
 }

@@ -1,10 +1,10 @@
 import {
-  type AgentCard,
   type AgentClient,
   type ClientPlatform,
   type ConnectOptions,
   connectAgent as connectAnywhere,
 } from "@a2a-connect/client";
+import type { AgentCard } from "@a2a-connect/proto";
 import { nodePlatform } from "./node-platform.ts";
 import type { ClientTlsOptions } from "./tls-options.ts";
 

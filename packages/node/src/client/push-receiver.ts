@@ -73,7 +73,11 @@ export async function createPushReceiver(options: PushReceiverOptions = {}): Pro
     open({ authentication } = {}) {
       const id = randomText();
       const token = randomText();
-      const config = { url: `${url}/${id}`, token, ...(authentication === undefined ? {} : { authentication }) };
+      const config = {
+        url: `${url}/${id}`,
+        token,
+        ...(authentication === undefined ? {} : { authentication }),
+      };
       const subscription = new Subscription(config, maxPending, () => subscriptions.delete(id));
       subscriptions.set(id, subscription);
       return subscription;
@@ -99,7 +103,9 @@ class Subscription implements PushSubscription {
     this.#forget = forget;
     this.#secrets = [
       [tokenHeader, digest(token)],
-      ...(authentication === undefined ? [] : [["authorization", digest(authorizationOf(authentication))] as const]),
+      ...(authentication === undefined
+        ? []
+        : [["authorization", digest(authorizationOf(authentication))] as const]),
     ];
   }
 
@@ -193,7 +199,10 @@ function lowerScheme(authorization: string): string {
   return authorization.replace(/^\S+/, (scheme) => scheme.toLowerCase());
 }
 
-function authorizationOf({ scheme, credentials = "" }: NonNullable<PushConfigInput["authentication"]>): string {
+function authorizationOf({
+  scheme,
+  credentials = "",
+}: NonNullable<PushConfigInput["authentication"]>): string {
   return lowerScheme(`${scheme} ${credentials}`);
 }
 

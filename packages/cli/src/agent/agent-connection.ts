@@ -1,0 +1,95 @@
+import { AgentError } from "@a2a-connect/client";
+import { type NodeConnectOptions, nodePlatform } from "@a2a-connect/node/client";
+import type { AgentCard } from "@a2a-connect/proto";
+import { CliError } from "../cli-error.ts";
+import type { CliIo } from "../cli-io.ts";
+import type { Output } from "../output/output.ts";
+import type { ResolvedSettings } from "../settings/resolve-settings.ts";
+import { createWireLog } from "../wire-log/wire-log.ts";
+import { type AgentSettings, resolveAgentSettings } from "./agent-settings.ts";
+import { type CallHeaders, createCallHeaders } from "./call-headers.ts";
+import { nameHint, resolveCardReference } from "./card-reference.ts";
+import { parseCard, readCardFile } from "./read-card-file.ts";
+
+/** What an agent is opened with. */
+export interface AgentSituation {
+  readonly io: CliIo;
+  readonly output: Output;
+  readonly resolved: ResolvedSettings;
+  /** The agent: `--agent-card`, or an argument. */
+  readonly reference: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Everything that is needed to connect to one agent. To be closed when that fails; afterwards the client does. */
+export interface AgentConnection {
+  readonly target: string | AgentCard;
+  /** Text of the card and where it is from, when it is a file. */
+  readonly file: { readonly path: string; readonly text: string } | undefined;
+  readonly settings: AgentSettings;
+  readonly options: NodeConnectOptions;
+  readonly calls: CallHeaders;
+  close(): Promise<void>;
+}
+
+/**
+ * Finds out what the reference means, and how the settings say to get there.
+ *
+ * @throws CliError USAGE, CARD_NOT_FOUND, CARD_INVALID
+ */
+export async function prepareConnection(situation: AgentSituation): Promise<AgentConnection> {
+  const { io, output, resolved } = situation;
+  const reference = await resolveCardReference(situation.reference, io);
+  const settings = resolveAgentSettings(resolved, reference.kind === "url" ? reference.entry : undefined);
+  if (settings.insecure) {
+    await output.warn(
+      "TLS certificates are not verified (--insecure): anybody in between can read and change everything",
+    );
+  }
+  const file =
+    reference.kind === "file"
+      ? { path: reference.path, text: await readCardFile(reference.path) }
+      : undefined;
+  const target = reference.kind === "url" ? reference.url : parseCard(file?.text ?? "", reference.path);
+  const calls = createCallHeaders(settings.serviceParameters);
+  const tls = settings.insecure ? { insecure: true } : {};
+  const platform = nodePlatform({
+    tls,
+    ...(reference.kind === "url" ? { cardUrl: new URL(reference.url) } : {}),
+  });
+  const log = settings.debug ? createWireLog(io.stderr, settings) : undefined;
+  const fetch = platform.fetch ?? globalThis.fetch;
+  return {
+    target,
+    file,
+    settings,
+    calls,
+    options: {
+      ...pinsOf(settings),
+      fetch: calls.wrapFetch(log?.wrapFetch(fetch) ?? fetch),
+      tls,
+      platform: log?.wrapPlatform(platform) ?? platform,
+      onWarning: (warning) => void output.warn(warning),
+    },
+    close: () => platform.close(),
+  };
+}
+
+function pinsOf({ a2aVersion, pinBinding, cardVersion }: AgentSettings): NodeConnectOptions {
+  return {
+    ...(a2aVersion === undefined ? {} : { pinVersion: a2aVersion }),
+    ...(pinBinding === undefined ? {} : { pinBinding }),
+    ...(cardVersion === undefined ? {} : { expect: { cardVersion } }),
+  };
+}
+
+/** Somebody who typed a name that nobody knows wants to hear which ones there are. */
+export async function withNameHint(error: unknown, { io, reference }: AgentSituation): Promise<unknown> {
+  if (!(error instanceof AgentError) || error.code !== "card-not-found") {
+    return error;
+  }
+  const hint = await nameHint(reference, io);
+  return hint === undefined
+    ? error
+    : new CliError("A2ACLI_ERR_CARD_NOT_FOUND", error.message, { hint, cause: error });
+}

@@ -1,0 +1,63 @@
+import { CliError } from "../cli-error.ts";
+import type { CommandContext } from "../command-context.ts";
+import { Conversation } from "./conversation.ts";
+import { Keyboard } from "./keyboard.ts";
+import { createNoLines, createPipedLines } from "./piped-lines.ts";
+import { Screen } from "./screen.ts";
+import { createTerminalView } from "./terminal-view.ts";
+import { createTextView } from "./text-view.ts";
+
+/** What `a2a chat` has beside the options of every command that talks to an agent. */
+export interface ChatFlags {
+  readonly skill?: string;
+}
+
+/**
+ * A conversation: for a person where keyboard and screen are a terminal, else as text, a line a turn (a2a-cli §11.2).
+ *
+ * @throws CliError USAGE for `-o json`; in text whatever the first failing turn throws
+ */
+export async function startChat(context: CommandContext, { skill }: ChatFlags): Promise<void> {
+  if (context.output.format === "json") {
+    throw new CliError("A2ACLI_ERR_USAGE", "a chat has no -o json", {
+      hint: "a2a send -o json sends one message, and --context-id goes on with a conversation",
+    });
+  }
+  const { stdin, stdout } = context.io;
+  const skills = skill === undefined ? {} : { skill };
+  if (stdin.isTTY === true && stdout.isTerminal) {
+    await chatOnTerminal(context, skills);
+  } else {
+    await chatAsText(context, skills);
+  }
+}
+
+async function chatOnTerminal(context: CommandContext, skills: ChatFlags): Promise<void> {
+  const { io, signal } = context;
+  const columns = (): number => process.stdout.columns || 80;
+  const colours = (io.env["NO_COLOR"] ?? "") === "";
+  const screen = new Screen(io.stdout, { columns, colours });
+  const agent = await context.openAgent();
+  using lines = new Keyboard({
+    stdin: io.stdin,
+    stdout: io.stdout,
+    columns,
+    signal,
+    onTyping: () => void screen.finish().catch(() => {}), // nobody reads any more: the next line ends the chat
+  });
+  const view = createTerminalView(screen, agent.card);
+  await new Conversation({ context, agent, lines, view, ...skills }).run();
+}
+
+async function chatAsText(context: CommandContext, skills: ChatFlags): Promise<void> {
+  const { io, output, signal } = context;
+  const isKeyboard = io.stdin.isTTY === true;
+  if (isKeyboard) {
+    await output.warn(
+      "the standard output is no terminal, so nothing is read from the keyboard; pipe lines in",
+    );
+  }
+  const agent = await context.openAgent();
+  using lines = isKeyboard ? createNoLines() : createPipedLines(io.stdin, signal);
+  await new Conversation({ context, agent, lines, view: createTextView(context), ...skills }).run();
+}

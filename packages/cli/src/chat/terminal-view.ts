@@ -1,0 +1,93 @@
+import { formatTaskState } from "@a2a-connect/core";
+import { type AgentCard, type Task, TaskState } from "@a2a-connect/proto";
+import { describeFailure } from "../output/describe-failure.ts";
+import { toLine, toText } from "../output/plain-text.ts";
+import { stateOf } from "../task/following.ts";
+import type { ChatView } from "./chat-view.ts";
+import { progressBar } from "./progress-bar.ts";
+import { describeSchema } from "./question.ts";
+import type { Screen } from "./screen.ts";
+import { emptyTranscript, formatEnd, type Shown, showEvent } from "./transcript.ts";
+
+/** The conversation for a person at a terminal. Everything from the agent is stripped of control sequences. */
+export function createTerminalView(screen: Screen, card: AgentCard): ChatView {
+  let transcript = emptyTranscript;
+  return {
+    greet: async () => {
+      await screen.line(toLine(card.name), "bold");
+      if (card.description !== "") await screen.line(toLine(card.description), "dim");
+      await screen.line("/help lists the commands, Ctrl-D ends the chat", "dim");
+    },
+    event: async (event) => {
+      const step = showEvent(transcript, event);
+      transcript = step.transcript;
+      for (const shown of step.shown) {
+        await show(screen, shown);
+      }
+    },
+    settled: async (task) => {
+      await screen.finish();
+      if (task !== undefined) await screen.line(`task ${toLine(task.id)}`, "dim");
+    },
+    task: (task) => showTask(screen, task),
+    say: (sentence) => screen.line(toText(sentence), "dim"),
+    failure: async (error) => {
+      const { message, hint } = await describeFailure(error, { hasCredentials: true });
+      await screen.line(toText(`error: ${message}`), "red");
+      if (hint !== null) await screen.line(toText(hint), "dim");
+    },
+  };
+}
+
+async function show(screen: Screen, shown: Shown): Promise<void> {
+  switch (shown.kind) {
+    case "words":
+      return await screen.line(toText(shown.text));
+    case "step":
+      return await screen.line(toText(shown.text), "dim");
+    case "progress":
+      return await screen.below(progressBar(shown.fraction, toLine(shown.text), screen.columns));
+    case "artifact":
+      return await screen.line(`${toLine(shown.title)}${shown.continued ? ", continued" : ""}:`, "bold");
+    case "chunk":
+      return await screen.stream(toText(shown.text));
+    case "data":
+      return await screen.line(toText(shown.text));
+    case "file": {
+      const details = [shown.name || "unnamed", shown.mediaType, shown.size].filter((each) => each !== "");
+      return await screen.line(toLine(`[${details.join(", ")}; /save keeps it]`));
+    }
+    case "question":
+      return await showQuestion(screen, shown);
+    case "end": {
+      const isGood = shown.state === TaskState.COMPLETED;
+      if (shown.text !== "") await screen.line(toText(shown.text));
+      return await screen.line(`${isGood ? "✓" : "✗"} ${toLine(formatEnd(shown))}`, isGood ? "green" : "red");
+    }
+  }
+}
+
+async function showQuestion(
+  screen: Screen,
+  { wants, text, choices, schema }: Extract<Shown, { kind: "question" }>,
+): Promise<void> {
+  const words = wants === "auth" ? "The agent wants credentials." : "The agent waits for an answer.";
+  await screen.line(toText(text === "" ? words : text), "bold");
+  for (const [index, choice] of choices.entries()) {
+    await screen.line(`  ${index + 1}. ${toLine(choice)}`);
+  }
+  if (choices.length > 0) await screen.line("  answer with a number, or the words", "dim");
+  if (schema !== undefined) await screen.line(toLine(`  answer as JSON: ${describeSchema(schema)}`), "dim");
+  if (wants === "auth")
+    await screen.line("  Enter waits until the agent has noticed, words are sent to it", "dim");
+}
+
+async function showTask(screen: Screen, task: Task): Promise<void> {
+  await screen.line(toLine(`Task: ${task.id}`));
+  await screen.line(toLine(`Context: ${task.contextId}`));
+  await screen.line(`State: ${formatTaskState(stateOf(task))}`);
+  for (const { artifactId, name, parts } of task.artifacts) {
+    const count = parts.length === 1 ? "1 part" : `${parts.length} parts`;
+    await screen.line(toLine(`Artifact: ${name || artifactId}, ${count}`));
+  }
+}

@@ -1,0 +1,56 @@
+import type { Command, Help, HelpConfiguration, Option } from "commander";
+import type { CliIo } from "./cli-io.ts";
+import { formatRawValue } from "./settings/raw-value.ts";
+import { resolveSettings, type SettingOrigin } from "./settings/resolve-settings.ts";
+import { type SettingFlag, settingOptions } from "./settings/setting-options.ts";
+
+/** Help that shows the defaults as they are here and now: what is built in, or what environment and files say (§6.5). */
+export function createHelpConfiguration(io: CliIo): HelpConfiguration {
+  let origins: ReadonlyMap<SettingFlag, SettingOrigin> | undefined;
+  return {
+    optionDescription(this: Help, option: Option): string {
+      const setting = settingOptions.find(
+        ({ flag, description }) => option.long === `--${flag}` && option.description === description,
+      );
+      if (setting === undefined) {
+        return describeOwnOption(option);
+      }
+      origins ??= findOrigins(io);
+      const origin = origins.get(setting.flag);
+      return `${setting.description}${describeDefault(origin) ?? ` (default: ${setting.builtIn ?? "none"})`}`;
+    },
+    subcommandDescription: (command: Command): string => command.summary() || command.description(),
+  };
+}
+
+/** As commander has it: choices and default after the description. */
+function describeOwnOption({
+  description,
+  argChoices,
+  defaultValue,
+  defaultValueDescription,
+}: Option): string {
+  const notes = [
+    ...(argChoices === undefined ? [] : [`one of ${argChoices.join(", ")}`]),
+    ...(defaultValue === undefined || defaultValue === false
+      ? []
+      : [`default: ${defaultValueDescription ?? JSON.stringify(defaultValue)}`]),
+  ];
+  return notes.length === 0 ? description : `${description} (${notes.join("; ")})`;
+}
+
+function describeDefault(origin: SettingOrigin | undefined): string | undefined {
+  if (origin === undefined || origin.source === "built-in") {
+    return origin?.option.builtIn === undefined ? "" : undefined;
+  }
+  return ` (default: ${formatRawValue(origin.option, origin.value)}, from ${origin.where})`;
+}
+
+/** None when they are wrong: help is for finding that out. */
+function findOrigins(io: CliIo): ReadonlyMap<SettingFlag, SettingOrigin> {
+  try {
+    return resolveSettings({}, io).origins;
+  } catch {
+    return new Map();
+  }
+}

@@ -1,0 +1,41 @@
+import type { Command } from "commander";
+import type { AddCommand } from "../command.ts";
+import type { CommandContext } from "../command-context.ts";
+import { readGivenFlags } from "../command-options.ts";
+import { formatRawValue, maskRawValue } from "../settings/raw-value.ts";
+import { resolveSettings, type SettingOrigin } from "../settings/resolve-settings.ts";
+
+/** `a2a config show`: every setting, and where it is from (a2a-cli §8.3). */
+export const addConfig: AddCommand = (program, host) => {
+  const config = program.command("config").description("Look at the configuration");
+  const show = config
+    .command("show")
+    .description("Show every setting and where its value is from; credentials are masked");
+  host.agentOptions(show);
+  host.action(show, async (context: CommandContext, _flags: object, command: Command) => {
+    await showConfig(context, command);
+  });
+};
+
+async function showConfig({ io, output }: CommandContext, command: Command): Promise<void> {
+  const { origins, files } = resolveSettings(readGivenFlags(command), io);
+  for (const [flag, { option, value, ...origin }] of origins) {
+    await output.field(flag, `${formatRawValue(option, value)} (${describeSource(origin)})`);
+  }
+  for (const file of files) {
+    await output.field("file", file);
+  }
+  const settings = [...origins].map(([flag, { option, source, where, value }]) => [
+    flag,
+    {
+      value: maskRawValue(option, value) ?? null,
+      source,
+      ...(source === "built-in" ? { default: where } : { where }),
+    },
+  ]);
+  await output.document({ settings: Object.fromEntries(settings), files });
+}
+
+function describeSource({ source, where }: Pick<SettingOrigin, "source" | "where">): string {
+  return source === "built-in" ? "built in" : `${source} ${where}`;
+}

@@ -1,0 +1,37 @@
+import { InvalidArgumentError } from "commander";
+import type { AddCommand } from "../command.ts";
+import type { CommandContext } from "../command-context.ts";
+import { parseDuration } from "../settings/duration.ts";
+import type { SmokeFlags } from "../smoke/run-smoke.ts";
+
+/** `a2a smoke`: tries each skill of a list of agents by its first example; the exit code is for CI. */
+export const addSmoke: AddCommand = (program, host) => {
+  const command = program
+    .command("smoke")
+    .description("Send each skill's first example to every agent of a list; exits with 1 when one does not work")
+    .argument(
+      "[agents...]",
+      "URLs, hosts, names of a2a.config.yaml, or files that list them (default: all of a2a.config.yaml)",
+    )
+    .option("--concurrency <n>", "skills to try at a time", parseConcurrency, 4)
+    .option("--skill-timeout <duration>", "how long each skill may take", parseLimit, 60_000);
+  host.agentOptions(command);
+  host.action(command, async (context: CommandContext, agents: readonly string[], flags: SmokeFlags) => {
+    const { runSmoke } = await import("../smoke/run-smoke.ts");
+    await runSmoke(context, agents, flags);
+  });
+};
+
+function parseConcurrency(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > 100) {
+    throw new InvalidArgumentError("a number from 1 to 100");
+  }
+  return value;
+}
+
+function parseLimit(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined || ms < 1) throw new InvalidArgumentError("a duration such as 30s or 2m");
+  return ms;
+}

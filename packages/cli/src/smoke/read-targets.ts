@@ -1,0 +1,99 @@
+import { open } from "node:fs/promises";
+import { resolve } from "node:path";
+import { parse } from "yaml";
+import { CliError } from "../cli-error.ts";
+import type { CliIo } from "../cli-io.ts";
+import { findConfigFile, parseConfig } from "../settings/config-file.ts";
+
+/** Agents of one run. */
+export const maxTargets = 10_000;
+
+/** Longest list that is read, in bytes. */
+const maxListBytes = 4 * 1024 * 1024;
+
+/**
+ * The agents to be tried, each as `--agent-card` would have it: references as they are, lists in files (a line each, a
+ * YAML list, or the agents of an `a2a.config.yaml`) taken apart. Nothing given: the agents of the nearest `a2a.config.yaml`.
+ *
+ * @throws CliError USAGE when a list cannot be read, or there is nothing to try
+ */
+export async function readTargets(given: readonly string[], io: Pick<CliIo, "cwd">): Promise<readonly string[]> {
+  const named = given.length === 0 ? await configuredAgents(io) : [];
+  const lists = await Promise.all(given.map((each) => expand(each, io)));
+  const targets = [...new Set([...named, ...lists.flat()])];
+  if (targets.length === 0) {
+    throw new CliError("A2ACLI_ERR_USAGE", "there is no agent to try", {
+      hint: "Give URLs or a file that lists them, or name agents in a2a.config.yaml.",
+    });
+  }
+  if (targets.length > maxTargets) {
+    throw new CliError("A2ACLI_ERR_USAGE", `${targets.length} agents are too many: at most ${maxTargets}`);
+  }
+  return targets;
+}
+
+async function configuredAgents(io: Pick<CliIo, "cwd">): Promise<string[]> {
+  return Object.keys((await findConfigFile(io.cwd))?.config.agents ?? {});
+}
+
+/** A card is a file as well, and stays what it is. */
+async function expand(target: string, io: Pick<CliIo, "cwd">): Promise<readonly string[]> {
+  if (/^[a-z]+:\/\//i.test(target) || target.endsWith(".json")) return [target];
+  const path = resolve(io.cwd, target);
+  const text = await readIfFile(path);
+  return text === undefined ? [target] : await readList(path, text, io);
+}
+
+async function readIfFile(path: string): Promise<string | undefined> {
+  try {
+    await using file = await open(path);
+    const stat = await file.stat();
+    if (!stat.isFile()) return undefined;
+    if (stat.size > maxListBytes) throw new CliError("A2ACLI_ERR_USAGE", `${path} is too long to be a list of agents`);
+    return await file.readFile("utf8");
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    return undefined; // a host, then
+  }
+}
+
+async function readList(path: string, text: string, io: Pick<CliIo, "cwd">): Promise<readonly string[]> {
+  if (isLines(text)) return linesOf(text);
+  const value = parseYaml(path, text);
+  if (Array.isArray(value)) return value.map((entry, index) => requireText(entry, path, index));
+  const names = Object.keys(parseConfig(path, text).config.agents ?? {});
+  const nearest = await findConfigFile(io.cwd);
+  if (nearest?.path !== path) {
+    // Names are looked up in the nearest file, where they may mean others, or nobody.
+    throw new CliError("A2ACLI_ERR_USAGE", `${path} is not the a2a.config.yaml that holds here`, {
+      hint: "Go to its directory and run a2a smoke there.",
+    });
+  }
+  return names;
+}
+
+/** Addresses and names, one a line: neither a YAML list nor a mapping. */
+function isLines(text: string): boolean {
+  const [first = ""] = linesOf(text);
+  return !/^[-[{]|^[\w-]+:(\s|$)|^---/.test(first);
+}
+
+function linesOf(text: string): string[] {
+  return text
+    .split(/\r?\n/)
+    .map((line) => line.replace(/(^|\s)#.*$/, "").trim())
+    .filter((line) => line !== "");
+}
+
+function parseYaml(path: string, text: string): unknown {
+  try {
+    return parse(text, { maxAliasCount: 100 });
+  } catch (cause) {
+    throw new CliError("A2ACLI_ERR_USAGE", `${path} is no list of agents: it is not valid YAML`, { cause });
+  }
+}
+
+function requireText(entry: unknown, path: string, index: number): string {
+  if (typeof entry === "string" && entry !== "") return entry;
+  throw new CliError("A2ACLI_ERR_USAGE", `${path}: entry ${index + 1} is no address`);
+}

@@ -1,0 +1,146 @@
+import {
+  type AgentClient,
+  AgentError,
+  AuthRequiredError,
+  InputModeError,
+  InputRequiredError,
+  RunTimeoutError,
+  TaskCanceledError,
+  TaskError,
+  TaskFailedError,
+  TaskRejectedError,
+} from "@a2a-connect/client";
+import { partText } from "@a2a-connect/core";
+import type { AgentSkill, Task } from "@a2a-connect/proto";
+
+/**
+ * How a skill took its example: `completed` with a result, `answered` with a message alone, `asks` and `wants-auth` are
+ * alive as well. `skipped`: there was nothing that could be sent.
+ */
+export type ExampleOutcome =
+  | "completed"
+  | "answered"
+  | "asks"
+  | "wants-auth"
+  | "failed"
+  | "rejected"
+  | "canceled"
+  | "timeout"
+  | "error"
+  | "skipped";
+
+/** One skill, tried. */
+export interface ExampleRun {
+  readonly skill: string;
+  /** What was sent; undefined when nothing was. */
+  readonly example: string | undefined;
+  readonly outcome: ExampleOutcome;
+  /** What the agent, or the error, said. */
+  readonly sentence: string | undefined;
+  /** The reason for machines, where the agent gives one. */
+  readonly reason: string | undefined;
+  /** The task, as it was last seen. */
+  readonly task: Task | undefined;
+  readonly ms: number;
+}
+
+/** How an example is run. */
+export interface RunExampleOptions {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** How much longer than the run itself we wait for it to end. */
+const lastWordsMs = 3_000;
+/** For canceling a task that asks; nobody will answer it. */
+const cancelTimeoutMs = 5_000;
+
+/** Whether the outcome is that of a skill that works. */
+export function isAlive(outcome: ExampleOutcome): boolean {
+  return outcome === "completed" || outcome === "answered" || outcome === "asks" || outcome === "wants-auth";
+}
+
+/**
+ * Sends a skill's first example and sees what comes of it. A task that asks is canceled: nobody would answer it.
+ *
+ * @throws the signal's reason when it is aborted; everything else is an outcome
+ */
+export async function runExample(
+  agent: AgentClient,
+  skill: AgentSkill,
+  { timeoutMs, signal }: RunExampleOptions,
+): Promise<ExampleRun> {
+  const [example] = skill.examples;
+  if (example === undefined || example === "") {
+    const sentence = "it has no example to send";
+    return { skill: skill.id, example: undefined, outcome: "skipped", sentence, reason: undefined, task: undefined, ms: 0 };
+  }
+  const startedAt = performance.now();
+  const ended = await tryExample(agent, skill.id, example, { timeoutMs, signal });
+  const ms = Math.round(performance.now() - startedAt);
+  if (ended.task !== undefined && (ended.outcome === "asks" || ended.outcome === "wants-auth")) {
+    await cancelQuietly(agent, ended.task.id, signal);
+  }
+  return { skill: skill.id, example, ...ended, ms };
+}
+
+type Ended = Pick<ExampleRun, "outcome" | "sentence" | "reason" | "task">;
+
+async function tryExample(
+  agent: AgentClient,
+  skill: string,
+  example: string,
+  { timeoutMs, signal }: RunExampleOptions,
+): Promise<Ended> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs + lastWordsMs)]);
+  try {
+    const { task, message } = await agent.run(example, { skill, deadlineMs: timeoutMs, signal: limit });
+    const sentence = message === undefined ? undefined : partsText(message.parts);
+    return { outcome: task === undefined ? "answered" : "completed", sentence, reason: undefined, task };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (limit.aborted) return timedOut(timeoutMs, undefined);
+    return classify(error, timeoutMs);
+  }
+}
+
+function classify(error: unknown, timeoutMs: number): Ended {
+  if (error instanceof RunTimeoutError) return timedOut(timeoutMs, error.task);
+  if (error instanceof InputModeError) {
+    return { outcome: "skipped", sentence: error.message, reason: undefined, task: undefined };
+  }
+  if (error instanceof TaskError) {
+    const { reason, task, statusMessage } = error;
+    const said = partsText(statusMessage?.parts ?? []);
+    return { outcome: outcomeOf(error), sentence: said === "" ? error.message : said, reason, task };
+  }
+  const sentence = error instanceof Error ? error.message : String(error);
+  const reason = error instanceof AgentError ? error.code : undefined;
+  return { outcome: "error", sentence, reason, task: undefined };
+}
+
+function outcomeOf(error: TaskError): ExampleOutcome {
+  if (error instanceof InputRequiredError) return "asks";
+  if (error instanceof AuthRequiredError) return "wants-auth";
+  if (error instanceof TaskFailedError) return "failed";
+  if (error instanceof TaskRejectedError) return "rejected";
+  if (error instanceof TaskCanceledError) return "canceled";
+  return "error";
+}
+
+function timedOut(timeoutMs: number, task: Task | undefined): Ended {
+  return { outcome: "timeout", sentence: `no result within ${timeoutMs} ms`, reason: undefined, task };
+}
+
+function partsText(parts: Parameters<typeof partText>[0][]): string {
+  return parts.map((part) => partText(part) ?? "").join("");
+}
+
+async function cancelQuietly(agent: AgentClient, taskId: string, signal: AbortSignal): Promise<void> {
+  try {
+    await agent.cancelTask(taskId, { signal: AbortSignal.any([signal, AbortSignal.timeout(cancelTimeoutMs)]) });
+  } catch {
+    signal.throwIfAborted();
+    // It ends by itself, when its question times out.
+  }
+}

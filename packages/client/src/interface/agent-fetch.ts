@@ -1,0 +1,36 @@
+import type { ConnectOptions } from "../options.ts";
+import { isLoopbackHost } from "./loopback-host.ts";
+
+/** What decides by which `fetch` an agent is reached. */
+export type FetchOptions = Pick<ConnectOptions, "fetch" | "platform" | "untrusted">;
+
+/**
+ * The `fetch` for an agent's card and for whatever the card names: the caller's, else the platform's, else the global one.
+ *
+ * With `untrusted` it is the platform's guard, whatever else there is, except that a card on this machine may name this
+ * machine.
+ *
+ * @param cardUrl where the card is; undefined when the caller brought it
+ * @throws Error when the platform has no guard
+ */
+export function agentFetch(options: FetchOptions, cardUrl: string | URL | undefined): typeof globalThis.fetch {
+  const { platform, untrusted = false } = options;
+  // Looked up at each call, so that a test or a polyfill may replace it.
+  const plain = options.fetch ?? platform?.fetch ?? ((input, init) => globalThis.fetch(input, init));
+  if (!untrusted) {
+    return plain;
+  }
+  const guarded = platform?.guardedFetch;
+  if (guarded === undefined) {
+    throw new Error(
+      "`untrusted: true` needs a platform that can guard addresses: use connectAgent of @a2a-connect/node/client",
+    );
+  }
+  return cardUrl !== undefined && isLoopbackHost(hostOf(cardUrl))
+    ? (input, init) => (isLoopbackHost(hostOf(input)) ? plain : guarded)(input, init)
+    : guarded;
+}
+
+function hostOf(input: RequestInfo | URL): string {
+  return URL.parse(input instanceof Request ? input.url : input)?.hostname ?? "";
+}

@@ -1,0 +1,90 @@
+// The client in a real browser: a page built with Vite, of another origin, against the reference agent.
+
+import { fileURLToPath } from "node:url";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { startAgent, temporaryDirectory } from "../faults/agent-process.ts";
+import { hasChromium, launchChromium } from "./launch-chromium.ts";
+import { type ServedPage, servePage } from "./serve-page.ts";
+
+const bindings = {
+  Connect: "urn:a2a-connect:binding:connect:v1",
+  "gRPC-Web": "urn:a2a-connect:binding:grpc-web:v1",
+  "JSON-RPC": "JSONRPC",
+  "HTTP+JSON": "HTTP+JSON",
+};
+
+describe.skipIf(!hasChromium())("the client in a browser", () => {
+  let served: ServedPage;
+  let browser: Browser;
+  beforeAll(async () => {
+    const root = fileURLToPath(new URL("client-page", import.meta.url));
+    [served, browser] = await Promise.all([servePage(root), launchChromium()]);
+  }, 60_000);
+  afterAll(async () => {
+    await browser.close();
+    served.close();
+  });
+
+  describe.each(Object.entries(bindings))("over %s", (_, binding) => {
+    it("discovers the agent, answers its question and reads the result", async () => {
+      const agent = await startAgent(temporaryDirectory());
+      const page = await openPage(browser, served.url);
+      const asked: string[] = [];
+      await page.exposeFunction("answer", (question: string) => {
+        asked.push(question);
+        return "blue";
+      });
+      const found = await page.evaluate(([url, name]) => clientPage.connect(url, name), [
+        agent.url,
+        binding,
+      ] as const);
+      expect(found).toEqual({ name: "a2a-connect reference agent", binding });
+      expect(await page.evaluate(() => clientPage.run("ask Which colour?"))).toContain("blue");
+      expect(asked).toEqual(["Which colour?"]);
+    });
+
+    it("loses nothing of a stream when the server is killed and started again", async () => {
+      const dataDir = temporaryDirectory();
+      let agent = await startAgent(dataDir);
+      const { port } = new URL(agent.url);
+      const page = await openPage(browser, served.url);
+      const events: JsonValue[] = [];
+      await page.exposeFunction("delivered", async (event: JsonValue) => {
+        events.push(event);
+        if (events.length === 5) {
+          agent.signal("SIGKILL");
+          await agent.ended;
+          agent = await startAgent(dataDir, "--port", port);
+        }
+      });
+      await page.evaluate(([url, name]) => clientPage.connect(url, name), [agent.url, binding] as const);
+      // A durable command: the restarted agent goes on with it.
+      await page.evaluate(() => clientPage.stream("stream 20 10"));
+      expect(events.map(kindOf)).toEqual([
+        "task",
+        ...Array.from({ length: 20 }, () => "artifactUpdate"),
+        "statusUpdate",
+      ]);
+      expect(new Set(events.map((event) => JSON.stringify(event))).size).toBe(events.length);
+    });
+  });
+});
+
+/** A page of the served origin; what goes wrong in it fails the test. */
+async function openPage(browser: Browser, url: string): Promise<Page> {
+  const page = await browser.newPage();
+  const errors: unknown[] = [];
+  page.on("pageerror", (error) => errors.push(error));
+  onTestFinished(async () => {
+    await page.close();
+    expect(errors).toEqual([]);
+  });
+  await page.goto(url);
+  return page;
+}
+
+function kindOf(event: JsonValue): string | undefined {
+  return Object.keys(event as JsonObject)[0]; // a StreamResponse is an object
+}
