@@ -137,7 +137,7 @@ export interface EventStream {
   /** The bytes that `send` would send. */
   encode(event: JsonValue, id?: number): Buffer;
   end(): void;
-  /** Closes the connection without ending the response. */
+  /** Closes the connection without ending the response, when everything so far is out. */
   cut(): void;
 }
 
@@ -162,6 +162,6 @@ export function openStream({ binding, id: callId, response }: Call, firstEventId
       return !response.destroyed;
     },
     end: () => void response.end(),
-    cut: () => void response.destroy(),
+    cut: () => response.socket?.destroySoon(),
   };
 }

@@ -9,10 +9,17 @@ import {
 } from "@a2a-connect/client";
 import { bytes, findA2AError, lifecycleExtension } from "@a2a-connect/core";
 import { connectAgent } from "@a2a-connect/node/client";
-import { type AgentCard, AgentCardSchema, type AgentInterface, AgentSkillSchema } from "@a2a-connect/proto";
+import {
+  type AgentCard,
+  AgentCardSchema,
+  type AgentInterface,
+  AgentInterfaceSchema,
+  AgentSkillSchema,
+} from "@a2a-connect/proto";
 import { clone, create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { startCardFront } from "./card-front.ts";
+import { closedAddress } from "./closed-address.ts";
 import { type ContractTarget, connectTo, failureOf, noteCalls, rejectedWith } from "./contract-target.ts";
 import { cardTexts, product } from "./contract-work.ts";
 
@@ -103,7 +110,7 @@ export function cardSuite(target: ContractTarget): void {
     it("has other interfaces, for when one is out of reach", async () => {
       const card = await readCard(target);
       const alive = card.supportedInterfaces.find(({ protocolBinding }) => protocolBinding === binding);
-      const dead = deadInterface(binding);
+      const dead = await deadInterface(binding);
       await using front = await startCardFront(
         changed(card, (moved) => {
           moved.supportedInterfaces = alive === undefined ? [dead] : [dead, alive];
@@ -117,9 +124,10 @@ export function cardSuite(target: ContractTarget): void {
 
     it("has a binding that is pinned: no other one is fallen back to", async () => {
       const card = await readCard(target);
+      const dead = await deadInterface(binding);
       const pinned = changed(card, (moved) => {
         moved.supportedInterfaces = [
-          deadInterface(binding),
+          dead,
           ...card.supportedInterfaces.filter(({ protocolBinding }) => protocolBinding !== binding),
         ];
       });
@@ -173,8 +181,8 @@ function changed(card: AgentCard, change: (card: AgentCard) => void): AgentCard 
   return copy;
 }
 
-/** Port 9 is for discarding, and nobody serves it. */
-function deadInterface(protocolBinding: string): AgentInterface {
-  const url = protocolBinding === "GRPC" ? "127.0.0.1:9" : "http://127.0.0.1:9";
-  return { $typeName: "lf.a2a.v1.AgentInterface", url, protocolBinding, protocolVersion: "1.0", tenant: "" };
+async function deadInterface(protocolBinding: string): Promise<AgentInterface> {
+  const address = await closedAddress();
+  const url = protocolBinding === "GRPC" ? address : `http://${address}`;
+  return create(AgentInterfaceSchema, { url, protocolBinding, protocolVersion: "1.0" });
 }

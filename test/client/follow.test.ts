@@ -4,7 +4,13 @@ import { defineAgent } from "@a2a-connect/server";
 import { startAgentHarness } from "@a2a-connect/testing";
 import { expect, it } from "vitest";
 
-const bindings = ["JSONRPC", "HTTP+JSON", "GRPC", "urn:a2a-connect:binding:connect:v1", "urn:a2a-connect:binding:grpc-web:v1"];
+const bindings = [
+  "JSONRPC",
+  "HTTP+JSON",
+  "GRPC",
+  "urn:a2a-connect:binding:connect:v1",
+  "urn:a2a-connect:binding:grpc-web:v1",
+];
 const agentDef = defineAgent({
   card: { name: "Chunks", description: "x" },
   async *execute(turn) {

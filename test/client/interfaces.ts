@@ -1,5 +1,5 @@
-import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { connectBinding, grpcWebBinding } from "@a2a-connect/core";
+import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { Wire } from "@a2a-connect/testing";
 import { clone } from "@bufbuild/protobuf";
 

@@ -47,7 +47,7 @@ export async function startJsSdkServer(): Promise<JsSdkServer> {
     new DefaultExecutionEventBusManager(),
     configs,
     new DefaultPushNotificationSender(configs),
-    { ...card, description: extendedDescription },
+    async () => ({ ...card, description: extendedDescription }),
   );
   const userBuilder = UserBuilder.noAuthentication;
   app.use("/.well-known/agent-card.json", agentCardHandler({ agentCardProvider: requestHandler }));

@@ -1,8 +1,8 @@
+import { connectAgent, TaskFailedError } from "@a2a-connect/client";
 import { text } from "@a2a-connect/core";
 import { defineAgent } from "@a2a-connect/server";
 import { startAgentHarness } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
-import { connectAgent, TaskFailedError } from "@a2a-connect/client";
 
 const asker = defineAgent({
   card: { name: "Asker", description: "Asks." },

@@ -22,6 +22,8 @@ const ids = readTranscripts()
   .map(({ id }) => id);
 const contradictions = 9;
 
+const seeds = Array.from({ length: process.env["A2A_LONG"] === "1" ? 20 : 2 }, (_, index) => index + 1);
+
 /** Artifacts as text, and what the caller has said besides the batch. */
 function outcomeOf({ artifacts, history }: Task) {
   const answers = history.filter(({ role }) => role === Role.USER).slice(1);
@@ -66,7 +68,7 @@ const savings = (worker: MortalWorker) =>
   worker.sideEffects().filter((line) => line.startsWith("save ")).length;
 
 describe("a worker that is killed", () => {
-  it.each([1, 2, 3])(
+  it.each(seeds)(
     "gives the memory set of an undisturbed run, and does nothing twice: seed %i",
     async (seed) => {
       const [undisturbed, worker] = await Promise.all([startWorker(0), startWorker(10)]);

@@ -1,8 +1,9 @@
 // node examples/consolidation/src/orchestrator.ts URL [--ask] [--data DIR] [--state FILE]
 
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { AgentError, connectAgent } from "@a2a-connect/node/client";
+import { AgentError, connectAgent, InputRequiredError } from "@a2a-connect/node/client";
 import { askPerson } from "./orchestrator/ask-person.ts";
 import { consolidate, requirements, resume } from "./orchestrator/consolidate.ts";
 import { createHandoverFile } from "./orchestrator/handover-file.ts";
@@ -31,8 +32,10 @@ try {
   tell(`agent   ${agent.card.name} ${agent.card.version} over ${agent.interface.protocolBinding}`);
   const file = createHandoverFile(values.state);
   const { key, taskId } = await file.open();
+  using terminal = values.ask ? createInterface(process.stdin, process.stdout) : undefined;
   const conduct = {
-    resolve: values.ask ? askPerson(process.stdin, process.stdout) : preferNewer,
+    resolve:
+      terminal === undefined ? preferNewer : askPerson(terminal, (words) => void process.stdout.write(words)),
     tell,
     async onTask(id: string) {
       tell(`task    ${id}`);
@@ -46,7 +49,14 @@ try {
   tell(`\n${printMemories(task)}`);
   await file.close();
 } catch (error) {
-  const hint = error instanceof AgentError && error.hint !== undefined ? `\n${error.hint}` : "";
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}${hint}\n`);
+  process.stderr.write(`${explain(error)}\n`);
   process.exitCode = 1;
+}
+
+function explain(error: unknown): string {
+  if (error instanceof InputRequiredError) {
+    return `Task ${error.taskId} waits for an answer. Start this again to give it.`;
+  }
+  const hint = error instanceof AgentError && error.hint !== undefined ? `\n${error.hint}` : "";
+  return `${error instanceof Error ? error.message : String(error)}${hint}`;
 }

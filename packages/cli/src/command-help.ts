@@ -1,4 +1,4 @@
-import type { Command, Help, HelpConfiguration, Option } from "commander";
+import { type Command, Help, type HelpConfiguration, type Option } from "commander";
 import type { CliIo } from "./cli-io.ts";
 import { formatRawValue } from "./settings/raw-value.ts";
 import { resolveSettings, type SettingOrigin } from "./settings/resolve-settings.ts";
@@ -19,8 +19,19 @@ export function createHelpConfiguration(io: CliIo): HelpConfiguration {
       const origin = origins.get(setting.flag);
       return `${setting.description}${describeDefault(origin) ?? ` (default: ${setting.builtIn ?? "none"})`}`;
     },
+    // The command's own formatHelp, so that commands come before the many options.
+    formatHelp: (command: Command, help: Help): string =>
+      commandsFirst(Help.prototype.formatHelp.call(help, command, help)),
     subcommandDescription: (command: Command): string => command.summary() || command.description(),
   };
+}
+
+function commandsFirst(text: string): string {
+  const sections = text.trimEnd().split(/\n\n(?=\S)/);
+  const commands = sections.filter((section) => section.startsWith("Commands:"));
+  const others = sections.filter((section) => !section.startsWith("Commands:"));
+  const at = others.findIndex((section) => /^(?:\w+ )?options:/i.test(section));
+  return `${[...others.slice(0, at), ...commands, ...others.slice(at)].join("\n\n")}\n`;
 }
 
 /** As commander has it: choices and default after the description. */

@@ -44,7 +44,9 @@ describe("part flags (A2ACLI_SEND_006, A2ACLI_SEND_005)", () => {
   });
 
   it("keep their order when other options stand between them", () => {
-    expect(parse(["--text", "one", "--skill", "x", "--media-type", "text/markdown", "--file", "two"])).toEqual([
+    expect(
+      parse(["--text", "one", "--skill", "x", "--media-type", "text/markdown", "--file", "two"]),
+    ).toEqual([
       { kind: "text", value: "one", mediaType: "text/markdown" },
       { kind: "file", value: "two", mediaType: undefined },
     ]);
@@ -61,7 +63,10 @@ describe("part flags (A2ACLI_SEND_006, A2ACLI_SEND_005)", () => {
     ["nothing at all", []],
     ["a media type alone", ["--media-type", "text/plain"]],
     ["a media type after the words only", ["hello", "--media-type", "text/plain"]],
-    ["two media types for one part", ["--text", "a", "--media-type", "text/plain", "--media-type", "text/html"]],
+    [
+      "two media types for one part",
+      ["--text", "a", "--media-type", "text/plain", "--media-type", "text/html"],
+    ],
     ["the standard input twice", ["--data", "-", "--data", "-"]],
   ] as const) {
     it(`refuse ${what} as a usage error`, () => {

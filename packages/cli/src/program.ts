@@ -10,10 +10,12 @@ import { addChat } from "./commands/chat.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addConfig } from "./commands/config.ts";
 import { addDemoServer } from "./commands/demo-server.ts";
+import { addDoctor } from "./commands/doctor.ts";
 import { addHelp } from "./commands/help.ts";
 import { addNew } from "./commands/new.ts";
 import { addSend } from "./commands/send.ts";
 import { addServe } from "./commands/serve.ts";
+import { addSmoke } from "./commands/smoke.ts";
 import { addTask } from "./commands/task.ts";
 
 /** All commands, in the order of help. */
@@ -25,6 +27,8 @@ const commands: readonly AddCommand[] = [
   addServe,
   addNew,
   addDemoServer,
+  addDoctor,
+  addSmoke,
   addConfig,
   addCompletion,
   addHelp,

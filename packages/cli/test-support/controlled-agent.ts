@@ -38,7 +38,8 @@ export async function startControlledAgent(options: ServeOptions = {}): Promise<
 }
 
 async function* act(turn: Turn, gate: Promise<void>): AsyncGenerator<TurnEvent> {
-  const [verb = "", ...words] = turn.text.split(" ");
+  const first = turn.message.parts[0]?.content;
+  const [verb = "", ...words] = first?.case === "text" ? first.value.split(" ") : [];
   const rest = words.join(" ");
   if (turn.task !== undefined) {
     yield turn.artifact({ name: "answer", text: `You said ${turn.text}.` });

@@ -87,7 +87,11 @@ export interface FollowOptions extends CallOptions {
  * stands in: the same parts and the last state, in fewer events.
  */
 export interface TaskStream extends AsyncIterable<StreamResponse> {
-  /** The task as of the last event delivered; undefined before the first, and after a direct Message. */
+  /**
+   * The task as of the last event delivered; undefined before the first, and after a direct Message. Its history is what
+   * the events tell: messages that callers send to a task are no events (`getTask` has them). With `after` it is made of
+   * the events since.
+   */
   readonly task: Task | undefined;
   /** Id of the last event delivered, where the server numbers them: the `after` to come back with. */
   readonly lastEventId: number | undefined;

@@ -51,6 +51,7 @@ async function openLink(resolved: ResolvedCard, options: ConnectOptions): Promis
   const lifecycle = readLifecycleParams(card);
   const interfaces = openInterfaces(candidates, {
     ...options,
+    cardUrl: resolved.url,
     extensions: [...(options.extensions ?? []), ...(lifecycle === undefined ? [] : [lifecycleExtension])],
     interceptors: [
       ...(options.interceptors ?? []),

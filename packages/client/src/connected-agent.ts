@@ -30,7 +30,9 @@ import type { CardResolver, ResolvedCard } from "./card/card-resolver.ts";
 import { checkInputModes } from "./card/input-modes.ts";
 import type { ClientSettings, Connection } from "./connection.ts";
 import { type ArtifactReader, createArtifactReader } from "./content/artifact-reader.ts";
+import { stripControlSequences } from "./content/strip-control-sequences.ts";
 import { AgentError, CardDriftError, InputModeError, RequirementError, TaskRejectedError } from "./errors.ts";
+import { checkTask } from "./follow/check-task.ts";
 import { type Following, followEvents } from "./follow/follow-events.ts";
 import { choosePollInterval, type PollOptions } from "./follow/poll-schedule.ts";
 import { TrackedStream } from "./follow/task-stream.ts";
@@ -119,7 +121,7 @@ export class ConnectedAgent implements AgentClient, Connection {
   }
 
   run(input: Input, options: RunOptions = {}): Promise<RunResult> {
-    const tracker = new TaskTracker();
+    const tracker = new TaskTracker(undefined, this.settings.maxTaskBytes);
     const wakeUp = new WakeUp();
     return this.#unwrapped(async () => {
       const staleStatus = await this.#staleStatus(input, this.#signal(options));
@@ -148,7 +150,7 @@ export class ConnectedAgent implements AgentClient, Connection {
   }
 
   stream(input: Input, options: SendOptions & FollowOptions = {}): TaskStream {
-    const tracker = new TaskTracker(options.after);
+    const tracker = new TaskTracker(options.after, this.settings.maxTaskBytes);
     const signal = this.#signal(options);
     const open = async function* (agent: ConnectedAgent): AsyncGenerator<StreamResponse, void> {
       const staleStatus = await agent.#staleStatus(input, signal);
@@ -159,7 +161,7 @@ export class ConnectedAgent implements AgentClient, Connection {
   }
 
   follow(taskId: string, options: FollowOptions = {}): TaskStream {
-    const tracker = new TaskTracker(options.after);
+    const tracker = new TaskTracker(options.after, this.settings.maxTaskBytes);
     const following: Following = {
       taskId,
       tracker,
@@ -194,7 +196,7 @@ export class ConnectedAgent implements AgentClient, Connection {
   getTask(taskId: string, options: CallOptions & { readonly historyLength?: number } = {}): Promise<Task> {
     const { historyLength } = options;
     const request = { id: taskId, ...(historyLength === undefined ? {} : { historyLength }) };
-    return this.#repeat(options, (call) => this.rpc.getTask(request, call));
+    return this.#repeat(options, async (call) => checkTask(await this.rpc.getTask(request, call), taskId));
   }
 
   listTasks(options: ListTasksOptions = {}): Pages<Task, TaskPage> {
@@ -222,7 +224,7 @@ export class ConnectedAgent implements AgentClient, Connection {
   cancelTask(taskId: string, options: CallOptions & { readonly metadata?: JsonObject } = {}): Promise<Task> {
     const { metadata } = options;
     const request = { id: taskId, ...(metadata === undefined ? {} : { metadata }) };
-    return this.#repeat(options, (call) => this.rpc.cancelTask(request, call));
+    return this.#repeat(options, async (call) => checkTask(await this.rpc.cancelTask(request, call), taskId));
   }
 
   createPushConfig(
@@ -482,9 +484,25 @@ async function* unwrapping<T>(events: AsyncGenerator<T, void>): AsyncGenerator<T
   }
 }
 
-/** Interceptors can throw ConnectErrors only: what an inspector refused is inside one. */
+/**
+ * What the caller gets to catch. Interceptors can throw ConnectErrors only: what an inspector refused is inside one. And
+ * what a server says may go to a terminal.
+ */
 function unwrap(error: unknown): unknown {
-  return error instanceof ConnectError && error.cause instanceof AgentError ? error.cause : error;
+  if (!(error instanceof ConnectError)) {
+    return error;
+  }
+  return error.cause instanceof AgentError ? error.cause : withPlainMessage(error);
+}
+
+function withPlainMessage(error: ConnectError): ConnectError {
+  const plain = stripControlSequences(error.rawMessage);
+  if (plain === error.rawMessage) {
+    return error;
+  }
+  const clean = new ConnectError(plain, error.code, error.metadata, undefined, error.cause);
+  clean.details.push(...error.details);
+  return clean;
 }
 
 /** Failures of a submission that a changed card explains. None of them has left a task behind. */

@@ -19,6 +19,7 @@ export interface ClientSettings {
   readonly clock: ClientClock;
   readonly requestTimeoutMs: number;
   readonly idleTimeoutMs: number;
+  readonly maxTaskBytes: number;
   readonly retry: Required<RetryOptions>;
   readonly onWarning: (warning: string) => void;
   /** A fresh id. */

@@ -83,6 +83,8 @@ export interface ConnectOptions {
   readonly retry?: RetryOptions;
   /** Largest response, or message of a stream. Default 64 MiB. */
   readonly maxResponseBytes?: number;
+  /** What the artifacts of a task that is followed may weigh together, however many chunks they come in. Default 128 MiB. */
+  readonly maxTaskBytes?: number;
   /** Largest card. Default 1 MiB. */
   readonly maxCardBytes?: number;
   /** How long a card without cache headers is taken for new. Default 5 min. */

@@ -9,6 +9,7 @@ export function resolveSettings(options: ConnectOptions): ClientSettings {
     clock,
     requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
     idleTimeoutMs: options.idleTimeoutMs ?? 60_000,
+    maxTaskBytes: options.maxTaskBytes ?? 128 * 1024 * 1024,
     retry: {
       attempts: retry.attempts ?? 4,
       initialDelayMs: retry.initialDelayMs ?? 250,

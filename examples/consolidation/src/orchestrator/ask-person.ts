@@ -1,20 +1,22 @@
-import { createInterface } from "node:readline/promises";
+import type { Interface } from "node:readline";
 import { neither } from "../worker/contradictions.ts";
 import type { Clash, ClashResolver } from "./clash.ts";
 
 /**
- * Asks whoever sits at the terminal, with the evidence of each value. An empty line is no answer: the task goes on
- * waiting.
+ * Asks whoever sits at the terminal, with the evidence of each value. An empty line is no answer, and neither is the end of
+ * the input: the task goes on waiting.
  */
-export function askPerson(input: NodeJS.ReadableStream, output: NodeJS.WritableStream): ClashResolver {
+export function askPerson(terminal: Interface, tell: (words: string) => void): ClashResolver {
+  const lines = terminal[Symbol.asyncIterator]();
   return async (clash) => {
-    using terminal = createInterface({ input, output });
     const values = [...clash.candidates.map(({ value }) => value), neither];
-    output.write(describe(clash, values));
+    tell(describe(clash, values));
     for (;;) {
-      const line = (await terminal.question(`1 to ${values.length}, or nothing to answer later: `)).trim();
-      const value = values[Number(line) - 1] ?? values.find((each) => each === line);
-      if (value !== undefined || line === "") {
+      tell(`1 to ${values.length}, or nothing to answer later: `);
+      const { value: line = "", done } = await lines.next();
+      const given = line.trim();
+      const value = values[Number(given) - 1] ?? values.find((each) => each === given);
+      if (value !== undefined || given === "" || done === true) {
         return value;
       }
     }

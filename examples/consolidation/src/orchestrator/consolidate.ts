@@ -1,6 +1,7 @@
 import { isTerminal, partText } from "@a2a-connect/core";
 import {
   type AgentClient,
+  InputRequiredError,
   type Question,
   type RunOptions,
   stripControlSequences,
@@ -31,7 +32,7 @@ export interface Conduct {
  *
  * @param key names this send: with the same one it is not sent twice
  * @returns the task, COMPLETED, with its artifacts
- * @throws TaskError when there is no result, or a question without an answer; AgentError for the rest
+ * @throws InputRequiredError when a question has no answer; TaskError when there is no result; AgentError for the rest
  */
 export async function consolidate(
   agent: AgentClient,
@@ -68,7 +69,7 @@ export async function resume(agent: AgentClient, taskId: string, conduct: Conduc
   const asked = readData(task.status.message?.parts ?? []);
   const answer = await decide(isObject(asked) ? asked["details"] : undefined, resolve, tell);
   if (answer === undefined) {
-    throw new Error(`Task ${taskId} waits for an answer.`);
+    throw new InputRequiredError(`Task ${taskId} waits for an answer.`, task);
   }
   const { contextId } = task;
   const continued = await agent.run({ parts: answer, taskId, contextId }, toRunOptions(conduct));

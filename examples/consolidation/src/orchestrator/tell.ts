@@ -5,7 +5,7 @@ import type { TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from "@a2a-connec
 /** Takes a line for whoever watches. */
 export type Tell = (line: string) => void;
 
-/** "38%     20-chloe-labo: 0 facts"; nothing for a status without progress. */
+/** "38%     20-chloe-labo: 0 found"; nothing for a status without progress. */
 export function tellProgress({ status }: TaskStatusUpdateEvent, tell: Tell): void {
   const { message } = status ?? {};
   const { progress } = readLifecycleReport(message?.metadata);
@@ -14,9 +14,9 @@ export function tellProgress({ status }: TaskStatusUpdateEvent, tell: Tell): voi
   }
 }
 
-/** "got     report" for an artifact that is complete; chunks of facts come with progress of their own. */
-export function tellArtifact({ artifact, lastChunk, append }: TaskArtifactUpdateEvent, tell: Tell): void {
-  if (artifact !== undefined && (lastChunk || !append)) {
+/** "got     report" for an artifact that is complete. */
+export function tellArtifact({ artifact, lastChunk }: TaskArtifactUpdateEvent, tell: Tell): void {
+  if (artifact !== undefined && lastChunk) {
     tell(`got     ${stripControlSequences(artifact.artifactId)}`);
   }
 }

@@ -3,6 +3,7 @@ export type { Extractor } from "./extractor.ts";
 export type { Evidence, Fact } from "./fact.ts";
 export type { Decision, Memory, MemorySet } from "./memory.ts";
 export { type MemoryStore, openMemoryStore } from "./memory-store.ts";
+export { type Complete, createModelExtractor } from "./model-extractor.ts";
 export { normalise } from "./normaliser.ts";
 export { createPeople } from "./people.ts";
 export { ruleExtractor } from "./rules/rule-extractor.ts";

@@ -73,9 +73,19 @@ async function* consolidate(task: DurableTask, parts: WorkerParts): AsyncGenerat
   await task.step("save", () => parts.memories.save(task.taskId, { facts, decisions }), { retries: 3 });
 
   const memories = toMemories({ facts: all, decisions: [...known.decisions, ...decisions] });
-  yield task.artifact({ id: "memories", name: "memories", data: { memories: memories.map(toJson) } });
+  yield task.artifact({
+    id: "memories",
+    name: "memories",
+    data: { memories: memories.map(toJson) },
+    last: true,
+  });
   const counts = { transcripts: transcripts.length, extracted: extracted.length, asked: decisions.length };
-  yield task.artifact({ id: "report", name: "report", text: writeReport({ ...counts, unclear, memories }) });
+  yield task.artifact({
+    id: "report",
+    name: "report",
+    text: writeReport({ ...counts, unclear, memories }),
+    last: true,
+  });
   yield task.complete(`Consolidated ${transcripts.length} transcripts into ${memories.length} memories.`);
 }
 
@@ -105,7 +115,7 @@ async function* extractAll(
     const done = index + 1;
     const last = done === transcripts.length;
     yield task.append("facts", json({ transcript: transcript.id, facts: found.map(toJson) }), { last });
-    yield task.working(`${transcript.id}: ${found.length} facts`, {
+    yield task.working(`${transcript.id}: ${found.length} found`, {
       progress: (0.9 * done) / transcripts.length,
     });
     if (paceMs > 0) {

@@ -81,9 +81,11 @@ export function parseJson(text: string): unknown {
  * @throws ConnectError Internal when it is not a message of this type
  */
 export function parseResponse<Desc extends DescMessage>(desc: Desc, json: unknown): MessageShape<Desc> {
+  // There are servers that write an empty message as null.
+  const value = json === null && desc.fields.length === 0 ? {} : json;
   try {
     // The cast is safe: the value came out of JSON.parse.
-    return fromJson(desc, json as JsonValue, { ignoreUnknownFields: true, recursionLimit: maxNesting });
+    return fromJson(desc, value as JsonValue, { ignoreUnknownFields: true, recursionLimit: maxNesting });
   } catch (thrown) {
     throw new ConnectError(
       `the response is not a valid ${desc.name}`,

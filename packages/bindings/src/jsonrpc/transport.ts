@@ -29,30 +29,35 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Transp
   const { url } = options;
   let lastId = 0;
 
-  function post({ method, message, header, signal }: OutgoingCall, accept: string): Promise<Response> {
+  async function post(call: OutgoingCall, accept: string): Promise<Exchange> {
+    const { method, message, header, signal } = call;
     lastId += 1;
+    const id = lastId;
     const params = formatMessage(method.input, message);
-    const text = JSON.stringify({ jsonrpc: "2.0", id: lastId, method: method.name, params });
-    return send({ url, method: "POST", header, accept, body: { mediaType, text }, signal }, settings);
+    const text = JSON.stringify({ jsonrpc: "2.0", id, method: method.name, params });
+    const request = { url, method: "POST", header, accept, body: { mediaType, text }, signal };
+    return { id, response: await send(request, settings) };
   }
 
   return createJsonTransport(
     {
       url,
       async unary(call) {
-        const response = await post(call, mediaType);
+        const exchange = await post(call, mediaType);
+        const { response } = exchange;
         const answer = await readJsonResponse(response, settings.maxResponseBytes);
-        return { header: response.headers, json: readResult(answer, response) };
+        return { header: response.headers, json: readResult(answer, exchange) };
       },
       async stream(call) {
-        const response = await post(call, `text/event-stream, ${mediaType}`);
+        const exchange = await post(call, `text/event-stream, ${mediaType}`);
+        const { response } = exchange;
         if (!isEventStream(response)) {
-          readResult(await readJsonResponse(response, settings.maxResponseBytes), response);
+          readResult(await readJsonResponse(response, settings.maxResponseBytes), exchange);
           throw new ConnectError("the server did not answer with a stream", Code.Internal);
         }
         return {
           header: response.headers,
-          events: readResults(response, settings.maxResponseBytes, call.contextValues.get(eventIdsKey)),
+          events: readResults(exchange, settings.maxResponseBytes, call.contextValues.get(eventIdsKey)),
         };
       },
     },
@@ -60,13 +65,19 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Transp
   );
 }
 
+/** A request and its response. */
+interface Exchange {
+  readonly id: number;
+  readonly response: Response;
+}
+
 async function* readResults(
-  response: Response,
+  exchange: Exchange,
   maxLength: number,
   ids: EventIds | undefined,
 ): AsyncGenerator<unknown, void> {
-  for await (const answer of readEvents(response, maxLength, ids)) {
-    yield readResult(answer, response);
+  for await (const answer of readEvents(exchange.response, maxLength, ids)) {
+    yield readResult(answer, exchange);
   }
 }
 
@@ -75,7 +86,10 @@ async function* readResults(
  *
  * @throws ConnectError the error in it, or one that says that there is neither
  */
-function readResult(answer: unknown, { headers, status }: Response): unknown {
+function readResult(answer: unknown, { id, response: { headers, status } }: Exchange): unknown {
+  if (isObject(answer) && !answers(answer["id"], id)) {
+    throw new ConnectError("the server answered another request than the one it was sent", Code.Internal, headers);
+  }
   if (isObject(answer) && isObject(answer["error"])) {
     throw fromJsonRpcError(answer["error"], headers, status);
   }
@@ -88,6 +102,11 @@ function readResult(answer: unknown, { headers, status }: Response): unknown {
     code,
     headers,
   );
+}
+
+/** A server that could not read the request does not know its id; one that is lax with types writes it as a string. */
+function answers(answered: unknown, id: number): boolean {
+  return answered === undefined || answered === null || String(answered) === String(id);
 }
 
 function fromJsonRpcError(error: Record<string, unknown>, header: Headers, status: number): ConnectError {

@@ -69,7 +69,9 @@ export async function prepareConnection(situation: AgentSituation): Promise<Agen
       fetch: calls.wrapFetch(log?.wrapFetch(fetch) ?? fetch),
       tls,
       platform: log?.wrapPlatform(platform) ?? platform,
-      onWarning: (warning) => void output.warn(warning),
+      onWarning: (warning) => {
+        output.warn(warning).catch(() => {}); // nobody reads it
+      },
     },
     close: () => platform.close(),
   };

@@ -6,7 +6,7 @@ export interface ChatView {
   greet(): Promise<void>;
   /** One event of the agent. */
   event(event: StreamResponse): Promise<void>;
-  /** What followed on a message is over; `task` is the task that it went to, where there is one. */
+  /** What followed on a message is over; `task` is what it went to, unless that goes on without us. */
   settled(task: Task | undefined): Promise<void>;
   /** A task on request: its ids, its state, what it has. */
   task(task: Task): Promise<void>;

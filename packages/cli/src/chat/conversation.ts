@@ -15,7 +15,7 @@ import {
   openTask,
   waitingTask,
   waitsForAuth,
-  withoutAttachments,
+  withAttachments,
 } from "./session.ts";
 import { explainCommands, parseEntry, type SlashCommand } from "./slash-commands.ts";
 
@@ -115,9 +115,18 @@ export class Conversation {
     if (message.parts.length === 0) {
       return; // just Enter
     }
+    const { attachments } = this.#session;
     const stream = this.#agent.stream(message, this.#sending);
-    this.#session = withoutAttachments(this.#session);
-    await this.#follow(stream);
+    this.#session = withAttachments(this.#session, []);
+    try {
+      await this.#follow(stream);
+    } catch (error) {
+      if (stream.task === undefined) {
+        // Nothing of it was taken.
+        this.#session = withAttachments(this.#session, [...attachments, ...this.#session.attachments]);
+      }
+      throw error;
+    }
   }
 
   /** Somebody gives the agent its credentials elsewhere; it goes on by itself. */
@@ -152,7 +161,7 @@ export class Conversation {
       this.#lastEventId = stream.lastEventId;
     }
     await this.#beside;
-    await this.#view.settled(stream.task);
+    await this.#view.settled(this.#isLeft ? undefined : stream.task);
     if (this.#isLeft) {
       await this.#detach(stream);
     }
@@ -219,7 +228,7 @@ export class Conversation {
       [{ kind: "file", value: pathOrUrl, mediaType: undefined }],
       this.#context.io,
     );
-    this.#session = { ...this.#session, attachments: [...this.#session.attachments, ...parts] };
+    this.#session = withAttachments(this.#session, [...this.#session.attachments, ...parts]);
     await this.#view.say(`${pathOrUrl} goes with the next message`);
   }
 

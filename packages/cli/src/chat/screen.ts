@@ -1,5 +1,5 @@
 import type { TextSink } from "../cli-io.ts";
-import { layOut } from "./text-layout.ts";
+import { fit, layOut } from "./text-layout.ts";
 
 /** How something looks. */
 export type Style = "plain" | "bold" | "dim" | "red" | "green" | "cyan";
@@ -40,14 +40,9 @@ export class Screen {
     this.#colours = colours;
   }
 
-  /** Width that a line may have. */
-  get columns(): number {
-    return this.#columns();
-  }
-
   /** Lines of their own. */
   line(text: string, style: Style = "plain"): Promise<void> {
-    const { complete, row } = layOut("", text, this.columns);
+    const { complete, row } = layOut("", text, this.#columns());
     const lines = [...complete, row].map((each) => `${this.#paint(each, style)}\n`);
     return this.#sink.write(this.#clear() + lines.join(""));
   }
@@ -56,17 +51,19 @@ export class Screen {
   stream(text: string): Promise<void> {
     const erased = this.#eraseBelow();
     const shown = this.#row;
-    const { complete, row } = layOut(shown, text, this.columns);
+    const { complete, row } = layOut(shown, text, this.#columns());
     this.#row = row;
     // The row is written anew rather than added to: where it breaks may have moved.
     return this.#sink.write(`${erased}\r${eraseLine}${complete.map((each) => `${each}\n`).join("")}${row}`);
   }
 
-  /** A line at the bottom that the next one replaces, and everything else pushes away. One row at most. */
+  /** A line at the bottom that the next one replaces, and everything else pushes away; cut to one row. */
   below(text: string): Promise<void> {
     const erased = this.#eraseBelow();
     this.#hasBelow = true;
-    return this.#sink.write(`${erased}${this.#row === "" ? "" : "\n"}${this.#paint(text, "cyan")}`);
+    return this.#sink.write(
+      `${erased}${this.#row === "" ? "" : "\n"}${this.#paint(fit(text, this.#columns()), "cyan")}`,
+    );
   }
 
   /** Makes room for something that is not the screen's: the cursor stands at the beginning of an empty line. */

@@ -47,9 +47,9 @@ export function composeMessage(session: ChatSession, words: string): InputMessag
   };
 }
 
-/** What the attachments went with was taken. */
-export function withoutAttachments(session: ChatSession): ChatSession {
-  return { ...session, attachments: [] };
+/** The conversation with other attachments. */
+export function withAttachments(session: ChatSession, attachments: readonly Part[]): ChatSession {
+  return { ...session, attachments };
 }
 
 /** The conversation after an event; `task` is the task as of it. */

@@ -12,6 +12,7 @@ import { emptyTranscript, formatEnd, type Shown, showEvent } from "./transcript.
 /** The conversation for a person at a terminal. Everything from the agent is stripped of control sequences. */
 export function createTerminalView(screen: Screen, card: AgentCard): ChatView {
   let transcript = emptyTranscript;
+  let contextId = "";
   return {
     greet: async () => {
       await screen.line(toLine(card.name), "bold");
@@ -27,7 +28,10 @@ export function createTerminalView(screen: Screen, card: AgentCard): ChatView {
     },
     settled: async (task) => {
       await screen.finish();
-      if (task !== undefined) await screen.line(`task ${toLine(task.id)}`, "dim");
+      if (task === undefined) return;
+      await screen.line(toLine(`task ${task.id}`), "dim");
+      if (task.contextId !== contextId) await screen.line(toLine(`context ${task.contextId}`), "dim");
+      contextId = task.contextId;
     },
     task: (task) => showTask(screen, task),
     say: (sentence) => screen.line(toText(sentence), "dim"),
@@ -46,7 +50,7 @@ async function show(screen: Screen, shown: Shown): Promise<void> {
     case "step":
       return await screen.line(toText(shown.text), "dim");
     case "progress":
-      return await screen.below(progressBar(shown.fraction, toLine(shown.text), screen.columns));
+      return await screen.below(progressBar(shown.fraction, toLine(shown.text)));
     case "artifact":
       return await screen.line(`${toLine(shown.title)}${shown.continued ? ", continued" : ""}:`, "bold");
     case "chunk":
@@ -55,7 +59,7 @@ async function show(screen: Screen, shown: Shown): Promise<void> {
       return await screen.line(toText(shown.text));
     case "file": {
       const details = [shown.name || "unnamed", shown.mediaType, shown.size].filter((each) => each !== "");
-      return await screen.line(toLine(`[${details.join(", ")}; /save keeps it]`));
+      return await screen.line(toLine(`[${details.join(", ")}]`));
     }
     case "question":
       return await showQuestion(screen, shown);

@@ -43,6 +43,23 @@ function overflow(line: string, columns: number): number | undefined {
   return undefined;
 }
 
+/** Text that takes fewer than `columns`, cut with an ellipsis where it would take more. */
+export function fit(text: string, columns: number): string {
+  if (textWidth(text) < columns) {
+    return text;
+  }
+  let width = 1; // of the ellipsis
+  let cut = "";
+  for (const { segment } of graphemes.segment(text)) {
+    width += graphemeWidth(segment);
+    if (width >= columns) {
+      break;
+    }
+    cut += segment;
+  }
+  return `${cut}…`;
+}
+
 /** Columns that text takes in a terminal, as far as that can be known. */
 export function textWidth(text: string): number {
   let width = 0;

@@ -180,5 +180,6 @@ function describeStatus(status: TaskStatus, state: TaskState, message: Message |
 
 /** How an end is called on the screen. */
 export function formatEnd({ state, reason }: Extract<Shown, { kind: "end" }>): string {
-  return reason === "" ? formatTaskState(state) : `${formatTaskState(state)} (${reason})`;
+  const name = formatTaskState(state);
+  return reason === "" || reason === name ? name : `${name} (${reason})`;
 }

@@ -8,7 +8,9 @@ import type { SmokeFlags } from "../smoke/run-smoke.ts";
 export const addSmoke: AddCommand = (program, host) => {
   const command = program
     .command("smoke")
-    .description("Send each skill's first example to every agent of a list; exits with 1 when one does not work")
+    .description(
+      "Send each skill's first example to every agent of a list; exits with 1 when one does not work",
+    )
     .argument(
       "[agents...]",
       "URLs, hosts, names of a2a.config.yaml, or files that list them (default: all of a2a.config.yaml)",

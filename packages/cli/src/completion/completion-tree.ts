@@ -29,7 +29,11 @@ export function listCompletionNodes(
   command: Command,
   path: readonly string[] = [],
 ): readonly CompletionNode[] {
-  const visible = command.createHelp().visibleCommands(command);
+  // `a2a task help` works, and `a2a help task` is the one that is taught.
+  const visible = command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((child) => path.length === 0 || child.name() !== "help");
   return [
     {
       path: path.join(" "),

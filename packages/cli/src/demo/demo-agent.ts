@@ -10,7 +10,8 @@ export const demoAgent: AgentDefinition = defineAgent({
     description:
       "Does what the first word of a message says: something to practise every command of a2a with.",
     version: "1.0.0",
-    defaultOutputModes: ["text/plain", "application/json", "image/png", "text/csv"],
+    defaultInputModes: ["*/*"],
+    defaultOutputModes: ["*/*"],
     skills: demoSkills,
   },
   lifecycle: { asks: true, asksForAuth: true, reportsProgress: true },

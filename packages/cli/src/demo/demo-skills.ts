@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { bytes } from "@a2a-connect/core";
+import { bytes, text } from "@a2a-connect/core";
 import type { SkillDefinition } from "@a2a-connect/server";
 import { sampleCsv, samplePng } from "./sample-files.ts";
 
@@ -23,11 +23,13 @@ export const demoSkills: readonly SkillDefinition[] = [
   {
     id: "echo",
     name: "Echo",
-    description: "Answers with the words after `echo`, as a direct message: no task is made.",
+    description:
+      "Answers with the words after `echo`, and whatever came with them, as a direct message: no task.",
     tags,
     examples: ["echo hello"],
     *execute(turn) {
-      yield turn.reply(turn.text.replace(/^\s*echo\s*/i, "") || "…");
+      const others = turn.message.parts.filter(({ content }) => content.case !== "text");
+      yield turn.reply([text(turn.text.replace(/^\s*echo\s*/i, "") || "…"), ...others]);
     },
   },
   {
@@ -54,11 +56,11 @@ export const demoSkills: readonly SkillDefinition[] = [
     examples: ["choose"],
     durable: true,
     async *execute(task) {
-      const { text } = yield* task.ask({
+      const drink = yield* task.ask({
         text: "What may I bring you?",
         choices: ["tea", "coffee", "water"],
       });
-      yield task.artifact({ name: "order", text: `One ${text}, please.` });
+      yield task.artifact({ name: "order", text: `One ${drink.text}, please.` });
     },
   },
   {

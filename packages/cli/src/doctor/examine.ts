@@ -29,6 +29,8 @@ export interface ExamineOptions {
   readonly cardHeaders: Readonly<Record<string, string>>;
   /** For each single request. */
   readonly timeoutMs: number;
+  /** Whether to go on with servers whose certificate is not trusted; `fetch` and `transports` have to, too. */
+  readonly insecure: boolean;
   readonly signal: AbortSignal;
   /** Told each finding as soon as it is there, in the order of the examination. */
   readonly onFinding?: (finding: Finding) => Promise<void>;
@@ -56,7 +58,7 @@ const probes: readonly Probe[] = [errorProbe, versionProbe, capabilityProbe, sec
 export async function examine(target: Target, options: ExamineOptions): Promise<Diagnosis> {
   const { fetch, timeoutMs, signal } = options;
   const log = new FindingLog(options.onFinding);
-  const network = await probeNetwork(target.url, timeoutMs, signal);
+  const network = await probeNetwork(target.url, options);
   await log.add(network.findings);
   if (!network.reachable) return log.close();
   const http = createHttpClient({ fetch, timeoutMs, maxBytes: maxCardBytes, signal });

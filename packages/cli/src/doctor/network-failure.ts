@@ -84,6 +84,7 @@ const tlsCode = /^(ERR_SSL_|ERR_TLS_|CERT_|UNABLE_TO_)/;
 
 /** Errors of `fetch` are wrapped, and of several addresses there is a list. */
 function findCode(error: unknown, depth = 0): string | undefined {
+  if (typeof error === "string") return error; // what a TLS socket has as its authorizationError
   if (!(error instanceof Error) || depth > 5) return undefined;
   const own = "code" in error && typeof error.code === "string" ? error.code : undefined;
   const inner = error instanceof AggregateError ? error.errors[0] : error.cause;

@@ -18,7 +18,7 @@ export function describeCallFailure(error: unknown, situation: FailureSituation)
   if (error instanceof ConnectError) {
     return describeConnectError(error, situation);
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messagesOf(error).join(": ");
   return isNetworkFailure(error)
     ? localFailure("A2ACLI_ERR_UNREACHABLE", message, unreachableHint)
     : localFailure("A2ACLI_ERR_INTERNAL", message, debugHint);
@@ -129,6 +129,14 @@ function isLocal(name: string): name is CliErrorCode {
 /** Node's codes of failed look-ups, connections and handshakes. */
 const networkCodes =
   /^(?:E(?:CONN(?:REFUSED|RESET|ABORTED)|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN|TIMEDOUT|PIPE)|UND_ERR_|ERR_(?:TLS|SSL)|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
+
+/** What an error says, and what caused it: `fetch failed` alone tells nothing. */
+function messagesOf(error: unknown): readonly string[] {
+  if (!(error instanceof Error)) {
+    return error === undefined ? [] : [String(error)];
+  }
+  return [error.message, ...(error.cause instanceof Error ? messagesOf(error.cause) : [])];
+}
 
 function isNetworkFailure(error: unknown): boolean {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {

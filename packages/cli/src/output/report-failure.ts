@@ -22,6 +22,10 @@ export async function reportFailure(run: CommandRun, error: unknown): Promise<nu
       await output.note(`hint: ${failure.hint}`);
     }
   }
+  if (run.settings?.debug === true && error instanceof Error && failure.code === "A2ACLI_ERR_INTERNAL") {
+    const { maskSettings } = await import("../wire-log/wire-log.ts");
+    await output.note(`debug: ${maskSettings(run.settings).text(error.stack ?? "")}`);
+  }
   return failure.exitCode;
 }
 

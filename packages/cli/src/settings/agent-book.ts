@@ -51,22 +51,6 @@ export async function findAgent(name: string, io: BookIo): Promise<AgentEntry | 
   };
 }
 
-/**
- * The same, for where only a name makes sense.
- *
- * @throws CliError USAGE, with the names there are, when there is none of this name
- */
-export async function getAgent(name: string, io: BookIo): Promise<AgentEntry> {
-  const entry = await findAgent(name, io);
-  if (entry !== undefined) return entry;
-  const hint = await knownAgentsHint(io);
-  throw new CliError(
-    "A2ACLI_ERR_USAGE",
-    `there is no agent called "${name}"`,
-    hint === undefined ? {} : { hint },
-  );
-}
-
 /** The names in the nearest `a2a.config.yaml`, in its order; none without one. @throws CliError USAGE when it is wrong */
 export async function agentNames(io: Pick<BookIo, "cwd">): Promise<readonly string[]> {
   return Object.keys((await findConfigFile(io.cwd))?.config.agents ?? {});

@@ -17,7 +17,10 @@ const maxListBytes = 4 * 1024 * 1024;
  *
  * @throws CliError USAGE when a list cannot be read, or there is nothing to try
  */
-export async function readTargets(given: readonly string[], io: Pick<CliIo, "cwd">): Promise<readonly string[]> {
+export async function readTargets(
+  given: readonly string[],
+  io: Pick<CliIo, "cwd">,
+): Promise<readonly string[]> {
   const named = given.length === 0 ? await configuredAgents(io) : [];
   const lists = await Promise.all(given.map((each) => expand(each, io)));
   const targets = [...new Set([...named, ...lists.flat()])];
@@ -49,7 +52,8 @@ async function readIfFile(path: string): Promise<string | undefined> {
     await using file = await open(path);
     const stat = await file.stat();
     if (!stat.isFile()) return undefined;
-    if (stat.size > maxListBytes) throw new CliError("A2ACLI_ERR_USAGE", `${path} is too long to be a list of agents`);
+    if (stat.size > maxListBytes)
+      throw new CliError("A2ACLI_ERR_USAGE", `${path} is too long to be a list of agents`);
     return await file.readFile("utf8");
   } catch (error) {
     if (error instanceof CliError) throw error;

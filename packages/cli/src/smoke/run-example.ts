@@ -1,6 +1,5 @@
 import {
   type AgentClient,
-  AgentError,
   AuthRequiredError,
   InputModeError,
   InputRequiredError,
@@ -12,6 +11,7 @@ import {
 } from "@a2a-connect/client";
 import { partText } from "@a2a-connect/core";
 import type { AgentSkill, Task } from "@a2a-connect/proto";
+import { describeFailure } from "../output/describe-failure.ts";
 
 /**
  * How a skill took its example: `completed` with a result, `answered` with a message alone, `asks` and `wants-auth` are
@@ -41,6 +41,8 @@ export interface ExampleRun {
   readonly reason: string | undefined;
   /** The task, as it was last seen. */
   readonly task: Task | undefined;
+  /** The same, after it had asked and was canceled; undefined when it was not. */
+  readonly canceled: Task | undefined;
   readonly ms: number;
 }
 
@@ -73,15 +75,23 @@ export async function runExample(
   const [example] = skill.examples;
   if (example === undefined || example === "") {
     const sentence = "it has no example to send";
-    return { skill: skill.id, example: undefined, outcome: "skipped", sentence, reason: undefined, task: undefined, ms: 0 };
+    return {
+      skill: skill.id,
+      example: undefined,
+      outcome: "skipped",
+      sentence,
+      reason: undefined,
+      task: undefined,
+      canceled: undefined,
+      ms: 0,
+    };
   }
   const startedAt = performance.now();
   const ended = await tryExample(agent, skill.id, example, { timeoutMs, signal });
   const ms = Math.round(performance.now() - startedAt);
-  if (ended.task !== undefined && (ended.outcome === "asks" || ended.outcome === "wants-auth")) {
-    await cancelQuietly(agent, ended.task.id, signal);
-  }
-  return { skill: skill.id, example, ...ended, ms };
+  const waits = ended.outcome === "asks" || ended.outcome === "wants-auth";
+  const canceled = waits ? await cancelQuietly(agent, ended.task, signal) : undefined;
+  return { skill: skill.id, example, ...ended, canceled, ms };
 }
 
 type Ended = Pick<ExampleRun, "outcome" | "sentence" | "reason" | "task">;
@@ -95,28 +105,27 @@ async function tryExample(
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs + lastWordsMs)]);
   try {
     const { task, message } = await agent.run(example, { skill, deadlineMs: timeoutMs, signal: limit });
-    const sentence = message === undefined ? undefined : partsText(message.parts);
+    const sentence = message === undefined ? undefined : partText(message);
     return { outcome: task === undefined ? "answered" : "completed", sentence, reason: undefined, task };
   } catch (error) {
     signal.throwIfAborted();
     if (limit.aborted) return timedOut(timeoutMs, undefined);
-    return classify(error, timeoutMs);
+    return await classify(error, timeoutMs);
   }
 }
 
-function classify(error: unknown, timeoutMs: number): Ended {
+async function classify(error: unknown, timeoutMs: number): Promise<Ended> {
   if (error instanceof RunTimeoutError) return timedOut(timeoutMs, error.task);
   if (error instanceof InputModeError) {
     return { outcome: "skipped", sentence: error.message, reason: undefined, task: undefined };
   }
   if (error instanceof TaskError) {
     const { reason, task, statusMessage } = error;
-    const said = partsText(statusMessage?.parts ?? []);
+    const said = statusMessage === undefined ? "" : partText(statusMessage);
     return { outcome: outcomeOf(error), sentence: said === "" ? error.message : said, reason, task };
   }
-  const sentence = error instanceof Error ? error.message : String(error);
-  const reason = error instanceof AgentError ? error.code : undefined;
-  return { outcome: "error", sentence, reason, task: undefined };
+  const { code, message } = await describeFailure(error, { hasCredentials: true });
+  return { outcome: "error", sentence: message, reason: code, task: undefined };
 }
 
 function outcomeOf(error: TaskError): ExampleOutcome {
@@ -132,15 +141,18 @@ function timedOut(timeoutMs: number, task: Task | undefined): Ended {
   return { outcome: "timeout", sentence: `no result within ${timeoutMs} ms`, reason: undefined, task };
 }
 
-function partsText(parts: Parameters<typeof partText>[0][]): string {
-  return parts.map((part) => partText(part) ?? "").join("");
-}
-
-async function cancelQuietly(agent: AgentClient, taskId: string, signal: AbortSignal): Promise<void> {
+async function cancelQuietly(
+  agent: AgentClient,
+  task: Task | undefined,
+  signal: AbortSignal,
+): Promise<Task | undefined> {
+  if (task === undefined) return undefined;
   try {
-    await agent.cancelTask(taskId, { signal: AbortSignal.any([signal, AbortSignal.timeout(cancelTimeoutMs)]) });
+    return await agent.cancelTask(task.id, {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(cancelTimeoutMs)]),
+    });
   } catch {
     signal.throwIfAborted();
-    // It ends by itself, when its question times out.
+    return undefined; // it ends by itself, when its question times out
   }
 }

@@ -13,7 +13,11 @@ export interface SmokeFlags {
 }
 
 /** Tries all skills of all agents, a line each, and exits with 1 when one of them does not work. */
-export async function runSmoke(context: CommandContext, given: readonly string[], flags: SmokeFlags): Promise<void> {
+export async function runSmoke(
+  context: CommandContext,
+  given: readonly string[],
+  flags: SmokeFlags,
+): Promise<void> {
   const { output, settings, io, signal } = context;
   const own = given.length === 0 && settings.agentCard !== undefined ? [settings.agentCard] : given;
   const targets = await readTargets(own, io);
@@ -44,7 +48,8 @@ async function printResult(output: Output, result: SmokeResult): Promise<void> {
   }
   const { ok, agent, skill, outcome, ms, reason, sentence } = result;
   const label = ok ? (outcome === "skipped" ? "Skipped" : "OK") : "Failed";
-  const why = ok && outcome !== "skipped" ? "" : [reason, sentence].filter((each) => each !== undefined).join(": ");
+  const why =
+    ok && outcome !== "skipped" ? "" : [reason, sentence].filter((each) => each !== undefined).join(": ");
   const line = [agent, skill ?? "-", outcome, `${ms}ms`, why].filter((each) => each !== "").join("  ");
   await output.field(label, line.slice(0, 400));
 }

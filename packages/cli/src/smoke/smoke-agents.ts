@@ -1,10 +1,10 @@
 import type { AgentClient } from "@a2a-connect/client";
 import type { AgentSkill } from "@a2a-connect/proto";
-import { CliError } from "../cli-error.ts";
+import { describeFailure } from "../output/describe-failure.ts";
 import { type ExampleRun, isAlive, runExample } from "./run-example.ts";
 
 /** One line of the report: a skill that was tried, or an agent that could not even be opened. */
-export interface SmokeResult extends Omit<ExampleRun, "skill" | "task"> {
+export interface SmokeResult extends Omit<ExampleRun, "skill" | "task" | "canceled"> {
   /** The agent, as it was given. */
   readonly agent: string;
   /** Undefined when the agent could not be opened, or lists no skills. */
@@ -41,9 +41,11 @@ export async function smokeAgents(
       if (!("agent" in opened)) return await onResult(opened.result);
       const { agent } = opened;
       const { skills } = agent.card;
-      if (skills.length === 0) return await onResult(unopened(reference, "skipped", "its card lists no skills"));
-      for (const skill of skills) {
-        work.add(async () => onResult(await smokeSkill(reference, agent, skill, { timeoutMs, signal })));
+      if (skills.length === 0)
+        return await onResult(unopened(reference, "skipped", "its card lists no skills"));
+      // Before further agents: results come early, and few connections are open at a time.
+      for (const skill of skills.toReversed()) {
+        work.addFirst(async () => onResult(await smokeSkill(reference, agent, skill, { timeoutMs, signal })));
       }
     });
   }
@@ -56,8 +58,13 @@ async function smokeSkill(
   skill: AgentSkill,
   options: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<SmokeResult> {
-  const { task, ...run } = await runExample(agent, skill, options);
-  return { agent: reference, ...run, taskId: task?.id, ok: isAlive(run.outcome) || run.outcome === "skipped" };
+  const { task, canceled: _, ...run } = await runExample(agent, skill, options);
+  return {
+    agent: reference,
+    ...run,
+    taskId: task?.id,
+    ok: isAlive(run.outcome) || run.outcome === "skipped",
+  };
 }
 
 async function tryOpen(
@@ -69,9 +76,8 @@ async function tryOpen(
     return { agent: await open(reference) };
   } catch (error) {
     signal.throwIfAborted();
-    const sentence = error instanceof Error ? error.message : String(error);
-    const reason = error instanceof CliError ? error.code : undefined;
-    return { result: { ...unopened(reference, "error", sentence), reason } };
+    const { code, message } = await describeFailure(error, { hasCredentials: false });
+    return { result: { ...unopened(reference, "error", message), reason: code } };
   }
 }
 
@@ -89,7 +95,7 @@ function unopened(agent: string, outcome: "error" | "skipped", sentence: string)
   };
 }
 
-/** Runs what is added, so many at a time, in the order of adding; the first that throws ends it all. */
+/** Runs what is added, so many at a time; the first that throws ends it all. */
 class WorkQueue {
   readonly #waiting: (() => Promise<void>)[] = [];
   readonly #limit: number;
@@ -107,9 +113,15 @@ class WorkQueue {
     this.#next();
   }
 
+  /** Is taken before all that waits. */
+  addFirst(work: () => Promise<void>): void {
+    this.#waiting.unshift(work);
+    this.#next();
+  }
+
   /** Resolves when nothing runs and nothing waits. */
   async done(): Promise<void> {
-    if (this.#running === 0) return;
+    this.#next();
     await this.#finished.promise;
   }
 

@@ -131,9 +131,11 @@ async function printEnd(
   await output.field("Total", totalSize);
   if (nextPageToken !== "") {
     await output.field("Next page", nextPageToken);
-    await output.note(
-      `more tasks: ${commandLine(settings, ["task", "list"], ["--page-token", nextPageToken])} and the same filters`,
-    );
+    if (output.streaming && output.format === "json") {
+      await output.note(
+        `more tasks: ${commandLine(settings, ["task", "list"], ["--page-token", nextPageToken])}`,
+      );
+    }
   }
 }
 

@@ -34,6 +34,9 @@ export async function listenForPush(
       hint: "add --stream: one line each",
     });
   }
+  if (flags.publicUrl !== undefined && !/^https?:\/\//i.test(flags.publicUrl)) {
+    throw new CliError("A2ACLI_ERR_USAGE", `--public-url ${flags.publicUrl} is no http or https URL`);
+  }
   const agent = taskId === undefined ? undefined : await context.openAgent();
   await using receiver = await createPushReceiver(flags);
   using subscription = receiver.open();

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ControlledAgent, startControlledAgent } from "../../test-support/controlled-agent.ts";
-import { field, fieldsOf, linesOf } from "../../test-support/fields.ts";
-import { runCommand, startCommand } from "../../test-support/run-command.ts";
+import { field, fieldsOf, linesOf, shellWords } from "../../test-support/fields.ts";
+import { type OddAgent, startOddAgent } from "../../test-support/odd-agent.ts";
+import { runCommand, spawnCommand, startCommand } from "../../test-support/run-command.ts";
 
 let agent: ControlledAgent;
 let silent: ControlledAgent;
@@ -200,6 +201,27 @@ for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
     });
   });
 
+  it(`a2a task subscribe detaches at Ctrl-C over ${transport}, and its printed command goes on without a loss`, async () => {
+    await using own = await startControlledAgent();
+    const id = await begin("hold x", own);
+    const subscribing = spawnCommand([
+      ...["task", "subscribe", id, "--after", "0", "-o", "json", "--stream"],
+      ...["-a", own.url, "--transport", transport],
+    ]);
+    await subscribing.waitFor(/TASK_STATE_WORKING/);
+    subscribing.interrupt();
+    const { stdout, stderr, exitCode } = await subscribing.result;
+    expect(linesOf(stdout)).toMatchObject([{ task: { id } }, { statusUpdate: { taskId: id } }]);
+    expect(exitCode).toBe(130);
+    const [, command = ""] = /^to follow it again: a2a (.*)$/m.exec(stderr) ?? [];
+    own.release();
+    const rest = await runCommand([...shellWords(command), "-o", "json", "--stream"]);
+    expect(linesOf(rest.stdout)).toMatchObject([
+      { artifactUpdate: { artifact: { name: "held" } } },
+      { statusUpdate: { status: { state: "TASK_STATE_COMPLETED" } } },
+    ]);
+  });
+
   describe(`a2a task history over ${transport}`, () => {
     it("replays every event with its number", async () => {
       const { stdout } = await a2a("task", "history", await begin("task x"));
@@ -286,8 +308,59 @@ for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
       const gone = await a2a("task", "push-config", "list", id);
       expect(field(gone.stdout, "Total")).toBe("0");
     });
+
+    it("listens until the task has ended, registered for as long (A2ACLI_PUSH_002)", async () => {
+      await using own = await startControlledAgent();
+      const id = await begin("hold x", own);
+      const options = ["-a", own.url, "--transport", transport];
+      const listening = startCommand([
+        ...["task", "push-config", "listen", id, "--host", "127.0.0.1", "-o", "json", "--stream"],
+        ...options,
+      ]);
+      await listening.waitFor(/^registered for task/m);
+      const registered = await runCommand(["task", "push-config", "list", id, ...options]);
+      expect(field(registered.stdout, "URL")).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/push\//);
+      own.release();
+      const { stdout, exitCode } = await listening.result;
+      expect(linesOf(stdout)).toMatchObject([
+        { artifactUpdate: { taskId: id } },
+        { statusUpdate: { status: { state: "TASK_STATE_COMPLETED" } } },
+      ]);
+      expect(exitCode).toBe(0);
+      const after = await runCommand(["task", "push-config", "list", id, ...options]);
+      expect(field(after.stdout, "Total")).toBe("0");
+    });
   });
 }
+
+describe("a2a task push-config listen (A2ACLI_PUSH_002)", () => {
+  it("says how to register it where no task is named, and ends at Ctrl-C", async () => {
+    await using own = await startControlledAgent();
+    const id = await begin("hold x", own);
+    const listening = startCommand(["task", "push-config", "listen", "--host", "127.0.0.1"]);
+    const [, command = ""] = await listening.waitFor(/^to register it: a2a (.*)$/m);
+    await runCommand([...command.replace("TASK", id).split(" "), "-a", own.url]);
+    own.release();
+    await listening.waitFor(/^State: TASK_STATE_COMPLETED$/m);
+    listening.interrupt();
+    const { stdout, exitCode } = await listening.result;
+    expect(fieldsOf(stdout).get("Event")).toEqual(["3", "4"]);
+    expect(exitCode).toBe(0);
+  });
+
+  it("deletes its webhook at Ctrl-C", async () => {
+    await using own = await startControlledAgent();
+    const id = await begin("hold x", own);
+    const listening = startCommand([
+      ...["task", "push-config", "listen", id, "--host", "127.0.0.1", "-a", own.url],
+    ]);
+    await listening.waitFor(/^registered for task/m);
+    listening.interrupt();
+    expect((await listening.result).exitCode).toBe(0);
+    const after = await runCommand(["task", "push-config", "list", id, "-a", own.url]);
+    expect(field(after.stdout, "Total")).toBe("0");
+  });
+});
 
 describe("a2a task with an agent that lacks a capability (A2ACLI_VER_003)", () => {
   const a2a = (...words: string[]) => runCommand([...words, "-a", silent.url]);
@@ -310,6 +383,43 @@ describe("a2a task with an agent that lacks a capability (A2ACLI_VER_003)", () =
     expect(stderr).toContain("does not number its events");
     expect(stdout).toContain("Text:\ntask x\n\n");
     expect(field(stdout, "State")).toBe("TASK_STATE_COMPLETED");
+  });
+});
+
+describe("a2a task get --wait", () => {
+  const get = ({ url }: OddAgent, ...words: string[]) =>
+    runCommand(["task", "get", "t", "-a", url, ...words]);
+  const fast = ["--wait", "--poll-interval", "10ms"];
+
+  it("goes on at TASK_STATE_UNSPECIFIED, and shows it as it is (A2ACLI_TASK_POLL_003)", async () => {
+    const states = ["TASK_STATE_UNSPECIFIED", "TASK_STATE_WORKING", "TASK_STATE_UNSPECIFIED"];
+    await using odd = await startOddAgent(["TASK_STATE_UNSPECIFIED", ...states], false);
+    expect(field((await get(odd)).stdout, "State")).toBe("TASK_STATE_UNSPECIFIED");
+    const { stdout, exitCode } = await get(odd, ...fast);
+    expect(field(stdout, "State")).toBe("TASK_STATE_COMPLETED");
+    expect(exitCode).toBe(0);
+  });
+
+  it("gives up after --timeout at a state that never ends (A2ACLI_TASK_POLL_002)", async () => {
+    await using odd = await startOddAgent(Array(10_000).fill("TASK_STATE_UNSPECIFIED"), false);
+    const { stdout, exitCode } = await get(odd, ...fast, "--timeout", "300ms", "-o", "json");
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: "A2ACLI_ERR_TIMEOUT" } });
+    expect(exitCode).toBe(5);
+  });
+
+  it("looks no more often than --poll-interval says (A2ACLI_TASK_POLL_002)", async () => {
+    await using odd = await startOddAgent(Array(10_000).fill("TASK_STATE_WORKING"), false);
+    await get(odd, "--wait", "--poll-interval", "200ms", "--timeout", "900ms");
+    expect(odd.calls.length).toBeGreaterThan(1);
+    expect(odd.calls.length).toBeLessThanOrEqual(6);
+  });
+
+  it("polls when streams break (A2ACLI_TASK_POLL_004)", async () => {
+    await using odd = await startOddAgent(["TASK_STATE_WORKING", "TASK_STATE_WORKING"], true);
+    const { stdout, exitCode } = await get(odd, ...fast);
+    expect(field(stdout, "State")).toBe("TASK_STATE_COMPLETED");
+    expect(odd.calls).toEqual(expect.arrayContaining(["SubscribeToTask", "GetTask"]));
+    expect(exitCode).toBe(0);
   });
 });
 

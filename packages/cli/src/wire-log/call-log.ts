@@ -29,11 +29,14 @@ export function logCalls(sink: WireLogSink, { heads }: CallLogOptions): Intercep
     const show = <Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): void => {
       sink.line(`  ${shorten(sink.masking.text(JSON.stringify(toJson<DescMessage>(desc, message))))}`);
     };
+    if (!request.stream) {
+      show(method.input, request.message);
+    }
     try {
       const response = await next(
         request.stream
           ? { ...request, message: tap(request.message, (message) => show(method.input, message)) }
-          : (show(method.input, request.message), request),
+          : request,
       );
       sink.line(`[${id}] <- answer after ${elapsed()}`);
       if (heads) {

@@ -2,7 +2,10 @@
 const credentialName =
   /auth|token|secret|pass(?:word|wd|phrase)|credential|cookie|session|signature|api[-_]?key|(?:^|[-_])(?:key|sig|pwd|jwt)(?:$|[-_])/i;
 
+/** Challenges, the key that names a send, the mark of a page. */
+const harmlessName = /^(?:(?:www|proxy)-authenticate|idempotency-key|(?:next)?[-_]?page[-_]?token)$/i;
+
 /** Whether something of this name is taken for a credential. */
 export function isCredentialName(name: string): boolean {
-  return credentialName.test(name) && !/^(?:www|proxy)-authenticate$/i.test(name); // a challenge is no secret
+  return credentialName.test(name) && !harmlessName.test(name);
 }

@@ -13,10 +13,10 @@ const mask = "***";
 
 /** Members of JSON whose text is masked wherever they stand: webhooks' tokens and credentials are among them. */
 const secretMember =
-  /("(?:[\w-]*(?:token|secret|password|passwd|passphrase|credentials?|authorization|api[-_]?key|cookie|private[-_]?key))"\s*:\s*)"(?:[^"\\]|\\.)*"?/gi;
+  /("([\w-]*(?:token|secret|password|passwd|passphrase|credentials?|authorization|api[-_]?key|cookie|private[-_]?key))"\s*:\s*)"(?:[^"\\]|\\.)*"?/gi;
 
-/** `pageToken` and its like look like credentials and are none. */
-const harmlessMember = /"(?:next)?_?page_?token"/i;
+/** `name=value` in addresses and forms, inside other text. */
+const parameter = /(?<=^|[?&\s"])([\w.~-]+)=([^&\s"'<>]+)/g;
 
 /** A mask for these secrets, wherever they turn up, and for whatever has a name of one. */
 export function createMasking(secrets: Iterable<string>): Masking {
@@ -50,7 +50,7 @@ export function createMasking(secrets: Iterable<string>): Masking {
       url.username &&= mask;
       url.password &&= mask;
       for (const name of new Set(url.searchParams.keys())) {
-        if (isCredentialName(name) && !/page_?token/i.test(name)) {
+        if (isCredentialName(name)) {
           url.searchParams.set(name, mask);
         }
       }
@@ -58,9 +58,11 @@ export function createMasking(secrets: Iterable<string>): Masking {
     },
     text: (content) =>
       values(
-        content.replace(secretMember, (found, start: string) =>
-          harmlessMember.test(start) ? found : `${start}"${mask}"`,
-        ),
+        content
+          .replace(secretMember, (found, start: string, name: string) =>
+            isCredentialName(name) ? `${start}"${mask}"` : found,
+          )
+          .replace(parameter, (found, name: string) => (isCredentialName(name) ? `${name}=${mask}` : found)),
       ),
   };
 }

@@ -5,7 +5,7 @@ import type { Settings } from "../settings/settings.ts";
 import { logCalls } from "./call-log.ts";
 import { isCredentialName } from "./credential-name.ts";
 import { logFetch } from "./fetch-log.ts";
-import { createMasking } from "./masking.ts";
+import { createMasking, type Masking } from "./masking.ts";
 import type { WireLogSink } from "./wire-log-sink.ts";
 
 /**
@@ -30,7 +30,7 @@ export function createWireLog(stderr: TextSink, settings: Settings): WireLog {
       count += 1;
       return count;
     },
-    masking: createMasking(secretsOf(settings)),
+    masking: maskSettings(settings),
   };
   return {
     wrapFetch: (fetch) => logFetch(fetch, sink),
@@ -54,6 +54,11 @@ function logTransport(wire: BindingTransport, sink: WireLogSink): BindingTranspo
       return wire.open({ ...options, interceptors });
     },
   };
+}
+
+/** Takes what these settings hold as credentials out of whatever is logged. */
+export function maskSettings(settings: Settings): Masking {
+  return createMasking(secretsOf(settings));
 }
 
 /** Everything that the user gave as a credential, or under a name of one. */

@@ -1,2 +1,82 @@
-import type { AgentCard } from "@a2a-connect/proto";
-export function describeChanges(_before: AgentCard, _after: AgentCard): string[] { return []; }
+import { formatMessage } from "@a2a-connect/core";
+import {
+  type AgentCard,
+  type AgentSkill,
+  AgentSkillSchema,
+  SecurityRequirementSchema,
+  SecuritySchemeSchema,
+} from "@a2a-connect/proto";
+import { equals } from "@bufbuild/protobuf";
+import { shownInterface, shownList, shownText } from "../interface/shown-text.ts";
+
+/**
+ * What differs between two cards of an agent and matters to its callers, a sentence each: version, skills, interfaces,
+ * capabilities, modes, security. Empty when it is all the same.
+ */
+export function describeChanges(before: AgentCard, after: AgentCard): string[] {
+  return [
+    ...describeText("name", before.name, after.name),
+    ...describeText("version", before.version, after.version),
+    ...describeSkills(before.skills, after.skills),
+    ...describeList("interfaces", interfacesOf(before), interfacesOf(after)),
+    ...describeList("capabilities", capabilitiesOf(before), capabilitiesOf(after)),
+    ...describeList("default input modes", before.defaultInputModes, after.defaultInputModes),
+    ...describeList("default output modes", before.defaultOutputModes, after.defaultOutputModes),
+    ...(securityOf(before) === securityOf(after) ? [] : ["What callers must present has changed."]),
+  ];
+}
+
+function describeText(what: string, before: string, after: string): string[] {
+  return before === after ? [] : [`The ${what} was ${shownText(before)} and is ${shownText(after)}.`];
+}
+
+function describeList(what: string, before: readonly string[], after: readonly string[]): string[] {
+  const added = after.filter((each) => !before.includes(each));
+  const removed = before.filter((each) => !after.includes(each));
+  const moved = added.length + removed.length === 0 && before.join("\n") !== after.join("\n");
+  return [
+    ...(added.length === 0 ? [] : [`New among the ${what}: ${shownList(added)}.`]),
+    ...(removed.length === 0 ? [] : [`No longer among the ${what}: ${shownList(removed)}.`]),
+    ...(moved ? [`The ${what} have another order.`] : []),
+  ];
+}
+
+function describeSkills(before: readonly AgentSkill[], after: readonly AgentSkill[]): string[] {
+  const old = new Map(before.map((skill) => [skill.id, skill]));
+  const changed = after.filter((skill) => {
+    const known = old.get(skill.id);
+    return known !== undefined && !equals(AgentSkillSchema, known, skill);
+  });
+  const ids = (skills: readonly AgentSkill[]) => skills.map(({ id }) => id).sort();
+  return [
+    ...describeList("skills", ids(before), ids(after)),
+    ...(changed.length === 0 ? [] : [`Changed skills: ${shownList(ids(changed))}.`]),
+  ];
+}
+
+function interfacesOf({ supportedInterfaces }: AgentCard): string[] {
+  return supportedInterfaces.map(
+    (each) =>
+      `A2A ${each.protocolVersion} over ${shownInterface(each)}${each.tenant === "" ? "" : `, tenant ${each.tenant}`}`,
+  );
+}
+
+function capabilitiesOf({ capabilities }: AgentCard): string[] {
+  return [
+    ...(capabilities?.streaming === true ? ["streaming"] : []),
+    ...(capabilities?.pushNotifications === true ? ["pushNotifications"] : []),
+    ...(capabilities?.extendedAgentCard === true ? ["extendedAgentCard"] : []),
+    ...(capabilities?.extensions ?? [])
+      .map(({ uri, required }) => (required ? `${uri} (required)` : uri))
+      .sort(),
+  ];
+}
+
+/** Everything about credentials as one text. The order of names in a map says nothing. */
+function securityOf({ securitySchemes, securityRequirements }: AgentCard): string {
+  const schemes = Object.entries(securitySchemes)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, scheme]) => [name, formatMessage(SecuritySchemeSchema, scheme)]);
+  const requirements = securityRequirements.map((each) => formatMessage(SecurityRequirementSchema, each));
+  return JSON.stringify([schemes, requirements]);
+}

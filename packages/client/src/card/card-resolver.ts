@@ -1,14 +1,246 @@
-import { AgentCardSchema, type AgentCard } from "@a2a-connect/proto";
-import { fromJsonString } from "@bufbuild/protobuf";
+import { findMissingFields, formatMessage } from "@a2a-connect/core";
+import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
+import { systemClock } from "../clock.ts";
+import { CardInvalidError, CardNotFoundError, UntrustedOutputError } from "../errors.ts";
+import { agentFetch } from "../interface/agent-fetch.ts";
+import { wasNeverSent } from "../interface/never-sent.ts";
+import { shownUrl } from "../interface/shown-text.ts";
 import type { ConnectOptions } from "../options.ts";
-export interface ResolvedCard { readonly card: AgentCard; readonly warnings: readonly string[]; readonly url: string | undefined; readonly text: string }
-export interface CardResolver { resolve(signal?: AbortSignal): Promise<ResolvedCard>; refresh(signal?: AbortSignal): Promise<ResolvedCard> }
-export function createCardResolver(reference: string | URL | AgentCard, options: ConnectOptions): CardResolver {
-  const go = async (): Promise<ResolvedCard> => {
-    if (typeof reference === "object" && "$typeName" in reference) return { card: reference, warnings: [], url: undefined, text: "" };
-    const url = new URL("/.well-known/agent-card.json", reference).href;
-    const text = await (await (options.fetch ?? fetch)(url)).text();
-    return { card: fromJsonString(AgentCardSchema, text, { ignoreUnknownFields: true }), warnings: [], url, text };
+import { findCardUrls } from "./card-reference.ts";
+import { type CardAnswer, type CardValidators, fetchCard } from "./fetch-card.ts";
+import { readFreshness } from "./freshness.ts";
+import { readCard } from "./read-card.ts";
+import { SharedRequest } from "./shared-request.ts";
+import { TimeIsUp, withinTime } from "./time-limit.ts";
+
+/** A card that was found, read and judged. */
+export interface ResolvedCard {
+  readonly card: AgentCard;
+  /** What is odd about it, a sentence each. */
+  readonly warnings: readonly string[];
+  /** Where it came from, after redirects; undefined for one that the caller gave. */
+  readonly url: string | undefined;
+  /** Its JSON as it was received; of one that the caller gave, its ProtoJSON. */
+  readonly text: string;
+}
+
+/**
+ * Where the card of an agent comes from. The same object comes back for as long as the card is the same. Calls at the same
+ * time share one request.
+ *
+ * Both reject with CardNotFoundError, CardInvalidError, UntrustedOutputError when `inspect` refuses it, whatever
+ * `verifyCard` throws, and the reason of an aborted signal.
+ */
+export interface CardResolver {
+  /** The card: the known one while it is fresh by its cache headers (requirement L-6). */
+  resolve(signal?: AbortSignal): Promise<ResolvedCard>;
+  /** The card as the agent has it now: the known one is confirmed or replaced, fresh or not. */
+  refresh(signal?: AbortSignal): Promise<ResolvedCard>;
+}
+
+/**
+ * A resolver for an agent by its address or its card (see `findCardUrls`). `connectTimeoutMs` limits everything together:
+ * all places that are tried, redirects and bodies.
+ *
+ * @throws CardNotFoundError when the reference is no address; CardInvalidError when a given card lacks something
+ * @throws Error when `untrusted` is asked for on a platform without a guard
+ */
+export function createCardResolver(
+  reference: string | URL | AgentCard,
+  options: ConnectOptions,
+): CardResolver {
+  return typeof reference === "string" || reference instanceof URL
+    ? new FetchingResolver(findCardUrls(reference), options)
+    : givenCard(reference, options);
+}
+
+/** Judged once, whoever asks first. */
+function givenCard(card: AgentCard, options: ConnectOptions): CardResolver {
+  const problems = findMissingFields(AgentCardSchema, card).map(
+    ({ field, description }) => `${field}: ${description}`,
+  );
+  if (problems.length > 0) {
+    throw new CardInvalidError(`The given card cannot be used: ${problems.join(", ")}.`, problems, {
+      hint: "Fill in what is missing before connecting.",
+    });
+  }
+  const text = JSON.stringify(formatMessage(AgentCardSchema, card));
+  let judged: Promise<ResolvedCard> | undefined;
+  const resolve = () => {
+    judged ??= judge({ card, warnings: [], url: undefined, text }, options);
+    return judged;
   };
-  return { resolve: go, refresh: go };
+  return { resolve, refresh: resolve };
+}
+
+/** A card that is kept, and what is known of its answer. */
+interface KeptCard {
+  readonly resolved: ResolvedCard;
+  /** The URL that was asked, before redirects. */
+  readonly asked: URL;
+  /** Of the answer that brought it, updated by each that confirmed it. */
+  readonly headers: Headers;
+  readonly freshUntilMs: number;
+  readonly storable: boolean;
+}
+
+class FetchingResolver implements CardResolver {
+  readonly #urls: readonly URL[];
+  readonly #options: ConnectOptions;
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #requests = new SharedRequest<ResolvedCard>();
+  #kept: KeptCard | undefined;
+
+  constructor(urls: readonly URL[], options: ConnectOptions) {
+    this.#urls = urls;
+    this.#options = options;
+    this.#fetch = agentFetch(options, urls[0]);
+  }
+
+  async resolve(signal?: AbortSignal): Promise<ResolvedCard> {
+    signal?.throwIfAborted();
+    const kept = this.#kept;
+    return kept !== undefined && this.#now() < kept.freshUntilMs ? kept.resolved : await this.refresh(signal);
+  }
+
+  refresh(signal?: AbortSignal): Promise<ResolvedCard> {
+    return this.#requests.join((shared) => this.#fetchInTime(shared), signal);
+  }
+
+  #now(): number {
+    return (this.#options.clock ?? systemClock).now();
+  }
+
+  async #fetchInTime(signal: AbortSignal): Promise<ResolvedCard> {
+    const { clock = systemClock, connectTimeoutMs = 10_000 } = this.#options;
+    try {
+      return await withinTime(connectTimeoutMs, clock, signal, (limited) => this.#search(limited));
+    } catch (error) {
+      const [url] = this.#urls;
+      if (!(error instanceof TimeIsUp) || url === undefined) {
+        throw error;
+      }
+      throw new CardNotFoundError(
+        shownUrl(url),
+        `${shownUrl(url)} gave no card in time (${connectTimeoutMs} ms).`,
+        {
+          hint: "Check that the server is up, or raise `connectTimeoutMs`.",
+          cause: error,
+        },
+      );
+    }
+  }
+
+  /** Asks one place after the other, first where the card was last time. */
+  async #search(signal: AbortSignal): Promise<ResolvedCard> {
+    const known = this.#kept?.asked;
+    const urls = known === undefined ? this.#urls : [known, ...this.#urls.filter((url) => url !== known)];
+    const absent: AbsentCard[] = [];
+    for (const url of urls) {
+      const requestedAtMs = this.#now();
+      const answer = await this.#ask(url, signal);
+      if (answer.kind !== "absent") {
+        const kept = await this.#take(answer, url, requestedAtMs);
+        signal.throwIfAborted(); // nobody waits for it: what comes next must not be undone
+        this.#kept = kept;
+        return kept.resolved;
+      }
+      absent.push(answer);
+    }
+    throw notThere(absent);
+  }
+
+  async #ask(url: URL, signal: AbortSignal): Promise<CardAnswer> {
+    const { headers = {}, maxCardBytes = 1024 * 1024 } = this.#options;
+    const request = { url, fetch: this.#fetch, headers, maxBytes: maxCardBytes, signal };
+    const kept = this.#kept?.asked === url && this.#kept.storable ? this.#kept : undefined;
+    const validators = kept === undefined ? undefined : validatorsOf(kept.headers);
+    try {
+      return await fetchCard({ ...request, validators });
+    } catch (error) {
+      const failed = error instanceof CardNotFoundError && error.cause !== undefined;
+      if (validators === undefined || !failed || wasNeverSent(error) || signal.aborted) {
+        throw error;
+      }
+      // Servers that let pages of other origins read the card need not permit the headers of a condition (CORS).
+      return await fetchCard(request);
+    }
+  }
+
+  async #take(
+    answer: Exclude<CardAnswer, { readonly kind: "absent" }>,
+    asked: URL,
+    requestedAtMs: number,
+  ): Promise<KeptCard> {
+    const { cardTtlMs = 5 * 60_000 } = this.#options;
+    const before = this.#kept;
+    if (answer.kind === "unchanged") {
+      assert(before !== undefined, "only a card that is kept can be unchanged");
+      const headers = new Headers(before.headers);
+      headers.delete("age"); // of the answer that confirms it, or of none
+      answer.headers.forEach((value, name) => {
+        headers.set(name, value);
+      });
+      return { ...before, headers, ...readFreshness(headers, requestedAtMs, cardTtlMs) };
+    }
+    const { text, url, headers } = answer;
+    const freshness = readFreshness(headers, requestedAtMs, cardTtlMs);
+    // The same text was judged before; callers see by the object that nothing changed.
+    const resolved =
+      before?.resolved.text === text && before.resolved.url === url.href
+        ? before.resolved
+        : await judge(
+            { ...readCard(text, `The card at ${shownUrl(url)}`), url: url.href, text },
+            this.#options,
+          );
+    return { resolved, asked, headers, ...freshness };
+  }
+}
+
+function validatorsOf(headers: Headers): CardValidators | undefined {
+  const [etag, lastModified] = [headers.get("etag"), headers.get("last-modified")];
+  return etag === null && lastModified === null ? undefined : { etag, lastModified };
+}
+
+type AbsentCard = Extract<CardAnswer, { readonly kind: "absent" }>;
+
+/** What is said when the card is in none of the places: a web page in its place tells more than a 404. */
+function notThere(absent: readonly AbsentCard[]): CardNotFoundError {
+  const page = absent.find(({ webPage }) => webPage);
+  const [first, ...others] = absent.map(({ error }) => error);
+  assert(first !== undefined, "there is a place to look for a card");
+  if (page !== undefined || others.length === 0) {
+    return page?.error ?? first;
+  }
+  const { url, message, hint } = first;
+  const elsewhere = others.map((error) => error.url).join(" or ");
+  return new CardNotFoundError(
+    url,
+    `${message} Nor was there one at ${elsewhere}.`,
+    hint === undefined ? {} : { hint },
+  );
+}
+
+/** Has the card verified and inspected, before anything in it is used. */
+async function judge(resolved: ResolvedCard, { verifyCard, inspect }: ConnectOptions): Promise<ResolvedCard> {
+  const { card, url, text } = resolved;
+  await verifyCard?.({ url, text, card });
+  try {
+    await inspect?.({ kind: "card", card });
+  } catch (cause) {
+    throw new UntrustedOutputError(
+      `The card ${url === undefined ? "" : `at ${shownUrl(url)} `}was refused by its inspector.`,
+      {
+        hint: "Look at the cause for what was wrong with it.",
+        cause,
+      },
+    );
+  }
+  return resolved;
+}
+
+function assert(condition: boolean, what: string): asserts condition {
+  if (!condition) {
+    throw new Error(`this cannot be: not that ${what}`);
+  }
 }

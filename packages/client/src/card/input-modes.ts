@@ -1,2 +1,53 @@
+import { effectiveMediaType, matchesMediaType } from "@a2a-connect/core";
 import type { AgentCard, Part } from "@a2a-connect/proto";
-export function checkInputModes(_card: AgentCard, _parts: readonly Part[], _skillId?: string): void {}
+import { InputModeError, RequirementError } from "../errors.ts";
+import { shownList, shownText } from "../interface/shown-text.ts";
+
+/**
+ * Checks that an agent takes these parts: by the modes of the skill, which override the card's (requirement L-8). Without a
+ * skill, whatever the card or any of its skills takes passes; an agent that lists nothing takes everything.
+ *
+ * @throws InputModeError with the media types that are not taken, and those that are
+ * @throws RequirementError when the card has no such skill
+ */
+export function checkInputModes(card: AgentCard, parts: readonly Part[], skillId?: string): void {
+  const modes = acceptedModes(card, skillId);
+  const refused = [...new Set(parts.filter((part) => !isTaken(part, modes)).map(effectiveMediaType))];
+  if (modes.length > 0 && refused.length > 0) {
+    const taker = skillId === undefined ? shownText(card.name) : `The skill ${shownText(skillId)}`;
+    throw new InputModeError(
+      `${taker} does not take ${shownList(refused)}, but ${shownList(modes)}.`,
+      refused,
+      {
+        hint: "Convert the parts, or pass `checkInputModes: false` to let the agent decide.",
+      },
+    );
+  }
+}
+
+function acceptedModes(card: AgentCard, skillId: string | undefined): readonly string[] {
+  if (skillId === undefined) {
+    return card.defaultInputModes.length === 0
+      ? []
+      : [...card.defaultInputModes, ...card.skills.flatMap(({ inputModes }) => inputModes)];
+  }
+  const skill = card.skills.find(({ id }) => id === skillId);
+  if (skill === undefined) {
+    const ids = card.skills.map(({ id }) => id);
+    throw new RequirementError(
+      `${shownText(card.name)} has no skill ${shownText(skillId)}. Its card offers the skills ${shownList(ids)}.`,
+      [`skills: ${skillId}`],
+      { hint: "Name one of these skills, or none to let the agent choose." },
+    );
+  }
+  return skill.inputModes.length > 0 ? skill.inputModes : card.defaultInputModes;
+}
+
+function isTaken(part: Part, modes: readonly string[]): boolean {
+  const type = effectiveMediaType(part);
+  const isFile = part.content.case === "raw" || part.content.case === "url";
+  // A file of any type is a sequence of bytes.
+  return modes.some(
+    (mode) => matchesMediaType(mode, type) || (isFile && matchesMediaType(mode, "application/octet-stream")),
+  );
+}

@@ -1,5 +1,34 @@
 import { lifecycleExtension } from "@a2a-connect/core";
 import type { AgentCard } from "@a2a-connect/proto";
-export function readLifecycleParams(card: AgentCard): { readonly asks?: boolean; readonly idempotencyKeys?: boolean } | undefined {
-  return card.capabilities?.extensions.find(({ uri }) => uri === lifecycleExtension)?.params as { asks?: boolean; idempotencyKeys?: boolean } | undefined;
+
+/** What an agent declares about its tasks in the parameters of the lifecycle extension (docs/extensions/lifecycle.md). */
+export interface LifecycleParams {
+  /** Whether it can ask in the middle of a task. */
+  readonly asks?: boolean;
+  /** Whether it can ask for credentials. */
+  readonly asksForAuth?: boolean;
+  readonly reportsProgress?: boolean;
+  /** Whether it takes a message once that is sent twice with the same `Idempotency-Key`. */
+  readonly idempotencyKeys?: boolean;
+  /** How long its questions wait at most. */
+  readonly longestWaitSeconds?: number;
 }
+
+/** The parameters that a card declares, those of an unexpected type left out; undefined without the extension. */
+export function readLifecycleParams(card: AgentCard): LifecycleParams | undefined {
+  const extension = card.capabilities?.extensions.find(({ uri }) => uri === lifecycleExtension);
+  if (extension === undefined) {
+    return undefined;
+  }
+  const { params = {} } = extension;
+  const flags = flagNames.flatMap((name) =>
+    typeof params[name] === "boolean" ? [[name, params[name]]] : [],
+  );
+  const { longestWaitSeconds } = params;
+  return {
+    ...Object.fromEntries(flags),
+    ...(typeof longestWaitSeconds === "number" ? { longestWaitSeconds } : {}),
+  };
+}
+
+const flagNames = ["asks", "asksForAuth", "reportsProgress", "idempotencyKeys"] as const;

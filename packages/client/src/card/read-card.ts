@@ -1,3 +1,138 @@
-import { AgentCardSchema, type AgentCard } from "@a2a-connect/proto";
-import { fromJsonString } from "@bufbuild/protobuf";
-export function readCard(text: string): { card: AgentCard; warnings: readonly string[] } { return { card: fromJsonString(AgentCardSchema, text, { ignoreUnknownFields: true }), warnings: [] }; }
+import { findFieldViolations, findMissingFields, isRequiredField, parseMessage } from "@a2a-connect/core";
+import { type AgentCard, AgentCardSchema, AgentExtensionSchema } from "@a2a-connect/proto";
+import { create, fromJsonString } from "@bufbuild/protobuf";
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import { CardInvalidError } from "../errors.ts";
+import { shownList, shownText } from "../interface/shown-text.ts";
+import { isObject } from "./json-members.ts";
+import { inputRequiredCapability } from "./older-capabilities.ts";
+import { isOlderCard, normalizeOlderCard, olderFieldPath } from "./older-card.ts";
+import { toMediaTypes } from "./older-modes.ts";
+
+/** A card, and what is odd about it. */
+export interface ReadCard {
+  readonly card: AgentCard;
+  /** A sentence each; empty for a card of 1.0 without legacy forms. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Reads a card of A2A 1.0, 0.3 or 0.2 from its JSON. Older ones are turned into the message of 1.0, whose interfaces keep the
+ * version they speak. Fields that nobody knows are ignored (requirement H-6).
+ *
+ * @param what names the card in errors; default `The card`
+ * @throws CardInvalidError that names every REQUIRED field which is missing, and every field of a wrong type
+ */
+export function readCard(text: string, what = "The card"): ReadCard {
+  const json = parseText(text, what);
+  const older = isOlderCard(json) ? normalizeOlderCard(json) : undefined;
+  const problems = [...(older?.problems ?? [])];
+  const current = older?.json ?? json;
+  const card = parseCard(current, problems);
+  if (card === undefined || problems.length > 0) {
+    const named = older === undefined ? problems : problems.map(olderFieldPath);
+    throw invalidFields(what, [...new Set(named)]);
+  }
+  const warnings = [...(older?.warnings ?? []), ...keepInputRequired(json, card), ...modernizeModes(card)];
+  return { card, warnings };
+}
+
+function parseText(text: string, what: string): Record<string, unknown> {
+  const json = parseJson(text, what);
+  if (!isObject(json)) {
+    const kind = Array.isArray(json) ? "an array" : json === null ? "null" : `a ${typeof json}`;
+    throw invalidText(what, `must be a JSON object and is ${kind}`);
+  }
+  try {
+    // The one public function that tells of members which JSON.parse merges silently. Nothing is read into the message.
+    fromJsonString(EmptySchema, text, { ignoreUnknownFields: true });
+  } catch (error) {
+    const name = /duplicate object key "(.*)"$/s.exec(error instanceof Error ? error.message : "")?.[1] ?? "";
+    throw invalidText(what, `has the member "${shownText(name)}" twice, and nobody knows which one counts`);
+  }
+  return json;
+}
+
+function parseJson(text: string, what: string): unknown {
+  if (text.trim() === "") {
+    throw invalidText(what, "is empty: it is not JSON");
+  }
+  try {
+    // A member of that name says nothing about an agent, and a careless copy of it would become a prototype.
+    return JSON.parse(text, (name, value: unknown) => (name === "__proto__" ? undefined : value));
+  } catch (error) {
+    // Its reader of members is recursive, and so has an end.
+    const tooDeep = error instanceof RangeError;
+    throw invalidText(what, tooDeep ? "is nested too deeply" : whyNotJson(text));
+  }
+}
+
+function whyNotJson(text: string): string {
+  return /^\s*</.test(text) ? "is a web page or XML, not JSON" : "is not valid JSON";
+}
+
+/** The message, or undefined when it cannot be read; all that is wrong goes to `problems`. */
+function parseCard(json: Record<string, unknown>, problems: string[]): AgentCard | undefined {
+  const say = ({ field, description }: { readonly field: string; readonly description: string }) =>
+    problems.push(field === "" ? description : `${field}: ${description}`);
+  for (const field of requiredLists) {
+    if ((json[field.jsonName] ?? json[field.name] ?? null) === null) {
+      say({ field: field.jsonName, description: "is required" });
+    }
+  }
+  try {
+    const card = parseMessage(AgentCardSchema, json);
+    findMissingFields(AgentCardSchema, card).forEach((violation) => {
+      // Said above, of a list that is not there at all.
+      if (!problems.includes(`${violation.field}: is required`)) say(violation);
+    });
+    return card;
+  } catch (error) {
+    findFieldViolations(error).forEach(say);
+    return undefined;
+  }
+}
+
+/** An absent list looks like an empty one in a message. Further down that is what ProtoJSON means by leaving it out. */
+const requiredLists = AgentCardSchema.fields.filter(
+  (each) => each.fieldKind === "list" && isRequiredField(each),
+);
+
+function invalidText(what: string, problem: string): CardInvalidError {
+  return new CardInvalidError(`${what} ${problem}.`, [problem], {
+    hint: "Check that the address is that of an agent card; when it is, tell the operator of the agent.",
+  });
+}
+
+function invalidFields(what: string, problems: readonly string[]): CardInvalidError {
+  return new CardInvalidError(`${what} cannot be used: ${shownList(problems)}.`, problems, {
+    hint: "Tell the operator of the agent; section 4.4 of the A2A specification describes the fields of a card.",
+  });
+}
+
+/** `capabilities.inputRequired` of older cards, which 1.0 has no field for. */
+function keepInputRequired({ capabilities }: Record<string, unknown>, card: AgentCard): string[] {
+  if (!isObject(capabilities) || capabilities["inputRequired"] !== true || card.capabilities === undefined) {
+    return [];
+  }
+  const description = "The agent can ask in the middle of a task (declared by an older card).";
+  card.capabilities.extensions.push(
+    create(AgentExtensionSchema, { uri: inputRequiredCapability, description }),
+  );
+  return [
+    "capabilities.inputRequired is of an older form: it counts for `requires: { inputRequired: true }`.",
+  ];
+}
+
+/** `text`, `file` and `data` in place of media types, in the card's lists and those of its skills. */
+function modernizeModes(card: AgentCard): string[] {
+  const legacy = new Set<string>();
+  const convert = (modes: readonly string[]) => toMediaTypes(modes, legacy);
+  card.defaultInputModes = convert(card.defaultInputModes);
+  card.defaultOutputModes = convert(card.defaultOutputModes);
+  for (const skill of card.skills) {
+    skill.inputModes = convert(skill.inputModes);
+    skill.outputModes = convert(skill.outputModes);
+  }
+  return legacy.size === 0 ? [] : [`Modes of an older form were read as media types: ${shownList(legacy)}.`];
+}

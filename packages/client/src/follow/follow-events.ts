@@ -6,6 +6,7 @@ import { InvalidResponseError, UnreachableError } from "../errors.ts";
 import { backoffMs } from "./backoff.ts";
 import { isSilence, readEventStream } from "./event-stream.ts";
 import { PollSchedule } from "./poll-schedule.ts";
+import { checkTask } from "./check-task.ts";
 import { isSameStatus, stateOf, type TaskTracker } from "./task-tracker.ts";
 import { judgeStreamFailure } from "./verdict.ts";
 import type { WakeUp } from "./wake-up.ts";
@@ -24,8 +25,13 @@ export interface Following {
   readonly wakeUp: WakeUp;
 }
 
-/** Attempts at a stream in a row that may bring nothing before the task is asked after otherwise. */
-const patience = 3;
+/**
+ * Attempts at a stream in a row that may bring nothing before the task is asked after otherwise. More where events are
+ * numbered: only a stream has each of them.
+ */
+function patienceOf({ position }: TaskTracker): number {
+  return position === undefined ? 3 : 8;
+}
 
 /** What an answer to a long poll may take less of its time than to have been none. */
 const shortestLongPollMs = 1_000;
@@ -47,12 +53,14 @@ export async function* followEvents(
   const outage = new Outage(connection, taskId);
   let streams = connection.card.capabilities?.streaming === true;
   let fruitless = 0;
+  let triedAgain = false;
 
   while (!isOver(following)) {
     if (streams) {
       try {
         for await (const event of streamEvents(connection, following, () => outage.reached())) {
           fruitless = 0;
+          triedAgain = false;
           outage.over();
           yield event;
           if (isOver(following)) {
@@ -84,7 +92,7 @@ export async function* followEvents(
       if (isOver(following)) {
         return;
       }
-      if (fruitless < patience) {
+      if (fruitless < patienceOf(tracker)) {
         await wakeUp.sleep(backoffMs(fruitless, retry, clock), clock, signal);
         continue;
       }
@@ -93,6 +101,10 @@ export async function* followEvents(
     try {
       const { task, held } = await pollTask(connection, following);
       outage.over();
+      if (streams && tracker.position !== undefined && !triedAgain && tracker.isBehind(task)) {
+        triedAgain = true; // there is something new, and a stream would have it event by event
+        continue;
+      }
       const events = tracker.acceptSnapshot(task);
       yield* events;
       if (isOver(following)) {
@@ -137,6 +149,11 @@ async function* streamEvents(
   const call = (options: CallOptions) =>
     rpc.subscribeToTask({ id: taskId }, { ...options, headers: { ...headers, ...cursor } });
   for await (const numbered of readEventStream(call, { ...settings, signal, onHead })) {
+    if (numbered.response.payload.case === "message") {
+      throw new InvalidResponseError("The agent sent a direct message into the stream of a task.", {
+        hint: "The server does not follow the A2A protocol: once there is a task, its replies are part of it.",
+      });
+    }
     yield* tracker.accept(numbered);
   }
 }
@@ -150,13 +167,14 @@ async function pollTask(
   const { position } = tracker;
   if (protocolVersion !== draftProtocolVersion || position === undefined) {
     const task = await rpc.getTask({ id: taskId }, { headers, signal, timeoutMs: requestTimeoutMs });
-    return { task, held: false };
+    return { task: checkTask(task, taskId), held: false };
   }
   const began = clock.now();
   const task = await rpc.getTask(
     { id: taskId, currentGeneration: BigInt(position) },
     { headers, signal, timeoutMs: idleTimeoutMs },
   );
+  checkTask(task, taskId);
   return { task, held: clock.now() - began >= shortestLongPollMs || Number(task.generation) > position };
 }
 

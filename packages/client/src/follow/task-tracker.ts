@@ -10,12 +10,15 @@ import {
 import { create, equals } from "@bufbuild/protobuf";
 import { InvalidResponseError } from "../errors.ts";
 import { reconcile } from "./reconcile.ts";
+import { TaskSize } from "./task-size.ts";
 
 /** A message of a stream with the number of its event, where the server numbers them. */
 export interface NumberedResponse {
   readonly response: StreamResponse;
   readonly id: number | undefined;
 }
+
+const hint = "The server does not follow the A2A protocol, or is newer than this client.";
 
 /** Events are missing before this one: they have to be asked for. */
 export class EventGapError extends Error {}
@@ -29,10 +32,15 @@ export class TaskTracker {
   task: Task | undefined;
   /** Number of the last event that went out; undefined where events are not numbered, or none has been seen. */
   position: number | undefined;
+  readonly #size: TaskSize;
 
-  /** @param position the last event that is known already */
-  constructor(position?: number) {
+  /**
+   * @param position the last event that is known already
+   * @param maxBytes what its artifacts may weigh together
+   */
+  constructor(position?: number, maxBytes: number = Number.POSITIVE_INFINITY) {
     this.position = position;
+    this.#size = new TaskSize(maxBytes);
   }
 
   /**
@@ -41,12 +49,18 @@ export class TaskTracker {
    * @returns the events that are new
    * @throws EventGapError when some are missing before it
    * @throws InvalidResponseError when it has no content, or belongs to another task
+   * @throws ContentTooLargeError when the task has grown beyond its limit
    */
   accept({ response, id: counted }: NumberedResponse): readonly StreamResponse[] {
     const { payload } = response;
     const id = generationOf(response) ?? counted;
     switch (payload.case) {
       case "message":
+        if (this.task !== undefined) {
+          throw new InvalidResponseError("The agent sent a direct message into the stream of a task.", {
+            hint: "The server does not follow the A2A protocol: once there is a task, its replies are part of it.",
+          });
+        }
         return [response];
       case "task":
         return this.#acceptTask(response, payload.value, id);
@@ -55,7 +69,7 @@ export class TaskTracker {
         return this.#acceptUpdate(response, payload, id);
       case undefined:
         throw new InvalidResponseError("The agent sent an event without any content.", {
-          hint: "The server does not follow the A2A protocol, or is newer than this client.",
+          hint,
         });
     }
   }
@@ -84,6 +98,7 @@ export class TaskTracker {
       return [];
     }
     const events = known === undefined ? [response] : reconcile(known, task);
+    this.#size.add(response);
     this.task = copyTask(task);
     if (id !== undefined || events.length > 0) {
       this.position = id; // without a number nobody knows how many events it stands for
@@ -111,6 +126,7 @@ export class TaskTracker {
     if (isTerminal(stateOf(this.task)) || (id === undefined && isRepeat(this.task, payload))) {
       return [];
     }
+    this.#size.add(response);
     fold(this.task, payload);
     this.position = id;
     return [response];
@@ -119,7 +135,7 @@ export class TaskTracker {
   #checkTask(taskId: string): void {
     if (this.task !== undefined && this.task.id !== taskId) {
       throw new InvalidResponseError("The agent sent an event of another task into this task's stream.", {
-        hint: "The server does not follow the A2A protocol.",
+        hint,
       });
     }
   }
@@ -150,14 +166,14 @@ function fold(
 ): void {
   if (payload.case === "artifactUpdate") {
     if (payload.value.artifact === undefined) {
-      throw new InvalidResponseError("The agent sent an artifact update without an artifact.");
+      throw new InvalidResponseError("The agent sent an artifact update without an artifact.", { hint });
     }
     applyStep(task, payload);
     return;
   }
   const { status } = payload.value;
   if (status === undefined) {
-    throw new InvalidResponseError("The agent sent a status update without a status.");
+    throw new InvalidResponseError("The agent sent a status update without a status.", { hint });
   }
   if (canTransition(stateBefore(task), status.state)) {
     applyStep(task, payload);

@@ -13,7 +13,10 @@ export type FetchOptions = Pick<ConnectOptions, "fetch" | "platform" | "untruste
  * @param cardUrl where the card is; undefined when the caller brought it
  * @throws Error when the platform has no guard
  */
-export function agentFetch(options: FetchOptions, cardUrl: string | URL | undefined): typeof globalThis.fetch {
+export function agentFetch(
+  options: FetchOptions,
+  cardUrl: string | URL | undefined,
+): typeof globalThis.fetch {
   const { platform, untrusted = false } = options;
   // Looked up at each call, so that a test or a polyfill may replace it.
   const plain = options.fetch ?? platform?.fetch ?? ((input, init) => globalThis.fetch(input, init));

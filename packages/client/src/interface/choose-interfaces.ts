@@ -50,7 +50,9 @@ export function chooseInterfaces(card: AgentCard, options: ChoiceOptions): reado
 const spoken: readonly string[] = [protocolVersion, draftProtocolVersion];
 
 function wantedVersions({ pinVersion, protocolVersions = [protocolVersion] }: ChoiceOptions): string[] {
-  return (pinVersion === undefined ? protocolVersions : [pinVersion]).map((each) => parseProtocolVersion(each));
+  return (pinVersion === undefined ? protocolVersions : [pinVersion]).map((each) =>
+    parseProtocolVersion(each),
+  );
 }
 
 interface Choice {
@@ -65,7 +67,8 @@ interface Choice {
 function explain(card: AgentCard, choice: Choice): NoInterfaceError {
   const offered = card.supportedInterfaces;
   const offer = `The card offers ${offeredVersions(offered)}`;
-  const fail = (reason: string, hint: string) => new NoInterfaceError(`${offer}, ${reason}.`, offered, { hint });
+  const fail = (reason: string, hint: string) =>
+    new NoInterfaceError(`${offer}, ${reason}.`, offered, { hint });
   const { options, wanted, bindings, known } = choice;
   const unspoken = wanted.filter((version) => !spoken.includes(version));
   if (unspoken.length > 0 && unspoken.length === wanted.length) {
@@ -74,12 +77,17 @@ function explain(card: AgentCard, choice: Choice): NoInterfaceError {
       `This client speaks ${spoken.join(" and ")}.`,
     );
   }
-  const ofVersion = offered.filter(({ protocolVersion: version }) => wanted.includes(parseProtocolVersion(version)));
+  const ofVersion = offered.filter(({ protocolVersion: version }) =>
+    wanted.includes(parseProtocolVersion(version)),
+  );
   if (ofVersion.length === 0) {
     return explainVersion(fail, offered, choice);
   }
   const callable = ofVersion.filter(({ protocolBinding }) => known.includes(protocolBinding));
-  if (options.pinBinding !== undefined && !ofVersion.some((each) => each.protocolBinding === options.pinBinding)) {
+  if (
+    options.pinBinding !== undefined &&
+    !ofVersion.some((each) => each.protocolBinding === options.pinBinding)
+  ) {
     return fail(
       `and the binding is pinned to ${shownText(options.pinBinding)}${versionPhrase(choice)}`,
       "Pin a binding that the card has, or none.",

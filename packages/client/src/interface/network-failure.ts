@@ -86,7 +86,14 @@ const failures: ReadonlyMap<string, NetworkFailure> = new Map(
         "Try again later; the server may be overloaded.",
       ],
       [
-        ["ECONNRESET", "EPIPE", "UND_ERR_SOCKET", "ConnectionClosed", "ERR_HTTP2_GOAWAY_SESSION", "ERR_HTTP2_STREAM_ERROR"],
+        [
+          "ECONNRESET",
+          "EPIPE",
+          "UND_ERR_SOCKET",
+          "ConnectionClosed",
+          "ERR_HTTP2_GOAWAY_SESSION",
+          "ERR_HTTP2_STREAM_ERROR",
+        ],
         "closed the connection",
         "Try again; when it stays that way, look into the server's log.",
       ],

@@ -1,3 +1,4 @@
+import type { AgentInterface } from "@a2a-connect/proto";
 import { stripControlSequences } from "../content/strip-control-sequences.ts";
 
 /** Longest text of others that a sentence of ours repeats, in UTF-16 units. */
@@ -23,5 +24,12 @@ export function shownList(texts: Iterable<string>, none = "none"): string {
 /** An address without what may be secret in it: credentials and query. What is no URL comes back as it is, shortened. */
 export function shownUrl(address: string | URL): string {
   const url = address instanceof URL ? address : URL.parse(address);
-  return shownText(url === null || url.host === "" ? String(address) : `${url.protocol}//${url.host}${url.pathname}`);
+  return shownText(
+    url === null || url.host === "" ? String(address) : `${url.protocol}//${url.host}${url.pathname}`,
+  );
+}
+
+/** An interface in a sentence: `JSONRPC at https://agent.example/rpc`. */
+export function shownInterface({ protocolBinding, url }: AgentInterface): string {
+  return `${shownText(protocolBinding)} at ${shownUrl(url)}`;
 }

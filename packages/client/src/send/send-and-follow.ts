@@ -6,8 +6,7 @@ import { InvalidResponseError, UnreachableError } from "../errors.ts";
 import { backoffMs } from "../follow/backoff.ts";
 import { readEventStream } from "../follow/event-stream.ts";
 import { type Following, followEvents, isOver } from "../follow/follow-events.ts";
-import { EventGapError } from "../follow/task-tracker.ts";
-import { isTransient } from "../follow/verdict.ts";
+import { isTransient, judgeStreamFailure } from "../follow/verdict.ts";
 import { wasNeverSent } from "../interface/never-sent.ts";
 import { keyHeader, sendOnce, sendUncertain } from "./send-once.ts";
 
@@ -91,14 +90,17 @@ async function* sendByStream(connection: Connection, sending: Sending): AsyncGen
       }
     } catch (error) {
       signal.throwIfAborted();
-      if (lacksStreams(error, request)) {
+      if (tracker.task === undefined && lacksStreams(error, request)) {
         yield* sendByCall(connection, sending);
         return;
       }
-      if (!isTransient(error) && !(error instanceof EventGapError)) {
+      if (tracker.task === undefined && !isTransient(error)) {
         throw error;
       }
       failure = error;
+      if (tracker.task !== undefined && judgeStreamFailure(error) === "fatal") {
+        throw error;
+      }
     }
     if (tracker.task !== undefined) {
       return; // from here on it is followed

@@ -31,7 +31,8 @@ export async function sendOnce(
   const response = await (key === undefined
     ? sendCarefully(send, request.message?.messageId ?? "")
     : repeatCall(send, settings, signal));
-  if (response.payload.case === undefined) {
+  const { payload } = response;
+  if (payload.case === undefined || (payload.case === "task" && payload.value.id === "")) {
     throw new InvalidResponseError("The agent answered with neither a task nor a message.", {
       hint: "The server does not follow the A2A protocol, or is newer than this client.",
     });

@@ -5,6 +5,7 @@ import {
   connectAgent as connectAnywhere,
 } from "@a2a-connect/client";
 import type { AgentCard } from "@a2a-connect/proto";
+import { findCardUrl } from "./card-url.ts";
 import { nodePlatform } from "./node-platform.ts";
 import type { ClientTlsOptions } from "./tls-options.ts";
 
@@ -28,15 +29,21 @@ export async function connectAgent(
   options: NodeConnectOptions = {},
 ): Promise<AgentClient> {
   const { tls, allow, platform: given = {}, ...others } = options;
-  const cardUrl = typeof reference === "string" || reference instanceof URL ? URL.parse(reference) : null;
+  const cardUrl = findCardUrl(reference);
   const node = nodePlatform({
     ...(tls === undefined ? {} : { tls }),
     ...(allow === undefined ? {} : { allow }),
     ...(options.untrusted === undefined ? {} : { untrusted: options.untrusted }),
     ...(options.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: options.connectTimeoutMs }),
-    ...(cardUrl === null ? {} : { cardUrl }),
+    ...(cardUrl === undefined ? {} : { cardUrl }),
   });
-  return connectAnywhere(reference, { ...others, platform: mergePlatforms(given, node) });
+  const platform = mergePlatforms(given, node);
+  try {
+    return await connectAnywhere(reference, { ...others, platform });
+  } catch (error) {
+    await node.close();
+    throw error;
+  }
 }
 
 /** The first platform where both have something. */

@@ -2,11 +2,12 @@ import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "n
 import { connect as connectTls } from "node:tls";
 import type { BindingTransport, BindingTransportSettings } from "@a2a-connect/client";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { createGrpcTransport } from "@connectrpc/connect-node";
 import { targetOf } from "../address-guard.ts";
 import { withoutBrackets } from "../allow-list.ts";
 import { addressRefused } from "../guarded-fetch.ts";
 import { translateGrpcFailures } from "./grpc-failures.ts";
+import { GrpcSession } from "./grpc-session.ts";
 import { parseGrpcTarget } from "./grpc-target.ts";
 import type { NodeTlsOptions } from "./tls-options.ts";
 
@@ -38,17 +39,13 @@ export function grpcTransport({ tls, cardScheme, guard }: GrpcTransportOptions):
         throw addressRefused(`the URL ${refusal}`);
       }
       const dial = { tls, lookup: guard?.lookupFor(target), timeoutMs: settings.connectTimeoutMs };
-      const session = new Http2SessionManager(
-        target.origin,
-        {},
-        { createConnection: () => open(target, dial) },
-      );
+      const session = new GrpcSession(target.origin, {}, { createConnection: () => open(target, dial) });
       return openTransport(target, session, settings);
     },
   };
 }
 
-function openTransport(target: URL, session: Http2SessionManager, settings: BindingTransportSettings) {
+function openTransport(target: URL, session: GrpcSession, settings: BindingTransportSettings) {
   const closed = new AbortController();
   return {
     transport: createGrpcTransport({
@@ -86,7 +83,7 @@ function open(target: URL, { tls, lookup, timeoutMs }: Dial): Socket {
     : connectTcp(where);
   const timer = setTimeout(() => {
     const error = new Error(`no connection to ${target.host} within ${timeoutMs} ms`);
-    socket.destroy(Object.assign(error, { code: "ETIMEDOUT" }));
+    socket.destroy(Object.assign(error, { code: "ETIMEDOUT", syscall: "connect" }));
   }, timeoutMs);
   const stop = () => clearTimeout(timer);
   socket.once(secure ? "secureConnect" : "connect", stop);

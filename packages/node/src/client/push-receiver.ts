@@ -56,11 +56,16 @@ const tokenHeader = "x-a2a-notification-token";
  * @throws Error when the port cannot be had or `publicUrl` is no http or https URL
  */
 export async function createPushReceiver(options: PushReceiverOptions = {}): Promise<NodePushReceiver> {
-  const { publicUrl, maxBodyBytes = 16 * 1024 * 1024, maxPending = 100, ...listening } = options;
+  const {
+    publicUrl,
+    path = "/push",
+    maxBodyBytes = 16 * 1024 * 1024,
+    maxPending = 100,
+    ...listenOptions
+  } = options;
   const named = publicUrl === undefined ? undefined : requireUrl(publicUrl);
   const subscriptions = new Map<string, Subscription>();
-  const basePath = trimSlash(named?.pathname ?? options.path ?? "/push");
-  const { path: _, ...listenOptions } = listening;
+  const basePath = trimSlash(named?.pathname ?? path);
   const listener = await listen(createHandler(subscriptions, basePath, maxBodyBytes), listenOptions);
   const url = `${named?.origin ?? listener.url}${basePath}`;
   const close = async (): Promise<void> => {

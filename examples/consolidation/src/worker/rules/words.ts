@@ -6,8 +6,13 @@ const capitalised = "\\p{Lu}[\\p{L}\\p{M}&'’-]+";
 /** "Lund", "Skåne University Hospital", "Northwind Labs Ltd.": capitalised words in a row. */
 export const properName = `${capitalised}(?: (?:of |the |de |del )?${capitalised}){0,4}`;
 
-/** "Maya", "Tomás Herrera"; not a word that merely begins a sentence. */
-export const person = `(?!(?:And|But|So|She|He|They|It|We|You|Who|This|That|There|One|Some|Any|Every|No)(?:body|one|thing)?\\b)${capitalised}(?: ${capitalised})?`;
+/** Words that begin a sentence, and are nobody's name. */
+const noName =
+  "(?:And|But|So|If|When|While|Since|Because|Maybe|Perhaps|Does|Did|Is|Was|Has|What|Where|How|She|He|They|It|We|You|Who|This|" +
+  "That|There|(?:Every|No|Some|Any)(?:body|one|thing)?|One)";
+
+/** "Maya", "Tomás Herrera". */
+export const person: string = `(?<!\\p{L})(?!${noName}\\b)${capitalised}(?: ${capitalised})?`;
 
 export const language = "\\p{Lu}\\p{Ll}+";
 

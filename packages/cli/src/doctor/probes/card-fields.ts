@@ -1,3 +1,4 @@
+import { CardInvalidError, readCard } from "@a2a-connect/client";
 import { findFieldViolations, findMissingFields, parseMessage } from "@a2a-connect/core";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { walkCard } from "../card-walk.ts";
@@ -12,7 +13,7 @@ export interface FieldReport {
 /** Compares a card with what a card of 1.0 is (spec §4.4, requirements L). */
 export function probeCardFields(json: unknown): FieldReport {
   const older = olderDialect(json);
-  if (older !== undefined) return { findings: [older], card: undefined };
+  if (older !== undefined) return readOlder(older, json);
   const { missing, unknown } = walkCard(AgentCardSchema, json);
   const findings: Finding[] = [];
   if (unknown.length > 0) {
@@ -76,6 +77,27 @@ const olderMembers: ReadonlySet<string> = new Set([
   "security",
   "authentication",
 ]);
+
+/** Reads it as our client does; what it had to guess is worth a note. */
+function readOlder(dialect: Finding, json: unknown): FieldReport {
+  try {
+    const { card, warnings } = readCard(JSON.stringify(json));
+    const notes = warnings.map(
+      (warning): Finding => ({ id: "card.dialect", severity: "note", what: quote(warning) }),
+    );
+    return { findings: [dialect, ...notes], card };
+  } catch (error) {
+    const evidence = error instanceof CardInvalidError ? quote(error.problems.join("; ")) : "";
+    const invalid: Finding = {
+      id: "card.values",
+      severity: "problem",
+      what: "It is no valid card of that version either.",
+      evidence,
+      fix: "Correct it, best in the form of 1.0.",
+    };
+    return { findings: [dialect, invalid], card: undefined };
+  }
+}
 
 function olderDialect(json: unknown): Finding | undefined {
   if (

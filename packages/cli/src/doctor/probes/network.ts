@@ -1,5 +1,5 @@
 import { lookup } from "node:dns/promises";
-import { connect } from "node:net";
+import { connect, isIP } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { createGuardedFetch } from "@a2a-connect/node";
 import type { Finding } from "../finding.ts";
@@ -13,11 +13,22 @@ export interface NetworkReport {
   readonly reachable: boolean;
 }
 
+/** How a server is tried. */
+export interface NetworkProbeOptions {
+  readonly timeoutMs: number;
+  /** Goes on after a certificate that is not trusted; it stays a problem. */
+  readonly insecure: boolean;
+  readonly signal: AbortSignal;
+}
+
 /** Days before a certificate's end from which it is worth a warning. */
 const renewBeforeDays = 21;
 
 /** Name, connection and certificate of a URL's server, by a connection of its own. Never rejects but for `signal`. */
-export async function probeNetwork(url: URL, timeoutMs: number, signal: AbortSignal): Promise<NetworkReport> {
+export async function probeNetwork(
+  url: URL,
+  { timeoutMs, insecure, signal }: NetworkProbeOptions,
+): Promise<NetworkReport> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
@@ -33,7 +44,7 @@ export async function probeNetwork(url: URL, timeoutMs: number, signal: AbortSig
     const transport = judgeTransport(url, addresses);
     if (transport !== undefined) findings.push(transport);
     findings.push(
-      await (url.protocol === "https:" ? probeTls(host, port, limit) : probeTcp(host, port, limit)),
+      await (url.protocol === "https:" ? probeTls(host, port, insecure, limit) : probeTcp(host, port, limit)),
     );
     return { findings, reachable: true };
   } catch (error) {
@@ -86,14 +97,36 @@ async function probeTcp(host: string, port: number, signal: AbortSignal): Promis
   }
 }
 
-async function probeTls(host: string, port: number, signal: AbortSignal): Promise<Finding> {
-  const socket = connectTls({ host, port, servername: host, ALPNProtocols: ["h2", "http/1.1"] });
+async function probeTls(
+  host: string,
+  port: number,
+  insecure: boolean,
+  signal: AbortSignal,
+): Promise<Finding> {
+  const socket = connectTls({
+    host,
+    port,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ALPNProtocols: ["h2", "http/1.1"],
+    rejectUnauthorized: !insecure,
+  });
   try {
     await once(socket, "secureConnect", signal);
-    return judgeCertificate(socket);
+    return socket.authorized ? judgeCertificate(socket) : judgeDistrust(socket);
   } finally {
     socket.destroy();
   }
+}
+
+function judgeDistrust({ authorizationError }: TLSSocket): Finding {
+  const { what, fix, code } = explainNetworkFailure(authorizationError);
+  return {
+    id: "network.tls",
+    severity: "problem",
+    what: `The server ${what}; --insecure goes on all the same.`,
+    fix,
+    ...(code === undefined ? {} : { evidence: code }),
+  };
 }
 
 function judgeCertificate(socket: TLSSocket): Finding {

@@ -1,0 +1,32 @@
+import { InvalidArgumentError } from "commander";
+import type { AddCommand } from "../command.ts";
+import type { CommandContext } from "../command-context.ts";
+import type { DoctorFlags } from "../doctor/run-doctor.ts";
+import { parseDuration } from "../settings/duration.ts";
+
+/** `a2a doctor`: says in plain words what is wrong with a card or a server. */
+export const addDoctor: AddCommand = (program, host) => {
+  const command = program
+    .command("doctor")
+    .description(
+      "Say in plain words what is wrong with a card or a server; exits with 1 when there is a problem",
+    )
+    .argument("[agent]", "host, URL, card file or name in a2a.config.yaml (default: --agent-card)")
+    .option("--checklist", "score how ready it is for production: sends each skill's first example")
+    .option(
+      "--restart-command <command>",
+      "with --checklist: restarts the server, to see whether tasks survive",
+    )
+    .option("--request-timeout <duration>", "how long a single request may take", parseLimit, 10_000);
+  host.agentOptions(command);
+  host.action(command, async (context: CommandContext, agent: string | undefined, flags: DoctorFlags) => {
+    const { runDoctor } = await import("../doctor/run-doctor.ts");
+    await runDoctor(context, agent, flags);
+  });
+};
+
+function parseLimit(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined || ms < 1) throw new InvalidArgumentError("a duration such as 5s");
+  return ms;
+}

@@ -1,0 +1,74 @@
+import { spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { findA2AError } from "@a2a-connect/core";
+
+/** How a command ended. */
+export type CommandEnd = { readonly ok: true } | { readonly ok: false; readonly why: string };
+
+/**
+ * Runs a shell command to its end; what it starts in the background goes on. One that takes longer is stopped, with all
+ * that it has started.
+ *
+ * @throws the signal's reason when it is aborted
+ */
+export async function runShell(command: string, timeoutMs: number, signal: AbortSignal): Promise<CommandEnd> {
+  signal.throwIfAborted();
+  // A group of its own, so that nothing of it is left behind when it has to be stopped.
+  const child = spawn(command, { shell: true, detached: true, stdio: "ignore" });
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const stop = (): void => {
+    if (child.pid !== undefined) stopGroup(child.pid);
+  };
+  limit.addEventListener("abort", stop, { once: true });
+  try {
+    return await new Promise<CommandEnd>((resolve) => {
+      child.once("error", (error) => resolve({ ok: false, why: `it could not be run: ${error.message}` }));
+      child.once("exit", (code, killedBy) => {
+        if (limit.aborted) resolve({ ok: false, why: `it did not end within ${timeoutMs} ms` });
+        else if (code === 0) resolve({ ok: true });
+        else
+          resolve({ ok: false, why: `it ended with ${code === null ? String(killedBy) : `code ${code}`}` });
+      });
+    });
+  } finally {
+    limit.removeEventListener("abort", stop);
+    child.unref();
+    signal.throwIfAborted();
+  }
+}
+
+function stopGroup(pid: number): void {
+  try {
+    process.kill(process.platform === "win32" ? pid : -pid, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+/**
+ * Asks until somebody answers.
+ *
+ * @returns what `ask` gave, or the error that nobody can wait for to change, or the last one when time was up
+ * @throws the signal's reason when it is aborted
+ */
+export async function untilAnswered<Answer>(
+  ask: (signal: AbortSignal) => Promise<Answer>,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<{ readonly answer: Answer } | { readonly error: unknown }> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  for (let waitMs = 100; ; waitMs = Math.min(2 * waitMs, 2_000)) {
+    try {
+      return { answer: await ask(limit) };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (limit.aborted || !isTemporary(error)) return { error };
+    }
+    await sleep(waitMs, undefined, { signal: limit }).catch(() => signal.throwIfAborted());
+  }
+}
+
+/** What the protocol has a name for is an answer, and will not change. */
+function isTemporary(error: unknown): boolean {
+  return findA2AError(error) === undefined;
+}

@@ -1,0 +1,165 @@
+import { webTransports } from "@a2a-connect/client";
+import { parseJsonText } from "@a2a-connect/core";
+import { nodePlatform } from "@a2a-connect/node/client";
+import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
+import { type CallHeaders, createCallHeaders } from "../agent/call-headers.ts";
+import { type CardReference, resolveCardReference } from "../agent/card-reference.ts";
+import { type GivenCredentials, planCredentials } from "../agent/credentials.ts";
+import { readCardFile } from "../agent/read-card-file.ts";
+import { CliError } from "../cli-error.ts";
+import type { CommandContext } from "../command-context.ts";
+import { runExample } from "../smoke/run-example.ts";
+import { type ChecklistItem, scoreOf } from "./checklist/checklist.ts";
+import { runChecklist } from "./checklist/run-checklist.ts";
+import { type Diagnosis, type ExamineOptions, examine, examineCardText } from "./examine.ts";
+import { countFindings } from "./finding.ts";
+import { printChecklistItem, printFinding } from "./print-diagnosis.ts";
+import { parseTarget } from "./target.ts";
+
+/** The options that `doctor` has beside those of every command that talks to an agent. */
+export interface DoctorFlags {
+  readonly checklist?: boolean;
+  readonly restartCommand?: string;
+  /** For each single request, in milliseconds. */
+  readonly requestTimeout: number;
+}
+
+/** How long an example of the checklist may take. */
+const exampleTimeoutMs = 60_000;
+
+/**
+ * Examines an agent and says in plain words what is wrong with it; exits with 1 when there is a problem.
+ *
+ * @throws CliError USAGE, CARD_NOT_FOUND for a file that is not there
+ */
+export async function runDoctor(
+  context: CommandContext,
+  given: string | undefined,
+  flags: DoctorFlags,
+): Promise<void> {
+  const { output, settings, io } = context;
+  if (flags.restartCommand !== undefined && flags.checklist !== true) {
+    throw new CliError("A2ACLI_ERR_USAGE", "--restart-command is for --checklist");
+  }
+  const name = given ?? settings.agentCard;
+  const reference = await resolveCardReference(name, io);
+  const diagnosis = await diagnose(context, reference, flags);
+  const checklist =
+    flags.checklist === true ? await check(context, name ?? "", diagnosis, flags.restartCommand) : undefined;
+  const count = countFindings(diagnosis.findings);
+  const score = checklist === undefined ? undefined : scoreOf(checklist);
+  const result = {
+    card:
+      diagnosis.card === undefined ? null : { name: diagnosis.card.name, version: diagnosis.card.version },
+    cardUrl: diagnosis.cardUrl ?? null,
+    count,
+    ...(score === undefined ? {} : { score }),
+  };
+  const { findings } = diagnosis;
+  await output.document(
+    output.streaming
+      ? { result }
+      : { ...result, findings, ...(checklist === undefined ? {} : { checklist }) },
+  );
+  await output.field(
+    "Summary",
+    `${count.problem} problems, ${count.warning} warnings, ${count.note} notes, ${count.ok} ok`,
+  );
+  if (score !== undefined) await output.field("Score", `${score.points} of ${score.of}`);
+  if (count.problem > 0) context.exitWith(1);
+}
+
+async function diagnose(
+  context: CommandContext,
+  reference: CardReference,
+  flags: DoctorFlags,
+): Promise<Diagnosis> {
+  const { output, settings, signal } = context;
+  const target = reference.kind === "url" ? parseTarget(reference.url) : undefined;
+  const entry = reference.kind === "url" ? reference.entry : undefined;
+  const platform = nodePlatform({
+    connectTimeoutMs: flags.requestTimeout,
+    tls: settings.insecure ? { insecure: true } : {},
+    ...(target === undefined ? {} : { cardUrl: target.url }),
+  });
+  const serviceParameters = { ...entry?.headers, ...settings.serviceParameters };
+  const hasOwn = entry?.bearer !== undefined || entry?.apiKey !== undefined;
+  const given = { ...(hasOwn ? entry : settings), serviceParameters };
+  const options: ExamineOptions = {
+    fetch: platform.fetch ?? globalThis.fetch,
+    transports: [...(platform.transports ?? []), ...webTransports],
+    credentials: (card, served) => authenticate(card, served, given),
+    cardHeaders: serviceParameters,
+    timeoutMs: flags.requestTimeout,
+    insecure: settings.insecure,
+    signal,
+    onFinding: (finding) => printFinding(output, finding),
+  };
+  try {
+    if (target !== undefined) return await examine(target, options);
+    return await examineCardText(await readJson(reference), options);
+  } finally {
+    await platform.close?.();
+  }
+}
+
+/** Without credentials that fit, callers are strangers: that, too, is worth examining. */
+function authenticate(
+  card: AgentCard,
+  { protocolBinding }: AgentInterface,
+  given: GivenCredentials,
+): CallHeaders {
+  const headers = createCallHeaders(given.serviceParameters);
+  try {
+    headers.use(planCredentials(card, given), () => protocolBinding);
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+  }
+  return headers;
+}
+
+async function readJson(reference: CardReference): Promise<unknown> {
+  const path = reference.kind === "file" ? reference.path : "";
+  const json = parseJsonText(new TextEncoder().encode(await readCardFile(path)));
+  if (json.ok) return json.value;
+  throw new CliError("A2ACLI_ERR_CARD_INVALID", `${path} is no card: it is not JSON`);
+}
+
+async function check(
+  context: CommandContext,
+  reference: string,
+  { card, findings }: Diagnosis,
+  restartCommand: string | undefined,
+): Promise<readonly ChecklistItem[] | undefined> {
+  const { output, signal } = context;
+  if (card === undefined) {
+    await output.note("The checklist needs a card that can be read.");
+    return undefined;
+  }
+  const agent = await open(context, reference);
+  if (agent === undefined) return undefined;
+  const tried = card.skills.filter(({ examples: [example] }) => example !== undefined);
+  await output.note(
+    `The checklist sends to the agent: ${tried.map(({ id, examples: [example] }) => `${id}: "${example ?? ""}"`).join(", ") || "nothing"}.`,
+  );
+  const runs = [];
+  for (const skill of card.skills) {
+    runs.push(await runExample(agent, skill, { timeoutMs: exampleTimeoutMs, signal }));
+  }
+  const facts = { card, findings, runs, agent, signal, timeoutMs: exampleTimeoutMs };
+  return await runChecklist(facts, { restartCommand, onItem: (item) => printChecklistItem(output, item) });
+}
+
+async function open(
+  context: CommandContext,
+  reference: string,
+): Promise<Awaited<ReturnType<CommandContext["openAgent"]>> | undefined> {
+  try {
+    return await context.openAgent({ reference });
+  } catch (error) {
+    context.signal.throwIfAborted();
+    const why = error instanceof Error ? error.message : String(error);
+    await context.output.note(`The checklist needs an agent that can be called: ${why}`);
+    return undefined;
+  }
+}

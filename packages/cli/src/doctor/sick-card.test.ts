@@ -1,0 +1,233 @@
+import type { RequestListener } from "node:http";
+import { describe, expect, it } from "vitest";
+import { diagnose } from "../../test-support/diagnose.ts";
+import { at, card, cardPath, plainCard, send, startSick } from "../../test-support/sick-server.ts";
+import type { Finding } from "./finding.ts";
+
+describe("a sick card", () => {
+  const cases: readonly [string, RequestListener, Partial<Finding>][] = [
+    [
+      "a web page in its place",
+      at({ [cardPath]: send("<!doctype html><p>Hello", { "content-type": "text/html" }) }),
+      { id: "card.location", severity: "problem", what: "There is a web page in place of the card." },
+    ],
+    ["none at all", at({}), { id: "card.location", severity: "problem", what: "There is no card." }],
+    [
+      "only at the older path",
+      at({ "/.well-known/agent.json": send(card()) }),
+      { id: "card.location", severity: "warning" },
+    ],
+    [
+      "where no client looks",
+      at({ "/agent-card.json": send(card()) }),
+      { id: "card.location", severity: "problem", what: "The card is where no client looks for it." },
+    ],
+    [
+      "broken JSON",
+      at({ [cardPath]: send('{"name": ') }),
+      { id: "card.location", what: "The card is not valid JSON." },
+    ],
+    [
+      "behind a login",
+      at({ [cardPath]: send("{}", {}, 401) }),
+      { id: "card.location", what: expect.stringContaining("say who they are") },
+    ],
+    [
+      "over 1 MiB",
+      at({ [cardPath]: send(card({ description: "x".repeat(1_100_000) })) }),
+      { id: "card.location", what: expect.stringContaining("1 MiB") },
+    ],
+    [
+      "no object",
+      at({ [cardPath]: send("[]") }),
+      { id: "card.location", what: "There is JSON that is no card." },
+    ],
+    [
+      "never answered for",
+      at({ [cardPath]: () => {} }),
+      { id: "card.location", what: expect.stringContaining("did not answer in time") },
+    ],
+    [
+      "closed in the middle",
+      at({
+        [cardPath]: (response) =>
+          response.writeHead(200, { "content-length": "100" }).write("{", () => response.destroy()),
+      }),
+      { id: "card.location", what: expect.stringContaining("closed the connection") },
+    ],
+    [
+      "plain text",
+      at({ [cardPath]: send(card(), { "content-type": "text/plain" }) }),
+      { id: "card.content-type", severity: "warning" },
+    ],
+    [
+      "behind a redirect",
+      at({ [cardPath]: send("", { location: "/card" }, 302), "/card": send(card()) }),
+      { id: "card.redirect", severity: "warning" },
+    ],
+    [
+      "without cache headers",
+      at({ [cardPath]: send(card()) }),
+      { id: "card.cache-control", severity: "warning" },
+    ],
+    ["without ETag", at({ [cardPath]: send(card()) }), { id: "card.etag", severity: "warning" }],
+    [
+      "an ETag that helps nobody",
+      at({ [cardPath]: send(card(), { etag: '"1"' }) }),
+      { id: "card.etag", what: expect.stringContaining("all of it again") },
+    ],
+    [
+      "not to be kept",
+      at({ [cardPath]: send(card(), { "cache-control": "no-store" }) }),
+      { id: "card.cache-control", severity: "warning" },
+    ],
+    [
+      "of version 0.3",
+      at({
+        [cardPath]: send(
+          JSON.stringify({
+            name: "Old",
+            url: "http://localhost:9/",
+            protocolVersion: "0.3.0",
+            preferredTransport: "JSONRPC",
+            skills: [],
+          }),
+        ),
+      }),
+      { id: "card.dialect", severity: "problem", evidence: "url, protocolVersion, preferredTransport" },
+    ],
+    [
+      "members missing",
+      at({ [cardPath]: send(JSON.stringify({ ...plainCard, version: undefined, skills: [{ id: "a" }] })) }),
+      {
+        id: "card.required",
+        severity: "problem",
+        evidence: "skills[0].name, skills[0].description, skills[0].tags, version",
+      },
+    ],
+    [
+      "no interfaces",
+      at({ [cardPath]: send(card({ supportedInterfaces: [] })) }),
+      { id: "card.values", severity: "problem", evidence: expect.stringContaining("supportedInterfaces") },
+    ],
+    [
+      "wrong types",
+      at({ [cardPath]: send(card({ skills: "many" })) }),
+      { id: "card.values", severity: "problem", evidence: "skills must be an array" },
+    ],
+    [
+      "unknown members",
+      at({ [cardPath]: send(card({ url: "x", color: "red" })) }),
+      {
+        id: "card.unknown-members",
+        severity: "warning",
+        evidence: "url, color",
+        fix: expect.stringContaining("older versions"),
+      },
+    ],
+    [
+      "words for media types",
+      at({ [cardPath]: send(card({ defaultInputModes: ["text", "file"] })) }),
+      {
+        id: "card.modes",
+        severity: "problem",
+        evidence: "text, file",
+        fix: expect.stringContaining("older"),
+      },
+    ],
+    [
+      "skills nobody can choose",
+      at({ [cardPath]: send(card({ skills: [{ id: "a", name: "A", description: "A", tags: [] }] })) }),
+      { id: "skills.description", severity: "warning", evidence: "a" },
+    ],
+    [
+      "skills without examples",
+      at({ [cardPath]: send(card({ skills: [{ ...plainCard.skills[0], examples: [] }] })) }),
+      { id: "skills.examples", severity: "warning" },
+    ],
+    [
+      "two skills of one id",
+      at({ [cardPath]: send(card({ skills: [plainCard.skills[0], plainCard.skills[0]] })) }),
+      { id: "skills.ids", severity: "problem" },
+    ],
+    [
+      "an unknown scheme required",
+      at({ [cardPath]: send(card({ securityRequirements: [{ schemes: { oauth: { list: [] } } }] })) }),
+      { id: "security.schemes", severity: "problem", evidence: "oauth" },
+    ],
+    [
+      "an interface that is not there",
+      at({ [cardPath]: send(card()) }),
+      {
+        id: "interface.health",
+        severity: "problem",
+        what: expect.stringContaining("refuses connections"),
+        at: ["JSONRPC"],
+      },
+    ],
+    [
+      "an interface without a URL",
+      at({
+        [cardPath]: send(
+          card({
+            supportedInterfaces: [{ url: "/rpc", protocolBinding: "JSONRPC", protocolVersion: "1.0" }],
+          }),
+        ),
+      }),
+      { id: "interface.url", severity: "problem" },
+    ],
+    [
+      "an unknown binding",
+      at({
+        [cardPath]: send(
+          card({ supportedInterfaces: [{ url: "x", protocolBinding: "urn:x", protocolVersion: "1.0" }] }),
+        ),
+      }),
+      { id: "interface.binding", severity: "note" },
+    ],
+    [
+      "gRPC where a web server is",
+      (request, response) =>
+        at({
+          [cardPath]: send(
+            card({
+              supportedInterfaces: [
+                { url: request.headers.host, protocolBinding: "GRPC", protocolVersion: "1.0" },
+              ],
+            }),
+          ),
+        })(request, response),
+      { id: "interface.health", severity: "problem", at: ["GRPC"] },
+    ],
+    [
+      "a JSON-RPC address that leads to a web page",
+      (request, response) =>
+        at({
+          [cardPath]: send(
+            card({
+              supportedInterfaces: [
+                {
+                  url: `http://${request.headers.host}/web`,
+                  protocolBinding: "JSONRPC",
+                  protocolVersion: "1.0",
+                },
+              ],
+            }),
+          ),
+          "/web": send("<html>", { "content-type": "text/html" }),
+        })(request, response),
+      { id: "interface.health", severity: "problem", evidence: expect.stringContaining("<html>") },
+    ],
+    [
+      "escape sequences and novels in its errors",
+      at({ [cardPath]: send(`\u001b[2J${"x".repeat(5_000)}`) }),
+      { id: "card.location", what: "The card is not valid JSON." },
+    ],
+  ];
+  it.for(cases)("is told: %s", async ([, listener, expected]) => {
+    await using server = await startSick(listener);
+    const { findings } = await diagnose(server.url, { timeoutMs: 300 });
+    expect(findings).toContainEqual(expect.objectContaining(expected));
+    expect(findings.filter(({ evidence = "" }) => evidence.length > 600)).toEqual([]);
+  });
+});

@@ -1,0 +1,125 @@
+import type { RequestListener } from "node:http";
+import { describe, expect, it } from "vitest";
+import { diagnose } from "../../test-support/diagnose.ts";
+import { jsonRpcAgent, send, startSick } from "../../test-support/sick-server.ts";
+import { createCallHeaders } from "../agent/call-headers.ts";
+import type { ExamineOptions } from "./examine.ts";
+import type { Finding } from "./finding.ts";
+
+const notFound = { error: { code: -32001, message: "no such task" } };
+const bearerCard = {
+  securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: "Bearer" } } },
+  securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+};
+
+describe("a sick server", () => {
+  const cases: readonly [string, RequestListener, Partial<Finding>, Partial<ExamineOptions>?][] = [
+    [
+      "errors without ErrorInfo",
+      jsonRpcAgent({}, () => notFound),
+      { id: "errors.form", severity: "warning", evidence: expect.stringContaining("ErrorInfo") },
+    ],
+    [
+      "every version served",
+      jsonRpcAgent({}, () => notFound),
+      { id: "version.unknown", severity: "warning", what: expect.stringContaining("99.0") },
+    ],
+    [
+      "a task for every id",
+      jsonRpcAgent({}, () => ({
+        result: { id: "t", contextId: "c", status: { state: "TASK_STATE_COMPLETED" } },
+      })),
+      { id: "interface.health", severity: "problem", what: expect.stringContaining("answered with a task") },
+    ],
+    [
+      "streaming only on paper",
+      jsonRpcAgent({ capabilities: { streaming: true } }, ({ method }) =>
+        method === "GetTask" ? notFound : { error: { code: -32601, message: "unknown" } },
+      ),
+      {
+        id: "capability.streaming",
+        severity: "problem",
+        what: "The card says streaming, and it does not work.",
+      },
+    ],
+    [
+      "a capability that is not declared",
+      jsonRpcAgent({}, () => notFound),
+      { id: "capability.push", severity: "note" },
+    ],
+    [
+      "anonymous callers let in",
+      jsonRpcAgent(bearerCard, () => notFound),
+      { id: "security.anonymous", severity: "problem" },
+    ],
+    [
+      "credentials nobody was told about",
+      jsonRpcAgent({}, (_call, response) => void send("{}", {}, 401)(response)),
+      { id: "interface.health", severity: "problem", what: expect.stringContaining("card does not say so") },
+    ],
+    [
+      "credentials as the card says",
+      jsonRpcAgent(bearerCard, (_call, response) => void send("{}", {}, 401)(response)),
+      { id: "interface.health", severity: "note", fix: expect.stringContaining("--bearer") },
+    ],
+    [
+      "credentials, and the caller has them",
+      jsonRpcAgent(bearerCard, ({ request }, response) =>
+        request.headers.authorization === "Bearer s" ? notFound : void send("{}", {}, 401)(response),
+      ),
+      { id: "security.anonymous", severity: "ok" },
+      { credentials: () => createCallHeaders({ authorization: "Bearer s" }) },
+    ],
+    [
+      "a web page at the interface",
+      jsonRpcAgent(
+        {},
+        (_call, response) => void send("<html>", { "content-type": "text/html" }, 404)(response),
+      ),
+      { id: "interface.health", severity: "problem", what: "There is nothing at the interface's URL." },
+    ],
+    [
+      "methods of 0.3",
+      jsonRpcAgent({}, () => ({ error: { code: -32601, message: "Method not found" } })),
+      { id: "interface.health", severity: "problem", what: "The interface does not know GetTask." },
+    ],
+    [
+      "the card's version refused",
+      jsonRpcAgent({}, () => ({ error: { code: -32009, message: "no" } })),
+      { id: "interface.health", severity: "problem", what: expect.stringContaining("refuses it") },
+    ],
+    [
+      "calls never answered",
+      jsonRpcAgent({}, () => undefined),
+      { id: "interface.health", severity: "problem", what: expect.stringContaining("in time") },
+    ],
+    [
+      "nonsense",
+      jsonRpcAgent({}, (_call, response) => void send("null")(response)),
+      { id: "interface.health", severity: "problem" },
+    ],
+    ["no preflight", jsonRpcAgent({}, () => notFound), { id: "browsers.cors", severity: "note" }],
+  ];
+  it.for(cases)("is told: %s", async ([, listener, expected, options = {}]) => {
+    await using server = await startSick(listener);
+    const { findings } = await diagnose(server.url, { timeoutMs: 300, ...options });
+    expect(findings).toContainEqual(expect.objectContaining(expected));
+  });
+
+  it("gets nothing for its skills", async () => {
+    const methods = new Set<string>();
+    await using server = await startSick(
+      jsonRpcAgent({ capabilities: { streaming: true } }, ({ method }) => {
+        methods.add(method);
+        return notFound;
+      }),
+    );
+    await diagnose(server.url, { timeoutMs: 300 });
+    expect([...methods].sort()).toEqual([
+      "GetExtendedAgentCard",
+      "GetTask",
+      "ListTaskPushNotificationConfigs",
+      "SubscribeToTask",
+    ]);
+  });
+});

@@ -1,0 +1,89 @@
+import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pathToFileURL } from "node:url";
+import { formatMessage } from "@a2a-connect/core";
+import { PartSchema } from "@a2a-connect/proto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readParts } from "./message-parts.ts";
+import type { PartSource } from "./message-parts-flags.ts";
+
+let directory: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "a2a-parts-"));
+  await writeFile(join(directory, "note.md"), "# Hi");
+  await writeFile(join(directory, "blob"), new Uint8Array([255, 0]));
+  await writeFile(join(directory, "odd:name.txt"), "x");
+  await writeFile(join(directory, "data.json"), '{"a": [null, 1e2]}');
+  await writeFile(join(directory, "huge.bin"), "");
+  await truncate(join(directory, "huge.bin"), 13 * 2 ** 20);
+});
+
+afterAll(() => rm(directory, { recursive: true }));
+
+async function read(
+  kind: PartSource["kind"],
+  value: string,
+  mediaType?: string,
+  stdin = "",
+): Promise<unknown> {
+  const io = { cwd: directory, stdin: Readable.from([Buffer.from(stdin)]) };
+  const [part] = await readParts([{ kind, value, mediaType }], io);
+  return part === undefined ? undefined : formatMessage(PartSchema, part);
+}
+
+const base64 = (text: string | Uint8Array) => Buffer.from(text).toString("base64");
+
+describe("readParts (A2ACLI_SEND_005, A2ACLI_SEND_006)", () => {
+  it("takes a file's type from its name, and its own name along", async () => {
+    expect(await read("file", "note.md")).toEqual({
+      raw: base64("# Hi"),
+      filename: "note.md",
+      mediaType: "text/markdown",
+    });
+  });
+
+  it("prefers the type that was said", async () => {
+    expect(await read("file", "blob", "application/pdf")).toMatchObject({ mediaType: "application/pdf" });
+    expect(await read("text", "# Hi", "text/markdown")).toEqual({ text: "# Hi", mediaType: "text/markdown" });
+    expect(await read("data", "data.json", "application/vnd.x+json")).toMatchObject({
+      mediaType: "application/vnd.x+json",
+    });
+  });
+
+  it("reads files by path and by file: URL, whatever they are called", async () => {
+    const blob = { raw: base64(new Uint8Array([255, 0])), filename: "blob" };
+    expect(await read("file", join(directory, "blob"))).toMatchObject(blob);
+    expect(await read("file", pathToFileURL(join(directory, "blob")).href)).toMatchObject(blob);
+    expect(await read("file", "odd:name.txt")).toMatchObject({ raw: base64("x") });
+  });
+
+  it("leaves what is behind a URL to the agent", async () => {
+    expect(await read("file", "https://example.com/a.pdf")).toEqual({ url: "https://example.com/a.pdf" });
+    expect(await read("file", "s3://bucket/key", "text/csv")).toEqual({
+      url: "s3://bucket/key",
+      mediaType: "text/csv",
+    });
+  });
+
+  it("reads data from a file and from the standard input", async () => {
+    expect(await read("data", "data.json")).toEqual({ data: { a: [null, 100] } });
+    expect(await read("data", "-", undefined, '"just a string"')).toEqual({ data: "just a string" });
+  });
+
+  for (const [what, [kind, value]] of [
+    ["a file that is not there", ["file", "missing.txt"]],
+    ["a directory", ["file", "."]],
+    ["a file of more than 12 MiB", ["file", "huge.bin"]],
+    ["a file: URL of another machine", ["file", "file://elsewhere/a%00"]],
+    ["data that is not there", ["data", "missing.json"]],
+    ["data that is no JSON", ["data", "note.md"]],
+    ["an empty standard input", ["data", "-"]],
+  ] as const) {
+    it(`refuses ${what} as a usage error`, async () => {
+      await expect(read(kind, value)).rejects.toMatchObject({ code: "A2ACLI_ERR_USAGE" });
+    });
+  }
+});

@@ -1,0 +1,205 @@
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { field } from "../../test-support/fields.ts";
+import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
+
+let directory: string;
+
+beforeAll(async () => {
+  directory = await realpath(await mkdtemp(join(tmpdir(), "a2a-serve-")));
+  // As if the packages had been installed.
+  const packages = fileURLToPath(new URL("../../..", import.meta.url));
+  await mkdir(join(directory, "node_modules"));
+  await mkdir(join(directory, "node_modules", "@a2a-connect"));
+  await symlink(join(packages, "server"), join(directory, "node_modules", "@a2a-connect", "server"));
+});
+
+afterAll(() => rm(directory, { recursive: true }));
+
+const write = (name: string, content: string) => writeFile(join(directory, name), content);
+
+/** An agent that answers with `words`. */
+const agentModule = (words: string) => `
+import { defineAgent } from "@a2a-connect/server";
+export default defineAgent({
+  card: { name: "Parrot", description: "Says one thing." },
+  *execute(turn) {
+    if (turn.text === "throw") throw new Error("thrown by the agent");
+    if (turn.text === "ask") return yield turn.inputRequired("Yes?");
+    yield turn.reply(${words});
+  },
+});
+`;
+
+const serve = (...args: string[]) => spawnCommand(["serve", "--port", "0", ...args], { cwd: directory });
+const cardUrl = /Agent Card: (http:\S+)\/\.well-known\/agent-card\.json/;
+
+describe("a2a serve", () => {
+  it("serves what a module exports, says where, and stops in an orderly way", async () => {
+    await write("agent.ts", agentModule('"hello" as string'));
+    const server = serve("agent.ts", "--store", "memory");
+    const [, url = ""] = await server.waitFor(cardUrl);
+    await server.waitFor(/a2a chat -a/);
+    const { stdout } = await runCommand(["send", "-a", url, "hi"]);
+    expect(stdout).toContain("hello");
+    server.interrupt();
+    const result = await server.result;
+    expect(result.exitCode).toBe(0);
+    expect(result.stdout).toContain(`a2a send -a ${url} hello`);
+  });
+
+  it("keeps tasks over a restart in the file that --db names", async () => {
+    await write("agent.ts", agentModule('"hello"'));
+    const first = serve("agent.ts", "--db", "own.sqlite");
+    const [, url = ""] = await first.waitFor(cardUrl);
+    const { stdout } = await runCommand(["send", "-a", url, "ask"]);
+    first.interrupt();
+    await first.result;
+    const second = serve("agent.ts", "--db", "own.sqlite");
+    const [, urlNow = ""] = await second.waitFor(cardUrl);
+    const found = await runCommand(["task", "get", "-a", urlNow, field(stdout, "Task")]);
+    expect(field(found.stdout, "State")).toBe("TASK_STATE_INPUT_REQUIRED");
+    second.interrupt();
+    expect((await second.result).exitCode).toBe(0);
+  });
+
+  it("tells its author what the agent throws, and nobody else", async () => {
+    await write("agent.ts", agentModule('"hello"'));
+    const server = serve("agent.ts", "--store", "memory");
+    const [, url = ""] = await server.waitFor(cardUrl);
+    const sent = await runCommand(["send", "-a", url, "throw"]);
+    expect(sent.stdout + sent.stderr).not.toContain("thrown by");
+    await server.waitFor(/thrown by the agent[\s\S]+agent\.ts:/);
+    server.interrupt();
+    await server.result;
+  });
+
+  it("prints its card with -o json", async () => {
+    await write("agent.ts", agentModule('"hello"'));
+    const server = serve("agent.ts", "--store", "memory", "-o", "json");
+    await server.waitFor(/\n\}\n/);
+    server.interrupt();
+    const { stdout } = await server.result;
+    expect(JSON.parse(stdout)).toMatchObject({ name: "Parrot" });
+  });
+
+  it("does what a2a.config.yaml says, and the command line before it", async () => {
+    await write("agent.ts", agentModule('"hello"'));
+    await write("a2a.config.yaml", "server:\n  url: https://parrot.example\n  store: memory\n");
+    const server = serve("agent.ts", "-o", "json");
+    await server.waitFor(/\n\}\n/);
+    server.interrupt();
+    const { stdout } = await server.result;
+    await rm(join(directory, "a2a.config.yaml"));
+    expect(stdout).toContain('"url": "https://parrot.example/rpc"');
+  });
+
+  it("starts again with --watch whenever something changes, also after a mistake", async () => {
+    await write("words.ts", 'export const words: string = "one";\n');
+    await write("agent.ts", agentModule("words").replace("\n", '\nimport { words } from "./words.ts";\n'));
+    const server = spawnCommand(["serve", "agent.ts", "--watch", "--port", "0", "--store", "memory"], {
+      cwd: directory,
+    });
+    const [, first = ""] = await server.waitFor(cardUrl);
+    expect((await runCommand(["send", "-a", first, "hi"])).stdout).toContain("one");
+    await write("words.ts", "export const words: string = ;\n");
+    await server.waitFor(/words\.ts:1: /);
+    await write("words.ts", 'export const words: string = "two";\n');
+    const [, second = ""] = await server
+      .waitFor(new RegExp(`${cardUrl.source}[^]*words\\.ts:1: [^]*${cardUrl.source}`))
+      .then(([, , url = ""]) => ["", url]);
+    expect((await runCommand(["send", "-a", second, "hi"])).stdout).toContain("two");
+    server.interrupt();
+    expect((await server.result).exitCode).toBe(0);
+  }, 30_000);
+});
+
+describe("a2a serve refuses", () => {
+  for (const [what, module, sentence] of [
+    [
+      "a module without a default export",
+      "export const agent = 1;",
+      "broken.ts has no default export: it exports agent",
+    ],
+    [
+      "a default export that is no agent",
+      "export default { name: 1 };",
+      "the default export of broken.ts is no agent",
+    ],
+    ["nothing", "export default undefined;", "the default export of broken.ts is no agent"],
+    ["several agents", "export default [1, 2];", "broken.ts exports 2 agents, and one server has one"],
+    [
+      "an agent without code",
+      'export default { card: { name: "x" } };',
+      "the agent of broken.ts makes no sense: an agent needs code",
+    ],
+    ["a mistake in the types' syntax", "const a = 1;\nexport default {;", "broken.ts:2: Unexpected token"],
+    [
+      "a mistake that only V8 sees",
+      "const a = 1;\nconst a = 2;",
+      "broken.ts:2: Identifier 'a' has already been declared",
+    ],
+    [
+      "syntax that Node cannot leave out",
+      "\nexport enum A { B }",
+      "broken.ts:2: TypeScript enum is not supported",
+    ],
+    ["a module that throws", '\n\nthrow new Error("not today");', "broken.ts:3: not today"],
+    ["a module that throws anything", 'throw "not today";', "broken.ts cannot be loaded: it threw not today"],
+    [
+      "an import that is not installed",
+      'import "nowhere";',
+      "Cannot find package 'nowhere' imported from broken.ts",
+    ],
+  ] as const) {
+    it(what, async () => {
+      await write("broken.ts", module);
+      const { stdout, stderr, exitCode } = await serve("broken.ts").result;
+      expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 2 });
+      expect(stderr).toContain(sentence);
+      expect(stderr).not.toContain(`${directory}/broken.ts`);
+    });
+  }
+
+  it("a file that is not there", async () => {
+    const { stderr, exitCode } = await serve("nowhere.ts").result;
+    expect(stderr).toContain("there is no file nowhere.ts");
+    expect(exitCode).toBe(2);
+  });
+
+  it("a port that is in use, and says what to do", async () => {
+    await write("agent.ts", agentModule('"hello"'));
+    const other = createServer();
+    const port = await new Promise<number>((resolve) => {
+      other.listen(0, "127.0.0.1", () => {
+        const address = other.address();
+        resolve(typeof address === "object" && address !== null ? address.port : 0);
+      });
+    });
+    const { stderr, exitCode } = await serve("agent.ts", "--store", "memory", "--port", String(port)).result;
+    other.close();
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`port ${port} is in use by another process`);
+    expect(stderr).toContain("hint: choose another with --port");
+  });
+
+  for (const [flags, sentence] of [
+    [["--port", "http"], "It is a number from 0 to 65535."],
+    [["--port", "65536"], "It is a number from 0 to 65535."],
+    [["--store", "tape"], "Allowed choices are sqlite, memory."],
+    [["--store", "memory", "--db", "x"], "cannot be used with option"],
+    [["--watch", "-o", "json"], "--watch serves again and again"],
+  ] as const) {
+    it(flags.join(" "), async () => {
+      const { stdout, stderr, exitCode } = await runCommand(["serve", "agent.ts", ...flags], {
+        cwd: directory,
+      });
+      expect(exitCode).toBe(2);
+      expect(stdout + stderr).toContain(sentence);
+    });
+  }
+});

@@ -1,0 +1,219 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connectBinding, grpcWebBinding } from "@a2a-connect/core";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { runCommand } from "../../test-support/run-command.ts";
+import { CliError } from "../cli-error.ts";
+import { type GivenFlags, resolveSettings } from "./resolve-settings.ts";
+
+let home: string;
+let cwd: string;
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), "a2a-home-"));
+  cwd = join(home, "project", "deep", "down");
+  await mkdir(cwd, { recursive: true });
+  await mkdir(join(home, ".config", "a2a-cli"), { recursive: true });
+});
+
+afterEach(async () => {
+  await rm(home, { recursive: true });
+});
+
+const globalFile = () => join(home, ".config", "a2a-cli", ".env");
+const localFile = () => join(home, "project", ".env");
+
+function resolve(flags: GivenFlags = {}, env: Readonly<Record<string, string>> = {}) {
+  return resolveSettings(flags, { env, cwd, home });
+}
+
+describe("settings (A2ACLI_CONFIG_002)", () => {
+  it("are those of the built-in table when nobody says anything (A2ACLI_DEFAULT_001)", () => {
+    expect(resolve().settings).toEqual({
+      agentCard: undefined,
+      transports: [],
+      a2aVersion: undefined,
+      output: "text",
+      stream: false,
+      wait: true,
+      waitRequested: undefined,
+      verbose: false,
+      debug: false,
+      insecure: false,
+      bearer: undefined,
+      apiKey: undefined,
+      contextId: undefined,
+      taskId: undefined,
+      metadata: undefined,
+      serviceParameters: {},
+      pollIntervalMs: 2_000,
+      timeoutMs: undefined,
+    });
+  });
+
+  it("are decided by flag, environment, local file, global file, built-in default, in that order", async () => {
+    const levels = [
+      () => writeFile(globalFile(), "A2ACLI_CONTEXT_ID=global\n"),
+      () => writeFile(localFile(), 'A2ACLI_CONTEXT_ID="local"\n'),
+    ];
+    expect(resolve().origins.get("context-id")).toMatchObject({ source: "built-in" });
+    await levels[0]?.();
+    expect(resolve().origins.get("context-id")).toMatchObject({ value: "global", where: globalFile() });
+    await levels[1]?.();
+    expect(resolve().origins.get("context-id")).toMatchObject({ value: "local", where: localFile() });
+    const env = { A2ACLI_CONTEXT_ID: "env" };
+    expect(resolve({}, env).origins.get("context-id")).toMatchObject({
+      value: "env",
+      source: "environment",
+      where: "A2ACLI_CONTEXT_ID",
+    });
+    expect(resolve({ "context-id": "flag" }, env).settings.contextId).toBe("flag");
+  });
+
+  it("are those of --config in place of the local file, and the environment still wins", async () => {
+    await writeFile(localFile(), "A2ACLI_CONTEXT_ID=local\nA2ACLI_TASK_ID=local\n");
+    const path = join(home, "other.env");
+    await writeFile(path, "A2ACLI_CONTEXT_ID=named\n");
+    expect(resolve({ config: path }).settings).toMatchObject({ contextId: "named", taskId: undefined });
+    expect(resolve({ config: path }, { A2ACLI_CONTEXT_ID: "env" }).settings.contextId).toBe("env");
+    expect(() => resolve({ config: join(home, "missing") })).toThrow(CliError);
+  });
+
+  it("never read --stream and --config from anywhere but the command line", async () => {
+    const env = { A2ACLI_STREAM: "true", A2ACLI_CONFIG: join(home, "missing"), A2ACLI_HELP: "true" };
+    await writeFile(localFile(), "A2ACLI_STREAM=true\n");
+    expect(resolve({}, env).settings.stream).toBe(false);
+    expect(resolve({ stream: true }).settings.stream).toBe(true);
+  });
+
+  for (const [flags, env, wait, waitRequested] of [
+    [{}, {}, true, undefined],
+    [{ async: true }, {}, false, false],
+    [{ wait: true }, {}, true, true],
+    [{ wait: false }, {}, false, false],
+    [{}, { A2ACLI_ASYNC: "true" }, false, false],
+    [{ wait: true }, { A2ACLI_ASYNC: "true" }, true, true],
+    [{ async: true }, { A2ACLI_WAIT: "yes" }, false, false],
+    [{}, { A2ACLI_ASYNC: "0" }, true, true],
+  ] as const) {
+    it(`wait or not: ${JSON.stringify(flags)} over ${JSON.stringify(env)} is ${wait}`, () => {
+      expect(resolve(flags, env).settings).toMatchObject({ wait, waitRequested });
+    });
+  }
+
+  for (const [flag, value] of [
+    ["transport", ["carrier-pigeon"]],
+    ["a2a-version", "new"],
+    ["output", "yaml"],
+    ["poll-interval", "soon"],
+    ["timeout", "-1s"],
+    ["metadata", "[1]"],
+    ["svc-param", ["no colon"]],
+  ] as const) {
+    it(`refuse a --${flag} that cannot be meant, naming where it is from`, async () => {
+      const refusal = (error: unknown) => error instanceof CliError && error.code === "A2ACLI_ERR_USAGE";
+      expect(() => resolve({ [flag]: value })).toThrow(expect.toSatisfy(refusal));
+      const name = `A2ACLI_${flag.toUpperCase().replaceAll("-", "_")}`;
+      expect(() => resolve({}, { [name]: [value].flat()[0] ?? "" })).toThrow(name);
+      await writeFile(localFile(), `${name}='${[value].flat()[0]}'\n`);
+      expect(() => resolve()).toThrow(`${name} in ${localFile()}`);
+    });
+  }
+
+  it("refuse both --wait and --async", () => {
+    expect(() => resolve({ wait: true, async: true })).toThrow(/contradict/);
+  });
+
+  it("read every spelling of a binding", () => {
+    const transport = ["json-rpc", "JSONRPC", "rest", "HTTP+JSON", "grpc", "connect", "gRPC-Web", "urn:x:y"];
+    expect(resolve({ transport }).settings.transports).toEqual([
+      "JSONRPC",
+      "JSONRPC",
+      "HTTP+JSON",
+      "HTTP+JSON",
+      "GRPC",
+      connectBinding,
+      grpcWebBinding,
+      "urn:x:y",
+    ]);
+  });
+
+  it("read lists from the environment: bindings between commas, service parameters one a line", () => {
+    const env = { A2ACLI_TRANSPORT: "grpc, rest", A2ACLI_SVC_PARAM: "X-One:1,2\nx-two:3" };
+    expect(resolve({}, env).settings).toMatchObject({
+      transports: ["GRPC", "HTTP+JSON"],
+      serviceParameters: { "x-one": "1,2", "x-two": "3" },
+    });
+  });
+
+  it("come with a warning when a file with credentials is open to others (A2ACLI_CONFIG_001)", async () => {
+    await writeFile(localFile(), "A2ACLI_BEARER=secret\n", { mode: 0o600 });
+    expect(resolve().warnings).toEqual([]);
+    await chmod(localFile(), 0o644);
+    expect(resolve().warnings).toEqual([expect.stringMatching(/A2ACLI_BEARER.*chmod 600/)]);
+    await writeFile(localFile(), "A2ACLI_OUTPUT=text\n");
+    expect(resolve().warnings).toEqual([]);
+  });
+});
+
+describe("a2a config show", () => {
+  it("shows each value and its source, credentials masked", async () => {
+    await writeFile(localFile(), "A2ACLI_OUTPUT=text\nA2ACLI_BEARER=file-secret\n", { mode: 0o600 });
+    const env = { A2ACLI_API_KEY: "env-secret", A2ACLI_SVC_PARAM: "x-token:param-secret" };
+    const { stdout, stderr, exitCode } = await runCommand(
+      ["-a", "host-1", "config", "show", "--timeout", "5m"],
+      { env, cwd: localFile().replace("/.env", "") },
+    );
+    expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+    expect(stdout.split("\n")).toEqual(
+      expect.arrayContaining([
+        "agent-card: host-1 (flag --agent-card)",
+        "timeout: 5m (flag --timeout)",
+        `output: text (file ${localFile()})`,
+        `bearer: *** (file ${localFile()})`,
+        "api-key: *** (environment A2ACLI_API_KEY)",
+        "svc-param: x-token:*** (environment A2ACLI_SVC_PARAM)",
+        "poll-interval: 2s (built in)",
+        `file: ${localFile()}`,
+      ]),
+    );
+    expect(stdout).not.toContain("secret");
+  });
+
+  it("is one JSON document with -o json, credentials masked as well", async () => {
+    const { stdout } = await runCommand(["config", "show", "-o", "json", "--bearer", "flag-secret"], { cwd });
+    expect(JSON.parse(stdout)).toMatchObject({
+      settings: {
+        bearer: { value: "***", source: "flag", where: "--bearer" },
+        output: { value: "json", source: "flag" },
+        "poll-interval": { value: null, source: "built-in", default: "2s" },
+      },
+    });
+    expect(stdout).not.toContain("secret");
+  });
+});
+
+describe("a2a --help", () => {
+  it("shows the defaults that are in effect (A2ACLI_CLI_001)", async () => {
+    const env = { A2ACLI_POLL_INTERVAL: "9s", A2ACLI_BEARER: "env-secret" };
+    const { stdout, exitCode } = await runCommand(["send", "--help"], { cwd, env });
+    const words = stdout.replace(/\s+/g, " ");
+    expect(exitCode).toBe(0);
+    expect(words).toContain("(default: 9s, from A2ACLI_POLL_INTERVAL)");
+    expect(words).toContain("(default: ***, from A2ACLI_BEARER)");
+    expect(words).toContain("(default: the card's order)");
+  });
+
+  it("has every canonical spelling (§7.2), on the command and before it", async () => {
+    const flags =
+      "--a2a-version -a, --agent-card --async --bearer --api-key --config --context-id --debug -h, --help --insecure --metadata -o, --output --poll-interval --timeout --stream --svc-param --task-id --transport --verbose --wait";
+    for (const argv of [["--help"], ["help", "send"], ["task", "get", "--help"]]) {
+      const { stdout } = await runCommand(argv, { cwd });
+      for (const flag of flags.replaceAll(", ", ",").split(" ")) {
+        expect(stdout, `${argv.join(" ")} ${flag}`).toContain(flag.replace(",", ", "));
+      }
+    }
+    expect((await runCommand(["-v"], { cwd })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});

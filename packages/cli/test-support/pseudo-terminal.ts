@@ -1,0 +1,79 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
+import { quote } from "../src/task/hints.ts";
+
+/** Why there is no terminal to test with, or undefined. */
+export const noTerminal: string | undefined =
+  spawnSync("script", ["--version"]).error === undefined ? undefined : "`script` of util-linux is not there";
+
+/** The command at a terminal, and somebody at its keyboard. */
+export interface TerminalCommand extends AsyncDisposable {
+  /** Everything that the terminal was sent. */
+  readonly sent: string;
+  /** Waits until something is sent that was not waited for before, then types. */
+  answer(awaited: string, keys?: string): Promise<void>;
+  readonly exitCode: Promise<number>;
+}
+
+/** What a command finds around it at a terminal. */
+export interface TerminalSurroundings {
+  readonly columns?: number;
+  readonly cwd?: string;
+  /** A file that the standard output goes to instead of the terminal. */
+  readonly stdout?: string;
+}
+
+/** Starts the command as a user does, at a terminal of that width. */
+export function startOnTerminal(
+  argv: readonly string[],
+  { columns = 80, cwd = tmpdir(), stdout }: TerminalSurroundings = {},
+): TerminalCommand {
+  const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+  const words = [process.execPath, main, ...argv].map(quote).join(" ");
+  const shell = `stty cols ${columns}; exec ${words}${stdout === undefined ? "" : ` >${quote(stdout)}`}`;
+  const child = spawn("script", ["-qefc", shell, "/dev/null"], {
+    cwd,
+    env: { PATH: process.env["PATH"], HOME: cwd, TERM: "xterm", SHELL: "/bin/sh" },
+  });
+  let sent = "";
+  let seen = 0;
+  let ended = false;
+  let wake = Promise.withResolvers<void>();
+  const woken = (): void => {
+    wake.resolve();
+    wake = Promise.withResolvers();
+  };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    sent += text;
+    woken();
+  });
+  const exitCode = once(child, "close").then(([code]) => {
+    ended = true;
+    woken();
+    return typeof code === "number" ? code : -1;
+  });
+  return {
+    get sent() {
+      return sent;
+    },
+    async answer(awaited, keys = "") {
+      for (let at = sent.indexOf(awaited, seen); ; at = sent.indexOf(awaited, seen)) {
+        if (at >= 0) {
+          seen = at + awaited.length;
+          break;
+        }
+        if (ended)
+          throw new Error(`ended without ${JSON.stringify(awaited)}: ${JSON.stringify(sent.slice(seen))}`);
+        await wake.promise;
+      }
+      child.stdin.write(keys);
+    },
+    exitCode,
+    async [Symbol.asyncDispose]() {
+      if (!ended) child.kill("SIGKILL");
+      await exitCode;
+    },
+  };
+}

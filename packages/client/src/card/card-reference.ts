@@ -1,0 +1,64 @@
+import { CardNotFoundError } from "../errors.ts";
+import { isLoopbackHost } from "../interface/loopback-host.ts";
+import { shownText, shownUrl } from "../interface/shown-text.ts";
+
+/** Where a card is by the specification (spec §8.2), and where it was before 0.3. */
+const wellKnownPaths = ["/.well-known/agent-card.json", "/.well-known/agent.json"] as const;
+
+/**
+ * Where the card of an agent may be, best guess first:
+ *
+ * - of a host or an origin at its well-known paths; without a scheme it is https, on this machine http;
+ * - of a URL with a path that ends in `.json` or has `/.well-known/` in it, nowhere else;
+ * - of any other URL at the well-known paths below it, where an agent beside others is mounted, then at the URL itself.
+ *
+ * @throws CardNotFoundError when the text is no such address
+ */
+export function findCardUrls(reference: string | URL): readonly URL[] {
+  const url = parseReference(reference);
+  if (url.pathname.endsWith(".json") || url.pathname.includes("/.well-known/")) {
+    return [url];
+  }
+  const base = url.pathname.replace(/\/+$/, "");
+  const guesses = wellKnownPaths.map((path) => new URL(base + path, url.origin));
+  return base === "" && url.search === "" ? guesses : [...guesses, url];
+}
+
+function parseReference(reference: string | URL): URL {
+  const text = String(reference).trim();
+  const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
+  const url = hasScheme ? URL.parse(text) : parseHost(text);
+  if (url === null || url.hostname === "") {
+    throw notFound(text, "is no address", "Give a host, or the URL of the agent or of its card.");
+  }
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw notFound(
+      text,
+      "is no http or https URL",
+      "Give a host, or the http or https URL of the agent or of its card.",
+    );
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw notFound(
+      shownUrl(url),
+      "was given with a user name or password in it, which may end up in logs",
+      "Leave them out of the URL, and send credentials as `headers`.",
+    );
+  }
+  url.hash = "";
+  return new URL(url);
+}
+
+/** `example.com`, `localhost:4000/agents/clerk`. Not everything that a URL may consist of is meant as a host. */
+function parseHost(text: string): URL | null {
+  if (!/^(?:[\p{L}\p{N}._-]+|\[[\da-f:.]+\])(?::\d+)?(?:[/?#]|$)/iu.test(text) || text.startsWith(".")) {
+    return null;
+  }
+  const secure = URL.parse(`https://${text}`);
+  return secure !== null && isLoopbackHost(secure.hostname) ? URL.parse(`http://${text}`) : secure;
+}
+
+function notFound(text: string, problem: string, hint: string): CardNotFoundError {
+  const shown = shownText(text);
+  return new CardNotFoundError(shown, `${JSON.stringify(shown)} ${problem}.`, { hint });
+}

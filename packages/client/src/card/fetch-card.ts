@@ -1,0 +1,226 @@
+import { CardInvalidError, CardNotFoundError } from "../errors.ts";
+import { findNetworkFailure } from "../interface/network-failure.ts";
+import { shownUrl } from "../interface/shown-text.ts";
+import { ByteBuffer } from "../transports/byte-buffer.ts";
+
+/** How a card is asked for. */
+export interface CardRequest {
+  readonly url: URL;
+  readonly fetch: typeof globalThis.fetch;
+  /** The caller's; `Accept` and conditions are added. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What an earlier answer of this URL can be confirmed by. */
+  readonly validators?: CardValidators | undefined;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+}
+
+/** `ETag` and `Last-Modified` of an answer. */
+export interface CardValidators {
+  readonly etag: string | null;
+  readonly lastModified: string | null;
+}
+
+/** What came of asking. `absent`: the card is not there, and may be elsewhere; maybe there is a web page in its place. */
+export type CardAnswer =
+  | { readonly kind: "text"; readonly text: string; readonly url: URL; readonly headers: Headers }
+  | { readonly kind: "unchanged"; readonly headers: Headers }
+  | { readonly kind: "absent"; readonly webPage: boolean; readonly error: CardNotFoundError };
+
+/** Redirects that are followed, one after the other. */
+const maxRedirects = 3;
+
+/**
+ * Asks one URL for a card. Redirects are followed on the same origin, and from http to https of the same host; others would
+ * let somebody else name the card.
+ *
+ * @throws CardNotFoundError when there is no card to be had, with what stands in the way and what to do about it
+ * @throws CardInvalidError when it is larger than `maxBytes`, or no UTF-8
+ */
+export async function fetchCard(request: CardRequest): Promise<CardAnswer> {
+  let { url } = request;
+  for (let redirects = 0; ; redirects++) {
+    const response = await ask(request, url);
+    const target = redirectTarget(response, url);
+    if (target === undefined) {
+      return await readAnswer(response, url, request);
+    }
+    discard(response);
+    if (redirects === maxRedirects) {
+      throw notFound(url, `redirects more than ${maxRedirects} times`, {
+        hint: "Give the URL of the card itself.",
+      });
+    }
+    url = target;
+  }
+}
+
+async function ask({ fetch, headers, validators, signal }: CardRequest, url: URL): Promise<Response> {
+  const sent = new Headers(headers);
+  sent.set("accept", "application/json");
+  if (validators?.etag != null) {
+    sent.set("if-none-match", validators.etag);
+  }
+  if (validators?.lastModified != null) {
+    sent.set("if-modified-since", validators.lastModified);
+  }
+  try {
+    return await fetch(url, { headers: sent, redirect: "manual", signal });
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw unreachable(url, cause);
+  }
+}
+
+/** Where a response leads, if that is allowed; undefined when it is no redirect. */
+function redirectTarget({ status, type, headers }: Response, from: URL): URL | undefined {
+  if (type === "opaqueredirect") {
+    throw notFound(from, "redirects, and the browser does not say where", {
+      hint: "Give the URL of the card itself.",
+    });
+  }
+  const location = headers.get("location");
+  if (![301, 302, 303, 307, 308].includes(status) || location === null) {
+    return undefined;
+  }
+  const to = URL.parse(location, from);
+  if (to === null) {
+    throw notFound(from, "redirects to what is no URL", { hint: "Tell the operator of the server." });
+  }
+  const isUpgrade = from.protocol === "http:" && to.protocol === "https:" && from.hostname === to.hostname;
+  if (to.origin !== from.origin && !isUpgrade) {
+    throw notFound(from, `redirects to ${shownUrl(to)}, which is another origin`, {
+      hint: "When you trust that one, give its URL instead.",
+    });
+  }
+  return to;
+}
+
+async function readAnswer(response: Response, url: URL, request: CardRequest): Promise<CardAnswer> {
+  const { status, headers } = response;
+  if (status === 304 && request.validators !== undefined) {
+    return { kind: "unchanged", headers };
+  }
+  if (status !== 200) {
+    discard(response);
+    const error = refused(url, status);
+    if (absentStatuses.includes(status)) {
+      return { kind: "absent", webPage: false, error };
+    }
+    throw error;
+  }
+  const saysHtml = /^\s*(?:text\/html|application\/xhtml)/i.test(headers.get("content-type") ?? "");
+  const bytes = await readBytes(response, url, request);
+  if (bytes === undefined) {
+    if (saysHtml) {
+      return webPage(url);
+    }
+    throw tooLarge(url, request.maxBytes);
+  }
+  const text = decode(bytes, url);
+  // The first characters tell more than the header: files are often served under a wrong type.
+  return /^\s*</.test(text) || (saysHtml && !/^\s*\{/.test(text))
+    ? webPage(url)
+    : { kind: "text", text, url, headers };
+}
+
+/** Not there, not for GET, not there any more. */
+const absentStatuses: readonly number[] = [404, 405, 410];
+
+/** The whole body, or undefined when it is longer than allowed; the rest is then left unread. */
+async function readBytes(
+  { body, headers }: Response,
+  url: URL,
+  { maxBytes, signal }: CardRequest,
+): Promise<Uint8Array | undefined> {
+  if (body === null) {
+    return new Uint8Array();
+  }
+  const reader = body.getReader();
+  try {
+    // Of a compressed body the header tells another length, which is then the smaller one.
+    if (Number(headers.get("content-length")) > maxBytes) {
+      return undefined;
+    }
+    const buffer = new ByteBuffer();
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      if (buffer.length + next.value.byteLength > maxBytes) {
+        return undefined;
+      }
+      buffer.append(next.value);
+    }
+    return buffer.take();
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw notFound(url, "ended in the middle of the card", {
+      hint: "Try again; when it stays that way, tell the operator of the agent.",
+      cause,
+    });
+  } finally {
+    reader.cancel().catch(() => {}); // it is closed already
+  }
+}
+
+function decode(bytes: Uint8Array, url: URL): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    const problem = "is not valid UTF-8";
+    throw new CardInvalidError(`The card at ${shownUrl(url)} ${problem}.`, [problem], {
+      hint: "Tell the operator of the agent.",
+    });
+  }
+}
+
+function discard({ body }: Response): void {
+  body?.cancel().catch(() => {}); // nobody wants it
+}
+
+function refused(url: URL, status: number): CardNotFoundError {
+  if (status === 401 || status === 403) {
+    return notFound(url, `wants credentials for the card (HTTP ${status})`, {
+      hint: "Send them as `headers`, such as an Authorization header.",
+    });
+  }
+  if (absentStatuses.includes(status)) {
+    return notFound(url, `has no card (HTTP ${status})`, {
+      hint: "Check the address, or give the URL of the card itself.",
+    });
+  }
+  return notFound(url, `answered with HTTP status ${status} instead of a card`, {
+    hint:
+      status === 429 || status >= 500
+        ? "Try again later; when it stays that way, tell the operator of the agent."
+        : "Check the address, or tell the operator of the agent.",
+  });
+}
+
+function webPage(url: URL): CardAnswer {
+  const error = notFound(url, "is a web page, not a card", {
+    hint: "Check the address: the card of an agent is JSON, by default at /.well-known/agent-card.json.",
+  });
+  return { kind: "absent", webPage: true, error };
+}
+
+function tooLarge(url: URL, maxBytes: number): CardInvalidError {
+  const problem = `is larger than the limit of ${maxBytes} bytes`;
+  return new CardInvalidError(`The card at ${shownUrl(url)} ${problem}.`, [problem], {
+    hint: "Raise `maxCardBytes` when it is meant to be that large.",
+  });
+}
+
+function unreachable(url: URL, cause: unknown): CardNotFoundError {
+  const { reason, hint } = findNetworkFailure(cause) ?? {
+    reason: "could not be reached",
+    hint: "Check the address and the network.",
+  };
+  return notFound(url, reason, { hint, cause });
+}
+
+function notFound(
+  url: URL,
+  problem: string,
+  options: { readonly hint: string; readonly cause?: unknown },
+): CardNotFoundError {
+  return new CardNotFoundError(shownUrl(url), `${shownUrl(url)} ${problem}.`, options);
+}

@@ -1,0 +1,7 @@
+/** JSON of an object, nothing about its members known. */
+export type Members = Readonly<Record<string, unknown>>;
+
+/** Whether a value is a JSON object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

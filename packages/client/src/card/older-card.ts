@@ -1,0 +1,182 @@
+import { parseProtocolVersion } from "@a2a-connect/core";
+import { shownList, shownText } from "../interface/shown-text.ts";
+import { isObject, type Members } from "./json-members.ts";
+import {
+  normalizeSecurityRequirements,
+  normalizeSecuritySchemes,
+  schemesOfAuthentication,
+} from "./older-security.ts";
+
+/** An older card in the shape of 1.0. */
+export interface NormalizedCard {
+  /** Values of an unexpected type are left for the reader of 1.0 to refuse. */
+  readonly json: Record<string, unknown>;
+  readonly warnings: readonly string[];
+  /** What is missing that only the older form has a name for. */
+  readonly problems: readonly string[];
+}
+
+/** Whether a card is of A2A 0.3 or before: it has its address at the top. A hybrid with interfaces of 1.0 is read by those. */
+export function isOlderCard(json: Members): boolean {
+  const interfaces = json["supportedInterfaces"] ?? json["supported_interfaces"] ?? null;
+  const marks = ["url", "preferredTransport", "additionalInterfaces", "protocolVersion", "authentication"];
+  return interfaces === null && marks.some((mark) => (json[mark] ?? null) !== null);
+}
+
+/**
+ * A card of A2A 0.2 or 0.3 as one of 1.0: its addresses as interfaces of the version it speaks, its security schemes and
+ * requirements in their new shape, and defaults for what was optional then.
+ */
+export function normalizeOlderCard(json: Members): NormalizedCard {
+  const warnings: string[] = [];
+  const version = protocolVersionOf(json, warnings);
+  const { url, preferredTransport, additionalInterfaces, supportsAuthenticatedExtendedCard, ...rest } = json;
+  const problems = (url ?? null) === null ? ["url: is required"] : [];
+  const primary = { url, protocolBinding: preferredTransport ?? "JSONRPC", protocolVersion: version };
+  return {
+    json: {
+      ...pick(rest, sharedFields),
+      description: json["description"] ?? describe(json, "The card", warnings),
+      ...normalizeProvider(json["provider"], warnings),
+      supportedInterfaces: interfacesOf(primary, additionalInterfaces),
+      capabilities: normalizeCapabilities(json["capabilities"], supportsAuthenticatedExtendedCard),
+      defaultInputModes: json["defaultInputModes"] ?? ["text"],
+      defaultOutputModes: json["defaultOutputModes"] ?? ["text"],
+      skills: normalizeSkills(json["skills"], warnings),
+      ...normalizeSecurity(json, warnings),
+    },
+    warnings: warnings.slice(0, maxWarnings),
+    problems,
+  };
+}
+
+/** More of them tell nobody more, and a card may have any number of skills. */
+const maxWarnings = 20;
+
+/** Members that are alike in all versions. */
+const sharedFields = ["name", "version", "documentationUrl", "iconUrl", "signatures"];
+
+/** A problem of the normalised card in the words of the older one. */
+export function olderFieldPath(problem: string): string {
+  for (const [pattern, older] of olderPaths) {
+    if (pattern.test(problem)) {
+      return problem.replace(pattern, older);
+    }
+  }
+  return problem;
+}
+
+const olderPaths: readonly (readonly [RegExp, string])[] = [
+  [/^supportedInterfaces\[0\]\.url/, "url"],
+  [/^supportedInterfaces\[0\]\.protocolBinding/, "preferredTransport"],
+  [/^supportedInterfaces\[0\]\.protocolVersion/, "protocolVersion"],
+  [/^supportedInterfaces\[\d+\]\.protocolBinding/, "additionalInterfaces.transport"],
+  [/^supportedInterfaces\[\d+\]/, "additionalInterfaces"],
+  [/^capabilities\.extendedAgentCard/, "supportsAuthenticatedExtendedCard"],
+  [/^securityRequirements/, "security"],
+];
+
+function pick(members: Members, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(
+    names.filter((name) => Object.hasOwn(members, name)).map((name) => [name, members[name]]),
+  );
+}
+
+/** Versions before 0.2.5 had no name for themselves. */
+function protocolVersionOf({ protocolVersion }: Members, warnings: string[]): unknown {
+  if (protocolVersion === undefined || protocolVersion === null || protocolVersion === "") {
+    warnings.push(
+      "The card is of an older form and names no protocol version: it was read as one of A2A 0.2.",
+    );
+    return "0.2";
+  }
+  const version =
+    typeof protocolVersion === "string" ? parseProtocolVersion(protocolVersion) : protocolVersion;
+  const name = typeof version === "string" ? shownText(version) : "an older version";
+  warnings.push(`The card is of A2A ${name}: it was read as a card of 1.0 with interfaces of that version.`);
+  return version;
+}
+
+interface OlderInterface {
+  readonly url: unknown;
+  readonly protocolBinding: unknown;
+  readonly protocolVersion: unknown;
+}
+
+/** The preferred one first; the list of the others may repeat it. */
+function interfacesOf(primary: OlderInterface, additional: unknown): unknown {
+  if (!Array.isArray(additional)) {
+    return [primary, ...((additional ?? null) === null ? [] : [additional])];
+  }
+  const others = additional
+    .map((each: unknown) =>
+      isObject(each)
+        ? { url: each["url"], protocolBinding: each["transport"], protocolVersion: primary.protocolVersion }
+        : each,
+    )
+    .filter(
+      (each) =>
+        !isObject(each) || each["url"] !== primary.url || each["protocolBinding"] !== primary.protocolBinding,
+    );
+  return [primary, ...others];
+}
+
+function normalizeCapabilities(capabilities: unknown, extendedCard: unknown): unknown {
+  // State history (0.2, 0.3) is gone without a successor.
+  return isObject(capabilities) && extendedCard !== undefined
+    ? { ...capabilities, extendedAgentCard: extendedCard }
+    : capabilities;
+}
+
+/** What was optional about a provider is not any more. */
+function normalizeProvider(provider: unknown, warnings: string[]): Record<string, unknown> {
+  if (!isObject(provider) || (hasText(provider["organization"]) && hasText(provider["url"]))) {
+    return provider === undefined ? {} : { provider };
+  }
+  warnings.push("The provider lacks its organization or its url: it was left out.");
+  return {};
+}
+
+function hasText(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "";
+}
+
+function normalizeSkills(skills: unknown, warnings: string[]): unknown {
+  if (!Array.isArray(skills)) {
+    return skills;
+  }
+  return skills.map((skill: unknown) => {
+    if (!isObject(skill)) {
+      return skill;
+    }
+    const { security, ...rest } = skill;
+    return {
+      ...rest,
+      description: hasText(skill["description"])
+        ? skill["description"]
+        : describe(skill, `The skill ${shownList([String(skill["id"])])}`, warnings),
+      tags: skill["tags"] ?? [],
+      ...(security === undefined ? {} : { securityRequirements: normalizeSecurityRequirements(security) }),
+    };
+  });
+}
+
+/** Descriptions were optional once: the name has to do. */
+function describe({ name }: Members, what: string, warnings: string[]): unknown {
+  warnings.push(`${what} has no description: its name stands in.`);
+  return name;
+}
+
+/** `securitySchemes` and `security`, or `authentication` as the first cards had it. */
+function normalizeSecurity(json: Members, warnings: string[]): Record<string, unknown> {
+  const { securitySchemes, security, authentication } = json;
+  if ((securitySchemes ?? null) === null && isObject(authentication)) {
+    return schemesOfAuthentication(authentication, warnings);
+  }
+  return {
+    ...(securitySchemes === undefined
+      ? {}
+      : { securitySchemes: normalizeSecuritySchemes(securitySchemes, warnings) }),
+    ...(security === undefined ? {} : { securityRequirements: normalizeSecurityRequirements(security) }),
+  };
+}

@@ -1,0 +1,22 @@
+/** What the kinds of parts, by which older cards told their modes, are as media types. */
+const mediaTypes: ReadonlyMap<string, string> = new Map([
+  ["text", "text/plain"],
+  ["file", "application/octet-stream"],
+  ["data", "application/json"],
+]);
+
+/**
+ * Modes as media types, each once; what is neither stays as it is.
+ *
+ * @param legacy takes the modes that were converted
+ */
+export function toMediaTypes(modes: readonly string[], legacy: Set<string>): string[] {
+  const converted = modes.map((mode) => {
+    const mediaType = mediaTypes.get(mode.toLowerCase());
+    if (mediaType !== undefined) {
+      legacy.add(mode);
+    }
+    return mediaType ?? mode;
+  });
+  return [...new Set(converted)];
+}

@@ -1,0 +1,117 @@
+import { shownList, shownText } from "../interface/shown-text.ts";
+import { isObject, type Members } from "./json-members.ts";
+
+/**
+ * `securitySchemes` of A2A 0.3, which tell their kind by `type` as OpenAPI does, in the shape of 1.0, which tells it by the
+ * member. Schemes of an unknown kind are left out with a warning; whatever is not an object stays as it is.
+ */
+export function normalizeSecuritySchemes(schemes: unknown, warnings: string[]): unknown {
+  if (!isObject(schemes)) {
+    return schemes;
+  }
+  return Object.fromEntries(
+    Object.entries(schemes).flatMap(([name, scheme]) => {
+      const normalized = isObject(scheme) ? normalizeScheme(name, scheme, warnings) : scheme;
+      return normalized === undefined ? [] : [[name, normalized]];
+    }),
+  );
+}
+
+/** `security` of A2A 0.3, a list of `{ scheme: scopes }`, as `securityRequirements` of 1.0. Alternatives stay alternatives. */
+export function normalizeSecurityRequirements(security: unknown): unknown {
+  if (!Array.isArray(security)) {
+    return security;
+  }
+  return security.map((alternative: unknown) => {
+    // `schemes` with an object in it is the shape of 1.0 already.
+    if (!isObject(alternative) || isObject(alternative["schemes"])) {
+      return alternative;
+    }
+    const schemes = Object.entries(alternative).map(([name, scopes]) => [
+      name,
+      Array.isArray(scopes) ? { list: scopes } : scopes,
+    ]);
+    return { schemes: Object.fromEntries(schemes) };
+  });
+}
+
+/** `authentication.schemes` of the first cards: names of HTTP schemes, each of which will do. */
+export function schemesOfAuthentication({ schemes }: Members, warnings: string[]): Record<string, unknown> {
+  if (!Array.isArray(schemes)) {
+    return {};
+  }
+  const names = schemes.filter((scheme): scheme is string => typeof scheme === "string" && scheme !== "");
+  const needing = names.filter((name) => !isFree(name));
+  const known = needing.filter((name) => httpSchemes.has(name.toLowerCase()));
+  const unknown = needing.filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    warnings.push(
+      `authentication.schemes does not say how to present ${shownList(unknown)}: left out of the security schemes.`,
+    );
+  }
+  return {
+    securitySchemes: Object.fromEntries(
+      known.map((scheme) => [scheme, { httpAuthSecurityScheme: { scheme } }]),
+    ),
+    // Where one of them asks for nothing, nothing is required.
+    securityRequirements:
+      needing.length < names.length ? [] : known.map((name) => ({ schemes: { [name]: { list: [] } } })),
+  };
+}
+
+const httpSchemes: ReadonlySet<string> = new Set([
+  "basic",
+  "bearer",
+  "digest",
+  "dpop",
+  "hoba",
+  "mutual",
+  "negotiate",
+]);
+
+function isFree(scheme: string): boolean {
+  return ["none", "public"].includes(scheme.toLowerCase());
+}
+
+function normalizeScheme(name: string, scheme: Members, warnings: string[]): unknown {
+  const { type, in: location, ...rest } = scheme;
+  switch (type) {
+    case undefined:
+      return scheme; // in the shape of 1.0, or of none
+    case "apiKey":
+      return { apiKeySecurityScheme: { ...rest, location } };
+    case "http":
+      return { httpAuthSecurityScheme: rest };
+    case "oauth2":
+      return { oauth2SecurityScheme: { ...rest, flows: firstFlow(name, scheme["flows"], warnings) } };
+    case "openIdConnect":
+      return { openIdConnectSecurityScheme: rest };
+    case "mutualTLS":
+      return { mtlsSecurityScheme: rest };
+    default:
+      warnings.push(
+        `The security scheme ${shownText(name)} is of a kind that 1.0 does not know: it was left out.`,
+      );
+      return undefined;
+  }
+}
+
+/** A scheme of 1.0 has one flow; of several, the one that suits programs and people best. */
+function firstFlow(name: string, flows: unknown, warnings: string[]): unknown {
+  if (!isObject(flows)) {
+    return flows;
+  }
+  const [first, ...others] = flowNames.filter((flow) => isObject(flows[flow]));
+  if (others.length > 0) {
+    warnings.push(
+      `The security scheme ${shownText(name)} has several flows, of which ${first} was taken and ${shownList(others)} left out.`,
+    );
+  }
+  if (first === undefined) {
+    return flows;
+  }
+  const flow = flows[first];
+  return { [first]: isObject(flow) ? { scopes: {}, ...flow } : flow };
+}
+
+const flowNames = ["clientCredentials", "authorizationCode", "deviceCode", "password", "implicit"];

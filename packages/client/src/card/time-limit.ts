@@ -1,0 +1,36 @@
+import type { ClientClock } from "../clock.ts";
+
+/** Thrown when the time is up. */
+export class TimeIsUp extends Error {
+  override readonly name = "TimeIsUp";
+}
+
+/**
+ * Runs something for `ms` at most. It is told by its signal, and not waited for any longer, when the time is up or the
+ * caller's signal is aborted.
+ *
+ * @throws TimeIsUp, or what the caller's signal was aborted with
+ */
+export async function withinTime<T>(
+  ms: number,
+  clock: ClientClock,
+  signal: AbortSignal,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const done = new AbortController();
+  const limit = new AbortController();
+  const stop = AbortSignal.any([signal, limit.signal]);
+  const stopped = new Promise<never>((_, reject) => {
+    stop.addEventListener("abort", () => reject(stop.reason), { once: true });
+  });
+  clock.sleep(ms, done.signal).then(
+    () => limit.abort(new TimeIsUp(`not done within ${ms} ms`)),
+    () => {}, // it was done in time
+  );
+  try {
+    return await Promise.race([run(stop), stopped]);
+  } finally {
+    done.abort();
+  }
+}

@@ -1,0 +1,70 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { numberedName, safeFileName } from "./safe-file-name.ts";
+
+describe("safeFileName", () => {
+  for (const [name, want] of [
+    ["report.pdf", "report.pdf"],
+    ["Größe 日本.txt", "Größe 日本.txt"],
+    ["../../etc/passwd", "passwd"],
+    ["..\\..\\windows\\system.ini", "system.ini"],
+    ["/", "file"],
+    ["a/", "file"],
+    ["", "file"],
+    [".", "file"],
+    ["..", "file"],
+    ["...", "file"],
+    [" . . ", "file"],
+    [".bashrc", "bashrc"],
+    [".ssh/authorized_keys", "authorized_keys"],
+    ["name.", "name"],
+    ["name. . ", "name"],
+    ["a\0b\x1b[31m\n.txt", "ab[31m.txt"],
+    ["annex\u202efdp.exe", "annexfdp.exe"],
+    ["zero\u200bwidth", "zerowidth"],
+    ['a<b>c:d"e|f?g*h', "a_b_c_d_e_f_g_h"],
+    ["C:evil.txt", "C_evil.txt"],
+    ["file.txt:stream", "file.txt_stream"],
+    ["CON", "_CON"],
+    ["con.txt", "_con.txt"],
+    ["nul.tar.gz", "_nul.tar.gz"],
+    ["COM1", "_COM1"],
+    ["lpt9.doc", "_lpt9.doc"],
+    ["aux .txt", "_aux.txt"],
+    ["console.log", "console.log"],
+    ["COM10", "COM10"],
+  ] as const) {
+    it(`makes ${JSON.stringify(want)} of ${JSON.stringify(name)}`, () =>
+      expect(safeFileName(name)).toBe(want));
+  }
+
+  it("shortens a long name, keeps its extension and splits no character", () => {
+    const short = safeFileName(`${"日".repeat(500)}.jpeg`);
+    expect(short).toMatch(/^日+\.jpeg$/);
+    expect(Buffer.byteLength(numberedName(short, 9_999))).toBeLessThanOrEqual(255);
+    expect(Buffer.byteLength(short)).toBeGreaterThan(240);
+    expect(safeFileName(`a.${"x".repeat(300)}`)).toHaveLength(249);
+  });
+
+  it("is a name that any system takes, whatever the name", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (name) => {
+        const safe = safeFileName(name);
+        expect(safe).not.toMatch(/^[.\s]|[.\s]$|[/\\<>:"|?*]|\p{Cc}/u);
+        expect(safe).not.toBe("");
+        expect(Buffer.byteLength(safe)).toBeLessThanOrEqual(249);
+        expect(safeFileName(safe)).toBe(safe);
+      }),
+    );
+  });
+});
+
+describe("numberedName", () => {
+  for (const [name, want] of [
+    ["report.pdf", "report-2.pdf"],
+    ["report", "report-2"],
+    ["a.tar.gz", "a.tar-2.gz"],
+  ] as const) {
+    it(`makes ${want} of ${name}`, () => expect(numberedName(name, 2)).toBe(want));
+  }
+});
