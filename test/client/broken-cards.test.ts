@@ -15,9 +15,9 @@ import {
   RequirementError,
 } from "@a2a-connect/client";
 import { connectAgent } from "@a2a-connect/node/client";
+import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { createSelfSignedCertificate } from "../../packages/node/test-support/self-signed-certificate.ts";
 import { createCardJson, respondJson, startBrokenServer } from "./broken-server.ts";
 import { closedAddress } from "./closed-address.ts";
 import { watchRejections } from "./watch-rejections.ts";
@@ -295,6 +295,23 @@ describe("a card that is odd", () => {
           : void response.writeHead(302, { location: "/elsewhere.json" }).end(),
     });
     await using agent = await connectAgent(server.url, limits);
+    expect(agent.card.name).toBe("Broken agent");
+  });
+
+  it("is read, when the server is out of order for a while", async () => {
+    let requests = 0;
+    await using server = await startBrokenServer({
+      serveCard: (card, _, response) => {
+        requests += 1;
+        if (requests === 1) response.destroy();
+        else if (requests === 2) response.writeHead(503).end();
+        else respondJson(response, card);
+      },
+    });
+    await using agent = await connectAgent(server.url, {
+      ...limits,
+      retry: { attempts: 4, initialDelayMs: 1 },
+    });
     expect(agent.card.name).toBe("Broken agent");
   });
 

@@ -104,6 +104,7 @@ export function cardSuite(target: ContractTarget): void {
       const { task } = await tenant.run("work");
       expect(tenant.interface.tenant).toBe("acme");
       expect((await tenant.getTask(task?.id ?? "")).id).toBe(task?.id);
+      expect((await tenant.rpc.getTask({ id: task?.id ?? "" })).id).toBe(task?.id);
       expect(findA2AError(await failureOf(plain.getTask(task?.id ?? "")))?.reason).toBe("TASK_NOT_FOUND");
     });
 

@@ -8,6 +8,7 @@ import {
   type AgentClient,
   AgentError,
   type ConnectOptions,
+  ContentTooLargeError,
   InputRequiredError,
   TaskFailedError,
   UntrustedOutputError,
@@ -195,9 +196,9 @@ describe("sizes", () => {
         stream.end();
       },
     });
-    await using agent = await connect(server.url);
-    expect(await failureOf(agent.run("Give me much, bit by bit."))).toBeInstanceOf(Error);
-    expect(sent).toBeLessThan(2 ** 27);
+    await using agent = await connect(server.url, { maxTaskBytes: 2 ** 22 });
+    expect(await failureOf(agent.run("Give me much, bit by bit."))).toBeInstanceOf(ContentTooLargeError);
+    expect(sent).toBeLessThan(2 ** 26);
   });
 });
 

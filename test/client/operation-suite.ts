@@ -6,6 +6,8 @@ import { extendedDescription, product } from "./contract-work.ts";
 
 /** The operations, one by one. */
 export function operationSuite(target: ContractTarget): void {
+  const { features } = target;
+
   describe("the operations", () => {
     it("send a message and wait, or do not", async () => {
       await using agent = await connectTo(target);
@@ -20,6 +22,23 @@ export function operationSuite(target: ContractTarget): void {
       await agent.cancelTask(begun.payload.value.id);
       const direct = await agent.sendMessage([text("echo a "), text("b")]);
       expect(direct.payload.case).toBe("message");
+    });
+
+    it("send a message once, however often, under one key where the agent honours keys", async () => {
+      await using agent = await connectTo(target);
+      const message = { parts: "work", messageId: crypto.randomUUID(), contextId: crypto.randomUUID() };
+      const options = { idempotencyKey: crypto.randomUUID() };
+      const sent = await agent.sendMessage(message, options);
+      const again = await agent.sendMessage(message, options);
+      const { task } = await agent.run(message, options);
+      const ids = [sent, again].map(({ payload }) => (payload.case === "task" ? payload.value.id : ""));
+      expect(new Set([...ids, task?.id]).size).toBe(features.lifecycle ? 1 : 3);
+    });
+
+    it("are there as the generated client, too", async () => {
+      await using agent = await connectTo(target);
+      const { task } = await agent.run("work");
+      expect((await agent.rpc.getTask({ id: task?.id ?? "" })).artifacts).toHaveLength(3);
     });
 
     it("get a task, with as much of its history as is asked for", async () => {

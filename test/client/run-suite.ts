@@ -156,7 +156,7 @@ export function runSuite(target: ContractTarget): void {
 
     it("ends when its time is over, and tells the agent so where it can be told", async () => {
       await using agent = await connectTo(target);
-      const thrown = await rejectedWith(agent.run("wait", { deadlineMs: 150 }), RunTimeoutError);
+      const thrown = await rejectedWith(agent.run("wait", { deadlineMs: 400 }), RunTimeoutError);
       const taskId = thrown.taskId ?? "";
       expect(thrown.task?.id).toBe(taskId);
       if (!features.lifecycle) await agent.cancelTask(taskId);

@@ -30,12 +30,17 @@ export async function startWorker(paceMs: number): Promise<MortalWorker> {
   const url = await first.line(/^ready (http:\S+)$/);
   const { port } = new URL(url);
   let running = first;
+  let restarts: Promise<void> = Promise.resolve();
+  const restart = async () => {
+    await running.kill();
+    running = start(port);
+    await running.line(/^ready/);
+  };
   return {
     url,
-    async kill() {
-      await running.kill();
-      running = start(port);
-      await running.line(/^ready/);
+    kill() {
+      restarts = restarts.then(restart); // one after the other: there is one port
+      return restarts;
     },
     sideEffects: () => readFileSync(effects, "utf8").trim().split("\n"),
     memories() {

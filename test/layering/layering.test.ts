@@ -51,7 +51,10 @@ it("reads every kind of import", () => {
   expect(
     readImports("x.ts", text).map(({ specifier, lazy }) => (lazy ? `${specifier}, lazy` : specifier)),
   ).toStrictEqual(["static", "type", "effect", "all", "named", "lazy, lazy", "in-a-type"]);
-  expect(() => readImports("x.ts", "import(name)")).toThrow("computed");
+  for (const computed of ["import(name)", "import(name.href)", "import(toUrl(name).href)"]) {
+    expect(() => readImports("x.ts", computed)).toThrow("computed");
+  }
+  expect(readImports("x.ts", "import(pathToFileURL(path).href)")).toStrictEqual([]);
 });
 
 /** A workspace of gen, core, bindings, server, node, testing, conformance and cli, in which one module imports. */

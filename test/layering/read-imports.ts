@@ -20,7 +20,8 @@ const lazyByNode: ReadonlyMap<unknown, boolean> = new Map([
 /**
  * Every import of a module, those of types included.
  *
- * @throws Error when the text cannot be parsed, or when a dynamic import is computed: nobody could check it
+ * @throws Error when the text cannot be parsed, or when a dynamic import is computed, other than from a path that is
+ *   named when the program runs: nobody could check it
  */
 export function readImports(file: string, text: string): Import[] {
   const { program, errors } = parseSync(file, text);
@@ -34,6 +35,9 @@ export function readImports(file: string, text: string): Import[] {
     if (lazy === undefined || source === null) {
       return;
     }
+    if (isUserFile(source)) {
+      return;
+    }
     const specifier = isNode(source) && source["type"] === "Literal" ? source["value"] : undefined;
     if (typeof specifier !== "string") {
       throw new Error(`${file}: the import at offset ${node["start"]} is computed`);
@@ -41,6 +45,18 @@ export function readImports(file: string, text: string): Import[] {
     found.push({ specifier, lazy });
   });
   return found;
+}
+
+/** `pathToFileURL(…).href`: a file that somebody names when the program runs, so none of the workspace's modules. */
+function isUserFile(source: unknown): boolean {
+  if (!isNode(source) || source["type"] !== "MemberExpression") {
+    return false;
+  }
+  const { object, property } = source;
+  const callee = isNode(object) && object["type"] === "CallExpression" ? object["callee"] : undefined;
+  return (
+    isNode(callee) && callee["name"] === "pathToFileURL" && isNode(property) && property["name"] === "href"
+  );
 }
 
 type Node = Readonly<Record<string, unknown>>;

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { AgentError, connectAgent, InputRequiredError } from "@a2a-connect/node/client";
 import { askPerson } from "./orchestrator/ask-person.ts";
-import { consolidate, requirements, resume } from "./orchestrator/consolidate.ts";
+import { consolidate, resume, workerConnection } from "./orchestrator/consolidate.ts";
 import { createHandoverFile } from "./orchestrator/handover-file.ts";
 import { preferNewer } from "./orchestrator/prefer-newer.ts";
 import { printMemories } from "./orchestrator/print-memories.ts";
@@ -26,9 +26,7 @@ const { values, positionals } = parseArgs({
 const tell = (line: string) => process.stdout.write(`${line}\n`);
 
 try {
-  await using agent = await connectAgent(positionals[0] ?? "http://localhost:4100", {
-    requires: requirements,
-  });
+  await using agent = await connectAgent(positionals[0] ?? "http://localhost:4100", workerConnection);
   tell(`agent   ${agent.card.name} ${agent.card.version} over ${agent.interface.protocolBinding}`);
   const file = createHandoverFile(values.state);
   const { key, taskId } = await file.open();

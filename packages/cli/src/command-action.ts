@@ -32,6 +32,9 @@ export async function runAction(
     resolved,
     reference: reference ?? settings.agentCard,
     signal,
+    adopt: (effective) => {
+      run.settings = effective;
+    },
   });
   await act({
     io,

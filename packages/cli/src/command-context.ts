@@ -1,4 +1,5 @@
-import type { AgentClient, ConnectOptions, ReceivedCard } from "@a2a-connect/client";
+import type { AgentClient, ConnectOptions } from "@a2a-connect/client";
+import type { FoundCard } from "./agent/receive-card.ts";
 import type { CliIo } from "./cli-io.ts";
 import type { Output } from "./output/output.ts";
 import type { Settings } from "./settings/settings.ts";
@@ -23,11 +24,11 @@ export interface CommandContext {
    */
   openAgent(options?: OpenAgentOptions): Promise<AgentClient>;
   /**
-   * The card alone, fetched or read: also of an agent that cannot be called.
+   * The card alone, fetched or read: also one with faults, and that of an agent that cannot be called.
    *
-   * @throws CliError CARD_NOT_FOUND, CARD_INVALID, UNREACHABLE
+   * @throws CliError CARD_NOT_FOUND, UNREACHABLE; AgentErrors of the client
    */
-  receiveCard(reference?: string): Promise<ReceivedCard>;
+  receiveCard(reference?: string): Promise<FoundCard>;
   /**
    * Aborted when the user interrupts, or `--timeout` expires; then its reason is a CliError TIMEOUT. What a command
    * throws because of it need not be translated: an interruption ends with exit code 130, a timeout as

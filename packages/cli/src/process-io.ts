@@ -11,7 +11,7 @@ export class ClosedOutputError extends Error {
 export function createProcessIo(): CliIo {
   return {
     stdout: createSink(process.stdout, process.stdout.isTTY),
-    stderr: createSink(process.stderr, process.stderr.isTTY),
+    stderr: withoutFailures(createSink(process.stderr, process.stderr.isTTY)),
     get stdin() {
       return process.stdin; // opening it keeps a process alive, so only who reads it does
     },
@@ -49,6 +49,11 @@ function createSink(stream: Writable, isTerminal: boolean): TextSink {
 
 /** A terminal, npm and a watcher may each send the same signal: within this time several are one. */
 const sameSignalMs = 500;
+
+/** Diagnostics that nobody reads are no reason to end. */
+function withoutFailures({ isTerminal, write }: TextSink): TextSink {
+  return { isTerminal, write: (text) => write(text).catch(() => {}) };
+}
 
 function watchInterrupts(): AbortSignal {
   const controller = new AbortController();

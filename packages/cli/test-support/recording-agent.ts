@@ -10,7 +10,10 @@ export interface RecordedRequest {
   readonly body: string;
 }
 
-/** An agent over JSON-RPC that answers every message with a Message, and keeps what it was sent. */
+/**
+ * An agent over JSON-RPC that answers every message with a Message, and keeps what it was sent. Told to `refuse`, it
+ * repeats the caller's Authorization in an error.
+ */
 export interface RecordingAgent extends AsyncDisposable {
   readonly url: string;
   readonly requests: readonly RecordedRequest[];
@@ -28,7 +31,11 @@ export async function startRecordingAgent(
     const { method = "", url = "", headers } = request;
     requests.push({ method, url, headers, body });
     response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify(url.startsWith("/.well-known/") ? describe(card, origin) : answer(body)));
+    response.end(
+      JSON.stringify(
+        url.startsWith("/.well-known/") ? describe(card, origin) : answer(body, headers.authorization),
+      ),
+    );
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -62,8 +69,11 @@ function describe(card: Readonly<Record<string, unknown>>, origin: string): Reco
   };
 }
 
-function answer(body: string): Record<string, unknown> {
+function answer(body: string, authorization: string | undefined): Record<string, unknown> {
   const { id, method } = JSON.parse(body) as { id: unknown; method: string }; // our own client wrote it
+  if (body.includes("refuse")) {
+    return { jsonrpc: "2.0", id, error: { code: -32602, message: `${authorization} is refused` } };
+  }
   const message = { messageId: "answer-1", role: "ROLE_AGENT", parts: [{ text: "noted" }] };
   return {
     jsonrpc: "2.0",

@@ -71,6 +71,7 @@ export const card = (changes: object = {}): string => JSON.stringify({ ...plainC
 export interface RpcCall {
   readonly id: string;
   readonly method: string;
+  readonly params: unknown;
   readonly request: IncomingMessage;
 }
 
@@ -93,8 +94,8 @@ export function jsonRpcAgent(
     });
     request.on("end", () => {
       if (request.method !== "POST") return send("", {}, 405)(response);
-      const { id, method } = JSON.parse(body) as { id: string; method: string }; // our own client's
-      const members = answer({ id, method, request }, response);
+      const { id, method, params } = JSON.parse(body) as { id: string; method: string; params: unknown }; // our own client's
+      const members = answer({ id, method, params, request }, response);
       if (members !== undefined) send(JSON.stringify({ jsonrpc: "2.0", id, ...members }))(response);
     });
   };

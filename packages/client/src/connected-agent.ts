@@ -30,8 +30,9 @@ import type { CardResolver, ResolvedCard } from "./card/card-resolver.ts";
 import { checkInputModes } from "./card/input-modes.ts";
 import type { ClientSettings, Connection } from "./connection.ts";
 import { type ArtifactReader, createArtifactReader } from "./content/artifact-reader.ts";
-import { stripControlSequences } from "./content/strip-control-sequences.ts";
-import { AgentError, CardDriftError, InputModeError, RequirementError, TaskRejectedError } from "./errors.ts";
+import { inspectContent } from "./content/inspect-interceptor.ts";
+import { CardDriftError, InputModeError, RequirementError, TaskRejectedError } from "./errors.ts";
+import { explainFailure } from "./failure.ts";
 import { checkTask } from "./follow/check-task.ts";
 import { type Following, followEvents } from "./follow/follow-events.ts";
 import { choosePollInterval, type PollOptions } from "./follow/poll-schedule.ts";
@@ -274,9 +275,16 @@ export class ConnectedAgent implements AgentClient, Connection {
     });
   }
 
+  async inspectDelivery(response: StreamResponse): Promise<void> {
+    if (this.#options.inspect !== undefined) {
+      await inspectContent(response, this.#options.inspect);
+    }
+  }
+
   async close(): Promise<void> {
     this.#closed.abort(new ConnectError("the client was closed", Code.Canceled));
     this.#link.close();
+    await this.#options.platform?.close?.();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -471,7 +479,7 @@ export class ConnectedAgent implements AgentClient, Connection {
     try {
       return await call();
     } catch (error) {
-      throw unwrap(error);
+      throw explainFailure(error);
     }
   }
 }
@@ -480,29 +488,8 @@ async function* unwrapping<T>(events: AsyncGenerator<T, void>): AsyncGenerator<T
   try {
     yield* events;
   } catch (error) {
-    throw unwrap(error);
+    throw explainFailure(error);
   }
-}
-
-/**
- * What the caller gets to catch. Interceptors can throw ConnectErrors only: what an inspector refused is inside one. And
- * what a server says may go to a terminal.
- */
-function unwrap(error: unknown): unknown {
-  if (!(error instanceof ConnectError)) {
-    return error;
-  }
-  return error.cause instanceof AgentError ? error.cause : withPlainMessage(error);
-}
-
-function withPlainMessage(error: ConnectError): ConnectError {
-  const plain = stripControlSequences(error.rawMessage);
-  if (plain === error.rawMessage) {
-    return error;
-  }
-  const clean = new ConnectError(plain, error.code, error.metadata, undefined, error.cause);
-  clean.details.push(...error.details);
-  return clean;
 }
 
 /** Failures of a submission that a changed card explains. None of them has left a task behind. */

@@ -1,4 +1,4 @@
-import type { A2AService, AgentCard } from "@a2a-connect/proto";
+import type { A2AService, AgentCard, StreamResponse } from "@a2a-connect/proto";
 import type { Client } from "@connectrpc/connect";
 import type { ClientClock } from "./clock.ts";
 import type { RetryOptions } from "./options.ts";
@@ -12,6 +12,8 @@ export interface Connection {
   /** Whether the agent takes a message once that is sent twice with the same `Idempotency-Key`. */
   readonly honoursKeys: boolean;
   readonly settings: ClientSettings;
+  /** Looks at what came by webhook, as the interceptor does at what comes over a wire. */
+  inspectDelivery(response: StreamResponse): Promise<void>;
 }
 
 /** The options of a client with their defaults. */

@@ -15,6 +15,7 @@ export { defaultMaxFileBytes, type FileContent, type FileOptions, file } from ".
 export * from "./errors.ts";
 export type * from "./options.ts";
 export type * from "./platform.ts";
+export { SilenceError } from "./platform.ts";
 export type { PushDelivery, PushReceiver, PushSubscription } from "./run/push-receiver.ts";
 export { readQuestion } from "./run/question.ts";
 export { type AnswerRule, answerByRules, askAgent } from "./run/resolvers.ts";

@@ -47,6 +47,9 @@ export interface BindingTransportSettings {
   readonly connectTimeoutMs: number;
 }
 
+/** The reason with which a call is aborted because nothing was heard on its connection for too long. */
+export class SilenceError extends Error {}
+
 /** A transport that somebody has to close. */
 export interface OpenTransport {
   readonly transport: Transport;

@@ -1,6 +1,7 @@
 import { isTerminal, partText } from "@a2a-connect/core";
 import {
   type AgentClient,
+  type ConnectOptions,
   InputRequiredError,
   type Question,
   type RunOptions,
@@ -11,8 +12,16 @@ import { type ClashResolver, isObject, readClash } from "./clash.ts";
 import { readData } from "./data-part.ts";
 import { type Tell, tellArtifact, tellProgress } from "./tell.ts";
 
-/** What an agent has to have, to be handed transcripts. */
-export const requirements = { inputRequired: true, skills: ["consolidate"] } as const;
+const skill = "consolidate";
+
+/**
+ * How a worker is connected to: one that can ask, and has the skill. While it is restarted, a call is tried again for
+ * about half a minute.
+ */
+export const workerConnection: ConnectOptions = {
+  requires: { inputRequired: true, skills: [skill] },
+  retry: { attempts: 20, maxDelayMs: 2_000 },
+};
 
 /** How a batch is seen through. */
 export interface Conduct {
@@ -40,7 +49,6 @@ export async function consolidate(
   key: string,
   conduct: Conduct,
 ): Promise<Task> {
-  const skill = requirements.skills[0];
   const options = { ...toRunOptions(conduct), skill, idempotencyKey: key };
   const { task } = await agent.run({ parts: transcripts, messageId: key }, options);
   return assertCompleted(task);

@@ -39,6 +39,7 @@ function connectError(
   details: ConnectError["details"],
 ): ConnectError {
   const error = new ConnectError(message, code, header);
+  error.isWireError = true; // said by the server, not about it
   error.details.push(...details);
   return error;
 }

@@ -88,7 +88,7 @@ async function* readResults(
  */
 function readResult(answer: unknown, { id, response: { headers, status } }: Exchange): unknown {
   if (isObject(answer) && !answers(answer["id"], id)) {
-    throw new ConnectError("the server answered another request than the one it was sent", Code.Internal, headers);
+    throw new ConnectError("the server answered with the id of another request", Code.Internal, headers);
   }
   if (isObject(answer) && isObject(answer["error"])) {
     throw fromJsonRpcError(answer["error"], headers, status);

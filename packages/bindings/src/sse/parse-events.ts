@@ -43,7 +43,7 @@ export async function* parseEvents(
 
 function tooLong(maxLength: number): ConnectError {
   return new ConnectError(
-    `an event of the stream is longer than the limit of ${maxLength}`,
+    `an event of the stream is longer than the limit of ${maxLength} bytes`,
     Code.ResourceExhausted,
   );
 }

@@ -1,6 +1,5 @@
 import { AgentError } from "@a2a-connect/client";
 import { type NodeConnectOptions, nodePlatform } from "@a2a-connect/node/client";
-import type { AgentCard } from "@a2a-connect/proto";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { Output } from "../output/output.ts";
@@ -9,7 +8,7 @@ import { createWireLog } from "../wire-log/wire-log.ts";
 import { type AgentSettings, resolveAgentSettings } from "./agent-settings.ts";
 import { type CallHeaders, createCallHeaders } from "./call-headers.ts";
 import { nameHint, resolveCardReference } from "./card-reference.ts";
-import { parseCard, readCardFile } from "./read-card-file.ts";
+import { readCardFile } from "./read-card-file.ts";
 
 /** What an agent is opened with. */
 export interface AgentSituation {
@@ -19,13 +18,19 @@ export interface AgentSituation {
   /** The agent: `--agent-card`, or an argument. */
   readonly reference: string | undefined;
   readonly signal: AbortSignal;
+  /** Told which settings apply to this agent. */
+  adopt(settings: AgentSettings): void;
 }
+
+/** A card that is to be fetched, or was read from a file and not looked at yet. */
+export type CardTarget =
+  | { readonly kind: "url"; readonly url: string }
+  | { readonly kind: "file"; readonly path: string; readonly text: string };
 
 /** Everything that is needed to connect to one agent. To be closed when that fails; afterwards the client does. */
 export interface AgentConnection {
-  readonly target: string | AgentCard;
-  /** Text of the card and where it is from, when it is a file. */
-  readonly file: { readonly path: string; readonly text: string } | undefined;
+  /** Where the card is, or the text of the file that it was in. */
+  readonly target: CardTarget;
   readonly settings: AgentSettings;
   readonly options: NodeConnectOptions;
   readonly calls: CallHeaders;
@@ -41,16 +46,14 @@ export async function prepareConnection(situation: AgentSituation): Promise<Agen
   const { io, output, resolved } = situation;
   const reference = await resolveCardReference(situation.reference, io);
   const settings = resolveAgentSettings(resolved, reference.kind === "url" ? reference.entry : undefined);
+  situation.adopt(settings);
   if (settings.insecure) {
     await output.warn(
       "TLS certificates are not verified (--insecure): anybody in between can read and change everything",
     );
   }
-  const file =
-    reference.kind === "file"
-      ? { path: reference.path, text: await readCardFile(reference.path) }
-      : undefined;
-  const target = reference.kind === "url" ? reference.url : parseCard(file?.text ?? "", reference.path);
+  const target: CardTarget =
+    reference.kind === "url" ? reference : { ...reference, text: await readCardFile(reference.path) };
   const calls = createCallHeaders(settings.serviceParameters);
   const tls = settings.insecure ? { insecure: true } : {};
   const platform = nodePlatform({
@@ -61,7 +64,6 @@ export async function prepareConnection(situation: AgentSituation): Promise<Agen
   const fetch = platform.fetch ?? globalThis.fetch;
   return {
     target,
-    file,
     settings,
     calls,
     options: {

@@ -18,7 +18,13 @@ async function send(card: Readonly<Record<string, unknown>>, ...flags: readonly 
 
 describe("credentials (A2ACLI_AUTH_001, L-9)", () => {
   for (const [what, card, flags, header, value] of [
-    ["a bearer token where no scheme is declared", {}, ["--bearer", "tok-1"], "authorization", "Bearer tok-1"],
+    [
+      "a bearer token where no scheme is declared",
+      {},
+      ["--bearer", "tok-1"],
+      "authorization",
+      "Bearer tok-1",
+    ],
     ["an API key where no scheme is declared", {}, ["--api-key", "key-1"], "x-api-key", "key-1"],
     [
       "a bearer token by the declared scheme",
@@ -185,9 +191,33 @@ describe("credentials (A2ACLI_AUTH_001, L-9)", () => {
   });
 });
 
+describe("errors", () => {
+  for (const format of ["text", "json"]) {
+    it(`do not repeat credentials in ${format}, when an agent does (A2ACLI_AUTH_004)`, async () => {
+      await using recorder = await startRecordingAgent();
+      const argv = ["send", "-a", recorder.url, "refuse", "--bearer", "tok-1-secret", "-o", format];
+      const { stdout, stderr, exitCode } = await runCommand(argv);
+      expect(exitCode).toBe(1);
+      expect(stdout + stderr).toContain("*** is refused");
+      expect(stdout + stderr).not.toContain("tok-1-secret");
+    });
+  }
+
+  it("do not repeat what stands behind an option that is misspelled", async () => {
+    const { stderr } = await runCommand(["send", "hi", "--api_key=key-1-secret"]);
+    expect(stderr).toContain("unknown option '--api_key'");
+  });
+});
+
 describe("service parameters", () => {
   it("go with every call as headers, and not with the card", async () => {
-    const { calls, requests } = await send({}, "--svc-param", "x-trace-id:abc:1", "--svc-param", "x-other: 2");
+    const { calls, requests } = await send(
+      {},
+      "--svc-param",
+      "x-trace-id:abc:1",
+      "--svc-param",
+      "x-other: 2",
+    );
     expect(calls[0]?.headers).toMatchObject({ "x-trace-id": "abc:1", "x-other": "2" });
     expect(requests[0]?.headers).not.toHaveProperty("x-trace-id");
   });

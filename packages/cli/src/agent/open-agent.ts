@@ -4,6 +4,7 @@ import type { Output } from "../output/output.ts";
 import type { Settings } from "../settings/settings.ts";
 import { type AgentSituation, prepareConnection, withNameHint } from "./agent-connection.ts";
 import { type CredentialPlan, planCredentials } from "./credentials.ts";
+import { readFileCard } from "./receive-card.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /**
@@ -24,8 +25,9 @@ export async function openAgent(
     interceptors: [calls.interceptor, ...(options.interceptors ?? [])],
   };
   try {
+    const card = target.kind === "url" ? target.url : readFileCard(target, output);
     const agent = await connectPreferably(settings.transports, (choice) =>
-      untilAborted(signal, connectAgent(target, { ...connectOptions, ...choice })),
+      untilAborted(signal, connectAgent(card, { ...connectOptions, ...choice })),
     );
     const plan = planCredentials(agent.card, settings);
     calls.use(plan, () => agent.interface.protocolBinding);

@@ -1,6 +1,4 @@
 import { open } from "node:fs/promises";
-import { parseJsonText, parseMessage } from "@a2a-connect/core";
-import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { CliError } from "../cli-error.ts";
 
 /** Largest card that is read; the client's limit for fetched ones. */
@@ -23,22 +21,5 @@ export async function readCardFile(path: string): Promise<string> {
       throw error;
     }
     throw new CliError("A2ACLI_ERR_CARD_NOT_FOUND", `${path} cannot be read`, { cause: error });
-  }
-}
-
-/** The card in a text. @throws CliError CARD_INVALID */
-export function parseCard(text: string, where: string): AgentCard {
-  const json = parseJsonText(new TextEncoder().encode(text));
-  if (!json.ok) {
-    throw new CliError("A2ACLI_ERR_CARD_INVALID", `${where} is no card: it is not JSON`);
-  }
-  try {
-    return parseMessage(AgentCardSchema, json.value);
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new CliError("A2ACLI_ERR_CARD_INVALID", `${where} is no card that can be used: ${why}`, {
-      hint: "a2a card get --validate lists what is wrong",
-      cause,
-    });
   }
 }

@@ -4,11 +4,15 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 
 /**
- * What is wrong with the JSON of a card by the schema of A2A 1.0, each problem with its path. Members that the schema does
+ * What is wrong with the text of a card by the schema of A2A 1.0, each problem with its path. Members that the schema does
  * not have count as problems here, as they do for the A2A compatibility kit (requirement L-7): they are mostly typos, or
  * fields of an older version.
  */
-export function findCardProblems(card: JsonValue): readonly string[] {
+export function findCardProblems(text: string): readonly string[] {
+  const card = parseJson(text);
+  if (card === undefined) {
+    return ["the card is not JSON"];
+  }
   const validate = new Ajv2020({ allErrors: true, strict: false, validateFormats: false }).compile(
     closed(jsonSchemaOf(AgentCardSchema)),
   );
@@ -17,6 +21,14 @@ export function findCardProblems(card: JsonValue): readonly string[] {
   }
   const problems = (validate.errors ?? []).filter(isCause).map(describe);
   return [...new Set(problems)];
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The schema with no members allowed but those it names; free-form objects name none. */

@@ -1,6 +1,7 @@
 import { a2aError, formatMessage } from "@a2a-connect/core";
-import { AgentCardSchema } from "@a2a-connect/proto";
+import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonValue } from "@bufbuild/protobuf";
+import type { FoundCard } from "../agent/receive-card.ts";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../command-context.ts";
 import { renderCard } from "./render-card.ts";
@@ -23,39 +24,32 @@ export async function getCard(
   { validate = false, extended = false }: GetCardFlags,
 ): Promise<void> {
   const { output } = context;
-  const { card, json } = extended
+  const found = extended
     ? await receiveExtendedCard(context, reference)
-    : readReceived(await context.receiveCard(reference));
+    : await context.receiveCard(reference);
   if (validate) {
-    await requireValid(context, json);
+    await requireValid(context, found.text);
   }
+  const card = found.read();
   await renderCard(output, card);
-  await output.document(json);
+  await output.document(toJson(found.text, card));
   if (validate) {
     await output.field("Valid", "yes");
   }
 }
 
-type CardInHand = Pick<Awaited<ReturnType<CommandContext["receiveCard"]>>, "card"> & {
-  readonly json: JsonValue;
-};
-
-function readReceived({ card, text }: Awaited<ReturnType<CommandContext["receiveCard"]>>): CardInHand {
-  const json: unknown = text === "" ? undefined : JSON.parse(text);
-  // What the client has read as a card is JSON; before 1.0 there were no supportedInterfaces.
-  return isCurrent(json)
-    ? { card, json: json as JsonValue }
-    : { card, json: formatMessage(AgentCardSchema, card) };
-}
-
-function isCurrent(json: unknown): boolean {
-  return typeof json === "object" && json !== null && "supportedInterfaces" in json;
+/** The JSON that was received; there were no supportedInterfaces before 1.0. */
+function toJson(text: string, card: AgentCard): JsonValue {
+  const json: unknown = JSON.parse(text);
+  return typeof json === "object" && json !== null && "supportedInterfaces" in json
+    ? (json as JsonValue) // it came out of JSON.parse
+    : formatMessage(AgentCardSchema, card);
 }
 
 async function receiveExtendedCard(
   context: CommandContext,
   reference: string | undefined,
-): Promise<CardInHand> {
+): Promise<FoundCard> {
   const agent = await context.openAgent({ reference });
   if (agent.card.capabilities?.extendedAgentCard !== true) {
     throw a2aError(
@@ -64,12 +58,12 @@ async function receiveExtendedCard(
     );
   }
   const card = await agent.getExtendedCard({ signal: context.signal });
-  return { card, json: formatMessage(AgentCardSchema, card) };
+  return { text: JSON.stringify(formatMessage(AgentCardSchema, card)), read: () => card };
 }
 
-async function requireValid({ output }: CommandContext, json: JsonValue): Promise<void> {
+async function requireValid({ output }: CommandContext, text: string): Promise<void> {
   const { findCardProblems } = await import("./card-problems.ts");
-  const problems = findCardProblems(json);
+  const problems = findCardProblems(text);
   if (problems.length === 0) {
     return;
   }

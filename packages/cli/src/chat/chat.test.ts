@@ -237,6 +237,18 @@ describe.skipIf(noTerminal !== undefined)(`a2a chat at a terminal${noTerminal ??
     expect(chat.sent).toMatch(/to follow it again: a2a task subscribe -a \S+ --after \d+ [0-9a-f-]{36}/);
   });
 
+  it("waits at Enter until an agent has its credentials from elsewhere", async () => {
+    await using chat = startOnTerminal(["chat", "-a", agent.url]);
+    await chat.answer("you › ", "sign-in\r");
+    await chat.answer("Enter waits until the agent has noticed");
+    await chat.answer("answer › ", "\r");
+    const [, taskId = ""] = /task ([0-9a-f-]{36})/.exec(chat.sent) ?? [];
+    await runCommand(["send", "-a", agent.url, "--task-id", taskId, "done"]);
+    await chat.answer("Thank you, you are in.");
+    await chat.answer("you › ", "\u0004");
+    expect(await chat.exitCode).toBe(0);
+  });
+
   it("goes on after a turn that failed", async () => {
     await using chat = startOnTerminal(["chat", "-a", agent.url]);
     await chat.answer("you › ", "/attach nowhere.txt\r");

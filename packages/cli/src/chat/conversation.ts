@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import type { AgentClient, FollowOptions, SendOptions, TaskStream } from "@a2a-connect/client";
-import { isSettled } from "@a2a-connect/core";
+import { isInterrupted, isSettled } from "@a2a-connect/core";
 import type { Task } from "@a2a-connect/proto";
+import type { JsonObject } from "@bufbuild/protobuf";
 import type { CommandContext } from "../command-context.ts";
 import { readParts } from "../message-parts.ts";
 import { detach, pollingOf, stateOf } from "../task/following.ts";
@@ -116,7 +117,11 @@ export class Conversation {
       return; // just Enter
     }
     const { attachments } = this.#session;
-    const stream = this.#agent.stream(message, this.#sending);
+    const { metadata } = this.#context.settings;
+    const stream = this.#agent.stream(
+      { ...message, ...(metadata === undefined ? {} : { metadata: metadata as JsonObject }) }, // it was parsed from JSON
+      this.#sending,
+    );
     this.#session = withAttachments(this.#session, []);
     try {
       await this.#follow(stream);
@@ -135,10 +140,10 @@ export class Conversation {
     if (task !== undefined) {
       const after = this.#lastEventId === undefined ? {} : { after: this.#lastEventId };
       const { until: _, ...following } = this.#sending;
-      const waits = stateOf(task);
+      let wentOn = false; // the same state again is another question
       await this.#follow(this.#agent.follow(task.id, { ...following, ...after }), (now) => {
-        const state = stateOf(now);
-        return state !== waits && isSettled(state);
+        wentOn ||= !isInterrupted(stateOf(now));
+        return wentOn && isSettled(stateOf(now));
       });
     }
   }

@@ -1,4 +1,4 @@
-import { partText, text } from "@a2a-connect/core";
+import { formatTaskState, partText, text } from "@a2a-connect/core";
 import { MessageSchema, StreamResponseSchema, type Task, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
@@ -31,7 +31,7 @@ describe("a conversation", () => {
     [TaskState.FAILED, { contextId: "c1" }],
     [TaskState.WORKING, { contextId: "c1" }],
   ] as const) {
-    it(`carries ${Object.keys(next).join(" and ")} on from ${TaskState[state]}`, () => {
+    it(`carries ${Object.keys(next).join(" and ")} on from ${formatTaskState(state)}`, () => {
       expect(composeMessage(after(state), "x")).toEqual({ parts: [text("x")], ...next });
     });
   }

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import type { AddCommand } from "../command.ts";
 import type { CommandContext } from "../command-context.ts";
 import type { DoctorFlags } from "../doctor/run-doctor.ts";
@@ -17,7 +17,11 @@ export const addDoctor: AddCommand = (program, host) => {
       "--restart-command <command>",
       "with --checklist: restarts the server, to see whether tasks survive",
     )
-    .option("--request-timeout <duration>", "how long a single request may take", parseLimit, 10_000);
+    .addOption(
+      new Option("--request-timeout <duration>", "how long a single request may take")
+        .argParser(parseLimit)
+        .default(10_000, "10s"),
+    );
   host.agentOptions(command);
   host.action(command, async (context: CommandContext, agent: string | undefined, flags: DoctorFlags) => {
     const { runDoctor } = await import("../doctor/run-doctor.ts");

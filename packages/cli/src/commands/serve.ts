@@ -26,7 +26,7 @@ export const addServe: AddCommand = (program, host) => {
         throw new CliError("A2ACLI_ERR_USAGE", "--watch serves again and again, and -o json is one document");
       }
       const { watch } = await import("../serve/watch.ts");
-      return await watch(context.signal);
+      return await watch(context);
     }
     const { serveFile } = await import("../serve/serve-file.ts");
     return await serveFile(context, file, flags);

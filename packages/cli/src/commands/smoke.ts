@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import type { AddCommand } from "../command.ts";
 import type { CommandContext } from "../command-context.ts";
 import { parseDuration } from "../settings/duration.ts";
@@ -16,7 +16,11 @@ export const addSmoke: AddCommand = (program, host) => {
       "URLs, hosts, names of a2a.config.yaml, or files that list them (default: all of a2a.config.yaml)",
     )
     .option("--concurrency <n>", "skills to try at a time", parseConcurrency, 4)
-    .option("--skill-timeout <duration>", "how long each skill may take", parseLimit, 60_000);
+    .addOption(
+      new Option("--skill-timeout <duration>", "how long each skill may take")
+        .argParser(parseLimit)
+        .default(60_000, "60s"),
+    );
   host.agentOptions(command);
   host.action(command, async (context: CommandContext, agents: readonly string[], flags: SmokeFlags) => {
     const { runSmoke } = await import("../smoke/run-smoke.ts");

@@ -1,5 +1,5 @@
 import { readdir } from "node:fs/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { field, shellWords } from "../../test-support/fields.ts";
 import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
 import { demoSkills } from "./demo-skills.ts";
@@ -11,6 +11,7 @@ describe("a2a demo-server", () => {
   it("does what its guide says, and leaves nothing behind", async () => {
     const before = await readdir(process.cwd());
     const server = spawnCommand(["demo-server", "--port", "0"]);
+    onTestFinished(() => server.interrupt());
     await server.waitFor(cardUrl);
     await server.waitFor(/a2a chat -a .+\n/);
     const commands = [...server.printed.matchAll(/^a2a (.+)$/gm)].map(([, words = ""]) => shellWords(words));

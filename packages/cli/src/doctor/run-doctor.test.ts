@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { type ServedAgent, serve } from "@a2a-connect/node";
 import { createMemoryTaskStore, defineAgent, type TaskStore } from "@a2a-connect/server";
 import { describe, expect, it } from "vitest";
-import { createSelfSignedCertificate } from "../../../node/test-support/self-signed-certificate.ts";
+import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { fieldsOf, linesOf } from "../../test-support/fields.ts";
 import { runCommand } from "../../test-support/run-command.ts";
-import { at, card, cardPath, send, startSick } from "../../test-support/sick-server.ts";
+import { at, card, cardPath, jsonRpcAgent, send, startSick } from "../../test-support/sick-server.ts";
 import type { ChecklistItem } from "./checklist/checklist.ts";
 import type { Finding } from "./finding.ts";
 
@@ -156,6 +156,31 @@ describe("the checklist", () => {
       durability: "unproven",
     });
     expect(report.score).toEqual({ points: 13, of: 15 });
+  });
+
+  it("believes no promise that is not kept", async () => {
+    const uri = "urn:a2a-connect:ext:lifecycle:v1";
+    const capabilities = { extensions: [{ uri, params: { asks: false, idempotencyKeys: true } }] };
+    const skills = ["work", "fail"].map((id) => skill(id, id));
+    let tasks = 0;
+    await using server = await startSick(
+      jsonRpcAgent({ capabilities, skills }, ({ method, params }) => {
+        if (method !== "SendMessage") return { error: { code: -32001, message: "no such task" } };
+        const failed = JSON.stringify(params).includes('"fail"');
+        const state = failed ? "TASK_STATE_FAILED" : "TASK_STATE_COMPLETED";
+        return { result: { task: { id: `t${tasks++}`, contextId: "c", status: { state } } } };
+      }),
+    );
+    const { report } = await doctor(server.url, "--checklist");
+    const verdicts = Object.fromEntries((report.checklist ?? []).map(({ id, verdict }) => [id, verdict]));
+    expect(verdicts).toMatchObject({
+      "state.completed": "yes",
+      "state.failed": "yes",
+      idempotency: "no", // two tasks for one key
+      reasons: "no", // it says that it failed, and nothing else
+      resume: "unproven",
+      "question-timeout": "yes",
+    });
   });
 
   it("notices by a restart whether tasks survive", async () => {

@@ -2,10 +2,11 @@ import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { diagnose } from "../../test-support/diagnose.ts";
 import { at, card, cardPath, plainCard, send, startSick } from "../../test-support/sick-server.ts";
+import type { ExamineOptions } from "./examine.ts";
 import type { Finding } from "./finding.ts";
 
 describe("a sick card", () => {
-  const cases: readonly [string, RequestListener, Partial<Finding>][] = [
+  const cases: readonly [string, RequestListener, Partial<Finding>, Partial<ExamineOptions>?][] = [
     [
       "a web page in its place",
       at({ [cardPath]: send("<!doctype html><p>Hello", { "content-type": "text/html" }) }),
@@ -46,6 +47,7 @@ describe("a sick card", () => {
       "never answered for",
       at({ [cardPath]: () => {} }),
       { id: "card.location", what: expect.stringContaining("did not answer in time") },
+      { timeoutMs: 1_000 },
     ],
     [
       "closed in the middle",
@@ -224,9 +226,9 @@ describe("a sick card", () => {
       { id: "card.location", what: "The card is not valid JSON." },
     ],
   ];
-  it.for(cases)("is told: %s", async ([, listener, expected]) => {
+  it.for(cases)("is told: %s", async ([, listener, expected, options = {}]) => {
     await using server = await startSick(listener);
-    const { findings } = await diagnose(server.url, { timeoutMs: 300 });
+    const { findings } = await diagnose(server.url, options);
     expect(findings).toContainEqual(expect.objectContaining(expected));
     expect(findings.filter(({ evidence = "" }) => evidence.length > 600)).toEqual([]);
   });

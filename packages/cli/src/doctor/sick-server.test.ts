@@ -7,6 +7,11 @@ import type { ExamineOptions } from "./examine.ts";
 import type { Finding } from "./finding.ts";
 
 const notFound = { error: { code: -32001, message: "no such task" } };
+const errorInfo = {
+  "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+  reason: "TASK_NOT_FOUND",
+  domain: "a2a-protocol.org",
+};
 const bearerCard = {
   securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: "Bearer" } } },
   securityRequirements: [{ schemes: { bearer: { list: [] } } }],
@@ -92,17 +97,30 @@ describe("a sick server", () => {
       "calls never answered",
       jsonRpcAgent({}, () => undefined),
       { id: "interface.health", severity: "problem", what: expect.stringContaining("in time") },
+      { timeoutMs: 1_000 },
     ],
     [
       "nonsense",
       jsonRpcAgent({}, (_call, response) => void send("null")(response)),
       { id: "interface.health", severity: "problem" },
     ],
+    [
+      "the wrong reason in ErrorInfo",
+      jsonRpcAgent({}, () => ({
+        error: { ...notFound.error, data: [{ ...errorInfo, reason: "NO_SUCH_TASK" }] },
+      })),
+      { id: "errors.form", severity: "warning" },
+    ],
+    [
+      "nothing, of errors that are as they should be",
+      jsonRpcAgent({}, () => ({ error: { ...notFound.error, data: [errorInfo] } })),
+      { id: "errors.form", severity: "ok" },
+    ],
     ["no preflight", jsonRpcAgent({}, () => notFound), { id: "browsers.cors", severity: "note" }],
   ];
   it.for(cases)("is told: %s", async ([, listener, expected, options = {}]) => {
     await using server = await startSick(listener);
-    const { findings } = await diagnose(server.url, { timeoutMs: 300, ...options });
+    const { findings } = await diagnose(server.url, options);
     expect(findings).toContainEqual(expect.objectContaining(expected));
   });
 
@@ -114,7 +132,7 @@ describe("a sick server", () => {
         return notFound;
       }),
     );
-    await diagnose(server.url, { timeoutMs: 300 });
+    await diagnose(server.url);
     expect([...methods].sort()).toEqual([
       "GetExtendedAgentCard",
       "GetTask",

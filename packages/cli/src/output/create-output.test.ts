@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { createOutput, type RunOutput } from "./create-output.ts";
 
-function open(format: "json" | "text", stream = false): { output: RunOutput; written: { out: string; err: string } } {
+function open(
+  format: "json" | "text",
+  stream = false,
+): { output: RunOutput; written: { out: string; err: string } } {
   const written = { out: "", err: "" };
   const sink = (name: "out" | "err") => ({
     isTerminal: true,
@@ -20,7 +23,7 @@ describe("output in text (A2ACLI_OUT_005)", () => {
     ["two\nlines\r\n and more", "Label: two lines and more"],
     ["\u001b[31mred\u001b[0m", "Label: red"],
     ["\u001b]0;title\u0007text", "Label: text"],
-    ["a\u0000b\u009bc\u202ed", "Label: abcd"],
+    ["a\u0000b\u0085c\u202ed", "Label: abcd"],
     ["👩‍👩‍👧 ناس", "Label: 👩‍👩‍👧 ناس"],
   ] as const) {
     it(`shows ${JSON.stringify(value)} as one line`, async () => {

@@ -50,10 +50,10 @@ function describeAgentError(error: AgentError, situation: FailureSituation): Fai
       ...(hint === undefined ? {} : { hint }),
     };
   }
-  return namedFailure(nameOf(error), message, hint);
+  return namedFailure(nameOf(error, situation), message, hint);
 }
 
-function nameOf(error: AgentError): string {
+function nameOf(error: AgentError, { a2aVersion = "1.0" }: FailureSituation): string {
   if (error instanceof CardNotFoundError && isNetworkFailure(error.cause)) {
     return "A2ACLI_ERR_UNREACHABLE";
   }
@@ -63,15 +63,16 @@ function nameOf(error: AgentError): string {
   if (
     error instanceof NoInterfaceError &&
     error.offered.length > 0 &&
-    !error.offered.some(speaksOurVersion)
+    !error.offered.some(({ protocolVersion }) => isVersion(protocolVersion, a2aVersion))
   ) {
     return "VersionNotSupportedError";
   }
   return agentErrors[error.code] ?? "A2ACLI_ERR_INTERNAL";
 }
 
-function speaksOurVersion({ protocolVersion }: { readonly protocolVersion: string }): boolean {
-  return /^1\.0(?:\.|$)/.test(protocolVersion);
+/** Patch numbers make no difference (spec §3.6). */
+function isVersion(offered: string, wanted: string): boolean {
+  return offered === wanted || offered.startsWith(`${wanted}.`);
 }
 
 function describeConnectError(error: ConnectError, { hasCredentials }: FailureSituation): Failure {
@@ -111,7 +112,7 @@ function describeConnectError(error: ConnectError, { hasCredentials }: FailureSi
 }
 
 /** `TASK_NOT_FOUND` is `TaskNotFoundError` (A2A §3.3.2). */
-export function errorName(reason: string): string {
+function errorName(reason: string): string {
   const words = reason.split("_").map((word) => word.charAt(0) + word.slice(1).toLowerCase());
   return `${words.join("")}Error`;
 }

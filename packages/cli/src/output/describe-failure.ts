@@ -8,7 +8,11 @@ export async function describeFailure(error: unknown, situation: FailureSituatio
     return localFailure(error.code, error.message, error.hint);
   }
   if (error instanceof CommanderError) {
-    const message = error.message.replace(/^error: /, "").replace(/\n/g, " ");
+    // What follows the name of an unknown option may be a credential.
+    const message = error.message
+      .replace(/^error: /, "")
+      .replace(/(option '--[\w-]+)=[^']*/, "$1")
+      .replace(/\n/g, " ");
     return error.code === "commander.help"
       ? localFailure("A2ACLI_ERR_USAGE", "a command is missing", "a2a help lists the commands")
       : localFailure("A2ACLI_ERR_USAGE", message, "a2a help COMMAND lists its arguments and options");

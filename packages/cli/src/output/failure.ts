@@ -15,6 +15,8 @@ export interface Failure {
 export interface FailureSituation {
   /** Whether a credential was given. */
   readonly hasCredentials: boolean;
+  /** The only version that was to be used, when there was one. */
+  readonly a2aVersion?: string | undefined;
 }
 
 /** A failure of the command itself. */

@@ -26,9 +26,7 @@ async function rendered(
       written += chunk;
     },
   };
-  await render(
-    createOutput({ stdout: sink, stderr: sink }, { output: format, stream: false, verbose }),
-  );
+  await render(createOutput({ stdout: sink, stderr: sink }, { output: format, stream: false, verbose }));
   return written;
 }
 
@@ -136,7 +134,10 @@ one
   const identity = { taskId: "t-1", contextId: "c-1" };
   const events: readonly [MessageInitShape<typeof StreamResponseSchema>["payload"], string][] = [
     [{ case: "task", value: task }, "Task: t-1\nContext: c-1\nState: TASK_STATE_FAILED\n"],
-    [{ case: "message", value: agentMessage("Hi.", { messageId: "m-1" }) }, "Message: m-1\nFrom: agent\nText:\nHi.\n\n"],
+    [
+      { case: "message", value: agentMessage("Hi.", { messageId: "m-1" }) },
+      "Message: m-1\nFrom: agent\nText:\nHi.\n\n",
+    ],
     [
       { case: "statusUpdate", value: { ...identity, status: { state: TaskState.WORKING } } },
       "Task: t-1\nContext: c-1\nState: TASK_STATE_WORKING\n",

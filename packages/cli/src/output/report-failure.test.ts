@@ -1,5 +1,5 @@
-import { createServer } from "node:http";
 import { once } from "node:events";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
   AuthRequiredError,
@@ -80,12 +80,14 @@ describe("errors (A2ACLI_OUT_004)", () => {
   it("name every reason of the catalogue in the words of A2A", async () => {
     for (const reason of Object.keys(errorCatalogue).filter(isA2AErrorReason)) {
       const failure = await describeFailure(a2aError(reason, "no"), anonymous);
-      expect(failure.code).toMatch(reason === "UNAVAILABLE" ? /^A2ACLI_ERR_UNREACHABLE$/ : /^[A-Z][A-Za-z0-9]*Error$/);
+      expect(failure.code).toMatch(
+        reason === "UNAVAILABLE" ? /^A2ACLI_ERR_UNREACHABLE$/ : /^[A-Z][A-Za-z0-9]*Error$/,
+      );
       expect(failure.a2aCode).toBe(errorCatalogue[reason].jsonRpcCode);
     }
-    expect((await describeFailure(a2aError("EXTENDED_AGENT_CARD_NOT_CONFIGURED", "no"), anonymous)).code).toBe(
-      "ExtendedAgentCardNotConfiguredError",
-    );
+    expect(
+      (await describeFailure(a2aError("EXTENDED_AGENT_CARD_NOT_CONFIGURED", "no"), anonymous)).code,
+    ).toBe("ExtendedAgentCardNotConfiguredError");
   });
 
   const task = create(TaskSchema, { id: "t-1" });

@@ -1,30 +1,35 @@
 import { CliError } from "../cli-error.ts";
 import type { CommandRun } from "../command-run.ts";
+import { maskSettings } from "../wire-log/mask-settings.ts";
 import { createOutput } from "./create-output.ts";
 import { describeFailure } from "./describe-failure.ts";
 import { findOutputFormat } from "./output-format.ts";
 
 /**
- * Prints what went wrong: the envelope of a2a-cli Appendix B on stdout in `json`, sentences on stderr in `text`.
+ * Prints what went wrong: the envelope of a2a-cli Appendix B on stdout in `json`, sentences on stderr in `text`. Agents
+ * that repeat a credential in their answer are not quoted with it.
  *
  * @returns the exit code that belongs to it
  */
 export async function reportFailure(run: CommandRun, error: unknown): Promise<number> {
   const output = run.output ?? createOutput(run.io, findOutputFormat(run.argv, run.io.env));
-  const credentials = run.settings?.bearer ?? run.settings?.apiKey;
-  const failure = await describeFailure(causeOf(run, error), { hasCredentials: credentials !== undefined });
+  const { settings } = run;
+  const mask = settings === undefined ? (text: string) => text : maskSettings(settings).text;
+  const failure = await describeFailure(causeOf(run, error), {
+    hasCredentials: (settings?.bearer ?? settings?.apiKey) !== undefined,
+    a2aVersion: settings?.a2aVersion,
+  });
   if (output.format === "json" && (output.streaming || !output.answered)) {
     const { code, message, hint, a2aCode } = failure;
-    await output.document({ error: { code, message, hint, a2aCode } });
+    await output.document({ error: { code, message: mask(message), hint, a2aCode } });
   } else {
-    await output.note(`error: ${failure.message} [${failure.code}]`);
+    await output.note(`error: ${mask(failure.message)} [${failure.code}]`);
     if (failure.hint !== null) {
       await output.note(`hint: ${failure.hint}`);
     }
   }
-  if (run.settings?.debug === true && error instanceof Error && failure.code === "A2ACLI_ERR_INTERNAL") {
-    const { maskSettings } = await import("../wire-log/wire-log.ts");
-    await output.note(`debug: ${maskSettings(run.settings).text(error.stack ?? "")}`);
+  if (settings?.debug === true && error instanceof Error && failure.code === "A2ACLI_ERR_INTERNAL") {
+    await output.note(`debug: ${mask(error.stack ?? "")}`);
   }
   return failure.exitCode;
 }

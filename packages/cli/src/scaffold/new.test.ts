@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { field } from "../../test-support/fields.ts";
 import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
 import { findTemplate } from "./project-files.ts";
@@ -84,6 +84,7 @@ for (const durable of [false, true]) {
 
     it("is served, and does what its example says", async () => {
       const server = spawnCommand(["serve", "agent.ts", "--port", "0"], { cwd: project() });
+      onTestFinished(() => server.interrupt());
       const [, url = ""] = await server.waitFor(/Agent Card: (http:\S+)\/\.well-known/);
       const { example } = findTemplate({ name: parseProjectName("x"), durable });
       const { stdout } = await runCommand(["send", "-a", url, example]);

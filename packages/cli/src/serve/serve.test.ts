@@ -3,9 +3,10 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { field } from "../../test-support/fields.ts";
-import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
+import { noTerminal, startOnTerminal } from "../../test-support/pseudo-terminal.ts";
+import { type RunningCommand, runCommand, spawnCommand } from "../../test-support/run-command.ts";
 
 let directory: string;
 
@@ -28,6 +29,7 @@ import { defineAgent } from "@a2a-connect/server";
 export default defineAgent({
   card: { name: "Parrot", description: "Says one thing." },
   *execute(turn) {
+    if (turn.text === "throw") yield turn.working();
     if (turn.text === "throw") throw new Error("thrown by the agent");
     if (turn.text === "ask") return yield turn.inputRequired("Yes?");
     yield turn.reply(${words});
@@ -35,7 +37,20 @@ export default defineAgent({
 });
 `;
 
-const serve = (...args: string[]) => spawnCommand(["serve", "--port", "0", ...args], { cwd: directory });
+const running: RunningCommand[] = [];
+
+const serve = (...args: string[]) => {
+  const server = spawnCommand(["serve", "--port", "0", ...args], { cwd: directory });
+  running.push(server);
+  return server;
+};
+
+afterEach(async () => {
+  for (const server of running.splice(0)) {
+    server.interrupt(); // one that a failed test has left
+    await server.result;
+  }
+});
 const cardUrl = /Agent Card: (http:\S+)\/\.well-known\/agent-card\.json/;
 
 describe("a2a serve", () => {
@@ -101,9 +116,7 @@ describe("a2a serve", () => {
   it("starts again with --watch whenever something changes, also after a mistake", async () => {
     await write("words.ts", 'export const words: string = "one";\n');
     await write("agent.ts", agentModule("words").replace("\n", '\nimport { words } from "./words.ts";\n'));
-    const server = spawnCommand(["serve", "agent.ts", "--watch", "--port", "0", "--store", "memory"], {
-      cwd: directory,
-    });
+    const server = serve("agent.ts", "--watch", "--store", "memory");
     const [, first = ""] = await server.waitFor(cardUrl);
     expect((await runCommand(["send", "-a", first, "hi"])).stdout).toContain("one");
     await write("words.ts", "export const words: string = ;\n");
@@ -116,6 +129,19 @@ describe("a2a serve", () => {
     server.interrupt();
     expect((await server.result).exitCode).toBe(0);
   }, 30_000);
+
+  it.skipIf(noTerminal !== undefined)(
+    `stops in an orderly way when all of it is told to by a terminal${noTerminal ?? ""}`,
+    async () => {
+      await write("agent.ts", agentModule('"hello"'));
+      await using server = startOnTerminal(
+        ["serve", "agent.ts", "--watch", "--port", "0", "--store", "memory"],
+        { cwd: directory },
+      );
+      await server.answer("Ctrl-C stops it", "\u0003");
+      expect(await server.exitCode).toBe(0);
+    },
+  );
 });
 
 describe("a2a serve refuses", () => {

@@ -180,6 +180,7 @@ describe("a wrong file", () => {
     it(`is refused for a secret, which is not repeated: ${member.split(":")[0]}`, () => {
       const parse = (): unknown => parseConfig("f", `agents:\n  a:\n    ${member}\n`);
       expect(parse).toThrow(CliError);
+      expect(parse).toThrow(/would hold a secret|never the secret|without user name/);
       expect(parse).not.toThrow(/hunter2/);
     });
   }

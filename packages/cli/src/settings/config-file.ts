@@ -111,11 +111,18 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A misspelt member says more than what is missing because of it. */
+/** A secret in the wrong place comes first; a misspelt member says more than what is missing because of it. */
 function mostTelling(errors: readonly ErrorObject[]): ErrorObject {
-  const telling = errors.find(({ keyword }) => keyword === "additionalProperties") ?? errors[0];
+  const telling =
+    errors.find(isAboutVariable) ??
+    errors.find(({ keyword }) => keyword === "additionalProperties") ??
+    errors[0];
   if (telling === undefined) throw new Error("a schema that refuses says why");
   return telling;
+}
+
+function isAboutVariable({ schemaPath, keyword }: ErrorObject): boolean {
+  return keyword === "pattern" && schemaPath.includes("variable");
 }
 
 function pathOf({ instancePath, keyword, params, propertyName }: ErrorObject, config: unknown): string[] {
@@ -131,7 +138,8 @@ function pathOf({ instancePath, keyword, params, propertyName }: ErrorObject, co
 }
 
 /** The rest of a sentence about the member. Repeats nothing of its value, which may be a secret in the wrong place. */
-function say({ keyword, params, schemaPath, propertyName }: ErrorObject): string {
+function say(error: ErrorObject): string {
+  const { keyword, params, schemaPath, propertyName } = error;
   switch (keyword) {
     case "additionalProperties":
       return "is not known here";
@@ -146,7 +154,7 @@ function say({ keyword, params, schemaPath, propertyName }: ErrorObject): string
     case "type":
       return `must be ${params["type"] === "object" ? "a mapping" : `a ${String(params["type"])}`}`;
     case "pattern":
-      if (schemaPath.includes("variable")) {
+      if (isAboutVariable(error)) {
         return "must be the name of an environment variable, never the secret itself";
       }
       return propertyName === undefined ? sayPattern(schemaPath) : "is no name that can be used here";

@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { configSchema } from "./config-schema.ts";
 
 it("is published as it is used", async () => {
-  await expect(`${JSON.stringify(configSchema, null, 2)}\n`).toMatchFileSnapshot(
-    "../../a2a.config.schema.json",
-  );
+  // As Biome has it: lists of one stand on one line.
+  const text = JSON.stringify(configSchema, null, 2).replaceAll(/\[\s+("[^"]*")\s+\]/g, "[$1]");
+  await expect(`${text}\n`).toMatchFileSnapshot("../../a2a.config.schema.json");
 });
 
 it("describes every member", () => {

@@ -105,10 +105,13 @@ describe("a2a smoke", () => {
   });
 
   it("leaves no question open", async () => {
-    const { stdout } = await runCommand(["smoke", mixed.url, "--skill-timeout", "1s", "-o", "json"]);
+    const skills = [{ id: "ask", name: "Ask", description: "Asks.", examples: ["ask"] }];
+    const asks = defineAgent({ ...agent, card: { name: "Asks", skills } });
+    await using served = await serve(asks, { store: createMemoryTaskStore() });
+    const { stdout } = await runCommand(["smoke", served.url, "-o", "json"]);
     const { results } = JSON.parse(stdout) as { results: SmokeResult[] }; // our own
-    const taskId = results.find(({ skill }) => skill === "ask")?.taskId ?? "";
-    const task = await runCommand(["task", "get", taskId, "-a", mixed.url, "-o", "json"]);
+    const taskId = results[0]?.taskId ?? "";
+    const task = await runCommand(["task", "get", taskId, "-a", served.url, "-o", "json"]);
     expect(JSON.parse(task.stdout)).toMatchObject({ status: { state: "TASK_STATE_CANCELED" } });
   });
 

@@ -1,4 +1,5 @@
 import { BodyLog, shorten } from "./body-log.ts";
+import { observeBody } from "./observe-body.ts";
 import type { WireLogSink } from "./wire-log-sink.ts";
 
 /** A `fetch` that tells what it sends and gets. */
@@ -58,49 +59,19 @@ function logText(sink: WireLogSink, text: string): void {
 
 /** The same response, whose body is logged while somebody reads it. */
 function logBody(response: Response, sink: WireLogSink, id: number, elapsed: () => string): Response {
-  if (response.body === null) {
-    return response;
-  }
   const showsText = isText(response.headers);
   const log = new BodyLog((line) => {
     if (showsText) {
       logText(sink, line);
     }
   });
-  const end = (how: string): void => {
-    log.end();
-    sink.line(`[${id}] <- ${how} after ${log.bytes} bytes and ${elapsed()}`);
-  };
-  const reader = response.body.getReader();
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (done) {
-            end("ended");
-            controller.close();
-          } else {
-            log.write(value);
-            controller.enqueue(value);
-          }
-        } catch (error) {
-          end(`broke (${sink.masking.text(describe(error))})`);
-          controller.error(error);
-        }
-      },
-      async cancel(reason) {
-        end("left");
-        await reader.cancel(reason);
-      },
+  return observeBody(response, {
+    chunk: (bytes) => log.write(bytes),
+    end: (how, error) => {
+      log.end();
+      const why = error === undefined ? "" : ` (${sink.masking.text(describe(error))})`;
+      sink.line(`[${id}] <- ${how}${why} after ${log.bytes} bytes and ${elapsed()}`);
     },
-    { highWaterMark: 0 },
-  );
-  const { status, statusText, headers, url, redirected } = response;
-  // The constructor cannot set these two.
-  return Object.defineProperties(new Response(body, { status, statusText, headers }), {
-    url: { value: url },
-    redirected: { value: redirected },
   });
 }
 

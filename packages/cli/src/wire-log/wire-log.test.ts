@@ -28,8 +28,7 @@ const credentials = [
 for (const transport of ["jsonrpc", "http+json", "grpc", "grpc-web", "connect"]) {
   describe(`--debug over ${transport}`, () => {
     const flags = ["--transport", transport];
-    const run = (...words: readonly string[]) =>
-      runCommand([...words, ...flags, "-a", agent.url, "--debug"]);
+    const run = (...words: readonly string[]) => runCommand([...words, ...flags, "-a", agent.url, "--debug"]);
 
     it("logs request, response, headers, messages and times on stderr (A2ACLI_OUT_007)", async () => {
       const { stdout, stderr } = await run("send", "task hello there", "-o", "json");

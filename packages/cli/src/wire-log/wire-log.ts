@@ -3,9 +3,8 @@ import type { TextSink } from "../cli-io.ts";
 import { toText } from "../output/plain-text.ts";
 import type { Settings } from "../settings/settings.ts";
 import { logCalls } from "./call-log.ts";
-import { isCredentialName } from "./credential-name.ts";
 import { logFetch } from "./fetch-log.ts";
-import { createMasking, type Masking } from "./masking.ts";
+import { maskSettings } from "./mask-settings.ts";
 import type { WireLogSink } from "./wire-log-sink.ts";
 
 /**
@@ -54,17 +53,4 @@ function logTransport(wire: BindingTransport, sink: WireLogSink): BindingTranspo
       return wire.open({ ...options, interceptors });
     },
   };
-}
-
-/** Takes what these settings hold as credentials out of whatever is logged. */
-export function maskSettings(settings: Settings): Masking {
-  return createMasking(secretsOf(settings));
-}
-
-/** Everything that the user gave as a credential, or under a name of one. */
-function secretsOf({ bearer, apiKey, serviceParameters }: Settings): readonly string[] {
-  const parameters = Object.entries(serviceParameters)
-    .filter(([name]) => isCredentialName(name))
-    .flatMap(([, value]) => [value, value.replace(/^[\w-]+ +/, "")]);
-  return [bearer, apiKey, ...parameters].filter((secret) => secret !== undefined);
 }

@@ -1,5 +1,5 @@
 import { parseProtocolVersion } from "@a2a-connect/core";
-import { shownList, shownText } from "../interface/shown-text.ts";
+import { shownText } from "../interface/shown-text.ts";
 import { isObject, type Members } from "./json-members.ts";
 import {
   normalizeSecurityRequirements,
@@ -9,11 +9,9 @@ import {
 
 /** An older card in the shape of 1.0. */
 export interface NormalizedCard {
-  /** Values of an unexpected type are left for the reader of 1.0 to refuse. */
+  /** Values of an unexpected type are left for the reader of 1.0 to refuse, and null for what is missing. */
   readonly json: Record<string, unknown>;
   readonly warnings: readonly string[];
-  /** What is missing that only the older form has a name for. */
-  readonly problems: readonly string[];
 }
 
 /** Whether a card is of A2A 0.3 or before: it has its address at the top. A hybrid with interfaces of 1.0 is read by those. */
@@ -31,22 +29,24 @@ export function normalizeOlderCard(json: Members): NormalizedCard {
   const warnings: string[] = [];
   const version = protocolVersionOf(json, warnings);
   const { url, preferredTransport, additionalInterfaces, supportsAuthenticatedExtendedCard, ...rest } = json;
-  const problems = (url ?? null) === null ? ["url: is required"] : [];
-  const primary = { url, protocolBinding: preferredTransport ?? "JSONRPC", protocolVersion: version };
+  const primary = {
+    url: url ?? null,
+    protocolBinding: preferredTransport ?? "JSONRPC",
+    protocolVersion: version,
+  };
   return {
     json: {
       ...pick(rest, sharedFields),
       description: json["description"] ?? describe(json, "The card", warnings),
       ...normalizeProvider(json["provider"], warnings),
       supportedInterfaces: interfacesOf(primary, additionalInterfaces),
-      capabilities: normalizeCapabilities(json["capabilities"], supportsAuthenticatedExtendedCard),
+      capabilities: normalizeCapabilities(json["capabilities"] ?? null, supportsAuthenticatedExtendedCard),
       defaultInputModes: json["defaultInputModes"] ?? ["text"],
       defaultOutputModes: json["defaultOutputModes"] ?? ["text"],
-      skills: normalizeSkills(json["skills"], warnings),
+      skills: normalizeSkills(json["skills"] ?? null, warnings),
       ...normalizeSecurity(json, warnings),
     },
     warnings: warnings.slice(0, maxWarnings),
-    problems,
   };
 }
 
@@ -111,7 +111,11 @@ function interfacesOf(primary: OlderInterface, additional: unknown): unknown {
   const others = additional
     .map((each: unknown) =>
       isObject(each)
-        ? { url: each["url"], protocolBinding: each["transport"], protocolVersion: primary.protocolVersion }
+        ? {
+            url: each["url"] ?? null,
+            protocolBinding: each["transport"] ?? null,
+            protocolVersion: primary.protocolVersion,
+          }
         : each,
     )
     .filter(
@@ -154,7 +158,11 @@ function normalizeSkills(skills: unknown, warnings: string[]): unknown {
       ...rest,
       description: hasText(skill["description"])
         ? skill["description"]
-        : describe(skill, `The skill ${shownList([String(skill["id"])])}`, warnings),
+        : describe(
+            skill,
+            `The skill ${shownText(typeof skill["id"] === "string" ? skill["id"] : "without an id")}`,
+            warnings,
+          ),
       tags: skill["tags"] ?? [],
       ...(security === undefined ? {} : { securityRequirements: normalizeSecurityRequirements(security) }),
     };
@@ -164,7 +172,7 @@ function normalizeSkills(skills: unknown, warnings: string[]): unknown {
 /** Descriptions were optional once: the name has to do. */
 function describe({ name }: Members, what: string, warnings: string[]): unknown {
   warnings.push(`${what} has no description: its name stands in.`);
-  return name;
+  return name ?? null;
 }
 
 /** `securitySchemes` and `security`, or `authentication` as the first cards had it. */

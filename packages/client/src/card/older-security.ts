@@ -79,11 +79,11 @@ function normalizeScheme(name: string, scheme: Members, warnings: string[]): unk
     case undefined:
       return scheme; // in the shape of 1.0, or of none
     case "apiKey":
-      return { apiKeySecurityScheme: { ...rest, location } };
+      return { apiKeySecurityScheme: { ...rest, location: location ?? null } };
     case "http":
       return { httpAuthSecurityScheme: rest };
     case "oauth2":
-      return { oauth2SecurityScheme: { ...rest, flows: firstFlow(name, scheme["flows"], warnings) } };
+      return { oauth2SecurityScheme: { ...rest, flows: firstFlow(name, scheme["flows"] ?? null, warnings) } };
     case "openIdConnect":
       return { openIdConnectSecurityScheme: rest };
     case "mutualTLS":

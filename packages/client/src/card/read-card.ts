@@ -26,7 +26,7 @@ export interface ReadCard {
 export function readCard(text: string, what = "The card"): ReadCard {
   const json = parseText(text, what);
   const older = isOlderCard(json) ? normalizeOlderCard(json) : undefined;
-  const problems = [...(older?.problems ?? [])];
+  const problems: string[] = [];
   const current = older?.json ?? json;
   const card = parseCard(current, problems);
   if (card === undefined || problems.length > 0) {

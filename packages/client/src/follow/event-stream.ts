@@ -2,6 +2,7 @@ import { type EventIds, eventIdHeader, eventIdsKey } from "@a2a-connect/bindings
 import type { StreamResponse } from "@a2a-connect/proto";
 import { type CallOptions, Code, ConnectError, createContextValues } from "@connectrpc/connect";
 import type { ClientClock } from "../clock.ts";
+import { SilenceError } from "../platform.ts";
 import type { NumberedResponse } from "./task-tracker.ts";
 
 /** How one connection is watched. */
@@ -10,8 +11,6 @@ export interface EventStreamOptions {
   readonly clock: ClientClock;
   /** Silence that ends it. */
   readonly idleTimeoutMs: number;
-  /** The server has answered. */
-  readonly onHead: () => void;
 }
 
 /**
@@ -23,7 +22,7 @@ export interface EventStreamOptions {
  */
 export async function* readEventStream(
   call: (options: CallOptions) => AsyncIterable<StreamResponse>,
-  { signal, clock, idleTimeoutMs, onHead }: EventStreamOptions,
+  { signal, clock, idleTimeoutMs }: EventStreamOptions,
 ): AsyncGenerator<NumberedResponse, void> {
   const watch = new SilenceWatch(clock, idleTimeoutMs);
   const ids: EventIds = { last: "" };
@@ -35,7 +34,6 @@ export async function* readEventStream(
       onHeader: (header) => {
         next = parseId(header.get(eventIdHeader));
         watch.heard();
-        onHead();
       },
     });
     for await (const response of messages) {
@@ -107,7 +105,7 @@ class SilenceWatch {
     for (;;) {
       const waited = this.#paused ? 0 : this.#clock.now() - this.#lastMs;
       if (waited >= this.#limitMs) {
-        this.#controller.abort(new Error("silence"));
+        this.#controller.abort(new SilenceError("nothing was heard"));
         return;
       }
       await this.#clock.sleep(this.#limitMs - waited, this.#stopped.signal);

@@ -3,6 +3,7 @@ import type { StreamResponse, Task, TaskStatus } from "@a2a-connect/proto";
 import { type CallOptions, Code, ConnectError } from "@connectrpc/connect";
 import type { Connection } from "../connection.ts";
 import { InvalidResponseError, UnreachableError } from "../errors.ts";
+import { explainFailure } from "../failure.ts";
 import { backoffMs } from "./backoff.ts";
 import { isSilence, readEventStream } from "./event-stream.ts";
 import { PollSchedule } from "./poll-schedule.ts";
@@ -54,11 +55,12 @@ export async function* followEvents(
   let streams = connection.card.capabilities?.streaming === true;
   let fruitless = 0;
   let triedAgain = false;
+  let silent = false;
 
   while (!isOver(following)) {
     if (streams) {
       try {
-        for await (const event of streamEvents(connection, following, () => outage.reached())) {
+        for await (const event of streamEvents(connection, following)) {
           fruitless = 0;
           triedAgain = false;
           outage.over();
@@ -74,11 +76,6 @@ export async function* followEvents(
         if (verdict === "fatal") {
           throw error;
         }
-        if (isSilence(error) && outage.wasReached) {
-          outage.over(); // an open stream of a task that waits is no failure
-          fruitless = 0;
-          continue;
-        }
         if (verdict === "no-streams") {
           streams = false;
           continue;
@@ -86,13 +83,17 @@ export async function* followEvents(
         if (verdict === "cursor") {
           tracker.position = undefined;
         }
-        fruitless += 1;
-        outage.failed(error);
+        if (isSilence(error)) {
+          silent = true; // no failure if the task waits; if it does not, something holds its events back
+        } else {
+          fruitless += 1;
+          outage.failed(error);
+        }
       }
       if (isOver(following)) {
         return;
       }
-      if (fruitless < patienceOf(tracker)) {
+      if (!silent && fruitless < patienceOf(tracker)) {
         await wakeUp.sleep(backoffMs(fruitless, retry, clock), clock, signal);
         continue;
       }
@@ -103,6 +104,7 @@ export async function* followEvents(
       outage.over();
       if (streams && tracker.position !== undefined && !triedAgain && tracker.isBehind(task)) {
         triedAgain = true; // there is something new, and a stream would have it event by event
+        silent = false;
         continue;
       }
       const events = tracker.acceptSnapshot(task);
@@ -110,7 +112,10 @@ export async function* followEvents(
       if (isOver(following)) {
         return;
       }
-      if (!held || streams) {
+      if (silent) {
+        silent = false;
+        streams &&= events.length === 0; // what it has not told in all that time it will not tell
+      } else if (!held || streams) {
         await wakeUp.sleep(schedule.next(events.length > 0), clock, signal);
       }
     } catch (error) {
@@ -143,12 +148,11 @@ export function isOver({
 async function* streamEvents(
   { rpc, settings }: Connection,
   { taskId, tracker, headers, signal }: Following,
-  onHead: () => void,
 ): AsyncGenerator<StreamResponse, void> {
   const cursor = tracker.position === undefined ? {} : { [lastEventIdHeader]: String(tracker.position) };
   const call = (options: CallOptions) =>
     rpc.subscribeToTask({ id: taskId }, { ...options, headers: { ...headers, ...cursor } });
-  for await (const numbered of readEventStream(call, { ...settings, signal, onHead })) {
+  for await (const numbered of readEventStream(call, { ...settings, signal })) {
     if (numbered.response.payload.case === "message") {
       throw new InvalidResponseError("The agent sent a direct message into the stream of a task.", {
         hint: "The server does not follow the A2A protocol: once there is a task, its replies are part of it.",
@@ -183,37 +187,32 @@ class Outage {
   readonly #connection: Connection;
   readonly #taskId: string;
   #sinceMs: number | undefined;
-  #reached = false;
+  /** What was wrong with an answer, when there was one: that says more than the broken connections after it. */
+  #oddity: InvalidResponseError | undefined;
 
   constructor(connection: Connection, taskId: string) {
     this.#connection = connection;
     this.#taskId = taskId;
   }
 
-  /** Whether the last attempt got an answer. */
-  get wasReached(): boolean {
-    return this.#reached;
-  }
-
-  reached(): void {
-    this.#reached = true;
-  }
-
   over(): void {
     this.#sinceMs = undefined;
-    this.#reached = false;
+    this.#oddity = undefined;
   }
 
   /** @throws UnreachableError, or InvalidResponseError, when it has lasted too long */
   failed(error: unknown): void {
     const { clock, retry } = this.#connection.settings;
-    this.#reached = false;
     this.#sinceMs ??= clock.now();
+    const explained = explainFailure(error);
+    if (explained instanceof InvalidResponseError) {
+      this.#oddity = explained;
+    }
     if (clock.now() - this.#sinceMs < retry.giveUpAfterMs) {
       return;
     }
-    if (error instanceof InvalidResponseError) {
-      throw error;
+    if (this.#oddity !== undefined) {
+      throw this.#oddity;
     }
     const reason = error instanceof ConnectError ? error.rawMessage : String(error);
     const code = error instanceof ConnectError ? Code[error.code] : "Unknown";

@@ -24,12 +24,19 @@ export function judgeStreamFailure(error: unknown): Verdict {
   if (reason === "UNSUPPORTED_OPERATION" || error.code === Code.Unimplemented) {
     return "no-streams";
   }
-  return isTransient(error) ? "transient" : "fatal";
+  return transientCodes.has(error.code) && reason === undefined ? "transient" : "fatal";
 }
 
-/** Whether the same call may succeed a little later. Nothing is said about whether it may be repeated. */
-export function isTransient(error: unknown): boolean {
-  return error instanceof ConnectError && transientCodes.has(error.code) && findA2AError(error) === undefined;
+/**
+ * Whether the same call may succeed a little later. Nothing is said about whether it may be repeated. An answer of the
+ * server is one, unless it says that it is unavailable.
+ */
+export function isTransient(error: unknown): error is ConnectError {
+  return (
+    error instanceof ConnectError &&
+    (error.isWireError ? error.code === Code.Unavailable : transientCodes.has(error.code)) &&
+    findA2AError(error) === undefined
+  );
 }
 
 /** Broken connections come out as any of these, by platform and wire. */

@@ -2,10 +2,10 @@ import type { AgentInterface } from "@a2a-connect/proto";
 import { stripControlSequences } from "../content/strip-control-sequences.ts";
 
 /** Longest text of others that a sentence of ours repeats, in UTF-16 units. */
-const maxLength = 100;
+const maxLength = 160;
 
 /** Most items that a sentence lists. */
-const maxItems = 12;
+const maxItems = 10;
 
 /** A text from a card or a server as it may stand in a message: in one line, short, and nothing that a terminal obeys. */
 export function shownText(text: string): string {

@@ -49,6 +49,7 @@ export async function* sendAndListen(
       }
       delivery = deliveries.next();
       if (taskIdOf(arrived.value) === taskId) {
+        await connection.inspectDelivery(arrived.value.response);
         const events = acceptDelivery(following, arrived.value);
         if (events === undefined) {
           break;

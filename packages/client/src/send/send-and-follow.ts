@@ -16,6 +16,9 @@ export interface Sending extends Omit<Following, "taskId"> {
   readonly key: string | undefined;
 }
 
+/** Attempts at a stream before the same message is sent by a call. */
+const patience = 3;
+
 /**
  * Sends a message and gives the events of its task until it is over, or the one direct Message.
  *
@@ -30,20 +33,23 @@ export async function* sendAndFollow(
     connection.card.capabilities?.streaming === true
       ? sendByStream(connection, sending)
       : sendByCall(connection, sending);
-  for await (const event of first) {
-    yield event;
-    if (event.payload.case === "message") {
-      return;
-    }
-  }
-  const { task } = tracker;
-  if (task !== undefined && !isOver(sending)) {
-    yield* followEvents(connection, { ...sending, taskId: task.id });
+  const taskId = (yield* first) ?? tracker.task?.id;
+  if (taskId !== undefined && !isOver(sending)) {
+    yield* followEvents(connection, { ...sending, taskId });
   }
 }
 
-/** SendMessage, and the task as it is then. */
-async function* sendByCall(connection: Connection, sending: Sending): AsyncGenerator<StreamResponse, void> {
+/**
+ * SendMessage, and the task as it is then.
+ *
+ * @param replay leave the events to be followed, a new task's from its creation, so that each of them is seen
+ * @returns the id of that task
+ */
+async function* sendByCall(
+  connection: Connection,
+  sending: Sending,
+  replay = false,
+): AsyncGenerator<StreamResponse, string | undefined> {
   const { request, headers, signal, key, tracker } = sending;
   const immediate: SendMessageRequest = {
     ...request,
@@ -58,13 +64,24 @@ async function* sendByCall(connection: Connection, sending: Sending): AsyncGener
   const { payload } = await sendOnce(connection, immediate, { headers, signal, key, timeoutMs });
   if (payload.case === "message") {
     yield { $typeName: "lf.a2a.v1.StreamResponse", payload };
+  } else if (payload.case === "task" && replay) {
+    tracker.position = request.message?.taskId === "" ? 0 : undefined;
+    return payload.value.id;
   } else if (payload.case === "task") {
     yield* tracker.acceptSnapshot(payload.value);
   }
+  return undefined;
 }
 
-/** SendStreamingMessage, repeated under its key until something comes; what comes up to the first break. */
-async function* sendByStream(connection: Connection, sending: Sending): AsyncGenerator<StreamResponse, void> {
+/**
+ * SendStreamingMessage, repeated under its key until something comes; what comes up to the first break.
+ *
+ * @returns the id of a task none of whose events came
+ */
+async function* sendByStream(
+  connection: Connection,
+  sending: Sending,
+): AsyncGenerator<StreamResponse, string | undefined> {
   const { request, headers, signal, key, tracker } = sending;
   const { clock, retry } = connection.settings;
   const began = clock.now();
@@ -79,20 +96,22 @@ async function* sendByStream(connection: Connection, sending: Sending): AsyncGen
           ...options,
           headers: { ...headers, ...keyHeader(key) },
         });
-      const options = { ...connection.settings, signal, onHead: () => {} };
+      const options = { ...connection.settings, signal };
+      if (key !== undefined && attempt % patience === 0) {
+        return yield* sendByCall(connection, sending, true); // something on the way may not let streams through
+      }
       for await (const numbered of readEventStream(call, options)) {
         for (const event of tracker.accept(numbered)) {
           yield event;
           if (event.payload.case === "message" || isOver(sending)) {
-            return;
+            return undefined;
           }
         }
       }
     } catch (error) {
       signal.throwIfAborted();
       if (tracker.task === undefined && lacksStreams(error, request)) {
-        yield* sendByCall(connection, sending);
-        return;
+        return yield* sendByCall(connection, sending);
       }
       if (tracker.task === undefined && !isTransient(error)) {
         throw error;
@@ -103,7 +122,10 @@ async function* sendByStream(connection: Connection, sending: Sending): AsyncGen
       }
     }
     if (tracker.task !== undefined) {
-      return; // from here on it is followed
+      return undefined; // from here on it is followed
+    }
+    if (key === undefined && isAnswer(failure)) {
+      throw failure;
     }
     if (key === undefined && !wasNeverSent(failure)) {
       throw sendUncertain(messageId, failure);
@@ -116,6 +138,10 @@ async function* sendByStream(connection: Connection, sending: Sending): AsyncGen
     }
     await clock.sleep(backoffMs(attempt, retry, clock), signal);
   }
+}
+
+function isAnswer(failure: unknown): boolean {
+  return failure instanceof ConnectError && failure.isWireError;
 }
 
 /** The card promises streams and the server has none. A message to a task may be refused for other reasons. */

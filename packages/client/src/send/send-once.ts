@@ -1,6 +1,8 @@
 import { idempotencyKeyHeader } from "@a2a-connect/core";
 import type { SendMessageRequest, SendMessageResponse } from "@a2a-connect/proto";
+import { ConnectError } from "@connectrpc/connect";
 import type { Connection } from "../connection.ts";
+import { stripControlSequences } from "../content/strip-control-sequences.ts";
 import { InvalidResponseError, SendUncertainError } from "../errors.ts";
 import { isTransient } from "../follow/verdict.ts";
 import { wasNeverSent } from "../interface/never-sent.ts";
@@ -49,14 +51,18 @@ async function sendCarefully<T>(send: () => Promise<T>, messageId: string): Prom
   try {
     return await send();
   } catch (error) {
-    throw isTransient(error) && !wasNeverSent(error) ? sendUncertain(messageId, error) : error;
+    throw isTransient(error) && !error.isWireError && !wasNeverSent(error)
+      ? sendUncertain(messageId, error)
+      : error;
   }
 }
 
 /** For a send without an answer that cannot be repeated. */
 export function sendUncertain(messageId: string, cause: unknown): SendUncertainError {
+  const said =
+    cause instanceof ConnectError ? stripControlSequences(cause.rawMessage) : "the stream had no events";
   return new SendUncertainError(
-    "The message was sent, but no answer came: nobody knows whether the agent has taken it.",
+    `The message was sent, and no usable answer came: nobody knows whether the agent has taken it (${said}).`,
     messageId,
     {
       hint: "Look for its task (list tasks by context) before you send it again: this agent does not promise to take a message once.",

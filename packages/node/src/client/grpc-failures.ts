@@ -1,4 +1,5 @@
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { SilenceError } from "@a2a-connect/client";
 import { refusedCode } from "../guarded-fetch.ts";
 
 /**
@@ -7,11 +8,13 @@ import { refusedCode } from "../guarded-fetch.ts";
  *
  * To be the innermost interceptor, so that all others see the same.
  *
+ * @param onSilence told when a call was given up because its connection did not answer
  * @param closed aborted when the transport was closed: what fails from then on is Canceled
  */
-export function translateGrpcFailures(closed: AbortSignal): Interceptor {
+export function translateGrpcFailures(closed: AbortSignal, onSilence: () => void): Interceptor {
   return (next) => async (request) => {
     const translate = (thrown: unknown): unknown => {
+      if (isSilence(request.signal)) onSilence();
       if (request.signal.aborted) return thrown; // the caller's own doing
       if (closed.aborted) return new ConnectError("the client was closed", Code.Canceled);
       return translateFailure(thrown);
@@ -25,6 +28,14 @@ export function translateGrpcFailures(closed: AbortSignal): Interceptor {
       throw translate(thrown);
     }
   };
+}
+
+/** Nothing was heard for too long, or the call ran out of time. */
+function isSilence({ aborted, reason }: AbortSignal): boolean {
+  return (
+    aborted &&
+    (reason instanceof SilenceError || (reason instanceof ConnectError && reason.code === Code.DeadlineExceeded))
+  );
 }
 
 async function* translateEach<T>(

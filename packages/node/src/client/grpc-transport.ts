@@ -52,7 +52,7 @@ function openTransport(target: URL, session: GrpcSession, settings: BindingTrans
       baseUrl: target.href,
       sessionManager: session,
       readMaxBytes: settings.maxResponseBytes,
-      interceptors: [...settings.interceptors, translateGrpcFailures(closed.signal)],
+      interceptors: [...settings.interceptors, translateGrpcFailures(closed.signal, () => session.replace())],
     }),
     close() {
       closed.abort();

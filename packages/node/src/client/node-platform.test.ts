@@ -6,7 +6,7 @@ import { A2AService, Role } from "@a2a-connect/proto";
 import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { createSelfSignedCertificate } from "../../test-support/self-signed-certificate.ts";
+import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { createAddressGuard, targetOf } from "../address-guard.ts";
 import { guardLookup } from "../guarded-fetch.ts";
 import { type ServeOptions, serve } from "../serve.ts";
@@ -54,6 +54,7 @@ for (const binding of bindings) {
       await using caller = callUrl(binding, url, { cardUrl, connectTimeoutMs: 100 });
       const error = await failure(caller.getTask());
       expect(error).toMatchObject({ code: Code.Unavailable, rawMessage: "the server could not be reached" });
+      expect(codesOf(error)).toContain(binding === "GRPC" ? "ETIMEDOUT" : "UND_ERR_CONNECT_TIMEOUT");
     });
 
     it("does not reach this machine when the card of another is not trusted", async () => {

@@ -61,8 +61,12 @@ export async function probeNetwork(
   }
 }
 
-/** Cleartext is for this machine and for networks of one's own (requirement J-2: https in production). */
-function judgeTransport(url: URL, addresses: readonly string[]): Finding | undefined {
+/**
+ * Cleartext is for this machine and for networks of one's own (requirement J-2: https in production).
+ *
+ * @param addresses what the host's name has led to
+ */
+export function judgeTransport(url: URL, addresses: readonly string[]): Finding | undefined {
   if (url.protocol === "https:" || isLocalHost(url.hostname) || !addresses.some(isPublic)) return undefined;
   return {
     id: "network.cleartext",

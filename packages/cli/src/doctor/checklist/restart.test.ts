@@ -1,0 +1,56 @@
+import { a2aError } from "@a2a-connect/core";
+import { expect, it } from "vitest";
+import { runShell, untilAnswered } from "./restart.ts";
+
+const never = new AbortController().signal;
+
+for (const [command, why] of [
+  ["exit 0", undefined],
+  ["exit 4", "it ended with code 4"],
+  ["kill -9 $$", "it ended with SIGKILL"],
+] as const) {
+  it(`runs ${command} to its end`, async () => {
+    expect(await runShell(command, 10_000, never)).toEqual(
+      why === undefined ? { ok: true } : { ok: false, why },
+    );
+  });
+}
+
+it("does not wait for what a command leaves in the background", async () => {
+  expect(await runShell("sleep 2 >/dev/null 2>&1 & exit 0", 10_000, never)).toEqual({ ok: true });
+});
+
+it("stops a command that takes too long, with what it has started", async () => {
+  expect(await runShell("sleep 300; true", 200, never)).toEqual({
+    ok: false,
+    why: "it did not end within 200 ms",
+  });
+});
+
+it("stops a command when the user interrupts", async () => {
+  const controller = new AbortController();
+  const running = runShell("sleep 300; true", 60_000, controller.signal);
+  controller.abort(new Error("enough"));
+  await expect(running).rejects.toThrow("enough");
+});
+
+it("asks again until somebody answers", async () => {
+  let asked = 0;
+  const outcome = await untilAnswered(
+    async () => {
+      asked++;
+      if (asked < 3) throw new Error("connection refused");
+      return "here";
+    },
+    10_000,
+    never,
+  );
+  expect(outcome).toEqual({ answer: "here" });
+});
+
+it("takes a named error for an answer, and gives up when time is up", async () => {
+  const gone = a2aError("TASK_NOT_FOUND", "no such task");
+  expect(await untilAnswered(() => Promise.reject(gone), 10_000, never)).toEqual({ error: gone });
+  const down = new Error("connection refused");
+  expect(await untilAnswered(() => Promise.reject(down), 50, never)).toEqual({ error: down });
+});

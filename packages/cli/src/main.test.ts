@@ -1,0 +1,67 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { startControlledAgent } from "../test-support/controlled-agent.ts";
+import { spawnCommand } from "../test-support/run-command.ts";
+
+const main = fileURLToPath(new URL("main.ts", import.meta.url));
+
+describe("a2a, as a process", () => {
+  it("is executable", async () => {
+    const { stdout, status } = spawnSync(main, ["--version"], { encoding: "utf8" });
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(status).toBe(0);
+  });
+
+  it("prints its commands when nothing is asked", async () => {
+    const { stdout, stderr, exitCode } = await spawnCommand([]).result;
+    expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+    expect(stdout).toMatch(/^Usage: a2a/);
+    expect(stdout.indexOf("Commands:")).toBeLessThan(stdout.indexOf("Agent options:"));
+  });
+
+  it("ends quietly when nobody reads on: a2a … | head", async () => {
+    await using agent = await startControlledAgent();
+    const child = spawn(process.execPath, [main, "card", "get", agent.url], { cwd: tmpdir() });
+    let stderr = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    child.stdout.destroy();
+    const [exitCode] = await once(child, "close");
+    expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+  });
+
+  it("does its job when nobody reads what it says besides", async () => {
+    await using agent = await startControlledAgent();
+    const argv = [main, "card", "get", agent.url, "--debug", "-o", "json"];
+    const child = spawn(process.execPath, argv, { cwd: tmpdir() });
+    let stdout = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+    });
+    child.stderr.destroy();
+    const [exitCode] = await once(child, "close");
+    expect(JSON.parse(stdout)).toMatchObject({ name: "controlled" });
+    expect(exitCode).toBe(0);
+  });
+
+  it("ends with 130 at Ctrl-C, whatever it waits for", async () => {
+    await using agent = await startControlledAgent();
+    const command = spawnCommand(["send", "hold on", "-a", agent.url, "--stream"]);
+    await command.waitFor(/TASK_STATE_WORKING/);
+    command.interrupt();
+    expect((await command.result).exitCode).toBe(130);
+  });
+
+  it("loads no client, and no server, to show its help", () => {
+    const { stderr } = spawnSync(process.execPath, [main, "--help"], {
+      encoding: "utf8",
+      env: { ...process.env, NODE_DEBUG: "esm", NODE_DISABLE_COMPILE_CACHE: "1" },
+    });
+    expect(stderr).toContain("program.ts");
+    expect(stderr).not.toMatch(/packages\/(?:client|server|node|core|bindings)\//);
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { agentCard, agentInterface } from "../../test-support/cards.ts";
+import { describeChanges } from "./card-changes.ts";
+
+type Init = NonNullable<Parameters<typeof agentCard>[0]>;
+
+const skill = (id: string, description = id) => ({ id, name: id, description, tags: [] });
+const key = (name: string) =>
+  ({ scheme: { case: "apiKeySecurityScheme", value: { location: "header", name } } }) as const;
+
+describe("what has changed between two cards", () => {
+  for (const [what, before, after, sentences] of [
+    ["nothing", {}, {}, []],
+    [
+      "words and signatures",
+      { description: "x" },
+      { description: "y", signatures: [{ protected: "x" }] },
+      [],
+    ],
+    ["the version", {}, { version: "2.0.0" }, ["The version was 1.2.3 and is 2.0.0."]],
+    ["the name", {}, { name: "Archivist" }, ["The name was Clerk and is Archivist."]],
+    [
+      "skills",
+      { skills: [skill("a"), skill("b"), skill("c")] },
+      { skills: [skill("d"), skill("c", "Other words."), skill("a")] },
+      ["New among the skills: d.", "No longer among the skills: b.", "Changed skills: c."],
+    ],
+    ["the order of skills", { skills: [skill("a"), skill("b")] }, { skills: [skill("b"), skill("a")] }, []],
+    [
+      "interfaces",
+      {},
+      { supportedInterfaces: [agentInterface({ url: "https://new.example/rpc?x=1", tenant: "acme" })] },
+      [
+        "New among the interfaces: A2A 1.0 over JSONRPC at https://new.example/rpc, tenant acme.",
+        "No longer among the interfaces: A2A 1.0 over JSONRPC at https://clerk.example/rpc.",
+      ],
+    ],
+    [
+      "the order of interfaces",
+      { supportedInterfaces: [agentInterface(), agentInterface({ protocolBinding: "GRPC" })] },
+      { supportedInterfaces: [agentInterface({ protocolBinding: "GRPC" }), agentInterface()] },
+      ["The interfaces have another order."],
+    ],
+    [
+      "capabilities",
+      { capabilities: { streaming: true, extensions: [{ uri: "urn:x" }] } },
+      {
+        capabilities: {
+          streaming: false,
+          pushNotifications: true,
+          extensions: [{ uri: "urn:x", required: true }],
+        },
+      },
+      [
+        "New among the capabilities: pushNotifications, urn:x (required).",
+        "No longer among the capabilities: streaming, urn:x.",
+      ],
+    ],
+    [
+      "modes",
+      {},
+      { defaultInputModes: ["text/plain", "image/png"], defaultOutputModes: ["text/plain"] },
+      [
+        "New among the default input modes: image/png.",
+        "No longer among the default output modes: application/json.",
+      ],
+    ],
+    [
+      "security",
+      { securitySchemes: { a: key("x") } },
+      { securitySchemes: { a: key("y") } },
+      ["What callers must present has changed."],
+    ],
+    [
+      "the order of schemes",
+      { securitySchemes: { a: key("x"), b: key("y") } },
+      { securitySchemes: { b: key("y"), a: key("x") } },
+      [],
+    ],
+    [
+      "the security that is required",
+      {},
+      { securityRequirements: [{ schemes: { a: { list: [] } } }] },
+      ["What callers must present has changed."],
+    ],
+  ] satisfies [string, Init, Init, string[]][]) {
+    it(`is told in a sentence for each thing: ${what}`, () => {
+      expect(describeChanges(agentCard(before), agentCard(after))).toEqual(sentences);
+    });
+  }
+});

@@ -1,0 +1,564 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AgentCard } from "@a2a-connect/proto";
+import { describe, expect, it } from "vitest";
+import { type CardServer, closedAddress, sendJson, startCardServer } from "../../test-support/card-server.ts";
+import { agentCard, cardJson, cardJson03 } from "../../test-support/cards.ts";
+import type { ClientClock } from "../clock.ts";
+import { AgentError, CardInvalidError, CardNotFoundError, UntrustedOutputError } from "../errors.ts";
+import type { ConnectOptions } from "../options.ts";
+import { createCardResolver } from "./card-resolver.ts";
+
+const wellKnown = "/.well-known/agent-card.json";
+
+/** A clock that is set by hand, and whose sleeps never end by themselves. */
+function handClock(): ClientClock & { ms: number } {
+  return {
+    ms: Date.UTC(2026, 0, 1),
+    now() {
+      return this.ms;
+    },
+    sleep: (_, signal) =>
+      new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason))),
+    random: () => 0.5,
+  };
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return await promise.then(
+    () => new Error("it did not fail"),
+    (error: unknown) => error,
+  );
+}
+
+async function agentErrorOf(promise: Promise<unknown>): Promise<AgentError> {
+  const error = await failureOf(promise);
+  if (error instanceof AgentError) return error;
+  throw error;
+}
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => void;
+
+/** A server with an answer for each path; everything else is 404. */
+function serve(answers: Readonly<Record<string, Answer>>): Promise<CardServer> {
+  return startCardServer((request, response) => {
+    const answer = answers[request.url ?? ""];
+    if (answer === undefined) {
+      response.writeHead(404).end();
+    } else {
+      answer(response, request);
+    }
+  });
+}
+
+const found: Answer = (response) => sendJson(response, cardJson);
+const status =
+  (code: number, headers: Record<string, string> = {}): Answer =>
+  (response) => {
+    response.writeHead(code, headers).end();
+  };
+const page: Answer = (response) => {
+  response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>Hello</title>");
+};
+const pathsOf = ({ requests }: CardServer) => requests.map(({ url }) => url);
+
+describe("finding a card", () => {
+  it("asks the well-known path once, for JSON, with the caller's headers", async () => {
+    await using server = await serve({ [wellKnown]: found });
+    const resolver = createCardResolver(server.url, { headers: { authorization: "Bearer x" } });
+    const resolved = await resolver.resolve();
+    expect(resolved.card).toEqual(agentCard());
+    expect(resolved).toMatchObject({
+      warnings: [],
+      url: server.url + wellKnown,
+      text: JSON.stringify(cardJson),
+    });
+    expect(server.requests).toHaveLength(1);
+    expect(server.requests[0]?.headers).toMatchObject({
+      accept: "application/json",
+      authorization: "Bearer x",
+    });
+  });
+
+  for (const code of [404, 405, 410]) {
+    it(`goes on to the older path after ${code}`, async () => {
+      await using server = await serve({ [wellKnown]: status(code), "/.well-known/agent.json": found });
+      const { url } = await createCardResolver(server.url, {}).resolve();
+      expect(url).toBe(`${server.url}/.well-known/agent.json`);
+    });
+  }
+
+  for (const code of [401, 403, 500, 503]) {
+    it(`does not look elsewhere after ${code}`, async () => {
+      await using server = await serve({ [wellKnown]: status(code), "/.well-known/agent.json": found });
+      const error = await agentErrorOf(createCardResolver(server.url, {}).resolve());
+      expect(error).toBeInstanceOf(CardNotFoundError);
+      expect(error.message).toContain(String(code));
+      expect(server.requests).toHaveLength(1);
+    });
+  }
+
+  it("looks below a path, then at the path itself", async () => {
+    await using server = await serve({ "/agents/clerk": found });
+    const { url } = await createCardResolver(`${server.url}/agents/clerk`, {}).resolve();
+    expect(url).toBe(`${server.url}/agents/clerk`);
+    expect(pathsOf(server)).toEqual([
+      `/agents/clerk${wellKnown}`,
+      "/agents/clerk/.well-known/agent.json",
+      "/agents/clerk",
+    ]);
+  });
+
+  it("names all places when it is in none", async () => {
+    await using server = await serve({});
+    const error = await agentErrorOf(createCardResolver(server.url, {}).resolve());
+    expect(error).toBeInstanceOf(CardNotFoundError);
+    expect(error.message).toMatch(/agent-card\.json has no card.*404.*agent\.json/);
+    expect(error.hint).toMatch(/address/);
+  });
+
+  it("says that there is a web page, though the other place has nothing at all", async () => {
+    await using server = await serve({ "/.well-known/agent.json": page });
+    const error = await agentErrorOf(createCardResolver(server.url, {}).resolve());
+    expect(error).toBeInstanceOf(CardNotFoundError);
+    expect(error.message).toMatch(/agent\.json is a web page/);
+  });
+
+  it("takes JSON that is served as HTML", async () => {
+    const answer: Answer = (response) => sendJson(response, cardJson, { "content-type": "text/html" });
+    await using server = await serve({ [wellKnown]: answer });
+    expect((await createCardResolver(server.url, {}).resolve()).card.name).toBe("Clerk");
+  });
+
+  it("reads a card of 0.3, with warnings", async () => {
+    await using server = await serve({ [wellKnown]: (response) => sendJson(response, cardJson03) });
+    const { card, warnings } = await createCardResolver(server.url, {}).resolve();
+    expect(card.supportedInterfaces[0]?.protocolVersion).toBe("0.3");
+    expect(warnings).not.toHaveLength(0);
+  });
+
+  it("names the place of a card that cannot be used", async () => {
+    await using server = await serve({ [wellKnown]: (response) => sendJson(response, { name: "x" }) });
+    const error = await agentErrorOf(createCardResolver(server.url, {}).resolve());
+    expect(error).toBeInstanceOf(CardInvalidError);
+    expect(error.message).toContain(`${server.url}${wellKnown}`);
+    expect(error.message).toContain("supportedInterfaces: is required");
+  });
+});
+
+describe("redirects", () => {
+  const to = (location: string) => status(302, { location });
+
+  it("are followed on the same origin, three times at most", async () => {
+    await using server = await serve({
+      [wellKnown]: to("/1"),
+      "/1": to("2"),
+      "/2": to("/3"),
+      "/3": found,
+    });
+    const { url } = await createCardResolver(server.url, {}).resolve();
+    expect(url).toBe(`${server.url}/3`);
+    await using further = await serve({
+      [wellKnown]: to("/1"),
+      "/1": to("/2"),
+      "/2": to("/3"),
+      "/3": to("/4"),
+    });
+    const error = await agentErrorOf(createCardResolver(further.url, {}).resolve());
+    expect(error.message).toMatch(/redirects more than 3 times/);
+    expect(further.requests).toHaveLength(4);
+  });
+
+  it("to another origin are refused, and get none of the caller's headers", async () => {
+    await using other = await serve({ "/secret/card.json": found });
+    await using server = await serve({ [wellKnown]: to(`${other.url}/secret/card.json?key=1`) });
+    const error = await agentErrorOf(
+      createCardResolver(server.url, { headers: { authorization: "x" } }).resolve(),
+    );
+    expect(error).toBeInstanceOf(CardNotFoundError);
+    expect(error.message).toContain(`redirects to ${other.url}/secret/card.json,`);
+    expect(error.message).not.toContain("key=1");
+    expect(other.requests).toHaveLength(0);
+  });
+
+  it("from http to https of the same host are followed", async () => {
+    const asked: string[] = [];
+    const fetch: typeof globalThis.fetch = async (input) => {
+      asked.push(String(input));
+      return String(input).startsWith("http:")
+        ? new Response(null, { status: 301, headers: { location: "https://clerk.example/x.json" } })
+        : Response.json(cardJson);
+    };
+    const { url } = await createCardResolver("http://clerk.example", { fetch }).resolve();
+    expect(url).toBe("https://clerk.example/x.json");
+    expect(asked).toHaveLength(2);
+  });
+
+  it("back from https to http are refused", async () => {
+    const fetch: typeof globalThis.fetch = async () =>
+      new Response(null, { status: 301, headers: { location: "http://clerk.example/x.json" } });
+    const error = await agentErrorOf(createCardResolver("clerk.example", { fetch }).resolve());
+    expect(error.message).toMatch(/another origin/);
+  });
+
+  it("that a browser hides are said to be such", async () => {
+    const hidden = Object.defineProperties(new Response(), {
+      type: { value: "opaqueredirect" },
+      status: { value: 0 },
+    });
+    const fetch: typeof globalThis.fetch = async () => hidden;
+    const error = await agentErrorOf(createCardResolver("clerk.example", { fetch }).resolve());
+    expect(error.message).toMatch(/browser does not say where/);
+  });
+
+  it("to what is no URL are refused", async () => {
+    await using server = await serve({ [wellKnown]: to("http://[") });
+    const error = await agentErrorOf(createCardResolver(server.url, {}).resolve());
+    expect(error.message).toMatch(/no URL/);
+  });
+});
+
+describe("a server that gives no card", () => {
+  for (const { does, answer, options = {}, error, says } of [
+    {
+      does: "never answers",
+      answer: () => {},
+      options: { connectTimeoutMs: 50 },
+      error: CardNotFoundError,
+      says: /in time \(50 ms\)/,
+    },
+    {
+      does: "never ends its answer",
+      answer: (response: ServerResponse) => void response.writeHead(200).write('{"name":'),
+      options: { connectTimeoutMs: 50 },
+      error: CardNotFoundError,
+      says: /in time \(50 ms\)/,
+    },
+    {
+      does: "hangs up in the middle",
+      answer: (response: ServerResponse) => {
+        response.writeHead(200, { "content-length": "1000" });
+        response.write('{"name":', () => response.destroy());
+      },
+      error: CardNotFoundError,
+      says: /ended in the middle/,
+    },
+    {
+      does: "announces too much",
+      answer: (response: ServerResponse) =>
+        void response.writeHead(200, { "content-length": "1048577" }).write("{"),
+      error: CardInvalidError,
+      says: /larger than the limit of 1048576 bytes/,
+    },
+    {
+      does: "sends too much without announcing it",
+      answer: (response: ServerResponse) => sendJson(response, `{"name":"${"x".repeat(2_000)}"}`),
+      options: { maxCardBytes: 1_000 },
+      error: CardInvalidError,
+      says: /larger than the limit of 1000 bytes/,
+    },
+    {
+      does: "sends half a letter",
+      answer: (response: ServerResponse) => void response.end(Buffer.from([0x7b, 0xc3])),
+      error: CardInvalidError,
+      says: /UTF-8/,
+    },
+    {
+      does: "answers 304 to a question without a condition",
+      answer: (response: ServerResponse) => void response.writeHead(304).end(),
+      error: CardNotFoundError,
+      says: /304/,
+    },
+  ] satisfies {
+    does: string;
+    answer: Answer;
+    options?: ConnectOptions;
+    error: typeof CardNotFoundError | typeof CardInvalidError;
+    says: RegExp;
+  }[]) {
+    it(`is told by its own error, with a hint: it ${does}`, async () => {
+      await using server = await serve({ [wellKnown]: answer });
+      const thrown = await agentErrorOf(createCardResolver(server.url, options).resolve());
+      expect(thrown).toBeInstanceOf(error);
+      expect(thrown.message).toMatch(says);
+      expect(thrown.hint).toMatch(/\S+ \S+ \S+/);
+    });
+  }
+
+  it("takes a card of exactly the largest size", async () => {
+    const text = JSON.stringify(cardJson);
+    await using server = await serve({ [wellKnown]: (response) => sendJson(response, text) });
+    const exact = createCardResolver(server.url, { maxCardBytes: text.length });
+    expect((await exact.resolve()).text).toBe(text);
+    const less = createCardResolver(server.url, { maxCardBytes: text.length - 1 });
+    expect(await failureOf(less.resolve())).toBeInstanceOf(CardInvalidError);
+  });
+
+  it("may have nobody listening", async () => {
+    const error = await agentErrorOf(createCardResolver(await closedAddress(), {}).resolve());
+    expect(error).toBeInstanceOf(CardNotFoundError);
+    expect(error.message).toMatch(/nothing listens there/);
+    expect(error.cause).toBeDefined();
+  });
+});
+
+describe("keeping a card (L-6)", () => {
+  it("asks again only when max-age has passed, and then whether it has changed", async () => {
+    await using server = await serve({
+      [wellKnown]: (response, request) =>
+        request.headers["if-none-match"] === '"v1"'
+          ? void response.writeHead(304, { "cache-control": "max-age=5" }).end()
+          : sendJson(response, cardJson, {
+              "cache-control": "max-age=60",
+              etag: '"v1"',
+              "last-modified": "Thu, 01 Jan 2026 00:00:00 GMT",
+            }),
+    });
+    const clock = handClock();
+    const resolver = createCardResolver(server.url, { clock });
+    const first = await resolver.resolve();
+    clock.ms += 59_999;
+    expect(await resolver.resolve()).toBe(first);
+    expect(server.requests).toHaveLength(1);
+    clock.ms += 1;
+    expect(await resolver.resolve()).toBe(first);
+    expect(server.requests[1]?.headers).toMatchObject({
+      "if-none-match": '"v1"',
+      "if-modified-since": "Thu, 01 Jan 2026 00:00:00 GMT",
+    });
+    clock.ms += 4_999; // by the max-age of the confirmation
+    await resolver.resolve();
+    expect(server.requests).toHaveLength(2);
+    clock.ms += 1;
+    await resolver.resolve();
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it("takes a new one when it has changed", async () => {
+    let version = 1;
+    await using server = await serve({
+      [wellKnown]: (response) =>
+        sendJson(response, { ...cardJson, version: `${version}.0.0` }, { "cache-control": "no-cache" }),
+    });
+    const resolver = createCardResolver(server.url, {});
+    const first = await resolver.resolve();
+    expect(await resolver.resolve()).toBe(first); // asked, and the same text
+    version = 2;
+    const second = await resolver.resolve();
+    expect(second.card.version).toBe("2.0.0");
+    expect(first.card.version).toBe("1.0.0");
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it("is for the default time without cache headers", async () => {
+    await using server = await serve({ [wellKnown]: found });
+    const clock = handClock();
+    const resolver = createCardResolver(server.url, { clock, cardTtlMs: 1_000 });
+    await resolver.resolve();
+    clock.ms += 999;
+    await resolver.resolve();
+    expect(server.requests).toHaveLength(1);
+    clock.ms += 1;
+    await resolver.resolve();
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it("is not done with no-store, not even to ask whether it has changed", async () => {
+    await using server = await serve({
+      [wellKnown]: (response) => sendJson(response, cardJson, { "cache-control": "no-store", etag: '"v1"' }),
+    });
+    const resolver = createCardResolver(server.url, {});
+    await resolver.resolve();
+    await resolver.resolve();
+    expect(server.requests.map(({ headers }) => headers["if-none-match"])).toEqual([undefined, undefined]);
+  });
+
+  it("ends when somebody wants to know for sure", async () => {
+    await using server = await serve({
+      [wellKnown]: (response) =>
+        sendJson(response, cardJson, { "cache-control": "max-age=3600", etag: '"v1"' }),
+    });
+    const resolver = createCardResolver(server.url, {});
+    await resolver.resolve();
+    await resolver.refresh();
+    expect(server.requests.map(({ headers }) => headers["if-none-match"])).toEqual([undefined, '"v1"']);
+  });
+
+  it("begins at the place where it was, and goes on when it has moved", async () => {
+    let moved = false;
+    await using server = await serve({
+      [wellKnown]: (response, request) => (moved ? found(response, request) : status(404)(response, request)),
+      "/.well-known/agent.json": (response, request) =>
+        moved ? status(404)(response, request) : found(response, request),
+    });
+    const resolver = createCardResolver(server.url, {});
+    await resolver.resolve();
+    await resolver.refresh();
+    expect(pathsOf(server).slice(2)).toEqual(["/.well-known/agent.json"]);
+    moved = true;
+    expect((await resolver.refresh()).url).toBe(server.url + wellKnown);
+  });
+
+  it("does without a condition where that is not permitted (CORS)", async () => {
+    const asked: Headers[] = [];
+    const fetch: typeof globalThis.fetch = async (_, init) => {
+      const headers = new Headers(init?.headers);
+      asked.push(headers);
+      if (headers.has("if-none-match")) throw new TypeError("Failed to fetch");
+      return Response.json(cardJson, { headers: { etag: '"v1"', "cache-control": "no-cache" } });
+    };
+    const resolver = createCardResolver("clerk.example", { fetch });
+    const first = await resolver.resolve();
+    expect(await resolver.resolve()).toBe(first);
+    expect(asked.map((headers) => headers.has("if-none-match"))).toEqual([false, true, false]);
+  });
+
+  it("does not stand in for a server that is gone: the card may be another one now", async () => {
+    const server = await serve({
+      [wellKnown]: (response) => sendJson(response, cardJson, { "cache-control": "max-age=1" }),
+    });
+    const clock = handClock();
+    const resolver = createCardResolver(server.url, { clock });
+    await resolver.resolve();
+    await server[Symbol.asyncDispose]();
+    await resolver.resolve(); // still fresh
+    clock.ms += 1_000;
+    expect(await failureOf(resolver.resolve())).toBeInstanceOf(CardNotFoundError);
+  });
+});
+
+describe("callers at the same time", () => {
+  it("share one request", async () => {
+    await using server = await serve({ [wellKnown]: found });
+    const resolver = createCardResolver(server.url, {});
+    const all = await Promise.all([resolver.resolve(), resolver.refresh(), resolver.resolve()]);
+    expect(new Set(all).size).toBe(1);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("may leave without taking the request away from others", async () => {
+    const waiting: ServerResponse[] = [];
+    await using server = await serve({ [wellKnown]: (response) => void waiting.push(response) });
+    const resolver = createCardResolver(server.url, {});
+    const leaving = new AbortController();
+    const left = failureOf(resolver.resolve(leaving.signal));
+    const stayed = resolver.resolve();
+    await expect.poll(() => waiting.length).toBe(1);
+    leaving.abort(new Error("no longer interested"));
+    expect(await left).toMatchObject({ message: "no longer interested" });
+    const [response] = waiting;
+    if (response !== undefined) sendJson(response, cardJson);
+    expect((await stayed).card.name).toBe("Clerk");
+  });
+
+  it("end the request when all have left, and may begin anew", async () => {
+    const closed: boolean[] = [];
+    let answers = false;
+    await using server = await serve({
+      [wellKnown]: (response, request) => {
+        if (answers) return found(response, request);
+        response.on("close", () => closed.push(true));
+      },
+    });
+    const resolver = createCardResolver(server.url, {});
+    const leaving = new AbortController();
+    const left = failureOf(resolver.resolve(leaving.signal));
+    await expect.poll(() => server.requests.length).toBe(1);
+    leaving.abort();
+    expect(await left).toMatchObject({ name: "AbortError" });
+    await expect.poll(() => closed).toEqual([true]);
+    answers = true;
+    expect((await resolver.resolve()).card.name).toBe("Clerk");
+  });
+
+  it("are not served when they have left before they came", async () => {
+    await using server = await serve({ [wellKnown]: found });
+    const resolver = createCardResolver(server.url, {});
+    await resolver.resolve();
+    expect(await failureOf(resolver.resolve(AbortSignal.abort()))).toMatchObject({ name: "AbortError" });
+  });
+});
+
+describe("judging a card", () => {
+  it("is done by its text, before it is inspected, and once for each text", async () => {
+    await using server = await serve({
+      [wellKnown]: (response) => sendJson(response, cardJson, { "cache-control": "no-cache" }),
+    });
+    const judged: string[] = [];
+    const resolver = createCardResolver(server.url, {
+      verifyCard: ({ text, url }) => void judged.push(`verify ${text === JSON.stringify(cardJson)} ${url}`),
+      inspect: (inspected) => void judged.push(`inspect ${inspected.kind}`),
+    });
+    await resolver.resolve();
+    await resolver.resolve();
+    expect(judged).toEqual([`verify true ${server.url}${wellKnown}`, "inspect card"]);
+  });
+
+  it("refuses with what the verifier throws, as it is, and keeps nothing", async () => {
+    await using server = await serve({ [wellKnown]: found });
+    const refusal = new Error("who signed this?");
+    let refuses = true;
+    const verifyCard = () => {
+      if (refuses) throw refusal;
+    };
+    const resolver = createCardResolver(server.url, { verifyCard });
+    expect(await failureOf(resolver.resolve())).toBe(refusal);
+    refuses = false;
+    expect((await resolver.resolve()).card.name).toBe("Clerk");
+  });
+
+  it("refuses with an UntrustedOutputError what the inspector refuses", async () => {
+    await using server = await serve({ [wellKnown]: found });
+    const refusal = new Error("too colourful");
+    const inspect = async () => {
+      throw refusal;
+    };
+    const error = await failureOf(createCardResolver(server.url, { inspect }).resolve());
+    expect(error).toBeInstanceOf(UntrustedOutputError);
+    expect(error).toMatchObject({ cause: refusal });
+  });
+});
+
+describe("a card that the caller has", () => {
+  it("needs no request, and comes back the same", async () => {
+    const judged: unknown[] = [];
+    const card = agentCard();
+    const resolver = createCardResolver(card, {
+      fetch: () => Promise.reject(new Error("nobody asked")),
+      verifyCard: ({ url, text }) => void judged.push(url, JSON.parse(text)),
+    });
+    const resolved = await resolver.resolve();
+    expect(resolved).toMatchObject({ card, warnings: [], url: undefined });
+    expect(await resolver.refresh()).toBe(resolved);
+    expect(judged).toEqual([undefined, cardJson]);
+  });
+
+  it("is refused when something is missing in it", () => {
+    const incomplete: AgentCard = agentCard({ name: "", supportedInterfaces: [] });
+    expect(() => createCardResolver(incomplete, {})).toThrow(CardInvalidError);
+    expect(() => createCardResolver(incomplete, {})).toThrow(/name: is required.*supportedInterfaces/);
+  });
+});
+
+describe("a card from somebody who is not trusted", () => {
+  const guardedFetch: typeof globalThis.fetch = async () => Response.json({ ...cardJson, name: "Guarded" });
+
+  it("is fetched by the guard, whatever other fetch there is", async () => {
+    const fetch: typeof globalThis.fetch = () => Promise.reject(new Error("not this one"));
+    const resolver = createCardResolver("clerk.example", {
+      untrusted: true,
+      fetch,
+      platform: { guardedFetch },
+    });
+    expect((await resolver.resolve()).card.name).toBe("Guarded");
+  });
+
+  it("may be on this machine, when the caller says so", async () => {
+    await using server = await serve({ [wellKnown]: found });
+    const resolver = createCardResolver(server.url, { untrusted: true, platform: { guardedFetch } });
+    expect((await resolver.resolve()).card.name).toBe("Clerk");
+  });
+
+  it("needs a platform with a guard", () => {
+    expect(() => createCardResolver("clerk.example", { untrusted: true })).toThrow(/node\/client/);
+  });
+});

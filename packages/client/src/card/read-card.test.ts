@@ -1,0 +1,298 @@
+import { formatMessage } from "@a2a-connect/core";
+import { AgentCardSchema } from "@a2a-connect/proto";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { agentCard, cardJson, cardJson02, cardJson03 } from "../../test-support/cards.ts";
+import { CardInvalidError } from "../errors.ts";
+import { inputRequiredCapability } from "./older-capabilities.ts";
+import { readCard } from "./read-card.ts";
+
+function read(json: JsonValue) {
+  const { card, warnings } = readCard(JSON.stringify(json));
+  return { card: formatMessage(AgentCardSchema, card) as JsonObject, warnings }; // a card is an object
+}
+
+function problemsOf(text: string): readonly string[] {
+  try {
+    readCard(text);
+  } catch (error) {
+    if (error instanceof CardInvalidError) return error.problems;
+    throw error;
+  }
+  throw new Error("the card was read");
+}
+
+describe("a card of 1.0", () => {
+  it("is read without a warning", () => {
+    expect(readCard(JSON.stringify(cardJson))).toEqual({ card: agentCard(), warnings: [] });
+  });
+
+  it("may have members that nobody knows, among them dangerous ones, and names in snake_case", () => {
+    const { supportedInterfaces, ...rest } = cardJson;
+    const text = JSON.stringify({
+      ...rest,
+      supported_interfaces: supportedInterfaces,
+      "x-vendor": [{ y: 1 }],
+    });
+    const odd = text
+      .replace("{", '{"__proto__":{"polluted":true},')
+      .replace('"y":1', '"__proto__":{"polluted":1}');
+    expect(readCard(odd)).toEqual({ card: agentCard(), warnings: [] });
+    expect({}).not.toHaveProperty("polluted");
+  });
+
+  it("that is a hybrid is read by its interfaces of 1.0, whatever it says for older clients", () => {
+    const { url, preferredTransport, additionalInterfaces, protocolVersion } = cardJson03;
+    const older = { url, preferredTransport, additionalInterfaces, protocolVersion } as JsonObject; // all are there
+    expect(readCard(JSON.stringify({ ...older, ...cardJson }))).toEqual({ card: agentCard(), warnings: [] });
+  });
+
+  it("that tells modes as kinds of parts is read with a warning (Q-2)", () => {
+    const { card, warnings } = read({ ...cardJson, defaultInputModes: ["text", "TEXT", "image/png"] });
+    expect(card["defaultInputModes"]).toEqual(["text/plain", "image/png"]);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(/text/);
+  });
+
+  it("names every REQUIRED field that is missing, by its path", () => {
+    const problems = problemsOf(
+      JSON.stringify({
+        supportedInterfaces: [{ url: "https://clerk.example", protocolBinding: "", protocolVersion: "1.0" }],
+        skills: [{ name: "File", tags: [] }],
+        provider: { organization: "x" },
+      }),
+    );
+    expect([...problems].sort()).toEqual([
+      "capabilities: is required",
+      "defaultInputModes: is required",
+      "defaultOutputModes: is required",
+      "description: is required",
+      "name: is required",
+      "provider.url: is required",
+      "skills[0].description: is required",
+      "skills[0].id: is required",
+      "supportedInterfaces[0].protocolBinding: is required",
+      "version: is required",
+    ]);
+  });
+
+  for (const [what, json, problem] of [
+    ["a field of a wrong type", { ...cardJson, version: 1 }, "version: must be a string"],
+    [
+      "no interface",
+      { ...cardJson, supportedInterfaces: [] },
+      "supportedInterfaces: needs at least one element",
+    ],
+    ["no list of interfaces", { name: "x" }, "supportedInterfaces: is required"],
+    ["null for a list", { ...cardJson, skills: null }, "skills: is required"],
+    ["an element that is none", { ...cardJson, skills: [null] }, "skills[0]: must not be null"],
+    [
+      "two of a kind of security",
+      { ...cardJson, securitySchemes: { a: { apiKeySecurityScheme: {}, mtlsSecurityScheme: {} } } },
+      "securitySchemes.a: apiKeySecurityScheme and mtlsSecurityScheme exclude each other",
+    ],
+  ] as const) {
+    it(`with ${what} is refused`, () => {
+      expect(problemsOf(JSON.stringify(json))).toContain(problem);
+    });
+  }
+});
+
+describe("a text that is no card", () => {
+  for (const [text, says] of [
+    ["", /empty/],
+    ["  \n", /empty/],
+    ["{", /not valid JSON/],
+    ["<!doctype html>", /web page/],
+    ["[]", /object.*array/],
+    ["null", /object.*null/],
+    ['"card"', /object.*string/],
+    ['{"name":"a","name":"b"}', /"name" twice/],
+    ['{"name":"a","\\u006eame":"b"}', /"name" twice/],
+    [`{"skills":[{"id":"a","id":"b"}]}`, /"id" twice/],
+    [`${'{"x":'.repeat(300)}1${"}".repeat(300)}`, /nested deeper/],
+    [`${"[".repeat(400_000)}${"]".repeat(400_000)}`, /nested|array/],
+    [`${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`, /nested/],
+  ] as const) {
+    it(`is refused in a sentence: ${text.slice(0, 40)}`, () => {
+      expect(() => readCard(text, "The file")).toThrow(CardInvalidError);
+      expect(() => readCard(text, "The file")).toThrow(says);
+      expect(() => readCard(text, "The file")).toThrow(/^The file .{5,}\.$/);
+    });
+  }
+});
+
+describe("a card of 0.3 (Q-2)", () => {
+  const { card, warnings } = read(cardJson03);
+
+  it("has its addresses as interfaces of that version, the preferred one first and once", () => {
+    expect(card["supportedInterfaces"]).toEqual([
+      { url: "https://routes.example/a2a/v1", protocolBinding: "JSONRPC", protocolVersion: "0.3" },
+      { url: "https://routes.example/a2a/grpc", protocolBinding: "GRPC", protocolVersion: "0.3" },
+      { url: "https://routes.example/a2a/json", protocolBinding: "HTTP+JSON", protocolVersion: "0.3" },
+    ]);
+  });
+
+  it("has its capabilities, without those that are gone", () => {
+    expect(card["capabilities"]).toEqual({
+      streaming: true,
+      pushNotifications: true,
+      extendedAgentCard: true,
+      extensions: [{ uri: "https://routes.example/ext/gpx", description: "Tracks as GPX" }],
+    });
+  });
+
+  it("has its security schemes and requirements in their new shape", () => {
+    expect(card["securitySchemes"]).toEqual({
+      login: {
+        oauth2SecurityScheme: {
+          description: "With an account",
+          flows: { clientCredentials: { tokenUrl: "https://id.example/token", scopes: {} } },
+        },
+      },
+      key: { apiKeySecurityScheme: { location: "header", name: "X-Api-Key" } },
+      bearer: { httpAuthSecurityScheme: { scheme: "bearer", bearerFormat: "JWT" } },
+      oidc: {
+        openIdConnectSecurityScheme: {
+          openIdConnectUrl: "https://id.example/.well-known/openid-configuration",
+        },
+      },
+      certificate: { mtlsSecurityScheme: {} },
+    });
+    expect(card["securityRequirements"]).toEqual([
+      { schemes: { login: { list: ["routes:read"] } } },
+      { schemes: { key: {}, bearer: {} } },
+    ]);
+    expect(card["skills"]).toMatchObject([
+      { securityRequirements: [{ schemes: { login: { list: ["routes:read"] } } }] },
+    ]);
+  });
+
+  it("keeps everything else", () => {
+    for (const field of [
+      "name",
+      "description",
+      "version",
+      "provider",
+      "iconUrl",
+      "documentationUrl",
+      "signatures",
+      "defaultInputModes",
+      "defaultOutputModes",
+    ]) {
+      expect(card[field], field).toEqual(cardJson03[field]);
+    }
+  });
+
+  it("comes with a warning for each thing that was lost", () => {
+    expect(warnings.join("\n")).toMatch(/0\.3/);
+    expect(warnings.join("\n")).toMatch(/login.*authorizationCode/);
+    expect(warnings.join("\n")).toMatch(/carrier/);
+    expect(warnings).toHaveLength(3);
+  });
+
+  it("may have its security in the shape of 1.0 already", () => {
+    const securitySchemes = { key: { apiKeySecurityScheme: { location: "header", name: "X-Key" } } };
+    const securityRequirements = [{ schemes: { key: { list: [] } } }];
+    const { card: mixed } = read({ ...cardJson03, securitySchemes, security: securityRequirements });
+    expect(mixed["securitySchemes"]).toEqual(securitySchemes);
+    expect(mixed["securityRequirements"]).toEqual([{ schemes: { key: {} } }]);
+  });
+});
+
+describe("a card of 0.2 (Q-2)", () => {
+  const { card, warnings } = read(cardJson02);
+
+  it("is one of JSON-RPC, of a version that has no name for itself", () => {
+    expect(card["supportedInterfaces"]).toEqual([
+      { url: "http://localhost:10000/", protocolBinding: "JSONRPC", protocolVersion: "0.2" },
+    ]);
+  });
+
+  it("has kinds of parts as media types", () => {
+    expect(card["defaultInputModes"]).toEqual(["text/plain"]);
+    expect(card["defaultOutputModes"]).toEqual([
+      "text/plain",
+      "application/json",
+      "application/octet-stream",
+    ]);
+    expect(card["skills"]).toMatchObject([{ inputModes: ["application/json"] }]);
+  });
+
+  it("has the HTTP schemes of its authentication, each of which will do", () => {
+    expect(card["securitySchemes"]).toEqual({ Bearer: { httpAuthSecurityScheme: { scheme: "Bearer" } } });
+    expect(card["securityRequirements"]).toEqual([{ schemes: { Bearer: {} } }]);
+    const free = read({ ...cardJson02, authentication: { schemes: ["none", "Basic"] } }).card;
+    expect(free["securityRequirements"]).toBeUndefined();
+  });
+
+  it("has names in place of descriptions that were optional, and no half provider", () => {
+    expect(card["skills"]).toMatchObject([{ description: "Convert" }]);
+    expect(card).not.toHaveProperty("provider");
+  });
+
+  it("can ask, when it says so", () => {
+    expect(card["capabilities"]).toMatchObject({
+      streaming: true,
+      extensions: [{ uri: inputRequiredCapability }],
+    });
+  });
+
+  it("comes with a warning for each thing that was read into it", () => {
+    for (const each of [
+      /0\.2/,
+      /ApiKey/,
+      /provider/,
+      /convert.*description/,
+      /inputRequired/,
+      /text, data, file/,
+    ]) {
+      expect(
+        warnings.some((warning) => each.test(warning)),
+        String(each),
+      ).toBe(true);
+    }
+    expect(warnings).toHaveLength(6);
+  });
+
+  for (const [what, change, problem] of [
+    ["no url", { url: undefined }, "url: is required"],
+    ["a url that is none", { url: 5 }, "url: must be a string"],
+    ["no name", { name: undefined }, "name: is required"],
+    ["no version", { version: null }, "version: is required"],
+    ["no skills", { skills: undefined }, "skills: is required"],
+    ["a transport that is none", { preferredTransport: {} }, "preferredTransport: must be a string"],
+  ] as const) {
+    it(`is refused with ${what}, in its own words`, () => {
+      const json = { ...cardJson02, preferredTransport: "JSONRPC", ...change };
+      expect(problemsOf(JSON.stringify(json))).toEqual([problem]);
+    });
+  }
+});
+
+describe("any JSON", () => {
+  /** Objects that look like cards here and there. */
+  const names = [...new Set([cardJson, cardJson02, cardJson03].flatMap((json) => Object.keys(json)))];
+  const someCard = fc.oneof(fc.constant(cardJson02), fc.constant(cardJson03), fc.constant(cardJson));
+  const cardLike = fc
+    .tuple(someCard, fc.dictionary(fc.constantFrom(...names, "__proto__"), fc.jsonValue()))
+    .map(([card, changes]) => ({ ...card, ...changes }));
+
+  it("is a card or a CardInvalidError with its problems", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.jsonValue(), cardLike), (json) => {
+        const text = JSON.stringify(json);
+        try {
+          const { card, warnings } = readCard(text);
+          expect(card.supportedInterfaces).not.toHaveLength(0);
+          expect(warnings.every((warning) => warning.endsWith("."))).toBe(true);
+        } catch (error) {
+          expect(error).toBeInstanceOf(CardInvalidError);
+          expect((error as CardInvalidError).problems).not.toHaveLength(0); // by the line above
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

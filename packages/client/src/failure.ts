@@ -1,0 +1,63 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { stripControlSequences } from "./content/strip-control-sequences.ts";
+import { AgentError, InvalidResponseError, UnreachableError } from "./errors.ts";
+
+/**
+ * What a caller gets to catch for a failed call.
+ *
+ * What the server answered stays a ConnectError. What came of no answer, or of one that cannot be used, is an AgentError
+ * that says what to do; interceptors can throw ConnectErrors only, so what an inspector refused is inside one.
+ */
+export function explainFailure(error: unknown): unknown {
+  if (!(error instanceof ConnectError)) {
+    return error;
+  }
+  if (error.cause instanceof AgentError) {
+    return error.cause;
+  }
+  const plain = withPlainMessage(error);
+  return plain.isWireError ? plain : explainLocal(plain);
+}
+
+function explainLocal(error: ConnectError): Error {
+  const { rawMessage, code } = error;
+  switch (code) {
+    case Code.Unavailable:
+      return new UnreachableError(`The agent could not be reached: ${rawMessage}.`, {
+        hint: "Check the address and that the agent is running, or try again later.",
+        cause: error,
+      });
+    case Code.DeadlineExceeded:
+      return new UnreachableError(`The agent did not answer in time: ${rawMessage}.`, {
+        hint: "Try again later, or allow more time with requestTimeoutMs.",
+        cause: error,
+      });
+    case Code.ResourceExhausted:
+      return new InvalidResponseError(`The agent's answer is too large: ${rawMessage}.`, {
+        hint: "If that much is expected, raise maxResponseBytes.",
+        cause: error,
+      });
+    case Code.Internal:
+    case Code.Unknown:
+    case Code.DataLoss:
+    case Code.NotFound:
+      return new InvalidResponseError(`The agent's answer cannot be used: ${rawMessage}.`, {
+        hint: "The server may not follow the A2A protocol, or something in front of it answers in its place.",
+        cause: error,
+      });
+    default:
+      return error; // refused, or ended by the caller
+  }
+}
+
+/** What a server says may go to a terminal. */
+function withPlainMessage(error: ConnectError): ConnectError {
+  const text = stripControlSequences(error.rawMessage);
+  if (text === error.rawMessage) {
+    return error;
+  }
+  const plain = new ConnectError(text, error.code, error.metadata, undefined, error.cause);
+  plain.isWireError = error.isWireError;
+  plain.details.push(...error.details);
+  return plain;
+}
