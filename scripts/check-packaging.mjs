@@ -1,8 +1,16 @@
 // Proves that what we would publish works: builds every public package with tsdown, packs it as pnpm would publish it,
 // lints the tarball (publint, attw), checks its exports map and that the runtime-neutral packages stay neutral, then
-// installs all tarballs with npm in an empty directory and imports every entry. Each step prints its count; none may be 0.
+// installs all tarballs with npm in an empty directory, imports every entry and runs every command. Each step prints its count; none may be 0.
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -62,6 +70,11 @@ function findEntries(manifest) {
   for (const subpath of Object.keys(published)) {
     if (!(subpath in manifest.exports))
       fail(manifest.name, `publishConfig.exports has "${subpath}", exports has not`);
+  }
+  for (const [command, source] of Object.entries(manifest.bin ?? {})) {
+    const output = manifest.publishConfig?.bin?.[command];
+    if (output === undefined) fail(manifest.name, `publishConfig.bin lacks "${command}"`);
+    else entries[output.replace(/^\.\/dist\/|\.js$/g, "")] = source;
   }
   return entries;
 }
@@ -180,6 +193,24 @@ async function importEntries({ name, manifest }, directory) {
   return specifiers.length;
 }
 
+/** Run every command as a consumer would: from where npm links it. */
+async function runCommands({ name, manifest }, directory) {
+  const commands = Object.keys(manifest.bin ?? {});
+  for (const command of commands) {
+    try {
+      const linked = join(directory, "node_modules/.bin", command);
+      const { stdout } = await runFile(process.execPath, [realpathSync(linked), "--version"], {
+        cwd: directory,
+      });
+      if (stdout.trim() !== manifest.version)
+        fail(name, `${command} --version says ${stdout.trim()}, the package is ${manifest.version}`);
+    } catch (error) {
+      fail(name, `${command} does not run:\n${error.stderr ?? error}`);
+    }
+  }
+  return commands.length;
+}
+
 async function sum(packages, check) {
   let total = 0;
   for (const each of packages) total += await check(each);
@@ -199,6 +230,7 @@ try {
   const neutralPackages = packages.filter(({ name }) => neutral.has(name));
   report("neutral modules", await sum(neutralPackages, (each) => checkNeutral(each, installed(each))));
   report("entries imported", await sum(packages, (each) => importEntries(each, work)));
+  report("commands run", await sum(packages, (each) => runCommands(each, work)));
 } finally {
   rmSync(work, { recursive: true, force: true });
 }

@@ -358,6 +358,7 @@ describe("a card that is odd", () => {
     });
     await using agent = await connectAgent(server.url, limits);
     expect(agent.interface.protocolVersion).toBe("1.0");
+    expect(agent.cardWarnings.join(" ")).toMatch(/\S+ \S+/);
   });
 
   it("is found at the older well-known path", async () => {

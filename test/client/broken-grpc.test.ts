@@ -18,6 +18,7 @@ import { ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { beginGrpc, endGrpc, frame, startBrokenGrpcServer } from "./broken-grpc-server.ts";
 import { finishedTask, taskId, wholeTask, wholeText } from "./broken-task.ts";
+import { collect, failureOf } from "./outcomes.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
 watchRejections();
@@ -159,10 +160,7 @@ describe("the client says what is wrong with a gRPC server that", () => {
   it.each(failures)("$server", { timeout: 4_000 }, async ({ answer, act, error = InvalidResponseError }) => {
     await using server = await startBrokenGrpcServer(answer);
     await using agent = await connect(server.card);
-    const thrown = await act(agent).then(
-      (result) => new TypeError(`it went well: ${String(result)}`),
-      (reason: unknown) => reason,
-    );
+    const thrown = await failureOf(act(agent));
     expect(thrown).toBeInstanceOf(error);
     expect(String(thrown)).toMatch(/\S+ \S+ \S+/);
     if (thrown instanceof AgentError) {
@@ -285,10 +283,4 @@ async function pour(stream: ServerHttp2Stream): Promise<void> {
       await Promise.race([once(stream, "drain"), once(stream, "close")]).catch(() => {});
   }
   stream.destroy();
-}
-
-async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
-  const collected: Item[] = [];
-  for await (const item of items) collected.push(item);
-  return collected;
 }

@@ -14,6 +14,7 @@ import { chaosAgent, questions, wholeStory } from "./chaos-agent.ts";
 import { type ChaosProxy, startChaosProxy } from "./chaos-proxy.ts";
 import { bindingOf, moveCard } from "./interfaces.ts";
 import { describeOrdeal, planOrdeals } from "./ordeal.ts";
+import { collect } from "./outcomes.ts";
 
 const chosen = process.env["A2A_SEED"];
 const seeds: readonly number[] =
@@ -165,12 +166,6 @@ async function onlyTask(contextId: string, wire: Wire): Promise<{ readonly id: s
 /** What there is of a finished task, from its creation on, as a client of its own sees it without a proxy. */
 function readTranscript(id: string, wire: Wire): Promise<StreamResponse[]> {
   return collect(harness.clients[wire].subscribeToTask({ id }, { headers: { [lastEventIdHeader]: "0" } }));
-}
-
-async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
-  const collected: Item[] = [];
-  for await (const item of items) collected.push(item);
-  return collected;
 }
 
 function show(event: StreamResponse): unknown {

@@ -3,8 +3,9 @@ import { createPushReceiver } from "@a2a-connect/node/client";
 import { type StreamResponse, StreamResponseSchema, TaskState } from "@a2a-connect/proto";
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { type ContractTarget, collect, connectTo, taskIdOf } from "./contract-target.ts";
+import { type ContractTarget, connectTo, taskIdOf } from "./contract-target.ts";
 import { product } from "./contract-work.ts";
+import { collect } from "./outcomes.ts";
 
 const show = (event: StreamResponse): unknown => toJson(StreamResponseSchema, event);
 

@@ -19,6 +19,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { type Answer, openStream, respondResult, startBrokenServer } from "./broken-server.ts";
 import { chunkEvent, sendEvents, statusEvent, taskJson, wholeTask } from "./broken-task.ts";
+import { failureOf } from "./outcomes.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
 watchRejections();
@@ -225,11 +226,4 @@ function connect(url: string, options: ConnectOptions = {}): Promise<AgentClient
     retry: { attempts: 1, initialDelayMs: 1, giveUpAfterMs: 500 },
     ...options,
   });
-}
-
-function failureOf(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
-    () => new Error("it went well"),
-    (error: unknown) => error,
-  );
 }

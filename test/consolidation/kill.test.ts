@@ -39,7 +39,11 @@ function outcomeOf({ artifacts, history }: Task) {
 /** One run: hands over all transcripts and decides by the rule. */
 async function run(
   worker: MortalWorker,
-  watch: { tell?: (line: string) => void; beforeAnswer?: (number: number) => Promise<void> } = {},
+  watch: {
+    tell?: (line: string) => void;
+    beforeAnswer?: (number: number) => Promise<void>;
+    signal?: AbortSignal;
+  } = {},
 ) {
   await using agent = await connectAgent(worker.url, workerConnection);
   const asked: string[] = [];
@@ -50,6 +54,7 @@ async function run(
       return preferNewer(clash);
     },
     tell: (line) => watch.tell?.(line),
+    ...(watch.signal === undefined ? {} : { signal: watch.signal }),
   });
   return { ...outcomeOf(task), asked };
 }
@@ -84,11 +89,13 @@ describe("a worker that is killed", () => {
           console.info({ seed, afterTranscripts, beforeAnswers, afterAnswer });
       });
       const kills: Promise<void>[] = [];
+      const broken = new AbortController(); // nobody need wait for a worker that does not come back
       const finished: string[] = [];
       /** Transcripts whose facts had arrived when the worker was killed, and how often they had been extracted by then. */
       const done: (readonly [id: string, count: number | undefined])[] = [];
       let answered = 0;
       const result = await run(worker, {
+        signal: broken.signal,
         tell(line) {
           const id = /^\d+% +(\S+):/.exec(line)?.[1];
           if (id !== undefined) finished.push(id);
@@ -98,7 +105,7 @@ describe("a worker that is killed", () => {
           if (dies) {
             const counts = extractions(worker);
             done.push(...finished.map((id) => [id, counts.get(id)] as const));
-            kills.push(worker.kill()); // and on with what was being done, as if nothing had happened
+            kills.push(worker.kill().catch((error: unknown) => broken.abort(error))); // and on with what was being done, as if nothing had happened
           }
         },
         async beforeAnswer(number) {

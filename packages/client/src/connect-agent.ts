@@ -2,11 +2,12 @@ import { lifecycleExtension } from "@a2a-connect/core";
 import { A2AService, type AgentCard } from "@a2a-connect/proto";
 import { createClient } from "@connectrpc/connect";
 import type { AgentClient } from "./agent-client.ts";
+import { AgentLink, type Link } from "./agent-link.ts";
 import { createCardResolver, type ResolvedCard } from "./card/card-resolver.ts";
 import { checkExpectation } from "./card/expected-card.ts";
 import { readLifecycleParams } from "./card/lifecycle-params.ts";
 import { checkRequirements } from "./card/required-abilities.ts";
-import { ConnectedAgent, type Link } from "./connected-agent.ts";
+import { ConnectedAgent } from "./connected-agent.ts";
 import { inspectResponses } from "./content/inspect-interceptor.ts";
 import { UntrustedOutputError } from "./errors.ts";
 import { chooseInterfaces } from "./interface/choose-interfaces.ts";
@@ -36,9 +37,7 @@ export async function connectAgent(
   return new ConnectedAgent({
     options,
     settings,
-    resolver,
-    link: await relink(resolved),
-    relink,
+    link: new AgentLink(await relink(resolved), resolver, relink, settings.onWarning),
     judgeCard: (card, text) => judgeCard(card, text, options),
   });
 }

@@ -1,4 +1,4 @@
-import { findA2AError, isTerminal } from "@a2a-connect/core";
+import { isTerminal } from "@a2a-connect/core";
 import {
   type A2AService,
   type AgentCard,
@@ -7,125 +7,95 @@ import {
   type SendMessageResponse,
   type StreamResponse,
   type Task,
-  type TaskPushNotificationConfig,
   type TaskStatus,
 } from "@a2a-connect/proto";
-import { type JsonObject, toJsonString } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { toJsonString } from "@bufbuild/protobuf";
 import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import type {
   AgentClient,
   CallOptions,
   FollowOptions,
   Input,
-  ListTasksOptions,
-  Pages,
-  PushConfigInput,
   SendOptions,
-  TaskPage,
   TaskStream,
 } from "./agent-client.ts";
-import { describeChanges } from "./card/card-changes.ts";
-import type { CardResolver, ResolvedCard } from "./card/card-resolver.ts";
+import type { AgentLink } from "./agent-link.ts";
 import { checkInputModes } from "./card/input-modes.ts";
 import type { ClientSettings, Connection } from "./connection.ts";
 import { type ArtifactReader, createArtifactReader } from "./content/artifact-reader.ts";
 import { inspectContent } from "./content/inspect-interceptor.ts";
-import { CardDriftError, InputModeError, RequirementError, TaskRejectedError } from "./errors.ts";
+import { RequirementError } from "./errors.ts";
 import { explainFailure } from "./failure.ts";
-import { checkTask } from "./follow/check-task.ts";
 import { type Following, followEvents } from "./follow/follow-events.ts";
 import { choosePollInterval, type PollOptions } from "./follow/poll-schedule.ts";
 import { TrackedStream } from "./follow/task-stream.ts";
 import { TaskTracker } from "./follow/task-tracker.ts";
 import { WakeUp } from "./follow/wake-up.ts";
-import { createPages } from "./operations/pages.ts";
+import { agentFetch } from "./interface/agent-fetch.ts";
+import { AgentOperations } from "./operations/agent-operations.ts";
 import type { ConnectOptions } from "./options.ts";
 import { sendAndListen } from "./run/push-events.ts";
 import { runTask } from "./run/run-task.ts";
 import type { RunOptions, RunResult } from "./run/run-types.ts";
-import { repeatCall } from "./send/repeat-call.ts";
 import { type Sending, sendAndFollow } from "./send/send-and-follow.ts";
 import { sendOnce } from "./send/send-once.ts";
-import { createPushConfig, createSendRequest, toInputMessage } from "./send/send-request.ts";
-
-/** One card, and the interface of it that is used. */
-export interface Link {
-  readonly resolved: ResolvedCard;
-  readonly rpc: Client<typeof A2AService>;
-  /** In use now: after another one could not be reached it is the next. */
-  readonly interface: () => { readonly interface: AgentInterface; readonly protocolVersion: string };
-  readonly honoursKeys: boolean;
-  close(): void;
-}
+import { createSendRequest, toInputMessage } from "./send/send-request.ts";
 
 /** What a connected agent is made of. */
 export interface ConnectedAgentParts {
   readonly options: ConnectOptions;
   readonly settings: ClientSettings;
-  readonly resolver: CardResolver;
-  readonly link: Link;
-  /** Makes a link of another card; checks it first. */
-  readonly relink: (resolved: ResolvedCard) => Promise<Link>;
+  readonly link: AgentLink;
   /** Judges and inspects an extended card. */
   readonly judgeCard: (card: AgentCard, text: string) => Promise<void>;
 }
 
-interface RpcOptions {
-  readonly signal: AbortSignal;
-  readonly timeoutMs: number;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /** The one implementation of AgentClient; see there. */
-export class ConnectedAgent implements AgentClient, Connection {
+export class ConnectedAgent extends AgentOperations implements AgentClient, Connection {
   readonly settings: ClientSettings;
   readonly #options: ConnectOptions;
-  readonly #resolver: CardResolver;
-  readonly #relink: ConnectedAgentParts["relink"];
   readonly #judgeCard: ConnectedAgentParts["judgeCard"];
   readonly #closed = new AbortController();
-  #link: Link;
+  readonly #link: AgentLink;
   #extendedCard: AgentCard | undefined;
 
-  constructor({ options, settings, resolver, link, relink, judgeCard }: ConnectedAgentParts) {
+  constructor({ options, settings, link, judgeCard }: ConnectedAgentParts) {
+    super();
     this.#options = options;
     this.settings = settings;
-    this.#resolver = resolver;
     this.#link = link;
-    this.#relink = relink;
     this.#judgeCard = judgeCard;
   }
 
   get card(): AgentCard {
-    return this.#extendedCard ?? this.#link.resolved.card;
+    return this.#extendedCard ?? this.#link.current.resolved.card;
   }
 
   get cardWarnings(): readonly string[] {
-    return this.#link.resolved.warnings;
+    return this.#link.current.resolved.warnings;
   }
 
   get interface(): AgentInterface {
-    return this.#link.interface().interface;
+    return this.#link.current.interface().interface;
   }
 
   get protocolVersion(): string {
-    return this.#link.interface().protocolVersion;
+    return this.#link.current.interface().protocolVersion;
   }
 
   get honoursKeys(): boolean {
-    return this.#link.honoursKeys;
+    return this.#link.current.honoursKeys;
   }
 
   get rpc(): Client<typeof A2AService> {
-    return this.#link.rpc;
+    return this.#link.current.rpc;
   }
 
   run(input: Input, options: RunOptions = {}): Promise<RunResult> {
     const tracker = new TaskTracker(undefined, this.settings.maxTaskBytes);
     const wakeUp = new WakeUp();
-    return this.#unwrapped(async () => {
-      const staleStatus = await this.#staleStatus(input, this.#signal(options));
+    return this.unwrapped(async () => {
+      const staleStatus = await this.#staleStatus(input, this.signalOf(options));
       const host = {
         clock: this.settings.clock,
         tracker,
@@ -143,16 +113,16 @@ export class ConnectedAgent implements AgentClient, Connection {
         read: (task: Task) => this.readArtifacts(task),
       };
       try {
-        return await runTask(host, { ...options, signal: this.#signal(options) });
+        return await runTask(host, { ...options, signal: this.signalOf(options) });
       } catch (error) {
-        throw await this.#explainRejection(error);
+        throw await this.#link.explainRejection(error, this.#closed.signal);
       }
     });
   }
 
   stream(input: Input, options: SendOptions & FollowOptions = {}): TaskStream {
     const tracker = new TaskTracker(options.after, this.settings.maxTaskBytes);
-    const signal = this.#signal(options);
+    const signal = this.signalOf(options);
     const open = async function* (agent: ConnectedAgent): AsyncGenerator<StreamResponse, void> {
       const staleStatus = await agent.#staleStatus(input, signal);
       const until = options.until ?? "settled";
@@ -167,7 +137,7 @@ export class ConnectedAgent implements AgentClient, Connection {
       taskId,
       tracker,
       until: options.until ?? "terminal",
-      signal: this.#signal(options),
+      signal: this.signalOf(options),
       wakeUp: new WakeUp(),
       ...this.#followSettings(options),
     };
@@ -178,12 +148,12 @@ export class ConnectedAgent implements AgentClient, Connection {
     input: Input,
     options: SendOptions & { readonly returnImmediately?: boolean } = {},
   ): Promise<SendMessageResponse> {
-    return this.#unwrapped(async () => {
+    return this.unwrapped(async () => {
       const { requestTimeoutMs, retry, randomId } = this.settings;
       const request = createSendRequest(input, options, randomId);
       const sending = {
         headers: options.headers ?? {},
-        signal: this.#signal(options),
+        signal: this.signalOf(options),
         key: this.#key(options),
         timeoutMs: options.returnImmediately === true ? requestTimeoutMs : retry.giveUpAfterMs,
       };
@@ -194,81 +164,12 @@ export class ConnectedAgent implements AgentClient, Connection {
     });
   }
 
-  getTask(taskId: string, options: CallOptions & { readonly historyLength?: number } = {}): Promise<Task> {
-    const { historyLength } = options;
-    const request = { id: taskId, ...(historyLength === undefined ? {} : { historyLength }) };
-    return this.#repeat(options, async (call) => checkTask(await this.rpc.getTask(request, call), taskId));
-  }
-
-  listTasks(options: ListTasksOptions = {}): Pages<Task, TaskPage> {
-    const { contextId, status, since, pageSize, historyLength, includeArtifacts } = options;
-    const request = {
-      ...(contextId === undefined ? {} : { contextId }),
-      ...(status === undefined ? {} : { status }),
-      ...(since === undefined ? {} : { statusTimestampAfter: timestampFromDate(since) }),
-      ...(pageSize === undefined ? {} : { pageSize }),
-      ...(historyLength === undefined ? {} : { historyLength }),
-      ...(includeArtifacts === undefined ? {} : { includeArtifacts }),
-    };
-    return createPages(
-      async (pageToken) => {
-        const page = await this.#repeat(options, (call) =>
-          this.rpc.listTasks({ ...request, pageToken }, call),
-        );
-        return { page, nextPageToken: page.nextPageToken };
-      },
-      ({ tasks }) => tasks,
-      options.pageToken,
-    );
-  }
-
-  cancelTask(taskId: string, options: CallOptions & { readonly metadata?: JsonObject } = {}): Promise<Task> {
-    const { metadata } = options;
-    const request = { id: taskId, ...(metadata === undefined ? {} : { metadata }) };
-    return this.#repeat(options, async (call) => checkTask(await this.rpc.cancelTask(request, call), taskId));
-  }
-
-  createPushConfig(
-    taskId: string,
-    config: PushConfigInput,
-    options: CallOptions = {},
-  ): Promise<TaskPushNotificationConfig> {
-    // Named here, so that a repeat replaces it instead of adding another one (requirement A-53).
-    const named = createPushConfig({ ...config, id: config.id ?? this.settings.randomId() }, taskId);
-    return this.#push(options, (call) => this.rpc.createTaskPushNotificationConfig(named, call));
-  }
-
-  getPushConfig(taskId: string, id: string, options: CallOptions = {}): Promise<TaskPushNotificationConfig> {
-    return this.#push(options, (call) => this.rpc.getTaskPushNotificationConfig({ taskId, id }, call));
-  }
-
-  listPushConfigs(
-    taskId: string,
-    options: CallOptions & { readonly pageSize?: number } = {},
-  ): Pages<TaskPushNotificationConfig, readonly TaskPushNotificationConfig[]> {
-    const { pageSize = 0 } = options;
-    return createPages(
-      async (pageToken) => {
-        const request = { taskId, pageSize, pageToken };
-        const { configs, nextPageToken } = await this.#push(options, (call) =>
-          this.rpc.listTaskPushNotificationConfigs(request, call),
-        );
-        return { page: configs, nextPageToken };
-      },
-      (configs) => configs,
-    );
-  }
-
-  async deletePushConfig(taskId: string, id: string, options: CallOptions = {}): Promise<void> {
-    await this.#push(options, (call) => this.rpc.deleteTaskPushNotificationConfig({ taskId, id }, call));
-  }
-
   getExtendedCard(options: CallOptions = {}): Promise<AgentCard> {
-    return this.#unwrapped(async () => {
+    return this.unwrapped(async () => {
       if (this.card.capabilities?.extendedAgentCard !== true) {
         throw new RequirementError("The agent's card declares no extended card.", ["extendedAgentCard"]);
       }
-      const card = await this.#repeat(options, (call) => this.rpc.getExtendedAgentCard({}, call));
+      const card = await this.repeat(options, (call) => this.rpc.getExtendedAgentCard({}, call));
       await this.#judgeCard(card, toJsonString(AgentCardSchema, card));
       this.#extendedCard = card;
       return card;
@@ -318,7 +219,7 @@ export class ConnectedAgent implements AgentClient, Connection {
         this.#check(input, options);
         yield* send();
       } catch (again) {
-        throw this.#driftError(changes, again);
+        throw this.#link.driftError(changes, again);
       }
     }
   }
@@ -361,13 +262,13 @@ export class ConnectedAgent implements AgentClient, Connection {
   }
 
   readArtifacts(task: Task): readonly ArtifactReader[] {
-    const { platform, untrusted = false } = this.#options;
-    const fetch = untrusted ? platform?.guardedFetch : (this.#options.fetch ?? platform?.fetch);
+    const { platform } = this.#options;
+    const fetch = agentFetch(this.#options, this.#link.current.resolved.url);
     const maxBytes = this.#options.maxResponseBytes ?? 64 * 1024 * 1024;
     return task.artifacts.map((artifact) =>
       createArtifactReader(artifact, {
         maxBytes,
-        ...(fetch === undefined ? {} : { fetch }),
+        fetch,
         ...(platform?.saveFile === undefined ? {} : { saveFile: platform.saveFile }),
       }),
     );
@@ -377,7 +278,7 @@ export class ConnectedAgent implements AgentClient, Connection {
     return idempotencyKey ?? (this.honoursKeys ? this.settings.randomId() : undefined);
   }
 
-  #signal({ signal }: CallOptions): AbortSignal {
+  protected signalOf({ signal }: CallOptions): AbortSignal {
     return signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);
   }
 
@@ -391,22 +292,10 @@ export class ConnectedAgent implements AgentClient, Connection {
     };
   }
 
-  /** A call that may be repeated. */
-  #repeat<T>(options: CallOptions, call: (options: RpcOptions) => Promise<T>): Promise<T> {
-    const signal = this.#signal(options);
-    const settings = { signal, timeoutMs: this.settings.requestTimeoutMs, headers: options.headers ?? {} };
-    return this.#unwrapped(() => repeatCall(() => call(settings), this.settings, signal));
-  }
-
-  #push<T>(options: CallOptions, call: (options: RpcOptions) => Promise<T>): Promise<T> {
-    if (this.card.capabilities?.pushNotifications !== true) {
-      return Promise.reject(
-        new RequirementError("The agent's card declares no push notifications.", ["pushNotifications"], {
-          hint: "Follow the task by stream or by polling instead.",
-        }),
-      );
-    }
-    return this.#repeat(options, call);
+  async #adoptNewCard(failure: unknown): Promise<readonly string[]> {
+    const changes = await this.#link.adoptNewCard(failure, this.#closed.signal);
+    this.#extendedCard = undefined;
+    return changes;
   }
 
   async #withDrift<T>(send: () => Promise<T>): Promise<T> {
@@ -417,69 +306,8 @@ export class ConnectedAgent implements AgentClient, Connection {
       try {
         return await send();
       } catch (again) {
-        throw this.#driftError(changes, again);
+        throw this.#link.driftError(changes, again);
       }
-    }
-  }
-
-  /**
-   * Asks for the card again when a failure looks as if it had changed.
-   *
-   * @returns what has changed; the new card is in use then
-   * @throws `failure` when it is about something else, or the card is the same; CardDriftError when the new one will not do
-   */
-  async #adoptNewCard(failure: unknown): Promise<readonly string[]> {
-    if (!smellsOfDrift(failure)) {
-      throw failure;
-    }
-    const changes = await this.#findChanges();
-    if (changes === undefined) {
-      throw failure;
-    }
-    try {
-      const link = await this.#relink(changes.resolved);
-      this.#link.close();
-      this.#link = link;
-      this.#extendedCard = undefined;
-    } catch (error) {
-      throw this.#driftError(changes.sentences, error, changes.resolved.card);
-    }
-    this.settings.onWarning(`The agent's card has changed: ${changes.sentences.join(" ")}`);
-    return changes.sentences;
-  }
-
-  async #findChanges(): Promise<
-    { readonly resolved: ResolvedCard; readonly sentences: readonly string[] } | undefined
-  > {
-    const resolved = await this.#resolver.refresh(this.#closed.signal).catch(() => undefined);
-    const sentences = resolved === undefined ? [] : describeChanges(this.#link.resolved.card, resolved.card);
-    return resolved === undefined || sentences.length === 0 ? undefined : { resolved, sentences };
-  }
-
-  #driftError(changes: readonly string[], cause: unknown, card: AgentCard = this.card): CardDriftError {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    return new CardDriftError(
-      `The agent's card has changed, and the call does not fit it any more: ${changes.join(" ")} ${reason}`,
-      changes,
-      card,
-      { hint: "Connect again, and adapt the call to the new card.", cause },
-    );
-  }
-
-  /** A task that was rejected for want of its skill, when the card has changed meanwhile. */
-  async #explainRejection(error: unknown): Promise<unknown> {
-    if (!(error instanceof TaskRejectedError) || error.reason !== "unsupported-skill") {
-      return error;
-    }
-    const changes = await this.#findChanges();
-    return changes === undefined ? error : this.#driftError(changes.sentences, error, changes.resolved.card);
-  }
-
-  async #unwrapped<T>(call: () => Promise<T>): Promise<T> {
-    try {
-      return await call();
-    } catch (error) {
-      throw explainFailure(error);
     }
   }
 }
@@ -490,18 +318,4 @@ async function* unwrapping<T>(events: AsyncGenerator<T, void>): AsyncGenerator<T
   } catch (error) {
     throw explainFailure(error);
   }
-}
-
-/** Failures of a submission that a changed card explains. None of them has left a task behind. */
-function smellsOfDrift(error: unknown): boolean {
-  if (error instanceof RequirementError || error instanceof InputModeError) {
-    return true;
-  }
-  const reason = findA2AError(error)?.reason;
-  return (
-    reason === "CONTENT_TYPE_NOT_SUPPORTED" ||
-    reason === "VERSION_NOT_SUPPORTED" ||
-    reason === "EXTENSION_SUPPORT_REQUIRED" ||
-    (error instanceof ConnectError && error.code === Code.Unimplemented)
-  );
 }

@@ -41,6 +41,7 @@ function explainLocal(error: ConnectError): Error {
     case Code.Unknown:
     case Code.DataLoss:
     case Code.NotFound:
+    case Code.Unimplemented:
       return new InvalidResponseError(`The agent's answer cannot be used: ${rawMessage}.`, {
         hint: "The server may not follow the A2A protocol, or something in front of it answers in its place.",
         cause: error,

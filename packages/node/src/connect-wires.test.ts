@@ -3,6 +3,7 @@ import {
   Health,
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from "@a2a-connect/proto/grpc/health/v1";
+import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { Code, ConnectError, createClient, createConnectRouter, type Transport } from "@connectrpc/connect";
 import {
   createConnectTransport,
@@ -11,7 +12,6 @@ import {
 } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
 import { aborted, createGate, json } from "../test-support/handlers.ts";
-import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { type Listener, listen } from "./listen.ts";
 
 /** Connect's own handlers behind our listener: unary, and a stream that ends when its caller leaves. */

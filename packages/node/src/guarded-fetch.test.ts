@@ -1,9 +1,9 @@
 import type { LookupAddress } from "node:dns";
 import { type AddressInfo, createServer, type LookupFunction } from "node:net";
+import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { EnvHttpProxyAgent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Echo, echo } from "../test-support/handlers.ts";
-import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { createGuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";
 import { type Listener, listen } from "./listen.ts";
 

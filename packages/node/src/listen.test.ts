@@ -1,10 +1,10 @@
 import { get } from "node:https";
 import { text } from "node:stream/consumers";
+import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { type Echo, echo, json } from "../test-support/handlers.ts";
 import { callHttp2, openHttp2 } from "../test-support/http2-call.ts";
 import { openRawConnection } from "../test-support/raw-connection.ts";
-import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { listen } from "./listen.ts";
 
 describe("listen", () => {

@@ -22,8 +22,8 @@ export {
 } from "./engine-harness.ts";
 export { createFakeClock, type FakeClock } from "./fake-clock.ts";
 export { createScriptedExecutor, type ScriptedExecutor, type ScriptedTurn } from "./scripted-agent.ts";
+export { createSelfSignedCertificate } from "./self-signed-certificate.ts";
 export { alice, type CommitInit, createCommit, createPushConfig } from "./task-commit.ts";
 export { commitStorm, findLosses } from "./task-store/commit-storm.ts";
 export type { OpenedTaskStore, OpenTaskStore } from "./task-store/opened-store.ts";
 export { taskStoreContract } from "./task-store-contract.ts";
-export { createSelfSignedCertificate } from "./self-signed-certificate.ts";

@@ -1,5 +1,11 @@
 import type { DescMessage, DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/protobuf";
-import { Code, ConnectError, type ContextValues, createContextValues, type Transport } from "@connectrpc/connect";
+import {
+  Code,
+  ConnectError,
+  type ContextValues,
+  createContextValues,
+  type Transport,
+} from "@connectrpc/connect";
 import { runStreamingCall, runUnaryCall } from "@connectrpc/connect/protocol";
 import { parseResponse } from "./read-response.ts";
 import { callHeaders, type TransportSettings } from "./transport-options.ts";

@@ -136,14 +136,16 @@ function isErrorBody(json: unknown): boolean {
 }
 
 function fromErrorBody(json: unknown, { headers, status }: Response): ConnectError {
-  const error = isObject(json) && isObject(json["error"]) ? json["error"] : undefined;
+  const said = `the server answered with HTTP status ${status}`;
+  const code = codeFromHttpStatus(status);
+  if (!isObject(json) || !isObject(json["error"])) {
+    return new ConnectError(`${said} and no error of A2A`, code, headers);
+  }
+  const error = json["error"];
   return fromWireError({
-    message:
-      typeof error?.["message"] === "string"
-        ? error["message"]
-        : `the server answered with HTTP status ${status}`,
-    details: error?.["details"],
-    code: parseCode(error?.["status"]) ?? codeFromHttpStatus(status),
+    message: typeof error["message"] === "string" ? error["message"] : said,
+    details: error["details"],
+    code: parseCode(error["status"]) ?? code,
     header: headers,
   });
 }

@@ -1,7 +1,7 @@
 import { serve } from "@a2a-connect/node";
 import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
-import { describe, expect, it } from "vitest";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
+import { describe, expect, it } from "vitest";
 import { diagnose } from "../../test-support/diagnose.ts";
 import { at, cardPath, startSick } from "../../test-support/sick-server.ts";
 import type { Diagnosis } from "./examine.ts";

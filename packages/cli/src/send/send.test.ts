@@ -115,7 +115,7 @@ for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
     it("stops where credentials are wanted (A2ACLI_TASK_POLL_003)", async () => {
       const { stdout, stderr, exitCode } = await send(["auth"]);
       expect(field(stdout, "State")).toBe("TASK_STATE_AUTH_REQUIRED");
-      expect(field(stdout, "Follow")).toContain("task get");
+      expect(field(stdout, "Resume")).toContain(`--task-id ${field(stdout, "Task")}`);
       expect(stderr).toMatch(/^warning: task .* waits for credentials/);
       expect(exitCode).toBe(0);
     });

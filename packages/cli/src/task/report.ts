@@ -1,5 +1,5 @@
 import { readQuestion } from "@a2a-connect/client";
-import { formatTaskState, isInterrupted, isTerminal, readLifecycleReport } from "@a2a-connect/core";
+import { formatTaskState, isInterrupted, readLifecycleReport } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
 import type { CommandContext } from "../command-context.ts";
 import { stateOf } from "./following.ts";
@@ -38,13 +38,20 @@ interface NextStep {
 }
 
 function nextStep(task: Task): NextStep | undefined {
-  const state = stateOf(task);
-  if (isTerminal(state)) {
-    return undefined;
+  switch (stateOf(task)) {
+    case TaskState.COMPLETED:
+    case TaskState.FAILED:
+    case TaskState.CANCELED:
+    case TaskState.REJECTED:
+      return undefined;
+    case TaskState.INPUT_REQUIRED:
+      return { label: "Resume", purpose: "to answer", command: answerCommand };
+    case TaskState.AUTH_REQUIRED:
+      // Waiting would end at once: it ends wherever the caller has to act.
+      return { label: "Resume", purpose: "to go on, once you have signed in", command: answerCommand };
+    default:
+      return { label: "Follow", purpose: "to wait for it", command: waitCommand };
   }
-  return state === TaskState.INPUT_REQUIRED
-    ? { label: "Resume", purpose: "to answer", command: answerCommand }
-    : { label: "Follow", purpose: "to wait for it", command: waitCommand };
 }
 
 /** One sentence about an outcome that is no success, or a pause; the agent's own words are in the task. */

@@ -90,7 +90,7 @@ describe("finding a card", () => {
   for (const code of [401, 403, 500, 503]) {
     it(`does not look elsewhere after ${code}`, async () => {
       await using server = await serve({ [wellKnown]: status(code), "/.well-known/agent.json": found });
-      const error = await agentErrorOf(createCardResolver(server.url, {}).resolve());
+      const error = await agentErrorOf(createCardResolver(server.url, { retry: { attempts: 1 } }).resolve());
       expect(error).toBeInstanceOf(CardNotFoundError);
       expect(error.message).toContain(String(code));
       expect(server.requests).toHaveLength(1);
@@ -193,12 +193,19 @@ describe("redirects", () => {
     expect(asked).toHaveLength(2);
   });
 
-  it("back from https to http are refused", async () => {
-    const fetch: typeof globalThis.fetch = async () =>
-      new Response(null, { status: 301, headers: { location: "http://clerk.example/x.json" } });
-    const error = await agentErrorOf(createCardResolver("clerk.example", { fetch }).resolve());
-    expect(error.message).toMatch(/another origin/);
-  });
+  for (const [from, location] of [
+    ["https://clerk.example", "http://clerk.example/x.json"],
+    ["http://clerk.example", "https://other.example/x.json"],
+    ["https://clerk.example", "https://www.clerk.example/x.json"],
+    ["https://clerk.example", "https://clerk.example:8443/x.json"],
+  ] as const) {
+    it(`from ${from} to ${location} are refused`, async () => {
+      const fetch: typeof globalThis.fetch = async () =>
+        new Response(null, { status: 301, headers: { location } });
+      const error = await agentErrorOf(createCardResolver(from, { fetch }).resolve());
+      expect(error.message).toMatch(/another origin/);
+    });
+  }
 
   it("that a browser hides are said to be such", async () => {
     const hidden = Object.defineProperties(new Response(), {
@@ -239,6 +246,7 @@ describe("a server that gives no card", () => {
         response.writeHead(200, { "content-length": "1000" });
         response.write('{"name":', () => response.destroy());
       },
+      options: { retry: { attempts: 1 } },
       error: CardNotFoundError,
       says: /ended in the middle/,
     },
@@ -298,6 +306,70 @@ describe("a server that gives no card", () => {
     expect(error).toBeInstanceOf(CardNotFoundError);
     expect(error.message).toMatch(/nothing listens there/);
     expect(error.cause).toBeDefined();
+  });
+});
+
+describe("a server that is out of order", () => {
+  /** Fails in each of these ways, one after the other, then has the card. */
+  const recovering = (...failures: Answer[]) =>
+    serve({
+      [wellKnown]: (response, request) => (failures.shift() ?? found)(response, request),
+    });
+  const cutOff: Answer = (response) => {
+    response.writeHead(200, { "content-length": "1000" });
+    response.write("{", () => response.destroy());
+  };
+  const waits = () => {
+    const ms: number[] = [];
+    const clock: ClientClock = {
+      ...handClock(),
+      sleep: async (each, signal) => {
+        ms.push(each);
+        if (ms.length === 1) await handClock().sleep(each, signal); // the time limit, which is never reached
+      },
+    };
+    return { ms, clock };
+  };
+
+  it("is asked again, with longer and longer waits", async () => {
+    const { ms, clock } = waits();
+    await using server = await recovering(status(503), (response) => response.destroy(), cutOff);
+    const resolver = createCardResolver(server.url, { clock, retry: { initialDelayMs: 100 } });
+    expect((await resolver.resolve()).card.name).toBe("Clerk");
+    expect(ms).toEqual([10_000, 75, 150, 300]);
+  });
+
+  it("is asked again when it says so", async () => {
+    const { ms, clock } = waits();
+    await using server = await recovering(status(503, { "retry-after": "3" }));
+    await createCardResolver(server.url, { clock }).resolve();
+    expect(ms).toEqual([10_000, 3_000]);
+  });
+
+  it("is not asked again when that would be too late", async () => {
+    const { ms, clock } = waits();
+    await using server = await recovering(status(503, { "retry-after": "3" }));
+    const resolver = createCardResolver(server.url, { clock, connectTimeoutMs: 3_000 });
+    expect((await agentErrorOf(resolver.resolve())).message).toMatch(/503/);
+    expect(ms).toEqual([3_000]); // the time limit itself
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("is asked as often as one may", async () => {
+    const { ms, clock } = waits();
+    await using server = await recovering(status(502), status(503), status(504));
+    const resolver = createCardResolver(server.url, { clock, retry: { attempts: 3 } });
+    expect((await agentErrorOf(resolver.resolve())).message).toMatch(/504/);
+    expect(ms).toHaveLength(3);
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it("is not asked again when nobody listens, or it says no", async () => {
+    const [closed, refusing] = [waits(), waits()];
+    await failureOf(createCardResolver(await closedAddress(), { clock: closed.clock }).resolve());
+    await using server = await recovering(status(500));
+    await failureOf(createCardResolver(server.url, { clock: refusing.clock }).resolve());
+    expect([closed.ms, refusing.ms]).toEqual([[10_000], [10_000]]);
   });
 });
 
@@ -506,6 +578,28 @@ describe("judging a card", () => {
     expect((await resolver.resolve()).card.name).toBe("Clerk");
   });
 
+  it("may take longer than connecting, for a person may be asked", async () => {
+    await using server = await serve({ [wellKnown]: found });
+    let approve = () => {};
+    const approved = new Promise<void>((resolve) => {
+      approve = resolve;
+    });
+    const inspect = () => approved;
+    const clock = handClock();
+    let limit = () => {};
+    const sleep: ClientClock["sleep"] = (_, signal) =>
+      new Promise((resolve, reject) => {
+        limit = resolve;
+        signal?.addEventListener("abort", () => reject(signal.reason));
+      });
+    const resolving = createCardResolver(server.url, { inspect, clock: { ...clock, sleep } }).resolve();
+    await expect.poll(() => server.requests.length).toBe(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    approve();
+    limit();
+    expect((await resolving).card.name).toBe("Clerk");
+  });
+
   it("refuses with an UntrustedOutputError what the inspector refuses", async () => {
     await using server = await serve({ [wellKnown]: found });
     const refusal = new Error("too colourful");
@@ -530,6 +624,17 @@ describe("a card that the caller has", () => {
     expect(resolved).toMatchObject({ card, warnings: [], url: undefined });
     expect(await resolver.refresh()).toBe(resolved);
     expect(judged).toEqual([undefined, cardJson]);
+  });
+
+  it("is judged again after it was refused", async () => {
+    let refuses = true;
+    const verifyCard = () => {
+      if (refuses) throw new Error("who signed this?");
+    };
+    const resolver = createCardResolver(agentCard(), { verifyCard });
+    await failureOf(resolver.resolve());
+    refuses = false;
+    expect((await resolver.refresh()).card.name).toBe("Clerk");
   });
 
   it("is refused when something is missing in it", () => {

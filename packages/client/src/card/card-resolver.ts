@@ -1,15 +1,17 @@
 import { findMissingFields, formatMessage } from "@a2a-connect/core";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
-import { systemClock } from "../clock.ts";
+import type { ClientSettings } from "../connection.ts";
 import { CardInvalidError, CardNotFoundError, UntrustedOutputError } from "../errors.ts";
 import { agentFetch } from "../interface/agent-fetch.ts";
 import { wasNeverSent } from "../interface/never-sent.ts";
 import { shownUrl } from "../interface/shown-text.ts";
 import type { ConnectOptions } from "../options.ts";
+import { resolveSettings } from "../settings.ts";
 import { findCardUrls } from "./card-reference.ts";
-import { type CardAnswer, type CardValidators, fetchCard } from "./fetch-card.ts";
+import type { CardValidators } from "./fetch-card.ts";
 import { readFreshness } from "./freshness.ts";
 import { readCard } from "./read-card.ts";
+import { fetchCardRepeatedly, type LastingAnswer } from "./repeat-fetch.ts";
 import { SharedRequest } from "./shared-request.ts";
 import { TimeIsUp, withinTime } from "./time-limit.ts";
 
@@ -39,8 +41,9 @@ export interface CardResolver {
 }
 
 /**
- * A resolver for an agent by its address or its card (see `findCardUrls`). `connectTimeoutMs` limits everything together:
- * all places that are tried, redirects and bodies.
+ * A resolver for an agent by its address or its card (see `findCardUrls`). A server that is out of order is asked again
+ * (`retry`). `connectTimeoutMs` limits all of that together: places, redirects, bodies and repetitions, but not the time that
+ * `verifyCard` and `inspect` take.
  *
  * @throws CardNotFoundError when the reference is no address; CardInvalidError when a given card lacks something
  * @throws Error when `untrusted` is asked for on a platform without a guard
@@ -65,13 +68,27 @@ function givenCard(card: AgentCard, options: ConnectOptions): CardResolver {
     });
   }
   const text = JSON.stringify(formatMessage(AgentCardSchema, card));
+  const given: ResolvedCard = { card, warnings: [], url: undefined, text };
   let judged: Promise<ResolvedCard> | undefined;
   const resolve = () => {
-    judged ??= judge({ card, warnings: [], url: undefined, text }, options);
+    judged ??= judge(given, options).catch((error: unknown) => {
+      judged = undefined; // whoever asks again may be told otherwise
+      throw error;
+    });
     return judged;
   };
   return { resolve, refresh: resolve };
 }
+
+/** An answer, and the question. */
+interface FoundCard {
+  readonly answer: Exclude<LastingAnswer, AbsentCard>;
+  /** The URL that was asked, before redirects. */
+  readonly asked: URL;
+  readonly requestedAtMs: number;
+}
+
+type AbsentCard = Extract<LastingAnswer, { readonly kind: "absent" }>;
 
 /** A card that is kept, and what is known of its answer. */
 interface KeptCard {
@@ -87,6 +104,7 @@ interface KeptCard {
 class FetchingResolver implements CardResolver {
   readonly #urls: readonly URL[];
   readonly #options: ConnectOptions;
+  readonly #settings: Pick<ClientSettings, "clock" | "retry">;
   readonly #fetch: typeof globalThis.fetch;
   readonly #requests = new SharedRequest<ResolvedCard>();
   #kept: KeptCard | undefined;
@@ -94,84 +112,83 @@ class FetchingResolver implements CardResolver {
   constructor(urls: readonly URL[], options: ConnectOptions) {
     this.#urls = urls;
     this.#options = options;
+    this.#settings = resolveSettings(options);
     this.#fetch = agentFetch(options, urls[0]);
   }
 
   async resolve(signal?: AbortSignal): Promise<ResolvedCard> {
     signal?.throwIfAborted();
     const kept = this.#kept;
-    return kept !== undefined && this.#now() < kept.freshUntilMs ? kept.resolved : await this.refresh(signal);
+    return kept !== undefined && this.#settings.clock.now() < kept.freshUntilMs
+      ? kept.resolved
+      : await this.refresh(signal);
   }
 
   refresh(signal?: AbortSignal): Promise<ResolvedCard> {
-    return this.#requests.join((shared) => this.#fetchInTime(shared), signal);
+    return this.#requests.join((shared) => this.#renew(shared), signal);
   }
 
-  #now(): number {
-    return (this.#options.clock ?? systemClock).now();
+  /** Judging is not limited: a person may be asked. */
+  async #renew(signal: AbortSignal): Promise<ResolvedCard> {
+    const kept = await this.#take(await this.#searchInTime(signal));
+    signal.throwIfAborted(); // nobody waits for it: what came since must not be undone
+    this.#kept = kept;
+    return kept.resolved;
   }
 
-  async #fetchInTime(signal: AbortSignal): Promise<ResolvedCard> {
-    const { clock = systemClock, connectTimeoutMs = 10_000 } = this.#options;
+  async #searchInTime(signal: AbortSignal): Promise<FoundCard> {
+    const { connectTimeoutMs = 10_000 } = this.#options;
+    const { clock } = this.#settings;
+    const deadlineMs = clock.now() + connectTimeoutMs;
     try {
-      return await withinTime(connectTimeoutMs, clock, signal, (limited) => this.#search(limited));
+      return await withinTime(connectTimeoutMs, clock, signal, (limited) =>
+        this.#search(deadlineMs, limited),
+      );
     } catch (error) {
       const [url] = this.#urls;
       if (!(error instanceof TimeIsUp) || url === undefined) {
         throw error;
       }
-      throw new CardNotFoundError(
-        shownUrl(url),
-        `${shownUrl(url)} gave no card in time (${connectTimeoutMs} ms).`,
-        {
-          hint: "Check that the server is up, or raise `connectTimeoutMs`.",
-          cause: error,
-        },
-      );
+      const message = `${shownUrl(url)} gave no card in time (${connectTimeoutMs} ms).`;
+      const hint = "Check that the server is up, or raise `connectTimeoutMs`.";
+      throw new CardNotFoundError(shownUrl(url), message, { hint, cause: error });
     }
   }
 
   /** Asks one place after the other, first where the card was last time. */
-  async #search(signal: AbortSignal): Promise<ResolvedCard> {
+  async #search(deadlineMs: number, signal: AbortSignal): Promise<FoundCard> {
     const known = this.#kept?.asked;
     const urls = known === undefined ? this.#urls : [known, ...this.#urls.filter((url) => url !== known)];
     const absent: AbsentCard[] = [];
-    for (const url of urls) {
-      const requestedAtMs = this.#now();
-      const answer = await this.#ask(url, signal);
+    for (const asked of urls) {
+      const requestedAtMs = this.#settings.clock.now();
+      const answer = await this.#ask(asked, deadlineMs, signal);
       if (answer.kind !== "absent") {
-        const kept = await this.#take(answer, url, requestedAtMs);
-        signal.throwIfAborted(); // nobody waits for it: what comes next must not be undone
-        this.#kept = kept;
-        return kept.resolved;
+        return { answer, asked, requestedAtMs };
       }
       absent.push(answer);
     }
     throw notThere(absent);
   }
 
-  async #ask(url: URL, signal: AbortSignal): Promise<CardAnswer> {
+  async #ask(url: URL, deadlineMs: number, signal: AbortSignal): Promise<LastingAnswer> {
     const { headers = {}, maxCardBytes = 1024 * 1024 } = this.#options;
     const request = { url, fetch: this.#fetch, headers, maxBytes: maxCardBytes, signal };
     const kept = this.#kept?.asked === url && this.#kept.storable ? this.#kept : undefined;
     const validators = kept === undefined ? undefined : validatorsOf(kept.headers);
     try {
-      return await fetchCard({ ...request, validators });
+      return await fetchCardRepeatedly({ ...request, validators }, deadlineMs, this.#settings);
     } catch (error) {
       const failed = error instanceof CardNotFoundError && error.cause !== undefined;
       if (validators === undefined || !failed || wasNeverSent(error) || signal.aborted) {
         throw error;
       }
       // Servers that let pages of other origins read the card need not permit the headers of a condition (CORS).
-      return await fetchCard(request);
+      return await fetchCardRepeatedly(request, deadlineMs, this.#settings);
     }
   }
 
-  async #take(
-    answer: Exclude<CardAnswer, { readonly kind: "absent" }>,
-    asked: URL,
-    requestedAtMs: number,
-  ): Promise<KeptCard> {
+  async #take({ answer, asked, requestedAtMs }: FoundCard): Promise<KeptCard> {
     const { cardTtlMs = 5 * 60_000 } = this.#options;
     const before = this.#kept;
     if (answer.kind === "unchanged") {
@@ -201,8 +218,6 @@ function validatorsOf(headers: Headers): CardValidators | undefined {
   const [etag, lastModified] = [headers.get("etag"), headers.get("last-modified")];
   return etag === null && lastModified === null ? undefined : { etag, lastModified };
 }
-
-type AbsentCard = Extract<CardAnswer, { readonly kind: "absent" }>;
 
 /** What is said when the card is in none of the places: a web page in its place tells more than a 404. */
 function notThere(absent: readonly AbsentCard[]): CardNotFoundError {

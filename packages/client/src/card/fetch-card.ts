@@ -21,10 +21,14 @@ export interface CardValidators {
   readonly lastModified: string | null;
 }
 
-/** What came of asking. `absent`: the card is not there, and may be elsewhere; maybe there is a web page in its place. */
+/**
+ * What came of asking. `absent`: the card is not there, and may be elsewhere; maybe there is a web page in its place.
+ * `failed`: the server is out of order, maybe only for a moment.
+ */
 export type CardAnswer =
   | { readonly kind: "text"; readonly text: string; readonly url: URL; readonly headers: Headers }
   | { readonly kind: "unchanged"; readonly headers: Headers }
+  | { readonly kind: "failed"; readonly retryAfterMs: number; readonly error: CardNotFoundError }
   | { readonly kind: "absent"; readonly webPage: boolean; readonly error: CardNotFoundError };
 
 /** Redirects that are followed, one after the other. */
@@ -41,6 +45,9 @@ export async function fetchCard(request: CardRequest): Promise<CardAnswer> {
   let { url } = request;
   for (let redirects = 0; ; redirects++) {
     const response = await ask(request, url);
+    if ("kind" in response) {
+      return response;
+    }
     const target = redirectTarget(response, url);
     if (target === undefined) {
       return await readAnswer(response, url, request);
@@ -55,7 +62,10 @@ export async function fetchCard(request: CardRequest): Promise<CardAnswer> {
   }
 }
 
-async function ask({ fetch, headers, validators, signal }: CardRequest, url: URL): Promise<Response> {
+async function ask(
+  { fetch, headers, validators, signal }: CardRequest,
+  url: URL,
+): Promise<Response | FailedAnswer> {
   const sent = new Headers(headers);
   sent.set("accept", "application/json");
   if (validators?.etag != null) {
@@ -68,7 +78,7 @@ async function ask({ fetch, headers, validators, signal }: CardRequest, url: URL
     return await fetch(url, { headers: sent, redirect: "manual", signal });
   } catch (cause) {
     signal.throwIfAborted();
-    throw unreachable(url, cause);
+    return unreachable(url, cause);
   }
 }
 
@@ -104,6 +114,9 @@ async function readAnswer(response: Response, url: URL, request: CardRequest): P
   if (status !== 200) {
     discard(response);
     const error = refused(url, status);
+    if (outOfOrderStatuses.includes(status)) {
+      return failed(error, headers.get("retry-after"));
+    }
     if (absentStatuses.includes(status)) {
       return { kind: "absent", webPage: false, error };
     }
@@ -111,6 +124,9 @@ async function readAnswer(response: Response, url: URL, request: CardRequest): P
   }
   const saysHtml = /^\s*(?:text\/html|application\/xhtml)/i.test(headers.get("content-type") ?? "");
   const bytes = await readBytes(response, url, request);
+  if (bytes !== undefined && "kind" in bytes) {
+    return bytes;
+  }
   if (bytes === undefined) {
     if (saysHtml) {
       return webPage(url);
@@ -124,6 +140,9 @@ async function readAnswer(response: Response, url: URL, request: CardRequest): P
     : { kind: "text", text, url, headers };
 }
 
+/** What stands before the agent does not reach it, or it is too busy. */
+const outOfOrderStatuses: readonly number[] = [502, 503, 504];
+
 /** Not there, not for GET, not there any more. */
 const absentStatuses: readonly number[] = [404, 405, 410];
 
@@ -132,7 +151,7 @@ async function readBytes(
   { body, headers }: Response,
   url: URL,
   { maxBytes, signal }: CardRequest,
-): Promise<Uint8Array | undefined> {
+): Promise<Uint8Array | FailedAnswer | undefined> {
   if (body === null) {
     return new Uint8Array();
   }
@@ -152,10 +171,8 @@ async function readBytes(
     return buffer.take();
   } catch (cause) {
     signal.throwIfAborted();
-    throw notFound(url, "ended in the middle of the card", {
-      hint: "Try again; when it stays that way, tell the operator of the agent.",
-      cause,
-    });
+    const hint = "Try again; when it stays that way, tell the operator of the agent.";
+    return failed(notFound(url, "ended in the middle of the card", { hint, cause }));
   } finally {
     reader.cancel().catch(() => {}); // it is closed already
   }
@@ -209,12 +226,25 @@ function tooLarge(url: URL, maxBytes: number): CardInvalidError {
   });
 }
 
-function unreachable(url: URL, cause: unknown): CardNotFoundError {
-  const { reason, hint } = findNetworkFailure(cause) ?? {
+/** @throws CardNotFoundError when it will not be otherwise in a moment */
+function unreachable(url: URL, cause: unknown): FailedAnswer {
+  const { reason, hint, mayPass } = findNetworkFailure(cause) ?? {
     reason: "could not be reached",
     hint: "Check the address and the network.",
+    mayPass: false,
   };
-  return notFound(url, reason, { hint, cause });
+  const error = notFound(url, reason, { hint, cause });
+  if (mayPass) {
+    return failed(error);
+  }
+  throw error;
+}
+
+type FailedAnswer = Extract<CardAnswer, { readonly kind: "failed" }>;
+
+function failed(error: CardNotFoundError, retryAfter: string | null = null): FailedAnswer {
+  const seconds = retryAfter !== null && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : 0;
+  return { kind: "failed", retryAfterMs: seconds * 1_000, error };
 }
 
 function notFound(

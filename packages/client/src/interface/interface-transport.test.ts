@@ -444,6 +444,9 @@ describe("a call that may not take long", () => {
     using opened = open([...offers, { url: server.url }], { clock, platform });
     await failureOf(opened.client.getTask({ id: "t1" }, { timeoutMs: 700 }));
     expect(timeouts).toEqual([700, 400, 100]);
+    timeouts.length = 0;
+    await failureOf(opened.client.getTask({ id: "t1" }, { timeoutMs: 600 }));
+    expect(timeouts).toEqual([600, 300]); // and not 0, which would be no limit at all
     expect(server.received).toEqual([]);
   });
 

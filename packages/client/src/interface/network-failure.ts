@@ -4,6 +4,8 @@ export interface NetworkFailure {
   readonly reason: string;
   /** What to do about it. */
   readonly hint: string;
+  /** Whether it may be gone in a moment: a connection that broke, unlike one that nobody accepts. */
+  readonly mayPass: boolean;
 }
 
 /**
@@ -60,6 +62,14 @@ const certificateReasons: ReadonlyMap<string, string> = new Map([
   ["ERR_TLS_CERT_ALTNAME_INVALID", "has a certificate for another name"],
 ]);
 
+const passing: ReadonlySet<string> = new Set([
+  "EAI_AGAIN",
+  "ECONNRESET",
+  "EPIPE",
+  "UND_ERR_SOCKET",
+  "ConnectionClosed",
+]);
+
 const failures: ReadonlyMap<string, NetworkFailure> = new Map(
   (
     [
@@ -103,12 +113,15 @@ const failures: ReadonlyMap<string, NetworkFailure> = new Map(
         "Leave out `untrusted` to reach addresses of a private network.",
       ],
     ] as const
-  ).flatMap(([codes, reason, hint]) => codes.map((code) => [code, { reason, hint }] as const)),
+  ).flatMap(([codes, reason, hint]) =>
+    codes.map((code) => [code, { reason, hint, mayPass: passing.has(code) }] as const),
+  ),
 );
 
 const unexplained: NetworkFailure = {
   reason: "could not be reached",
   hint: "Check the address and the network; for a browser, also whether the server permits other origins (CORS).",
+  mayPass: false,
 };
 
 function failureByCode(code: string, error: Error): NetworkFailure | undefined {
@@ -116,12 +129,14 @@ function failureByCode(code: string, error: Error): NetworkFailure | undefined {
     return {
       reason: certificateReasons.get(code) ?? "has a certificate that is not accepted",
       hint: "Renew the certificate, or trust its authority (Node: NODE_EXTRA_CA_CERTS).",
+      mayPass: false,
     };
   }
   if (code.startsWith("ERR_SSL_") || (code === "EPROTO" && /ssl|tls/i.test(error.message))) {
     return {
       reason: "and this client did not agree on TLS",
       hint: "Check whether the server speaks plain http:// on that port.",
+      mayPass: false,
     };
   }
   return failures.get(code);

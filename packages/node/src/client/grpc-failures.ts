@@ -1,5 +1,5 @@
-import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { SilenceError } from "@a2a-connect/client";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { refusedCode } from "../guarded-fetch.ts";
 
 /**
@@ -34,7 +34,8 @@ export function translateGrpcFailures(closed: AbortSignal, onSilence: () => void
 function isSilence({ aborted, reason }: AbortSignal): boolean {
   return (
     aborted &&
-    (reason instanceof SilenceError || (reason instanceof ConnectError && reason.code === Code.DeadlineExceeded))
+    (reason instanceof SilenceError ||
+      (reason instanceof ConnectError && reason.code === Code.DeadlineExceeded))
   );
 }
 

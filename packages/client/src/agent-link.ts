@@ -1,0 +1,121 @@
+import { findA2AError } from "@a2a-connect/core";
+import type { A2AService, AgentCard, AgentInterface } from "@a2a-connect/proto";
+import { type Client, Code, ConnectError } from "@connectrpc/connect";
+import { describeChanges } from "./card/card-changes.ts";
+import type { CardResolver, ResolvedCard } from "./card/card-resolver.ts";
+import { CardDriftError, InputModeError, RequirementError, TaskRejectedError } from "./errors.ts";
+
+/** One card, and the interface of it that is used. */
+export interface Link {
+  readonly resolved: ResolvedCard;
+  readonly rpc: Client<typeof A2AService>;
+  /** In use now: after another one could not be reached it is the next. */
+  readonly interface: () => { readonly interface: AgentInterface; readonly protocolVersion: string };
+  readonly honoursKeys: boolean;
+  close(): void;
+}
+
+/** The link in use, and how another one takes its place when the agent's card has changed (drift). */
+export class AgentLink {
+  readonly #resolver: CardResolver;
+  readonly #relink: (resolved: ResolvedCard) => Promise<Link>;
+  readonly #onWarning: (warning: string) => void;
+  /** Calls under way may still use an older link. */
+  readonly #replaced: Link[] = [];
+  #link: Link;
+
+  /** @param relink makes a link of another card; checks it first */
+  constructor(
+    link: Link,
+    resolver: CardResolver,
+    relink: (resolved: ResolvedCard) => Promise<Link>,
+    onWarning: (warning: string) => void,
+  ) {
+    this.#link = link;
+    this.#resolver = resolver;
+    this.#relink = relink;
+    this.#onWarning = onWarning;
+  }
+
+  get current(): Link {
+    return this.#link;
+  }
+
+  /**
+   * Asks for the card again when a failure looks as if it had changed.
+   *
+   * @returns what has changed; the new card is in use then
+   * @throws `failure` when it is about something else, or the card is the same; CardDriftError when the new one will not do
+   */
+  async adoptNewCard(failure: unknown, signal: AbortSignal): Promise<readonly string[]> {
+    if (!smellsOfDrift(failure)) {
+      throw failure;
+    }
+    const changes = await this.#findChanges(signal);
+    if (changes === undefined) {
+      throw failure;
+    }
+    try {
+      const link = await this.#relink(changes.resolved);
+      this.#replaced.push(this.#link);
+      this.#link = link;
+    } catch (error) {
+      throw this.driftError(changes.sentences, error, changes.resolved.card);
+    }
+    this.#onWarning(`The agent's card has changed: ${changes.sentences.join(" ")}`);
+    return changes.sentences;
+  }
+
+  /** Ends all connections. */
+  close(): void {
+    for (const link of [...this.#replaced, this.#link]) {
+      link.close();
+    }
+  }
+
+  async #findChanges(
+    signal: AbortSignal,
+  ): Promise<{ readonly resolved: ResolvedCard; readonly sentences: readonly string[] } | undefined> {
+    const resolved = await this.#resolver.refresh(signal).catch(() => undefined);
+    const sentences = resolved === undefined ? [] : describeChanges(this.#link.resolved.card, resolved.card);
+    return resolved === undefined || sentences.length === 0 ? undefined : { resolved, sentences };
+  }
+
+  /** What a call that failed with the new card is told. */
+  driftError(
+    changes: readonly string[],
+    cause: unknown,
+    card: AgentCard = this.#link.resolved.card,
+  ): CardDriftError {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    return new CardDriftError(
+      `The agent's card has changed, and the call does not fit it any more: ${changes.join(" ")} ${reason}`,
+      changes,
+      card,
+      { hint: "Connect again, and adapt the call to the new card.", cause },
+    );
+  }
+
+  /** A task that was rejected for want of its skill, when the card has changed meanwhile. */
+  async explainRejection(error: unknown, signal: AbortSignal): Promise<unknown> {
+    if (!(error instanceof TaskRejectedError) || error.reason !== "unsupported-skill") {
+      return error;
+    }
+    const changes = await this.#findChanges(signal);
+    return changes === undefined ? error : this.driftError(changes.sentences, error, changes.resolved.card);
+  }
+}
+
+/** Failures of a submission that a changed card explains. None of them has left a task behind. */
+function smellsOfDrift(error: unknown): boolean {
+  if (error instanceof RequirementError || error instanceof InputModeError) {
+    return true;
+  }
+  const reason = findA2AError(error)?.reason;
+  return (
+    reason === "CONTENT_TYPE_NOT_SUPPORTED" ||
+    reason === "VERSION_NOT_SUPPORTED" ||
+    reason === "EXTENSION_SUPPORT_REQUIRED" ||
+    (error instanceof ConnectError && error.code === Code.Unimplemented)
+  );
+}
