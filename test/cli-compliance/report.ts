@@ -201,7 +201,7 @@ function toRow({ requirement, status, note, evidence }: Finding): Record<string,
     status,
     note,
     evidence:
-      evidence.length === 0 ? null : evidence.map((title) => `test/cli-compliance: ${title}`).join("; "),
+      evidence.length === 0 ? null : `test/cli-compliance: ${evidence.join("; ")}`,
   };
 }
 

@@ -16,6 +16,7 @@ import {
 import { declaredMediaType } from "@a2a-connect/client/inspect";
 import { connectAgent } from "@a2a-connect/node/client";
 import type { JsonObject } from "@bufbuild/protobuf";
+import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import { type Answer, openStream, respondResult, startBrokenServer } from "./broken-server.ts";
 import { chunkEvent, sendEvents, statusEvent, taskJson, wholeTask } from "./broken-task.ts";
@@ -172,6 +173,32 @@ describe("types that are not what they say", () => {
     expect(await failureOf(agent.getTask("task-1"))).toBeInstanceOf(UntrustedOutputError);
   });
 });
+
+describe("data that is not what was expected", () => {
+  it.each([
+    ["of another shape", { data: { rows: "many" } }],
+    ["with too many rows", { data: { rows: new Array<number>(1_000).fill(1) } }],
+    ["as text that is another shape", { text: '{"__proto__":{"rows":[1]}}' }],
+  ])("is refused by the schema it is read with: %s", async (_, part) => {
+    await using server = await startBrokenServer({ answer: finish({ artifactId: "a", parts: [part] }) });
+    await using agent = await connect(server.url);
+    const [artifact] = (await agent.run("Give me a table.")).artifacts;
+    const thrown = await failureOf(artifact?.json(table) ?? Promise.resolve());
+    expect(thrown).toBeInstanceOf(UntrustedOutputError);
+    expect(String(thrown)).toMatch(/rows/);
+  });
+
+  it("is given as what the schema makes of it, when it fits", async () => {
+    await using server = await startBrokenServer({
+      answer: finish({ artifactId: "a", parts: [{ data: { rows: [1, 2], more: true } }] }),
+    });
+    await using agent = await connect(server.url);
+    const [artifact] = (await agent.run("Give me a table.")).artifacts;
+    expect(await artifact?.json(table)).toEqual({ rows: [1, 2] });
+  });
+});
+
+const table = v.object({ rows: v.pipe(v.array(v.number()), v.maxLength(10)) });
 
 describe("sizes", () => {
   it("of one event have a limit", { timeout: 8_000 }, async () => {

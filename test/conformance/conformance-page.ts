@@ -23,6 +23,9 @@ const sections: Readonly<Record<string, string>> = {
   K: "HTTP+JSON",
   L: "Agent card",
   N: "Push notifications",
+  O: "Authentication, as far as it binds clients",
+  P: "Tenants, as far as they bind clients",
+  Q: "Older dialects",
   R: "A2A 1.1, a draft",
 };
 
@@ -64,7 +67,7 @@ function renderTables(coverage: readonly Coverage[]): string {
 function renderRow({ requirement, files, tested, gap }: Coverage): string {
   const { id, level, of, source, sentence } = requirement;
   const links = [...files].map(
-    ([file, count]) => `[${file}](../test/conformance/scenarios/${file}.ts) (${count})`,
+    ([file, count]) => `[${file.replace("scenarios/", "")}](../test/conformance/${file}.ts) (${count})`,
   );
   const where = tested.length === 0 ? [] : [`${links.join(", ")} on ${nameOf(tested)}`];
   const why =

@@ -1,22 +1,28 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { allClientScenarios } from "./client/index.ts";
 import { findCitedIds } from "./cited-ids.ts";
 import { pageUrl, renderPage } from "./conformance-page.ts";
-import { findFaults, isBinding, readCoverage } from "./coverage.ts";
+import { type CitingGroup, findFaults, isBinding, readCoverage } from "./coverage.ts";
 import { type Gap, gaps, type Requirement, requirements } from "./requirements.ts";
 import { type ScenarioOptions, scenarios } from "./scenario.ts";
 import { allScenarios } from "./scenarios/index.ts";
 
-const coverage = readCoverage(requirements, allScenarios, gaps);
+const groups: Readonly<Record<string, CitingGroup>> = Object.fromEntries([
+  ...Object.entries(allScenarios).map(([file, group]) => [`scenarios/${file}`, group]),
+  ...Object.entries(allClientScenarios).map(([file, group]) => [`client/${file}`, group]),
+]);
+
+const coverage = readCoverage(requirements, groups, gaps);
 
 describe("the conformance tests", () => {
   it("show every requirement wherever it applies, or say why not", () => {
-    const all = Object.values(allScenarios).flatMap((group) => group.scenarios);
+    const all = Object.values(groups).flatMap(({ scenarios: each }) => each);
     const binding = coverage.filter(({ requirement }) => isBinding(requirement));
     console.info(
       `${requirements.length} requirements (${binding.length} binding), ${all.length} scenarios, ` +
-        `${all.flatMap(({ places }) => places).length} runs a store, ${gaps.length} gaps`,
+        `${all.flatMap(({ places }) => places).length} runs, ${gaps.length} gaps`,
     );
     expect(binding.length).toBeGreaterThan(50);
     expect(all.length).toBeGreaterThan(100);
@@ -25,9 +31,14 @@ describe("the conformance tests", () => {
   });
 
   it("run all files that there are", () => {
-    const files = readdirSync(new URL("scenarios", import.meta.url)).filter((file) => file !== "index.ts");
-    expect(files.toSorted()).toStrictEqual(
-      Object.keys(allScenarios)
+    const files = ["scenarios", "client"].flatMap((directory) =>
+      readdirSync(new URL(directory, import.meta.url)).map((file) => `${directory}/${file}`),
+    );
+    const withScenarios = files.filter((file) =>
+      / (scenarios|clientScenarios)\("/.test(readFileSync(new URL(file, import.meta.url), "utf8")),
+    );
+    expect(withScenarios.toSorted()).toStrictEqual(
+      Object.keys(groups)
         .map((name) => `${name}.ts`)
         .toSorted(),
     );
@@ -111,8 +122,8 @@ describe("the gate", () => {
     ["finds a gap that is there twice", undefined, [gap, gap], ["gaps.json: A-1 is there twice"]],
   ] satisfies [string, ScenarioOptions | undefined, Gap[], string[]][]) {
     it(name, () => {
-      const groups = options === undefined ? {} : { a: shown(options) };
-      expect(findFaults(readCoverage([must], groups, known), known)).toStrictEqual(faults);
+      const citing = options === undefined ? {} : { a: shown(options) };
+      expect(findFaults(readCoverage([must], citing, known), known)).toStrictEqual(faults);
     });
   }
 

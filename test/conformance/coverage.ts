@@ -1,10 +1,14 @@
 import type { Gap, Place, Requirement } from "./requirements.ts";
-import type { ScenarioGroup } from "./scenario.ts";
+
+/** What coverage is read from: scenarios of servers or of the client. */
+export interface CitingGroup {
+  readonly scenarios: readonly { readonly ids: readonly string[]; readonly places: readonly Place[] }[];
+}
 
 /** What is tested of one requirement. */
 export interface Coverage {
   readonly requirement: Requirement;
-  /** How many scenarios cite it, by the file that they are in. */
+  /** How many scenarios cite it, by the file that they are in: its path in this directory, without the extension. */
   readonly files: ReadonlyMap<string, number>;
   /** Where a scenario shows it, among the places that it applies to. */
   readonly tested: readonly Place[];
@@ -16,7 +20,7 @@ export interface Coverage {
 /** Puts requirements, scenarios (by file) and gaps together; one entry for each requirement. */
 export function readCoverage(
   requirements: readonly Requirement[],
-  groups: Readonly<Record<string, ScenarioGroup>>,
+  groups: Readonly<Record<string, CitingGroup>>,
   gaps: readonly Gap[],
 ): readonly Coverage[] {
   return requirements.map((requirement) => {

@@ -12,7 +12,7 @@ import type {
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
 import type { ArtifactReader } from "./content/artifact-reader.ts";
-import type { RunOptions, RunResult } from "./run/run-types.ts";
+import type { ResumeOptions, RunOptions, RunResult } from "./run/run-types.ts";
 
 /** What a caller hands over: words, parts, or a message's worth of both. */
 export type Input = string | readonly Part[] | InputMessage;
@@ -141,6 +141,8 @@ export interface AgentClient extends AsyncDisposable {
 
   /** Hands over work and sees it through to its result (docs/client.md). */
   run(input: Input, options?: RunOptions): Promise<RunResult>;
+  /** Sees a task through that is there already: the second half of a run whose process has ended. */
+  resume(taskId: string, options?: ResumeOptions): Promise<RunResult>;
   /** Sends a message and gives what follows, up to where the task has settled; a direct Message is one event. */
   stream(input: Input, options?: SendOptions & FollowOptions): TaskStream;
   /** Follows a task that is there. */

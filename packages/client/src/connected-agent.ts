@@ -36,10 +36,13 @@ import { AgentOperations } from "./operations/agent-operations.ts";
 import type { ConnectOptions } from "./options.ts";
 import { sendAndListen } from "./run/push-events.ts";
 import { runTask } from "./run/run-task.ts";
-import type { RunOptions, RunResult } from "./run/run-types.ts";
+import type { ResumeOptions, RunOptions, RunResult } from "./run/run-types.ts";
 import { type Sending, sendAndFollow } from "./send/send-and-follow.ts";
 import { sendOnce } from "./send/send-once.ts";
 import { createSendRequest, toInputMessage } from "./send/send-request.ts";
+
+/** What a call of ours adds to what its caller said about following. */
+type OwnFollowing = Pick<Following, "tracker" | "wakeUp" | "signal" | "until" | "staleStatus">;
 
 /** What a connected agent is made of. */
 export interface ConnectedAgentParts {
@@ -92,32 +95,51 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
   }
 
   run(input: Input, options: RunOptions = {}): Promise<RunResult> {
-    const tracker = new TaskTracker(undefined, this.settings.maxTaskBytes);
-    const wakeUp = new WakeUp();
     return this.unwrapped(async () => {
       const staleStatus = await this.#staleStatus(input, this.signalOf(options));
-      const host = {
-        clock: this.settings.clock,
-        tracker,
-        wakeUp,
-        staleStatus,
-        open: (signal: AbortSignal, deadline: Date | undefined) =>
-          this.#send(
-            input,
-            { ...options, ...(deadline === undefined ? {} : { deadline }) },
-            { tracker, wakeUp, signal, until: "terminal", staleStatus },
-          ),
-        answer: (answer: Input, signal: AbortSignal) => this.#answer(answer, options, signal),
-        cancel: (taskId: string) => this.cancelTask(taskId),
-        finalTask: (task: Task) => this.#finalTask(task, tracker),
-        read: (task: Task) => this.readArtifacts(task),
-      };
-      try {
-        return await runTask(host, { ...options, signal: this.signalOf(options) });
-      } catch (error) {
-        throw await this.#link.explainRejection(error, this.#closed.signal);
-      }
+      return this.#conduct(options, staleStatus, (following, deadline) =>
+        this.#send(input, { ...options, ...(deadline === undefined ? {} : { deadline }) }, following),
+      );
     });
+  }
+
+  resume(taskId: string, options: ResumeOptions = {}): Promise<RunResult> {
+    return this.unwrapped(() =>
+      this.#conduct(options, undefined, (following) =>
+        followEvents(this, { taskId, ...this.#followSettings(options), ...following }),
+      ),
+    );
+  }
+
+  async #conduct(
+    options: ResumeOptions,
+    staleStatus: TaskStatus | undefined,
+    open: (following: OwnFollowing, deadline: Date | undefined) => AsyncGenerator<StreamResponse, void>,
+  ): Promise<RunResult> {
+    const tracker = new TaskTracker(undefined, this.settings.maxTaskBytes);
+    const wakeUp = new WakeUp();
+    const host = {
+      clock: this.settings.clock,
+      tracker,
+      wakeUp,
+      staleStatus,
+      open: (signal: AbortSignal, deadline: Date | undefined) =>
+        open({ tracker, wakeUp, signal, until: "terminal", staleStatus }, deadline),
+      answer: (answer: Input, signal: AbortSignal) => this.#answer(answer, options, signal),
+      cancel: (taskId: string) => this.cancelTask(taskId),
+      currentStatus: (taskId: string) =>
+        this.getTask(taskId, { historyLength: 0 }).then(
+          ({ status }) => status,
+          () => undefined, // the answer will tell
+        ),
+      finalTask: (task: Task) => this.#finalTask(task, tracker),
+      read: (task: Task) => this.readArtifacts(task),
+    };
+    try {
+      return await runTask(host, { ...options, signal: this.signalOf(options) });
+    } catch (error) {
+      throw await this.#link.explainRejection(error, this.#closed.signal);
+    }
   }
 
   stream(input: Input, options: SendOptions & FollowOptions = {}): TaskStream {
@@ -196,7 +218,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
   async *#send(
     input: Input,
     options: SendOptions & PollOptions & { readonly deadline?: Date; readonly push?: RunOptions["push"] },
-    following: Pick<Following, "tracker" | "wakeUp" | "signal" | "until" | "staleStatus">,
+    following: OwnFollowing,
   ): AsyncGenerator<StreamResponse, void> {
     const sending: Sending = {
       request: createSendRequest(input, options, this.settings.randomId),
@@ -224,7 +246,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
     }
   }
 
-  async #answer(input: Input, options: RunOptions, signal: AbortSignal): Promise<void> {
+  async #answer(input: Input, options: CallOptions, signal: AbortSignal): Promise<void> {
     const { requestTimeoutMs, randomId } = this.settings;
     const request = createSendRequest(input, { returnImmediately: true }, randomId);
     const key = this.honoursKeys ? randomId() : undefined;

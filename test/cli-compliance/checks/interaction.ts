@@ -41,7 +41,7 @@ export const interaction = collectChecks((shows) => {
       ] as const) {
         const { stdout, stderr, exitCode } = await a2a("send", "red", ...ids, "-o", "json", "-a", agent.url);
         expect(JSON.parse(stdout)).toMatchObject({ error: { code } });
-        expect(stderr).toContain("--debug");
+        expect(stdout + stderr).toContain("--debug"); // in the hint, or beside it
         expect(exitCode).toBe(1);
       }
       const listed = await ask("task", "list", "--context-id", field(ended, "Context"));

@@ -64,12 +64,12 @@ export const tasks = collectChecks((shows) => {
   );
 
   shows("A2ACLI_DOWNLOAD_001", "saves artifacts below one directory", async ({ ask, directory }) => {
-    const id = field((await ask("send", "parts")).stdout, "Task");
+    const id = field((await ask("send", "files")).stdout, "Task");
     const into = join(directory, "saved");
     const { stdout, exitCode } = await ask("task", "download", id, "--output-dir", into);
     expect(exitCode).toBe(0);
-    expect(fieldsOf(stdout).get("Saved")).toContain(join(into, "three.bin"));
-    expect([...(await readFile(join(into, "three.bin")))]).toEqual([1, 2, 3]);
+    expect(fieldsOf(stdout).get("Saved")).toEqual([join(into, "same.bin"), join(into, "same-2.bin")]);
+    expect([...(await readFile(join(into, "same-2.bin")))]).toEqual([2]);
   });
 
   shows("A2ACLI_PUSH_001", "creates, shows, lists and deletes push configs", async ({ ask }) => {

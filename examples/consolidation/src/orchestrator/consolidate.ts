@@ -1,26 +1,21 @@
-import { isTerminal, partText } from "@a2a-connect/core";
+import { partText } from "@a2a-connect/core";
 import {
   type AgentClient,
   type ConnectOptions,
-  InputRequiredError,
   type Question,
-  type RunOptions,
+  type ResumeOptions,
   stripControlSequences,
 } from "@a2a-connect/node/client";
 import { type Part, type Task, TaskState } from "@a2a-connect/proto";
-import { type ClashResolver, isObject, readClash } from "./clash.ts";
-import { readData } from "./data-part.ts";
+import { type ClashResolver, readClash } from "./clash.ts";
 import { type Tell, tellArtifact, tellProgress } from "./tell.ts";
 
 const skill = "consolidate";
 
-/**
- * How a worker is connected to: one that can ask, and has the skill. While it is restarted, a call is tried again for
- * about half a minute.
- */
+/** How a worker is connected to: one that can ask, and has the skill. */
 export const workerConnection: ConnectOptions = {
   requires: { inputRequired: true, skills: [skill] },
-  retry: { attempts: 20, maxDelayMs: 2_000 },
+  retry: { maxDelayMs: 2_000 }, // it comes back soon
 };
 
 /** How a batch is seen through. */
@@ -61,30 +56,11 @@ export async function consolidate(
  * @throws as `consolidate`
  */
 export async function resume(agent: AgentClient, taskId: string, conduct: Conduct): Promise<Task> {
-  const { tell = () => {}, resolve, signal } = conduct;
-  const events = agent.follow(taskId, { until: "settled", ...(signal === undefined ? {} : { signal }) });
-  for await (const { payload } of events) {
-    if (payload.case === "statusUpdate") {
-      tellProgress(payload.value, tell);
-    } else if (payload.case === "artifactUpdate") {
-      tellArtifact(payload.value, tell);
-    }
-  }
-  const { task } = events;
-  if (task?.status === undefined || isTerminal(task.status.state)) {
-    return assertCompleted(task);
-  }
-  const asked = readData(task.status.message?.parts ?? []);
-  const answer = await decide(isObject(asked) ? asked["details"] : undefined, resolve, tell);
-  if (answer === undefined) {
-    throw new InputRequiredError(`Task ${taskId} waits for an answer.`, task);
-  }
-  const { contextId } = task;
-  const continued = await agent.run({ parts: answer, taskId, contextId }, toRunOptions(conduct));
-  return assertCompleted(continued.task);
+  const { task } = await agent.resume(taskId, toRunOptions(conduct));
+  return assertCompleted(task);
 }
 
-function toRunOptions({ resolve, tell = () => {}, onTask, signal }: Conduct): RunOptions {
+function toRunOptions({ resolve, tell = () => {}, onTask, signal }: Conduct): ResumeOptions {
   return {
     onProgress: (update) => tellProgress(update, tell),
     onArtifact: (update) => tellArtifact(update, tell),

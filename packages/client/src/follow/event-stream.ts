@@ -26,10 +26,11 @@ export async function* readEventStream(
 ): AsyncGenerator<NumberedResponse, void> {
   const watch = new SilenceWatch(clock, idleTimeoutMs);
   const ids: EventIds = { last: "" };
+  const over = new AbortController();
   let next: number | undefined;
   try {
     const messages = call({
-      signal: AbortSignal.any([signal, watch.signal]),
+      signal: AbortSignal.any([signal, watch.signal, over.signal]),
       contextValues: createContextValues().set(eventIdsKey, ids),
       onHeader: (header) => {
         next = parseId(header.get(eventIdHeader));
@@ -50,6 +51,7 @@ export async function* readEventStream(
     throw error;
   } finally {
     watch.stop();
+    over.abort(); // Connect's streams know no return(): whoever leaves early has to end the call
   }
 }
 

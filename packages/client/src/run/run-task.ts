@@ -9,7 +9,7 @@ import { isSameStatus, stateOf, type TaskTracker } from "../follow/task-tracker.
 import type { WakeUp } from "../follow/wake-up.ts";
 import { readQuestion } from "./question.ts";
 import { createRunResult } from "./run-result.ts";
-import type { Answer, AuthAnswer, AuthResolver, Question, RunOptions, RunResult } from "./run-types.ts";
+import type { Answer, AuthAnswer, AuthResolver, Question, ResumeOptions, RunResult } from "./run-types.ts";
 import { taskError, unansweredError } from "./task-outcome.ts";
 
 /** What a run needs of the client. */
@@ -25,6 +25,8 @@ export interface RunHost {
   /** Sends the answer to a question; resolves when it was taken. */
   answer(input: InputMessage, signal: AbortSignal): Promise<void>;
   cancel(taskId: string): Promise<unknown>;
+  /** The status that the task has now; undefined when nobody can tell. */
+  currentStatus(taskId: string): Promise<TaskStatus | undefined>;
   /** The task as the agent has it at the end, where its stream may have left something out. */
   finalTask(task: Task): Promise<Task>;
   read(task: Task): readonly ArtifactReader[];
@@ -36,7 +38,7 @@ export interface RunHost {
  *
  * @throws TaskError when the task ended without a result, or waits for somebody who is not there
  */
-export async function runTask(host: RunHost, options: RunOptions): Promise<RunResult> {
+export async function runTask(host: RunHost, options: ResumeOptions): Promise<RunResult> {
   const ended = new AbortController();
   const timer = startDeadline(host, options, ended);
   const outer = options.signal ?? ended.signal;
@@ -59,7 +61,7 @@ export async function runTask(host: RunHost, options: RunOptions): Promise<RunRe
 
 async function conduct(
   host: RunHost,
-  options: RunOptions,
+  options: ResumeOptions,
   events: AsyncGenerator<StreamResponse, void>,
   signal: AbortSignal,
 ): Promise<RunResult> {
@@ -105,7 +107,7 @@ async function conduct(
   return createRunResult(final, final.status?.message, host.read(final));
 }
 
-function findResolver(task: Task, options: RunOptions): AuthResolver | undefined {
+function findResolver(task: Task, options: ResumeOptions): AuthResolver | undefined {
   return stateOf(task) === TaskState.AUTH_REQUIRED ? options.onAuthRequired : options.onInputRequired;
 }
 
@@ -113,7 +115,7 @@ function endsTurn({ payload }: StreamResponse): boolean {
   return payload.case === "task" || payload.case === "statusUpdate";
 }
 
-async function report({ payload }: StreamResponse, task: Task, options: RunOptions): Promise<void> {
+async function report({ payload }: StreamResponse, task: Task, options: ResumeOptions): Promise<void> {
   try {
     if (payload.case === "statusUpdate") {
       await options.onProgress?.(payload.value, task);
@@ -128,12 +130,17 @@ async function report({ payload }: StreamResponse, task: Task, options: RunOptio
 /** Has a question answered, unless the task moves on by itself before. */
 async function resolve(
   host: RunHost,
-  options: RunOptions,
+  options: ResumeOptions,
   task: Task,
   next: Promise<IteratorResult<StreamResponse, void>>,
   signal: AbortSignal,
 ): Promise<void> {
   const asked = task.status;
+  // Events may be replayed, those of a repeated send are: a question that was answered long ago is asked nobody.
+  const current = await host.currentStatus(task.id);
+  if (current !== undefined && !isSameStatus(asked, current)) {
+    return;
+  }
   const moot = new AbortController();
   const question = readQuestion(task, AbortSignal.any([signal, moot.signal]));
   const pending = ask(findResolver(task, options), question, task);
@@ -218,7 +225,7 @@ interface Deadline {
   stop(): void;
 }
 
-function startDeadline(host: RunHost, { deadlineMs }: RunOptions, ended: AbortController): Deadline {
+function startDeadline(host: RunHost, { deadlineMs }: ResumeOptions, ended: AbortController): Deadline {
   if (deadlineMs === undefined) {
     return { deadline: undefined, stop: () => {} };
   }

@@ -45,8 +45,8 @@ export type AuthResolver = (question: Question) => AuthAnswer | Promise<AuthAnsw
 /** What became of a request for credentials. */
 export type AuthAnswer = Answer | { readonly resolved: true };
 
-/** How a run is conducted. */
-export interface RunOptions extends Omit<SendOptions, "pushConfig">, Omit<FollowOptions, "until" | "after"> {
+/** How a task is seen through to its end. */
+export interface ResumeOptions extends Omit<FollowOptions, "until" | "after"> {
   readonly onInputRequired?: Resolver;
   readonly onAuthRequired?: AuthResolver;
   /** Every change of status, also mere progress. Awaited; a throw ends the run and not the task. */
@@ -55,10 +55,14 @@ export interface RunOptions extends Omit<SendOptions, "pushConfig">, Omit<Follow
   readonly onArtifact?: (update: TaskArtifactUpdateEvent, task: Task) => void | Promise<void>;
   /** The task exists: its id, before anything else happens. */
   readonly onTask?: (task: Task) => void | Promise<void>;
-  /** How long the whole run may take; told to the agent as the task's deadline, too. Default none. */
+  /** How long the whole run may take; a new task is told it as its deadline, too. Default none. */
   readonly deadlineMs?: number;
   /** Whether the task is canceled when `signal` is aborted. Default false: it goes on, the run just ends. */
   readonly cancelOnAbort?: boolean;
+}
+
+/** How a run is conducted. */
+export interface RunOptions extends ResumeOptions, Omit<SendOptions, "pushConfig"> {
   /** Be told by webhook instead of a stream, where the card has push notifications. */
   readonly push?: PushReceiver;
 }

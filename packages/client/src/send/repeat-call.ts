@@ -4,22 +4,27 @@ import { backoffMs } from "../follow/backoff.ts";
 import { isTransient } from "../follow/verdict.ts";
 
 /**
- * Makes a call that may be repeated, again while it fails for a reason that may pass: `retry.attempts` times in all. A
- * server's `Retry-After` is heeded up to the longest wait.
+ * Makes a call that may be repeated, again while it fails for a reason that may pass. A server's `Retry-After` is heeded up
+ * to the longest wait.
  *
+ * @param until `attempts`: `retry.attempts` times in all; `time`: for as long as a followed task may be out of reach
  * @throws what the last attempt threw
  */
 export async function repeatCall<T>(
   call: () => Promise<T>,
   { clock, retry }: Pick<ClientSettings, "clock" | "retry">,
   signal: AbortSignal,
+  until: "attempts" | "time" = "attempts",
 ): Promise<T> {
+  const began = clock.now();
+  const isEnough = (attempt: number) =>
+    until === "attempts" ? attempt >= retry.attempts : clock.now() - began >= retry.giveUpAfterMs;
   for (let attempt = 1; ; attempt++) {
     try {
       return await call();
     } catch (error) {
       signal.throwIfAborted();
-      if (attempt >= retry.attempts || !isTransient(error)) {
+      if (isEnough(attempt) || !isTransient(error)) {
         throw error;
       }
       const asked = retryAfterMs(error) ?? 0;

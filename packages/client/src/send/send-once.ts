@@ -32,7 +32,7 @@ export async function sendOnce(
   const send = () => rpc.sendMessage(request, options);
   const response = await (key === undefined
     ? sendCarefully(send, request.message?.messageId ?? "")
-    : repeatCall(send, settings, signal));
+    : repeatCall(send, settings, signal, "time"));
   const { payload } = response;
   if (payload.case === undefined || (payload.case === "task" && payload.value.id === "")) {
     throw new InvalidResponseError("The agent answered with neither a task nor a message.", {

@@ -1,0 +1,94 @@
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { formatPage, parsePage } from "./page.ts";
+import { recordPage } from "./record-page.ts";
+import { StandIns } from "./stand-ins.ts";
+
+const root = new URL("../../", import.meta.url);
+const pages = ["docs/cli.md", "packages/cli/skills/a2a/references/examples.md"];
+
+describe("transcripts of the a2a command", () => {
+  let home: string;
+
+  beforeEach(async () => {
+    home = await realpath(await mkdtemp(join(tmpdir(), "a2a-docs-")));
+    await mkdir(join(home, "bin"));
+    const a2a = join(home, "bin", "a2a");
+    const main = fileURLToPath(new URL("packages/cli/src/main.ts", root));
+    await writeFile(a2a, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
+    await chmod(a2a, 0o755);
+    // Stands for the `npm install` of a project that is begun on the page.
+    await mkdir(join(home, "node_modules"));
+    await symlink(
+      fileURLToPath(new URL("test/node_modules/@a2a-connect", root)),
+      join(home, "node_modules", "@a2a-connect"),
+    );
+  });
+
+  afterEach(() => rm(home, { recursive: true }));
+
+  for (const page of pages) {
+    it(`of ${page} are what it prints; \`vitest run test/cli-docs -u\` writes them`, {
+      timeout: 180_000,
+    }, async () => {
+      const path = fileURLToPath(new URL(page, root));
+      const parsed = parsePage(await readFile(path, "utf8"));
+      const commands = parsed.flatMap((piece) => (typeof piece === "string" ? [] : piece.commands));
+      console.info(`${page}: ${commands.length} commands`);
+      expect(commands.length).toBeGreaterThan(4);
+      const env = { PATH: `${join(home, "bin")}:${process.env["PATH"]}`, HOME: home, LANG: "C.UTF-8" };
+      const recorded = await recordPage(parsed, { cwd: home, env });
+      await expect(formatPage(recorded)).toMatchFileSnapshot(path);
+    });
+  }
+});
+
+describe("a page", () => {
+  const text = "# A\n\n```sh\n$ not run\n```\n\n```console\n$ one\n> more\nout\n> put\n\n$ two\n```\nend\n";
+
+  it("is taken apart and put together again", () => {
+    const page = parsePage(text);
+    expect(page).toStrictEqual([
+      "# A\n\n```sh\n$ not run\n```\n\n",
+      {
+        kind: "console",
+        line: 7,
+        commands: [
+          { text: "one\nmore", output: "out\n> put\n\n" },
+          { text: "two", output: "" },
+        ],
+      },
+      "\nend\n",
+    ]);
+    expect(formatPage(page)).toBe(text);
+  });
+
+  for (const [what, wrong] of [
+    ["a kind of block that nobody knows", "```console backwards\n$ x\n```\n"],
+    ["a block without a command", "```console\nx\n```\n"],
+  ] as const) {
+    it(`is refused for ${what}`, () => expect(() => parsePage(wrong)).toThrow("line 1"));
+  }
+});
+
+describe("stand-ins", () => {
+  const id = "0b6f6c5e-6f9a-4d0e-9a55-0c2f3f5f7a01";
+
+  it("are the same for the same command in every run, and mean what they stand for", () => {
+    const [first, second] = [new StandIns(), new StandIns()];
+    const shown = first.show("a2a x", `Task: ${id}  \nat 2031-01-01T00:00:00.1Z, ${id}\n`);
+    const other = "f".repeat(8) + id.slice(8);
+    expect(second.show("a2a x", `Task: ${other}\nat 2032-01-01T00:00:00.2Z, ${other}\n`)).toBe(shown);
+    const [, standIn = ""] = /^Task: (\S+)\n/.exec(shown) ?? [];
+    expect(standIn).not.toBe(id);
+    expect(first.mean(`a2a get ${standIn}`)).toBe(`a2a get ${id}`);
+    expect(first.show("a2a x", `Task: ${other}\n`)).not.toContain(standIn);
+  });
+
+  it("refuse an identifier that nobody has printed", () => {
+    expect(() => new StandIns().mean(`a2a get ${id}`)).toThrow("{task}");
+  });
+});

@@ -1,0 +1,134 @@
+import { shellWords } from "../../packages/cli/test-support/fields.ts";
+import { noTerminal, startOnTerminal } from "../../packages/cli/test-support/pseudo-terminal.ts";
+import { showOnTerminal } from "../../packages/cli/test-support/terminal-model.ts";
+import type { Block, Page, RecordedCommand } from "./page.ts";
+import { type Shell, type Surroundings, startShell, startTerminal, type Terminal } from "./shell.ts";
+import { StandIns } from "./stand-ins.ts";
+
+/** One run of a page. */
+interface Recording {
+  readonly surroundings: Surroundings;
+  readonly shell: Shell;
+  readonly standIns: StandIns;
+  readonly open: AsyncDisposableStack;
+  /** Id of the task that was printed last, for `{task}`. */
+  lastTask: string | undefined;
+}
+
+/** A block whose commands have ended, or end later. */
+type Recorded = Block | (() => Promise<Block>);
+
+/**
+ * Runs every command of a page, in order, and gives the page with what they have printed now.
+ *
+ * @throws Error naming the line of the block that could not be run
+ */
+export async function recordPage(page: Page, surroundings: Surroundings): Promise<Page> {
+  await using open = new AsyncDisposableStack();
+  const shell = open.use(startShell(surroundings));
+  const recording: Recording = { surroundings, shell, standIns: new StandIns(), open, lastTask: undefined };
+  const pieces: (string | Recorded)[] = [];
+  for (const piece of page) {
+    pieces.push(typeof piece === "string" ? piece : await recordBlock(recording, piece));
+  }
+  return await Promise.all(pieces.map((piece) => (typeof piece === "function" ? piece() : piece)));
+}
+
+async function recordBlock(recording: Recording, block: Block): Promise<Recorded> {
+  try {
+    switch (block.kind) {
+      case "console":
+        return await recordCommands(recording, block);
+      case "console server":
+        return await recordServer(recording, block);
+      case "console meanwhile":
+        return await recordBesides(recording, block);
+      case "console interrupted":
+        return await recordInterrupted(recording, block);
+      case "console keyboard":
+        return await recordKeyboard(recording, block);
+    }
+  } catch (error) {
+    throw new Error(`line ${block.line}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function recordCommands(recording: Recording, block: Block): Promise<Block> {
+  const commands: RecordedCommand[] = [];
+  for (const { text: written } of block.commands) {
+    const text = fillIn(recording, written);
+    const printed = await recording.shell.run(recording.standIns.mean(text));
+    recording.lastTask = [...printed.matchAll(/^Task: (\S+)$/gm)].at(-1)?.[1] ?? recording.lastTask;
+    commands.push({ text, output: recording.standIns.show(text, printed) });
+  }
+  return { ...block, commands };
+}
+
+/** Stays until the page's end. Listens on a port of its own, and the page shows the usual one. */
+async function recordServer(recording: Recording, block: Block): Promise<Block> {
+  const [{ text }] = only(block);
+  const { terminal } = startBeside(recording, `${text} --port 0`);
+  await terminal.until(/Ctrl-C stops it\n/);
+  const [, host] = /^Agent Card: http:\/\/(\S+?)\//m.exec(terminal.printed) ?? [];
+  recording.standIns.add(host ?? "", text.includes("demo-server") ? "localhost:4100" : "localhost:4000");
+  return { ...block, commands: [{ text, output: recording.standIns.show(text, terminal.printed) }] };
+}
+
+async function recordBesides(recording: Recording, block: Block): Promise<() => Promise<Block>> {
+  const [{ text: written }] = only(block);
+  const { text, terminal } = startBeside(recording, written);
+  await terminal.until(/registered for task .*\n/);
+  return async () => {
+    await terminal.ended;
+    return { ...block, commands: [{ text, output: recording.standIns.show(text, terminal.printed) }] };
+  };
+}
+
+async function recordInterrupted(recording: Recording, block: Block): Promise<Block> {
+  const [{ text: written }] = only(block);
+  const { text, terminal } = startBeside(recording, written);
+  await terminal.until(/Ctrl-C .*\n/);
+  const before = terminal.printed;
+  terminal.interrupt();
+  await terminal.ended;
+  const output = `${before}^C\n${terminal.printed.slice(before.length)}`;
+  return { ...block, commands: [{ text, output: recording.standIns.show(text, output) }] };
+}
+
+function startBeside(recording: Recording, written: string): { text: string; terminal: Terminal } {
+  const text = fillIn(recording, written);
+  const terminal = startTerminal(recording.standIns.mean(text), recording.surroundings);
+  recording.open.use(terminal);
+  return { text, terminal };
+}
+
+/** Types what the page has behind its prompts, and Ctrl-D at the end. */
+async function recordKeyboard(recording: Recording, block: Block): Promise<Block> {
+  const [{ text, output }] = only(block);
+  if (noTerminal !== undefined) {
+    return block; // nothing to try it with
+  }
+  const [, ...argv] = shellWords(recording.standIns.mean(text));
+  await using terminal = startOnTerminal(argv, { columns: 80, cwd: recording.surroundings.cwd });
+  for (const [, prompt = "", typed = ""] of output.matchAll(/^(you|answer) › (.+)$/gm)) {
+    await terminal.answer(`${prompt} › `, `${typed}\r`);
+  }
+  await terminal.answer("you › ", "\u0004");
+  await terminal.exitCode;
+  const shown = `${showOnTerminal(terminal.sent, 80).join("\n")}\n`;
+  return { ...block, commands: [{ text, output: recording.standIns.show(text, shown) }] };
+}
+
+function fillIn({ lastTask, standIns }: Recording, text: string): string {
+  return text.replaceAll("{task}", lastTask === undefined ? "{task}" : standIns.of(lastTask));
+}
+
+function only({ kind, commands }: Block): readonly [RecordedCommand] {
+  const [command, ...more] = commands;
+  if (command === undefined || more.length > 0) {
+    throw new Error(`a block of the kind ${kind} has one command`);
+  }
+  return [command];
+}

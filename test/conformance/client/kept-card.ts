@@ -1,0 +1,33 @@
+import { a2aError } from "@a2a-connect/core";
+import { expect } from "vitest";
+import { failureOf } from "../../client/contract-target.ts";
+import { clientScenarios } from "./client-scenario.ts";
+import { connectOver } from "./every-operation.ts";
+import { startPeer, taskId } from "./peer.ts";
+
+/** How often the card is asked for. */
+export const keptCard = clientScenarios("The card that the client keeps", (verifies) => {
+  verifies("L-6", "is not asked for again, however much is called", async (wire) => {
+    await using peer = await startPeer({ cardHeaders: { "cache-control": "max-age=60" } });
+    await using agent = await connectOver(wire, peer);
+    await Promise.all(Array.from({ length: 10 }, () => agent.getTask(taskId)));
+    await agent.sendMessage("hello");
+    expect(peer.cardRequests).toHaveLength(1);
+  });
+
+  verifies("L-6", "is asked for on condition when a refusal makes it doubtful, and confirmed", async (wire) => {
+    await using peer = await startPeer({
+      cardHeaders: { "cache-control": "max-age=60", etag: '"v1"' },
+      service: {
+        sendMessage: () => {
+          throw a2aError("CONTENT_TYPE_NOT_SUPPORTED", "not that");
+        },
+      },
+    });
+    await using agent = await connectOver(wire, peer);
+    const { card } = agent;
+    await failureOf(agent.sendMessage("hello"));
+    expect(peer.cardRequests.map((header) => header.get("if-none-match"))).toEqual([null, '"v1"']);
+    expect(agent.card).toBe(card);
+  });
+});

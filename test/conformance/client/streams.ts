@@ -1,0 +1,165 @@
+import type { ConnectOptions } from "@a2a-connect/client";
+import { AuthRequiredError, InvalidResponseError } from "@a2a-connect/client";
+import { partText } from "@a2a-connect/core";
+import { Role, type StreamResponse, TaskState } from "@a2a-connect/proto";
+import { expect } from "vitest";
+import { collect, rejectedWith } from "../../client/contract-target.ts";
+import { clientScenarios } from "./client-scenario.ts";
+import { connectOver } from "./every-operation.ts";
+import { chunkEvent, peerEvent, startPeer, statusEvent, taskEvent, taskId, textPart } from "./peer.ts";
+
+const { WORKING, COMPLETED, AUTH_REQUIRED } = TaskState;
+
+/** Broken streams come back at once. */
+const atOnce: ConnectOptions = { retry: { initialDelayMs: 1, maxDelayMs: 2 } };
+
+/** What the client makes of events, whoever sends them. */
+export const streams = clientScenarios("Streams, as the client reads them", (verifies) => {
+  verifies("A-23", "take a full task at any place of them: it stands for what it shows", async (wire) => {
+    await using peer = await startPeer({
+      service: {
+        sendStreamingMessage: () =>
+          events(
+            taskEvent(WORKING),
+            chunkEvent("story", "once ", false),
+            taskEvent(WORKING, { artifacts: [{ artifactId: "story", parts: ["once ", "upon "].map(textPart) }] }),
+            chunkEvent("story", "a time", true),
+            statusEvent(COMPLETED),
+            taskEvent(COMPLETED, {
+              artifacts: [{ artifactId: "story", parts: ["once ", "upon ", "a time"].map(textPart) }],
+            }),
+          ),
+      },
+    });
+    await using agent = await connectOver(wire, peer);
+    const stream = agent.stream("tell");
+    const seen = await collect(stream);
+    expect(seen[0]?.payload.case).toBe("task");
+    expect(stream.task?.status?.state).toBe(COMPLETED);
+    expect(stream.task?.artifacts.map(partText)).toEqual(["once upon a time"]);
+    expect((await agent.run("tell")).text()).toBe("once upon a time");
+  });
+
+  verifies("A-29", "make and replace artifacts, and add to them, also to one that nobody has made", async (wire) => {
+    await using peer = await startPeer({
+      service: {
+        sendStreamingMessage: () =>
+          events(
+            taskEvent(WORKING),
+            chunkEvent("draft", "wrong", false),
+            chunkEvent("draft", "right", false),
+            chunkEvent("draft", " enough", true),
+            chunkEvent("late", "made", true),
+            peerEvent({
+              case: "artifactUpdate",
+              value: { artifact: { artifactId: "late", parts: [textPart(" and closed")] }, append: true, lastChunk: true },
+            }),
+            statusEvent(COMPLETED),
+          ),
+      },
+    });
+    await using agent = await connectOver(wire, peer);
+    const stream = agent.stream("tell");
+    const last = (await collect(stream)).flatMap(({ payload }) =>
+      payload.case === "artifactUpdate" ? [payload.value.lastChunk] : [],
+    );
+    expect(stream.task?.artifacts.map((each) => [each.artifactId, partText(each)])).toEqual([
+      ["draft", "right enough"],
+      ["late", "made and closed"],
+    ]);
+    expect(last).toEqual([false, false, false, false, true]);
+  });
+
+  verifies("A-36", "are opened again when they end too early, and never after the end", async (wire) => {
+    const artifacts = [{ artifactId: "story", parts: [textPart("once "), textPart("more")] }];
+    await using peer = await startPeer({
+      service: {
+        sendStreamingMessage: () => events(taskEvent(WORKING), chunkEvent("story", "once ", false)),
+        subscribeToTask: () => events(taskEvent(WORKING, { artifacts }), statusEvent(COMPLETED)),
+      },
+    });
+    await using agent = await connectOver(wire, peer, atOnce);
+    const stream = agent.stream("tell");
+    const seen = await collect(stream);
+    expect(peer.requests.map(({ method }) => method)).toEqual(["SendStreamingMessage", "SubscribeToTask"]);
+    // What was missed is delivered once, and what was known is not delivered again.
+    expect(seen.flatMap(wordsOf)).toEqual(["once ", "more"]);
+    expect(stream.task?.artifacts.map(partText)).toEqual(["once more"]);
+  });
+
+  verifies("A-1 A-21", "may be one direct message, and a send as well", async (wire) => {
+    const message = { messageId: "m", role: Role.AGENT, parts: [textPart("hi")] };
+    await using peer = await startPeer({
+      service: {
+        sendMessage: () => ({ payload: { case: "message", value: message } }),
+        sendStreamingMessage: () => events(peerEvent({ case: "message", value: message })),
+      },
+    });
+    await using agent = await connectOver(wire, peer);
+    const { payload } = await agent.sendMessage("hello");
+    expect(payload.case).toBe("message");
+    expect((await collect(agent.stream("hello"))).map((event) => event.payload.case)).toEqual(["message"]);
+    expect((await agent.run("hello")).text()).toBe("hi");
+  });
+
+  verifies("A-1", "are refused when an answer is neither a task nor a message", async (wire) => {
+    await using peer = await startPeer({
+      service: { sendMessage: () => ({}), sendStreamingMessage: () => events(peerEvent({ case: undefined })) },
+    });
+    await using agent = await connectOver(wire, peer, atOnce);
+    await rejectedWith(agent.sendMessage("hello"), InvalidResponseError);
+    await rejectedWith(collect(agent.stream("hello")), InvalidResponseError);
+  });
+
+  verifies("O-8", "tell of AUTH_REQUIRED by a name of its own, and the task can be gone on with", async (wire) => {
+    await using peer = await startPeer({
+      service: {
+        sendStreamingMessage: () => events(taskEvent(WORKING), statusEvent(AUTH_REQUIRED, "sign in")),
+        subscribeToTask: () => events(taskEvent(AUTH_REQUIRED), statusEvent(WORKING), statusEvent(COMPLETED)),
+      },
+    });
+    await using agent = await connectOver(wire, peer, atOnce);
+    const thrown = await rejectedWith(agent.run("tell"), AuthRequiredError);
+    expect([thrown.taskId, thrown.message]).toEqual([taskId, expect.stringContaining("sign in")]);
+    const followed = agent.follow(taskId);
+    await collect(followed);
+    expect(followed.task?.status?.state).toBe(COMPLETED);
+  });
+
+  verifies("O-8", "go on by themselves once the credentials are where the agent finds them", async (wire) => {
+    await using peer = await startPeer({
+      service: {
+        sendStreamingMessage: () => events(taskEvent(WORKING), statusEvent(AUTH_REQUIRED, "sign in")),
+        subscribeToTask: () =>
+          events(
+            taskEvent(AUTH_REQUIRED),
+            statusEvent(WORKING),
+            chunkEvent("secret", "42", false),
+            statusEvent(COMPLETED),
+          ),
+      },
+    });
+    await using agent = await connectOver(wire, peer, atOnce);
+    const asked: string[] = [];
+    const result = await agent.run("tell", {
+      onAuthRequired: ({ kind }) => {
+        asked.push(kind);
+        return { resolved: true };
+      },
+    });
+    expect(asked).toEqual(["auth"]);
+    expect(result.text()).toBe("42");
+    expect(new Set(peer.requests.map(({ method }) => method)).has("SendMessage")).toBe(false);
+  });
+});
+
+async function* events(...list: readonly StreamResponse[]): AsyncGenerator<StreamResponse, void> {
+  yield* list;
+}
+
+/** The words that an event adds to an artifact. */
+function wordsOf({ payload }: StreamResponse): readonly string[] {
+  return payload.case === "artifactUpdate" && payload.value.artifact !== undefined
+    ? [partText(payload.value.artifact)]
+    : [];
+}
