@@ -25,8 +25,10 @@ type Recorded = Block | (() => Promise<Block>);
  */
 export async function recordPage(page: Page, surroundings: Surroundings): Promise<Page> {
   await using open = new AsyncDisposableStack();
+  const standIns = new StandIns();
+  standIns.add(surroundings.cwd, "/home/you");
   const shell = open.use(startShell(surroundings));
-  const recording: Recording = { surroundings, shell, standIns: new StandIns(), open, lastTask: undefined };
+  const recording: Recording = { surroundings, shell, standIns, open, lastTask: undefined };
   const pieces: (string | Recorded)[] = [];
   for (const piece of page) {
     pieces.push(typeof piece === "string" ? piece : await recordBlock(recording, piece));
@@ -71,8 +73,11 @@ async function recordServer(recording: Recording, block: Block): Promise<Block> 
   const [{ text }] = only(block);
   const { terminal } = startBeside(recording, `${text} --port 0`);
   await terminal.until(/Ctrl-C stops it\n/);
-  const [, host] = /^Agent Card: http:\/\/(\S+?)\//m.exec(terminal.printed) ?? [];
-  recording.standIns.add(host ?? "", text.includes("demo-server") ? "localhost:4100" : "localhost:4000");
+  const [, port = ""] = /^Agent Card: http:\/\/localhost:(\d+)\//m.exec(terminal.printed) ?? [];
+  const usual = text.includes("demo-server") ? 4100 : 4000;
+  for (const name of ["localhost:", "Port "]) {
+    recording.standIns.add(`${name}${port}`, `${name}${usual}`);
+  }
   return { ...block, commands: [{ text, output: recording.standIns.show(text, terminal.printed) }] };
 }
 
@@ -88,7 +93,8 @@ async function recordBesides(recording: Recording, block: Block): Promise<() => 
 
 async function recordInterrupted(recording: Recording, block: Block): Promise<Block> {
   const [{ text: written }] = only(block);
-  const { text, terminal } = startBeside(recording, written);
+  const surroundings = await recording.shell.surroundings(); // it is the same terminal
+  const { text, terminal } = startBeside({ ...recording, surroundings }, written);
   await terminal.until(/Ctrl-C .*\n/);
   const before = terminal.printed;
   terminal.interrupt();

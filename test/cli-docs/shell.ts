@@ -11,6 +11,8 @@ export interface Surroundings {
 export interface Shell extends AsyncDisposable {
   /** Everything that a command prints, on both streams, as a terminal shows it. */
   run(command: string): Promise<string>;
+  /** What it has become of what it was started with. */
+  surroundings(): Promise<Surroundings>;
 }
 
 /** Ends the output of a command; nobody prints it. */
@@ -21,13 +23,22 @@ export function startShell({ cwd, env }: Surroundings): Shell {
   const child = spawn("bash", ["--noprofile", "--norc"], { cwd, env });
   const ended = once(child, "close");
   const output = collect(child);
+  const run: Shell["run"] = async (command) => {
+    const from = output.text.length;
+    // In a group, so that `cd` and `export` last and nothing reads from this shell's own input; $? lasts as well.
+    child.stdin.write(`{ ${command}\n} </dev/null 2>&1; __=$?; printf '${separator}'; (exit $__)\n`);
+    await output.until((text) => text.includes(separator, from));
+    return output.text.slice(from, -separator.length);
+  };
   return {
-    async run(command) {
-      const from = output.text.length;
-      // In a group, so that `cd` and `export` last and nothing reads from this shell's own input; $? lasts as well.
-      child.stdin.write(`{ ${command}\n} </dev/null 2>&1; __=$?; printf '${separator}'; (exit $__)\n`);
-      await output.until((text) => text.includes(separator, from));
-      return output.text.slice(from, -separator.length);
+    run,
+    async surroundings() {
+      const [directory = cwd, ...variables] = (await run("pwd; env")).trimEnd().split("\n");
+      const pairs = variables.map((line) => [
+        line.slice(0, line.indexOf("=")),
+        line.slice(line.indexOf("=") + 1),
+      ]);
+      return { cwd: directory, env: Object.fromEntries(pairs) };
     },
     async [Symbol.asyncDispose]() {
       child.stdin.end();

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { allClientScenarios } from "./client/index.ts";
 import { findCitedIds } from "./cited-ids.ts";
+import { allClientScenarios } from "./client/index.ts";
 import { pageUrl, renderPage } from "./conformance-page.ts";
 import { type CitingGroup, findFaults, isBinding, readCoverage } from "./coverage.ts";
 import { type Gap, gaps, type Requirement, requirements } from "./requirements.ts";
@@ -35,7 +35,7 @@ describe("the conformance tests", () => {
       readdirSync(new URL(directory, import.meta.url)).map((file) => `${directory}/${file}`),
     );
     const withScenarios = files.filter((file) =>
-      / (scenarios|clientScenarios)\("/.test(readFileSync(new URL(file, import.meta.url), "utf8")),
+      / (scenarios|clientScenarios)\(\s*"/.test(readFileSync(new URL(file, import.meta.url), "utf8")),
     );
     expect(withScenarios.toSorted()).toStrictEqual(
       Object.keys(groups)

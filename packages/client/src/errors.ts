@@ -1,6 +1,7 @@
 import { type LifecycleReport, readLifecycleReport } from "@a2a-connect/core";
 import type { AgentCard, AgentInterface, Message, Task } from "@a2a-connect/proto";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { stripControlSequences } from "./content/strip-control-sequences.ts";
 
 /**
  * Everything that goes wrong on the client's side of a call, and every way a task ends without a result. What a server
@@ -13,9 +14,10 @@ export abstract class AgentError extends Error {
   readonly hint: string | undefined;
 
   constructor(message: string, options: { readonly hint?: string; readonly cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    // Both may repeat what an agent said, and both go to terminals and logs.
+    super(stripControlSequences(message), options.cause === undefined ? {} : { cause: options.cause });
     this.name = new.target.name;
-    this.hint = options.hint;
+    this.hint = options.hint === undefined ? undefined : stripControlSequences(options.hint);
   }
 }
 

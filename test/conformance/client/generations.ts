@@ -3,10 +3,10 @@ import { partText } from "@a2a-connect/core";
 import { type StreamResponse, TaskState } from "@a2a-connect/proto";
 import type { Wire } from "@a2a-connect/testing";
 import { expect } from "vitest";
-import { collect } from "../../client/contract-target.ts";
+import { collect } from "../../client/outcomes.ts";
 import { clientScenarios } from "./client-scenario.ts";
 import { connectOver } from "./every-operation.ts";
-import { chunkEvent, type Peer, startPeer, statusEvent, taskEvent, textPart } from "./peer.ts";
+import { chunkEvent, events, type Peer, startPeer, statusEvent, taskEvent, textPart } from "./peer.ts";
 
 const { WORKING, COMPLETED } = TaskState;
 
@@ -41,23 +41,27 @@ export const generations = clientScenarios("Generations, as the client reads the
     ["are 0", 0],
     ["are the same for two events", 7],
   ] as const) {
-    verifies("R-2", `are not gone by when they ${what}: nothing is taken for missed or known`, async (wire) => {
-      await using peer = await startPeer({
-        ...draft,
-        service: {
-          sendStreamingMessage: () =>
-            events(
-              at(number, taskEvent(WORKING)),
-              at(number, chunkEvent("story", "once ", false)),
-              at(number, chunkEvent("story", "upon a time", true)),
-              at(number, statusEvent(COMPLETED)),
-            ),
-        },
-      });
-      await using agent = await connectDraft(wire, peer);
-      expect(await tell(agent)).toEqual(["once ", "upon a time"]);
-      expect(peer.requests.map(({ method }) => method)).toEqual(["SendStreamingMessage"]);
-    });
+    verifies(
+      "R-2",
+      `are not gone by when they ${what}: nothing is taken for missed or known`,
+      async (wire) => {
+        await using peer = await startPeer({
+          ...draft,
+          service: {
+            sendStreamingMessage: () =>
+              events(
+                at(number, taskEvent(WORKING)),
+                at(number, chunkEvent("story", "once ", false)),
+                at(number, chunkEvent("story", "upon a time", true)),
+                at(number, statusEvent(COMPLETED)),
+              ),
+          },
+        });
+        await using agent = await connectDraft(wire, peer);
+        expect(await tell(agent)).toEqual(["once ", "upon a time"]);
+        expect(peer.requests.map(({ method }) => method)).toEqual(["SendStreamingMessage"]);
+      },
+    );
   }
 });
 
@@ -92,8 +96,4 @@ function at(generation: number, event: StreamResponse): StreamResponse {
     payload.value.generation = BigInt(generation);
   }
   return event;
-}
-
-async function* events(...list: readonly StreamResponse[]): AsyncGenerator<StreamResponse, void> {
-  yield* list;
 }

@@ -1,9 +1,9 @@
 import type { ClientScenarioGroup } from "./client-scenario.ts";
 import { everyRequest } from "./every-request.ts";
+import { generations } from "./generations.ts";
 import { findingTheWay } from "./interfaces.ts";
 import { json } from "./json.ts";
 import { keptCard } from "./kept-card.ts";
-import { generations } from "./generations.ts";
 import { streams } from "./streams.ts";
 import { tasks } from "./tasks.ts";
 import { tls } from "./tls.ts";

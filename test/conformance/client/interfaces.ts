@@ -1,14 +1,14 @@
 import { connectAgent as connectInBrowser, NoInterfaceError } from "@a2a-connect/client";
 import { versionHeader } from "@a2a-connect/core";
 import { connectAgent } from "@a2a-connect/node/client";
-import { type AgentCard, AgentInterfaceSchema } from "@a2a-connect/proto";
+import { type AgentCard, type AgentInterface, AgentInterfaceSchema } from "@a2a-connect/proto";
 import type { Wire } from "@a2a-connect/testing";
 import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
 import { expect } from "vitest";
 import { createCardJson, respondJson, startBrokenServer } from "../../client/broken-server.ts";
 import { closedAddress } from "../../client/closed-address.ts";
-import { failureOf, rejectedWith } from "../../client/contract-target.ts";
 import { bindingOf } from "../../client/interfaces.ts";
+import { failureOf, rejectedWith } from "../../client/outcomes.ts";
 import { clientScenarios } from "./client-scenario.ts";
 import { connectOver } from "./every-operation.ts";
 import { type Peer, startPeer, taskId } from "./peer.ts";
@@ -20,13 +20,12 @@ export const findingTheWay = clientScenarios("The interface that the client uses
     await using other = await startPeer();
     await using peer = await startPeer({
       editCard: (card) => {
-        const [grpc] = interfacesOf(other.card, "grpc");
-        const [httpJson, jsonRpc] = [...interfacesOf(card, "http-json"), ...interfacesOf(card, "jsonrpc")];
+        const grpc = interfaceOf(other.card, "grpc");
         offer(card, [
           { ...grpc, protocolVersion: "0.3", tenant: "old" },
           { ...grpc, protocolVersion: "2.0", tenant: "new" },
-          { ...httpJson, tenant: "acme" },
-          { ...jsonRpc, tenant: "beta" },
+          { ...interfaceOf(card, "http-json"), tenant: "acme" },
+          { ...interfaceOf(card, "jsonrpc"), tenant: "beta" },
         ]);
       },
     });
@@ -39,7 +38,7 @@ export const findingTheWay = clientScenarios("The interface that the client uses
 
   verifies("L-3", "is not one that its platform cannot call", async () => {
     await using peer = await startPeer({
-      editCard: (card) => offer(card, [...interfacesOf(card, "grpc"), ...interfacesOf(card, "jsonrpc")]),
+      editCard: (card) => offer(card, [interfaceOf(card, "grpc"), interfaceOf(card, "jsonrpc")]),
     });
     await using agent = await connectInBrowser(peer.url);
     await agent.getTask(taskId);
@@ -50,7 +49,7 @@ export const findingTheWay = clientScenarios("The interface that the client uses
     const nobody = await closedAddress();
     await using peer = await startPeer({
       editCard: (card) => {
-        const [jsonRpc] = interfacesOf(card, "jsonrpc");
+        const jsonRpc = interfaceOf(card, "jsonrpc");
         offer(card, [
           { url: nobody, protocolBinding: "GRPC", protocolVersion: "1.0", tenant: "acme" },
           { ...jsonRpc, tenant: "beta" },
@@ -65,7 +64,7 @@ export const findingTheWay = clientScenarios("The interface that the client uses
   verifies("L-4", "is none of a binding that it has never heard of", async () => {
     await using peer = await startPeer({
       editCard: (card) => {
-        const [jsonRpc] = interfacesOf(card, "jsonrpc");
+        const jsonRpc = interfaceOf(card, "jsonrpc");
         offer(card, [
           { ...jsonRpc, protocolBinding: "urn:example:pigeon" },
           { ...jsonRpc, protocolBinding: "jsonrpc" },
@@ -83,8 +82,8 @@ export const findingTheWay = clientScenarios("The interface that the client uses
     for (const form of ["", "http://", "grpc://", "dns:", "dns:///"]) {
       await using peer = await startPeer({
         editCard: (card) => {
-          const [grpc] = interfacesOf(card, "grpc");
-          offer(card, [{ ...grpc, url: `${form}${grpc?.url}` }]);
+          const grpc = interfaceOf(card, "grpc");
+          offer(card, [{ ...grpc, url: `${form}${grpc.url}` }]);
         },
       });
       await using agent = await connectAgent(peer.url);
@@ -96,7 +95,7 @@ export const findingTheWay = clientScenarios("The interface that the client uses
   verifies("F-7", "has the version that both know, where one binding is there in several", async () => {
     await using peer = await startPeer({
       editCard: (card) => {
-        const [jsonRpc] = interfacesOf(card, "jsonrpc");
+        const jsonRpc = interfaceOf(card, "jsonrpc");
         offer(card, [
           { ...jsonRpc, protocolVersion: "0.3", tenant: "old" },
           { ...jsonRpc, protocolVersion: "1.0", tenant: "acme" },
@@ -108,34 +107,38 @@ export const findingTheWay = clientScenarios("The interface that the client uses
     expect(seenBy(peer)).toEqual(["jsonrpc params: acme"]);
   });
 
-  verifies("F-8", "speaks the version that its user insists on, or the best of those allowed", async (wire) => {
-    await using peer = await startPeer({
-      editCard: (card) => {
-        const both = card.supportedInterfaces.flatMap((each) => [
-          { ...each, protocolVersion: "1.1" },
-          { ...each, protocolVersion: "1.0" },
-        ]);
-        offer(card, both);
-      },
-    });
-    for (const [options, version] of [
-      [{}, "1.0"],
-      [{ pinVersion: "1.0" }, "1.0"],
-      [{ pinVersion: "1.1" }, "1.1"],
-      [{ protocolVersions: ["1.0", "1.1"] }, "1.1"],
-    ] as const) {
-      await using agent = await connectOver(wire, peer, options);
-      await agent.getTask(taskId);
-      const last = peer.requests.at(-1);
-      expect([last?.wire, last?.header.get(versionHeader)]).toEqual([wire, version]);
-    }
-  });
+  verifies(
+    "F-8",
+    "speaks the version that its user insists on, or the best of those allowed",
+    async (wire) => {
+      await using peer = await startPeer({
+        editCard: (card) => {
+          const both = card.supportedInterfaces.flatMap((each) => [
+            { ...each, protocolVersion: "1.1" },
+            { ...each, protocolVersion: "1.0" },
+          ]);
+          offer(card, both);
+        },
+      });
+      for (const [options, version] of [
+        [{}, "1.0"],
+        [{ pinVersion: "1.0" }, "1.0"],
+        [{ pinVersion: "1.1" }, "1.1"],
+        [{ protocolVersions: ["1.0", "1.1"] }, "1.1"],
+      ] as const) {
+        await using agent = await connectOver(wire, peer, options);
+        await agent.getTask(taskId);
+        const last = peer.requests.at(-1);
+        expect([last?.wire, last?.header.get(versionHeader)]).toEqual([wire, version]);
+      }
+    },
+  );
 
   verifies("F-8", "is never another one than its user insists on", async (wire) => {
     await using peer = await startPeer({
       editCard: (card) => {
         const others = card.supportedInterfaces.filter((each) => each.protocolBinding !== bindingOf[wire]);
-        offer(card, [...interfacesOf(card, wire).map((each) => ({ ...each, protocolVersion: "0.3" })), ...others]);
+        offer(card, [{ ...interfaceOf(card, wire), protocolVersion: "0.3" }, ...others]);
       },
     });
     const pinned = { pinBinding: bindingOf[wire], pinVersion: "1.0" };
@@ -150,7 +153,7 @@ export const findingTheWay = clientScenarios("The interface that the client uses
     const nobody = await closedAddress();
     await using peer = await startPeer({
       editCard: (card) => {
-        for (const each of interfacesOf(card, wire)) each.url = wire === "grpc" ? nobody : `http://${nobody}/`;
+        interfaceOf(card, wire).url = wire === "grpc" ? nobody : `http://${nobody}/`;
       },
     });
     await using agent = await connectOver(wire, peer, { retry: { attempts: 2, initialDelayMs: 1 } });
@@ -158,24 +161,28 @@ export const findingTheWay = clientScenarios("The interface that the client uses
     expect(peer.requests).toEqual([]);
   });
 
-  verifies("Q-2", "is read from an older card, too, and refused in words where it is of an older dialect", async () => {
-    const old: JsonObject = {
-      ...createCardJson([]),
-      supportedInterfaces: null,
-      protocolVersion: "0.3.0",
-      preferredTransport: "JSONRPC",
-    };
-    await using server = await startBrokenServer({
-      serveCard: (_, request, response) =>
-        request.url === "/.well-known/agent.json"
-          ? respondJson(response, { ...old, url: `http://${request.headers.host}/rpc` })
-          : void response.writeHead(404).end(),
-    });
-    const refused = await rejectedWith(connectAgent(server.url), NoInterfaceError);
-    expect(refused.message).toContain("0.3");
-    expect(refused.hint).toContain("1.0");
-    expect(server.calls).toEqual([]);
-  });
+  verifies(
+    "Q-2",
+    "is read from an older card, too, and refused in words where it is of an older dialect",
+    async () => {
+      const old: JsonObject = {
+        ...createCardJson([]),
+        supportedInterfaces: null,
+        protocolVersion: "0.3.0",
+        preferredTransport: "JSONRPC",
+      };
+      await using server = await startBrokenServer({
+        serveCard: (_, request, response) =>
+          request.url === "/.well-known/agent.json"
+            ? respondJson(response, { ...old, url: `http://${request.headers.host}/rpc` })
+            : void response.writeHead(404).end(),
+      });
+      const refused = await rejectedWith(connectAgent(server.url), NoInterfaceError);
+      expect(refused.message).toContain("0.3");
+      expect(refused.hint).toContain("1.0");
+      expect(server.calls).toEqual([]);
+    },
+  );
 
   verifies("Q-2", "is called in new words only, where the card has both", async () => {
     await using server = await startBrokenServer({
@@ -191,7 +198,11 @@ export const findingTheWay = clientScenarios("The interface that the client uses
           : void response.writeHead(404).end(),
       answer: async ({ id, response, request }) => {
         expect(request.headers["x-a2a-extensions"]).toBeUndefined();
-        respondJson(response, { jsonrpc: "2.0", id, result: { message: { messageId: "m", role: "ROLE_AGENT", parts: [{ text: "hi" }] } } });
+        respondJson(response, {
+          jsonrpc: "2.0",
+          id,
+          result: { message: { messageId: "m", role: "ROLE_AGENT", parts: [{ text: "hi" }] } },
+        });
       },
     });
     await using agent = await connectAgent(server.url, { pinBinding: "JSONRPC", extensions: ["urn:x"] });
@@ -200,8 +211,10 @@ export const findingTheWay = clientScenarios("The interface that the client uses
   });
 });
 
-function interfacesOf(card: AgentCard, wire: Wire): AgentCard["supportedInterfaces"] {
-  return card.supportedInterfaces.filter(({ protocolBinding }) => protocolBinding === bindingOf[wire]);
+function interfaceOf(card: AgentCard, wire: Wire): AgentInterface {
+  const found = card.supportedInterfaces.find(({ protocolBinding }) => protocolBinding === bindingOf[wire]);
+  if (found === undefined) throw new Error(`the card has no ${wire}`);
+  return found;
 }
 
 function offer(card: AgentCard, interfaces: readonly MessageInitShape<typeof AgentInterfaceSchema>[]): void {

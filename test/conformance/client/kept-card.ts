@@ -1,6 +1,6 @@
 import { a2aError } from "@a2a-connect/core";
 import { expect } from "vitest";
-import { failureOf } from "../../client/contract-target.ts";
+import { failureOf } from "../../client/outcomes.ts";
 import { clientScenarios } from "./client-scenario.ts";
 import { connectOver } from "./every-operation.ts";
 import { startPeer, taskId } from "./peer.ts";
@@ -15,19 +15,23 @@ export const keptCard = clientScenarios("The card that the client keeps", (verif
     expect(peer.cardRequests).toHaveLength(1);
   });
 
-  verifies("L-6", "is asked for on condition when a refusal makes it doubtful, and confirmed", async (wire) => {
-    await using peer = await startPeer({
-      cardHeaders: { "cache-control": "max-age=60", etag: '"v1"' },
-      service: {
-        sendMessage: () => {
-          throw a2aError("CONTENT_TYPE_NOT_SUPPORTED", "not that");
+  verifies(
+    "L-6",
+    "is asked for on condition when a refusal makes it doubtful, and confirmed",
+    async (wire) => {
+      await using peer = await startPeer({
+        cardHeaders: { "cache-control": "max-age=60", etag: '"v1"' },
+        service: {
+          sendMessage: () => {
+            throw a2aError("CONTENT_TYPE_NOT_SUPPORTED", "not that");
+          },
         },
-      },
-    });
-    await using agent = await connectOver(wire, peer);
-    const { card } = agent;
-    await failureOf(agent.sendMessage("hello"));
-    expect(peer.cardRequests.map((header) => header.get("if-none-match"))).toEqual([null, '"v1"']);
-    expect(agent.card).toBe(card);
-  });
+      });
+      await using agent = await connectOver(wire, peer);
+      const { card } = agent;
+      await failureOf(agent.sendMessage("hello"));
+      expect(peer.cardRequests.map((header) => header.get("if-none-match"))).toEqual([null, '"v1"']);
+      expect(agent.card).toBe(card);
+    },
+  );
 });

@@ -7,7 +7,7 @@ import {
   type HttpResponse,
   refuseUnknownRpc,
 } from "@a2a-connect/bindings";
-import { formatMessage } from "@a2a-connect/core";
+import { applyStep, copyTask, formatMessage } from "@a2a-connect/core";
 import { listen } from "@a2a-connect/node";
 import {
   A2AService,
@@ -55,8 +55,13 @@ export const taskId = "task-1";
 /** The context of that task. */
 export const contextId = "context-1";
 
+/** What that task has besides its status. */
+export interface PeerArtifacts {
+  readonly artifacts?: { readonly artifactId: string; readonly parts: ReturnType<typeof textPart>[] }[];
+}
+
 /** That task in some state. */
-export function peerTask(state: TaskState, other: MessageInitShape<typeof TaskSchema> = {}): Task {
+export function peerTask(state: TaskState, other: PeerArtifacts = {}): Task {
   return create(TaskSchema, { id: taskId, contextId, status: { state }, ...other });
 }
 
@@ -73,13 +78,14 @@ export function peerEvent(
 }
 
 /** The task as an event. */
-export function taskEvent(state: TaskState, other: MessageInitShape<typeof TaskSchema> = {}): StreamResponse {
+export function taskEvent(state: TaskState, other: PeerArtifacts = {}): StreamResponse {
   return peerEvent({ case: "task", value: peerTask(state, other) });
 }
 
 /** A change of status as an event. */
 export function statusEvent(state: TaskState, words?: string): StreamResponse {
-  const message = words === undefined ? {} : { message: { messageId: `m-${words}`, parts: [textPart(words)] } };
+  const message =
+    words === undefined ? {} : { message: { messageId: `m-${words}`, parts: [textPart(words)] } };
   return peerEvent({ case: "statusUpdate", value: { status: { state, ...message } } });
 }
 
@@ -87,6 +93,24 @@ export function statusEvent(state: TaskState, words?: string): StreamResponse {
 export function chunkEvent(artifactId: string, words: string, append: boolean): StreamResponse {
   const artifact = { artifactId, parts: [textPart(words)] };
   return peerEvent({ case: "artifactUpdate", value: { artifact, append } });
+}
+
+/** What a stream consists of. */
+export async function* events(...list: readonly StreamResponse[]): AsyncGenerator<StreamResponse, void> {
+  yield* list;
+}
+
+/** The peer's task after all of these events. */
+export function taskAfter(...list: readonly StreamResponse[]): Task {
+  let task = peerTask(TaskState.SUBMITTED);
+  for (const { payload } of list) {
+    if (payload.case === "task") {
+      task = copyTask(payload.value);
+    } else if (payload.case === "statusUpdate" || payload.case === "artifactUpdate") {
+      applyStep(task, payload);
+    }
+  }
+  return task;
 }
 
 /** A text part. */
@@ -146,7 +170,13 @@ export async function startPeer(options: PeerOptions = {}): Promise<Peer> {
 }
 
 function interfacesAt(url: string): AgentCard["supportedInterfaces"] {
-  const paths = { jsonrpc: mounts.jsonRpc, "http-json": mounts.httpJson, grpc: "", "grpc-web": "", connect: "" };
+  const paths = {
+    jsonrpc: mounts.jsonRpc,
+    "http-json": mounts.httpJson,
+    grpc: "",
+    "grpc-web": "",
+    connect: "",
+  };
   const { supportedInterfaces } = create(AgentCardSchema, {
     supportedInterfaces: wires.map((wire) => ({
       url: wire === "grpc" ? new URL(url).host : `${url}${paths[wire]}`,
@@ -181,11 +211,7 @@ function doneService(card: AgentCard): ServiceImpl<typeof A2AService> {
   };
 }
 
-function serveCard(
-  card: AgentCard,
-  asked: Headers,
-  headers: Readonly<Record<string, string>>,
-): HttpResponse {
+function serveCard(card: AgentCard, asked: Headers, headers: Readonly<Record<string, string>>): HttpResponse {
   const header = new Headers({ "content-type": "application/json", ...headers });
   const etag = header.get("etag");
   return etag !== null && asked.get("if-none-match") === etag

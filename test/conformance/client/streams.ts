@@ -3,10 +3,20 @@ import { AuthRequiredError, InvalidResponseError } from "@a2a-connect/client";
 import { partText } from "@a2a-connect/core";
 import { Role, type StreamResponse, TaskState } from "@a2a-connect/proto";
 import { expect } from "vitest";
-import { collect, rejectedWith } from "../../client/contract-target.ts";
+import { collect, rejectedWith } from "../../client/outcomes.ts";
 import { clientScenarios } from "./client-scenario.ts";
 import { connectOver } from "./every-operation.ts";
-import { chunkEvent, peerEvent, startPeer, statusEvent, taskEvent, taskId, textPart } from "./peer.ts";
+import {
+  chunkEvent,
+  events,
+  peerEvent,
+  startPeer,
+  statusEvent,
+  taskAfter,
+  taskEvent,
+  taskId,
+  textPart,
+} from "./peer.ts";
 
 const { WORKING, COMPLETED, AUTH_REQUIRED } = TaskState;
 
@@ -16,20 +26,19 @@ const atOnce: ConnectOptions = { retry: { initialDelayMs: 1, maxDelayMs: 2 } };
 /** What the client makes of events, whoever sends them. */
 export const streams = clientScenarios("Streams, as the client reads them", (verifies) => {
   verifies("A-23", "take a full task at any place of them: it stands for what it shows", async (wire) => {
+    const upTo = (...chunks: readonly string[]) => ({
+      artifacts: [{ artifactId: "story", parts: chunks.map(textPart) }],
+    });
+    const told = [
+      taskEvent(WORKING),
+      chunkEvent("story", "once ", false),
+      taskEvent(WORKING, upTo("once ", "upon ")),
+      chunkEvent("story", "a time", true),
+      statusEvent(COMPLETED),
+      taskEvent(COMPLETED, upTo("once ", "upon ", "a time")),
+    ];
     await using peer = await startPeer({
-      service: {
-        sendStreamingMessage: () =>
-          events(
-            taskEvent(WORKING),
-            chunkEvent("story", "once ", false),
-            taskEvent(WORKING, { artifacts: [{ artifactId: "story", parts: ["once ", "upon "].map(textPart) }] }),
-            chunkEvent("story", "a time", true),
-            statusEvent(COMPLETED),
-            taskEvent(COMPLETED, {
-              artifacts: [{ artifactId: "story", parts: ["once ", "upon ", "a time"].map(textPart) }],
-            }),
-          ),
-      },
+      service: { sendStreamingMessage: () => events(...told), getTask: () => taskAfter(...told) },
     });
     await using agent = await connectOver(wire, peer);
     const stream = agent.stream("tell");
@@ -40,35 +49,43 @@ export const streams = clientScenarios("Streams, as the client reads them", (ver
     expect((await agent.run("tell")).text()).toBe("once upon a time");
   });
 
-  verifies("A-29", "make and replace artifacts, and add to them, also to one that nobody has made", async (wire) => {
-    await using peer = await startPeer({
-      service: {
-        sendStreamingMessage: () =>
-          events(
-            taskEvent(WORKING),
-            chunkEvent("draft", "wrong", false),
-            chunkEvent("draft", "right", false),
-            chunkEvent("draft", " enough", true),
-            chunkEvent("late", "made", true),
-            peerEvent({
-              case: "artifactUpdate",
-              value: { artifact: { artifactId: "late", parts: [textPart(" and closed")] }, append: true, lastChunk: true },
-            }),
-            statusEvent(COMPLETED),
-          ),
-      },
-    });
-    await using agent = await connectOver(wire, peer);
-    const stream = agent.stream("tell");
-    const last = (await collect(stream)).flatMap(({ payload }) =>
-      payload.case === "artifactUpdate" ? [payload.value.lastChunk] : [],
-    );
-    expect(stream.task?.artifacts.map((each) => [each.artifactId, partText(each)])).toEqual([
-      ["draft", "right enough"],
-      ["late", "made and closed"],
-    ]);
-    expect(last).toEqual([false, false, false, false, true]);
-  });
+  verifies(
+    "A-29",
+    "make and replace artifacts, and add to them, also to one that nobody has made",
+    async (wire) => {
+      await using peer = await startPeer({
+        service: {
+          sendStreamingMessage: () =>
+            events(
+              taskEvent(WORKING),
+              chunkEvent("draft", "wrong", false),
+              chunkEvent("draft", "right", false),
+              chunkEvent("draft", " enough", true),
+              chunkEvent("late", "made", true),
+              peerEvent({
+                case: "artifactUpdate",
+                value: {
+                  artifact: { artifactId: "late", parts: [textPart(" and closed")] },
+                  append: true,
+                  lastChunk: true,
+                },
+              }),
+              statusEvent(COMPLETED),
+            ),
+        },
+      });
+      await using agent = await connectOver(wire, peer);
+      const stream = agent.stream("tell");
+      const last = (await collect(stream)).flatMap(({ payload }) =>
+        payload.case === "artifactUpdate" ? [payload.value.lastChunk] : [],
+      );
+      expect(stream.task?.artifacts.map((each) => [each.artifactId, partText(each)])).toEqual([
+        ["draft", "right enough"],
+        ["late", "made and closed"],
+      ]);
+      expect(last).toEqual([false, false, false, false, true]);
+    },
+  );
 
   verifies("A-36", "are opened again when they end too early, and never after the end", async (wire) => {
     const artifacts = [{ artifactId: "story", parts: [textPart("once "), textPart("more")] }];
@@ -104,39 +121,47 @@ export const streams = clientScenarios("Streams, as the client reads them", (ver
 
   verifies("A-1", "are refused when an answer is neither a task nor a message", async (wire) => {
     await using peer = await startPeer({
-      service: { sendMessage: () => ({}), sendStreamingMessage: () => events(peerEvent({ case: undefined })) },
+      service: {
+        sendMessage: () => ({}),
+        sendStreamingMessage: () => events(peerEvent({ case: undefined })),
+      },
     });
     await using agent = await connectOver(wire, peer, atOnce);
     await rejectedWith(agent.sendMessage("hello"), InvalidResponseError);
     await rejectedWith(collect(agent.stream("hello")), InvalidResponseError);
   });
 
-  verifies("O-8", "tell of AUTH_REQUIRED by a name of its own, and the task can be gone on with", async (wire) => {
-    await using peer = await startPeer({
-      service: {
-        sendStreamingMessage: () => events(taskEvent(WORKING), statusEvent(AUTH_REQUIRED, "sign in")),
-        subscribeToTask: () => events(taskEvent(AUTH_REQUIRED), statusEvent(WORKING), statusEvent(COMPLETED)),
-      },
-    });
-    await using agent = await connectOver(wire, peer, atOnce);
-    const thrown = await rejectedWith(agent.run("tell"), AuthRequiredError);
-    expect([thrown.taskId, thrown.message]).toEqual([taskId, expect.stringContaining("sign in")]);
-    const followed = agent.follow(taskId);
-    await collect(followed);
-    expect(followed.task?.status?.state).toBe(COMPLETED);
-  });
+  verifies(
+    "O-8",
+    "tell of AUTH_REQUIRED by a name of its own, and the task can be gone on with",
+    async (wire) => {
+      await using peer = await startPeer({
+        service: {
+          sendStreamingMessage: () => events(taskEvent(WORKING), statusEvent(AUTH_REQUIRED, "sign in")),
+          subscribeToTask: () =>
+            events(taskEvent(AUTH_REQUIRED), statusEvent(WORKING), statusEvent(COMPLETED)),
+          getTask: () => taskAfter(statusEvent(AUTH_REQUIRED, "sign in")),
+        },
+      });
+      await using agent = await connectOver(wire, peer, atOnce);
+      const thrown = await rejectedWith(agent.run("tell"), AuthRequiredError);
+      expect([thrown.taskId, thrown.message]).toEqual([taskId, expect.stringContaining("sign in")]);
+      const followed = agent.follow(taskId);
+      await collect(followed);
+      expect(followed.task?.status?.state).toBe(COMPLETED);
+    },
+  );
 
   verifies("O-8", "go on by themselves once the credentials are where the agent finds them", async (wire) => {
+    const before = [taskEvent(WORKING), statusEvent(AUTH_REQUIRED, "sign in")];
+    const after = [statusEvent(WORKING), chunkEvent("secret", "42", false), statusEvent(COMPLETED)];
+    let signedIn = false;
     await using peer = await startPeer({
       service: {
-        sendStreamingMessage: () => events(taskEvent(WORKING), statusEvent(AUTH_REQUIRED, "sign in")),
+        sendStreamingMessage: () => events(...before),
         subscribeToTask: () =>
-          events(
-            taskEvent(AUTH_REQUIRED),
-            statusEvent(WORKING),
-            chunkEvent("secret", "42", false),
-            statusEvent(COMPLETED),
-          ),
+          events(peerEvent({ case: "task", value: taskAfter(...before) }), ...(signedIn ? after : [])),
+        getTask: () => taskAfter(...before, ...(signedIn ? after : [])),
       },
     });
     await using agent = await connectOver(wire, peer, atOnce);
@@ -144,18 +169,16 @@ export const streams = clientScenarios("Streams, as the client reads them", (ver
     const result = await agent.run("tell", {
       onAuthRequired: ({ kind }) => {
         asked.push(kind);
+        signedIn = true;
         return { resolved: true };
       },
     });
     expect(asked).toEqual(["auth"]);
     expect(result.text()).toBe("42");
-    expect(new Set(peer.requests.map(({ method }) => method)).has("SendMessage")).toBe(false);
+    const sends = peer.requests.filter(({ method }) => method.startsWith("Send"));
+    expect(sends.map(({ method }) => method)).toEqual(["SendStreamingMessage"]);
   });
 });
-
-async function* events(...list: readonly StreamResponse[]): AsyncGenerator<StreamResponse, void> {
-  yield* list;
-}
 
 /** The words that an event adds to an artifact. */
 function wordsOf({ payload }: StreamResponse): readonly string[] {

@@ -1,11 +1,22 @@
 import { InputModeError } from "@a2a-connect/client";
 import { bytes } from "@a2a-connect/core";
-import { type Message, type StreamResponse, TaskState } from "@a2a-connect/proto";
+import { type Message, TaskState } from "@a2a-connect/proto";
 import { expect } from "vitest";
-import { collect, rejectedWith } from "../../client/contract-target.ts";
+import { collect, rejectedWith } from "../../client/outcomes.ts";
 import { clientScenarios } from "./client-scenario.ts";
 import { connectOver } from "./every-operation.ts";
-import { chunkEvent, contextId, peerTask, startPeer, statusEvent, taskEvent, taskId } from "./peer.ts";
+import {
+  chunkEvent,
+  contextId,
+  events,
+  peerEvent,
+  peerTask,
+  startPeer,
+  statusEvent,
+  taskAfter,
+  taskEvent,
+  taskId,
+} from "./peer.ts";
 
 const { WORKING, COMPLETED, INPUT_REQUIRED } = TaskState;
 
@@ -34,39 +45,43 @@ export const tasks = clientScenarios("Tasks, as the client handles them", (verif
     expect(asked).toEqual(pages);
   });
 
-  verifies("A-63", "are sent by the extended card, once that has taken the place of the public one", async (wire) => {
-    const other = await startPeer();
-    await other[Symbol.asyncDispose]();
-    const extended = { ...other.card, name: "For you", defaultInputModes: ["text/plain", "image/png"] };
-    await using peer = await startPeer({ service: { getExtendedAgentCard: () => extended } });
-    await using agent = await connectOver(wire, peer);
-    const picture = [bytes(new Uint8Array([1]), { mediaType: "image/png" })];
-    await rejectedWith(agent.sendMessage(picture), InputModeError);
-    expect(peer.requests).toEqual([]);
-    await agent.getExtendedCard();
-    expect(agent.card.name).toBe("For you");
-    await agent.sendMessage(picture);
-    expect(peer.requests.map(({ method }) => method)).toEqual(["GetExtendedAgentCard", "SendMessage"]);
-  });
+  verifies(
+    "A-63",
+    "are sent by the extended card, once that has taken the place of the public one",
+    async (wire) => {
+      const other = await startPeer();
+      await other[Symbol.asyncDispose]();
+      const extended = { ...other.card, name: "For you", defaultInputModes: ["text/plain", "image/png"] };
+      await using peer = await startPeer({ service: { getExtendedAgentCard: () => extended } });
+      await using agent = await connectOver(wire, peer);
+      const picture = [bytes(new Uint8Array([1]), { mediaType: "image/png" })];
+      await rejectedWith(agent.sendMessage(picture), InputModeError);
+      expect(peer.requests).toEqual([]);
+      await agent.getExtendedCard();
+      expect(agent.card.name).toBe("For you");
+      await agent.sendMessage(picture);
+      expect(peer.requests.map(({ method }) => method)).toEqual(["GetExtendedAgentCard", "SendMessage"]);
+    },
+  );
 
   verifies("B-5", "that ask are answered by a message that names them", async (wire) => {
     const got: (Message | undefined)[] = [];
+    const before = [taskEvent(WORKING), statusEvent(INPUT_REQUIRED, "which colour?")];
+    const after = [statusEvent(WORKING), chunkEvent("answer", "red it is", false), statusEvent(COMPLETED)];
+    const current = () => taskAfter(...before, ...(got.length > 1 ? after : []));
     await using peer = await startPeer({
       service: {
         sendMessage: ({ message }) => {
           got.push(message);
-          return { payload: { case: "task", value: peerTask(WORKING) } };
+          return { payload: { case: "task", value: current() } };
         },
         sendStreamingMessage: ({ message }) => {
           got.push(message);
-          return got.length === 1
-            ? events(taskEvent(WORKING), statusEvent(INPUT_REQUIRED, "which colour?"))
-            : events(taskEvent(WORKING), chunkEvent("answer", "red it is", false), statusEvent(COMPLETED));
+          return events(...before);
         },
         subscribeToTask: () =>
-          got.length === 1
-            ? events(taskEvent(INPUT_REQUIRED))
-            : events(taskEvent(WORKING), chunkEvent("answer", "red it is", false), statusEvent(COMPLETED)),
+          events(peerEvent({ case: "task", value: taskAfter(...before) }), ...(got.length > 1 ? after : [])),
+        getTask: current,
       },
     });
     await using agent = await connectOver(wire, peer, { retry: { initialDelayMs: 1, maxDelayMs: 2 } });
@@ -85,25 +100,21 @@ export const tasks = clientScenarios("Tasks, as the client handles them", (verif
   });
 
   verifies("C-3", "have their results in artifacts, whatever messages the agent keeps", async (wire) => {
+    const told = [
+      taskEvent(WORKING),
+      statusEvent(WORKING, "looking"),
+      chunkEvent("answer", "42", false),
+      statusEvent(COMPLETED, "that was all"),
+    ];
     await using peer = await startPeer({
       service: {
-        sendStreamingMessage: () =>
-          events(
-            taskEvent(WORKING),
-            statusEvent(WORKING, "looking"),
-            chunkEvent("answer", "42", false),
-            statusEvent(COMPLETED, "that was all"),
-          ),
-        getTask: () =>
-          peerTask(COMPLETED, { history: [], artifacts: [{ artifactId: "answer", parts: [] }] }),
+        sendStreamingMessage: () => events(...told),
+        getTask: () => ({ ...taskAfter(...told), history: [] }),
       },
     });
     await using agent = await connectOver(wire, peer);
     const result = await agent.run("ask");
-    expect(result.artifacts.map(({ artifactId }) => artifactId)).toEqual(["answer"]);
+    expect(result.text()).toBe("42");
+    expect(result.task?.history).toEqual([]);
   });
 });
-
-async function* events(...list: readonly StreamResponse[]): AsyncGenerator<StreamResponse, void> {
-  yield* list;
-}

@@ -22,7 +22,12 @@ const routes = createRouteTable();
 
 /** What an HTTP request is a call of; undefined for whatever belongs to no wire. */
 export function readWireRequest(
-  { method: verb, url, header, httpVersion }: Readonly<Record<"method" | "url" | "httpVersion", string>> & {
+  {
+    method: verb,
+    url,
+    header,
+    httpVersion,
+  }: Readonly<Record<"method" | "url" | "httpVersion", string>> & {
     readonly header: Headers;
   },
   body: Uint8Array,

@@ -144,7 +144,7 @@ export const demoSkills: readonly SkillDefinition[] = [
   {
     id: "reject",
     name: "Reject",
-    description: "Refuses the task before any work.",
+    description: "Refuses the task before any work, with a reason, as agents do that are at their limit.",
     tags,
     examples: ["reject"],
     *execute(turn) {

@@ -11,7 +11,7 @@ export function durableAgent({ title }: ProjectName): AgentTemplate {
 export default defineAgent({
   card: {
     name: "${title}",
-    description: "Books tables.",
+    description: "Books tables: offers one that is free, and books it when told to.",
     version: "0.1.0",
     skills: [
       {

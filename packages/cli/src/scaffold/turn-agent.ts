@@ -11,7 +11,7 @@ export function turnAgent({ title }: ProjectName): AgentTemplate {
 export default defineAgent({
   card: {
     name: "${title}",
-    description: "Counts the words of a text.",
+    description: "Counts the words of a text and finds the longest one. Keeps nothing of it.",
     version: "0.1.0",
     skills: [
       {

@@ -8,7 +8,8 @@ import { backoffMs } from "./backoff.ts";
 import { checkTask } from "./check-task.ts";
 import { isSilence, readEventStream } from "./event-stream.ts";
 import { PollSchedule } from "./poll-schedule.ts";
-import { isSameStatus, stateOf, type TaskTracker } from "./task-tracker.ts";
+import { isSameStatus, stateOf } from "./task-status.ts";
+import type { TaskTracker } from "./task-tracker.ts";
 import { judgeStreamFailure } from "./verdict.ts";
 import type { WakeUp } from "./wake-up.ts";
 

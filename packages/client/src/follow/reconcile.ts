@@ -5,9 +5,9 @@ import {
   type StreamResponse,
   StreamResponseSchema,
   type Task,
-  TaskStatusSchema,
 } from "@a2a-connect/proto";
 import { create, equals } from "@bufbuild/protobuf";
+import { isSameStatus } from "./task-status.ts";
 
 /**
  * The events that turn `known` into `current`, for a server that cannot say what was missed: parts that were appended,
@@ -22,10 +22,7 @@ export function reconcile(known: Task, current: Task): StreamResponse[] {
     return update === undefined ? [] : [artifactEvent(current, update)];
   });
   const { status } = current;
-  if (
-    status !== undefined &&
-    (known.status === undefined || !equals(TaskStatusSchema, known.status, status))
-  ) {
+  if (status !== undefined && !isSameStatus(known.status, status)) {
     events.push(statusEvent(current, status));
   }
   return events;

@@ -1,16 +1,10 @@
 import { applyStep, canTransition, copyTask, isTerminal } from "@a2a-connect/core";
-import {
-  type StreamResponse,
-  type Task,
-  TaskSchema,
-  TaskState,
-  type TaskStatus,
-  TaskStatusSchema,
-} from "@a2a-connect/proto";
+import { type StreamResponse, type Task, TaskSchema, TaskState, TaskStatusSchema } from "@a2a-connect/proto";
 import { create, equals } from "@bufbuild/protobuf";
 import { InvalidResponseError } from "../errors.ts";
 import { reconcile } from "./reconcile.ts";
 import { TaskSize } from "./task-size.ts";
+import { stateOf } from "./task-status.ts";
 
 /** A message of a stream with the number of its event, where the server numbers them. */
 export interface NumberedResponse {
@@ -141,11 +135,6 @@ export class TaskTracker {
   }
 }
 
-/** The state of a task; UNSPECIFIED where it has none. */
-export function stateOf(task: Task | undefined): TaskState {
-  return task?.status?.state ?? TaskState.UNSPECIFIED;
-}
-
 /** A status that says again what is known. Chunks have no sign by which a repeat could be told. */
 function isRepeat(task: Task, payload: StreamResponse["payload"]): boolean {
   const status = payload.case === "statusUpdate" ? payload.value.status : undefined;
@@ -205,9 +194,4 @@ function generationOfTask({ generation }: Task): number | undefined {
 
 function toNumber(generation: bigint): number | undefined {
   return generation > 0n ? Number(generation) : undefined;
-}
-
-/** Whether a status says something else than another one. */
-export function isSameStatus(one: TaskStatus | undefined, other: TaskStatus | undefined): boolean {
-  return one === other || (one !== undefined && other !== undefined && equals(TaskStatusSchema, one, other));
 }

@@ -1,6 +1,5 @@
 import { partText } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
-import { stripControlSequences } from "../content/strip-control-sequences.ts";
 import {
   AuthRequiredError,
   InputRequiredError,
@@ -9,7 +8,7 @@ import {
   TaskFailedError,
   TaskRejectedError,
 } from "../errors.ts";
-import { stateOf } from "../follow/task-tracker.ts";
+import { stateOf } from "../follow/task-status.ts";
 
 /** The error that a task stands for which did not complete; undefined for every other state. */
 export function taskError(task: Task): TaskError | undefined {
@@ -42,6 +41,6 @@ export function unansweredError(task: Task): TaskError {
 
 /** What happened and what the agent said about it; terminals may show it as it is. */
 function sentence(what: string, { id, status }: Task): string {
-  const said = status?.message === undefined ? "" : stripControlSequences(partText(status.message)).trim();
+  const said = status?.message === undefined ? "" : partText(status.message).trim();
   return said === "" ? `Task ${id} ${what}.` : `Task ${id} ${what}: ${said}`;
 }

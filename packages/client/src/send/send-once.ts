@@ -2,7 +2,6 @@ import { idempotencyKeyHeader } from "@a2a-connect/core";
 import type { SendMessageRequest, SendMessageResponse } from "@a2a-connect/proto";
 import { ConnectError } from "@connectrpc/connect";
 import type { Connection } from "../connection.ts";
-import { stripControlSequences } from "../content/strip-control-sequences.ts";
 import { InvalidResponseError, SendUncertainError } from "../errors.ts";
 import { isTransient } from "../follow/verdict.ts";
 import { wasNeverSent } from "../interface/never-sent.ts";
@@ -59,8 +58,7 @@ async function sendCarefully<T>(send: () => Promise<T>, messageId: string): Prom
 
 /** For a send without an answer that cannot be repeated. */
 export function sendUncertain(messageId: string, cause: unknown): SendUncertainError {
-  const said =
-    cause instanceof ConnectError ? stripControlSequences(cause.rawMessage) : "the stream had no events";
+  const said = cause instanceof ConnectError ? cause.rawMessage : "the stream had no events";
   return new SendUncertainError(
     `The message was sent, and no usable answer came: nobody knows whether the agent has taken it (${said}).`,
     messageId,

@@ -1,0 +1,131 @@
+import { findA2AError } from "@a2a-connect/core";
+import { type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
+import { ConnectError } from "@connectrpc/connect";
+import type { InputMessage } from "../agent-client.ts";
+import { isSameStatus, stateOf } from "../follow/task-status.ts";
+import { callBack, callbackError } from "./callback-error.ts";
+import { readQuestion } from "./question.ts";
+import type { RunHost } from "./run-task.ts";
+import type { AuthAnswer, AuthResolver, Question, ResumeOptions } from "./run-types.ts";
+import { unansweredError } from "./task-outcome.ts";
+
+/** The next event of a task, or its end. */
+export type NextEvent = IteratorResult<StreamResponse, void>;
+
+/** What a round of a question needs of its run. */
+export interface Round {
+  readonly host: RunHost;
+  readonly options: ResumeOptions;
+  readonly signal: AbortSignal;
+  /** Asks for the next event. */
+  readonly read: () => Promise<NextEvent>;
+  /** Tells the caller of an event that comes while the question is open. */
+  readonly report: (event: StreamResponse, task: Task) => Promise<void>;
+}
+
+/**
+ * Has a question answered. Meanwhile the task is watched: if it moves on by itself, because somebody else has answered or
+ * nobody did in time, the question is taken back.
+ *
+ * @returns the event that comes next; undefined when it was not asked for yet
+ * @throws TaskError when nobody answers, CallbackError when the callback throws or its answer is refused
+ */
+export async function answerQuestion(task: Task, round: Round): Promise<NextEvent | undefined> {
+  const { host, options, signal } = round;
+  const asked = task.status;
+  const resolver =
+    stateOf(task) === TaskState.AUTH_REQUIRED ? options.onAuthRequired : options.onInputRequired;
+  if (resolver === undefined) {
+    throw unansweredError(task);
+  }
+  // Events may be replayed, those of a repeated send are: a question that was answered long ago is asked nobody.
+  if (!(await isStillAsked(task, asked, host))) {
+    return undefined;
+  }
+  const moot = new AbortController();
+  const pending = ask(resolver, readQuestion(task, AbortSignal.any([signal, moot.signal])), task, signal);
+  pending.catch(() => {}); // heard of below, unless the question is taken back
+  try {
+    let next = round.read();
+    for (;;) {
+      const first = await Promise.race([
+        pending.then((answer) => ({ answer })),
+        next.then((event) => ({ event })),
+      ]);
+      if ("answer" in first) {
+        next.catch(() => {}); // awaited below, unless the answer is refused
+        await deliver(first.answer, task, round);
+        return await next;
+      }
+      const { event } = first;
+      if (event.done === true || !isSameStatus(asked, host.tracker.task?.status)) {
+        return event;
+      }
+      await round.report(event.value, task);
+      next = round.read();
+    }
+  } finally {
+    moot.abort(new Error("the question is no longer open"));
+  }
+}
+
+async function isStillAsked(task: Task, asked: Task["status"], host: RunHost): Promise<boolean> {
+  const current = await host.currentStatus(task.id);
+  return current === undefined || isSameStatus(asked, current);
+}
+
+function ask(
+  resolver: AuthResolver,
+  question: Question,
+  task: Task,
+  signal: AbortSignal,
+): Promise<AuthAnswer> {
+  const name = question.kind === "auth" ? "onAuthRequired" : "onInputRequired";
+  return callBack(name, () => resolver(question), task, signal);
+}
+
+async function deliver(answer: AuthAnswer, task: Task, { host, signal }: Round): Promise<void> {
+  // Callers without types answer with anything.
+  if (answer === undefined || answer === null) {
+    throw unansweredError(task);
+  }
+  if (typeof answer === "object" && "cancel" in answer && answer.cancel === true) {
+    await host.cancel(task.id);
+  } else if (!(typeof answer === "object" && "resolved" in answer && answer.resolved === true)) {
+    await sendAnswer(toMessage(answer, task), task, host, signal);
+  }
+  host.wakeUp.now();
+}
+
+function toMessage(answer: NonNullable<AuthAnswer>, task: Task): InputMessage {
+  const ids = { taskId: task.id, contextId: task.contextId };
+  if (typeof answer === "string" || Array.isArray(answer)) {
+    return { parts: answer, ...ids };
+  }
+  if (typeof answer === "object" && "parts" in answer) {
+    return { ...answer, ...ids };
+  }
+  throw callbackError("the callback for its question gave an answer that cannot be sent", task);
+}
+
+async function sendAnswer(
+  message: InputMessage,
+  task: Task,
+  host: RunHost,
+  signal: AbortSignal,
+): Promise<void> {
+  const asked = task.status;
+  try {
+    await host.answer(message, signal);
+  } catch (error) {
+    if (mayHaveMovedOn(error) && !(await isStillAsked(task, asked, host))) {
+      return; // somebody else has answered, or it has ended: its events say which
+    }
+    throw error instanceof ConnectError ? callbackError("its answer was refused", task, error) : error;
+  }
+}
+
+function mayHaveMovedOn(error: unknown): boolean {
+  const reason = findA2AError(error)?.reason;
+  return reason === "UNSUPPORTED_OPERATION" || reason === "TASK_GENERATION_MISMATCH";
+}

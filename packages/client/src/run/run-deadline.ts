@@ -1,0 +1,38 @@
+import type { ClientClock } from "../clock.ts";
+import { RunTimeoutError } from "../errors.ts";
+import type { TaskTracker } from "../follow/task-tracker.ts";
+
+/** The end of a run that takes too long. */
+export interface RunDeadline {
+  /** What the agent is told. */
+  readonly at: Date | undefined;
+  stop(): void;
+}
+
+/** The latest time that there is (ECMA-262, time values). */
+const endOfTime = 8.64e15;
+
+/** Aborts `ended` with a RunTimeoutError after `deadlineMs`; never when that is undefined or beyond all time. */
+export function startDeadline(
+  deadlineMs: number | undefined,
+  clock: ClientClock,
+  tracker: TaskTracker,
+  ended: AbortController,
+): RunDeadline {
+  if (deadlineMs === undefined || clock.now() + deadlineMs > endOfTime) {
+    return { at: undefined, stop: () => {} };
+  }
+  const stopped = new AbortController();
+  clock.sleep(deadlineMs, stopped.signal).then(
+    () => ended.abort(timeoutError(deadlineMs, tracker)),
+    () => {}, // stopped
+  );
+  return { at: new Date(clock.now() + deadlineMs), stop: () => stopped.abort() };
+}
+
+function timeoutError(deadlineMs: number, { task }: TaskTracker): RunTimeoutError {
+  return new RunTimeoutError(`The run took longer than ${deadlineMs} ms.`, task, {
+    hint:
+      task === undefined ? "Nothing is known of a task." : `Task ${task.id} may go on: follow or cancel it.`,
+  });
+}
