@@ -200,8 +200,7 @@ function toRow({ requirement, status, note, evidence }: Finding): Record<string,
     requirement: requirement.summary.replaceAll("`", ""),
     status,
     note,
-    evidence:
-      evidence.length === 0 ? null : `test/cli-compliance: ${evidence.join("; ")}`,
+    evidence: evidence.length === 0 ? null : `test/cli-compliance: ${evidence.join("; ")}`,
   };
 }
 

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { type CliErrorCode, cliErrors } from "../../packages/cli/src/cli-error.ts";
 
 /** One demand of the a2a-cli specification, in our own words. The ids are the specification's. */
 export interface Requirement {
@@ -37,9 +36,17 @@ export const defaultNames = [
   "transport_security_tls_on",
 ] as const;
 
-/** The codes of Appendix D. */
-// They are the keys, and no others: cliErrors is a literal.
-export const errorCodes: readonly CliErrorCode[] = Object.keys(cliErrors) as CliErrorCode[];
+/** The command's own error codes, as Appendix D has them. */
+export const errorCodes = [
+  "A2ACLI_ERR_USAGE",
+  "A2ACLI_ERR_CARD_NOT_FOUND",
+  "A2ACLI_ERR_CARD_INVALID",
+  "A2ACLI_ERR_UNREACHABLE",
+  "A2ACLI_ERR_CREDENTIALS_MISSING",
+  "A2ACLI_ERR_AUTH_FAILED",
+  "A2ACLI_ERR_TIMEOUT",
+  "A2ACLI_ERR_INTERNAL",
+] as const;
 
 /** What a default has to be. */
 export const defaultAspects = ["shipped", "overridable"] as const;

@@ -8,7 +8,10 @@ import { recordPage } from "./record-page.ts";
 import { StandIns } from "./stand-ins.ts";
 
 const root = new URL("../../", import.meta.url);
-const pages = ["docs/cli.md", "packages/cli/skills/a2a/references/examples.md"];
+const pages = [
+  { page: "docs/cli.md", servers: [] },
+  { page: "packages/cli/skills/a2a/references/examples.md", servers: ["a2a demo-server"] },
+];
 
 describe("transcripts of the a2a command", () => {
   let home: string;
@@ -30,7 +33,7 @@ describe("transcripts of the a2a command", () => {
 
   afterEach(() => rm(home, { recursive: true }));
 
-  for (const page of pages) {
+  for (const { page, servers } of pages) {
     it(`of ${page} are what it prints; \`vitest run test/cli-docs -u\` writes them`, {
       timeout: 180_000,
     }, async () => {
@@ -40,7 +43,7 @@ describe("transcripts of the a2a command", () => {
       console.info(`${page}: ${commands.length} commands`);
       expect(commands.length).toBeGreaterThan(4);
       const env = { PATH: `${join(home, "bin")}:${process.env["PATH"]}`, HOME: home, LANG: "C.UTF-8" };
-      const recorded = await recordPage(parsed, { cwd: home, env });
+      const recorded = await recordPage(parsed, { cwd: home, env }, servers);
       await expect(formatPage(recorded)).toMatchFileSnapshot(path);
     });
   }

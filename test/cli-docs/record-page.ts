@@ -21,14 +21,22 @@ type Recorded = Block | (() => Promise<Block>);
 /**
  * Runs every command of a page, in order, and gives the page with what they have printed now.
  *
+ * @param servers commands of servers that the page takes for granted
  * @throws Error naming the line of the block that could not be run
  */
-export async function recordPage(page: Page, surroundings: Surroundings): Promise<Page> {
+export async function recordPage(
+  page: Page,
+  surroundings: Surroundings,
+  servers: readonly string[] = [],
+): Promise<Page> {
   await using open = new AsyncDisposableStack();
   const standIns = new StandIns();
   standIns.add(surroundings.cwd, "/home/you");
   const shell = open.use(startShell(surroundings));
   const recording: Recording = { surroundings, shell, standIns, open, lastTask: undefined };
+  for (const command of servers) {
+    await startServer(recording, command);
+  }
   const pieces: (string | Recorded)[] = [];
   for (const piece of page) {
     pieces.push(typeof piece === "string" ? piece : await recordBlock(recording, piece));
@@ -62,23 +70,30 @@ async function recordCommands(recording: Recording, block: Block): Promise<Block
   for (const { text: written } of block.commands) {
     const text = fillIn(recording, written);
     const printed = await recording.shell.run(recording.standIns.mean(text));
-    recording.lastTask = [...printed.matchAll(/^Task: (\S+)$/gm)].at(-1)?.[1] ?? recording.lastTask;
+    const named = [...printed.matchAll(/^Task: (\S+)$|"task":\s*\{\s*"id":\s*"([^"]+)"/gm)].at(-1);
+    recording.lastTask = named?.[1] ?? named?.[2] ?? recording.lastTask;
     commands.push({ text, output: recording.standIns.show(text, printed) });
   }
   return { ...block, commands };
 }
 
-/** Stays until the page's end. Listens on a port of its own, and the page shows the usual one. */
+/** Stays until the page's end. */
 async function recordServer(recording: Recording, block: Block): Promise<Block> {
   const [{ text }] = only(block);
-  const { terminal } = startBeside(recording, `${text} --port 0`);
+  const terminal = await startServer(recording, text);
+  return { ...block, commands: [{ text, output: recording.standIns.show(text, terminal.printed) }] };
+}
+
+/** It listens on a port of its own, and the page shows the usual one. */
+async function startServer(recording: Recording, command: string): Promise<Terminal> {
+  const { terminal } = startBeside(recording, `${command} --port 0`);
   await terminal.until(/Ctrl-C stops it\n/);
   const [, port = ""] = /^Agent Card: http:\/\/localhost:(\d+)\//m.exec(terminal.printed) ?? [];
-  const usual = text.includes("demo-server") ? 4100 : 4000;
+  const usual = command.includes("demo-server") ? 4100 : 4000;
   for (const name of ["localhost:", "Port "]) {
     recording.standIns.add(`${name}${port}`, `${name}${usual}`);
   }
-  return { ...block, commands: [{ text, output: recording.standIns.show(text, terminal.printed) }] };
+  return terminal;
 }
 
 async function recordBesides(recording: Recording, block: Block): Promise<() => Promise<Block>> {

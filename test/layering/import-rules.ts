@@ -9,7 +9,7 @@ import {
   testArrows,
 } from "./arrows.ts";
 import type { Import } from "./read-imports.ts";
-import { isBuiltin, isRelative, packageOf } from "./specifier.ts";
+import { isBuiltin, isRelative, packageOf, testSupportOf } from "./specifier.ts";
 import type { Module, Workspace, WorkspacePackage } from "./workspace.ts";
 
 /** One thing that is wrong, as a sentence that begins with the file. */
@@ -42,7 +42,10 @@ function checkRelative(
 ): string | undefined {
   const path = join(dirname(module.path), specifier);
   if (!path.startsWith(`${home.folder}/`)) {
-    return "leaves its package";
+    // What tests of a package stand on is nothing that it exports; tests of more than one package may use it, too.
+    return home.room === "test" && testSupportOf(module.path, specifier) !== undefined
+      ? undefined
+      : "leaves its package";
   }
   const target = files.get(path);
   if (target === undefined) {

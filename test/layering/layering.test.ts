@@ -100,6 +100,7 @@ describe("an import along the arrows", () => {
     ["packages/bindings/src/a.test.ts", "@x/node"],
     ["packages/cli/src/a.ts", "@x/conformance", true],
     ["test/a.test.ts", "@x/conformance"],
+    ["test/cli/a.test.ts", "../../packages/cli/test-support/run-command.ts"],
     ["packages/server/src/engine/a.ts", "../store/task-store.ts"],
     ["packages/server/src/agent-server.ts", "./engine/task-engine.ts"],
   ] as const) {
@@ -124,6 +125,8 @@ describe("an import against the arrows", () => {
     ["packages/server/src/cellar/a.ts", "../store/task-store.ts", "do not know the server's room cellar"],
     ["packages/server/src/engine/a.ts", "../../../core/src/a.ts", "leaves its package"],
     ["packages/server/src/engine/a.ts", "./task-engine", "no file extension"],
+    ["packages/node/src/a.test.ts", "../../cli/test-support/run-command.ts", "leaves its package"],
+    ["test/cli/a.test.ts", "../../packages/cli/src/run-cli.ts", "leaves its package"],
     ["packages/server/src/engine/a.ts", "./gone.ts", "no such file"],
     ["packages/server/src/engine/a.ts", "./task-engine.test.ts", "does not import tests"],
   ] as const) {
@@ -140,6 +143,13 @@ describe("a manifest and a project", () => {
     const workspace = workspaceWith("packages/core/src/a.ts", { specifier: "@x/gen" });
     expect(checkManifests(workspace)).toStrictEqual([expect.stringContaining("@x/gen is imported")]);
     expect(checkProjects(workspace)).toStrictEqual(["packages/core/tsconfig.json: lacks gen"]);
+  });
+
+  it("fail for test support of a package that is not declared", () => {
+    const specifier = "../../packages/cli/test-support/run-command.ts";
+    expect(checkManifests(workspaceWith("test/cli/a.test.ts", { specifier }))).toStrictEqual([
+      "test: @x/cli is imported and not among the dependencies",
+    ]);
   });
 
   it("fail for what is declared and not imported", () => {

@@ -1,6 +1,6 @@
 import { runtimeNeutral } from "./arrows.ts";
 import type { Violation } from "./import-rules.ts";
-import { isBuiltin, isRelative, packageOf } from "./specifier.ts";
+import { isBuiltin, isRelative, packageOf, testSupportOf } from "./specifier.ts";
 import type { Module, Workspace, WorkspacePackage } from "./workspace.ts";
 
 /**
@@ -15,7 +15,7 @@ export function checkManifests({ packages, rootTools }: Workspace): Violation[] 
     const tested = packagesImported(each, ({ test }) => test);
     // Tests and benchmarks ship nothing: one list holds all they need.
     const shipped = shipsNothing(each)
-      ? packagesImported(each, () => true)
+      ? new Set([...packagesImported(each, () => true), ...packagesSupporting(each, packages)])
       : packagesImported(each, ({ test }) => !test);
     const forwarded = new Set(
       [...dependencies].flatMap((name) => [...(byName.get(name)?.peerDependencies ?? [])]),
@@ -73,6 +73,18 @@ function packagesImported(
   const specifiers = modules.filter(choose).flatMap(({ imports }) => imports.map((each) => each.specifier));
   const imported = specifiers.filter((each) => !isRelative(each) && !isBuiltin(each)).map(packageOf);
   return new Set(without(imported, [name]));
+}
+
+/** Names of the packages whose test support the modules of another one import. */
+function packagesSupporting(
+  { modules, folder }: WorkspacePackage,
+  packages: readonly WorkspacePackage[],
+): ReadonlySet<string> {
+  const folders = modules.flatMap(({ path, imports }) =>
+    imports.flatMap(({ specifier }) => (isRelative(specifier) ? (testSupportOf(path, specifier) ?? []) : [])),
+  );
+  const others = packages.filter((each) => each.folder !== folder && folders.includes(each.folder));
+  return new Set(others.map(({ name }) => name));
 }
 
 function without(names: Iterable<string>, ...others: readonly Iterable<string>[]): string[] {

@@ -1,4 +1,5 @@
 import { builtinModules } from "node:module";
+import { dirname, join } from "node:path";
 
 /** Whether a specifier names a file beside or around the importer. */
 export function isRelative(specifier: string): boolean {
@@ -16,4 +17,9 @@ export function packageOf(specifier: string): string {
     .split("/")
     .slice(0, specifier.startsWith("@") ? 2 : 1)
     .join("/");
+}
+
+/** The folder of the package whose test support a relative specifier names, `packages/cli`; undefined for anything else. */
+export function testSupportOf(importer: string, specifier: string): string | undefined {
+  return /^(packages\/[^/]+)\/test-support\/[^/]+\.ts$/.exec(join(dirname(importer), specifier))?.[1];
 }

@@ -35,7 +35,7 @@ import { agentFetch } from "./interface/agent-fetch.ts";
 import { AgentOperations } from "./operations/agent-operations.ts";
 import type { ConnectOptions } from "./options.ts";
 import { sendAndListen } from "./run/push-events.ts";
-import { runTask } from "./run/run-task.ts";
+import { type OpenedRun, type RunHost, runTask } from "./run/run-task.ts";
 import type { ResumeOptions, RunOptions, RunResult } from "./run/run-types.ts";
 import { type Sending, sendAndFollow } from "./send/send-and-follow.ts";
 import { sendOnce } from "./send/send-once.ts";
@@ -95,12 +95,16 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
   }
 
   run(input: Input, options: RunOptions = {}): Promise<RunResult> {
-    return this.unwrapped(async () => {
-      const staleStatus = await this.#staleStatus(input, this.signalOf(options));
-      return this.#conduct(options, staleStatus, (following, deadline) =>
-        this.#send(input, { ...options, ...(deadline === undefined ? {} : { deadline }) }, following),
-      );
-    });
+    return this.unwrapped(() =>
+      this.#conduct(options, input, (following, { deadline, onTaken }) =>
+        this.#send(
+          input,
+          { ...options, ...(deadline === undefined ? {} : { deadline }) },
+          following,
+          onTaken,
+        ),
+      ),
+    );
   }
 
   resume(taskId: string, options: ResumeOptions = {}): Promise<RunResult> {
@@ -113,27 +117,33 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
 
   async #conduct(
     options: ResumeOptions,
-    staleStatus: TaskStatus | undefined,
-    open: (following: OwnFollowing, deadline: Date | undefined) => AsyncGenerator<StreamResponse, void>,
+    input: Input | undefined,
+    open: (following: OwnFollowing, run: OpenedRun) => AsyncGenerator<StreamResponse, void>,
   ): Promise<RunResult> {
-    const tracker = new TaskTracker(undefined, this.settings.maxTaskBytes);
+    const { clock, maxTaskBytes } = this.settings;
+    const tracker = new TaskTracker(undefined, maxTaskBytes);
     const wakeUp = new WakeUp();
-    const host = {
-      clock: this.settings.clock,
+    const headers = options.headers ?? {};
+    const staleStatus = (signal: AbortSignal) =>
+      input === undefined ? undefined : this.#staleStatus(input, { headers, signal });
+    const host: RunHost = {
+      clock,
       tracker,
       wakeUp,
-      staleStatus,
-      open: (signal: AbortSignal, deadline: Date | undefined) =>
-        open({ tracker, wakeUp, signal, until: "terminal", staleStatus }, deadline),
-      answer: (answer: Input, signal: AbortSignal) => this.#answer(answer, options, signal),
-      cancel: (taskId: string) => this.cancelTask(taskId),
-      currentStatus: (taskId: string) =>
-        this.getTask(taskId, { historyLength: 0 }).then(
+      staleStatus: undefined,
+      async *open(signal, run) {
+        host.staleStatus = await staleStatus(signal);
+        yield* open({ tracker, wakeUp, signal, until: "terminal", staleStatus: host.staleStatus }, run);
+      },
+      answer: (answer, signal) => this.#answer(answer, headers, signal),
+      cancel: (taskId, signal) => this.cancelTask(taskId, { headers, ...(signal && { signal }) }),
+      currentStatus: (taskId, signal) =>
+        this.getTask(taskId, { historyLength: 0, headers, signal }).then(
           ({ status }) => status,
           () => undefined, // the answer will tell
         ),
-      finalTask: (task: Task) => this.#finalTask(task, tracker),
-      read: (task: Task) => this.readArtifacts(task),
+      finalTask: (task, signal) => this.#finalTask(task, tracker, { headers, signal }),
+      read: (task) => this.readArtifacts(task),
     };
     try {
       return await runTask(host, { ...options, signal: this.signalOf(options) });
@@ -146,7 +156,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
     const tracker = new TaskTracker(options.after, this.settings.maxTaskBytes);
     const signal = this.signalOf(options);
     const open = async function* (agent: ConnectedAgent): AsyncGenerator<StreamResponse, void> {
-      const staleStatus = await agent.#staleStatus(input, signal);
+      const staleStatus = await agent.#staleStatus(input, { headers: options.headers ?? {}, signal });
       const until = options.until ?? "settled";
       yield* agent.#send(input, options, { tracker, wakeUp: new WakeUp(), signal, until, staleStatus });
     };
@@ -219,7 +229,12 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
     input: Input,
     options: SendOptions & PollOptions & { readonly deadline?: Date; readonly push?: RunOptions["push"] },
     following: OwnFollowing,
+    onTaken?: (task: Task) => Promise<void>,
   ): AsyncGenerator<StreamResponse, void> {
+    const { tracker } = following;
+    if (toInputMessage(input).taskId === undefined) {
+      tracker.position ??= 0; // nothing of a new task is known
+    }
     const sending: Sending = {
       request: createSendRequest(input, options, this.settings.randomId),
       key: this.#key(options),
@@ -228,13 +243,13 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
     };
     const receiver = this.card.capabilities?.pushNotifications === true ? options.push : undefined;
     const send = () =>
-      receiver === undefined ? sendAndFollow(this, sending) : sendAndListen(this, sending, receiver);
+      receiver === undefined ? sendAndFollow(this, sending) : sendAndListen(this, sending, receiver, onTaken);
     try {
       this.#check(input, options);
       yield* send();
     } catch (error) {
-      if (following.tracker.task !== undefined) {
-        throw error;
+      if (tracker.taskId !== undefined) {
+        throw error; // it was taken
       }
       const changes = await this.#adoptNewCard(error);
       try {
@@ -246,11 +261,10 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
     }
   }
 
-  async #answer(input: Input, options: CallOptions, signal: AbortSignal): Promise<void> {
+  async #answer(input: Input, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
     const { requestTimeoutMs, randomId } = this.settings;
     const request = createSendRequest(input, { returnImmediately: true }, randomId);
     const key = this.honoursKeys ? randomId() : undefined;
-    const headers = options.headers ?? {};
     await sendOnce(this, request, { headers, signal, key, timeoutMs: requestTimeoutMs });
   }
 
@@ -264,22 +278,22 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
   }
 
   /** The status that a task has before a message goes to it, where the agent might show it once more afterwards. */
-  async #staleStatus(input: Input, signal: AbortSignal): Promise<TaskStatus | undefined> {
+  async #staleStatus(input: Input, options: CallOptions): Promise<TaskStatus | undefined> {
     const { taskId } = toInputMessage(input);
     if (taskId === undefined || this.honoursKeys) {
       return undefined;
     }
-    const task = await this.getTask(taskId, { historyLength: 0, signal });
+    const task = await this.getTask(taskId, { ...options, historyLength: 0 });
     // A task that has ended refuses the message, and says so itself.
     return task.status !== undefined && isTerminal(task.status.state) ? undefined : task.status;
   }
 
   /** Unnumbered streams may have left something out. */
-  async #finalTask(task: Task, tracker: TaskTracker): Promise<Task> {
-    if (tracker.position !== undefined) {
+  async #finalTask(task: Task, tracker: TaskTracker, options: CallOptions): Promise<Task> {
+    if (tracker.isExact) {
       return task;
     }
-    const now = await this.getTask(task.id).catch(() => task);
+    const now = await this.getTask(task.id, options).catch(() => task);
     return now.status !== undefined && isTerminal(now.status.state) ? now : task;
   }
 

@@ -44,6 +44,7 @@ export const streams = clientScenarios("Streams, as the client reads them", (ver
     const stream = agent.stream("tell");
     const seen = await collect(stream);
     expect(seen[0]?.payload.case).toBe("task");
+    expect(seen.flatMap(wordsOf)).toEqual(["once ", "upon ", "a time"]);
     expect(stream.task?.status?.state).toBe(COMPLETED);
     expect(stream.task?.artifacts.map(partText)).toEqual(["once upon a time"]);
     expect((await agent.run("tell")).text()).toBe("once upon a time");

@@ -26,7 +26,10 @@ export class TaskTracker {
   task: Task | undefined;
   /** Number of the last event that went out; undefined where events are not numbered, or none has been seen. */
   position: number | undefined;
+  /** The task is known to be as the server has it: every event was seen, or it was read as a whole last. */
+  isExact = false;
   readonly #size: TaskSize;
+  #taskId: string | undefined;
 
   /**
    * @param position the last event that is known already
@@ -35,6 +38,16 @@ export class TaskTracker {
   constructor(position?: number, maxBytes: number = Number.POSITIVE_INFINITY) {
     this.position = position;
     this.#size = new TaskSize(maxBytes);
+  }
+
+  /** The task's id, which may be known before any event of it. */
+  get taskId(): string | undefined {
+    return this.task?.id ?? this.#taskId;
+  }
+
+  /** There is a task now, although none of its events came yet. */
+  expect(taskId: string): void {
+    this.#taskId = taskId;
   }
 
   /**
@@ -93,6 +106,7 @@ export class TaskTracker {
     }
     const events = known === undefined ? [response] : reconcile(known, task);
     this.#size.add(response);
+    this.isExact = true;
     this.task = copyTask(task);
     if (id !== undefined || events.length > 0) {
       this.position = id; // without a number nobody knows how many events it stands for
@@ -123,11 +137,12 @@ export class TaskTracker {
     this.#size.add(response);
     fold(this.task, payload);
     this.position = id;
+    this.isExact = id !== undefined && position !== undefined;
     return [response];
   }
 
   #checkTask(taskId: string): void {
-    if (this.task !== undefined && this.task.id !== taskId) {
+    if (this.taskId !== undefined && this.taskId !== taskId) {
       throw new InvalidResponseError("The agent sent an event of another task into this task's stream.", {
         hint,
       });

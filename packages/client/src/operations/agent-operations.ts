@@ -1,4 +1,11 @@
-import type { A2AService, AgentCard, Task, TaskPushNotificationConfig } from "@a2a-connect/proto";
+import { findA2AError } from "@a2a-connect/core";
+import {
+  type A2AService,
+  type AgentCard,
+  type Task,
+  type TaskPushNotificationConfig,
+  TaskState,
+} from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Client } from "@connectrpc/connect";
@@ -55,7 +62,17 @@ export abstract class AgentOperations {
   cancelTask(taskId: string, options: CallOptions & { readonly metadata?: JsonObject } = {}): Promise<Task> {
     const { metadata } = options;
     const request = { id: taskId, ...(metadata === undefined ? {} : { metadata }) };
-    return this.repeat(options, async (call) => checkTask(await this.rpc.cancelTask(request, call), taskId));
+    return this.repeat(options, async (call, attempt) => {
+      try {
+        return checkTask(await this.rpc.cancelTask(request, call), taskId);
+      } catch (error) {
+        const canceled = attempt > 1 ? await this.#findCanceled(error, taskId, call) : undefined;
+        if (canceled === undefined) {
+          throw error;
+        }
+        return canceled; // by an attempt whose answer was lost
+      }
+    });
   }
 
   createPushConfig(
@@ -97,10 +114,21 @@ export abstract class AgentOperations {
   protected abstract signalOf(options: CallOptions): AbortSignal;
 
   /** A call that may be repeated. */
-  protected repeat<T>(options: CallOptions, call: (options: RpcOptions) => Promise<T>): Promise<T> {
+  protected repeat<T>(
+    options: CallOptions,
+    call: (options: RpcOptions, attempt: number) => Promise<T>,
+  ): Promise<T> {
     const signal = this.signalOf(options);
     const settings = { signal, timeoutMs: this.settings.requestTimeoutMs, headers: options.headers ?? {} };
-    return this.unwrapped(() => repeatCall(() => call(settings), this.settings, signal));
+    return this.unwrapped(() => repeatCall((attempt) => call(settings, attempt), this.settings, signal));
+  }
+
+  async #findCanceled(failure: unknown, taskId: string, call: RpcOptions): Promise<Task | undefined> {
+    if (findA2AError(failure)?.reason !== "TASK_NOT_CANCELABLE") {
+      return undefined;
+    }
+    const task = checkTask(await this.rpc.getTask({ id: taskId }, call), taskId);
+    return task.status?.state === TaskState.CANCELED ? task : undefined;
   }
 
   #push<T>(options: CallOptions, call: (options: RpcOptions) => Promise<T>): Promise<T> {

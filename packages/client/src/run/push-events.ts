@@ -1,58 +1,85 @@
-import type { StreamResponse } from "@a2a-connect/proto";
+import { isSettled } from "@a2a-connect/core";
+import {
+  SendMessageConfigurationSchema,
+  type SendMessageRequest,
+  type StreamResponse,
+  type Task,
+  TaskState,
+} from "@a2a-connect/proto";
+import { create } from "@bufbuild/protobuf";
+import type { PushConfigInput } from "../agent-client.ts";
 import type { Connection } from "../connection.ts";
 import { type Following, followEvents, isOver } from "../follow/follow-events.ts";
 import { EventGapError } from "../follow/task-tracker.ts";
-import type { Sending } from "../send/send-and-follow.ts";
-import { sendOnce } from "../send/send-once.ts";
+import { type Sending, sendImmediately } from "../send/send-and-follow.ts";
 import { createPushConfig } from "../send/send-request.ts";
 import type { PushDelivery, PushReceiver } from "./push-receiver.ts";
 
 /** Between two looks at a task whose webhook stays silent. */
-export const safetyPollMs = 30_000;
+const safetyPollMs = 30_000;
+
+/** A task's creation is delivered at once: after this time without it, webhooks do not reach us. */
+const firstDeliveryMs = 5_000;
 
 /**
  * Sends a message with a webhook for its task, and gives the events as they are delivered: those, and in that order, that a
  * stream would have. Every 30 s without one the task is asked for; if something has not been delivered, or events are
  * missing in between, the rest is followed without the webhook.
  *
- * @throws as `sendOnce` and `followEvents`
+ * @param onTaken told of the task as soon as the message was taken
+ * @throws as `sendAndFollow` and `followEvents`
  */
 export async function* sendAndListen(
   connection: Connection,
   sending: Sending,
   receiver: PushReceiver,
+  onTaken: (task: Task) => Promise<void> = async () => {},
 ): AsyncGenerator<StreamResponse, void> {
-  const { tracker, headers, signal, key } = sending;
+  const { tracker, request } = sending;
   using subscription = receiver.open();
-  const request = withWebhook(sending, subscription.config);
-  const timeoutMs = connection.settings.requestTimeoutMs;
-  const { payload } = await sendOnce(connection, request, { headers, signal, key, timeoutMs });
+  const { payload } = await sendImmediately(connection, sending, withWebhook(request, subscription.config));
   if (payload.case !== "task") {
     yield { $typeName: "lf.a2a.v1.StreamResponse", payload };
     return;
   }
-  const taskId = payload.value.id;
-  const following = { ...sending, taskId };
-  const deliveries = subscription.deliveries[Symbol.asyncIterator]();
+  const task = payload.value;
+  tracker.expect(task.id);
+  await onTaken(task);
+  const following = { ...sending, taskId: task.id };
+  // A task that has settled already need not be waited for.
+  if (!isSettled(task.status?.state ?? TaskState.UNSPECIFIED)) {
+    yield* listen(connection, following, subscription.deliveries);
+  }
+  if (!isOver(following)) {
+    yield* followEvents(connection, following);
+  }
+}
+
+/** The events that are delivered, until the task is over, or the webhook turns out to have missed one. */
+async function* listen(
+  connection: Connection,
+  following: Following,
+  source: AsyncIterable<PushDelivery>,
+): AsyncGenerator<StreamResponse, void> {
+  const { tracker, taskId, signal } = following;
+  const deliveries = source[Symbol.asyncIterator]();
   try {
     let delivery = deliveries.next();
     while (!isOver(following)) {
-      const arrived = await nextDelivery(delivery, connection, signal);
-      if (arrived === undefined) {
-        if (await hasMissed(connection, following)) {
-          break;
-        }
-        continue;
+      const limitMs = tracker.task === undefined ? firstDeliveryMs : safetyPollMs;
+      const arrived = await untilLate(delivery, limitMs, connection, signal);
+      if (arrived?.done === true || (arrived === undefined && (await hasMissed(connection, following)))) {
+        return;
       }
-      if (arrived.done === true) {
-        break;
+      if (arrived === undefined) {
+        continue;
       }
       delivery = deliveries.next();
       if (taskIdOf(arrived.value) === taskId) {
         await connection.inspectDelivery(arrived.value.response);
         const events = acceptDelivery(following, arrived.value);
         if (events === undefined) {
-          break;
+          return;
         }
         yield* events;
       }
@@ -60,36 +87,26 @@ export async function* sendAndListen(
   } finally {
     void deliveries.return?.();
   }
-  if (!isOver(following)) {
-    tracker.position ??= tracker.task === undefined ? 0 : undefined;
-    yield* followEvents(connection, following);
-  }
 }
 
-function withWebhook(
-  { request }: Sending,
-  config: Parameters<typeof createPushConfig>[0],
-): Sending["request"] {
-  return {
-    ...request,
-    configuration: {
-      $typeName: "lf.a2a.v1.SendMessageConfiguration",
-      acceptedOutputModes: [],
-      ...request.configuration,
-      returnImmediately: true,
-      taskPushNotificationConfig: createPushConfig(config),
-    },
+function withWebhook(request: SendMessageRequest, config: PushConfigInput): SendMessageRequest {
+  const configuration = {
+    ...create(SendMessageConfigurationSchema),
+    ...request.configuration,
+    taskPushNotificationConfig: createPushConfig(config),
   };
+  return { ...request, configuration };
 }
 
 /** The next delivery; undefined when none came in time. */
-async function nextDelivery(
+async function untilLate(
   delivery: Promise<IteratorResult<PushDelivery>>,
+  limitMs: number,
   { settings: { clock } }: Connection,
   signal: AbortSignal,
 ): Promise<IteratorResult<PushDelivery> | undefined> {
   const arrived = new AbortController();
-  const timer = clock.sleep(safetyPollMs, AbortSignal.any([signal, arrived.signal]));
+  const timer = clock.sleep(limitMs, AbortSignal.any([signal, arrived.signal]));
   try {
     return await Promise.race([delivery, timer.then(() => undefined)]);
   } finally {

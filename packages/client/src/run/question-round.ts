@@ -39,7 +39,7 @@ export async function answerQuestion(task: Task, round: Round): Promise<NextEven
     throw unansweredError(task);
   }
   // Events may be replayed, those of a repeated send are: a question that was answered long ago is asked nobody.
-  if (!(await isStillAsked(task, asked, host))) {
+  if (!(await isStillAsked(task, asked, round))) {
     return undefined;
   }
   const moot = new AbortController();
@@ -69,8 +69,12 @@ export async function answerQuestion(task: Task, round: Round): Promise<NextEven
   }
 }
 
-async function isStillAsked(task: Task, asked: Task["status"], host: RunHost): Promise<boolean> {
-  const current = await host.currentStatus(task.id);
+async function isStillAsked(
+  task: Task,
+  asked: Task["status"],
+  { host, signal }: Pick<Round, "host" | "signal">,
+): Promise<boolean> {
+  const current = await host.currentStatus(task.id, signal);
   return current === undefined || isSameStatus(asked, current);
 }
 
@@ -84,15 +88,16 @@ function ask(
   return callBack(name, () => resolver(question), task, signal);
 }
 
-async function deliver(answer: AuthAnswer, task: Task, { host, signal }: Round): Promise<void> {
+async function deliver(answer: AuthAnswer, task: Task, round: Round): Promise<void> {
+  const { host, signal } = round;
   // Callers without types answer with anything.
   if (answer === undefined || answer === null) {
     throw unansweredError(task);
   }
   if (typeof answer === "object" && "cancel" in answer && answer.cancel === true) {
-    await host.cancel(task.id);
+    await cancel(task, host, signal);
   } else if (!(typeof answer === "object" && "resolved" in answer && answer.resolved === true)) {
-    await sendAnswer(toMessage(answer, task), task, host, signal);
+    await sendAnswer(toMessage(answer, task), task, round);
   }
   host.wakeUp.now();
 }
@@ -108,20 +113,25 @@ function toMessage(answer: NonNullable<AuthAnswer>, task: Task): InputMessage {
   throw callbackError("the callback for its question gave an answer that cannot be sent", task);
 }
 
-async function sendAnswer(
-  message: InputMessage,
-  task: Task,
-  host: RunHost,
-  signal: AbortSignal,
-): Promise<void> {
+async function sendAnswer(message: InputMessage, task: Task, { host, signal }: Round): Promise<void> {
   const asked = task.status;
   try {
     await host.answer(message, signal);
   } catch (error) {
-    if (mayHaveMovedOn(error) && !(await isStillAsked(task, asked, host))) {
+    if (mayHaveMovedOn(error) && !(await isStillAsked(task, asked, { host, signal }))) {
       return; // somebody else has answered, or it has ended: its events say which
     }
     throw error instanceof ConnectError ? callbackError("its answer was refused", task, error) : error;
+  }
+}
+
+async function cancel(task: Task, host: RunHost, signal: AbortSignal): Promise<void> {
+  try {
+    await host.cancel(task.id, signal);
+  } catch (error) {
+    if (findA2AError(error)?.reason !== "TASK_NOT_CANCELABLE") {
+      throw error;
+    } // otherwise it has ended by itself, and its events say how
   }
 }
 

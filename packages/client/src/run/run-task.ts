@@ -1,8 +1,10 @@
 import { isInterrupted } from "@a2a-connect/core";
-import type { StreamResponse, Task, TaskStatus } from "@a2a-connect/proto";
+import { type StreamResponse, type Task, TaskSchema, TaskState, type TaskStatus } from "@a2a-connect/proto";
+import { create } from "@bufbuild/protobuf";
 import type { InputMessage } from "../agent-client.ts";
 import type { ClientClock } from "../clock.ts";
 import type { ArtifactReader } from "../content/artifact-reader.ts";
+import { reconcile } from "../follow/reconcile.ts";
 import { isSameStatus, stateOf } from "../follow/task-status.ts";
 import type { TaskTracker } from "../follow/task-tracker.ts";
 import type { WakeUp } from "../follow/wake-up.ts";
@@ -17,20 +19,28 @@ import { taskError } from "./task-outcome.ts";
 export interface RunHost {
   readonly clock: ClientClock;
   /** Sends the message and gives all events of its task, to its end. */
-  open(signal: AbortSignal, deadline: Date | undefined): AsyncGenerator<StreamResponse, void>;
+  open(signal: AbortSignal, run: OpenedRun): AsyncGenerator<StreamResponse, void>;
   readonly tracker: TaskTracker;
   /** The status that a task had before the message was sent to it: no question of this run. */
-  readonly staleStatus: TaskStatus | undefined;
+  staleStatus: TaskStatus | undefined;
   /** Makes the events look for news at once. */
   readonly wakeUp: WakeUp;
   /** Sends the answer to a question; resolves when it was taken. */
   answer(input: InputMessage, signal: AbortSignal): Promise<void>;
-  cancel(taskId: string): Promise<unknown>;
+  cancel(taskId: string, signal?: AbortSignal): Promise<unknown>;
   /** The status that the task has now; undefined when nobody can tell. */
-  currentStatus(taskId: string): Promise<TaskStatus | undefined>;
+  currentStatus(taskId: string, signal: AbortSignal): Promise<TaskStatus | undefined>;
   /** The task as the agent has it at the end, where its stream may have left something out. */
-  finalTask(task: Task): Promise<Task>;
+  finalTask(task: Task, signal: AbortSignal): Promise<Task>;
   read(task: Task): readonly ArtifactReader[];
+}
+
+/** What the sending of a run's message is told. */
+export interface OpenedRun {
+  /** When the agent is to give up. */
+  readonly deadline: Date | undefined;
+  /** To be told of the task before any event of it, where it is known then. */
+  readonly onTaken: (task: Task) => Promise<void>;
 }
 
 /**
@@ -43,9 +53,10 @@ export async function runTask(host: RunHost, options: ResumeOptions): Promise<Ru
   const ended = new AbortController();
   const deadline = startDeadline(options.deadlineMs, host.clock, host.tracker, ended);
   const signal = AbortSignal.any([options.signal ?? ended.signal, ended.signal]);
-  const events = host.open(signal, deadline.at);
+  const announce = once((task: Task) => callBack("onTask", () => options.onTask?.(task), task, signal));
+  const events = host.open(signal, { deadline: deadline.at, onTaken: announce });
   try {
-    return await conduct(host, options, events, signal);
+    return await conduct(host, options, events, announce, signal);
   } catch (error) {
     if (options.signal?.aborted === true && options.cancelOnAbort === true) {
       await cancelQuietly(host);
@@ -63,12 +74,12 @@ async function conduct(
   host: RunHost,
   options: ResumeOptions,
   events: AsyncGenerator<StreamResponse, void>,
+  announce: (task: Task) => Promise<void>,
   signal: AbortSignal,
 ): Promise<RunResult> {
   const { tracker } = host;
   const read = () => events.next();
   const report = (event: StreamResponse, task: Task) => reportEvent(event, task, options, signal);
-  let announced = false;
   let next: NextEvent | undefined;
   for (;;) {
     const { done, value: event } = next ?? (await read());
@@ -83,10 +94,7 @@ async function conduct(
     if (task === undefined) {
       continue;
     }
-    if (!announced) {
-      announced = true;
-      await callBack("onTask", () => options.onTask?.(task), task, signal);
-    }
+    await announce(task);
     await report(event, task);
     if (asks(event, task, host)) {
       next = await answerQuestion(task, { host, options, signal, read, report });
@@ -96,7 +104,7 @@ async function conduct(
   if (task === undefined) {
     throw new Error("the events of a task ended before they began");
   }
-  const final = await host.finalTask(task);
+  const final = await host.finalTask(task, signal);
   const failure = taskError(final);
   if (failure !== undefined) {
     throw failure;
@@ -112,13 +120,23 @@ function asks({ payload }: StreamResponse, task: Task, { staleStatus }: RunHost)
   );
 }
 
+/** A Task stands for all that has happened to it: its artifacts, and a status that is not that of its creation. */
 async function reportEvent(
   { payload }: StreamResponse,
   task: Task,
   options: ResumeOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  if (payload.case === "statusUpdate") {
+  if (payload.case === "task") {
+    const { id, contextId, status } = payload.value;
+    const created = create(TaskSchema, { id, contextId });
+    if (status?.state === TaskState.SUBMITTED) {
+      created.status = status;
+    }
+    for (const event of reconcile(created, payload.value)) {
+      await reportEvent(event, task, options, signal);
+    }
+  } else if (payload.case === "statusUpdate") {
     await callBack("onProgress", () => options.onProgress?.(payload.value, task), task, signal);
   } else if (payload.case === "artifactUpdate") {
     await callBack("onArtifact", () => options.onArtifact?.(payload.value, task), task, signal);
@@ -126,8 +144,18 @@ async function reportEvent(
 }
 
 async function cancelQuietly(host: RunHost): Promise<void> {
-  const { task } = host.tracker;
-  if (task !== undefined) {
-    await host.cancel(task.id).catch(() => {}); // the run ends either way
+  const { taskId } = host.tracker;
+  if (taskId !== undefined) {
+    await host.cancel(taskId).catch(() => {}); // the run ends either way
   }
+}
+
+function once<T>(call: (value: T) => Promise<void>): (value: T) => Promise<void> {
+  let called = false;
+  return async (value) => {
+    if (!called) {
+      called = true;
+      await call(value);
+    }
+  };
 }

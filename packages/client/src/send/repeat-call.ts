@@ -11,7 +11,7 @@ import { isTransient } from "../follow/verdict.ts";
  * @throws what the last attempt threw
  */
 export async function repeatCall<T>(
-  call: () => Promise<T>,
+  call: (attempt: number) => Promise<T>,
   { clock, retry }: Pick<ClientSettings, "clock" | "retry">,
   signal: AbortSignal,
   until: "attempts" | "time" = "attempts",
@@ -21,7 +21,7 @@ export async function repeatCall<T>(
     until === "attempts" ? attempt >= retry.attempts : clock.now() - began >= retry.giveUpAfterMs;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await call();
+      return await call(attempt);
     } catch (error) {
       signal.throwIfAborted();
       if (isEnough(attempt) || !isTransient(error)) {

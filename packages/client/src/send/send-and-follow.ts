@@ -1,5 +1,11 @@
 import { findA2AError } from "@a2a-connect/core";
-import type { SendMessageRequest, StreamResponse } from "@a2a-connect/proto";
+import {
+  SendMessageConfigurationSchema,
+  type SendMessageRequest,
+  type SendMessageResponse,
+  type StreamResponse,
+} from "@a2a-connect/proto";
+import { create } from "@bufbuild/protobuf";
 import { type CallOptions, Code, ConnectError } from "@connectrpc/connect";
 import type { Connection } from "../connection.ts";
 import { InvalidResponseError, UnreachableError } from "../errors.ts";
@@ -28,12 +34,9 @@ export async function* sendAndFollow(
   connection: Connection,
   sending: Sending,
 ): AsyncGenerator<StreamResponse, void> {
-  const { tracker } = sending;
-  const first =
-    connection.card.capabilities?.streaming === true
-      ? sendByStream(connection, sending)
-      : sendByCall(connection, sending);
-  const taskId = (yield* first) ?? tracker.task?.id;
+  const streams = connection.card.capabilities?.streaming === true;
+  yield* streams ? sendByStream(connection, sending) : sendByCall(connection, sending);
+  const { taskId } = sending.tracker;
   if (taskId !== undefined && !isOver(sending)) {
     yield* followEvents(connection, { ...sending, taskId });
   }
@@ -43,92 +46,75 @@ export async function* sendAndFollow(
  * SendMessage, and the task as it is then.
  *
  * @param replay leave the events to be followed, a new task's from its creation, so that each of them is seen
- * @returns the id of that task
+ * @returns true: there is an answer
  */
 async function* sendByCall(
   connection: Connection,
   sending: Sending,
   replay = false,
-): AsyncGenerator<StreamResponse, string | undefined> {
-  const { request, headers, signal, key, tracker } = sending;
-  const immediate: SendMessageRequest = {
-    ...request,
-    configuration: {
-      $typeName: "lf.a2a.v1.SendMessageConfiguration",
-      acceptedOutputModes: [],
-      ...request.configuration,
-      returnImmediately: true,
-    },
-  };
-  const timeoutMs = connection.settings.requestTimeoutMs;
-  const { payload } = await sendOnce(connection, immediate, { headers, signal, key, timeoutMs });
+): AsyncGenerator<StreamResponse, true> {
+  const { request, tracker } = sending;
+  const { payload } = await sendImmediately(connection, sending, request);
   if (payload.case === "message") {
     yield { $typeName: "lf.a2a.v1.StreamResponse", payload };
   } else if (payload.case === "task" && replay) {
-    tracker.position = request.message?.taskId === "" ? 0 : undefined;
-    return payload.value.id;
+    tracker.expect(payload.value.id);
   } else if (payload.case === "task") {
     yield* tracker.acceptSnapshot(payload.value);
   }
-  return undefined;
+  return true;
 }
 
-/**
- * SendStreamingMessage, repeated under its key until something comes; what comes up to the first break.
- *
- * @returns the id of a task none of whose events came
- */
-async function* sendByStream(
+/** Sends a message by a call that does not wait for its task. */
+export function sendImmediately(
   connection: Connection,
-  sending: Sending,
-): AsyncGenerator<StreamResponse, string | undefined> {
-  const { request, headers, signal, key, tracker } = sending;
+  { headers, signal, key }: Pick<Sending, "headers" | "signal" | "key">,
+  request: SendMessageRequest,
+): Promise<SendMessageResponse> {
+  const { requestTimeoutMs: timeoutMs } = connection.settings;
+  const configuration = {
+    ...create(SendMessageConfigurationSchema),
+    ...request.configuration,
+    returnImmediately: true,
+  };
+  return sendOnce(connection, { ...request, configuration }, { headers, signal, key, timeoutMs });
+}
+
+/** SendStreamingMessage, repeated under its key until something comes; what comes up to the first break. */
+async function* sendByStream(connection: Connection, sending: Sending): AsyncGenerator<StreamResponse, void> {
+  const { request, signal, key, tracker } = sending;
   const { clock, retry } = connection.settings;
   const began = clock.now();
-  const messageId = request.message?.messageId ?? "";
   for (let attempt = 1; ; attempt++) {
-    let failure: unknown = new InvalidResponseError("The agent closed the stream without an event.", {
-      hint: "The server does not follow the A2A protocol.",
-    });
+    let failure: unknown;
     try {
-      const call = (options: CallOptions) =>
-        connection.rpc.sendStreamingMessage(request, {
-          ...options,
-          headers: { ...headers, ...keyHeader(key) },
-        });
-      const options = { ...connection.settings, signal };
-      if (key !== undefined && attempt % patience === 0) {
-        return yield* sendByCall(connection, sending, true); // something on the way may not let streams through
+      // After some attempts by a call: something on the way may not let streams through.
+      const byCall = key !== undefined && attempt % patience === 0;
+      const isAnswered = yield* byCall
+        ? sendByCall(connection, sending, true)
+        : readSend(connection, sending);
+      if (isAnswered) {
+        return;
       }
-      for await (const numbered of readEventStream(call, options)) {
-        for (const event of tracker.accept(numbered)) {
-          yield event;
-          if (event.payload.case === "message" || isOver(sending)) {
-            return undefined;
-          }
-        }
-      }
+      failure = new InvalidResponseError("The agent closed the stream without an event.", {
+        hint: "The server does not follow the A2A protocol.",
+      });
     } catch (error) {
       signal.throwIfAborted();
-      if (tracker.task === undefined && lacksStreams(error, request)) {
-        return yield* sendByCall(connection, sending);
+      if (tracker.taskId !== undefined && judgeStreamFailure(error) !== "fatal") {
+        return; // from here on it is followed
       }
-      if (tracker.task === undefined && !isTransient(error)) {
+      if (tracker.taskId === undefined && lacksStreams(error, request)) {
+        yield* sendByCall(connection, sending);
+        return;
+      }
+      if (!isTransient(error)) {
         throw error;
       }
       failure = error;
-      if (tracker.task !== undefined && judgeStreamFailure(error) === "fatal") {
-        throw error;
-      }
-    }
-    if (tracker.task !== undefined) {
-      return undefined; // from here on it is followed
-    }
-    if (key === undefined && isAnswer(failure)) {
-      throw failure;
     }
     if (key === undefined && !wasNeverSent(failure)) {
-      throw sendUncertain(messageId, failure);
+      throw isAnswer(failure) ? failure : sendUncertain(request.message?.messageId ?? "", failure);
     }
     if (clock.now() - began >= retry.giveUpAfterMs) {
       throw new UnreachableError(`The agent could not be reached for ${retry.giveUpAfterMs} ms.`, {
@@ -138,6 +124,29 @@ async function* sendByStream(
     }
     await clock.sleep(backoffMs(attempt, retry, clock), signal);
   }
+}
+
+/**
+ * What one SendStreamingMessage brings, until the task is over or the stream ends.
+ *
+ * @returns whether it brought anything
+ */
+async function* readSend(
+  { rpc, settings }: Connection,
+  sending: Sending,
+): AsyncGenerator<StreamResponse, boolean> {
+  const { request, headers, signal, key, tracker } = sending;
+  const call = (options: CallOptions) =>
+    rpc.sendStreamingMessage(request, { ...options, headers: { ...headers, ...keyHeader(key) } });
+  for await (const numbered of readEventStream(call, { ...settings, signal })) {
+    for (const event of tracker.accept(numbered)) {
+      yield event;
+      if (event.payload.case === "message" || isOver(sending)) {
+        return true;
+      }
+    }
+  }
+  return tracker.taskId !== undefined;
 }
 
 function isAnswer(failure: unknown): boolean {
