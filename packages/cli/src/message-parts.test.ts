@@ -30,7 +30,7 @@ async function read(
   stdin = "",
 ): Promise<unknown> {
   const io = { cwd: directory, stdin: Readable.from([Buffer.from(stdin)]) };
-  const [part] = await readParts([{ kind, value, mediaType }], io);
+  const [part] = await readParts([{ kind, value, mediaType }], io, new AbortController().signal);
   return part === undefined ? undefined : formatMessage(PartSchema, part);
 }
 
@@ -86,4 +86,17 @@ describe("readParts (A2ACLI_SEND_005, A2ACLI_SEND_006)", () => {
       await expect(read(kind, value)).rejects.toMatchObject({ code: "A2ACLI_ERR_USAGE" });
     });
   }
+
+  it("stops waiting for a standard input that stays open", async () => {
+    const io = { cwd: directory, stdin: new Readable({ read: () => {} }) };
+    const controller = new AbortController();
+    const reason = new Error("Ctrl-C");
+    const reading = readParts([{ kind: "data", value: "-", mediaType: undefined }], io, controller.signal);
+    controller.abort(reason);
+    await expect(reading).rejects.toBe(reason);
+  });
+
+  it("says in words why a file cannot be read", async () => {
+    await expect(read("file", "missing.txt")).rejects.toThrow(/missing\.txt cannot be read: there is no such file$/);
+  });
 });

@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
-import type { Readable } from "node:stream";
+import { addAbortSignal, type Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { fileUrl, json, text } from "@a2a-connect/core";
 import type { Part } from "@a2a-connect/proto";
@@ -16,27 +16,34 @@ const maxDataBytes = 16 * 2 ** 20;
  * The parts, with their content: files and the standard input are read, one after the other; what is behind a URL is
  * left to the agent.
  *
- * @throws CliError USAGE when something cannot be read, is too large, or is no JSON
+ * @param signal ends the wait for somebody who types, or for a pipe that stays open: a Ctrl-C, `--timeout`
+ * @throws CliError USAGE when something cannot be read, is too large, or is no JSON; the signal's reason
  */
 export async function readParts(
   sources: readonly PartSource[],
   io: Pick<CliIo, "cwd" | "stdin">,
+  signal: AbortSignal,
 ): Promise<Part[]> {
   const parts: Part[] = [];
   for (const source of sources) {
-    parts.push(await readPart(source, io));
+    signal.throwIfAborted();
+    parts.push(await readPart(source, io, signal));
   }
   return parts;
 }
 
-async function readPart(source: PartSource, io: Pick<CliIo, "cwd" | "stdin">): Promise<Part> {
+async function readPart(
+  source: PartSource,
+  io: Pick<CliIo, "cwd" | "stdin">,
+  signal: AbortSignal,
+): Promise<Part> {
   const { kind, value, mediaType } = source;
   const details = mediaType === undefined ? {} : { mediaType };
   switch (kind) {
     case "text":
       return text(value, details);
     case "data":
-      return json(await readJson(source, io), details);
+      return json(await readJson(source, io, signal), details);
     case "file":
       return isRemote(value) ? fileUrl(value, details) : await readFile(toPath(value, io.cwd), details);
   }
@@ -55,10 +62,14 @@ async function readFile(path: string, details: { readonly mediaType?: string }):
 async function readJson(
   source: PartSource,
   { cwd, stdin }: Pick<CliIo, "cwd" | "stdin">,
+  signal: AbortSignal,
 ): Promise<JsonValue> {
   const name = readsStdin(source) ? "the standard input" : `--data ${source.value}`;
   const content = readsStdin(source) ? stdin : createReadStream(toPath(source.value, cwd));
-  const words = await readText(content, name);
+  const words = await readText(addAbortSignal(signal, content), name).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw error;
+  });
   try {
     return JSON.parse(words) as JsonValue; // that is what it parses to
   } catch {
@@ -86,6 +97,13 @@ async function readText(content: Readable, name: string): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
+/** What Node's codes mean to people. Its own words repeat the path, and name a system call. */
+const fileFaults: ReadonlyMap<unknown, string> = new Map([
+  ["ENOENT", "there is no such file"],
+  ["EACCES", "you may not read it"],
+  ["EISDIR", "it is a directory"],
+]);
+
 /** A URL that the agent is to fetch. `file:` is of this machine, so the agent could not. */
 function isRemote(value: string): boolean {
   return /^(?!file:)[a-z][a-z0-9+.-]*:\/\//i.test(value);
@@ -104,6 +122,8 @@ function toPath(value: string, cwd: string): string {
 }
 
 function unreadable(name: string, cause: unknown): CliError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const reason = fileFaults.get(code) ?? message;
   return new CliError("A2ACLI_ERR_USAGE", `${name} cannot be read: ${reason}`, { cause });
 }

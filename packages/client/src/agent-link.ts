@@ -44,12 +44,16 @@ export class AgentLink {
   /**
    * Asks for the card again when a failure looks as if it had changed.
    *
+   * @param used the link that the call failed on
    * @returns what has changed; the new card is in use then
    * @throws `failure` when it is about something else, or the card is the same; CardDriftError when the new one will not do
    */
-  async adoptNewCard(failure: unknown, signal: AbortSignal): Promise<readonly string[]> {
+  async adoptNewCard(failure: unknown, used: Link, signal: AbortSignal): Promise<readonly string[]> {
     if (!smellsOfDrift(failure)) {
       throw failure;
+    }
+    if (used !== this.#link) {
+      return describeChanges(used.resolved.card, this.#link.resolved.card); // another call was faster
     }
     const changes = await this.#findChanges(signal);
     if (changes === undefined) {

@@ -19,7 +19,7 @@ import type {
   SendOptions,
   TaskStream,
 } from "./agent-client.ts";
-import type { AgentLink } from "./agent-link.ts";
+import type { AgentLink, Link } from "./agent-link.ts";
 import { checkInputModes } from "./card/input-modes.ts";
 import type { ClientSettings, Connection } from "./connection.ts";
 import { type ArtifactReader, createArtifactReader } from "./content/artifact-reader.ts";
@@ -136,7 +136,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
         yield* open({ tracker, wakeUp, signal, until: "terminal", staleStatus: host.staleStatus }, run);
       },
       answer: (answer, signal) => this.#answer(answer, headers, signal),
-      cancel: (taskId, signal) => this.cancelTask(taskId, { headers, ...(signal && { signal }) }),
+      cancel: (taskId, signal) => this.cancelTask(taskId, { headers, signal }),
       currentStatus: (taskId, signal) =>
         this.getTask(taskId, { historyLength: 0, headers, signal }).then(
           ({ status }) => status,
@@ -244,6 +244,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
     const receiver = this.card.capabilities?.pushNotifications === true ? options.push : undefined;
     const send = () =>
       receiver === undefined ? sendAndFollow(this, sending) : sendAndListen(this, sending, receiver, onTaken);
+    const used = this.#link.current;
     try {
       this.#check(input, options);
       yield* send();
@@ -251,7 +252,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
       if (tracker.taskId !== undefined) {
         throw error; // it was taken
       }
-      const changes = await this.#adoptNewCard(error);
+      const changes = await this.#adoptNewCard(error, used);
       try {
         this.#check(input, options);
         yield* send();
@@ -328,17 +329,18 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
     };
   }
 
-  async #adoptNewCard(failure: unknown): Promise<readonly string[]> {
-    const changes = await this.#link.adoptNewCard(failure, this.#closed.signal);
+  async #adoptNewCard(failure: unknown, used: Link): Promise<readonly string[]> {
+    const changes = await this.#link.adoptNewCard(failure, used, this.#closed.signal);
     this.#extendedCard = undefined;
     return changes;
   }
 
   async #withDrift<T>(send: () => Promise<T>): Promise<T> {
+    const used = this.#link.current;
     try {
       return await send();
     } catch (error) {
-      const changes = await this.#adoptNewCard(error);
+      const changes = await this.#adoptNewCard(error, used);
       try {
         return await send();
       } catch (again) {

@@ -134,6 +134,40 @@ describe("the fold of a task", () => {
       expect(first.case === "artifactUpdate" && first.value.artifact?.parts).toHaveLength(1);
     });
 
+    it("leave the metadata of the events alone", () => {
+      const first = chunk({ artifactId: "a", metadata: { x: 1 } });
+      fold(created(), first, chunk({ artifactId: "a", metadata: { y: 2 } }, true));
+      expect(first.value).toMatchObject({ artifact: { metadata: { x: 1 } } });
+      expect(first.case === "artifactUpdate" && Object.keys(first.value.artifact?.metadata ?? {})).toEqual(["x"]);
+    });
+
+    it("take a key `__proto__` for one like any other", () => {
+      const metadata = JSON.parse('{"__proto__":{"x":1}}');
+      const task = fold(
+        created(),
+        chunk({ artifactId: "a", metadata: { y: 2 } }),
+        chunk({ artifactId: "a", metadata }, true),
+      );
+      const merged = findArtifact(task, "a")?.metadata ?? {};
+      expect(Object.keys(merged)).toEqual(["y", "__proto__"]);
+      expect("x" in merged).toBe(false);
+    });
+
+    it("are extended at the cost of the chunk, however much metadata there is", () => {
+      const extend = (count: number): number => {
+        const task = fold(created(), chunk({ artifactId: "a" }));
+        const chunks = Array.from({ length: count }, (_, at) =>
+          chunk({ artifactId: "a", metadata: { [`k${at}`]: at } }, true),
+        );
+        const began = performance.now();
+        for (const each of chunks) applyStep(task, each);
+        expect(Object.keys(findArtifact(task, "a")?.metadata ?? {})).toHaveLength(count);
+        return performance.now() - began;
+      };
+      extend(1_000); // compiled
+      expect(extend(20_000)).toBeLessThan(2_000); // the square of it takes a minute
+    });
+
     it("are found by id among thousands, also those that came later", () => {
       const task = fold(
         created(),
@@ -197,12 +231,13 @@ describe("the fold of a task", () => {
 
 describe("copyTask", () => {
   it("gives a task whose lists stay as they are when the original goes on", () => {
-    const task = fold(created(), chunk({ artifactId: "a", parts: [text("1")] }));
+    const begun = () => fold(created(), chunk({ artifactId: "a", parts: [text("1")], metadata: { x: 1 } }));
+    const task = begun();
     const copy = copyTask(task);
-    applyStep(task, chunk({ artifactId: "a", parts: [text("2")] }, true));
+    applyStep(task, chunk({ artifactId: "a", parts: [text("2")], metadata: { x: 2, y: 2 } }, true));
     applyStep(task, chunk({ artifactId: "b", parts: [text("3")] }));
     applyStep(task, input("second"));
     applyStep(task, status(TaskState.COMPLETED));
-    expect(copy).toEqual(fold(created(), chunk({ artifactId: "a", parts: [text("1")] })));
+    expect(copy).toEqual(begun());
   });
 });

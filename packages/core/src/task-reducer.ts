@@ -6,6 +6,7 @@ import type {
   TaskArtifactUpdateEvent,
   TaskStatus,
 } from "@a2a-connect/proto";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { canTransition, formatTaskState, isInterrupted } from "./task-state.ts";
 
 /** One step of a task's life as the fold sees it: an event of the wire, or the caller's message. */
@@ -94,12 +95,23 @@ function extendArtifact(known: Artifact, chunk: Artifact): void {
   known.name ||= chunk.name;
   known.description ||= chunk.description;
   if (chunk.metadata !== undefined) {
-    known.metadata = { ...known.metadata, ...chunk.metadata };
+    known.metadata ??= ownMetadata({});
+    Object.assign(known.metadata, chunk.metadata);
   }
 }
 
+/** An artifact that may be extended: what it grows by is not shared with an event, or with a copy of the task. */
 function ownArtifact(artifact: Artifact): Artifact {
-  return { ...artifact, parts: [...artifact.parts] };
+  const own = { ...artifact, parts: [...artifact.parts] };
+  if (artifact.metadata !== undefined) {
+    own.metadata = ownMetadata(artifact.metadata);
+  }
+  return own;
+}
+
+/** Without a prototype, as the codecs make it: a key `__proto__` is one like any other. */
+function ownMetadata(metadata: JsonObject): JsonObject {
+  return Object.assign(Object.create(null), metadata);
 }
 
 /** Artifact by id, in constant time: a task may have thousands of them and an event must not pay for that. */

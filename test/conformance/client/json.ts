@@ -64,7 +64,7 @@ export const json = clientScenarios("JSON, as the client reads it", (verifies) =
       await using agent = await connectAgent(server.url, { pinBinding: bindingOf[wire] });
       expect(findA2AError(await failureOf(agent.cancelTask(taskId)))?.reason).toBe("TASK_NOT_CANCELABLE");
     },
-    ["jsonrpc"], // HTTP statuses stand for several errors each
+    { places: ["jsonrpc"] }, // HTTP statuses stand for several errors each
   );
 
   for (const [what, encode] of [

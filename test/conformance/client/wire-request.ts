@@ -58,7 +58,7 @@ export function tenantsIn({ wire, method, verb, path, body }: WireRequest): read
     ];
   }
   const { input } = requireMethod(method).desc;
-  const { tenant } = fromBinary(input, messageBytes({ wire, method, body })) as { tenant?: string }; // P-2: all have it
+  const { tenant } = fromBinary(input, messageBytes({ wire, method, body })) as { tenant?: string }; // every request has the field
   return tenant === undefined || tenant === "" ? [] : [`message: ${tenant}`];
 }
 

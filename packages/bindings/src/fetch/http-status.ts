@@ -1,4 +1,4 @@
-import { Code } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 
 /** The code that a response without a readable error stands for: requirement E.1 read backwards. */
 export function codeFromHttpStatus(status: number): Code {
@@ -20,3 +20,34 @@ const codes: ReadonlyMap<number, Code> = new Map([
   [501, Code.Unimplemented],
   [504, Code.DeadlineExceeded],
 ]);
+
+/** Cause of an error that stands for a response: what HTTP itself said. */
+export class HttpStatusError extends Error {
+  override readonly name = "HttpStatusError";
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`the server answered with HTTP status ${status}`);
+    this.status = status;
+  }
+}
+
+/**
+ * A response of status 429, from whoever stands before the agent: ResourceExhausted with an HttpStatusError as its cause. It is
+ * an answer, and nothing of the call was taken.
+ */
+export function tooManyRequests(header: Headers): ConnectError {
+  const cause = new HttpStatusError(429);
+  const error = new ConnectError(cause.message, Code.ResourceExhausted, header, undefined, cause);
+  error.isWireError = true;
+  return error;
+}
+
+/**
+ * The same error for status 429 on the wires of Connect's own transports, which take it for Unavailable; any other error as it
+ * is. Connect has no mark for it but its words.
+ */
+export function readTooManyRequests(thrown: unknown): unknown {
+  const isStatus = thrown instanceof ConnectError && !thrown.isWireError && thrown.rawMessage === "HTTP 429";
+  return isStatus ? tooManyRequests(thrown.metadata) : thrown;
+}

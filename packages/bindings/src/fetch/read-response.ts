@@ -2,6 +2,7 @@ import { parseJsonMedia, parseJsonText, parseMediaType } from "@a2a-connect/core
 import { type DescMessage, fromJson, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { joinBytes } from "../body.ts";
+import { responseTooLarge } from "./response-limit.ts";
 
 /** Whether a response is a stream of server-sent events. */
 export function isEventStream({ headers }: Response): boolean {
@@ -28,10 +29,7 @@ export async function readJsonResponse(response: Response, maxBytes: number): Pr
   for await (const chunk of readChunks(response)) {
     length += chunk.byteLength;
     if (length > maxBytes) {
-      throw new ConnectError(
-        `the response is larger than the limit of ${maxBytes} bytes`,
-        Code.ResourceExhausted,
-      );
+      throw responseTooLarge(maxBytes);
     }
     chunks.push(chunk);
   }

@@ -10,7 +10,8 @@ export interface WireError {
   readonly reason?: A2AErrorReason | undefined;
   /** What it is when nothing else says. */
   readonly code: Code;
-  /** Header of the response. */
+  /** Status and header of the response. */
+  readonly status: number;
   readonly header: Headers;
 }
 
@@ -18,9 +19,17 @@ export interface WireError {
  * The ConnectError that a caller catches, whichever wire it came over (requirement E-4): classified by the reason in its
  * details, then by its number. Peers of 1.0.0 use other numbers, and several errors share one.
  */
-export function fromWireError({ message, details, reason, code, header }: WireError): ConnectError {
+export function fromWireError({
+  message,
+  details,
+  reason,
+  code,
+  status,
+  header,
+}: WireError): ConnectError {
   const sent = parseErrorDetails(details);
-  const unnamed = connectError(message, code, header, sent);
+  const unnamed =
+    status === 429 ? asTooManyRequests(message, header, sent) : connectError(message, code, header, sent);
   const found = findA2AError(unnamed);
   if (found !== undefined) {
     return connectError(message, found.entry.code, header, sent);

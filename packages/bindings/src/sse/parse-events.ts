@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { responseTooLarge } from "../fetch/response-limit.ts";
 
 /** One server-sent event that has data. */
 export interface ServerSentEvent {
@@ -42,10 +43,7 @@ export async function* parseEvents(
 }
 
 function tooLong(maxLength: number): ConnectError {
-  return new ConnectError(
-    `an event of the stream is longer than the limit of ${maxLength} bytes`,
-    Code.ResourceExhausted,
-  );
+  return responseTooLarge(maxLength, `an event of the stream is longer than the limit of ${maxLength} bytes`);
 }
 
 interface LineBatch {

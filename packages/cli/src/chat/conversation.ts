@@ -232,6 +232,7 @@ export class Conversation {
     const parts = await readParts(
       [{ kind: "file", value: pathOrUrl, mediaType: undefined }],
       this.#context.io,
+      this.#signal,
     );
     this.#session = withAttachments(this.#session, [...this.#session.attachments, ...parts]);
     await this.#view.say(`${pathOrUrl} goes with the next message`);

@@ -49,7 +49,7 @@ export async function send(
       hint: "leave one of them out; --wait overrides a configured --async",
     });
   }
-  const input = toInput(context, await readParts(orderParts(words, flags), io));
+  const input = toInput(context, await readParts(orderParts(words, flags), io, signal));
   const agent = await context.openAgent();
   const options: SendOptions = { signal, ...(flags.skill === undefined ? {} : { skill: flags.skill }) };
   const sending: Sending = { context, agent, input, options, flags };

@@ -61,11 +61,13 @@ export async function* followEvents(
   while (!isOver(following)) {
     if (streams) {
       try {
-        for await (const event of streamEvents(connection, following)) {
-          fruitless = 0;
-          triedAgain = false;
-          outage.over();
-          yield event;
+        for await (const events of streamEvents(connection, following)) {
+          if (events.length > 0) {
+            fruitless = 0;
+            triedAgain = false;
+            outage.over();
+          }
+          yield* events;
           if (isOver(following)) {
             return;
           }
@@ -145,11 +147,11 @@ export function isOver({
   return isSettled(state) && !(staleStatus !== undefined && isSameStatus(task?.status, staleStatus));
 }
 
-/** The new events that one subscription brings. */
+/** The new events that one subscription brings; a Task may stand for several. */
 async function* streamEvents(
   { rpc, settings }: Connection,
   { taskId, tracker, headers, signal }: Following,
-): AsyncGenerator<StreamResponse, void> {
+): AsyncGenerator<readonly StreamResponse[], void> {
   const cursor = tracker.position === undefined ? {} : { [lastEventIdHeader]: String(tracker.position) };
   const call = (options: CallOptions) =>
     rpc.subscribeToTask({ id: taskId }, { ...options, headers: { ...headers, ...cursor } });
@@ -159,7 +161,7 @@ async function* streamEvents(
         hint: "The server does not follow the A2A protocol: once there is a task, its replies are part of it.",
       });
     }
-    yield* tracker.accept(numbered);
+    yield tracker.accept(numbered);
   }
 }
 

@@ -1,5 +1,7 @@
+import { isTerminal } from "@a2a-connect/core";
 import {
   type Artifact,
+  ArtifactSchema,
   type Part,
   PartSchema,
   type StreamResponse,
@@ -13,13 +15,15 @@ import { isSameStatus } from "./task-status.ts";
  * The events that turn `known` into `current`, for a server that cannot say what was missed: parts that were appended,
  * artifacts that are new or were replaced, then the status. Empty when nothing has changed.
  *
- * Several events that were missed come out as one: an artifact's new chunks as one update, of statuses only the last.
+ * Several events that were missed come out as one: an artifact's new chunks as one update, of statuses only the last. An
+ * update may bring metadata and no parts. What has no event, the task's own metadata, has none here either.
  */
 export function reconcile(known: Task, current: Task): StreamResponse[] {
   const before = new Map(known.artifacts.map((artifact) => [artifact.artifactId, artifact]));
+  const isLast = current.status !== undefined && isTerminal(current.status.state);
   const events = current.artifacts.flatMap((artifact) => {
     const update = compareArtifact(before.get(artifact.artifactId), artifact);
-    return update === undefined ? [] : [artifactEvent(current, update)];
+    return update === undefined ? [] : [artifactEvent(current, update, isLast)];
   });
   const { status } = current;
   if (status !== undefined && !isSameStatus(known.status, status)) {
@@ -34,11 +38,27 @@ interface ArtifactChange {
 }
 
 function compareArtifact(known: Artifact | undefined, current: Artifact): ArtifactChange | undefined {
-  if (known === undefined || !startsWith(current.parts, known.parts)) {
+  if (known === undefined || !startsWith(current.parts, known.parts) || !extendsTo(known, current)) {
     return { artifact: current, append: false };
   }
   const added = current.parts.slice(known.parts.length);
-  return added.length === 0 ? undefined : { artifact: { ...current, parts: added }, append: true };
+  const isSame = added.length === 0 && equalsButParts(known, current);
+  return isSame ? undefined : { artifact: { ...current, parts: added }, append: true };
+}
+
+/** Whether an append can make one of the other: it fills names that are empty and adds metadata. */
+function extendsTo(known: Artifact, current: Artifact): boolean {
+  const metadata = { ...known.metadata, ...current.metadata };
+  return equalsButParts(current, {
+    ...known,
+    name: known.name || current.name,
+    description: known.description || current.description,
+    ...(known.metadata === undefined && current.metadata === undefined ? {} : { metadata }),
+  });
+}
+
+function equalsButParts(one: Artifact, other: Artifact): boolean {
+  return equals(ArtifactSchema, { ...one, parts: [] }, { ...other, parts: [] });
 }
 
 function startsWith(parts: readonly Part[], beginning: readonly Part[]): boolean {
@@ -51,9 +71,13 @@ function startsWith(parts: readonly Part[], beginning: readonly Part[]): boolean
   );
 }
 
-function artifactEvent({ id, contextId }: Task, { artifact, append }: ArtifactChange): StreamResponse {
+function artifactEvent(
+  { id, contextId }: Task,
+  { artifact, append }: ArtifactChange,
+  lastChunk: boolean,
+): StreamResponse {
   return create(StreamResponseSchema, {
-    payload: { case: "artifactUpdate", value: { taskId: id, contextId, artifact, append } },
+    payload: { case: "artifactUpdate", value: { taskId: id, contextId, artifact, append, lastChunk } },
   });
 }
 

@@ -27,7 +27,7 @@ export interface RunHost {
   readonly wakeUp: WakeUp;
   /** Sends the answer to a question; resolves when it was taken. */
   answer(input: InputMessage, signal: AbortSignal): Promise<void>;
-  cancel(taskId: string, signal?: AbortSignal): Promise<unknown>;
+  cancel(taskId: string, signal: AbortSignal): Promise<unknown>;
   /** The status that the task has now; undefined when nobody can tell. */
   currentStatus(taskId: string, signal: AbortSignal): Promise<TaskStatus | undefined>;
   /** The task as the agent has it at the end, where its stream may have left something out. */
@@ -143,10 +143,13 @@ async function reportEvent(
   }
 }
 
+/** How long whoever ends a run waits for its task to be canceled. */
+const cancelLimitMs = 5_000;
+
 async function cancelQuietly(host: RunHost): Promise<void> {
   const { taskId } = host.tracker;
   if (taskId !== undefined) {
-    await host.cancel(taskId).catch(() => {}); // the run ends either way
+    await host.cancel(taskId, AbortSignal.timeout(cancelLimitMs)).catch(() => {}); // the run ends either way
   }
 }
 

@@ -57,7 +57,9 @@ export interface ResumeOptions extends Omit<FollowOptions, "until" | "after"> {
   readonly onTask?: (task: Task) => void | Promise<void>;
   /** How long the whole run may take; a new task is told it as its deadline, too. Default none. */
   readonly deadlineMs?: number;
-  /** Whether the task is canceled when `signal` is aborted. Default false: it goes on, the run just ends. */
+  /**
+   * Whether the task is canceled when `signal` is aborted, once it is known. Default false: it goes on, the run just ends.
+   */
   readonly cancelOnAbort?: boolean;
 }
 

@@ -139,11 +139,10 @@ async function* readSend(
   const call = (options: CallOptions) =>
     rpc.sendStreamingMessage(request, { ...options, headers: { ...headers, ...keyHeader(key) } });
   for await (const numbered of readEventStream(call, { ...settings, signal })) {
-    for (const event of tracker.accept(numbered)) {
-      yield event;
-      if (event.payload.case === "message" || isOver(sending)) {
-        return true;
-      }
+    const events = tracker.accept(numbered);
+    yield* events;
+    if (numbered.response.payload.case === "message" || isOver(sending)) {
+      return true;
     }
   }
   return tracker.taskId !== undefined;

@@ -1,0 +1,151 @@
+// Times that callers set: they cover all of a run, and may be as long as anybody likes.
+
+import { RunTimeoutError, systemClock } from "@a2a-connect/client";
+import { TaskState } from "@a2a-connect/proto";
+import { wires } from "@a2a-connect/testing";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { connectOver } from "../conformance/client/every-operation.ts";
+import { startPeer, statusEvent, taskEvent, taskId } from "../conformance/client/peer.ts";
+import { createManualClock } from "./client-clocks.ts";
+import { failureOf, rejectedWith } from "./outcomes.ts";
+import { never, scriptTask } from "./scripted-task.ts";
+import { watchRejections } from "./watch-rejections.ts";
+
+watchRejections();
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+describe("the platform's clock", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it.each([
+    ["a day", dayMs],
+    ["the longest timer that there is", 2 ** 31 - 1],
+    ["a little more", 2 ** 31],
+    ["two such timers", 2 * (2 ** 31 - 1)],
+    ["a quarter of a year", 90 * dayMs],
+  ])("sleeps for %s, neither more nor less", async (_, ms) => {
+    vi.useFakeTimers();
+    let over = false;
+    const sleep = systemClock.sleep(ms).then(() => {
+      over = true;
+    });
+    await vi.advanceTimersByTimeAsync(ms - 1);
+    expect(over).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(over).toBe(true);
+    await sleep;
+  });
+
+  it("sleeps for ever, until it is woken", async () => {
+    vi.useFakeTimers();
+    const controller = new AbortController();
+    const sleep = failureOf(systemClock.sleep(Number.POSITIVE_INFINITY, controller.signal));
+    await vi.advanceTimersByTimeAsync(400 * dayMs);
+    controller.abort(new Error("good morning"));
+    expect(await sleep).toMatchObject({ message: "good morning" });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it.each([30 * dayMs, Number.POSITIVE_INFINITY])(
+    "sleeps for no time when it is aborted already: %d ms",
+    async (ms) => {
+      const reason = new Error("no");
+      expect(await failureOf(systemClock.sleep(ms, AbortSignal.abort(reason)))).toBe(reason);
+    },
+  );
+});
+
+describe.each(wires)("over %s", (wire) => {
+  it.each([
+    ["30 days", 30 * dayMs],
+    ["a million years", 365 * dayMs * 1_000_000],
+    ["for ever", Number.POSITIVE_INFINITY],
+  ])("a run may take %s", { timeout: 5_000 }, async (_, deadlineMs) => {
+    const warnings: string[] = [];
+    const note = ({ name }: Error): void => void warnings.push(name);
+    process.on("warning", note);
+    const task = scriptTask();
+    await using peer = await startPeer({ service: task.service });
+    await using agent = await connectOver(wire, peer);
+    const result = await agent.run("go", {
+      deadlineMs,
+      onInputRequired: async () => {
+        await systemClock.sleep(5); // a timer that is too long is one of 1 ms
+        task.tell(statusEvent(TaskState.COMPLETED));
+        return never;
+      },
+    });
+    expect(result.task?.status?.state).toBe(TaskState.COMPLETED);
+    process.off("warning", note);
+    expect(warnings).toEqual([]);
+  });
+
+  it("the deadline holds while the agent does not even say how the task is", { timeout: 5_000 }, async () => {
+    const asked = Promise.withResolvers<void>();
+    await using peer = await startPeer({
+      service: {
+        getTask: () => {
+          asked.resolve();
+          return never;
+        },
+      },
+    });
+    const clock = createManualClock();
+    await using agent = await connectOver(wire, peer, { clock });
+    const run = rejectedWith(agent.run({ parts: "go", taskId }, { deadlineMs: 300 }), RunTimeoutError);
+    await asked.promise;
+    await clock.advance(300);
+    await run;
+    expect(peer.requests.map(({ method }) => method)).toEqual(["GetTask"]);
+  });
+
+  it("the deadline holds while the agent does not say how the task has ended", {
+    timeout: 5_000,
+  }, async () => {
+    const asked = Promise.withResolvers<void>();
+    await using peer = await startPeer({
+      service: {
+        async *sendStreamingMessage() {
+          yield taskEvent(TaskState.SUBMITTED);
+          yield statusEvent(TaskState.COMPLETED);
+        },
+        getTask: () => {
+          asked.resolve();
+          return never;
+        },
+      },
+    });
+    const clock = createManualClock();
+    await using agent = await connectOver(wire, peer, { clock });
+    const run = Promise.allSettled([agent.run("go", { deadlineMs: 300 })]);
+    await asked.promise;
+    await clock.advance(300);
+    expect(await run).toHaveLength(1); // what is known is as good as a RunTimeoutError
+  });
+
+  it("a task that was taken is named by the error", { timeout: 5_000 }, async () => {
+    const task = scriptTask();
+    await using peer = await startPeer({ service: task.service });
+    const clock = createManualClock();
+    await using agent = await connectOver(wire, peer, { clock });
+    const called = Promise.withResolvers<void>();
+    const run = agent.run("go", {
+      deadlineMs: 300,
+      onInputRequired: () => {
+        called.resolve();
+        return never;
+      },
+    });
+    const failure = rejectedWith(run, RunTimeoutError);
+    await called.promise;
+    await clock.advance(299);
+    expect(peer.requests.map(({ method }) => method)).not.toContain("CancelTask");
+    await clock.advance(1);
+    const thrown = await failure;
+    expect(thrown.taskId).toBe(taskId);
+    expect(thrown.hint).toContain(taskId);
+  });
+});
