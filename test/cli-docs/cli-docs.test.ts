@@ -35,7 +35,7 @@ describe("transcripts of the a2a command", () => {
 
   for (const { page, servers } of pages) {
     it(`of ${page} are what it prints; \`vitest run test/cli-docs -u\` writes them`, {
-      timeout: 180_000,
+      timeout: 600_000,
     }, async () => {
       const path = fileURLToPath(new URL(page, root));
       const parsed = parsePage(await readFile(path, "utf8"));

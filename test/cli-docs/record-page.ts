@@ -46,7 +46,6 @@ export async function recordPage(
 
 async function recordBlock(recording: Recording, block: Block): Promise<Recorded> {
   try {
-    console.error("BLOCK", block.line, Date.now() % 1000000, block.kind);
     switch (block.kind) {
       case "console":
         return await recordCommands(recording, block);
@@ -70,15 +69,16 @@ async function recordCommands(recording: Recording, block: Block): Promise<Block
   const commands: RecordedCommand[] = [];
   for (const { text: written } of block.commands) {
     const text = fillIn(recording, written);
-    const t0 = Date.now();
     const printed = await recording.shell.run(recording.standIns.mean(text));
-    console.error("TIME", block.line, Date.now() - t0, text);
     const named = [...printed.matchAll(/^Task: (\S+)$|"task":\s*\{\s*"id":\s*"([^"]+)"/gm)].at(-1);
     recording.lastTask = named?.[1] ?? named?.[2] ?? recording.lastTask;
-    commands.push({ text, output: recording.standIns.show(text, printed) });
+    commands.push({ text, output: recording.standIns.show(text, printed.replaceAll(announcement, "")) });
   }
   return { ...block, commands };
 }
+
+/** Stands there only when the machine was slow; where it is meant to be, the block is an interrupted one. */
+const announcement = /^task \S+ is \S+; Ctrl-C leaves it to itself\n/gm;
 
 /** Stays until the page's end. */
 async function recordServer(recording: Recording, block: Block): Promise<Block> {

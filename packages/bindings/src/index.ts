@@ -1,5 +1,7 @@
 export { type CorsOptions, withCors } from "./cors.ts";
+export { HttpStatusError, readTooManyRequests } from "./fetch/http-status.ts";
 export { type EventIds, eventIdsKey } from "./fetch/read-events.ts";
+export { ResponseLimitError, responseTooLarge } from "./fetch/response-limit.ts";
 export type { JsonTransportOptions } from "./fetch/transport-options.ts";
 export type { HttpBody, HttpHandler, HttpRequest, HttpResponse } from "./http.ts";
 export { createHttpJsonHandler, type HttpJsonOptions } from "./http-json/handler.ts";

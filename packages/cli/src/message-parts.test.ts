@@ -97,6 +97,8 @@ describe("readParts (A2ACLI_SEND_005, A2ACLI_SEND_006)", () => {
   });
 
   it("says in words why a file cannot be read", async () => {
-    await expect(read("file", "missing.txt")).rejects.toThrow(/missing\.txt cannot be read: there is no such file$/);
+    await expect(read("file", "missing.txt")).rejects.toThrow(
+      /missing\.txt cannot be read: there is no such file$/,
+    );
   });
 });

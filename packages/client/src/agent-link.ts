@@ -15,6 +15,11 @@ export interface Link {
   close(): void;
 }
 
+interface CardChange {
+  readonly resolved: ResolvedCard;
+  readonly sentences: readonly string[];
+}
+
 /** The link in use, and how another one takes its place when the agent's card has changed (drift). */
 export class AgentLink {
   readonly #resolver: CardResolver;
@@ -59,15 +64,40 @@ export class AgentLink {
     if (changes === undefined) {
       throw failure;
     }
+    await this.#replace(changes);
+    return changes.sentences;
+  }
+
+  async #replace({ resolved, sentences }: CardChange): Promise<void> {
     try {
-      const link = await this.#relink(changes.resolved);
+      const link = await this.#relink(resolved);
       this.#replaced.push(this.#link);
       this.#link = link;
     } catch (error) {
-      throw this.driftError(changes.sentences, error, changes.resolved.card);
+      throw this.driftError(sentences, error, resolved.card);
     }
-    this.#onWarning(`The agent's card has changed: ${changes.sentences.join(" ")}`);
-    return changes.sentences;
+    this.#onWarning(`The agent's card has changed: ${sentences.join(" ")}`);
+  }
+
+  /**
+   * Looks whether there is another card when the known one is out of date by its cache headers (requirement L-6). When it
+   * cannot be asked for, the known one stays.
+   *
+   * @throws CardDriftError when there is another one that will not do
+   */
+  async renew(signal: AbortSignal): Promise<void> {
+    const before = this.#link.resolved;
+    const resolved = await this.#resolver.resolve(signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      this.#onWarning(`The agent's card could not be renewed: ${String(error)}`);
+      return before;
+    });
+    if (resolved !== before && before === this.#link.resolved) {
+      const sentences = describeChanges(before.card, resolved.card);
+      if (sentences.length > 0) {
+        await this.#replace({ resolved, sentences });
+      }
+    }
   }
 
   /** Ends all connections. */
@@ -77,9 +107,7 @@ export class AgentLink {
     }
   }
 
-  async #findChanges(
-    signal: AbortSignal,
-  ): Promise<{ readonly resolved: ResolvedCard; readonly sentences: readonly string[] } | undefined> {
+  async #findChanges(signal: AbortSignal): Promise<CardChange | undefined> {
     const resolved = await this.#resolver.refresh(signal).catch(() => undefined);
     const sentences = resolved === undefined ? [] : describeChanges(this.#link.resolved.card, resolved.card);
     return resolved === undefined || sentences.length === 0 ? undefined : { resolved, sentences };

@@ -12,10 +12,11 @@ export interface ClientClock {
 export const systemClock: ClientClock = {
   now: () => Date.now(),
   sleep: async (ms, signal) => {
-    for (let left = ms; left > longestTimerMs; left -= longestTimerMs) {
+    let left = ms;
+    for (; left > longestTimerMs; left -= longestTimerMs) {
       await sleepOnce(longestTimerMs, signal);
     }
-    await sleepOnce(ms > longestTimerMs ? ms % longestTimerMs : ms, signal);
+    await sleepOnce(left, signal);
   },
   random: () => Math.random(),
 };

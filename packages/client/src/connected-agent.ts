@@ -244,6 +244,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
     const receiver = this.card.capabilities?.pushNotifications === true ? options.push : undefined;
     const send = () =>
       receiver === undefined ? sendAndFollow(this, sending) : sendAndListen(this, sending, receiver, onTaken);
+    await this.#link.renew(this.#closed.signal);
     const used = this.#link.current;
     try {
       this.#check(input, options);
@@ -299,16 +300,17 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
   }
 
   readArtifacts(task: Task): readonly ArtifactReader[] {
-    const { platform } = this.#options;
-    const fetch = agentFetch(this.#options, this.#link.current.resolved.url);
-    const maxBytes = this.#options.maxResponseBytes ?? 64 * 1024 * 1024;
-    return task.artifacts.map((artifact) =>
-      createArtifactReader(artifact, {
-        maxBytes,
-        fetch,
-        ...(platform?.saveFile === undefined ? {} : { saveFile: platform.saveFile }),
-      }),
-    );
+    // The caller's own `fetch` may add credentials, which are no business of whoever holds a file.
+    const { fetch: _, maxResponseBytes = 64 * 1024 * 1024, ...options } = this.#options;
+    const services = {
+      saveFile: options.platform?.saveFile,
+      fetch: agentFetch(options, this.#link.current.resolved.url),
+      maxBytes: maxResponseBytes,
+      idleTimeoutMs: this.settings.idleTimeoutMs,
+      clock: this.settings.clock,
+      signal: this.#closed.signal,
+    };
+    return task.artifacts.map((artifact) => createArtifactReader(artifact, services));
   }
 
   #key({ idempotencyKey }: SendOptions): string | undefined {
@@ -336,6 +338,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
   }
 
   async #withDrift<T>(send: () => Promise<T>): Promise<T> {
+    await this.#link.renew(this.#closed.signal);
     const used = this.#link.current;
     try {
       return await send();

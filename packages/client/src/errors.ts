@@ -167,14 +167,18 @@ export class UntrustedOutputError extends AgentError {
   }
 }
 
-/** A file, to be sent or fetched, that is over its limit. */
+/** A file, to be sent or fetched, an answer, or a task that is over its limit. */
 export class ContentTooLargeError extends AgentError {
   readonly code = "content-too-large";
   readonly maxBytes: number;
 
   /** @param what begins the sentence: `the file "a.pdf"` */
-  constructor(what: string, maxBytes: number) {
-    super(`${what} is larger than the limit of ${maxBytes} bytes`);
+  constructor(
+    what: string,
+    maxBytes: number,
+    options?: { readonly hint?: string; readonly cause?: unknown },
+  ) {
+    super(`${what} is larger than the limit of ${maxBytes} bytes`, options);
     this.maxBytes = maxBytes;
   }
 }

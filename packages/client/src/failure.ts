@@ -1,6 +1,7 @@
+import { ResponseLimitError } from "@a2a-connect/bindings";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { stripControlSequences } from "./content/strip-control-sequences.ts";
-import { AgentError, InvalidResponseError, UnreachableError } from "./errors.ts";
+import { AgentError, ContentTooLargeError, InvalidResponseError, UnreachableError } from "./errors.ts";
 
 /**
  * What a caller gets to catch for a failed call.
@@ -20,7 +21,13 @@ export function explainFailure(error: unknown): unknown {
 }
 
 function explainLocal(error: ConnectError): Error {
-  const { rawMessage, code } = error;
+  const { rawMessage, code, cause } = error;
+  if (cause instanceof ResponseLimitError) {
+    return new ContentTooLargeError("The agent's answer", cause.limit, {
+      hint: "If that much is expected, raise maxResponseBytes.",
+      cause: error,
+    });
+  }
   switch (code) {
     case Code.Unavailable:
       return new UnreachableError(`The agent could not be reached: ${rawMessage}.`, {
@@ -30,11 +37,6 @@ function explainLocal(error: ConnectError): Error {
     case Code.DeadlineExceeded:
       return new UnreachableError(`The agent did not answer in time: ${rawMessage}.`, {
         hint: "Try again later, or allow more time with requestTimeoutMs.",
-        cause: error,
-      });
-    case Code.ResourceExhausted:
-      return new InvalidResponseError(`The agent's answer is too large: ${rawMessage}.`, {
-        hint: "If that much is expected, raise maxResponseBytes.",
         cause: error,
       });
     case Code.Internal:

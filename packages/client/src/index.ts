@@ -8,6 +8,7 @@ export {
   type ArtifactReader,
   type ArtifactServices,
   createArtifactReader,
+  type SaveOptions,
 } from "./content/artifact-reader.ts";
 export { findUntrustedOutput } from "./content/inspect-interceptor.ts";
 export { stripControlSequences } from "./content/strip-control-sequences.ts";

@@ -48,7 +48,7 @@ export type Inspected =
 /** Refuses by throwing; the caller gets an UntrustedOutputError with that as its cause. */
 export type Inspect = (inspected: Inspected) => void | Promise<void>;
 
-/** How an agent is called. */
+/** How an agent is called. Times and sizes may be `Infinity`: no limit. */
 export interface ConnectOptions {
   /** Bindings to be used, best first. Default: all that are known, in the card's order. */
   readonly bindings?: readonly string[];
@@ -68,7 +68,7 @@ export interface ConnectOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Around every call, first one outermost. */
   readonly interceptors?: readonly Interceptor[];
-  /** Sends every request but gRPC's. Default the platform's. */
+  /** Sends every request to the agent but gRPC's. Default the platform's. Files that parts name by URL never go through it. */
   readonly fetch?: typeof globalThis.fetch;
   /** Node: addresses that the card names must be public, unless it is on this machine itself. Default false. */
   readonly untrusted?: boolean;
@@ -76,14 +76,14 @@ export interface ConnectOptions {
   readonly clock?: ClientClock;
   /** How long connecting and the card may take. Default 10 s. */
   readonly connectTimeoutMs?: number;
-  /** How long an operation may take that does not wait for a task. Default 30 s. */
+  /** How long an operation may take that does not wait for a task. Default 30 s; above 27 hours it is no limit. */
   readonly requestTimeoutMs?: number;
-  /** Silence on a stream after which it counts as broken. Default 60 s. */
+  /** Silence on a stream, or of a file that is fetched, after which it counts as broken. Default 60 s. */
   readonly idleTimeoutMs?: number;
   readonly retry?: RetryOptions;
   /** Largest response, or message of a stream. Default 64 MiB. */
   readonly maxResponseBytes?: number;
-  /** What the artifacts of a task that is followed may weigh together, however many chunks they come in. Default 128 MiB. */
+  /** What a task that is followed may weigh, about as it is in memory, however many events it comes in. Default 128 MiB. */
   readonly maxTaskBytes?: number;
   /** Largest card. Default 1 MiB. */
   readonly maxCardBytes?: number;

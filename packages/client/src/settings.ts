@@ -2,9 +2,18 @@ import { systemClock } from "./clock.ts";
 import type { ClientSettings } from "./connection.ts";
 import type { ConnectOptions } from "./options.ts";
 
-/** The options of a client with their defaults. */
+/**
+ * The options of a client with their defaults.
+ *
+ * @throws RangeError when a number among them is none that can be meant
+ */
 export function resolveSettings(options: ConnectOptions): ClientSettings {
   const { clock = systemClock, retry = {} } = options;
+  checkNumbers("", options);
+  checkNumbers("retry.", retry);
+  if (retry.attempts !== undefined && retry.attempts < 1) {
+    throw new RangeError(`retry.attempts must be at least 1, the first attempt, and is ${retry.attempts}`);
+  }
   return {
     clock,
     requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
@@ -19,4 +28,13 @@ export function resolveSettings(options: ConnectOptions): ClientSettings {
     onWarning: options.onWarning ?? (() => {}),
     randomId: () => crypto.randomUUID(),
   };
+}
+
+/** Whoever computes an option wrongly is told, instead of having no limit, or one that is over at once. */
+function checkNumbers(prefix: string, options: object): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (typeof value === "number" && !(value >= 0)) {
+      throw new RangeError(`${prefix}${name} must be 0 or more, or Infinity for no limit, and is ${value}`);
+    }
+  }
 }

@@ -34,4 +34,11 @@ export const keptCard = clientScenarios("The card that the client keeps", (verif
       expect(agent.card).toBe(card);
     },
   );
+
+  verifies("L-6", "is asked for again before something is sent when it is too old", async (wire) => {
+    await using peer = await startPeer({ cardHeaders: { "cache-control": "max-age=0", etag: '"v1"' } });
+    await using agent = await connectOver(wire, peer);
+    await agent.sendMessage("hello");
+    expect(peer.cardRequests.map((header) => header.get("if-none-match"))).toEqual([null, '"v1"']);
+  });
 });

@@ -1,5 +1,6 @@
 import { type A2AErrorReason, a2aError, findA2AError, parseErrorDetails } from "@a2a-connect/core";
 import { type Code, ConnectError } from "@connectrpc/connect";
+import { HttpStatusError } from "./http-status.ts";
 
 /** An error as it was found on a JSON wire. */
 export interface WireError {
@@ -28,8 +29,7 @@ export function fromWireError({
   header,
 }: WireError): ConnectError {
   const sent = parseErrorDetails(details);
-  const unnamed =
-    status === 429 ? asTooManyRequests(message, header, sent) : connectError(message, code, header, sent);
+  const unnamed = connectError(message, code, header, sent, status);
   const found = findA2AError(unnamed);
   if (found !== undefined) {
     return connectError(message, found.entry.code, header, sent);
@@ -46,8 +46,10 @@ function connectError(
   code: Code,
   header: Headers,
   details: ConnectError["details"],
+  status = 200,
 ): ConnectError {
-  const error = new ConnectError(message, code, header);
+  const cause = status === 429 ? new HttpStatusError(status) : undefined;
+  const error = new ConnectError(message, code, header, undefined, cause);
   error.isWireError = true; // said by the server, not about it
   error.details.push(...details);
   return error;

@@ -7,7 +7,7 @@ import {
   type RpcMethod,
 } from "@a2a-connect/core";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
-import { codeFromHttpStatus } from "../fetch/http-status.ts";
+import { codeFromHttpStatus, tooManyRequests } from "../fetch/http-status.ts";
 import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";
 import { type EventIds, eventIdsKey, readEvents } from "../fetch/read-events.ts";
 import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
@@ -139,13 +139,16 @@ function fromErrorBody(json: unknown, { headers, status }: Response): ConnectErr
   const said = `the server answered with HTTP status ${status}`;
   const code = codeFromHttpStatus(status);
   if (!isObject(json) || !isObject(json["error"])) {
-    return new ConnectError(`${said} and no error of A2A`, code, headers);
+    return status === 429
+      ? tooManyRequests(headers)
+      : new ConnectError(`${said} and no error of A2A`, code, headers);
   }
   const error = json["error"];
   return fromWireError({
     message: typeof error["message"] === "string" ? error["message"] : said,
     details: error["details"],
     code: parseCode(error["status"]) ?? code,
+    status,
     header: headers,
   });
 }

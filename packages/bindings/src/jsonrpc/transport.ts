@@ -1,6 +1,6 @@
 import { findReasonByJsonRpcCode, formatMessage } from "@a2a-connect/core";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
-import { codeFromHttpStatus } from "../fetch/http-status.ts";
+import { codeFromHttpStatus, tooManyRequests } from "../fetch/http-status.ts";
 import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";
 import { type EventIds, eventIdsKey, readEvents } from "../fetch/read-events.ts";
 import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
@@ -96,6 +96,9 @@ function readResult(answer: unknown, { id, response: { headers, status } }: Exch
   if (isObject(answer) && Object.hasOwn(answer, "result")) {
     return answer["result"];
   }
+  if (status === 429) {
+    throw tooManyRequests(headers);
+  }
   const code = status === 200 ? Code.Internal : codeFromHttpStatus(status);
   throw new ConnectError(
     `the server answered with HTTP status ${status} and no JSON-RPC response`,
@@ -116,6 +119,7 @@ function fromJsonRpcError(error: Record<string, unknown>, header: Headers, statu
     details: error["data"],
     reason: findReasonByJsonRpcCode(number),
     code: genericCodes.get(number) ?? (status === 200 ? Code.Internal : codeFromHttpStatus(status)),
+    status,
     header,
   });
 }

@@ -1,7 +1,7 @@
 import { formatTaskState } from "@a2a-connect/core";
 import { type AgentCard, type Task, TaskState } from "@a2a-connect/proto";
 import { describeFailure } from "../output/describe-failure.ts";
-import { toLine, toText } from "../output/plain-text.ts";
+import { toLine, toSentence, toText } from "../output/plain-text.ts";
 import { stateOf } from "../task/following.ts";
 import type { ChatView } from "./chat-view.ts";
 import { progressBar } from "./progress-bar.ts";
@@ -37,7 +37,7 @@ export function createTerminalView(screen: Screen, card: AgentCard): ChatView {
     say: (sentence) => screen.line(toText(sentence), "dim"),
     failure: async (error) => {
       const { message, hint } = await describeFailure(error, { hasCredentials: true });
-      await screen.line(toText(`error: ${message}`), "red");
+      await screen.line(toSentence(`error: ${message}`), "red");
       if (hint !== null) await screen.line(toText(hint), "dim");
     },
   };

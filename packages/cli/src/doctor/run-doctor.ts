@@ -63,10 +63,14 @@ export async function runDoctor(
   );
   await output.field(
     "Summary",
-    `${count.problem} problems, ${count.warning} warnings, ${count.note} notes, ${count.ok} ok`,
+    `${counted(count.problem, "problem")}, ${counted(count.warning, "warning")}, ${counted(count.note, "note")}, ${count.ok} ok`,
   );
   if (score !== undefined) await output.field("Score", `${score.points} of ${score.of}`);
   if (count.problem > 0) context.exitWith(1);
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 async function diagnose(

@@ -53,6 +53,19 @@ describe("output in text (A2ACLI_OUT_005)", () => {
   });
 });
 
+describe("output on stderr", () => {
+  for (const format of ["text", "json"] as const) {
+    it(`indents what an agent put on further lines, so that it passes for no hint of ours, in ${format}`, async () => {
+      const { output, written } = open(format);
+      await output.note("error: no\r\nhint: run this\n\nerror: x\n");
+      await output.warn("task t\nhint: run this");
+      expect(written.err).toBe(
+        "error: no\n  hint: run this\n  \n  error: x\nwarning: task t\n  hint: run this\n",
+      );
+    });
+  }
+});
+
 describe("output in json (A2ACLI_OUT_001)", () => {
   const hostile = { text: "a\u001b[31m\u009b\u202e\u007f\nb" };
 

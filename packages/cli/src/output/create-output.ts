@@ -1,7 +1,7 @@
 import type { CliIo } from "../cli-io.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Output } from "./output.ts";
-import { formatJsonDocument, toBlock, toLine, toText } from "./plain-text.ts";
+import { formatJsonDocument, toBlock, toLine, toSentence } from "./plain-text.ts";
 
 /** The output of one run, which remembers what it has said. */
 export interface RunOutput extends Output {
@@ -40,10 +40,10 @@ export function createOutput(
       }
     },
     async warn(sentence) {
-      await stderr.write(`warning: ${toText(sentence)}\n`);
+      await stderr.write(`warning: ${toSentence(sentence)}\n`);
     },
     async note(sentence) {
-      await stderr.write(`${toText(sentence)}\n`);
+      await stderr.write(`${toSentence(sentence)}\n`);
     },
   };
 }

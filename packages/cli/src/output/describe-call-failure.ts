@@ -50,7 +50,18 @@ function describeAgentError(error: AgentError, situation: FailureSituation): Fai
       ...(hint === undefined ? {} : { hint }),
     };
   }
-  return namedFailure(nameOf(error, situation), message, hint);
+  return namedFailure(nameOf(error, situation), message, hintOf(error) ?? hint);
+}
+
+/** Where the client's own hint names an option of the library, the one that somebody at a prompt can follow. */
+function hintOf(error: AgentError): string | undefined {
+  if (error instanceof NoInterfaceError && error.hint?.includes("`platform.transports`")) {
+    return "ask the operator of the agent for an interface with one of these bindings";
+  }
+  if (error instanceof CardNotFoundError && error.hint?.includes("`connectTimeoutMs`")) {
+    return "check that the server is up: it takes connections and does not answer";
+  }
+  return error.hint?.includes("`maxCardBytes`") ? "tell the operator of the agent" : undefined;
 }
 
 function nameOf(error: AgentError, { a2aVersion = "1.0" }: FailureSituation): string {

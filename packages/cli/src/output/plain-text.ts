@@ -7,6 +7,14 @@ export function toText(text: string): string {
     .replace(unsafe, (character) => (character === "\n" || character === "\t" ? character : ""));
 }
 
+/**
+ * A diagnostic that may quote an agent: what follows its first line is indented, so that an agent's words never look like
+ * an `error:` or a `hint:` of ours.
+ */
+export function toSentence(text: string): string {
+  return toText(text).trimEnd().replaceAll("\n", "\n  ");
+}
+
 /** The same on one line. */
 export function toLine(text: string): string {
   return toText(text).replace(/\s*\n\s*/g, " ");

@@ -1,6 +1,9 @@
 import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import {
   AuthRequiredError,
   CardDriftError,
@@ -88,6 +91,21 @@ describe("errors (A2ACLI_OUT_004)", () => {
     expect(
       (await describeFailure(a2aError("EXTENDED_AGENT_CARD_NOT_CONFIGURED", "no"), anonymous)).code,
     ).toBe("ExtendedAgentCardNotConfiguredError");
+  });
+
+  it("hint at nothing that only a program can do", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "a2a-hint-"));
+    try {
+      const path = join(directory, "card.json");
+      const text = await (await fetch(new URL("/.well-known/agent-card.json", agent.url))).text();
+      const foreign = [{ url: "wss://agent.example", protocolBinding: "urn:x", protocolVersion: "1.0" }];
+      await writeFile(path, JSON.stringify({ ...JSON.parse(text), supportedInterfaces: foreign }));
+      const { stderr } = await runCommand(["send", "hello", "-a", path]);
+      expect(stderr).toMatch(/^hint: ask the operator/m);
+      expect(stderr).not.toContain("`");
+    } finally {
+      await rm(directory, { recursive: true });
+    }
   });
 
   const task = create(TaskSchema, { id: "t-1" });

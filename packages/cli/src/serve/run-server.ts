@@ -2,6 +2,7 @@ import { type ServedAgent, type ServeOptions, serve } from "@a2a-connect/node";
 import type { AgentDefinition, LogRecord } from "@a2a-connect/server";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../command-context.ts";
+import { explainListenFailure } from "./listen-failure.ts";
 
 /** How long what runs may go on after the first Ctrl-C, and when whatever is left is cut off. */
 const stopping = { graceMs: 2_000, timeoutMs: 5_000 };
@@ -48,31 +49,10 @@ function formatRecord({ level, message, taskId, error }: LogRecord): string {
 }
 
 function explainFailure(error: unknown, port: number | undefined): unknown {
-  if (!(error instanceof Error)) {
-    return error;
-  }
-  switch ("code" in error ? error.code : undefined) {
-    case "EADDRINUSE":
-      return new CliError("A2ACLI_ERR_INTERNAL", `port ${port} is in use by another process`, {
-        hint: "choose another with --port, or any that is free with --port 0",
+  return error instanceof Error && error.message.startsWith("cannot open the task store")
+    ? new CliError("A2ACLI_ERR_INTERNAL", error.message, {
+        hint: "choose another file with --db, or none with --store memory",
         cause: error,
-      });
-    case "EACCES":
-      return new CliError("A2ACLI_ERR_INTERNAL", `port ${port} is not yours to listen on`, {
-        hint: "choose one from 1024 on with --port",
-        cause: error,
-      });
-    case "ENOTFOUND":
-    case "EADDRNOTAVAIL":
-      return new CliError("A2ACLI_ERR_USAGE", "--host is no name or address of this machine", {
-        cause: error,
-      });
-    default:
-      return error.message.startsWith("cannot open the task store")
-        ? new CliError("A2ACLI_ERR_INTERNAL", error.message, {
-            hint: "choose another file with --db, or none with --store memory",
-            cause: error,
-          })
-        : error;
-  }
+      })
+    : explainListenFailure(error, port);
 }

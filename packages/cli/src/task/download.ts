@@ -38,7 +38,9 @@ export async function downloadArtifacts(
   const saved: Artifact[] = [];
   for (const reader of readers) {
     signal.throwIfAborted();
-    const paths = await reader.save(directory);
+    const paths = await reader.save(directory).catch((error: unknown) => {
+      throw explainDirectory(error, directory);
+    });
     for (const path of paths) {
       await output.field("Saved", path);
     }
@@ -49,6 +51,26 @@ export async function downloadArtifacts(
     await output.note(`task ${task.id} has no artifacts`);
   }
   await output.document(taskDocument({ ...task, artifacts: saved }));
+}
+
+/** What Node's codes say about a directory that nothing can be saved in. */
+const directoryFaults: ReadonlyMap<unknown, string> = new Map([
+  ["EEXIST", "is a file, not a directory"],
+  ["ENOTDIR", "leads through a file, not a directory"],
+  ["EACCES", "is not yours to write to"],
+  ["EPERM", "is not yours to write to"],
+  ["EROFS", "is on a file system that cannot be written to"],
+]);
+
+function explainDirectory(error: unknown, directory: string): unknown {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const fault = directoryFaults.get(code);
+  return fault === undefined
+    ? error
+    : new CliError("A2ACLI_ERR_USAGE", `${directory} ${fault}`, {
+        hint: "choose another with --output-dir",
+        cause: error,
+      });
 }
 
 function chooseReaders(

@@ -41,11 +41,12 @@ const largestPage = 100;
  */
 export async function listTasks(context: CommandContext, flags: ListTasksFlags): Promise<void> {
   const { output, settings, signal } = context;
+  const since = flags.since === undefined ? undefined : parseTime(flags.since);
   const filter: ListTasksOptions = {
     signal,
     ...(settings.contextId === undefined ? {} : { contextId: settings.contextId }),
     ...(flags.status === undefined ? {} : { status: parseState(flags.status) }),
-    ...(flags.since === undefined ? {} : { since: parseTime(flags.since) }),
+    ...(since === undefined ? {} : { since }),
     ...(flags.includeArtifacts === true ? { includeArtifacts: true } : {}),
   };
   const agent = await context.openAgent();
@@ -60,6 +61,7 @@ export async function listTasks(context: CommandContext, flags: ListTasksFlags):
     }
   }
   await printEnd(context, tasks, last, flags);
+  await printNextPage(context, last, flags, since);
 }
 
 /** As many pages as were asked for; one, unless somebody said otherwise. */
@@ -112,7 +114,7 @@ async function printSummary(output: Output, task: Task): Promise<void> {
 }
 
 async function printEnd(
-  { output, settings }: CommandContext,
+  { output }: CommandContext,
   tasks: readonly Task[],
   last: TaskPage | undefined,
   flags: ListTasksFlags,
@@ -129,14 +131,33 @@ async function printEnd(
     await output.document(formatResponse(methods.listTasks, request, response));
   }
   await output.field("Total", totalSize);
-  if (nextPageToken !== "") {
-    await output.field("Next page", nextPageToken);
-    if (output.streaming && output.format === "json") {
-      await output.note(
-        `more tasks: ${commandLine(settings, ["task", "list"], ["--page-token", nextPageToken])}`,
-      );
-    }
+}
+
+/**
+ * The token of the next page, and the command for it. A token holds for the same filters only (spec §3.1.4), so the
+ * command names them, and a time that was relative as it was taken: an hour ago is another time by then.
+ */
+async function printNextPage(
+  { output, settings }: CommandContext,
+  last: TaskPage | undefined,
+  { status, pageSize, includeArtifacts }: ListTasksFlags,
+  since: Date | undefined,
+): Promise<void> {
+  const { nextPageToken = "" } = last ?? {};
+  if (nextPageToken === "") {
+    return;
   }
+  await output.field("Next page", nextPageToken);
+  const words = [
+    ...(settings.contextId === undefined ? [] : ["--context-id", settings.contextId]),
+    ...(status === undefined ? [] : ["--status", status]),
+    ...(since === undefined ? [] : ["--since", since.toISOString()]),
+    ...(pageSize === undefined ? [] : ["--page-size", String(pageSize)]),
+    ...(includeArtifacts === true ? ["--include-artifacts"] : []),
+    "--page-token",
+    nextPageToken,
+  ];
+  await output.note(`more tasks: ${commandLine(settings, ["task", "list"], words)}`);
 }
 
 /** `completed`, `INPUT_REQUIRED` or `TASK_STATE_WORKING`: what people type, what our output says, what the wire says. */

@@ -6,6 +6,7 @@ import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../command-context.ts";
 import type { Output } from "../output/output.ts";
 import { renderEvent } from "../output/render-task.ts";
+import { explainListenFailure } from "../serve/listen-failure.ts";
 import { stateOf } from "./following.ts";
 import { commandLine } from "./hints.ts";
 
@@ -38,7 +39,9 @@ export async function listenForPush(
     throw new CliError("A2ACLI_ERR_USAGE", `--public-url ${flags.publicUrl} is no http or https URL`);
   }
   const agent = taskId === undefined ? undefined : await context.openAgent();
-  await using receiver = await createPushReceiver(flags);
+  await using receiver = await createPushReceiver(flags).catch((error: unknown) => {
+    throw explainListenFailure(error, flags.port);
+  });
   using subscription = receiver.open();
   signal.addEventListener("abort", () => subscription[Symbol.dispose](), { once: true });
   signal.throwIfAborted();

@@ -109,6 +109,18 @@ for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
       expect(some.stderr).toContain("--page-token");
     });
 
+    it("says how to go on, with the filters that a token belongs to (A2ACLI_TASK_LIST_001)", async () => {
+      await using own = await startControlledAgent();
+      const ids = [await begin("task 1", own), await begin("task 2", own)];
+      const options = ["-a", own.url, "--transport", transport, "--status", "completed"];
+      const first = await runCommand(["task", "list", ...options, "--since", "1h", "--page-size", "1"]);
+      expect(fieldsOf(first.stdout).get("Task")).toEqual([ids[1]]);
+      const [, command = ""] = /^more tasks: (.*)$/m.exec(first.stderr) ?? [];
+      const next = await runCommand([...shellWords(command).slice(1), "--transport", transport]);
+      expect(next).toMatchObject({ exitCode: 0, stderr: "" });
+      expect(fieldsOf(next.stdout).get("Task")).toEqual([ids[0]]);
+    });
+
     it("filters by state, context and time (A2ACLI_TASK_LIST_001)", async () => {
       await using own = await startControlledAgent();
       const done = await begin("task 1", own);
@@ -282,6 +294,20 @@ for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
       }
     });
 
+    it("says in words why nothing can be saved there", async () => {
+      const directory = await mkdtemp(join(tmpdir(), "a2a-download-"));
+      try {
+        const path = join(directory, "file");
+        await writeFile(path, "");
+        const id = await begin("files");
+        const { stderr, exitCode } = await a2a("task", "download", id, "--output-dir", path);
+        expect(stderr).toContain(`${path} is a file, not a directory [A2ACLI_ERR_USAGE]`);
+        expect(exitCode).toBe(2);
+      } finally {
+        await rm(directory, { recursive: true });
+      }
+    });
+
     it("names the artifacts there are when the wanted one is not among them", async () => {
       const { stderr, exitCode } = await a2a("task", "download", await begin("files"), "--artifact", "three");
       expect(stderr).toContain("one, two");
@@ -334,6 +360,15 @@ for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
 }
 
 describe("a2a task push-config listen (A2ACLI_PUSH_002)", () => {
+  it("says in words that its port is taken", async () => {
+    const { port } = new URL(agent.url);
+    const taken = await runCommand(["task", "push-config", "listen", "--host", "127.0.0.1", "--port", port]);
+    expect(taken.exitCode).toBe(1);
+    expect(taken.stderr).toMatch(
+      /^error: port \d+ is in use by another process \[A2ACLI_ERR_INTERNAL\]\nhint: /,
+    );
+  });
+
   it("says how to register it where no task is named, and ends at Ctrl-C", async () => {
     await using own = await startControlledAgent();
     const id = await begin("hold x", own);

@@ -647,12 +647,11 @@ describe("a card that the caller has", () => {
 describe("a card from somebody who is not trusted", () => {
   const guardedFetch: typeof globalThis.fetch = async () => Response.json({ ...cardJson, name: "Guarded" });
 
-  it("is fetched by the guard, whatever other fetch there is", async () => {
+  it("is fetched by the guard, whatever other fetch the platform has", async () => {
     const fetch: typeof globalThis.fetch = () => Promise.reject(new Error("not this one"));
     const resolver = createCardResolver("clerk.example", {
       untrusted: true,
-      fetch,
-      platform: { guardedFetch },
+      platform: { fetch, guardedFetch },
     });
     expect((await resolver.resolve()).card.name).toBe("Guarded");
   });

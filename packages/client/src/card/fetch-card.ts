@@ -1,5 +1,6 @@
 import { CardInvalidError, CardNotFoundError } from "../errors.ts";
 import { findNetworkFailure } from "../interface/network-failure.ts";
+import { redirectLocation } from "../interface/redirect-location.ts";
 import { shownUrl } from "../interface/shown-text.ts";
 import { ByteBuffer } from "../transports/byte-buffer.ts";
 
@@ -83,14 +84,14 @@ async function ask(
 }
 
 /** Where a response leads, if that is allowed; undefined when it is no redirect. */
-function redirectTarget({ status, type, headers }: Response, from: URL): URL | undefined {
-  if (type === "opaqueredirect") {
+function redirectTarget(response: Response, from: URL): URL | undefined {
+  if (response.type === "opaqueredirect") {
     throw notFound(from, "redirects, and the browser does not say where", {
       hint: "Give the URL of the card itself.",
     });
   }
-  const location = headers.get("location");
-  if (![301, 302, 303, 307, 308].includes(status) || location === null) {
+  const location = redirectLocation(response);
+  if (location === undefined) {
     return undefined;
   }
   const to = URL.parse(location, from);

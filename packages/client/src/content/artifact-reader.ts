@@ -3,6 +3,7 @@ import type { Artifact, Part } from "@a2a-connect/proto";
 import { type JsonValue, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { ClientClock } from "../clock.ts";
 import { InvalidResponseError } from "../errors.ts";
 import type { SaveFile } from "../platform.ts";
 import { joinBytes } from "./join-bytes.ts";
@@ -26,11 +27,19 @@ export interface ArtifactReader {
   bytes(): Uint8Array;
   /**
    * Writes each part as a file into a directory (Node). Directories in names are ignored, nothing is overwritten; parts
-   * by URL are fetched through the guard when the client is `untrusted`.
+   * by URL are fetched through the guard when the client is `untrusted`, without any credentials, and given up when nothing
+   * is heard of them for `idleTimeoutMs`.
    *
    * @returns the paths
+   * @throws UnreachableError when a file cannot be had; the signal's reason when it is aborted
    */
-  save(directory: string): Promise<string[]>;
+  save(directory: string, options?: SaveOptions): Promise<string[]>;
+}
+
+/** How an artifact is saved. */
+export interface SaveOptions {
+  /** Ends it between two parts, and in the middle of one that is fetched. What was written stays. */
+  readonly signal?: AbortSignal;
 }
 
 /** What reading an artifact takes. */
@@ -41,6 +50,12 @@ export interface ArtifactServices {
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** Longest file that is fetched, in bytes. */
   readonly maxBytes: number;
+  /** Silence of a file's host after which it is given up. Default 60 s. */
+  readonly idleTimeoutMs?: number | undefined;
+  /** Default the platform's. */
+  readonly clock?: ClientClock | undefined;
+  /** Ends what is being fetched. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A reader of an artifact that is complete. */
@@ -84,8 +99,8 @@ class ArtifactView implements ArtifactReader {
     return raw.length === 0 ? new TextEncoder().encode(this.text()) : joinBytes(raw);
   }
 
-  save(directory: string): Promise<string[]> {
-    return saveParts(this.artifact, directory, this.#services);
+  save(directory: string, { signal }: SaveOptions = {}): Promise<string[]> {
+    return saveParts(this.artifact, directory, this.#services, signal);
   }
 
   /** Asynchronous, so that JSON which cannot be read rejects as a schema that does not fit does. */

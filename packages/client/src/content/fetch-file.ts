@@ -1,48 +1,110 @@
+import { systemClock } from "../clock.ts";
 import { ContentTooLargeError, UnreachableError, UntrustedOutputError } from "../errors.ts";
+import { SilenceWatch } from "../follow/silence-watch.ts";
+import { untilAborted } from "../run/until-aborted.ts";
 import type { ArtifactServices } from "./artifact-reader.ts";
 
 /**
  * The file behind a URL that an agent named, as it arrives.
  *
- * @throws UntrustedOutputError when the URL is no http or https URL, UnreachableError when the file cannot be had or is cut
- *   off, ContentTooLargeError (from the content) as soon as it is longer than `maxBytes`
+ * @throws UntrustedOutputError when the URL is no http or https URL, UnreachableError when the file cannot be had, is cut
+ *   off, or falls silent for `idleTimeoutMs`, ContentTooLargeError (from the content) as soon as it is longer than
+ *   `maxBytes`; the signal's reason when it is aborted
  */
 export async function fetchFile(
   text: string,
-  { fetch = globalThis.fetch, maxBytes }: Pick<ArtifactServices, "fetch" | "maxBytes">,
+  services: Omit<ArtifactServices, "saveFile">,
 ): Promise<AsyncIterable<Uint8Array>> {
+  const { fetch = globalThis.fetch } = services;
   const url = URL.parse(text);
   if (url === null || !["http:", "https:"].includes(url.protocol)) {
     throw new UntrustedOutputError("a part names a file that is not at an http or https URL");
   }
-  const response = await fetch(url).catch((cause: unknown) => {
-    throw new UnreachableError(`the file at ${url.origin} could not be fetched`, { cause });
-  });
-  if (!response.ok) {
-    response.body?.cancel().catch(() => {}); // nobody wants it
-    throw new UnreachableError(
-      `${url.origin} answered with HTTP status ${response.status} instead of the file`,
-    );
+  const wait = new FileWait(url, services);
+  try {
+    const response = await wait.for(fetch(url, { signal: wait.signal }), "could not be fetched");
+    if (!response.ok) {
+      throw new UnreachableError(
+        `${url.origin} answered with HTTP status ${response.status} instead of the file`,
+      );
+    }
+    return limited(response, wait, services.maxBytes);
+  } catch (error) {
+    wait.end();
+    throw error;
   }
-  return limited(response, url, maxBytes);
 }
 
-async function* limited(response: Response, url: URL, maxBytes: number): AsyncGenerator<Uint8Array, void> {
+async function* limited(
+  response: Response,
+  wait: FileWait,
+  maxBytes: number,
+): AsyncGenerator<Uint8Array, void> {
   let length = 0;
   const reader = response.body?.getReader(); // not every browser can iterate over a stream
   try {
-    for (let next = await reader?.read(); next?.value !== undefined; next = await reader?.read()) {
-      length += next.value.byteLength;
-      if (length > maxBytes) {
-        throw new ContentTooLargeError(`the file at ${url.origin}`, maxBytes);
+    while (reader !== undefined) {
+      const { value } = await wait.for(reader.read(), "was cut off");
+      if (value === undefined) {
+        return;
       }
-      yield next.value;
+      length += value.byteLength;
+      if (length > maxBytes) {
+        throw new ContentTooLargeError(wait.what, maxBytes);
+      }
+      yield value;
     }
-  } catch (cause) {
-    throw cause instanceof ContentTooLargeError
-      ? cause
-      : new UnreachableError(`the file at ${url.origin} was cut off`, { cause });
   } finally {
+    wait.end();
     reader?.cancel().catch(() => {}); // it is closed already
+  }
+}
+
+/** Waits for a host that may never answer: each wait ends when nothing is heard for too long, or the caller gives up. */
+class FileWait {
+  /** Begins a sentence. */
+  readonly what: string;
+  /** Ends the request. */
+  readonly signal: AbortSignal;
+  readonly #given: AbortSignal | undefined;
+  readonly #limitMs: number;
+  readonly #watch: SilenceWatch;
+  readonly #over = new AbortController();
+
+  constructor(
+    { origin }: URL,
+    { signal, clock = systemClock, idleTimeoutMs = 60_000 }: Omit<ArtifactServices, "saveFile">,
+  ) {
+    signal?.throwIfAborted();
+    this.what = `the file at ${origin}`;
+    this.#given = signal;
+    this.#limitMs = idleTimeoutMs;
+    this.#watch = new SilenceWatch(clock, idleTimeoutMs);
+    const signals = [this.#watch.signal, this.#over.signal];
+    this.signal = AbortSignal.any(signal === undefined ? signals : [...signals, signal]);
+  }
+
+  /** @throws UnreachableError when it rejects, with `trouble` in its message, or takes too long; the given signal's reason */
+  async for<T>(promise: Promise<T>, trouble: string): Promise<T> {
+    this.#watch.heard();
+    try {
+      return await untilAborted(promise, this.signal);
+    } catch (cause) {
+      this.#given?.throwIfAborted();
+      throw this.#watch.signal.aborted
+        ? new UnreachableError(`${this.what} did not come: nothing was heard for ${this.#limitMs} ms`, {
+            hint: "Try again later, or allow longer silence with idleTimeoutMs.",
+            cause,
+          })
+        : new UnreachableError(`${this.what} ${trouble}`, { cause });
+    } finally {
+      this.#watch.pause(); // what the writer takes its time for is no silence
+    }
+  }
+
+  /** To be called in any case; what still comes nobody wants. */
+  end(): void {
+    this.#watch.stop();
+    this.#over.abort();
   }
 }

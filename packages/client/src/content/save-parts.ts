@@ -11,22 +11,27 @@ import { joinBytes } from "./join-bytes.ts";
  * media type, and bytes of one name. A part without a name is called after its artifact.
  *
  * @returns the paths, in the order of the parts
+ * @throws the signal's reason when it is aborted
  * @throws Error when the platform has no files
  */
 export async function saveParts(
   { artifactId, name, parts }: Artifact,
   directory: string,
   services: ArtifactServices,
+  signal?: AbortSignal,
 ): Promise<string[]> {
   const { saveFile } = services;
   if (saveFile === undefined) {
     throw new Error("there are no files here: in Node, use connectAgent of @a2a-connect/node/client");
   }
   const paths: string[] = [];
+  const signals = [services.signal, signal].filter((each) => each !== undefined);
+  const fetching = { ...services, signal: AbortSignal.any(signals) };
   for (const chunks of joinChunks(parts)) {
+    signal?.throwIfAborted();
     const [part] = chunks;
     const filename = part.filename === "" ? `${name || artifactId}${extensionOf(part)}` : part.filename;
-    paths.push(await saveFile(directory, filename, await contentOf(part, chunks, services)));
+    paths.push(await saveFile(directory, filename, await contentOf(part, chunks, fetching)));
   }
   return paths;
 }

@@ -2,7 +2,7 @@ import { type EventIds, eventIdHeader, eventIdsKey } from "@a2a-connect/bindings
 import type { StreamResponse } from "@a2a-connect/proto";
 import { type CallOptions, Code, ConnectError, createContextValues } from "@connectrpc/connect";
 import type { ClientClock } from "../clock.ts";
-import { SilenceError } from "../platform.ts";
+import { SilenceWatch } from "./silence-watch.ts";
 import type { NumberedResponse } from "./task-tracker.ts";
 
 /** How one connection is watched. */
@@ -28,6 +28,7 @@ export async function* readEventStream(
   const ids: EventIds = { last: "" };
   const over = new AbortController();
   let next: number | undefined;
+  let lastGeneration: bigint | undefined;
   try {
     const messages = call({
       signal: AbortSignal.any([signal, watch.signal, over.signal]),
@@ -40,7 +41,9 @@ export async function* readEventStream(
     for await (const response of messages) {
       watch.pause(); // what the caller takes its time for is no silence
       const id = next === undefined ? undefined : (parseId(ids.last) ?? next);
-      yield { response, id };
+      const generation = updateGeneration(response);
+      yield { response, id, repeatsGeneration: generation !== undefined && generation === lastGeneration };
+      lastGeneration = generation;
       next = id === undefined ? undefined : id + 1;
       watch.heard();
     }
@@ -66,51 +69,12 @@ function silenceText(ms: number): string {
   return `${silencePrefix}${ms} ms`;
 }
 
-function parseId(value: string | null): number | undefined {
-  return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+/** The number that an update of A2A 1.1 has in itself. */
+function updateGeneration({ payload }: StreamResponse): bigint | undefined {
+  const isUpdate = payload.case === "statusUpdate" || payload.case === "artifactUpdate";
+  return isUpdate && payload.value.generation > 0n ? payload.value.generation : undefined;
 }
 
-/** Aborts after a time in which nothing was heard. One timer a period, not one a message. */
-class SilenceWatch {
-  readonly #controller = new AbortController();
-  readonly #stopped = new AbortController();
-  readonly #clock: ClientClock;
-  readonly #limitMs: number;
-  #lastMs: number;
-  #paused = false;
-
-  constructor(clock: ClientClock, limitMs: number) {
-    this.#clock = clock;
-    this.#limitMs = limitMs;
-    this.#lastMs = clock.now();
-    this.#watch().catch(() => {}); // stopped
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  heard(): void {
-    this.#lastMs = this.#clock.now();
-    this.#paused = false;
-  }
-
-  pause(): void {
-    this.#paused = true;
-  }
-
-  stop(): void {
-    this.#stopped.abort();
-  }
-
-  async #watch(): Promise<void> {
-    for (;;) {
-      const waited = this.#paused ? 0 : this.#clock.now() - this.#lastMs;
-      if (waited >= this.#limitMs) {
-        this.#controller.abort(new SilenceError("nothing was heard"));
-        return;
-      }
-      await this.#clock.sleep(this.#limitMs - waited, this.#stopped.signal);
-    }
-  }
+function parseId(value: string | null): number | undefined {
+  return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }

@@ -128,7 +128,7 @@ export async function* followEvents(
       }
       fruitless += 1;
       outage.failed(error);
-      await wakeUp.sleep(backoffMs(fruitless, retry, clock), clock, signal);
+      await wakeUp.sleep(retryDelayMs(fruitless, error, retry, clock), clock, signal);
     }
   }
 }

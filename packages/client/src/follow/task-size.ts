@@ -1,13 +1,20 @@
-import type { Part, StreamResponse, Task } from "@a2a-connect/proto";
-import { toBinary } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { isInterrupted } from "@a2a-connect/core";
+import type { Artifact, StreamResponse, Task, TaskStatus } from "@a2a-connect/proto";
 import { ContentTooLargeError } from "../errors.ts";
+import { weigh } from "./weigh.ts";
 
-/** What the artifacts of a followed task weigh. They grow by chunks, none of which is too large by itself. */
+/**
+ * What is kept of a followed task weighs this much. It grows by events, none of which is too large by itself; what the fold
+ * drops of them, such as progress and the metadata of events, does not count.
+ */
 export class TaskSize {
   readonly #maxBytes: number;
-  readonly #byArtifact = new Map<string, number>();
-  #bytes = 0;
+  readonly #byArtifact = new Map<string, ArtifactSize>();
+  /** All artifacts. */
+  #artifacts = 0;
+  /** History, and what else there is once. Questions count here at once: the fold puts them into history. */
+  #rest = 0;
+  #status = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -17,47 +24,68 @@ export class TaskSize {
   add({ payload }: StreamResponse): void {
     if (payload.case === "task") {
       this.#replaceAll(payload.value);
-    } else if (payload.case === "artifactUpdate") {
-      const { artifact, append } = payload.value;
-      this.#set(artifact?.artifactId ?? "", weigh(artifact?.parts ?? []), append);
+    } else if (payload.case === "statusUpdate") {
+      this.#setStatus(payload.value.status);
+    } else if (payload.case === "artifactUpdate" && payload.value.artifact !== undefined) {
+      this.#addArtifact(payload.value.artifact, payload.value.append);
     }
-    if (this.#bytes > this.#maxBytes) {
+    if (this.#artifacts + this.#rest + this.#status > this.#maxBytes) {
       throw new ContentTooLargeError("The task", this.#maxBytes);
     }
   }
 
-  #replaceAll({ artifacts }: Task): void {
+  #replaceAll({ artifacts, status, ...rest }: Task): void {
     this.#byArtifact.clear();
-    this.#bytes = 0;
-    for (const { artifactId, parts } of artifacts) {
-      this.#set(artifactId, weigh(parts), false);
+    this.#artifacts = 0;
+    this.#rest = weigh(rest);
+    this.#setStatus(status);
+    for (const artifact of artifacts) {
+      this.#addArtifact(artifact, false);
     }
   }
 
-  #set(artifactId: string, bytes: number, append: boolean): void {
-    const known = this.#byArtifact.get(artifactId) ?? 0;
-    this.#byArtifact.set(artifactId, append ? known + bytes : bytes);
-    this.#bytes += append ? bytes : bytes - known;
+  #setStatus(status: TaskStatus | undefined): void {
+    const isQuestion = status !== undefined && isInterrupted(status.state);
+    this.#status = isQuestion ? 0 : weigh(status);
+    this.#rest += isQuestion ? weigh(status) : 0;
+  }
+
+  #addArtifact(artifact: Artifact, append: boolean): void {
+    const known = this.#byArtifact.get(artifact.artifactId);
+    const size = known !== undefined && append ? known : new ArtifactSize(artifact);
+    this.#artifacts -= known?.bytes ?? 0;
+    size.add(artifact);
+    this.#artifacts += size.bytes;
+    this.#byArtifact.set(artifact.artifactId, size);
   }
 }
 
-/** Content alone, about as it is in memory; each part counts for its object, too. */
-function weigh(parts: readonly Part[]): number {
-  return parts.reduce((sum, { content }) => sum + partBytes + weighContent(content), 0);
-}
+/** What one artifact weighs. Chunks add parts to it, and members of its metadata in place of those of the same name. */
+class ArtifactSize {
+  bytes: number;
+  #name = 0;
+  #description = 0;
+  #metadata: Map<string, number> | undefined;
 
-const partBytes = 16;
+  constructor({ parts, metadata, name, description, ...rest }: Artifact) {
+    this.bytes = weigh(rest);
+  }
 
-function weighContent(content: Part["content"]): number {
-  switch (content.case) {
-    case "text":
-    case "url":
-      return content.value.length;
-    case "raw":
-      return content.value.byteLength;
-    case "data":
-      return toBinary(ValueSchema, content.value).byteLength;
-    case undefined:
-      return 0;
+  add({ parts, metadata, name, description }: Artifact): void {
+    this.bytes += weigh(parts);
+    if (this.#name === 0) {
+      this.#name = name.length;
+      this.bytes += name.length;
+    }
+    if (this.#description === 0) {
+      this.#description = description.length;
+      this.bytes += description.length;
+    }
+    for (const [member, value] of Object.entries(metadata ?? {})) {
+      this.#metadata ??= new Map();
+      const bytes = member.length + weigh(value);
+      this.bytes += bytes - (this.#metadata.get(member) ?? 0);
+      this.#metadata.set(member, bytes);
+    }
   }
 }

@@ -1,3 +1,4 @@
+import { isInterrupted } from "@a2a-connect/core";
 import { type Task, TaskState, type TaskStatus, TaskStatusSchema } from "@a2a-connect/proto";
 import { equals } from "@bufbuild/protobuf";
 
@@ -11,9 +12,10 @@ export function isSameStatus(one: TaskStatus | undefined, other: TaskStatus | un
   if (one === undefined || other === undefined) {
     return one === other;
   }
-  const said = one.message?.messageId ?? "";
-  return (
-    equals(TaskStatusSchema, one, other) ||
-    (one.state === other.state && said !== "" && said === other.message?.messageId)
-  );
+  if (one.state !== other.state || one.message?.messageId !== other.message?.messageId) {
+    return false;
+  }
+  // Two questions without words are told apart by their times alone.
+  const tellsApart = one.message === undefined && isInterrupted(one.state);
+  return !tellsApart || equals(TaskStatusSchema, one, other);
 }

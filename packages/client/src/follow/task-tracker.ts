@@ -10,6 +10,8 @@ import { stateOf } from "./task-status.ts";
 export interface NumberedResponse {
   readonly response: StreamResponse;
   readonly id: number | undefined;
+  /** It has the same generation as the event before it on its connection. */
+  readonly repeatsGeneration?: boolean;
 }
 
 const hint = "The server does not follow the A2A protocol, or is newer than this client.";
@@ -30,6 +32,8 @@ export class TaskTracker {
   isExact = false;
   readonly #size: TaskSize;
   #taskId: string | undefined;
+  /** A peer that gives two events one generation has none that mean anything (requirement R-2). */
+  #trustsGenerations = true;
 
   /**
    * @param position the last event that is known already
@@ -58,9 +62,13 @@ export class TaskTracker {
    * @throws InvalidResponseError when it has no content, or belongs to another task
    * @throws ContentTooLargeError when the task has grown beyond its limit
    */
-  accept({ response, id: counted }: NumberedResponse): readonly StreamResponse[] {
+  accept({ response, id: counted, repeatsGeneration }: NumberedResponse): readonly StreamResponse[] {
     const { payload } = response;
-    const id = generationOf(response) ?? counted;
+    if (repeatsGeneration === true && counted === undefined) {
+      this.#trustsGenerations = false;
+      this.position = undefined;
+    }
+    const id = (this.#trustsGenerations ? generationOf(response) : undefined) ?? counted;
     switch (payload.case) {
       case "message":
         if (this.task !== undefined) {
@@ -86,7 +94,7 @@ export class TaskTracker {
     return this.#acceptTask(
       { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } },
       task,
-      generationOfTask(task),
+      this.#trustsGenerations ? toNumber(task.generation) : undefined,
     );
   }
 
@@ -201,10 +209,6 @@ function generationOf({ payload }: StreamResponse): number | undefined {
     default:
       return undefined;
   }
-}
-
-function generationOfTask({ generation }: Task): number | undefined {
-  return toNumber(generation);
 }
 
 function toNumber(generation: bigint): number | undefined {

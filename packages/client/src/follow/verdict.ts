@@ -1,6 +1,8 @@
+import { HttpStatusError } from "@a2a-connect/bindings";
 import { findA2AError, findFieldViolations, lastEventIdHeader } from "@a2a-connect/core";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { AgentError, InvalidResponseError } from "../errors.ts";
+import { findRetryDelay } from "./retry-delay.ts";
 import { EventGapError } from "./task-tracker.ts";
 
 /**
@@ -24,19 +26,31 @@ export function judgeStreamFailure(error: unknown): Verdict {
   if (reason === "UNSUPPORTED_OPERATION" || error.code === Code.Unimplemented) {
     return "no-streams";
   }
-  return transientCodes.has(error.code) && reason === undefined ? "transient" : "fatal";
+  const mayPass = reason === undefined && (transientCodes.has(error.code) || isRateLimit(error));
+  return mayPass ? "transient" : "fatal";
 }
 
 /**
  * Whether the same call may succeed a little later. Nothing is said about whether it may be repeated. An answer of the
- * server is one, unless it says that it is unavailable.
+ * server is one, unless it says that it is unavailable, or that it was asked too often.
  */
 export function isTransient(error: unknown): error is ConnectError {
   return (
     error instanceof ConnectError &&
-    (error.isWireError ? error.code === Code.Unavailable : transientCodes.has(error.code)) &&
+    (isRateLimit(error) ||
+      (error.isWireError ? error.code === Code.Unavailable : transientCodes.has(error.code))) &&
     findA2AError(error) === undefined
   );
+}
+
+/**
+ * Too many calls in too short a time. A server says ResourceExhausted of its quotas and of sizes as well: it means this where
+ * HTTP says so, or where it names a time to come again.
+ */
+function isRateLimit(error: ConnectError): boolean {
+  const { code, cause, isWireError } = error;
+  const isStatus = cause instanceof HttpStatusError && cause.status === 429;
+  return code === Code.ResourceExhausted && isWireError && (isStatus || findRetryDelay(error) !== undefined);
 }
 
 /** Broken connections come out as any of these, by platform and wire. */

@@ -17,7 +17,6 @@ describe("the fetch for what a card names", () => {
     [{ fetch: named("own"), platform }, far, far, "own"],
     [{ platform }, far, far, "platform"],
     [{ platform, untrusted: true }, far, far, "guard"],
-    [{ fetch: named("own"), platform, untrusted: true }, far, far, "guard"],
     [{ platform, untrusted: true }, undefined, "http://localhost:4000/rpc", "guard"],
     [{ platform, untrusted: true }, far, "http://127.0.0.1:4000/rpc", "guard"],
     [{ platform, untrusted: true }, "http://localhost:4000/", "http://127.0.0.1:4000/rpc", "platform"],
@@ -38,5 +37,13 @@ describe("the fetch for what a card names", () => {
 
   it("is not to be had untrusted without a guard", () => {
     expect(() => agentFetch({ untrusted: true }, far)).toThrow(/guard/);
+  });
+
+  it("is not to be had untrusted with the caller's own, for which no guard can vouch", () => {
+    for (const card of [far, "http://localhost:4000/", undefined]) {
+      expect(() => agentFetch({ fetch: named("own"), platform, untrusted: true }, card)).toThrow(
+        /cannot be combined with a `fetch` of your own/,
+      );
+    }
   });
 });

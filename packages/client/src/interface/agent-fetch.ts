@@ -7,11 +7,11 @@ export type FetchOptions = Pick<ConnectOptions, "fetch" | "platform" | "untruste
 /**
  * The `fetch` for an agent's card and for whatever the card names: the caller's, else the platform's, else the global one.
  *
- * With `untrusted` it is the platform's guard, whatever else there is, except that a card on this machine may name this
- * machine.
+ * With `untrusted` it is the platform's guard, except that a card on this machine may name this machine.
  *
  * @param cardUrl where the card is; undefined when the caller brought it
- * @throws Error when the platform has no guard
+ * @throws Error when `untrusted` is asked for on a platform without a guard, or with a `fetch` of the caller's, which no guard
+ *   can vouch for
  */
 export function agentFetch(
   options: FetchOptions,
@@ -22,6 +22,11 @@ export function agentFetch(
   const plain = options.fetch ?? platform?.fetch ?? ((input, init) => globalThis.fetch(input, init));
   if (!untrusted) {
     return plain;
+  }
+  if (options.fetch !== undefined) {
+    throw new Error(
+      "`untrusted: true` cannot be combined with a `fetch` of your own: nobody could tell which addresses it reaches. Leave out one of the two, or give your `fetch` as `platform.guardedFetch` if it guards addresses itself.",
+    );
   }
   const guarded = platform?.guardedFetch;
   if (guarded === undefined) {

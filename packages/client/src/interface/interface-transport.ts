@@ -67,6 +67,9 @@ export function openInterfaces(
   return new InterfaceSwitch(candidates, settings);
 }
 
+/** The longest that gRPC can tell a server in milliseconds, 27 hours: who allows more has set no limit. */
+const longestTimeoutMs = 99_999_999;
+
 /** One call, whichever interface it goes to. */
 interface Call<I extends DescMessage> {
   readonly method: DescMethodUnary<I> | DescMethodStreaming<I>;
@@ -192,7 +195,7 @@ class InterfaceSwitch implements InterfaceTransport, Transport {
     const { method, header, message, timeoutMs } = call;
     return {
       transport: this.#transportOf(candidate),
-      timeoutMs: timeoutMs === undefined ? undefined : timeoutMs - elapsedMs,
+      timeoutMs: timeoutMs === undefined || timeoutMs > longestTimeoutMs ? undefined : timeoutMs - elapsedMs,
       header: callHeaders(candidate, this.#settings, header),
       message: withTenant(method.input, message, candidate.interface.tenant),
     };

@@ -1,4 +1,5 @@
 import type { Pages } from "../agent-client.ts";
+import { InvalidResponseError } from "../errors.ts";
 
 /** One page, and where the next one begins; `""` after the last. */
 export interface FetchedPage<Page> {
@@ -10,7 +11,7 @@ export interface FetchedPage<Page> {
  * Everything that a list has, page by page, each asked for when the one before is used up.
  *
  * @param itemsOf what is in a page
- * @throws Error when a server answers with the token that it was asked with, which would never end
+ * @throws InvalidResponseError (from the iteration) when a server gives out a token again, which would never end
  */
 export function createPages<Item, Page>(
   fetchPage: (pageToken: string) => Promise<FetchedPage<Page>>,
@@ -18,12 +19,16 @@ export function createPages<Item, Page>(
   firstToken = "",
 ): Pages<Item, Page> {
   async function* pages(): AsyncGenerator<Page, void> {
+    const seen = new Set<string>();
     let token = firstToken;
     do {
+      remember(seen, token);
       const { page, nextPageToken } = await fetchPage(token);
       yield page;
-      if (nextPageToken !== "" && nextPageToken === token) {
-        throw new Error("the agent gave out the same page token twice: the list would never end");
+      if (nextPageToken !== "" && seen.has(nextPageToken)) {
+        throw new InvalidResponseError("The agent gave out a page token twice: the list would never end.", {
+          hint: "What came so far may be incomplete. Tell the operator of the agent.",
+        });
       }
       token = nextPageToken;
     } while (token !== ""); // requirement A-42
@@ -36,4 +41,15 @@ export function createPages<Item, Page>(
       }
     },
   };
+}
+
+/** Tokens that are remembered: enough for any circle that a mistake makes, and no burden in a list that is long. */
+const maxSeen = 1_000;
+
+function remember(seen: Set<string>, token: string): void {
+  seen.add(token);
+  const [oldest] = seen;
+  if (seen.size > maxSeen && oldest !== undefined) {
+    seen.delete(oldest);
+  }
 }

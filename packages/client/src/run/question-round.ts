@@ -1,5 +1,6 @@
 import { findA2AError } from "@a2a-connect/core";
-import { type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
+import { type Part, PartSchema, type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
+import { isMessage } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import type { InputMessage } from "../agent-client.ts";
 import { isSameStatus, stateOf } from "../follow/task-status.ts";
@@ -89,13 +90,13 @@ function ask(
 }
 
 async function deliver(answer: AuthAnswer, task: Task, round: Round): Promise<void> {
-  const { host, signal } = round;
+  const { host } = round;
   // Callers without types answer with anything.
   if (answer === undefined || answer === null) {
     throw unansweredError(task);
   }
   if (typeof answer === "object" && "cancel" in answer && answer.cancel === true) {
-    await cancel(task, host, signal);
+    await cancel(task, round);
   } else if (!(typeof answer === "object" && "resolved" in answer && answer.resolved === true)) {
     await sendAnswer(toMessage(answer, task), task, round);
   }
@@ -104,13 +105,19 @@ async function deliver(answer: AuthAnswer, task: Task, round: Round): Promise<vo
 
 function toMessage(answer: NonNullable<AuthAnswer>, task: Task): InputMessage {
   const ids = { taskId: task.id, contextId: task.contextId };
-  if (typeof answer === "string" || Array.isArray(answer)) {
+  if (isContent(answer)) {
     return { parts: answer, ...ids };
   }
-  if (typeof answer === "object" && "parts" in answer) {
+  if (typeof answer === "object" && "parts" in answer && isContent(answer.parts)) {
     return { ...answer, ...ids };
   }
   throw callbackError("the callback for its question gave an answer that cannot be sent", task);
+}
+
+function isContent(value: unknown): value is string | readonly Part[] {
+  return (
+    typeof value === "string" || (Array.isArray(value) && value.every((part) => isMessage(part, PartSchema)))
+  );
 }
 
 async function sendAnswer(message: InputMessage, task: Task, { host, signal }: Round): Promise<void> {
@@ -125,12 +132,16 @@ async function sendAnswer(message: InputMessage, task: Task, { host, signal }: R
   }
 }
 
-async function cancel(task: Task, host: RunHost, signal: AbortSignal): Promise<void> {
+async function cancel(task: Task, { host, signal }: Round): Promise<void> {
+  const asked = task.status;
   try {
     await host.cancel(task.id, signal);
   } catch (error) {
     if (findA2AError(error)?.reason !== "TASK_NOT_CANCELABLE") {
       throw error;
+    }
+    if (await isStillAsked(task, asked, { host, signal })) {
+      throw callbackError("it was to be canceled, and cannot be", task, error);
     } // otherwise it has ended by itself, and its events say how
   }
 }

@@ -1,3 +1,4 @@
+import { responseTooLarge } from "@a2a-connect/bindings";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ByteBuffer } from "./byte-buffer.ts";
 
@@ -45,14 +46,6 @@ export function withBody(
 ): Response {
   const bodiless = [204, 205, 304].includes(status);
   return new Response(bodiless ? null : body, { status, statusText, headers });
-}
-
-/** A response, or one message of a stream, is over the limit. */
-export function responseTooLarge(maxBytes: number): ConnectError {
-  return new ConnectError(
-    `the response is larger than the limit of ${maxBytes} bytes`,
-    Code.ResourceExhausted,
-  );
 }
 
 /** A response ended in the middle. */

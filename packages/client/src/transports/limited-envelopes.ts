@@ -1,5 +1,6 @@
+import { responseTooLarge } from "@a2a-connect/bindings";
 import { ByteBuffer } from "./byte-buffer.ts";
-import { readBody, responseCutOff, responseTooLarge, withBody } from "./limited-body.ts";
+import { readBody, responseCutOff, withBody } from "./limited-body.ts";
 
 /** Flags (1 byte) and length (4 bytes) before each message of the Connect and gRPC-Web protocols. */
 const prefixLength = 5;

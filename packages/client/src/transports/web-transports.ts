@@ -1,10 +1,19 @@
-import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings";
+import { createHttpJsonTransport, createJsonRpcTransport, readTooManyRequests } from "@a2a-connect/bindings";
 import { connectBinding, grpcWebBinding } from "@a2a-connect/core";
-import type { Transport } from "@connectrpc/connect";
+import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web";
 import type { BindingTransport, BindingTransportSettings } from "../platform.ts";
 import { limitConnectFetch, limitGrpcWebFetch } from "./rpc-fetch.ts";
 import { createTransportFetch } from "./transport-fetch.ts";
+
+/** The innermost interceptor of Connect's own transports: a rate limit is the same error on every wire. */
+const translateTooManyRequests: Interceptor = (next) => async (request) => {
+  try {
+    return await next(request);
+  } catch (thrown) {
+    throw readTooManyRequests(thrown);
+  }
+};
 
 /**
  * The wires that need nothing but `fetch`: JSONRPC, HTTP+JSON, Connect and gRPC-Web.
@@ -24,14 +33,14 @@ export const webTransports: readonly BindingTransport[] = [
       baseUrl: url,
       useBinaryFormat: true,
       fetch: limitConnectFetch(fetch, maxResponseBytes),
-      interceptors: [...interceptors],
+      interceptors: [...interceptors, translateTooManyRequests],
     }),
   ),
   fetchTransport(grpcWebBinding, ({ url, fetch, interceptors, maxResponseBytes }) =>
     createGrpcWebTransport({
       baseUrl: url,
       fetch: limitGrpcWebFetch(fetch, maxResponseBytes),
-      interceptors: [...interceptors],
+      interceptors: [...interceptors, translateTooManyRequests],
     }),
   ),
 ];

@@ -1,23 +1,31 @@
+import { readTooManyRequests, responseTooLarge } from "@a2a-connect/bindings";
 import { SilenceError } from "@a2a-connect/client";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { refusedCode } from "../guarded-fetch.ts";
+
+/** What the failures of a transport are judged by. */
+export interface GrpcCircumstances {
+  /** Aborted when the transport was closed: what fails from then on is Canceled. */
+  readonly closed: AbortSignal;
+  /** Told when a call was given up because its connection did not answer. */
+  readonly onSilence: () => void;
+  /** What the transport reads no message beyond. */
+  readonly maxResponseBytes: number;
+}
 
 /**
  * Gives what goes wrong with a connection the code that it has on every other wire: Unavailable, with Node's error as its
  * cause. Connect for Node says Internal, Aborted, Canceled or Unknown, depending on when and how it broke.
  *
  * To be the innermost interceptor, so that all others see the same.
- *
- * @param onSilence told when a call was given up because its connection did not answer
- * @param closed aborted when the transport was closed: what fails from then on is Canceled
  */
-export function translateGrpcFailures(closed: AbortSignal, onSilence: () => void): Interceptor {
+export function translateGrpcFailures({ closed, onSilence, maxResponseBytes }: GrpcCircumstances): Interceptor {
   return (next) => async (request) => {
     const translate = (thrown: unknown): unknown => {
       if (isSilence(request.signal)) onSilence();
       if (request.signal.aborted) return thrown; // the caller's own doing
       if (closed.aborted) return new ConnectError("the client was closed", Code.Canceled);
-      return translateFailure(thrown);
+      return translateFailure(thrown, maxResponseBytes);
     };
     try {
       const response = await next(request);
@@ -50,10 +58,11 @@ async function* translateEach<T>(
   }
 }
 
-function translateFailure(thrown: unknown): unknown {
-  const error = ConnectError.from(thrown);
+function translateFailure(thrown: unknown, maxResponseBytes: number): unknown {
+  const error = ConnectError.from(readTooManyRequests(thrown));
   // A status that the server sent is an answer.
-  if (error.isWireError) return thrown;
+  if (error.isWireError) return error;
+  if (error.code === Code.ResourceExhausted) return responseTooLarge(maxResponseBytes);
   const codes = nodeCodes(error.cause);
   if (codes.includes(refusedCode)) {
     const { message } = error.cause instanceof Error ? error.cause : error;

@@ -9,7 +9,11 @@ import { addressRefused } from "../guarded-fetch.ts";
 import { translateGrpcFailures } from "./grpc-failures.ts";
 import { GrpcSession } from "./grpc-session.ts";
 import { parseGrpcTarget } from "./grpc-target.ts";
+import { longestTimerMs } from "./longest-timer.ts";
 import type { NodeTlsOptions } from "./tls-options.ts";
+
+/** The length of a message has 32 bits. */
+const maxMessageBytes = 2 ** 32 - 1;
 
 /** What the GRPC wire is opened with, beside the settings of a call. */
 export interface GrpcTransportOptions {
@@ -38,7 +42,8 @@ export function grpcTransport({ tls, cardScheme, guard }: GrpcTransportOptions):
       if (refusal !== undefined) {
         throw addressRefused(`the URL ${refusal}`);
       }
-      const dial = { tls, lookup: guard?.lookupFor(target), timeoutMs: settings.connectTimeoutMs };
+      const timeoutMs = Math.min(settings.connectTimeoutMs, longestTimerMs);
+      const dial = { tls, lookup: guard?.lookupFor(target), timeoutMs };
       const session = new GrpcSession(target.origin, {}, { createConnection: () => open(target, dial) });
       return openTransport(target, session, settings);
     },
@@ -47,12 +52,18 @@ export function grpcTransport({ tls, cardScheme, guard }: GrpcTransportOptions):
 
 function openTransport(target: URL, session: GrpcSession, settings: BindingTransportSettings) {
   const closed = new AbortController();
+  const maxResponseBytes = Math.min(settings.maxResponseBytes, maxMessageBytes);
+  const failures = translateGrpcFailures({
+    closed: closed.signal,
+    onSilence: () => session.replace(),
+    maxResponseBytes,
+  });
   return {
     transport: createGrpcTransport({
       baseUrl: target.href,
       sessionManager: session,
-      readMaxBytes: settings.maxResponseBytes,
-      interceptors: [...settings.interceptors, translateGrpcFailures(closed.signal, () => session.replace())],
+      readMaxBytes: maxResponseBytes,
+      interceptors: [...settings.interceptors, failures],
     }),
     close() {
       closed.abort();

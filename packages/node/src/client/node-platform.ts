@@ -3,6 +3,7 @@ import type { ClientPlatform } from "@a2a-connect/client";
 import { createAddressGuard, targetOf } from "../address-guard.ts";
 import { createGuardedFetch, guardLookup } from "../guarded-fetch.ts";
 import { grpcTransport } from "./grpc-transport.ts";
+import { longestTimerMs } from "./longest-timer.ts";
 import { isLoopbackHost } from "./loopback-host.ts";
 import { createNodeFetch } from "./node-fetch.ts";
 import { saveFile } from "./save-file.ts";
@@ -34,7 +35,8 @@ const thisMachine = ["localhost", "127.0.0.0/8", "::1"];
  * @throws Error when an entry of `allow` is not understood, or only one of `cert` and `key` is there
  */
 export function nodePlatform(options: NodePlatformOptions = {}): ClientPlatform & { close(): Promise<void> } {
-  const { cardUrl, connectTimeoutMs = 10_000, untrusted = false, allow = [] } = options;
+  const { cardUrl, untrusted = false, allow = [] } = options;
+  const connectTimeoutMs = Math.min(options.connectTimeoutMs ?? 10_000, longestTimerMs);
   const tls = toNodeTls(options.tls ?? {});
   const isLocal = cardUrl !== undefined && isLoopbackHost(cardUrl.hostname);
   const permitted = {

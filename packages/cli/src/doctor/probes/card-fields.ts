@@ -111,11 +111,13 @@ function olderDialect(json: unknown): Finding | undefined {
   const found = Object.keys(json).filter((key) => olderMembers.has(key));
   if (found.length === 0) return undefined;
   const version =
-    "protocolVersion" in json && typeof json.protocolVersion === "string" ? ` (${json.protocolVersion})` : "";
+    "protocolVersion" in json && typeof json.protocolVersion === "string"
+      ? ` ${quote(`(${json.protocolVersion})`)}`
+      : "";
   return {
     id: "card.dialect",
     severity: "problem",
-    what: `The card is of an older version of A2A${quote(version)}: clients of 1.0 find no interface in it.`,
+    what: `The card is of an older version of A2A${version}: clients of 1.0 find no interface in it.`,
     evidence: found.join(", "),
     fix: "Name url and transport in supportedInterfaces, with their protocolVersion; A2A's migration guide has the rest.",
   };

@@ -1,0 +1,42 @@
+import { RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import { ConnectError } from "@connectrpc/connect";
+import type { ClientClock } from "../clock.ts";
+import { type BackoffOptions, backoffMs } from "./backoff.ts";
+
+/** How long a failure asks to be left alone, in milliseconds; undefined when it does not say. */
+export function findRetryDelay(error: unknown, now: () => number = Date.now): number | undefined {
+  if (!(error instanceof ConnectError)) {
+    return undefined;
+  }
+  const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
+  return delay === undefined
+    ? parseRetryAfter(error.metadata.get("retry-after"), now)
+    : Math.max(0, durationMs(delay));
+}
+
+/**
+ * The wait before a call is made again: what its failure asks for, and as `backoffMs` at least; never above the longest
+ * wait.
+ */
+export function retryDelayMs(
+  failures: number,
+  error: unknown,
+  options: BackoffOptions,
+  clock: Pick<ClientClock, "now" | "random">,
+): number {
+  const asked = findRetryDelay(error, () => clock.now()) ?? 0;
+  return Math.min(options.maxDelayMs, Math.max(asked, backoffMs(failures, options, clock)));
+}
+
+/** Seconds, or a date (RFC 9110, section 10.2.3). */
+function parseRetryAfter(value: string | null, now: () => number): number | undefined {
+  if (value === null) {
+    return undefined;
+  }
+  if (/^\d{1,9}$/.test(value)) {
+    return Number(value) * 1_000;
+  }
+  const date = /^[A-Z][a-z]{2}, /.test(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now());
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { InvalidResponseError } from "../errors.ts";
+import { createPages } from "./pages.ts";
+
+/** Pages whose tokens are these, one after the other; each page holds the token that it was asked with. */
+function pagesOf(tokens: readonly string[], firstToken?: string) {
+  let asked = 0;
+  return createPages(
+    async (token) => ({ page: [token], nextPageToken: tokens[asked++] ?? "" }),
+    (page) => page,
+    firstToken,
+  );
+}
+
+async function walk(items: AsyncIterable<string>): Promise<{ items: string[]; error: unknown }> {
+  const seen: string[] = [];
+  try {
+    for await (const item of items) {
+      seen.push(item);
+      expect(seen.length, "the list has no end").toBeLessThan(100);
+    }
+  } catch (error) {
+    return { items: seen, error };
+  }
+  return { items: seen, error: undefined };
+}
+
+describe("the pages of a list", () => {
+  it("end where no token comes", async () => {
+    expect(await walk(pagesOf(["a", "b"]))).toEqual({ items: ["", "a", "b"], error: undefined });
+  });
+
+  for (const [what, tokens, firstToken, items] of [
+    ["twice in a row", ["a", "a", "a"], undefined, ["", "a"]],
+    ["in turn with another", ["a", "b", "a", "b", "a"], undefined, ["", "a", "b"]],
+    ["that it began with", ["b", "c", "a", "b"], "a", ["a", "b", "c"]],
+  ] as const) {
+    it(`end with an error when the agent gives a token ${what}`, async () => {
+      const { items: seen, error } = await walk(pagesOf(tokens, firstToken));
+      expect(seen).toEqual(items);
+      expect(error).toBeInstanceOf(InvalidResponseError);
+      expect(error).toMatchObject({ hint: expect.stringMatching(/\S+ \S+/) });
+    });
+  }
+
+  it("may be many", async () => {
+    const tokens = Array.from({ length: 5_000 }, (_, index) => `page ${index}`);
+    let pages = 0;
+    for await (const _ of pagesOf(tokens).pages()) pages++;
+    expect(pages).toBe(5_001);
+  });
+});

@@ -1,0 +1,77 @@
+// Agents that say themselves that they are out of order for a while: whatever may be repeated is, and followed tasks survive.
+
+import { a2aError, partText } from "@a2a-connect/core";
+import { TaskState } from "@a2a-connect/proto";
+import { wires } from "@a2a-connect/testing";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { connectOver } from "../conformance/client/every-operation.ts";
+import {
+  chunkEvent,
+  events,
+  peerTask,
+  startPeer,
+  statusEvent,
+  taskEvent,
+  taskId,
+  textPart,
+} from "../conformance/client/peer.ts";
+import { watchRejections } from "./watch-rejections.ts";
+
+watchRejections();
+
+const { COMPLETED, WORKING } = TaskState;
+
+describe.each(wires)("over %s", (wire) => {
+  describe.each([
+    ["UNAVAILABLE, as ours do", () => a2aError("UNAVAILABLE", "the store cannot be reached")],
+    ["that they are unavailable", () => new ConnectError("try again later", Code.Unavailable)],
+  ] as const)("agents that say %s", (_, outOfOrder) => {
+    it("are asked for a task again", async () => {
+      let calls = 0;
+      await using peer = await startPeer({
+        service: {
+          getTask: () => {
+            calls += 1;
+            if (calls < 3) throw outOfOrder();
+            return peerTask(COMPLETED);
+          },
+        },
+      });
+      await using agent = await connectOver(wire, peer);
+      expect((await agent.getTask(taskId)).status?.state).toBe(COMPLETED);
+    });
+
+    it("are followed on", async () => {
+      let calls = 0;
+      await using peer = await startPeer({
+        service: {
+          sendStreamingMessage: async function* () {
+            yield* events(taskEvent(WORKING), chunkEvent("story", "Once ", false));
+            throw outOfOrder();
+          },
+          subscribeToTask: () => {
+            calls += 1;
+            if (calls < 3) throw outOfOrder();
+            return events(
+              taskEvent(WORKING, {
+                artifacts: [{ artifactId: "story", parts: [textPart("Once "), textPart("more.")] }],
+              }),
+              statusEvent(COMPLETED),
+            );
+          },
+          getTask: () => {
+            throw outOfOrder();
+          },
+        },
+      });
+      await using agent = await connectOver(wire, peer);
+      const chunks: string[] = [];
+      const result = await agent.run("go", {
+        onArtifact: ({ artifact }) => void chunks.push(artifact === undefined ? "" : partText(artifact)),
+      });
+      expect(result.task?.status?.state).toBe(COMPLETED);
+      expect(chunks).toEqual(["Once ", "more."]);
+    });
+  });
+});

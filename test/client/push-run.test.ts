@@ -1,0 +1,246 @@
+// Runs by webhook: the message is sent once, its answer counts, and what was not delivered is not missing.
+
+import { eventIdHeader } from "@a2a-connect/bindings";
+import {
+  InputRequiredError,
+  type PushDelivery,
+  type PushReceiver,
+  RunTimeoutError,
+} from "@a2a-connect/client";
+import { a2aError, partText } from "@a2a-connect/core";
+import { type StreamResponse, TaskState } from "@a2a-connect/proto";
+import { wires } from "@a2a-connect/testing";
+import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { connectOver } from "../conformance/client/every-operation.ts";
+import {
+  chunkEvent,
+  type Peer,
+  peerTask,
+  startPeer,
+  statusEvent,
+  taskAfter,
+  taskEvent,
+  taskId,
+} from "../conformance/client/peer.ts";
+import { createLeapingClock, createManualClock } from "./client-clocks.ts";
+import { failureOf, rejectedWith } from "./outcomes.ts";
+import type { PeerService } from "./scripted-task.ts";
+import { watchRejections } from "./watch-rejections.ts";
+
+watchRejections();
+
+const { CANCELED, COMPLETED, INPUT_REQUIRED, SUBMITTED, WORKING } = TaskState;
+
+/** A webhook at which just these notifications arrive, and then nothing more: it waits, or it is closed. */
+function receiverOf(deliveries: readonly PushDelivery[], then: "waits" | "closes" = "waits"): PushReceiver {
+  return {
+    open() {
+      const over = Promise.withResolvers<void>();
+      return {
+        config: { url: "https://hook.example/", token: "of-this-run" },
+        deliveries: (async function* () {
+          yield* deliveries;
+          if (then === "waits") await over.promise;
+        })(),
+        [Symbol.dispose]: () => over.resolve(),
+      };
+    },
+  };
+}
+
+const silent = (): PushReceiver => receiverOf([]);
+
+const story: readonly StreamResponse[] = [
+  taskEvent(SUBMITTED),
+  chunkEvent("story", "Once ", false),
+  chunkEvent("story", "upon ", true),
+  chunkEvent("story", "a time.", true),
+  statusEvent(COMPLETED),
+];
+
+/** The story's notifications with these numbers, from 1. */
+function notificationsOf(...ids: readonly number[]): readonly PushDelivery[] {
+  return ids.flatMap((eventId) => {
+    const response = story[eventId - 1];
+    return response === undefined ? [] : [{ response, eventId }];
+  });
+}
+
+/** Streams of the story, numbered, that go on after `Last-Event-ID`. */
+const numbered: PeerService = {
+  sendMessage: () => ({ payload: { case: "task", value: peerTask(SUBMITTED) } }),
+  async *subscribeToTask(_, { requestHeader, responseHeader }: HandlerContext) {
+    const after = requestHeader.get("last-event-id");
+    if (after === null) {
+      responseHeader.set(eventIdHeader, String(story.length));
+      yield { payload: { case: "task", value: taskAfter(...story) } };
+      return;
+    }
+    responseHeader.set(eventIdHeader, String(Number(after) + 1));
+    yield* story.slice(Number(after));
+  },
+  getTask: () => taskAfter(...story),
+};
+
+const callsOf = ({ requests }: Peer): readonly string[] => requests.map(({ method }) => method);
+
+describe.each(wires)("over %s", (wire) => {
+  describe("a message without a key is sent once, whatever becomes of the agent then", () => {
+    it.each([
+      ["speaks another version", () => a2aError("VERSION_NOT_SUPPORTED", "2.0 only")],
+      ["wants an extension", () => a2aError("EXTENSION_SUPPORT_REQUIRED", "with that extension only")],
+      ["has no such operations any more", () => new ConnectError("what?", Code.Unimplemented)],
+    ])("%s", { timeout: 8_000 }, async (_, failure) => {
+      const refuse = (): never => {
+        throw failure();
+      };
+      await using peer = await startPeer({
+        service: {
+          sendMessage: () => ({ payload: { case: "task", value: peerTask(WORKING) } }),
+          getTask: refuse,
+          subscribeToTask: refuse,
+        },
+      });
+      await using agent = await connectOver(wire, peer, { retry: { initialDelayMs: 1, giveUpAfterMs: 200 } });
+      peer.card.version = "2.0.0"; // it is deployed anew
+      const thrown = await failureOf(agent.run("go", { push: receiverOf([], "closes") }));
+      expect(thrown).toBeInstanceOf(Error);
+      expect(thrown).not.toBeInstanceOf(TypeError);
+      expect(callsOf(peer).filter((call) => call.startsWith("Send"))).toEqual(["SendMessage"]);
+    });
+  });
+
+  describe("the task in the answer counts, before anything is delivered:", () => {
+    it("one that has completed is the end", { timeout: 5_000 }, async () => {
+      const task = taskAfter(...story);
+      await using peer = await startPeer({
+        service: { sendMessage: () => ({ payload: { case: "task", value: task } }), getTask: () => task },
+      });
+      const clock = createManualClock(); // so no poll is ever due
+      await using agent = await connectOver(wire, peer, { clock });
+      const result = await agent.run("go", { push: silent() });
+      expect(result.text()).toBe("Once upon a time.");
+    });
+
+    it("one that asks is answered", { timeout: 5_000 }, async () => {
+      let task = taskAfter(taskEvent(SUBMITTED), statusEvent(INPUT_REQUIRED, "Which?"));
+      await using peer = await startPeer({
+        service: {
+          sendMessage: ({ message }) => {
+            if (message?.taskId !== "") task = taskAfter(...story);
+            return { payload: { case: "task", value: task } };
+          },
+          getTask: () => task,
+        },
+      });
+      await using agent = await connectOver(wire, peer, { clock: createManualClock() });
+      const { message } = await rejectedWith(agent.run("go", { push: silent() }), InputRequiredError);
+      expect(message).toContain("Which?");
+      await using other = await connectOver(wire, peer, { clock: createLeapingClock(45_000) });
+      const result = await other.run("go", { push: silent(), onInputRequired: () => "this" });
+      expect(result.text()).toBe("Once upon a time.");
+    });
+
+    it("its id is told", { timeout: 5_000 }, async () => {
+      await using peer = await startPeer({
+        service: { sendMessage: () => ({ payload: { case: "task", value: peerTask(WORKING) } }) },
+      });
+      await using agent = await connectOver(wire, peer, { clock: createManualClock() });
+      const controller = new AbortController();
+      const told: string[] = [];
+      const reason = new Error("that is all we wanted to know");
+      const run = agent.run("go", {
+        push: silent(),
+        signal: controller.signal,
+        onTask: ({ id }) => {
+          told.push(id);
+          controller.abort(reason);
+        },
+      });
+      expect(await failureOf(run)).toBe(reason);
+      expect(told).toEqual([taskId]);
+    });
+
+    it("it is canceled with the run", { timeout: 5_000 }, async () => {
+      const controller = new AbortController();
+      await using peer = await startPeer({
+        service: {
+          sendMessage: () => ({ payload: { case: "task", value: peerTask(WORKING) } }),
+          cancelTask: () => peerTask(CANCELED),
+        },
+      });
+      await using agent = await connectOver(wire, peer, { clock: createManualClock() });
+      const run = agent.run("go", {
+        push: silent(),
+        signal: controller.signal,
+        cancelOnAbort: true,
+        onTask: () => controller.abort(new Error("enough")),
+      });
+      expect(await failureOf(run)).toMatchObject({ message: "enough" });
+      expect(callsOf(peer)).toEqual(["SendMessage", "CancelTask"]);
+    });
+
+    it("it is named when the time is over", { timeout: 5_000 }, async () => {
+      await using peer = await startPeer({
+        service: { sendMessage: () => ({ payload: { case: "task", value: peerTask(WORKING) } }) },
+      });
+      const clock = createManualClock();
+      await using agent = await connectOver(wire, peer, { clock });
+      const known = Promise.withResolvers<void>();
+      const run = agent.run("go", { push: silent(), deadlineMs: 300, onTask: () => known.resolve() });
+      const failure = rejectedWith(run, RunTimeoutError);
+      await known.promise;
+      await clock.advance(300);
+      const thrown = await failure;
+      expect(thrown.taskId).toBe(taskId);
+      expect(thrown.hint).toContain(taskId);
+    });
+  });
+
+  describe("nothing is missing", () => {
+    it.each([
+      ["all were delivered", [1, 2, 3, 4, 5]],
+      ["each was delivered twice", [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]],
+      ["the task was not", [2, 3, 4, 5]],
+      ["the first ones were not", [3, 4, 5]],
+      ["only the last one was", [5]],
+      ["one in between was not", [1, 2, 4, 5]],
+      ["the last ones were not", [1, 2]],
+      ["none was", []],
+    ] as const)("when %s", { timeout: 5_000 }, async (_, ids) => {
+      await using peer = await startPeer({ service: numbered });
+      const clock = createLeapingClock(45_000);
+      const began = clock.now();
+      await using agent = await connectOver(wire, peer, { clock });
+      const chunks: string[] = [];
+      const result = await agent.run("go", {
+        push: receiverOf(notificationsOf(...ids)),
+        onArtifact: ({ artifact }) => void chunks.push(artifact === undefined ? "" : partText(artifact)),
+      });
+      expect(chunks).toEqual(["Once ", "upon ", "a time."]);
+      expect(result.text()).toBe("Once upon a time.");
+      expect(clock.now() - began).toBeLessThanOrEqual(31_000); // silence is noticed within 30 s
+      expect(callsOf(peer).filter((call) => call.startsWith("Send"))).toEqual(["SendMessage"]);
+    });
+  });
+
+  it("a stream whose first events were lost is followed from the beginning", { timeout: 5_000 }, async () => {
+    await using peer = await startPeer({
+      service: {
+        ...numbered,
+        async *sendStreamingMessage(_, { responseHeader }) {
+          responseHeader.set(eventIdHeader, "3");
+          yield* story.slice(2);
+        },
+      },
+    });
+    await using agent = await connectOver(wire, peer);
+    const chunks: string[] = [];
+    const result = await agent.run("go", {
+      onArtifact: ({ artifact }) => void chunks.push(artifact === undefined ? "" : partText(artifact)),
+    });
+    expect(chunks).toEqual(["Once ", "upon ", "a time."]);
+    expect(result.text()).toBe("Once upon a time.");
+  });
+});
