@@ -83,6 +83,16 @@ const numbered: PeerService = {
   getTask: () => taskAfter(...story),
 };
 
+/** Streams of an agent that keeps to the letter: a task that has ended cannot be subscribed to, nor one that waits. */
+const noStreams: PeerService = {
+  subscribeToTask: () => {
+    throw a2aError("UNSUPPORTED_OPERATION", "there is nothing to wait for");
+  },
+};
+
+/** Every wait is over at once but those that end nothing here. */
+const patient = { connectTimeoutMs: 3_600_000, idleTimeoutMs: 3_600_000 };
+
 const callsOf = ({ requests }: Peer): readonly string[] => requests.map(({ method }) => method);
 
 describe.each(wires)("over %s", (wire) => {
@@ -115,7 +125,11 @@ describe.each(wires)("over %s", (wire) => {
     it("one that has completed is the end", { timeout: 5_000 }, async () => {
       const task = taskAfter(...story);
       await using peer = await startPeer({
-        service: { sendMessage: () => ({ payload: { case: "task", value: task } }), getTask: () => task },
+        service: {
+          ...noStreams,
+          sendMessage: () => ({ payload: { case: "task", value: task } }),
+          getTask: () => task,
+        },
       });
       const clock = createManualClock(); // so no poll is ever due
       await using agent = await connectOver(wire, peer, { clock });
@@ -127,6 +141,7 @@ describe.each(wires)("over %s", (wire) => {
       let task = taskAfter(taskEvent(SUBMITTED), statusEvent(INPUT_REQUIRED, "Which?"));
       await using peer = await startPeer({
         service: {
+          ...noStreams,
           sendMessage: ({ message }) => {
             if (message?.taskId !== "") task = taskAfter(...story);
             return { payload: { case: "task", value: task } };
@@ -137,7 +152,7 @@ describe.each(wires)("over %s", (wire) => {
       await using agent = await connectOver(wire, peer, { clock: createManualClock() });
       const { message } = await rejectedWith(agent.run("go", { push: silent() }), InputRequiredError);
       expect(message).toContain("Which?");
-      await using other = await connectOver(wire, peer, { clock: createLeapingClock(45_000) });
+      await using other = await connectOver(wire, peer, { clock: createLeapingClock(45_000), ...patient });
       const result = await other.run("go", { push: silent(), onInputRequired: () => "this" });
       expect(result.text()).toBe("Once upon a time.");
     });
@@ -212,7 +227,7 @@ describe.each(wires)("over %s", (wire) => {
       await using peer = await startPeer({ service: numbered });
       const clock = createLeapingClock(45_000);
       const began = clock.now();
-      await using agent = await connectOver(wire, peer, { clock });
+      await using agent = await connectOver(wire, peer, { clock, ...patient });
       const chunks: string[] = [];
       const result = await agent.run("go", {
         push: receiverOf(notificationsOf(...ids)),

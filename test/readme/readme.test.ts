@@ -73,11 +73,21 @@ describe("README", () => {
     }
   });
 
-  it("shows a client that streams", async () => {
+  it("shows a client of five lines that answers a question", async () => {
+    const { code } = block("client");
+    expect(code.trim().split("\n").filter((line) => line !== "" && !line.startsWith("import")).length).toBe(4);
     const file = join(directory, "client.ts");
-    writeFileSync(file, atServed(block("client").code));
+    writeFileSync(file, atServed(code));
     const { stdout } = await run(process.execPath, [file]);
-    expect(stdout.trim().split("\n")).toEqual(["task", "statusUpdate", "artifactUpdate", "statusUpdate"]);
+    expect(stdout.trim()).toBe("Which colour? Blue.");
+  });
+
+  it("is joined by docs/client.md: its first block runs as it stands", async () => {
+    const first = readCodeBlocks(join(root, "docs/client.md")).find(({ name }) => name === "run");
+    const file = join(directory, "client-page.ts");
+    writeFileSync(file, atServed(first?.code ?? "throw new Error('there is no block')"));
+    const { stdout } = await run(process.execPath, [file]);
+    expect(stdout.trim()).toBe("hello");
   });
 
   const shells = blocks.filter(({ language, code }) => language === "sh" && code.includes("localhost:4000/"));

@@ -9,7 +9,7 @@ import { readLifecycleParams } from "./card/lifecycle-params.ts";
 import { checkRequirements } from "./card/required-abilities.ts";
 import { ConnectedAgent } from "./connected-agent.ts";
 import { inspectResponses } from "./content/inspect-interceptor.ts";
-import { UntrustedOutputError } from "./errors.ts";
+import { inspectOnce } from "./content/inspect-once.ts";
 import { chooseInterfaces } from "./interface/choose-interfaces.ts";
 import { openInterfaces } from "./interface/interface-transport.ts";
 import type { ConnectOptions } from "./options.ts";
@@ -22,11 +22,13 @@ import { resolveSettings } from "./settings.ts";
  * @param reference where the agent is (a host, an origin, the URL of its card), or its card
  * @throws CardNotFoundError, CardInvalidError when there is no card that can be used
  * @throws RequirementError, CardExpectationError, NoInterfaceError when it is not the agent that is wanted
+ * @throws Error when the options contradict each other
  */
 export async function connectAgent(
   reference: string | URL | AgentCard,
-  options: ConnectOptions = {},
+  given: ConnectOptions = {},
 ): Promise<AgentClient> {
+  const options = given.inspect === undefined ? given : { ...given, inspect: inspectOnce(given.inspect) };
   const settings = resolveSettings(options);
   const resolver = createCardResolver(reference, options);
   const resolved = await resolver.resolve();
@@ -38,7 +40,6 @@ export async function connectAgent(
     options,
     settings,
     link: new AgentLink(await relink(resolved), resolver, relink, settings.onWarning),
-    judgeCard: (card, text) => judgeCard(card, text, options),
   });
 }
 
@@ -64,14 +65,4 @@ async function openLink(resolved: ResolvedCard, options: ConnectOptions): Promis
     honoursKeys: lifecycle?.idempotencyKeys === true,
     close: () => interfaces.close(),
   };
-}
-
-/** An extended card is looked at like the public one before it is used. */
-async function judgeCard(card: AgentCard, text: string, options: ConnectOptions): Promise<void> {
-  await options.verifyCard?.({ url: undefined, text, card });
-  try {
-    await options.inspect?.({ kind: "card", card });
-  } catch (cause) {
-    throw new UntrustedOutputError("The extended card was refused by its inspector.", { cause });
-  }
 }

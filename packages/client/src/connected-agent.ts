@@ -1,16 +1,14 @@
 import { isTerminal } from "@a2a-connect/core";
-import {
-  type A2AService,
-  type AgentCard,
-  AgentCardSchema,
-  type AgentInterface,
-  type SendMessageResponse,
-  type StreamResponse,
-  type Task,
-  type TaskStatus,
+import type {
+  A2AService,
+  AgentCard,
+  AgentInterface,
+  SendMessageResponse,
+  StreamResponse,
+  Task,
+  TaskStatus,
 } from "@a2a-connect/proto";
-import { toJsonString } from "@bufbuild/protobuf";
-import { type Client, Code, ConnectError } from "@connectrpc/connect";
+import { type Client, Code, ConnectError, createContextValues } from "@connectrpc/connect";
 import type {
   AgentClient,
   CallOptions,
@@ -20,10 +18,11 @@ import type {
   TaskStream,
 } from "./agent-client.ts";
 import type { AgentLink, Link } from "./agent-link.ts";
+import { judgeExtendedCard } from "./card/extended-card.ts";
 import { checkInputModes } from "./card/input-modes.ts";
 import type { ClientSettings, Connection } from "./connection.ts";
 import { type ArtifactReader, createArtifactReader } from "./content/artifact-reader.ts";
-import { inspectContent } from "./content/inspect-interceptor.ts";
+import { inspectContent, inspectedLaterKey } from "./content/inspect-interceptor.ts";
 import { RequirementError } from "./errors.ts";
 import { explainFailure } from "./failure.ts";
 import { type Following, followEvents } from "./follow/follow-events.ts";
@@ -31,7 +30,7 @@ import { choosePollInterval, type PollOptions } from "./follow/poll-schedule.ts"
 import { TrackedStream } from "./follow/task-stream.ts";
 import { TaskTracker } from "./follow/task-tracker.ts";
 import { WakeUp } from "./follow/wake-up.ts";
-import { agentFetch } from "./interface/agent-fetch.ts";
+import { fileFetch } from "./interface/file-fetch.ts";
 import { AgentOperations } from "./operations/agent-operations.ts";
 import type { ConnectOptions } from "./options.ts";
 import { sendAndListen } from "./run/push-events.ts";
@@ -49,25 +48,21 @@ export interface ConnectedAgentParts {
   readonly options: ConnectOptions;
   readonly settings: ClientSettings;
   readonly link: AgentLink;
-  /** Judges and inspects an extended card. */
-  readonly judgeCard: (card: AgentCard, text: string) => Promise<void>;
 }
 
 /** The one implementation of AgentClient; see there. */
 export class ConnectedAgent extends AgentOperations implements AgentClient, Connection {
   readonly settings: ClientSettings;
   readonly #options: ConnectOptions;
-  readonly #judgeCard: ConnectedAgentParts["judgeCard"];
   readonly #closed = new AbortController();
   readonly #link: AgentLink;
   #extendedCard: AgentCard | undefined;
 
-  constructor({ options, settings, link, judgeCard }: ConnectedAgentParts) {
+  constructor({ options, settings, link }: ConnectedAgentParts) {
     super();
     this.#options = options;
     this.settings = settings;
     this.#link = link;
-    this.#judgeCard = judgeCard;
   }
 
   get card(): AgentCard {
@@ -201,8 +196,12 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
       if (this.card.capabilities?.extendedAgentCard !== true) {
         throw new RequirementError("The agent's card declares no extended card.", ["extendedAgentCard"]);
       }
-      const card = await this.repeat(options, (call) => this.rpc.getExtendedAgentCard({}, call));
-      await this.#judgeCard(card, toJsonString(AgentCardSchema, card));
+      const received = await this.repeat(options, (call) => {
+        const contextValues = createContextValues().set(inspectedLaterKey, true);
+        return this.rpc.getExtendedAgentCard({}, { ...call, contextValues });
+      });
+      const { card, warnings } = await judgeExtendedCard(received, this.#options);
+      for (const warning of warnings) this.settings.onWarning(warning);
       this.#extendedCard = card;
       return card;
     });
@@ -300,11 +299,10 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
   }
 
   readArtifacts(task: Task): readonly ArtifactReader[] {
-    // The caller's own `fetch` may add credentials, which are no business of whoever holds a file.
-    const { fetch: _, maxResponseBytes = 64 * 1024 * 1024, ...options } = this.#options;
+    const { platform, maxResponseBytes = 64 * 1024 * 1024 } = this.#options;
     const services = {
-      saveFile: options.platform?.saveFile,
-      fetch: agentFetch(options, this.#link.current.resolved.url),
+      saveFile: platform?.saveFile,
+      fetch: fileFetch(this.#options, this.#link.current.resolved.url),
       maxBytes: maxResponseBytes,
       idleTimeoutMs: this.settings.idleTimeoutMs,
       clock: this.settings.clock,

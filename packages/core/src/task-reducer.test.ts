@@ -138,7 +138,9 @@ describe("the fold of a task", () => {
       const first = chunk({ artifactId: "a", metadata: { x: 1 } });
       fold(created(), first, chunk({ artifactId: "a", metadata: { y: 2 } }, true));
       expect(first.value).toMatchObject({ artifact: { metadata: { x: 1 } } });
-      expect(first.case === "artifactUpdate" && Object.keys(first.value.artifact?.metadata ?? {})).toEqual(["x"]);
+      expect(first.case === "artifactUpdate" && Object.keys(first.value.artifact?.metadata ?? {})).toEqual([
+        "x",
+      ]);
     });
 
     it("take a key `__proto__` for one like any other", () => {

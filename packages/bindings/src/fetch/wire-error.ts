@@ -20,14 +20,7 @@ export interface WireError {
  * The ConnectError that a caller catches, whichever wire it came over (requirement E-4): classified by the reason in its
  * details, then by its number. Peers of 1.0.0 use other numbers, and several errors share one.
  */
-export function fromWireError({
-  message,
-  details,
-  reason,
-  code,
-  status,
-  header,
-}: WireError): ConnectError {
+export function fromWireError({ message, details, reason, code, status, header }: WireError): ConnectError {
   const sent = parseErrorDetails(details);
   const unnamed = connectError(message, code, header, sent, status);
   const found = findA2AError(unnamed);

@@ -12,9 +12,14 @@ import {
   TaskSchema,
 } from "@a2a-connect/proto";
 import { isMessage, type Message as ProtobufMessage } from "@bufbuild/protobuf";
-import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, type ContextKey, createContextKey, type Interceptor } from "@connectrpc/connect";
 import { UntrustedOutputError } from "../errors.ts";
 import type { Inspect, Inspected } from "../options.ts";
+
+/** Set for a call whose response is to be verified first: whoever makes the call shows it to `inspect` afterwards. */
+export const inspectedLaterKey: ContextKey<boolean> = createContextKey<boolean>(false, {
+  description: "the response is inspected by who made the call",
+});
 
 /**
  * Shows everything in a response to `inspect`, one thing after the other, before anybody gets the response; of a stream
@@ -29,7 +34,9 @@ export function inspectResponses(inspect: Inspect): Interceptor {
     if (response.stream) {
       return { ...response, message: inspectEach(response.message, inspect) };
     }
-    await inspectContent(response.message, inspect);
+    if (!request.contextValues.get(inspectedLaterKey)) {
+      await inspectContent(response.message, inspect);
+    }
     return response;
   };
 }

@@ -2,9 +2,13 @@ import { effectiveMediaType, parseMediaType } from "@a2a-connect/core";
 import type { Artifact, Part } from "@a2a-connect/proto";
 import { toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { UntrustedOutputError } from "../errors.ts";
 import type { ArtifactServices } from "./artifact-reader.ts";
 import { fetchFile } from "./fetch-file.ts";
 import { joinBytes } from "./join-bytes.ts";
+
+/** Files that one artifact may become: whoever sends more of them fills a disk with names. */
+const maxFiles = 1_000;
 
 /**
  * Writes the parts of an artifact as files. Parts in a row that are chunks of one file become one: text of one name and
@@ -12,6 +16,7 @@ import { joinBytes } from "./join-bytes.ts";
  *
  * @returns the paths, in the order of the parts
  * @throws the signal's reason when it is aborted
+ * @throws UntrustedOutputError when there are more than 1,000 of them; nothing is written then
  * @throws Error when the platform has no files
  */
 export async function saveParts(
@@ -24,10 +29,17 @@ export async function saveParts(
   if (saveFile === undefined) {
     throw new Error("there are no files here: in Node, use connectAgent of @a2a-connect/node/client");
   }
+  const files = joinChunks(parts);
+  if (files.length > maxFiles) {
+    throw new UntrustedOutputError(
+      `artifact ${JSON.stringify(name || artifactId)} would become ${files.length} files, which is more than the limit of ${maxFiles}`,
+      { hint: "Read its parts one by one, and write those that you want." },
+    );
+  }
   const paths: string[] = [];
   const signals = [services.signal, signal].filter((each) => each !== undefined);
   const fetching = { ...services, signal: AbortSignal.any(signals) };
-  for (const chunks of joinChunks(parts)) {
+  for (const chunks of files) {
     signal?.throwIfAborted();
     const [part] = chunks;
     const filename = part.filename === "" ? `${name || artifactId}${extensionOf(part)}` : part.filename;

@@ -4,10 +4,10 @@ import { type CallOptions, Code, ConnectError } from "@connectrpc/connect";
 import type { Connection } from "../connection.ts";
 import { InvalidResponseError, UnreachableError } from "../errors.ts";
 import { explainFailure } from "../failure.ts";
-import { backoffMs } from "./backoff.ts";
 import { checkTask } from "./check-task.ts";
 import { isSilence, readEventStream } from "./event-stream.ts";
 import { PollSchedule } from "./poll-schedule.ts";
+import { retryDelayMs } from "./retry-delay.ts";
 import { isSameStatus, stateOf } from "./task-status.ts";
 import type { TaskTracker } from "./task-tracker.ts";
 import { judgeStreamFailure } from "./verdict.ts";
@@ -60,6 +60,7 @@ export async function* followEvents(
 
   while (!isOver(following)) {
     if (streams) {
+      let failure: unknown;
       try {
         for await (const events of streamEvents(connection, following)) {
           if (events.length > 0) {
@@ -75,6 +76,7 @@ export async function* followEvents(
         fruitless += 1; // it was closed, and the task is not over
       } catch (error) {
         signal.throwIfAborted();
+        failure = error;
         const verdict = judgeStreamFailure(error);
         if (verdict === "fatal") {
           throw error;
@@ -97,7 +99,7 @@ export async function* followEvents(
         return;
       }
       if (!silent && fruitless < patienceOf(tracker)) {
-        await wakeUp.sleep(backoffMs(fruitless, retry, clock), clock, signal);
+        await wakeUp.sleep(retryDelayMs(fruitless, failure, retry, clock), clock, signal);
         continue;
       }
     }

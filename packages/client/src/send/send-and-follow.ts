@@ -9,9 +9,9 @@ import { create } from "@bufbuild/protobuf";
 import { type CallOptions, Code, ConnectError } from "@connectrpc/connect";
 import type { Connection } from "../connection.ts";
 import { InvalidResponseError, UnreachableError } from "../errors.ts";
-import { backoffMs } from "../follow/backoff.ts";
 import { readEventStream } from "../follow/event-stream.ts";
 import { type Following, followEvents, isOver } from "../follow/follow-events.ts";
+import { retryDelayMs } from "../follow/retry-delay.ts";
 import { isTransient, judgeStreamFailure } from "../follow/verdict.ts";
 import { wasNeverSent } from "../interface/never-sent.ts";
 import { keyHeader, sendOnce, sendUncertain } from "./send-once.ts";
@@ -122,7 +122,7 @@ async function* sendByStream(connection: Connection, sending: Sending): AsyncGen
         cause: failure,
       });
     }
-    await clock.sleep(backoffMs(attempt, retry, clock), signal);
+    await clock.sleep(retryDelayMs(attempt, failure, retry, clock), signal);
   }
 }
 

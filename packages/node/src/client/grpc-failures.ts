@@ -19,7 +19,11 @@ export interface GrpcCircumstances {
  *
  * To be the innermost interceptor, so that all others see the same.
  */
-export function translateGrpcFailures({ closed, onSilence, maxResponseBytes }: GrpcCircumstances): Interceptor {
+export function translateGrpcFailures({
+  closed,
+  onSilence,
+  maxResponseBytes,
+}: GrpcCircumstances): Interceptor {
   return (next) => async (request) => {
     const translate = (thrown: unknown): unknown => {
       if (isSilence(request.signal)) onSilence();

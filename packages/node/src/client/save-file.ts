@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { constants, copyFile, link, mkdir, open, rm } from "node:fs/promises";
+import { constants, copyFile, link, lstat, mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { SaveFile } from "@a2a-connect/client";
+import { findFreeNumber } from "./free-number.ts";
 import { numberedName, safeFileName } from "./safe-file-name.ts";
 
-/** Names that are tried before it is given up. */
+/** Files of one name in a directory. */
 const maxNumber = 10_000;
 
 /**
@@ -30,16 +31,32 @@ async function writeNew(path: string, content: AsyncIterable<Uint8Array> | Uint8
 }
 
 async function giveName(temporary: string, directory: string, name: string): Promise<string> {
-  for (let number = 1; number <= maxNumber; number += 1) {
-    const path = join(directory, number === 1 ? name : numberedName(name, number));
+  const pathOf = (number: number) => join(directory, number === 1 ? name : numberedName(name, number));
+  const isThere = (number: number) => exists(pathOf(number));
+  for (let from = 1; ; from += 1) {
+    const number = await findFreeNumber(isThere, from, maxNumber);
+    if (number === undefined) {
+      throw new Error(`there are ${maxNumber} files called ${name} in ${directory} already`);
+    }
     try {
-      await linkOrCopy(temporary, path);
-      return path;
+      await linkOrCopy(temporary, pathOf(number));
+      return pathOf(number);
     } catch (thrown) {
       if (!isTaken(thrown)) throw thrown;
+      from = number; // somebody else was faster
     }
   }
-  throw new Error(`there are ${maxNumber} files called ${name} in ${directory} already`);
+}
+
+/** Links are not followed: one that leads nowhere is there, too. */
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT") return false;
+    throw thrown;
+  }
 }
 
 /** A link, unlike a rename, never takes the place of a file that is there. Not every file system has them. */
