@@ -1,6 +1,6 @@
 // Errors go to terminals and logs: nothing that an agent says in them is obeyed there.
 
-import { AgentError, type AgentClient, RunTimeoutError } from "@a2a-connect/client";
+import { type AgentClient, AgentError, RunTimeoutError } from "@a2a-connect/client";
 import { TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -65,8 +65,9 @@ const withArtifact: PeerService = {
 };
 
 const run = (agent: AgentClient) => agent.run("go");
-const read = (act: (artifacts: Awaited<ReturnType<AgentClient["run"]>>) => unknown) => async (agent: AgentClient) =>
-  act(await agent.run("go"));
+const read =
+  (act: (artifacts: Awaited<ReturnType<AgentClient["run"]>>) => unknown) => async (agent: AgentClient) =>
+    act(await agent.run("go"));
 
 describe.each(wires)("over %s", (wire) => {
   it.each<readonly [string, PeerService, (agent: AgentClient) => Promise<unknown>]>([
@@ -108,7 +109,9 @@ describe.each(wires)("over %s", (wire) => {
         sendStreamingMessage: () =>
           events(
             taskEvent(COMPLETED, {
-              artifacts: [{ artifactId: `artifact-${evil}`, parts: [textPart(JSON.stringify({ mood: evil }))] }],
+              artifacts: [
+                { artifactId: `artifact-${evil}`, parts: [textPart(JSON.stringify({ mood: evil }))] },
+              ],
             }),
           ),
       },

@@ -2,9 +2,16 @@
 
 import { approval } from "@a2a-connect/client/inspect";
 import { formatTaskState, lifecycleExtension, partText } from "@a2a-connect/core";
-import { AgentExtensionSchema, type Artifact, ArtifactSchema, type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  AgentExtensionSchema,
+  type Artifact,
+  ArtifactSchema,
+  type StreamResponse,
+  type Task,
+  TaskState,
+} from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { connectOver } from "../conformance/client/every-operation.ts";

@@ -14,6 +14,7 @@ const run = promisify(execFile);
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "..", "..");
 const blocks = readCodeBlocks(join(root, "README.md"));
+const command = join(root, "packages/cli/src/main.ts");
 const directory = mkdtempSync(join(here, ".tmp-"));
 /** A machine may have no curl; the commands are for those that do. */
 const hasCurl = spawnSync("curl", ["--version"]).status === 0;
@@ -88,6 +89,34 @@ describe("README", () => {
     writeFileSync(file, atServed(first?.code ?? "throw new Error('there is no block')"));
     const { stdout } = await run(process.execPath, [file]);
     expect(stdout.trim()).toBe("hello");
+  });
+
+  it("shows commands that work", { timeout: 60_000 }, async () => {
+    const lines = blocks
+      .filter(({ language, code }) => language === "sh" && code.includes("npx a2a"))
+      .flatMap(({ code }) => code.trim().split("\n"))
+      .map((line) => line.replace(/\s+#.*$/, ""));
+    const [serve, ...calls] = lines;
+    expect([serve?.startsWith("npx a2a demo-server"), calls.length]).toEqual([true, 3]);
+    const demo = spawn(process.execPath, [command, "demo-server", "--port", "0"], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    try {
+      let host: string | undefined;
+      for await (const line of createInterface(demo.stdout)) {
+        host = /localhost:\d+/.exec(line)?.[0];
+        if (host !== undefined) break;
+      }
+      for (const call of calls) {
+        const args = call.replace("npx a2a ", "").replace("localhost:4100", host ?? "none").match(/"[^"]*"|\S+/g) ?? [];
+        const child = spawn(process.execPath, [command, ...args.map((arg) => arg.replaceAll('"', ""))], {
+          stdio: ["ignore", "ignore", "inherit"],
+        });
+        expect(await once(child, "close"), call).toEqual([0, null]);
+      }
+    } finally {
+      demo.kill("SIGKILL");
+    }
   });
 
   const shells = blocks.filter(({ language, code }) => language === "sh" && code.includes("localhost:4000/"));

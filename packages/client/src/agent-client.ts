@@ -169,7 +169,13 @@ export interface AgentClient extends AsyncDisposable {
   deletePushConfig(taskId: string, id: string, options?: CallOptions): Promise<void>;
   /** Readers of a task's artifacts, as `run` gives them: with this client's limits, fetch and platform. */
   readArtifacts(task: Task): readonly ArtifactReader[];
-  /** The card for callers that have said who they are. From then on it is `card`, once it was verified. */
+  /**
+   * The card for callers that have said who they are. It is checked as the public one is (REQUIRED fields, then `verifyCard`,
+   * then `inspect`) and from then on it is `card`. `requires` and `expect` are about the public one and not applied to it, and
+   * calls go on over the interface in use.
+   *
+   * @throws RequirementError when the card declares none, CardInvalidError when it lacks something
+   */
   getExtendedCard(options?: CallOptions): Promise<AgentCard>;
 
   /** Ends all connections. Tasks go on. */

@@ -45,7 +45,13 @@ export type Inspected =
   | { readonly kind: "part"; readonly part: Part; readonly of: "message" | "artifact" }
   | { readonly kind: "artifact"; readonly artifact: Artifact };
 
-/** Refuses by throwing; the caller gets an UntrustedOutputError with that as its cause. */
+/**
+ * Refuses by throwing; the caller gets an UntrustedOutputError with that as its cause. Looks only: what it changes in what it
+ * is shown, nobody can count on.
+ *
+ * What it has let pass it is not shown again by the same client while it says the same, though polls and new
+ * connections bring it once more (the last 10,000 things are remembered, by their SHA-256); what it has refused, it is.
+ */
 export type Inspect = (inspected: Inspected) => void | Promise<void>;
 
 /** How an agent is called. Times and sizes may be `Infinity`: no limit. */
@@ -70,7 +76,10 @@ export interface ConnectOptions {
   readonly interceptors?: readonly Interceptor[];
   /** Sends every request to the agent but gRPC's. Default the platform's. Files that parts name by URL never go through it. */
   readonly fetch?: typeof globalThis.fetch;
-  /** Node: addresses that the card names must be public, unless it is on this machine itself. Default false. */
+  /**
+   * Node: addresses that the card, parts and redirects name must be public, unless the card is on this machine itself and names
+   * this machine. Not together with `fetch`, which nobody could vouch for. Default false.
+   */
   readonly untrusted?: boolean;
   readonly platform?: ClientPlatform;
   readonly clock?: ClientClock;
@@ -89,10 +98,11 @@ export interface ConnectOptions {
   readonly maxCardBytes?: number;
   /** How long a card without cache headers is taken for new. Default 5 min. */
   readonly cardTtlMs?: number;
+  /** Shown every card, part and artifact, each once, before anybody else gets it. */
   readonly inspect?: Inspect;
   /**
-   * Judges a card by the text that was received, before anything in it is used; throws to refuse it. Extended cards
-   * are judged, too, and used only afterwards.
+   * Judges a card before anything in it is used, and before `inspect` is shown it; throws to refuse it. Extended cards are
+   * judged, too, and used only afterwards.
    */
   readonly verifyCard?: (received: ReceivedCard) => void | Promise<void>;
   /** Told what is odd, in one sentence: an older card, a poll interval below the recommended. */
@@ -103,7 +113,10 @@ export interface ConnectOptions {
 export interface ReceivedCard {
   /** Where it came from; undefined for one that the caller gave, or the extended card. */
   readonly url: string | undefined;
-  /** Its JSON, byte for byte; of the extended card over a binary wire, its canonical ProtoJSON. */
+  /**
+   * Its JSON, byte for byte. Of a card that did not come by itself, the extended one and one that the caller gave, it is the
+   * canonical ProtoJSON of the message (`formatMessage` of core): members that nobody knows are not in it.
+   */
   readonly text: string;
   readonly card: AgentCard;
 }

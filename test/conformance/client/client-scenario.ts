@@ -6,8 +6,6 @@ export interface ClientScenario {
   readonly ids: readonly string[];
   readonly title: string;
   readonly places: readonly Place[];
-  /** Why it is known to fail: it shows nothing then, and a test says when it no longer does. */
-  readonly failing: string | undefined;
   /** Starts the agent that it needs by itself. */
   readonly run: (wire: Wire) => Promise<void>;
 }
@@ -21,7 +19,6 @@ export interface ClientScenarioGroup {
 /** How a scenario differs from one that holds wherever its requirements apply. */
 export interface ClientScenarioOptions {
   readonly places?: readonly Place[];
-  readonly failing?: string;
 }
 
 /** Adds a scenario that shows these requirements. */
@@ -43,10 +40,10 @@ export function clientScenarios(
   describe: (verifies: ClientVerifies) => void,
 ): ClientScenarioGroup {
   const scenarios: ClientScenario[] = [];
-  describe((cited, name, run, { places, failing } = {}) => {
+  describe((cited, name, run, { places } = {}) => {
     const ids = cited.split(" ");
     const everywhere = new Set(ids.flatMap((id) => getRequirement(id).places));
-    scenarios.push({ ids, title: name, places: places ?? [...everywhere], failing, run });
+    scenarios.push({ ids, title: name, places: places ?? [...everywhere], run });
   });
   return { title, scenarios };
 }

@@ -3,14 +3,8 @@ export async function untilAborted<T extends AsyncDisposable>(
   signal: AbortSignal,
   work: Promise<T>,
 ): Promise<T> {
-  signal.throwIfAborted();
-  let onAbort = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
   try {
-    return await Promise.race([work, aborted]);
+    return await orAborted(signal, work);
   } catch (error) {
     if (signal.aborted) {
       work.then(
@@ -19,6 +13,21 @@ export async function untilAborted<T extends AsyncDisposable>(
       );
     }
     throw error;
+  }
+}
+
+/** What `work` gives, unless the signal is aborted first: then its reason, whatever becomes of the work. */
+export async function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  let onAbort = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) {
+      onAbort();
+    }
+  });
+  try {
+    return await Promise.race([aborted, work]);
   } finally {
     signal.removeEventListener("abort", onAbort);
   }

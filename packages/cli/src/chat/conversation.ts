@@ -3,6 +3,7 @@ import type { AgentClient, FollowOptions, SendOptions, TaskStream } from "@a2a-c
 import { isInterrupted, isSettled } from "@a2a-connect/core";
 import type { Task } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { orAborted } from "../agent/until-aborted.ts";
 import type { CommandContext } from "../command-context.ts";
 import { readParts } from "../message-parts.ts";
 import { detach, pollingOf, stateOf } from "../task/following.ts";
@@ -244,7 +245,10 @@ export class Conversation {
       return await this.#view.say("there are no artifacts to save");
     }
     for (const reader of this.#agent.readArtifacts(task)) {
-      for (const path of await reader.save(resolve(this.#context.io.cwd, directory))) {
+      for (const path of await orAborted(
+        this.#signal,
+        reader.save(resolve(this.#context.io.cwd, directory)),
+      )) {
         await this.#view.say(`saved ${path}`);
       }
     }

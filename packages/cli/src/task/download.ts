@@ -4,6 +4,7 @@ import type { ArtifactReader } from "@a2a-connect/client";
 import { fileUrl } from "@a2a-connect/core";
 import { type Artifact, ArtifactSchema, type Task, TaskStateSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
+import { orAborted } from "../agent/until-aborted.ts";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../command-context.ts";
 import { stateOf } from "./following.ts";
@@ -38,7 +39,7 @@ export async function downloadArtifacts(
   const saved: Artifact[] = [];
   for (const reader of readers) {
     signal.throwIfAborted();
-    const paths = await reader.save(directory).catch((error: unknown) => {
+    const paths = await orAborted(signal, reader.save(directory)).catch((error: unknown) => {
       throw explainDirectory(error, directory);
     });
     for (const path of paths) {

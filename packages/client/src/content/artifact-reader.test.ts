@@ -5,6 +5,7 @@ import { type Artifact, ArtifactSchema, type Part } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { describe, expect, it } from "vitest";
+import type { ClientClock } from "../clock.ts";
 import {
   ContentTooLargeError,
   InvalidResponseError,
@@ -94,6 +95,48 @@ describe("ArtifactReader.save", () => {
     }
   });
 
+  for (const path of ["/silent", "/half"]) {
+    it(`gives a host up that falls silent (${path})`, async () => {
+      await using server = await serveFile();
+      const saving = read([fileUrl(server.url + path)], createFiles(), 1024, 50).save("/out");
+      await expect(saving).rejects.toThrow(UnreachableError);
+      await expect(saving).rejects.toThrow(/nothing was heard for 50 ms/);
+      await server.left; // the connection is not kept
+    });
+
+    it(`ends with the caller's signal (${path})`, async () => {
+      await using server = await serveFile();
+      const ended = new AbortController();
+      const reader = read([fileUrl(server.url + path)], createFiles());
+      const saving = reader.save("/out", { signal: ended.signal });
+      await server.asked;
+      ended.abort(new Error("enough"));
+      await expect(saving).rejects.toThrow("enough");
+      await server.left;
+      await expect(reader.save("/out", { signal: ended.signal })).rejects.toThrow("enough");
+    });
+  }
+
+  it("does not take the time of who writes for silence of who sends", async () => {
+    await using server = await serveFile();
+    const files = createFiles();
+    let now = 0;
+    const sleeps: (() => void)[] = [];
+    const clock: ClientClock = {
+      now: () => now,
+      random: () => 0,
+      sleep: () => new Promise((resolve) => sleeps.push(resolve)),
+    };
+    const slow: SaveFile = (directory, name, content) => {
+      now += 3_600_000;
+      for (const wake of sleeps.splice(0)) wake();
+      return files.saveFile(directory, name, content);
+    };
+    const artifact = create(ArtifactSchema, { parts: [fileUrl(`${server.url}/ok`)] });
+    await createArtifactReader(artifact, { maxBytes: 1024, saveFile: slow, clock }).save("/out");
+    expect(files.written).toEqual(["content"]);
+  });
+
   for (const url of ["file:///etc/passwd", "data:text/plain,hello", "ftp://a.example/x", "nonsense"]) {
     it(`does not fetch ${url}`, async () => {
       await expect(read([fileUrl(url)], createFiles()).save("/out")).rejects.toThrow(UntrustedOutputError);
@@ -125,9 +168,9 @@ function createFiles(): Files {
   };
 }
 
-function read(parts: readonly Part[], files?: Files, maxBytes = 1024) {
+function read(parts: readonly Part[], files?: Files, maxBytes = 1024, idleTimeoutMs = 10_000) {
   const artifact: Artifact = create(ArtifactSchema, { artifactId: "a1", name: "report", parts: [...parts] });
-  return createArtifactReader(artifact, { maxBytes, saveFile: files?.saveFile });
+  return createArtifactReader(artifact, { maxBytes, idleTimeoutMs, saveFile: files?.saveFile });
 }
 
 /** A number above zero, given as text. */
@@ -143,7 +186,16 @@ const positive: StandardSchemaV1<number, string> = {
 };
 
 async function serveFile() {
+  const asked = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<void>();
   const server = createServer((request, response) => {
+    response.on("close", () => left.resolve());
+    asked.resolve();
+    if (request.url === "/silent") return;
+    if (request.url === "/half") {
+      response.write("half");
+      return;
+    }
     if (request.url === "/ok") response.end("content");
     else if (request.url === "/cut")
       response.writeHead(200, { "content-length": 9 }).write("con", () => response.destroy());
@@ -153,6 +205,8 @@ async function serveFile() {
   const { port } = server.address() as AddressInfo; // it listens on a port
   return {
     url: `http://127.0.0.1:${port}`,
+    asked: asked.promise,
+    left: left.promise,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -27,10 +27,11 @@ export interface ArtifactReader {
   bytes(): Uint8Array;
   /**
    * Writes each part as a file into a directory (Node). Directories in names are ignored, nothing is overwritten; parts
-   * by URL are fetched through the guard when the client is `untrusted`, without any credentials, and given up when nothing
-   * is heard of them for `idleTimeoutMs`.
+   * by URL are fetched through the guard when the client is `untrusted`, without any credentials, over up to three redirects,
+   * and given up when nothing is heard of them for `idleTimeoutMs`.
    *
    * @returns the paths
+   * @throws UntrustedOutputError when there would be more than 1,000 files; nothing is written then
    * @throws UnreachableError when a file cannot be had; the signal's reason when it is aborted
    */
   save(directory: string, options?: SaveOptions): Promise<string[]>;

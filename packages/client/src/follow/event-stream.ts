@@ -28,7 +28,7 @@ export async function* readEventStream(
   const ids: EventIds = { last: "" };
   const over = new AbortController();
   let next: number | undefined;
-  let lastGeneration: bigint | undefined;
+  let lastGeneration = 0n;
   try {
     const messages = call({
       signal: AbortSignal.any([signal, watch.signal, over.signal]),
@@ -41,8 +41,9 @@ export async function* readEventStream(
     for await (const response of messages) {
       watch.pause(); // what the caller takes its time for is no silence
       const id = next === undefined ? undefined : (parseId(ids.last) ?? next);
-      const generation = updateGeneration(response);
-      yield { response, id, repeatsGeneration: generation !== undefined && generation === lastGeneration };
+      const generation = generationOf(response);
+      const repeatsGeneration = isUpdate(response) && generation > 0n && generation === lastGeneration;
+      yield { response, id, repeatsGeneration };
       lastGeneration = generation;
       next = id === undefined ? undefined : id + 1;
       watch.heard();
@@ -69,10 +70,14 @@ function silenceText(ms: number): string {
   return `${silencePrefix}${ms} ms`;
 }
 
-/** The number that an update of A2A 1.1 has in itself. */
-function updateGeneration({ payload }: StreamResponse): bigint | undefined {
-  const isUpdate = payload.case === "statusUpdate" || payload.case === "artifactUpdate";
-  return isUpdate && payload.value.generation > 0n ? payload.value.generation : undefined;
+/** The number that an event of A2A 1.1 has in itself; 0 for none. */
+function generationOf({ payload }: StreamResponse): bigint {
+  return payload.case === undefined || payload.case === "message" ? 0n : payload.value.generation;
+}
+
+/** A Task may be sent again as it is; an update is always something new. */
+function isUpdate({ payload }: StreamResponse): boolean {
+  return payload.case === "statusUpdate" || payload.case === "artifactUpdate";
 }
 
 function parseId(value: string | null): number | undefined {

@@ -44,13 +44,13 @@ export function isTransient(error: unknown): error is ConnectError {
 }
 
 /**
- * Too many calls in too short a time. A server says ResourceExhausted of its quotas and of sizes as well: it means this where
- * HTTP says so, or where it names a time to come again.
+ * Too many calls in too short a time. By their codes nobody can tell: ResourceExhausted is said of sizes as well, and JSON-RPC has
+ * no number for it. It is meant where HTTP says so, or where a time to come again is named.
  */
 function isRateLimit(error: ConnectError): boolean {
-  const { code, cause, isWireError } = error;
+  const { cause, isWireError } = error;
   const isStatus = cause instanceof HttpStatusError && cause.status === 429;
-  return code === Code.ResourceExhausted && isWireError && (isStatus || findRetryDelay(error) !== undefined);
+  return isWireError && (isStatus || findRetryDelay(error) !== undefined);
 }
 
 /** Broken connections come out as any of these, by platform and wire. */

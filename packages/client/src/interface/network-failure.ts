@@ -20,9 +20,19 @@ export function findNetworkFailure(error: unknown): NetworkFailure | undefined {
       return found;
     }
   }
+  if (errors.some(({ message }) => message === "bad port")) {
+    return badPort;
+  }
   // A `fetch` that got no answer throws a TypeError; browsers keep the reason to themselves.
   return errors.some((each) => each instanceof TypeError) ? unexplained : undefined;
 }
+
+/** The Fetch standard has a list of ports that are never called. Its error has no code. */
+const badPort: NetworkFailure = {
+  reason: "is on a port that is not for HTTP",
+  hint: "Use another port: fetch calls none of the well-known ports of other protocols.",
+  mayPass: false,
+};
 
 /** An error, and all that caused it, nearest first. */
 export function* errorsBehind(error: unknown, depth = 0): Generator<Error, void> {

@@ -1,0 +1,91 @@
+// Files that an agent names by URL are somebody else's: whoever holds them is shown nothing of the caller's.
+
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { UnreachableError } from "@a2a-connect/client";
+import { connectAgent, type NodeConnectOptions } from "@a2a-connect/node/client";
+import { expect, it, onTestFinished } from "vitest";
+import { respondResult, startBrokenServer } from "./broken-server.ts";
+import { sendEvents, taskJson } from "./broken-task.ts";
+import { failureOf } from "./outcomes.ts";
+
+const secrets = { authorization: "Bearer secret", "x-api-key": "secret" };
+
+it.each<[string, NodeConnectOptions]>([
+  ["a fetch that adds credentials", { fetch: withSecrets }],
+  ["headers for every request", { headers: secrets }],
+  ["the same where the agent is not trusted", { headers: secrets, untrusted: true }],
+])("a file's host is shown nothing of %s", async (_, options) => {
+  await using host = await startFileHost("content");
+  await using agent = await startAgent(`${host.url}/f`);
+  await using client = await connectAgent(agent.url, options);
+  const [artifact] = (await client.run("Go.")).artifacts;
+  expect(await artifact?.save(temporaryDirectory())).toHaveLength(1);
+  expect(host.headers).toHaveLength(1);
+  expect(JSON.stringify(host.headers)).not.toContain("secret");
+});
+
+it.each([false, true])("a host that never answers is given up, untrusted: %s", async (untrusted) => {
+  await using host = await startFileHost(undefined);
+  await using agent = await startAgent(`${host.url}/f`);
+  await using client = await connectAgent(agent.url, { untrusted, idleTimeoutMs: 100 });
+  const [artifact] = (await client.run("Go.")).artifacts;
+  expect(await failureOf(artifact?.save(temporaryDirectory()) ?? Promise.resolve())).toBeInstanceOf(
+    UnreachableError,
+  );
+});
+
+it("a client that is closed fetches nothing any more", async () => {
+  await using host = await startFileHost("content");
+  await using agent = await startAgent(`${host.url}/f`);
+  const client = await connectAgent(agent.url);
+  const [artifact] = (await client.run("Go.")).artifacts;
+  await client.close();
+  expect(String(await failureOf(artifact?.save(temporaryDirectory()) ?? Promise.resolve()))).toContain(
+    "closed",
+  );
+  expect(host.headers).toHaveLength(0);
+});
+
+function withSecrets(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+  const headers = new Headers(init?.headers);
+  for (const [name, value] of Object.entries(secrets)) headers.set(name, value);
+  return fetch(input, { ...init, headers });
+}
+
+function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "a2a-files-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  return directory;
+}
+
+function startAgent(url: string) {
+  const task = taskJson("TASK_STATE_COMPLETED", { artifacts: [{ artifactId: "a", parts: [{ url }] }] });
+  return startBrokenServer({
+    answer: (call) =>
+      call.method === "GetTask" ? respondResult(call, task) : sendEvents(call, 1, [{ task }]),
+  });
+}
+
+/** @param content undefined for a host that never answers */
+async function startFileHost(content: string | undefined) {
+  const headers: IncomingHttpHeaders[] = [];
+  const server = createServer((request, response) => {
+    headers.push(request.headers);
+    if (content !== undefined) response.end(content);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://localhost:${(server.address() as AddressInfo).port}`, // of a TCP server
+    headers,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
