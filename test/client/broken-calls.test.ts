@@ -7,6 +7,7 @@ import {
   type AgentClient,
   AgentError,
   type ConnectOptions,
+  ContentTooLargeError,
   InvalidResponseError,
   RunTimeoutError,
   SendUncertainError,
@@ -352,6 +353,7 @@ const failures: readonly Failure[] = [
       response.write('{"artifacts":[{"artifactId":"x","parts":[{"text":"');
       await pour(response, "x".repeat(65_536));
     },
+    error: ContentTooLargeError,
     act: getTask,
     says: /262144 bytes.*maxResponseBytes/s,
   },
@@ -361,6 +363,7 @@ const failures: readonly Failure[] = [
       void response
         .writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" })
         .end(gzipBomb),
+    error: ContentTooLargeError,
     act: getTask,
     says: /262144 bytes/,
   },
@@ -403,6 +406,7 @@ const failures: readonly Failure[] = [
       call.response.write(": ");
       await pour(call.response, "x".repeat(65_536));
     },
+    error: ContentTooLargeError,
     act: follow,
   },
   {
@@ -412,6 +416,7 @@ const failures: readonly Failure[] = [
       call.response.write('id: 1\ndata: {"');
       await pour(call.response, "x".repeat(65_536));
     },
+    error: ContentTooLargeError,
     act: follow,
   },
   {
@@ -538,7 +543,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
       },
     });
     await using agent = await connect(server);
-    await expect(agent.getTask(taskId)).rejects.toThrow(InvalidResponseError);
+    await expect(agent.getTask(taskId)).rejects.toThrow(ContentTooLargeError);
     expect(sent).toBeLessThan(16 * 1024 * 1024); // sockets and streams buffer some megabytes
   });
 });

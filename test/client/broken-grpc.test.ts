@@ -6,6 +6,7 @@ import {
   type AgentClient,
   AgentError,
   type ConnectOptions,
+  ContentTooLargeError,
   InvalidResponseError,
   SendUncertainError,
   UnreachableError,
@@ -94,6 +95,7 @@ const failures: readonly Failure[] = [
       beginGrpc(stream);
       stream.write(frame(Buffer.alloc(10), 0xffff_ffff));
     },
+    error: ContentTooLargeError,
     act: getTask,
   },
   {
@@ -103,6 +105,7 @@ const failures: readonly Failure[] = [
       stream.write(frame(Buffer.alloc(0), 2 ** 30));
       await pour(stream);
     },
+    error: ContentTooLargeError,
     act: getTask,
   },
   {

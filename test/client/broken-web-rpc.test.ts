@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import {
   type AgentClient,
   AgentError,
+  ContentTooLargeError,
   InvalidResponseError,
   SendUncertainError,
   UnreachableError,
@@ -67,6 +68,7 @@ const failures: readonly Failure[] = [
       response.writeHead(200, { "content-type": type });
       response.write(frame(Buffer.alloc(10), 0xffff_ffff));
     },
+    error: ContentTooLargeError,
     act: follow,
   },
   {

@@ -1,5 +1,6 @@
 // Whoever stops reading ends the connection: nothing stays open behind a loop that was left.
 import { connectAgent } from "@a2a-connect/node/client";
+import { TaskState } from "@a2a-connect/proto";
 import { defineAgent } from "@a2a-connect/server";
 import { startAgentHarness, wires } from "@a2a-connect/testing";
 import type { Interceptor } from "@connectrpc/connect";
@@ -45,6 +46,26 @@ describe.each(wires)("over %s", (wire) => {
       }
       await ended.promise;
       expect(open).toBe(0);
+    },
+  );
+
+  it.each(["stream", "follow"] as const)(
+    "a caller of %s may leave while it waits for the next event",
+    { timeout: 5_000 },
+    async (how) => {
+      await using harness = await startAgentHarness({ agent: waiter });
+      await using agent = await connectAgent(harness.url, { pinBinding: bindingOf[wire] });
+      const sent = await agent.sendMessage("go");
+      const taskId = sent.payload.case === "task" ? sent.payload.value.id : "";
+      const events = how === "follow" ? agent.follow(taskId) : agent.stream("go", { until: "terminal" });
+      const iterator = events[Symbol.asyncIterator]();
+      for (let asked = false; !asked; ) {
+        const { value } = await iterator.next();
+        asked = value !== undefined && events.task?.status?.state === TaskState.INPUT_REQUIRED;
+      }
+      const next = iterator.next(); // nothing more happens
+      expect(await iterator.return?.()).toMatchObject({ done: true });
+      expect(await next).toMatchObject({ done: true });
     },
   );
 });

@@ -62,7 +62,7 @@ function failed(): never {
 }
 
 describe.each(wires)("over %s", (wire) => {
-  it("a message to a task, its question, its answer and its end", async () => {
+  it("a message to a task, its question, its answer and its end", { timeout: 5_000 }, async () => {
     const { task, service } = guardedTask();
     task.tell(statusEvent(TaskState.SUBMITTED));
     await using peer = await startPeer({ service });
@@ -83,7 +83,7 @@ describe.each(wires)("over %s", (wire) => {
     expect(calls.filter((call) => call === "GetTask").length).toBeGreaterThanOrEqual(2);
   });
 
-  it("an answer that cancels", async () => {
+  it("an answer that cancels", { timeout: 5_000 }, async () => {
     const { service } = guardedTask();
     await using peer = await startPeer({ service });
     await using agent = await connectOver(wire, peer);
@@ -95,7 +95,7 @@ describe.each(wires)("over %s", (wire) => {
     expect(callsOf(peer)).toContain("CancelTask");
   });
 
-  it("an abort that cancels", async () => {
+  it("an abort that cancels", { timeout: 5_000 }, async () => {
     const { task, service } = guardedTask();
     await using peer = await startPeer({ service });
     await using agent = await connectOver(wire, peer);
@@ -115,7 +115,7 @@ describe.each(wires)("over %s", (wire) => {
     expect(task.current.status?.state).toBe(TaskState.CANCELED);
   });
 
-  it("a task that is gone on with, and one that is followed", async () => {
+  it("a task that is gone on with, and one that is followed", { timeout: 5_000 }, async () => {
     const { task, service } = guardedTask();
     task.tell(statusEvent(TaskState.INPUT_REQUIRED, "Which?"));
     await using peer = await startPeer({ service });

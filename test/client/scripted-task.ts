@@ -1,6 +1,5 @@
 import { isTerminal } from "@a2a-connect/core";
-import type { A2AService, StreamResponse, Task } from "@a2a-connect/proto";
-import { TaskState } from "@a2a-connect/proto";
+import { type A2AService, type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { statusEvent, taskAfter, taskEvent } from "../conformance/client/peer.ts";
 

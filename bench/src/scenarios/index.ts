@@ -1,5 +1,6 @@
 import type { Scenario } from "../scenario.ts";
 import { burst } from "./burst.ts";
+import { client } from "./client.ts";
 import { fanout } from "./fanout.ts";
 import { list } from "./list.ts";
 import { memory } from "./memory.ts";
@@ -28,4 +29,5 @@ export const scenarios: readonly Scenario[] = [
   recovery,
   step,
   million,
+  client,
 ];

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { serve } from "@a2a-connect/node";
+import { createMemoryTaskStore } from "@a2a-connect/server";
 import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 import { ourAgent } from "../agents/our-agent.ts";
 import { answerControl } from "./control.ts";
@@ -14,9 +15,12 @@ const [, , directory, settings = "{}"] = process.argv;
 if (directory === undefined) {
   throw new Error("the directory of the store is missing");
 }
-const limits = JSON.parse(settings) as ServerSettings; // start-server wrote it
+const { store, ...limits } = JSON.parse(settings) as ServerSettings; // start-server wrote it
 const { port } = await serve(ourAgent, {
-  store: createSqliteTaskStore({ file: join(directory, databaseFile) }),
+  store:
+    store === "memory"
+      ? createMemoryTaskStore()
+      : createSqliteTaskStore({ file: join(directory, databaseFile) }),
   limits: { maxTaskBytes: 2 ** 30, ...limits },
 });
 answerControl({ httpPort: port, grpcPort: port, jsonRpcPath: "/rpc", httpJsonPath: "/rest" });

@@ -4,4 +4,6 @@ export interface ServerSettings {
   readonly maxRunning?: number;
   /** How long a durable executor waits in memory, see `EngineLimits`. */
   readonly unloadAfterMs?: number;
+  /** Where tasks are kept. Default: in the durable store. */
+  readonly store?: "memory";
 }

@@ -1,5 +1,5 @@
 export { type CorsOptions, withCors } from "./cors.ts";
-export { HttpStatusError, readTooManyRequests } from "./fetch/http-status.ts";
+export { HttpStatusError, readTooManyRequests, tooManyRequests } from "./fetch/http-status.ts";
 export { type EventIds, eventIdsKey } from "./fetch/read-events.ts";
 export { ResponseLimitError, responseTooLarge } from "./fetch/response-limit.ts";
 export type { JsonTransportOptions } from "./fetch/transport-options.ts";

@@ -56,6 +56,23 @@ describe("a2a, as a process", () => {
     expect((await command.result).exitCode).toBe(130);
   });
 
+  it("says in a sentence that it cannot start", () => {
+    const broken = `import { registerHooks } from "node:module";
+      registerHooks({ resolve(name, context, next) {
+        if (name.endsWith("run-cli.ts")) throw new Error("it is\\nbroken");
+        return next(name, context);
+      } });`;
+    const hook = `data:text/javascript,${encodeURIComponent(broken)}`;
+    const { stdout, stderr, status } = spawnSync(process.execPath, ["--import", hook, main, "--version"], {
+      encoding: "utf8",
+    });
+    expect({ stdout, stderr, status }).toEqual({
+      stdout: "",
+      stderr: "error: the command cannot start: it is broken [A2ACLI_ERR_INTERNAL]\n",
+      status: 1,
+    });
+  });
+
   it("loads no client, and no server, to show its help", () => {
     const { stderr } = spawnSync(process.execPath, [main, "--help"], {
       encoding: "utf8",

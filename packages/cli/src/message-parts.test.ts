@@ -61,11 +61,22 @@ describe("readParts (A2ACLI_SEND_005, A2ACLI_SEND_006)", () => {
   });
 
   it("leaves what is behind a URL to the agent", async () => {
-    expect(await read("file", "https://example.com/a.pdf")).toEqual({ url: "https://example.com/a.pdf" });
+    expect(await read("file", "https://example.com/a")).toEqual({ url: "https://example.com/a" });
     expect(await read("file", "s3://bucket/key", "text/csv")).toEqual({
       url: "s3://bucket/key",
       mediaType: "text/csv",
     });
+  });
+
+  it("takes the type of what is behind a URL from its path, not from its query", async () => {
+    const url = "https://example.com/a.PDF?as=x.csv";
+    expect(await read("file", url)).toEqual({ url, mediaType: "application/pdf" });
+    expect(await read("file", "https://example.com/?as=x.csv")).not.toHaveProperty("mediaType");
+    expect(await read("file", "https://example.com")).not.toHaveProperty("mediaType");
+  });
+
+  it("says which flag reads the standard input", async () => {
+    await expect(read("file", "-")).rejects.toMatchObject({ hint: expect.stringContaining("--data -") });
   });
 
   it("reads data from a file and from the standard input", async () => {

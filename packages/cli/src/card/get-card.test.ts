@@ -171,12 +171,34 @@ describe("a2a card get --validate (A2ACLI_CARD_GET_002)", () => {
     expect(stderr).toContain("[A2ACLI_ERR_CARD_INVALID]");
     expect(fieldsOf(stdout).get("Problem")?.toSorted()).toEqual([
       "securitySchemes.odd must have exactly one of its kinds",
-      "skills[0].description must be string",
+      "skills[0].description must be a string",
       "skills[0].tags is missing",
       "supportedInterfaces[0].protocolVersion is missing",
       "verison is no field of A2A 1.0",
       "version is missing",
     ]);
+  });
+
+  it("says the problems once, as fields, and counts them in the error", async () => {
+    const { version: _, name: __, ...rest } = card;
+    const { stdout, stderr } = await validate(rest);
+    expect(fieldsOf(stdout).get("Problem")).toHaveLength(2);
+    expect(stderr).toMatch(/does not fit the schema of A2A 1\.0: 2 problems \[/);
+    expect(stderr).not.toContain("is missing");
+  });
+
+  it("says first that a card is of an older version", async () => {
+    const { supportedInterfaces: _, ...rest } = card;
+    const older = { ...rest, url: "https://h", protocolVersion: "0.3.0", preferredTransport: "JSONRPC" };
+    const { stdout, exitCode } = await validate(older);
+    expect(fieldsOf(stdout).get("Problem")?.[0]).toBe(
+      "the card is of an older version of A2A (0.3.0): url, protocolVersion, preferredTransport",
+    );
+    expect(exitCode).toBe(1);
+  });
+
+  it("says in English what is no object", async () => {
+    expect(fieldsOf((await validate([])).stdout).get("Problem")).toEqual(["the card must be an object"]);
   });
 
   it("is one envelope with -o json", async () => {

@@ -1,7 +1,11 @@
 import { readdir } from "node:fs/promises";
+import { serve } from "@a2a-connect/node";
+import { createMemoryTaskStore } from "@a2a-connect/server";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { field, shellWords } from "../../test-support/fields.ts";
 import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
+import type { ChecklistItem } from "../doctor/checklist/checklist.ts";
+import { demoAgent } from "./demo-agent.ts";
 import { demoSkills } from "./demo-skills.ts";
 import { sampleCsv, samplePng } from "./sample-files.ts";
 
@@ -40,6 +44,16 @@ describe("a2a demo-server", () => {
     server.interrupt();
     expect((await server.result).exitCode).toBe(0);
     expect(await readdir(process.cwd())).toEqual(before);
+  });
+
+  it("passes its own tools: smoke, and the checklist of doctor", { timeout: 60_000 }, async () => {
+    await using served = await serve(demoAgent, { store: createMemoryTaskStore() });
+    const smoke = await runCommand(["smoke", served.url]);
+    expect(smoke.stdout).toContain("9 ok, 0 skipped, 0 failed");
+    expect(smoke.exitCode).toBe(0);
+    const doctor = await runCommand(["doctor", "--checklist", served.url, "-o", "json"]);
+    const { checklist } = JSON.parse(doctor.stdout) as { checklist: ChecklistItem[] }; // our own
+    expect(checklist.filter(({ verdict }) => verdict !== "yes").map(({ id }) => id)).toEqual(["durability"]);
   });
 
   it("names each skill's first word in its examples", () => {

@@ -88,6 +88,21 @@ describe("a server that cannot be reached", () => {
   });
 });
 
+describe("a server that takes connections and never answers", () => {
+  it("is asked once, and the finding says for what and how long", async () => {
+    const asked: (string | undefined)[] = [];
+    await using server = await startSick(({ url }) => void asked.push(url));
+    const { findings } = await diagnose(server.url, { timeoutMs: 300 });
+    expect(asked).toEqual([cardPath]);
+    expect(findings.at(-1)).toMatchObject({
+      id: "card.location",
+      severity: "problem",
+      what: "The server did not answer in time when it is asked for the card.",
+      evidence: `${server.url}${cardPath}: nothing came within 300ms`,
+    });
+  });
+});
+
 describe("an examination", () => {
   it("is left at once when the user interrupts", async () => {
     const controller = new AbortController();

@@ -69,6 +69,12 @@ describe("a2a doctor", () => {
     expect(stdout).toMatch(/^Problem: There is no card\.\nEvidence: .*HTTP 404.*\nFix: /m);
   });
 
+  it("says what it waits for, before it does", async () => {
+    await using server = await startSick(() => {});
+    const { stderr } = await runCommand(["doctor", server.url, "--request-timeout", "300ms"]);
+    expect(stderr).toBe(`Asking ${server.url} for its card; each request may take 300ms (--request-timeout).\n`);
+  });
+
   it("gives one document, or one a finding", async () => {
     await using served = await startAgent();
     const { report } = await doctor(served.url);

@@ -48,6 +48,20 @@ describe("a sick server", () => {
       },
     ],
     [
+      "streaming that answers for tasks which do not exist",
+      jsonRpcAgent({ capabilities: { streaming: true } }, ({ id, method }, response) => {
+        if (method !== "SubscribeToTask") return notFound;
+        const task = { id: "t", contextId: "c", status: { state: "TASK_STATE_COMPLETED" } };
+        const event = JSON.stringify({ jsonrpc: "2.0", id, result: { task } });
+        return void send(`data: ${event}\n\n`, { "content-type": "text/event-stream" })(response);
+      }),
+      {
+        id: "capability.streaming",
+        severity: "warning",
+        what: "The card says streaming, and it works, but a task that does not exist is not refused.",
+      },
+    ],
+    [
       "a capability that is not declared",
       jsonRpcAgent({}, () => notFound),
       { id: "capability.push", severity: "note" },

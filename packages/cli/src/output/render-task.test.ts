@@ -50,7 +50,7 @@ Data:
 }
 
 File: x.bin, application/x-x, 12 bytes
-File: unnamed, application/octet-stream, 1 bytes
+File: unnamed, type unknown, 1 bytes
 File: y.pdf, application/pdf, size unknown, at https://h/y.pdf
 Part: empty, or of a kind that this version does not know
 `;

@@ -17,7 +17,22 @@ afterAll(async () => {
 });
 
 for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
-  describe(`a2a send over ${transport}`, () => {
+  describe("a task that ends with files", () => {
+  it("comes with the command that saves them, in json on stderr", async () => {
+    const { stdout } = await runCommand(["send", "-a", agent.url, "files"]);
+    const command = `a2a task download -a ${agent.url} ${field(stdout, "Task")}`;
+    expect(stdout).toMatch(new RegExp(`^Save: ${command}$`, "m"));
+    const { stderr } = await runCommand(["send", "-a", agent.url, "files", "-o", "json"]);
+    expect(stderr).toMatch(/^to save its files: a2a task download -a \S+ \S+$/m);
+  });
+
+  it("has no such command when there is nothing but text", async () => {
+    const { stdout } = await runCommand(["send", "-a", agent.url, "repeat me"]);
+    expect(stdout).not.toContain("Save:");
+  });
+});
+
+describe(`a2a send over ${transport}`, () => {
     const send = (words: readonly string[], surroundings?: CommandSurroundings) =>
       runCommand(["send", "-a", agent.url, "--transport", transport, ...words], surroundings);
     const list = () => runCommand(["task", "list", "-a", agent.url, "-o", "json"]);

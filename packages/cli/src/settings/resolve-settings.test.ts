@@ -157,6 +157,54 @@ describe("settings (A2ACLI_CONFIG_002)", () => {
   });
 });
 
+describe("a2a config show, of an agent of a2a.config.yaml (a2a-cli §8.3)", () => {
+  const text = `agents:
+  demo:
+    url: http://localhost:4000
+    binding: grpc
+    protocolVersion: "1.0"
+    auth: { tokenEnv: DEMO_TOKEN }
+    headers: { x-team: memory }
+`;
+  const show = async (env: Record<string, string>, ...argv: string[]) =>
+    await runCommand(["config", "show", ...argv], { cwd: home, env });
+  const path = () => join(home, "a2a.config.yaml");
+
+  it("shows what the file says about it, with file and line", async () => {
+    await writeFile(path(), text);
+    const { stdout } = await show({ DEMO_TOKEN: "s3cret", A2ACLI_API_KEY: "k" }, "-a", "demo");
+    expect(stdout).toContain(`transport: grpc (file ${path()}:4)\n`);
+    expect(stdout).toContain(`a2a-version: 1.0 (file ${path()}:5)\n`);
+    expect(stdout).toContain(`bearer: *** (file ${path()}:6)\n`);
+    expect(stdout).toContain(`api-key: none (file ${path()}:6)\n`);
+    expect(stdout).toContain(`svc-param: x-team:memory (file ${path()}:7)\n`);
+    expect(stdout).toContain(`file: ${path()}\n`);
+    expect(stdout).not.toContain("s3cret");
+  });
+
+  it("shows a flag where one was given", async () => {
+    await writeFile(path(), text);
+    const { stdout } = await show({ DEMO_TOKEN: "s" }, "-a", "demo", "--transport", "jsonrpc", "-o", "json");
+    expect(JSON.parse(stdout)).toMatchObject({
+      settings: { transport: { source: "flag" }, bearer: { value: "***", where: `${path()}:6` } },
+      files: [path()],
+    });
+  });
+
+  it("shows what it can when the file is broken, or lacks a variable, and says so", async () => {
+    await writeFile(path(), "agents: [\n");
+    expect(await show({})).toMatchObject({
+      stderr: expect.stringMatching(/^warning: .*a2a\.config\.yaml:\d+: is not valid YAML/),
+      exitCode: 0,
+    });
+    await writeFile(path(), text);
+    expect(await show({}, "-a", "demo")).toMatchObject({
+      stderr: expect.stringContaining("DEMO_TOKEN, which is not set"),
+      stdout: expect.stringContaining(`file: ${path()}\n`),
+    });
+  });
+});
+
 describe("a2a config show", () => {
   it("shows each value and its source, credentials masked", async () => {
     await writeFile(localFile(), "A2ACLI_OUTPUT=text\nA2ACLI_BEARER=file-secret\n", { mode: 0o600 });

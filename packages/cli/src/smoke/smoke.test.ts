@@ -173,6 +173,39 @@ describe("a2a smoke", () => {
   });
 });
 
+describe("a skill that is tagged expected-failure", () => {
+  const refusing = (end: "reject" | "complete") =>
+    defineAgent({
+      card: {
+        name: "Refuses",
+        skills: [
+          {
+            id: "limits",
+            name: "Limits",
+            description: "Shows what is refused.",
+            tags: ["expected-failure"],
+            examples: ["too much"],
+          },
+        ],
+      },
+      *execute(turn) {
+        yield end === "reject" ? turn.reject("Too much.", { reason: "limit" }) : turn.complete("Taken.");
+      },
+    });
+
+  for (const [end, exitCode, line] of [
+    ["reject", 0, /^OK: .*limits {2}rejected/m],
+    ["complete", 1, /^Failed: .*limits {2}completed .*expected-failure/m],
+  ] as const) {
+    it(`has to fail, so ${end} gives exit code ${exitCode}`, async () => {
+      await using served = await serve(refusing(end), { store: createMemoryTaskStore() });
+      const result = await runCommand(["smoke", served.url]);
+      expect(result.stdout).toMatch(line);
+      expect(result.exitCode).toBe(exitCode);
+    });
+  }
+});
+
 describe("a list of agents", () => {
   for (const [what, name, text, expected] of [
     [
@@ -182,6 +215,7 @@ describe("a list of agents", () => {
       ["https://a.example", "b.example:8080", "legal"],
     ],
     ["a YAML list", "list.yaml", "- https://a.example\n- legal\n", ["https://a.example", "legal"]],
+    ["a JSON list", "list.json", '["a.example", "legal"]', ["a.example", "legal"]],
     ["the same twice", "list", "a.example\na.example\n", ["a.example"]],
     [
       "the agents of a2a.config.yaml",
@@ -210,6 +244,12 @@ describe("a list of agents", () => {
     it(`is refused when it is ${what}`, async () => {
       await file(name, text);
       await expect(readTargets([name], { cwd: directory })).rejects.toThrow(sentence);
+    });
+  }
+
+  for (const name of ["nosuch.txt", "lists/nosuch.yaml", "nosuch.yml"]) {
+    it(`is refused when there is no file ${name}, which no host is called`, async () => {
+      await expect(readTargets([name], { cwd: directory })).rejects.toThrow(`there is no file`);
     });
   }
 

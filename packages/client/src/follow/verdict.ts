@@ -26,7 +26,9 @@ export function judgeStreamFailure(error: unknown): Verdict {
   if (reason === "UNSUPPORTED_OPERATION" || error.code === Code.Unimplemented) {
     return "no-streams";
   }
-  const mayPass = reason === undefined && (transientCodes.has(error.code) || isRateLimit(error));
+  const mayPass =
+    (reason === undefined || reason === "UNAVAILABLE") &&
+    (transientCodes.has(error.code) || isRateLimit(error));
   return mayPass ? "transient" : "fatal";
 }
 
@@ -39,7 +41,7 @@ export function isTransient(error: unknown): error is ConnectError {
     error instanceof ConnectError &&
     (isRateLimit(error) ||
       (error.isWireError ? error.code === Code.Unavailable : transientCodes.has(error.code))) &&
-    findA2AError(error) === undefined
+    [undefined, "UNAVAILABLE"].includes(findA2AError(error)?.reason)
   );
 }
 

@@ -1,3 +1,4 @@
+import { tooManyRequests } from "@a2a-connect/bindings";
 import { parseMediaType } from "@a2a-connect/core";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { limitBody } from "./limited-body.ts";
@@ -15,8 +16,14 @@ const trailerFlag = 0b1000_0000;
 export function limitConnectFetch(fetch: Fetch, maxBytes: number): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
-    const isStream = subtypeOf(response).startsWith("connect+");
-    return isStream ? limitEnvelopes(response, maxBytes, endStreamFlag) : limitBody(response, maxBytes);
+    if (subtypeOf(response).startsWith("connect+")) {
+      return limitEnvelopes(response, maxBytes, endStreamFlag);
+    }
+    const limited = await limitBody(response, maxBytes);
+    if (response.status === 429 && !(await isConnectError(limited.clone()))) {
+      throw tooManyRequests(response.headers); // somebody's own JSON, of which Connect would not show the status
+    }
+    return limited;
   };
 }
 
@@ -37,6 +44,11 @@ export function limitGrpcWebFetch(fetch: Fetch, maxBytes: number): Fetch {
     }
     return limitEnvelopes(response, maxBytes, trailerFlag);
   };
+}
+
+async function isConnectError(response: Response): Promise<boolean> {
+  const body: unknown = await response.json().catch(() => undefined);
+  return typeof body === "object" && body !== null && "code" in body && typeof body.code === "string";
 }
 
 function subtypeOf({ headers }: Response): string {

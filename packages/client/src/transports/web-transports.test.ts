@@ -77,9 +77,28 @@ for (const wire of wires()) {
       expect(reached).toBe(false);
     });
 
+    it.each(["text/html", "application/json"])("takes status 429 in %s for a rate limit", async (type) => {
+      await using server = await serve((_, response) =>
+        response.writeHead(429, { "content-type": type, "retry-after": "3" }).end("{}"),
+      );
+      const client = server.client(wire);
+      const calls = [client.getTask({ id: "t1" }), collect(client.subscribeToTask({ id: "t1" }))];
+      for (const error of await Promise.all(calls.map(failure))) {
+        expect(error).toMatchObject({
+          code: Code.ResourceExhausted,
+          isWireError: true,
+          cause: { status: 429 },
+        });
+        expect(error.metadata.get("retry-after")).toBe("3");
+      }
+    });
+
     it("refuses a response over the limit", async () => {
       await using server = await serve((_, response) => wire.answer(response, taskOf("x".repeat(limit))));
-      expect((await failure(server.client(wire).getTask({ id: "t1" }))).code).toBe(Code.ResourceExhausted);
+      expect(await failure(server.client(wire).getTask({ id: "t1" }))).toMatchObject({
+        code: Code.ResourceExhausted,
+        cause: { limit },
+      });
     });
 
     it("counts a response after decompression", async () => {

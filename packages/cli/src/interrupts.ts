@@ -1,0 +1,2 @@
+export const watchInterrupts = (_: unknown): AbortSignal => new AbortController().signal;
+export const interruptedExitCode = (_: AbortSignal): number => 130;

@@ -1,0 +1,170 @@
+// Answers that are taken, refused, too late, or lost on their way.
+
+import { CallbackError, SendUncertainError } from "@a2a-connect/client";
+import { a2aError } from "@a2a-connect/core";
+import { TaskState } from "@a2a-connect/proto";
+import { wires } from "@a2a-connect/testing";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { connectOver } from "../conformance/client/every-operation.ts";
+import { chunkEvent, startPeer, statusEvent, taskId } from "../conformance/client/peer.ts";
+import { failureOf, rejectedWith } from "./outcomes.ts";
+import { never, type PeerService, type ScriptedTask, scriptTask } from "./scripted-task.ts";
+import { watchRejections } from "./watch-rejections.ts";
+
+watchRejections();
+
+const { COMPLETED, INPUT_REQUIRED, WORKING } = TaskState;
+
+/** Takes the answer, the only message that comes by a call, and completes the task. */
+const taking = (task: ScriptedTask): PeerService => ({
+  ...task.service,
+  sendMessage: () => {
+    task.tell(statusEvent(WORKING), statusEvent(COMPLETED));
+    return { payload: { case: "task", value: task.current } };
+  },
+});
+
+/** What a connection ends with that breaks. */
+const broken = (): ConnectError => new ConnectError("the connection broke", Code.Unavailable);
+
+describe.each(wires)("over %s", (wire) => {
+  it("an answer is still taken after events that do not settle its question", {
+    timeout: 5_000,
+  }, async () => {
+    const task = scriptTask();
+    await using peer = await startPeer({ service: taking(task) });
+    await using agent = await connectOver(wire, peer);
+    const chunk = Promise.withResolvers<void>();
+    const result = await agent.run("go", {
+      onInputRequired: async () => {
+        task.tell(chunkEvent("story", "One.", false));
+        await chunk.promise;
+        return "this";
+      },
+      onArtifact: () => chunk.resolve(),
+    });
+    expect(result.text()).toBe("One.");
+  });
+
+  it.each([
+    ["UNSUPPORTED_OPERATION", () => a2aError("UNSUPPORTED_OPERATION", "no messages to tasks")],
+    ["TASK_GENERATION_MISMATCH", () => a2aError("TASK_GENERATION_MISMATCH", "not that one")],
+    ["INVALID_ARGUMENT", () => new ConnectError("not like that", Code.InvalidArgument)],
+  ])(
+    "an answer that is refused with %s while the task still asks ends the run",
+    { timeout: 5_000 },
+    async (_, refusal) => {
+      const task = scriptTask();
+      await using peer = await startPeer({
+        service: {
+          ...task.service,
+          sendMessage: () => {
+            throw refusal();
+          },
+        },
+      });
+      await using agent = await connectOver(wire, peer);
+      const thrown = await rejectedWith(agent.run("go", { onInputRequired: () => "this" }), CallbackError);
+      expect(thrown.message).toContain("its answer was refused");
+      expect(thrown.task.status?.state).toBe(INPUT_REQUIRED);
+      expect(thrown.hint).toContain("still waits");
+    },
+  );
+
+  it("an answer that comes too late is nobody's mistake", { timeout: 5_000 }, async () => {
+    const task = scriptTask();
+    await using peer = await startPeer({
+      service: {
+        ...task.service,
+        sendMessage: () => {
+          task.tell(statusEvent(COMPLETED)); // somebody else's, a moment earlier
+          throw a2aError("UNSUPPORTED_OPERATION", "it is completed");
+        },
+      },
+    });
+    await using agent = await connectOver(wire, peer);
+    const result = await agent.run("go", { onInputRequired: () => "this" });
+    expect(result.task?.status?.state).toBe(COMPLETED);
+  });
+
+  it("a cancel that comes too late is nobody's mistake", { timeout: 5_000 }, async () => {
+    const task = scriptTask();
+    await using peer = await startPeer({
+      service: {
+        ...task.service,
+        cancelTask: () => {
+          task.tell(statusEvent(COMPLETED));
+          throw a2aError("TASK_NOT_CANCELABLE", "it is completed");
+        },
+      },
+    });
+    await using agent = await connectOver(wire, peer);
+    const result = await agent.run("go", { onInputRequired: () => ({ cancel: true }) });
+    expect(result.task?.status?.state).toBe(COMPLETED);
+  });
+
+  it("a cancel that is refused while the task still asks ends the run", { timeout: 5_000 }, async () => {
+    const task = scriptTask();
+    await using peer = await startPeer({
+      service: {
+        ...task.service,
+        cancelTask: () => {
+          throw a2aError("TASK_NOT_CANCELABLE", "not this one");
+        },
+      },
+    });
+    await using agent = await connectOver(wire, peer);
+    const run = agent.run("go", { onInputRequired: () => ({ cancel: true }) });
+    expect(String(await failureOf(run))).toContain("not this one");
+  });
+
+  it("an answer is known to be taken by what the task does, when nobody says so", {
+    timeout: 5_000,
+  }, async () => {
+    const task = scriptTask();
+    await using peer = await startPeer({ service: taking(task) });
+    const lose: Interceptor = (next) => async (request) => {
+      const response = await next(request);
+      if (request.method.name === "SendMessage") throw broken();
+      return response;
+    };
+    await using agent = await connectOver(wire, peer, { interceptors: [lose] });
+    const result = await agent.run("go", { onInputRequired: () => "this" });
+    expect(result.task?.status?.state).toBe(COMPLETED);
+    expect(peer.requests.filter(({ method }) => method === "SendMessage")).toHaveLength(1);
+  });
+
+  it("an answer that nobody knows of is not sent again, and the task is named", {
+    timeout: 5_000,
+  }, async () => {
+    const task = scriptTask();
+    await using peer = await startPeer({ service: task.service });
+    const lose: Interceptor = (next) => async (request) => {
+      if (request.method.name === "SendMessage") throw broken();
+      return next(request);
+    };
+    await using agent = await connectOver(wire, peer, { interceptors: [lose] });
+    const thrown = await rejectedWith(agent.run("go", { onInputRequired: () => "this" }), CallbackError);
+    expect(thrown.taskId).toBe(taskId);
+    expect(thrown.cause).toBeInstanceOf(SendUncertainError);
+  });
+
+  it("an abort cancels the task by one attempt, and waits for no more", { timeout: 5_000 }, async () => {
+    const task = scriptTask();
+    await using peer = await startPeer({ service: { ...task.service, cancelTask: () => never } });
+    await using agent = await connectOver(wire, peer, { requestTimeoutMs: 100 });
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const run = agent.run("go", {
+      signal: controller.signal,
+      cancelOnAbort: true,
+      onInputRequired: () => {
+        controller.abort(reason);
+        return never;
+      },
+    });
+    expect(await failureOf(run)).toBe(reason);
+    expect(peer.requests.filter(({ method }) => method === "CancelTask")).toHaveLength(1);
+  });
+});
