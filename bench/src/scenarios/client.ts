@@ -22,7 +22,7 @@ interface Stretch extends Work {
 }
 
 const stretches: readonly Stretch[] = [
-  { kind: "tasks", count: 200, warmUps: 3 },
+  { kind: "tasks", count: 120, warmUps: 5 },
   { kind: "stream", count: 20_000, warmUps: 1 },
 ];
 const quickStretches: readonly Stretch[] = [

@@ -15,6 +15,9 @@ export interface CliIo {
   readonly cwd: string;
   /** Where the global configuration is: `$HOME`. */
   readonly home: string;
-  /** Aborted by the first Ctrl-C: commands detach, say how to go on, and end. The second one kills. */
+  /**
+   * Aborted by the first Ctrl-C: commands detach, say how to go on, and end. The second one kills, and so does the clock
+   * after a while.
+   */
   readonly interrupted: AbortSignal;
 }

@@ -1,5 +1,6 @@
 import type { AgentSituation } from "./agent/agent-connection.ts";
 import { CliError } from "./cli-error.ts";
+import type { CliIo } from "./cli-io.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { CommandRun } from "./command-run.ts";
 import { createOutput } from "./output/create-output.ts";
@@ -43,7 +44,8 @@ export async function runAction(
     signal,
     openAgent: async ({ reference, ...options } = {}) => {
       const { openAgent } = await import("./agent/open-agent.ts");
-      return opened.use(await openAgent(situationFor(reference), options));
+      const opening = openAgent(situationFor(reference), options);
+      return opened.use(await opening.catch((error: unknown) => Promise.reject(whileConnecting(error, io))));
     },
     receiveCard: async (reference) => {
       const { receiveCard } = await import("./agent/receive-card.ts");
@@ -53,6 +55,13 @@ export async function runAction(
       run.exitCode = code;
     },
   });
+}
+
+/** Who interrupts wants to know that nothing has begun. */
+function whileConnecting(error: unknown, { interrupted }: CliIo): unknown {
+  return interrupted.aborted && !(error instanceof CliError)
+    ? new CliError("A2ACLI_ERR_INTERNAL", "interrupted while connecting: nothing was asked of the agent yet")
+    : error;
 }
 
 /** `--timeout`, running. */

@@ -31,13 +31,14 @@ export interface CommandContext {
   receiveCard(reference?: string): Promise<FoundCard>;
   /**
    * Aborted when the user interrupts, or `--timeout` expires; then its reason is a CliError TIMEOUT. What a command
-   * throws because of it need not be translated: an interruption ends with exit code 130, a timeout as
-   * `A2ACLI_ERR_TIMEOUT`. A command that knows a better hint (how to resume) throws a CliError of its own.
+   * throws because of it need not be translated: an interruption ends with the exit code of its signal, 130 or 143,
+   * a timeout as `A2ACLI_ERR_TIMEOUT`; both are reported. A command that knows more (how to resume) throws a CliError of
+   * its own.
    */
   readonly signal: AbortSignal;
   /**
-   * The exit code of a command that did its job, where it is not 0 (or, after an interruption, not 130). What is
-   * thrown has the exit code of its error.
+   * The exit code of a command that did its job, where it is not 0 (or, after an interruption, not its signal's). What
+   * is thrown has the exit code of its error.
    */
   exitWith(code: number): void;
 }

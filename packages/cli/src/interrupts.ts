@@ -1,2 +1,51 @@
-export const watchInterrupts = (_: unknown): AbortSignal => new AbortController().signal;
-export const interruptedExitCode = (_: AbortSignal): number => 130;
+/** Exit codes of a command that was interrupted: 128 and the number of the signal, as shells have it. */
+const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
+
+/** A terminal, npm and a watcher may each send the same signal: within this time several are one. */
+const sameSignalMs = 500;
+
+/** What does not watch for an interruption may go on for this long. Servers close within five seconds. */
+const graceMs = 8_000;
+
+/** Why a command is interrupted: an AbortError, as it is wherever a signal is aborted, with the exit code it leads to. */
+class Interruption extends DOMException {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super("interrupted", "AbortError");
+    this.exitCode = exitCode;
+  }
+}
+
+/** The exit code of a command that this signal has interrupted. */
+export function interruptedExitCode({ reason }: AbortSignal): number {
+  return reason instanceof Interruption ? reason.exitCode : exitCodes.SIGINT;
+}
+
+/** What is needed of a process. */
+export interface InterruptedProcess {
+  on(signal: keyof typeof exitCodes, listener: () => void): unknown;
+  exit(code: number): unknown;
+}
+
+/**
+ * Aborted by the first SIGINT or SIGTERM. The second one ends the process at once; without one it is ended after 8 seconds,
+ * because a supervisor sends only one, and some work, such as a system call, cannot be told to stop.
+ */
+export function watchInterrupts(process: InterruptedProcess): AbortSignal {
+  const controller = new AbortController();
+  let firstAt = 0;
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const code = exitCodes[signal];
+    process.on(signal, () => {
+      if (!controller.signal.aborted) {
+        firstAt = Date.now();
+        setTimeout(() => process.exit(code), graceMs).unref();
+        controller.abort(new Interruption(code));
+      } else if (Date.now() - firstAt >= sameSignalMs) {
+        process.exit(code);
+      }
+    });
+  }
+  return controller.signal;
+}

@@ -48,13 +48,18 @@ describe("a2a, as a process", () => {
     expect(exitCode).toBe(0);
   });
 
-  it("ends with 130 at Ctrl-C, whatever it waits for", async () => {
-    await using agent = await startControlledAgent();
-    const command = spawnCommand(["send", "hold on", "-a", agent.url, "--stream"]);
-    await command.waitFor(/TASK_STATE_WORKING/);
-    command.interrupt();
-    expect((await command.result).exitCode).toBe(130);
-  });
+  for (const [signal, code] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const) {
+    it(`ends with ${code} at ${signal}, whatever it waits for`, async () => {
+      await using agent = await startControlledAgent();
+      const command = spawnCommand(["send", "hold on", "-a", agent.url, "--stream"]);
+      await command.waitFor(/TASK_STATE_WORKING/);
+      command.interrupt(signal);
+      expect((await command.result).exitCode).toBe(code);
+    });
+  }
 
   it("says in a sentence that it cannot start", () => {
     const broken = `import { registerHooks } from "node:module";

@@ -6,7 +6,15 @@ enableCompileCache();
 const [{ createProcessIo }, { runCli }] = await Promise.all([
   import("./process-io.ts"),
   import("./run-cli.ts"),
-]);
+]).catch((error: unknown) => {
+  // What says so otherwise may be what is broken.
+  const why = error instanceof Error ? error.message : String(error);
+  const stack = process.argv.includes("--debug") && error instanceof Error ? `debug: ${error.stack}\n` : "";
+  process.stderr.write(
+    `error: the command cannot start: ${why.replace(/\s+/g, " ")} [A2ACLI_ERR_INTERNAL]\n${stack}`,
+  );
+  process.exit(1);
+});
 
 // Everything has been written by then. What an agent still holds open keeps nobody waiting.
 process.exit(await runCli(process.argv.slice(2), createProcessIo()));

@@ -63,7 +63,7 @@ export function addPartOptions(command: Command): Command {
 export function orderParts(words: readonly string[], options: PartOptions): PartSource[] {
   const { text = [], file = [], data = [], mediaType = [] } = options;
   const sources: PartSource[] =
-    words.length === 0 ? [] : [{ kind: "text", value: words.join(" "), mediaType: undefined }];
+    words.join("").trim() === "" ? [] : [{ kind: "text", value: words.join(" "), mediaType: undefined }];
   let open = false; // whether the last flag made a part that may still be told its media type
   for (const { flag, value } of [...text, ...file, ...data, ...mediaType].sort((a, b) => a.place - b.place)) {
     if (flag === "media-type") {
@@ -77,7 +77,7 @@ export function orderParts(words: readonly string[], options: PartOptions): Part
     }
     open = flag !== "media-type";
   }
-  if (sources.length === 0) {
+  if (!sources.some(({ kind, value }) => kind !== "text" || value.trim() !== "")) {
     throw usage("there is nothing to send", 'a2a send "your words", or --text, --file, --data');
   }
   if (sources.filter(readsStdin).length > 1) {

@@ -45,8 +45,23 @@ async function readPart(
     case "data":
       return json(await readJson(source, io, signal), details);
     case "file":
-      return isRemote(value) ? fileUrl(value, details) : await readFile(toPath(value, io.cwd), details);
+      if (value === "-") {
+        throw new CliError("A2ACLI_ERR_USAGE", "--file - would be a file of the name -", {
+          hint: "--data - reads JSON from the standard input; a file of that name is ./-",
+        });
+      }
+      return isRemote(value)
+        ? await remoteFile(value, mediaType)
+        : await readFile(toPath(value, io.cwd), details);
   }
+}
+
+/** A URL for the agent to fetch. Its type is what was said, else what its path tells; there may be none. */
+async function remoteFile(url: string, said: string | undefined): Promise<Part> {
+  const { mediaTypeOf } = await import("@a2a-connect/node/client");
+  const told = mediaTypeOf(URL.parse(url)?.pathname ?? "");
+  const mediaType = said ?? (told === "application/octet-stream" ? undefined : told);
+  return fileUrl(url, mediaType === undefined ? {} : { mediaType });
 }
 
 /** A file of this machine, with its bytes. Its type is what was said, else what its content and its name tell. */

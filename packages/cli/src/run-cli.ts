@@ -1,11 +1,10 @@
-import { CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
+import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
 import { CommandRun } from "./command-run.ts";
+import { interruptedExitCode } from "./interrupts.ts";
 import { ClosedOutputError } from "./process-io.ts";
 import { createProgram } from "./program.ts";
-
-/** The exit code of a command that was interrupted: 128 and the number of SIGINT, as shells have it. */
-const interruptedExitCode = 130;
 
 /**
  * Runs the command once.
@@ -32,7 +31,7 @@ async function runProgram(run: CommandRun): Promise<number> {
   try {
     // Nothing typed is a question, too.
     await program.parseAsync(run.argv.length === 0 ? ["help"] : [...run.argv], { from: "user" });
-    return run.exitCode ?? (io.interrupted.aborted ? interruptedExitCode : 0);
+    return run.exitCode ?? (io.interrupted.aborted ? interruptedExitCode(io.interrupted) : 0);
   } catch (error) {
     if (error instanceof ClosedOutputError) {
       throw error;
@@ -41,10 +40,27 @@ async function runProgram(run: CommandRun): Promise<number> {
       await io.stdout.write(printed.join(""));
       return 0;
     }
-    if (io.interrupted.aborted) {
-      return run.exitCode ?? interruptedExitCode;
+    if (io.interrupted.aborted && run.exitCode !== undefined) {
+      return run.exitCode;
     }
     const { reportFailure } = await import("./output/report-failure.ts");
-    return await reportFailure(run, error);
+    if (io.interrupted.aborted) {
+      await reportFailure(run, error instanceof CliError ? error : interruption());
+      return interruptedExitCode(io.interrupted);
+    }
+    return await reportFailure(run, await nameFailure(error, program, run.argv));
   }
+}
+
+/** Whatever an interruption broke, unless the command has said in its own words what it means. a2a-cli has no code for it. */
+function interruption(): CliError {
+  return new CliError("A2ACLI_ERR_INTERNAL", "interrupted before it was done");
+}
+
+async function nameFailure(error: unknown, program: Command, argv: readonly string[]): Promise<unknown> {
+  if (!(error instanceof CommanderError)) {
+    return error;
+  }
+  const { toUsageError } = await import("./usage-error.ts");
+  return toUsageError(error, program, argv);
 }

@@ -26,8 +26,8 @@ export interface RunningCommand {
   readonly printed: string;
   /** Resolves with the match as soon as it has printed something of this kind; rejects when it ends without. */
   waitFor(pattern: RegExp): Promise<RegExpExecArray>;
-  /** A Ctrl-C. */
-  interrupt(): void;
+  /** A Ctrl-C; only a process of its own can tell it from another signal. */
+  interrupt(signal?: "SIGINT" | "SIGTERM"): void;
   readonly result: Promise<CommandResult>;
 }
 
@@ -75,7 +75,7 @@ export function spawnCommand(
     child[name]?.setEncoding("utf8").on("data", (text: string) => transcript.add(name, text));
   }
   const result = once(child, "close").then(([code]) => transcript.end(typeof code === "number" ? code : -1));
-  return transcript.follow(result, () => child.kill("SIGINT"));
+  return transcript.follow(result, (signal = "SIGINT") => child.kill(signal));
 }
 
 /** What was printed, for those who wait for it. */
@@ -97,7 +97,7 @@ class Transcript {
     return { ...this.#texts, exitCode };
   }
 
-  follow(result: Promise<CommandResult>, interrupt: () => void): RunningCommand {
+  follow(result: Promise<CommandResult>, interrupt: RunningCommand["interrupt"]): RunningCommand {
     const printed = () => this.#printed;
     return {
       get printed() {

@@ -132,6 +132,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
       },
       answer: (answer, signal) => this.#answer(answer, headers, signal),
       cancel: (taskId, signal) => this.cancelTask(taskId, { headers, signal }),
+      cancelOnce: (taskId, timeoutMs) => this.rpc.cancelTask({ id: taskId }, { headers, timeoutMs }),
       currentStatus: (taskId, signal) =>
         this.getTask(taskId, { historyLength: 0, headers, signal }).then(
           ({ status }) => status,
@@ -149,26 +150,29 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
 
   stream(input: Input, options: SendOptions & FollowOptions = {}): TaskStream {
     const tracker = new TaskTracker(options.after, this.settings.maxTaskBytes);
-    const signal = this.signalOf(options);
-    const open = async function* (agent: ConnectedAgent): AsyncGenerator<StreamResponse, void> {
+    const open = async function* (
+      agent: ConnectedAgent,
+      signal: AbortSignal,
+    ): AsyncGenerator<StreamResponse, void> {
       const staleStatus = await agent.#staleStatus(input, { headers: options.headers ?? {}, signal });
       const until = options.until ?? "settled";
       yield* agent.#send(input, options, { tracker, wakeUp: new WakeUp(), signal, until, staleStatus });
     };
-    return new TrackedStream(tracker, () => unwrapping(open(this)));
+    return new TrackedStream(tracker, this.signalOf(options), (signal) => unwrapping(open(this, signal)));
   }
 
   follow(taskId: string, options: FollowOptions = {}): TaskStream {
     const tracker = new TaskTracker(options.after, this.settings.maxTaskBytes);
-    const following: Following = {
+    const following: Omit<Following, "signal"> = {
       taskId,
       tracker,
       until: options.until ?? "terminal",
-      signal: this.signalOf(options),
       wakeUp: new WakeUp(),
       ...this.#followSettings(options),
     };
-    return new TrackedStream(tracker, () => unwrapping(followEvents(this, following)));
+    return new TrackedStream(tracker, this.signalOf(options), (signal) =>
+      unwrapping(followEvents(this, { ...following, signal })),
+    );
   }
 
   sendMessage(

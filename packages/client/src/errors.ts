@@ -189,9 +189,14 @@ export class RunTimeoutError extends AgentError {
   readonly taskId: string | undefined;
   readonly task: Task | undefined;
 
-  constructor(message: string, task: Task | undefined, options?: { readonly hint?: string }) {
+  constructor(
+    message: string,
+    taskId: string | undefined,
+    task: Task | undefined,
+    options?: { readonly hint?: string },
+  ) {
     super(message, options);
-    this.taskId = task?.id;
+    this.taskId = taskId;
     this.task = task;
   }
 }

@@ -1,6 +1,5 @@
-import { AgentError } from "@a2a-connect/client";
+import { CardNotFoundError } from "@a2a-connect/client";
 import { type NodeConnectOptions, nodePlatform } from "@a2a-connect/node/client";
-import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { Output } from "../output/output.ts";
 import type { ResolvedSettings } from "../settings/resolve-settings.ts";
@@ -52,6 +51,11 @@ export async function prepareConnection(situation: AgentSituation): Promise<Agen
       "TLS certificates are not verified (--insecure): anybody in between can read and change everything",
     );
   }
+  if (reference.kind === "url" && hasLostQuery(reference.url)) {
+    await output.warn(
+      "what stands behind the ? of the address is not sent with calls; credentials are: --api-key, --bearer, --svc-param",
+    );
+  }
   const target: CardTarget =
     reference.kind === "url" ? reference : { ...reference, text: await readCardFile(reference.path) };
   const calls = createCallHeaders(settings.serviceParameters);
@@ -87,13 +91,16 @@ function pinsOf({ a2aVersion, pinBinding, cardVersion }: AgentSettings): NodeCon
   };
 }
 
+/** Whether somebody may have meant a query for the agent. Behind the address of a card itself it is for the card. */
+function hasLostQuery(address: string): boolean {
+  const { search, pathname } = URL.parse(address) ?? { search: "", pathname: "" };
+  return search !== "" && !pathname.endsWith(".json") && !pathname.includes("/.well-known/");
+}
+
 /** Somebody who typed a name that nobody knows wants to hear which ones there are. */
 export async function withNameHint(error: unknown, { io, reference }: AgentSituation): Promise<unknown> {
-  if (!(error instanceof AgentError) || error.code !== "card-not-found") {
-    return error;
-  }
-  const hint = await nameHint(reference, io);
-  return hint === undefined
-    ? error
-    : new CliError("A2ACLI_ERR_CARD_NOT_FOUND", error.message, { hint, cause: error });
+  const hint = error instanceof CardNotFoundError ? await nameHint(reference, io) : undefined;
+  return error instanceof CardNotFoundError && hint !== undefined
+    ? new CardNotFoundError(error.url, error.message, { hint, cause: error.cause })
+    : error;
 }

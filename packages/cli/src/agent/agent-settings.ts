@@ -16,25 +16,45 @@ export interface AgentSettings extends Settings {
  * environment and `.env` files. An agent with credentials of its own gets no others.
  */
 export function resolveAgentSettings(
-  { settings, origins }: ResolvedSettings,
+  resolved: ResolvedSettings,
   entry: AgentEntry | undefined,
 ): AgentSettings {
+  const { settings } = resolved;
   if (entry === undefined) {
     return { ...settings, pinBinding: undefined, cardVersion: undefined };
   }
-  const isFlag = (flag: "transport" | "a2a-version" | "bearer" | "api-key"): boolean =>
-    origins.get(flag)?.source === "flag";
-  const hasOwn = entry.bearer !== undefined || entry.apiKey !== undefined;
-  const binding = isFlag("transport") || entry.binding === undefined ? undefined : entry.binding;
+  const own = ownSettings(resolved, entry);
+  const binding = own.transport;
   return {
     ...settings,
-    a2aVersion: isFlag("a2a-version") ? settings.a2aVersion : (entry.protocolVersion ?? settings.a2aVersion),
+    a2aVersion: own["a2a-version"] ?? settings.a2aVersion,
     transports: binding === undefined ? settings.transports : [],
     pinBinding: binding === undefined ? undefined : (parseBinding(binding) ?? binding),
     cardVersion: entry.cardVersion,
-    bearer: hasOwn && !isFlag("bearer") ? entry.bearer : settings.bearer,
-    apiKey: hasOwn && !isFlag("api-key") ? entry.apiKey : settings.apiKey,
+    bearer: "bearer" in own ? own.bearer : settings.bearer,
+    apiKey: "api-key" in own ? own["api-key"] : settings.apiKey,
     serviceParameters: { ...lowerCaseNames(entry.headers), ...settings.serviceParameters },
+  };
+}
+
+/** Options that the file decides alone, by their flag; one that it takes away is there and undefined. */
+export interface OwnSettings {
+  readonly transport?: string;
+  readonly "a2a-version"?: string;
+  readonly bearer?: string | undefined;
+  readonly "api-key"?: string | undefined;
+}
+
+/** What `a2a.config.yaml` says about an agent where no flag says something else. */
+export function ownSettings({ origins }: Pick<ResolvedSettings, "origins">, entry: AgentEntry): OwnSettings {
+  const { binding, protocolVersion, bearer, apiKey } = entry;
+  const isFlag = (flag: keyof OwnSettings): boolean => origins.get(flag)?.source === "flag";
+  const hasOwn = bearer !== undefined || apiKey !== undefined;
+  return {
+    ...(binding === undefined || isFlag("transport") ? {} : { transport: binding }),
+    ...(protocolVersion === undefined || isFlag("a2a-version") ? {} : { "a2a-version": protocolVersion }),
+    ...(!hasOwn || isFlag("bearer") ? {} : { bearer }),
+    ...(!hasOwn || isFlag("api-key") ? {} : { "api-key": apiKey }),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
@@ -46,7 +47,9 @@ export async function resolveCardReference(text: string | undefined, io: CliIo):
 
 /** For the hint of a host that could not be reached and may have been meant as a name. */
 export async function nameHint(text: string | undefined, io: CliIo): Promise<string | undefined> {
-  return /^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(text ?? "") ? await knownAgentsHint(io) : undefined;
+  return text !== undefined && /^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(text)
+    ? await knownAgentsHint(io, text)
+    : undefined;
 }
 
 function withScheme(address: string): string {
@@ -82,18 +85,20 @@ function toPath(fileUrl: string): string {
 }
 
 async function requireFile(path: string): Promise<string> {
-  if (await isFile(path)) {
+  const found = await look(path);
+  if (found?.isFile() === true) {
     return path;
   }
-  throw new CliError("A2ACLI_ERR_CARD_NOT_FOUND", `there is no file ${path}`, {
+  const problem = found?.isDirectory() === true ? `${path} is a directory` : `there is no file ${path}`;
+  throw new CliError("A2ACLI_ERR_CARD_NOT_FOUND", problem, {
     hint: "give the card's path, its URL, or the agent's host",
   });
 }
 
 async function isFile(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isFile();
-  } catch {
-    return false;
-  }
+  return (await look(path))?.isFile() ?? false;
+}
+
+async function look(path: string): Promise<Stats | undefined> {
+  return await stat(path).catch(() => undefined);
 }

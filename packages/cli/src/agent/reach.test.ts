@@ -5,9 +5,11 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connectAgent } from "@a2a-connect/node/client";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { runCommand } from "../../test-support/run-command.ts";
+import { describeFailure } from "../output/describe-failure.ts";
 
 let cwd: string;
 
@@ -88,10 +90,8 @@ describe("a name that leads nowhere", () => {
 });
 
 it("a server that takes connections and never answers is unreachable", async () => {
-  const { CardNotFoundError } = await import("@a2a-connect/client");
-  const { describeFailure } = await import("../output/describe-failure.ts");
-  const timeIsUp = Object.assign(new Error("not done within 10000 ms"), { name: "TimeIsUp" });
-  const error = new CardNotFoundError("http://h", "no card in time", { cause: timeIsUp });
+  const host = await listen(createServer(() => {}));
+  const error = await connectAgent(host, { connectTimeoutMs: 50 }).catch((thrown: unknown) => thrown);
   expect(await describeFailure(error, { hasCredentials: false })).toMatchObject({
     code: "A2ACLI_ERR_UNREACHABLE",
   });
@@ -158,7 +158,11 @@ it("--timeout 0 is refused: nothing is done in no time", async () => {
   });
 });
 
-for (const argv of [["send", ""], ["send", "  "], ["send", "--text", ""]]) {
+for (const argv of [
+  ["send", ""],
+  ["send", "  "],
+  ["send", "--text", ""],
+]) {
   it(`there is nothing to send in a2a ${argv.map((word) => JSON.stringify(word)).join(" ")}`, async () => {
     expect(await failureOf(...argv, "-a", "localhost:1")).toMatchObject({
       code: "A2ACLI_ERR_USAGE",

@@ -2,6 +2,7 @@ import { jsonSchemaOf } from "@a2a-connect/core";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
+import { findOlderCard } from "./older-card.ts";
 
 /**
  * What is wrong with the text of a card by the schema of A2A 1.0, each problem with its path. Members that the schema does
@@ -20,7 +21,17 @@ export function findCardProblems(text: string): readonly string[] {
     return [];
   }
   const problems = (validate.errors ?? []).filter(isCause).map(describe);
-  return [...new Set(problems)];
+  return [...new Set([...describeOlder(card), ...problems])];
+}
+
+/** Why there are so many problems, before the problems. */
+function describeOlder(card: unknown): string[] {
+  const older = findOlderCard(card);
+  if (older === undefined) {
+    return [];
+  }
+  const version = older.version === "" ? "" : ` (${older.version})`;
+  return [`the card is of an older version of A2A${version}: ${older.members.join(", ")}`];
 }
 
 function parseJson(text: string): unknown {
@@ -66,6 +77,10 @@ function describe({ keyword, instancePath, params, message }: ErrorObject): stri
       return `${path || "the card"} must have exactly one of its kinds`;
     case "enum":
       return `${path} must be one of ${[params["allowedValues"]].flat().join(", ")}`;
+    case "type": {
+      const type = String(params["type"]);
+      return `${path || "the card"} must be ${/^[aeio]/.test(type) ? "an" : "a"} ${type}`;
+    }
     default:
       return `${path || "the card"} ${message ?? "is wrong"}`;
   }

@@ -70,9 +70,11 @@ async function requireValid({ output }: CommandContext, text: string): Promise<v
   for (const problem of problems) {
     await output.field("Problem", problem);
   }
+  const count = `${problems.length} problem${problems.length === 1 ? "" : "s"}`;
   throw new CliError(
     "A2ACLI_ERR_CARD_INVALID",
-    `the card does not fit the schema of A2A 1.0: ${problems.join("; ")}`,
+    // In text the problems have just been told.
+    `the card does not fit the schema of A2A 1.0: ${output.format === "json" ? problems.join("; ") : count}`,
     {
       hint: "every name is in https://a2a-protocol.org/latest/specification/ under AgentCard",
     },

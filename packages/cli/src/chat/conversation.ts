@@ -5,6 +5,7 @@ import type { Task } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { orAborted } from "../agent/until-aborted.ts";
 import type { CommandContext } from "../command-context.ts";
+import { interruptedExitCode } from "../interrupts.ts";
 import { readParts } from "../message-parts.ts";
 import { detach, pollingOf, stateOf } from "../task/following.ts";
 import type { ChatView } from "./chat-view.ts";
@@ -30,9 +31,6 @@ export interface ConversationOptions {
   /** Id of the skill that is to do what is asked. */
   readonly skill?: string;
 }
-
-/** Exit status of somebody who left a task at work with Ctrl-C: 128 and the number of SIGINT. */
-const interruptedStatus = 130;
 
 /**
  * One conversation with an agent: each line is a message, an answer, or a command. Context and waiting task are carried
@@ -274,7 +272,7 @@ export class Conversation {
     }
     await detach(this.#context, task, lastEventId);
     if (!this.#left.signal.aborted) {
-      this.#context.exitWith(interruptedStatus);
+      this.#context.exitWith(interruptedExitCode(this.#context.io.interrupted));
     }
   }
 

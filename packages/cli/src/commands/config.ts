@@ -18,7 +18,10 @@ export const addConfig: AddCommand = (program, host) => {
 };
 
 async function showConfig({ io, output }: CommandContext, command: Command): Promise<void> {
-  const { origins, files } = resolveSettings(readGivenFlags(command), io);
+  const { findAgentOrigins } = await import("../agent/agent-origins.ts");
+  const resolved = resolveSettings(readGivenFlags(command), io);
+  const { origins, files, warning } = await findAgentOrigins(resolved, io);
+  if (warning !== undefined) await output.warn(warning);
   for (const [flag, { option, value, ...origin }] of origins) {
     await output.field(flag, `${formatRawValue(option, value)} (${describeSource(origin)})`);
   }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { bytes, text } from "@a2a-connect/core";
 import type { SkillDefinition } from "@a2a-connect/server";
+import { expectedFailureTag } from "../smoke/expected-failure.ts";
 import { sampleCsv, samplePng } from "./sample-files.ts";
 
 const tags = ["demo"];
@@ -120,7 +121,7 @@ export const demoSkills: readonly SkillDefinition[] = [
     description:
       "Works for a minute, or as many seconds as the message says: time to cancel, detach and subscribe.",
     tags,
-    examples: ["slow", "slow 10"],
+    examples: ["slow 5", "slow"],
     async *execute(turn) {
       const seconds = Math.min(Number(/\d+/.exec(turn.text)?.[0] ?? 60), 3_600);
       for (let second = 0; second < seconds; second++) {
@@ -134,7 +135,7 @@ export const demoSkills: readonly SkillDefinition[] = [
     id: "fail",
     name: "Fail",
     description: "Begins and fails, with a reason for programs and a sentence for people.",
-    tags,
+    tags: [...tags, expectedFailureTag],
     examples: ["fail"],
     *execute(turn) {
       yield turn.working("trying");
@@ -145,7 +146,7 @@ export const demoSkills: readonly SkillDefinition[] = [
     id: "reject",
     name: "Reject",
     description: "Refuses the task before any work, with a reason, as agents do that are at their limit.",
-    tags,
+    tags: [...tags, expectedFailureTag],
     examples: ["reject"],
     *execute(turn) {
       yield turn.reject("This agent does not do that, on purpose.", { reason: "demo-refusal" });

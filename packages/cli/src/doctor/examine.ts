@@ -143,6 +143,7 @@ class FindingLog {
 
 function withHeaders(http: HttpClient, added: Readonly<Record<string, string>>): HttpClient {
   return {
+    ...http,
     request: (url, init = {}) => {
       const headers = new Headers(init.headers);
       for (const [name, value] of Object.entries(added)) headers.set(name, value);

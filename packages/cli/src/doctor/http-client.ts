@@ -19,6 +19,8 @@ export type HttpOutcome =
 
 /** Asks servers that may be sick: every request has a time limit and a size limit, and no redirect is followed. */
 export interface HttpClient {
+  /** For a whole exchange. */
+  readonly timeoutMs: number;
   request(url: string, init?: RequestInit): Promise<HttpOutcome>;
 }
 
@@ -35,6 +37,7 @@ export interface HttpClientOptions {
 /** @throws the signal's reason when it is aborted; nothing else */
 export function createHttpClient({ fetch, timeoutMs, maxBytes, signal }: HttpClientOptions): HttpClient {
   return {
+    timeoutMs,
     async request(url, init = {}) {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
       const startedAt = performance.now();

@@ -9,6 +9,9 @@ export interface NetworkFailure {
   readonly code: string | undefined;
 }
 
+/** The code of a server that was waited for, in vain. */
+export const timeoutCode = "TIMEOUT";
+
 /** What is behind a `fetch` or socket that failed. */
 export function explainNetworkFailure(error: unknown): NetworkFailure {
   const code = findCode(error);
@@ -27,7 +30,7 @@ export function explainNetworkFailure(error: unknown): NetworkFailure {
       stage: "answer",
       what: "did not answer in time",
       fix: "Look whether it hangs, or is behind a firewall that drops packets.",
-      code: "TIMEOUT",
+      code: timeoutCode,
     };
   }
   return {

@@ -72,7 +72,9 @@ describe("a2a doctor", () => {
   it("says what it waits for, before it does", async () => {
     await using server = await startSick(() => {});
     const { stderr } = await runCommand(["doctor", server.url, "--request-timeout", "300ms"]);
-    expect(stderr).toBe(`Asking ${server.url} for its card; each request may take 300ms (--request-timeout).\n`);
+    expect(stderr).toBe(
+      `Asking ${server.url} for its card; each request may take 300ms (--request-timeout).\n`,
+    );
   });
 
   it("gives one document, or one a finding", async () => {

@@ -8,6 +8,7 @@ import { type GivenCredentials, planCredentials } from "../agent/credentials.ts"
 import { readCardFile } from "../agent/read-card-file.ts";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../command-context.ts";
+import { formatDuration } from "../settings/duration.ts";
 import { runExample } from "../smoke/run-example.ts";
 import { type ChecklistItem, scoreOf } from "./checklist/checklist.ts";
 import { runChecklist } from "./checklist/run-checklist.ts";
@@ -100,7 +101,13 @@ async function diagnose(
     onFinding: (finding) => printFinding(output, finding),
   };
   try {
-    if (target !== undefined) return await examine(target, options);
+    if (target !== undefined) {
+      const limit = formatDuration(flags.requestTimeout);
+      await output.note(
+        `Asking ${target.url.origin} for its card; each request may take ${limit} (--request-timeout).`,
+      );
+      return await examine(target, options);
+    }
     return await examineCardText(await readJson(reference), options);
   } finally {
     await platform.close?.();

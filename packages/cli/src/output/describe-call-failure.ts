@@ -4,6 +4,7 @@ import {
   CardNotFoundError,
   NoInterfaceError,
   RequirementError,
+  SendUncertainError,
 } from "@a2a-connect/client";
 import { findA2AError, wireCodes } from "@a2a-connect/core";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -50,11 +51,21 @@ function describeAgentError(error: AgentError, situation: FailureSituation): Fai
       ...(hint === undefined ? {} : { hint }),
     };
   }
-  return namedFailure(nameOf(error, situation), message, hintOf(error) ?? hint);
+  return namedFailure(nameOf(error, situation), message, hintOf(error, situation) ?? hint);
 }
 
 /** Where the client's own hint names an option of the library, the one that somebody at a prompt can follow. */
-function hintOf(error: AgentError): string | undefined {
+function hintOf(error: AgentError, { lookCommand }: FailureSituation): string | undefined {
+  if (error instanceof SendUncertainError && lookCommand !== undefined) {
+    return `look for its task before you send it again: ${lookCommand}`;
+  }
+  if (error.hint?.includes("NODE_EXTRA_CA_CERTS")) {
+    return "renew the certificate, trust its authority (NODE_EXTRA_CA_CERTS=FILE), or for development --insecure";
+  }
+  if (error instanceof CardNotFoundError && mayWantTls(error)) {
+    const { host, pathname } = new URL(error.url);
+    return `try again, or look into the server's log; when it wants TLS: https://${host}${pathname.replace(/\/\.well-known\/.*$/, "")}`;
+  }
   if (error instanceof NoInterfaceError && error.hint?.includes("`platform.transports`")) {
     return "ask the operator of the agent for an interface with one of these bindings";
   }
@@ -65,8 +76,15 @@ function hintOf(error: AgentError): string | undefined {
 }
 
 function nameOf(error: AgentError, { a2aVersion = "1.0" }: FailureSituation): string {
-  if (error instanceof CardNotFoundError && isNetworkFailure(error.cause)) {
+  if (error instanceof CardNotFoundError && (isNetworkFailure(error.cause) || isTimeUp(error.cause))) {
     return "A2ACLI_ERR_UNREACHABLE";
+  }
+  if (
+    error instanceof SendUncertainError &&
+    error.cause instanceof ConnectError &&
+    brokenAnswers.includes(error.cause.code)
+  ) {
+    return "InvalidAgentResponseError"; // it was reached, and answered: with an HTTP 500, say
   }
   if (error instanceof RequirementError && error.missing.includes("pushNotifications")) {
     return "PushNotificationNotSupportedError";
@@ -80,6 +98,9 @@ function nameOf(error: AgentError, { a2aVersion = "1.0" }: FailureSituation): st
   }
   return agentErrors[error.code] ?? "A2ACLI_ERR_INTERNAL";
 }
+
+/** What an answer that is none stands for. Of a server that was not reached it is Unavailable, on every wire. */
+const brokenAnswers: readonly Code[] = [Code.Internal, Code.Unknown, Code.DataLoss];
 
 /** Patch numbers make no difference (spec §3.6). */
 function isVersion(offered: string, wanted: string): boolean {
@@ -151,10 +172,24 @@ function messagesOf(error: unknown): readonly string[] {
 }
 
 function isNetworkFailure(error: unknown): boolean {
+  return hasCode(error, networkCodes);
+}
+
+/** A server that wants TLS closes a connection on which somebody speaks HTTP. */
+function mayWantTls({ url, cause }: CardNotFoundError): boolean {
+  return url.startsWith("http:") && hasCode(cause, /^(?:ECONNRESET|UND_ERR_SOCKET)$/);
+}
+
+function hasCode(error: unknown, codes: RegExp): boolean {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-    if ("code" in cause && typeof cause.code === "string" && networkCodes.test(cause.code)) {
+    if ("code" in cause && typeof cause.code === "string" && codes.test(cause.code)) {
       return true;
     }
   }
   return false;
+}
+
+/** The client's limit for getting a card has passed. */
+function isTimeUp(error: unknown): boolean {
+  return error instanceof Error && error.name === "TimeIsUp";
 }

@@ -17,6 +17,8 @@ export interface FailureSituation {
   readonly hasCredentials: boolean;
   /** The only version that was to be used, when there was one. */
   readonly a2aVersion?: string | undefined;
+  /** The command that shows what became of a message that was not answered, where one is known. */
+  readonly lookCommand?: string | undefined;
 }
 
 /** A failure of the command itself. */

@@ -73,7 +73,7 @@ async function renderDetails(output: Output, { content, filename, mediaType }: P
 }
 
 function describeFile(filename: string, mediaType: string, size: string): string {
-  return [filename || "unnamed", mediaType || "application/octet-stream", size].join(", ");
+  return [filename || "unnamed", mediaType || "type unknown", size].join(", ");
 }
 
 /** JSON for people. */

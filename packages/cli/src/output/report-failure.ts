@@ -1,5 +1,6 @@
 import { CliError } from "../cli-error.ts";
 import type { CommandRun } from "../command-run.ts";
+import { lookCommand } from "../task/hints.ts";
 import { maskSettings } from "../wire-log/mask-settings.ts";
 import { createOutput } from "./create-output.ts";
 import { describeFailure } from "./describe-failure.ts";
@@ -18,6 +19,7 @@ export async function reportFailure(run: CommandRun, error: unknown): Promise<nu
   const failure = await describeFailure(causeOf(run, error), {
     hasCredentials: (settings?.bearer ?? settings?.apiKey) !== undefined,
     a2aVersion: settings?.a2aVersion,
+    lookCommand: settings === undefined ? undefined : lookCommand(settings),
   });
   if (output.format === "json" && (output.streaming || !output.answered)) {
     const { code, message, hint, a2aCode } = failure;

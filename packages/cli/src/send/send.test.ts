@@ -16,8 +16,7 @@ afterAll(async () => {
   await silent[Symbol.asyncDispose]();
 });
 
-for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
-  describe("a task that ends with files", () => {
+describe("a task that ends with files", () => {
   it("comes with the command that saves them, in json on stderr", async () => {
     const { stdout } = await runCommand(["send", "-a", agent.url, "files"]);
     const command = `a2a task download -a ${agent.url} ${field(stdout, "Task")}`;
@@ -32,7 +31,8 @@ for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
   });
 });
 
-describe(`a2a send over ${transport}`, () => {
+for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
+  describe(`a2a send over ${transport}`, () => {
     const send = (words: readonly string[], surroundings?: CommandSurroundings) =>
       runCommand(["send", "-a", agent.url, "--transport", transport, ...words], surroundings);
     const list = () => runCommand(["task", "list", "-a", agent.url, "-o", "json"]);

@@ -14,7 +14,7 @@ import { readParts } from "../message-parts.ts";
 import { orderParts, type PartOptions } from "../message-parts-flags.ts";
 import { renderEvent, renderMessage, renderTask } from "../output/render-task.ts";
 import { exitByState } from "../task/exit-state.ts";
-import { detach, followToEnd, notePolling, pollingOf, stateOf } from "../task/following.ts";
+import { detach, followToEnd, notePolling, pollingOf, stateOf, unanswered } from "../task/following.ts";
 import type { ExitStateOptions } from "../task/options.ts";
 import { reportTask } from "../task/report.ts";
 
@@ -76,7 +76,10 @@ function toInput({ settings }: CommandContext, parts: InputMessage["parts"]): In
 
 /** `--async`: the task as it is when the message was taken. */
 async function sendAndLeave({ context, agent, input, options, flags }: Sending): Promise<void> {
-  const response = await agent.sendMessage(input, { ...options, returnImmediately: true });
+  const sent = agent.sendMessage(input, { ...options, returnImmediately: true });
+  const response = await sent.catch((error: unknown) => {
+    throw context.signal.aborted ? unanswered(context) : error;
+  });
   await printResponse(context, response);
   await conclude(context, response, flags);
 }
@@ -102,6 +105,9 @@ async function sendAndFollow({ context, agent, input, options, flags }: Sending)
     },
   });
   const response = toResponse(stream.task, reply);
+  if (end === "detached" && response.payload.case === undefined) {
+    throw unanswered(context);
+  }
   if (!settings.stream) {
     await printResponse(context, response);
   }
@@ -129,7 +135,7 @@ async function printResponse({ output }: CommandContext, response: SendMessageRe
       await renderMessage(output, response.payload.value);
       break;
     case undefined:
-      return; // interrupted before there was an answer
+      return; // a stream without events has thrown
   }
   await output.document(formatMessage(SendMessageResponseSchema, response));
 }

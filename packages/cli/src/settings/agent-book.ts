@@ -1,5 +1,6 @@
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
+import { findNearestWord } from "../nearest-word.ts";
 import { findConfigFile } from "./config-file.ts";
 import type { AgentConfig, AuthConfig } from "./config-schema.ts";
 
@@ -38,6 +39,13 @@ export async function findAgent(name: string, io: BookIo): Promise<AgentEntry | 
   const agent = Object.hasOwn(agents, name) ? agents[name] : undefined;
   if (found === undefined || agent === undefined) return undefined;
   const where = found.locate(["agents", name]);
+  if (/^(?!https?:)[a-z][a-z0-9+.-]*:\/\//i.test(agent.url)) {
+    const line = found.locate(["agents", name, "url"]);
+    throw new CliError(
+      "A2ACLI_ERR_USAGE",
+      `${line}: agents.${name}.url must be a host, or an http or https URL`,
+    );
+  }
   refuseUnavailable(agent, where);
   return {
     name,
@@ -56,10 +64,16 @@ export async function agentNames(io: Pick<BookIo, "cwd">): Promise<readonly stri
   return Object.keys((await findConfigFile(io.cwd))?.config.agents ?? {});
 }
 
-/** For the hint of a reference that leads nowhere: which names there would be. Undefined when there are none. */
-export async function knownAgentsHint(io: Pick<BookIo, "cwd">): Promise<string | undefined> {
+/** For the hint of a name that leads nowhere: which ones there would be. Undefined when there are none, or it is one. */
+export async function knownAgentsHint(
+  io: Pick<BookIo, "cwd">,
+  given: string = "",
+): Promise<string | undefined> {
   const names = await agentNames(io);
-  return names.length === 0 ? undefined : `a2a.config.yaml knows ${names.join(", ")}.`;
+  if (names.length === 0 || names.includes(given)) return undefined;
+  const nearest = findNearestWord(given, names);
+  const question = nearest === undefined ? "" : `did you mean ${nearest}? `;
+  return `${question}a2a.config.yaml knows ${names.join(", ")}.`;
 }
 
 /** As in the schema: neither a host with a dot or port, nor a URL, nor a path. */

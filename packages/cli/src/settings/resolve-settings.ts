@@ -13,6 +13,7 @@ import {
 } from "./setting-options.ts";
 import type { SettingSource, Settings } from "./settings.ts";
 import { readSettingsFiles, type SettingsFile } from "./settings-files.ts";
+import { describeUnknownNames } from "./unknown-names.ts";
 
 /** Where the effective value of one option is from. */
 export interface SettingOrigin {
@@ -58,7 +59,12 @@ export function resolveSettings(
     settings: toSettings(origins),
     origins,
     files: files.map(({ path }) => path),
-    warnings: files.flatMap(exposedSecrets),
+    warnings: [
+      ...files.flatMap(exposedSecrets),
+      ...[{ path: "environment", values: io.env }, ...files].flatMap(
+        ({ path, values }) => describeUnknownNames(path, values) ?? [],
+      ),
+    ],
   };
 }
 

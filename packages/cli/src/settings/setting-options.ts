@@ -121,7 +121,7 @@ export const settingOptions: readonly SettingOption[] = [
     argument: "duration",
     description: "give up after this long; the task goes on",
     builtIn: "none",
-    problem: duration,
+    problem: (text) => duration(text) ?? (parseDuration(text) === 0 ? "is no time at all" : undefined),
   },
   { flag: "context-id", argument: "id", description: "start a new task in this context" },
   { flag: "task-id", argument: "id", description: "go on with this task" },

@@ -41,10 +41,16 @@ async function configuredAgents(io: Pick<CliIo, "cwd">): Promise<string[]> {
 
 /** A card is a file as well, and stays what it is. */
 async function expand(target: string, io: Pick<CliIo, "cwd">): Promise<readonly string[]> {
-  if (/^[a-z]+:\/\//i.test(target) || target.endsWith(".json")) return [target];
+  if (/^[a-z]+:\/\//i.test(target)) return [target];
   const path = resolve(io.cwd, target);
+  const isJson = target.endsWith(".json");
   const text = await readIfFile(path);
-  return text === undefined ? [target] : await readList(path, text, io);
+  if (text === undefined && /\.(txt|ya?ml)$/i.test(target)) {
+    throw new CliError("A2ACLI_ERR_USAGE", `there is no file ${path}`, {
+      hint: "Give the path of a list, or an agent's URL.",
+    });
+  }
+  return text === undefined || (isJson && !/^\s*\[/.test(text)) ? [target] : await readList(path, text, io);
 }
 
 async function readIfFile(path: string): Promise<string | undefined> {

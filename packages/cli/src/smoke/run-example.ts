@@ -62,6 +62,11 @@ export function isAlive(outcome: ExampleOutcome): boolean {
   return outcome === "completed" || outcome === "answered" || outcome === "asks" || outcome === "wants-auth";
 }
 
+/** Whether the agent ended the task itself, without a result. */
+export function isRefusal(outcome: ExampleOutcome): boolean {
+  return outcome === "failed" || outcome === "rejected";
+}
+
 /**
  * Sends a skill's first example and sees what comes of it. A task that asks is canceled: nobody would answer it.
  *

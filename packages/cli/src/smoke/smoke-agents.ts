@@ -1,7 +1,8 @@
 import type { AgentClient } from "@a2a-connect/client";
 import type { AgentSkill } from "@a2a-connect/proto";
 import { describeFailure } from "../output/describe-failure.ts";
-import { type ExampleRun, isAlive, runExample } from "./run-example.ts";
+import { expectedFailureTag } from "./expected-failure.ts";
+import { type ExampleRun, isAlive, isRefusal, runExample } from "./run-example.ts";
 
 /** One line of the report: a skill that was tried, or an agent that could not even be opened. */
 export interface SmokeResult extends Omit<ExampleRun, "skill" | "task" | "canceled"> {
@@ -59,11 +60,14 @@ async function smokeSkill(
   options: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<SmokeResult> {
   const { task, canceled: _, ...run } = await runExample(agent, skill, options);
+  const isAnnounced = skill.tags.includes(expectedFailureTag);
+  const isUnexpected = isAnnounced && isAlive(run.outcome);
   return {
     agent: reference,
     ...run,
+    ...(isUnexpected ? { sentence: `its tag ${expectedFailureTag} announces a failure` } : {}),
     taskId: task?.id,
-    ok: isAlive(run.outcome) || run.outcome === "skipped",
+    ok: run.outcome === "skipped" || (isAnnounced ? isRefusal(run.outcome) : isAlive(run.outcome)),
   };
 }
 

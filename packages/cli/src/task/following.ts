@@ -6,7 +6,7 @@ import type { CommandContext } from "../command-context.ts";
 import { formatDuration } from "../settings/duration.ts";
 import type { Settings } from "../settings/settings.ts";
 import { Announcement } from "./announcement.ts";
-import { subscribeCommand, waitCommand } from "./hints.ts";
+import { lookCommand, subscribeCommand, waitCommand } from "./hints.ts";
 
 /** How a task is polled where it cannot be streamed: as often as the caller says, also below the usual floor. */
 export function pollingOf({ pollIntervalMs }: Settings): FollowOptions {
@@ -59,7 +59,7 @@ export async function followToEnd(
       return "detached";
     }
     if (context.signal.aborted) {
-      throw timedOut(context.settings, stream.task, taskId);
+      throw timedOut(context, stream.task, taskId);
     }
     await tellUnfinished(context, stream.task);
     throw error;
@@ -74,14 +74,15 @@ async function tellUnfinished({ output, settings }: CommandContext, task: Task |
 }
 
 function timedOut(
-  settings: Settings,
+  context: CommandContext,
   task: Task | undefined,
   taskId: string | undefined = task?.id,
 ): CliError {
-  const limit = formatDuration(settings.timeoutMs ?? 0);
   if (taskId === undefined) {
-    return new CliError("A2ACLI_ERR_TIMEOUT", `the agent has not answered within ${limit}`);
+    return unanswered(context);
   }
+  const { settings } = context;
+  const limit = formatDuration(settings.timeoutMs ?? 0);
   const known = task === undefined ? "" : ` (context ${task.contextId})`;
   const state = task === undefined ? "" : `, ${formatTaskState(stateOf(task))}`;
   return new CliError(
@@ -93,21 +94,42 @@ function timedOut(
   );
 }
 
+/** A message that was given up, by a Ctrl-C or `--timeout`, before the agent named a task: nobody knows whether it was taken. */
+export function unanswered({ io, settings }: CommandContext): CliError {
+  const hint = `to look for it: ${lookCommand(settings)}`;
+  return io.interrupted.aborted
+    ? new CliError(
+        "A2ACLI_ERR_INTERNAL",
+        "interrupted before the agent answered; the message may have arrived",
+        {
+          hint,
+        },
+      )
+    : new CliError(
+        "A2ACLI_ERR_TIMEOUT",
+        `the agent has not answered within ${formatDuration(settings.timeoutMs ?? 0)}; the message may have arrived`,
+        { hint },
+      );
+}
+
 /** A task that is left to itself, as far as it is known. */
 export type LeftTask = Pick<Task, "id"> & Partial<Pick<Task, "contextId">>;
 
 /** Says how to come back to a task that is left to itself after a Ctrl-C. The exit status is 130 by itself. */
 export async function detach(
-  { output, settings }: CommandContext,
+  context: CommandContext,
   task: LeftTask | undefined,
   lastEventId?: number,
 ): Promise<void> {
+  const { output, settings } = context;
   if (task === undefined) {
-    await output.note("interrupted before the agent named a task");
+    const { message, hint = "" } = unanswered(context);
+    await output.note(message);
+    await output.note(hint);
     return;
   }
-  const context = task.contextId === undefined ? "" : ` (context ${task.contextId})`;
-  await output.note(`detached; task ${task.id}${context} goes on`);
+  const known = task.contextId === undefined ? "" : ` (context ${task.contextId})`;
+  await output.note(`detached; task ${task.id}${known} goes on`);
   await output.note(`to follow it again: ${subscribeCommand(settings, task.id, lastEventId)}`);
 }
 

@@ -10,6 +10,19 @@ export function waitCommand(settings: Settings, taskId: string): string {
   return commandLine(settings, ["task", "get"], ["--wait", ...positional(taskId)]);
 }
 
+/** The command that shows what became of a message that was not answered, to be copied. */
+export function lookCommand(settings: Settings): string {
+  const { taskId, contextId } = settings;
+  return taskId === undefined
+    ? commandLine(settings, ["task", "list"], contextId === undefined ? [] : ["--context-id", contextId])
+    : commandLine(settings, ["task", "get"], positional(taskId));
+}
+
+/** The command that saves a task's artifacts, to be copied. */
+export function downloadCommand(settings: Settings, taskId: string): string {
+  return commandLine(settings, ["task", "download"], positional(taskId));
+}
+
 /** The command that goes on with a task's events after the last one that was seen, to be copied. */
 export function subscribeCommand(
   settings: Settings,

@@ -3,7 +3,7 @@ import { formatTaskState, isInterrupted, readLifecycleReport } from "@a2a-connec
 import { type Task, TaskState } from "@a2a-connect/proto";
 import type { CommandContext } from "../command-context.ts";
 import { stateOf } from "./following.ts";
-import { answerCommand, waitCommand } from "./hints.ts";
+import { answerCommand, downloadCommand, waitCommand } from "./hints.ts";
 
 /**
  * What to do about a task, after it was printed: which answers fit and the command to go on with (a2a-cli §8.2), and a
@@ -43,7 +43,9 @@ function nextStep(task: Task): NextStep | undefined {
     case TaskState.FAILED:
     case TaskState.CANCELED:
     case TaskState.REJECTED:
-      return undefined;
+      return hasFiles(task)
+        ? { label: "Save", purpose: "to save its files", command: downloadCommand }
+        : undefined;
     case TaskState.INPUT_REQUIRED:
       return { label: "Resume", purpose: "to answer", command: answerCommand };
     case TaskState.AUTH_REQUIRED:
@@ -52,6 +54,12 @@ function nextStep(task: Task): NextStep | undefined {
     default:
       return { label: "Follow", purpose: "to wait for it", command: waitCommand };
   }
+}
+
+function hasFiles({ artifacts }: Task): boolean {
+  return artifacts.some(({ parts }) =>
+    parts.some(({ content }) => content.case === "raw" || content.case === "url"),
+  );
 }
 
 /** One sentence about an outcome that is no success, or a pause; the agent's own words are in the task. */

@@ -121,7 +121,10 @@ export async function* followEvents(
         silent = false;
         streams &&= events.length === 0; // what it has not told in all that time it will not tell
       } else if (!held || streams) {
-        await wakeUp.sleep(schedule.next(events.length > 0), clock, signal);
+        const isWoken = await wakeUp.sleep(schedule.next(events.length > 0), clock, signal);
+        if (isWoken) {
+          schedule.reset();
+        }
       }
     } catch (error) {
       signal.throwIfAborted();

@@ -16,6 +16,11 @@ export class PollSchedule {
     this.#intervalMs = intervalMs;
   }
 
+  /** Something has happened: the next waits are short again. */
+  reset(): void {
+    this.#unchanged = 0;
+  }
+
   /** The wait after an answer. */
   next(changed: boolean): number {
     this.#unchanged = changed ? 0 : this.#unchanged + 1;

@@ -7,6 +7,12 @@ export function stateOf(task: Task | undefined): TaskState {
   return task?.status?.state ?? TaskState.UNSPECIFIED;
 }
 
+/** Whether a task still asks what it asked. There are servers whose GetTask leaves the words out. */
+export function isSameQuestion(asked: TaskStatus | undefined, current: TaskStatus): boolean {
+  const [before, now] = [asked?.message?.messageId ?? "", current.message?.messageId ?? ""];
+  return asked?.state === current.state && (before === "" || now === "" || before === now);
+}
+
 /** Whether two statuses are one. There are servers that stamp it anew each time they are asked. */
 export function isSameStatus(one: TaskStatus | undefined, other: TaskStatus | undefined): boolean {
   if (one === undefined || other === undefined) {

@@ -5,11 +5,18 @@ import type { TaskTracker } from "./task-tracker.ts";
 /** A task's events as the caller gets them. Nothing happens before somebody iterates. */
 export class TrackedStream implements TaskStream {
   readonly #tracker: TaskTracker;
-  readonly #open: () => AsyncGenerator<StreamResponse, void>;
+  readonly #signal: AbortSignal;
+  readonly #open: (signal: AbortSignal) => AsyncGenerator<StreamResponse, void>;
   #iterated = false;
 
-  constructor(tracker: TaskTracker, open: () => AsyncGenerator<StreamResponse, void>) {
+  /** @param open begins; its signal is aborted with `signal`, and when the caller leaves */
+  constructor(
+    tracker: TaskTracker,
+    signal: AbortSignal,
+    open: (signal: AbortSignal) => AsyncGenerator<StreamResponse, void>,
+  ) {
     this.#tracker = tracker;
+    this.#signal = signal;
     this.#open = open;
   }
 
@@ -26,6 +33,32 @@ export class TrackedStream implements TaskStream {
       throw new Error("the stream of a task can be iterated over once");
     }
     this.#iterated = true;
-    return this.#open();
+    return leavable(this.#open, this.#signal);
   }
+}
+
+/** A generator whose `return()` ends a read under way: by itself it would wait for it, on a silent task for ever. */
+function leavable<T>(
+  open: (signal: AbortSignal) => AsyncGenerator<T, void>,
+  signal: AbortSignal,
+): AsyncIterator<T> {
+  const left = new AbortController();
+  const events = open(AbortSignal.any([signal, left.signal]));
+  return {
+    async next() {
+      try {
+        return await events.next();
+      } catch (error) {
+        if (left.signal.aborted) {
+          return { done: true, value: undefined };
+        }
+        throw error;
+      }
+    },
+    async return() {
+      left.abort(new Error("the caller has left"));
+      await events.return().catch(() => {}); // it ends with the reason of the abort
+      return { done: true, value: undefined };
+    },
+  };
 }

@@ -135,6 +135,7 @@ export class TaskTracker {
         return [];
       }
       if (id > position + 1) {
+        this.expect(taskId);
         throw new EventGapError(`event ${id} came after event ${position}`);
       }
     }

@@ -11,8 +11,11 @@ export class WakeUp {
     this.#wake?.();
   }
 
-  /** @throws the signal's reason when it is aborted */
-  async sleep(ms: number, clock: ClientClock, signal: AbortSignal): Promise<void> {
+  /**
+   * @returns whether it was ended early
+   * @throws the signal's reason when it is aborted
+   */
+  async sleep(ms: number, clock: ClientClock, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
     if (!this.#pending) {
       const woken = new AbortController();
@@ -28,6 +31,8 @@ export class WakeUp {
         this.#wake = undefined;
       }
     }
+    const isWoken = this.#pending;
     this.#pending = false;
+    return isWoken;
   }
 }

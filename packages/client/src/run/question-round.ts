@@ -3,7 +3,8 @@ import { type Part, PartSchema, type StreamResponse, type Task, TaskState } from
 import { isMessage } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import type { InputMessage } from "../agent-client.ts";
-import { isSameStatus, stateOf } from "../follow/task-status.ts";
+import { SendUncertainError } from "../errors.ts";
+import { isSameQuestion, isSameStatus, stateOf } from "../follow/task-status.ts";
 import { callBack, callbackError } from "./callback-error.ts";
 import { readQuestion } from "./question.ts";
 import type { RunHost } from "./run-task.ts";
@@ -76,7 +77,7 @@ async function isStillAsked(
   { host, signal }: Pick<Round, "host" | "signal">,
 ): Promise<boolean> {
   const current = await host.currentStatus(task.id, signal);
-  return current === undefined || isSameStatus(asked, current);
+  return current === undefined || isSameQuestion(asked, current);
 }
 
 function ask(
@@ -125,8 +126,12 @@ async function sendAnswer(message: InputMessage, task: Task, { host, signal }: R
   try {
     await host.answer(message, signal);
   } catch (error) {
-    if (mayHaveMovedOn(error) && !(await isStillAsked(task, asked, { host, signal }))) {
-      return; // somebody else has answered, or it has ended: its events say which
+    const isUncertain = error instanceof SendUncertainError;
+    if ((isUncertain || mayHaveMovedOn(error)) && !(await isStillAsked(task, asked, { host, signal }))) {
+      return; // it was taken, or somebody else has answered, or the task has ended: its events say which
+    }
+    if (isUncertain) {
+      throw callbackError("nobody knows whether its answer was taken", task, error);
     }
     throw error instanceof ConnectError ? callbackError("its answer was refused", task, error) : error;
   }

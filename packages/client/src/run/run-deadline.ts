@@ -30,9 +30,9 @@ export function startDeadline(
   return { at: new Date(clock.now() + deadlineMs), stop: () => stopped.abort() };
 }
 
-function timeoutError(deadlineMs: number, { task }: TaskTracker): RunTimeoutError {
-  return new RunTimeoutError(`The run took longer than ${deadlineMs} ms.`, task, {
+function timeoutError(deadlineMs: number, { task, taskId }: TaskTracker): RunTimeoutError {
+  return new RunTimeoutError(`The run took longer than ${deadlineMs} ms.`, taskId, task, {
     hint:
-      task === undefined ? "Nothing is known of a task." : `Task ${task.id} may go on: follow or cancel it.`,
+      taskId === undefined ? "Nothing is known of a task." : `Task ${taskId} may go on: follow or cancel it.`,
   });
 }

@@ -28,6 +28,8 @@ export interface RunHost {
   /** Sends the answer to a question; resolves when it was taken. */
   answer(input: InputMessage, signal: AbortSignal): Promise<void>;
   cancel(taskId: string, signal: AbortSignal): Promise<unknown>;
+  /** The same by one attempt, although the run is over. */
+  cancelOnce(taskId: string, timeoutMs: number): Promise<unknown>;
   /** The status that the task has now; undefined when nobody can tell. */
   currentStatus(taskId: string, signal: AbortSignal): Promise<TaskStatus | undefined>;
   /** The task as the agent has it at the end, where its stream may have left something out. */
@@ -149,7 +151,7 @@ const cancelLimitMs = 5_000;
 async function cancelQuietly(host: RunHost): Promise<void> {
   const { taskId } = host.tracker;
   if (taskId !== undefined) {
-    await host.cancel(taskId, AbortSignal.timeout(cancelLimitMs)).catch(() => {}); // the run ends either way
+    await host.cancelOnce(taskId, cancelLimitMs).catch(() => {}); // the run ends either way
   }
 }
 

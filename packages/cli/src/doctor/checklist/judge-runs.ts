@@ -1,6 +1,7 @@
 import { formatTaskState, partText, readLifecycleReport } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
-import type { ExampleRun } from "../../smoke/run-example.ts";
+import { expectedFailureTag } from "../../smoke/expected-failure.ts";
+import { type ExampleRun, isRefusal } from "../../smoke/run-example.ts";
 import type { ChecklistFacts, Judgement } from "./checklist.ts";
 import { lifecycleParams } from "./judge-card.ts";
 
@@ -30,13 +31,13 @@ export function judgeQuestions({ card, runs }: ChecklistFacts): Judgement {
 
 /** Whether a failure or refusal was seen. Nothing that always works can show it. */
 export function judgeFailures({ runs }: ChecklistFacts): Judgement {
-  const failed = runs.filter(({ outcome }) => outcome === "failed" || outcome === "rejected");
+  const failed = runs.filter(({ outcome }) => isRefusal(outcome));
   return failed.length > 0
     ? { verdict: "yes", evidence: failed.map(nameRun).join(", ") }
     : {
         verdict: "unproven",
         evidence: "no example fails or is refused",
-        fix: "An example of what the agent refuses is worth having.",
+        fix: `An example of what the agent refuses is worth having, in a skill with the tag ${expectedFailureTag}.`,
       };
 }
 

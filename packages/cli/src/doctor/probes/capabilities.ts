@@ -13,9 +13,13 @@ interface Capability {
   call(client: RpcClient, options: { signal: AbortSignal }): Promise<unknown>;
   /** Whether the outcome is that of a server that can do it. */
   works(outcome: CallOutcome): boolean;
+  /** Whether it was answered where a task that does not exist has to be refused. */
+  answersUnknownTask?(outcome: CallOutcome): boolean;
 }
 
 const wantsTask = ({ reason }: CallOutcome): boolean => reason === "TASK_NOT_FOUND";
+
+const isAnswered = ({ answer }: CallOutcome): boolean => answer !== undefined;
 
 const capabilities: readonly Capability[] = [
   {
@@ -26,7 +30,8 @@ const capabilities: readonly Capability[] = [
       for await (const event of client.subscribeToTask({ id: madeUpTaskId() }, options)) return event;
       return undefined;
     },
-    works: wantsTask,
+    works: (outcome) => wantsTask(outcome) || isAnswered(outcome),
+    answersUnknownTask: isAnswered,
   },
   {
     id: "capability.push",
@@ -67,7 +72,16 @@ async function probe(capability: Capability, isDeclared: boolean, served: LiveIn
   );
 }
 
-function judgeDeclared({ id, name, works }: Capability, outcome: CallOutcome): Finding {
+function judgeDeclared({ id, name, works, answersUnknownTask }: Capability, outcome: CallOutcome): Finding {
+  if (answersUnknownTask?.(outcome) === true) {
+    return {
+      id,
+      severity: "warning",
+      what: `The card says ${name}, and it works, but a task that does not exist is not refused.`,
+      evidence: quote(describeOutcome(outcome)),
+      fix: "Answer TASK_NOT_FOUND (spec §3.3.2).",
+    };
+  }
   if (works(outcome)) return { id, severity: "ok", what: `The card says ${name}, and it works.` };
   const evidence = quote(describeOutcome(outcome));
   if (outcome.reason === "EXTENDED_AGENT_CARD_NOT_CONFIGURED") {

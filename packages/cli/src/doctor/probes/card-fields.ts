@@ -1,6 +1,7 @@
 import { CardInvalidError, readCard } from "@a2a-connect/client";
 import { findFieldViolations, findMissingFields, parseMessage } from "@a2a-connect/core";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
+import { findOlderCard, olderMembers } from "../../card/older-card.ts";
 import { walkCard } from "../card-walk.ts";
 import { type Finding, quote } from "../finding.ts";
 
@@ -67,17 +68,6 @@ export function probeCardFields(json: unknown): FieldReport {
   return { findings, card };
 }
 
-/** Members of 0.2 and 0.3 (requirements Q). */
-const olderMembers: ReadonlySet<string> = new Set([
-  "url",
-  "preferredTransport",
-  "additionalInterfaces",
-  "protocolVersion",
-  "supportsAuthenticatedExtendedCard",
-  "security",
-  "authentication",
-]);
-
 /** Reads it as our client does; what it had to guess is worth a note. */
 function readOlder(dialect: Finding, json: unknown): FieldReport {
   try {
@@ -100,25 +90,14 @@ function readOlder(dialect: Finding, json: unknown): FieldReport {
 }
 
 function olderDialect(json: unknown): Finding | undefined {
-  if (
-    typeof json !== "object" ||
-    json === null ||
-    "supportedInterfaces" in json ||
-    "supported_interfaces" in json
-  ) {
-    return undefined;
-  }
-  const found = Object.keys(json).filter((key) => olderMembers.has(key));
-  if (found.length === 0) return undefined;
-  const version =
-    "protocolVersion" in json && typeof json.protocolVersion === "string"
-      ? ` ${quote(`(${json.protocolVersion})`)}`
-      : "";
+  const older = findOlderCard(json);
+  if (older === undefined) return undefined;
+  const version = older.version === "" ? "" : ` ${quote(`(${older.version})`)}`;
   return {
     id: "card.dialect",
     severity: "problem",
     what: `The card is of an older version of A2A${version}: clients of 1.0 find no interface in it.`,
-    evidence: found.join(", "),
+    evidence: older.members.join(", "),
     fix: "Name url and transport in supportedInterfaces, with their protocolVersion; A2A's migration guide has the rest.",
   };
 }

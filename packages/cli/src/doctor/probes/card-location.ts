@@ -1,6 +1,8 @@
 import { parseJsonMedia } from "@a2a-connect/core";
+import { formatDuration } from "../../settings/duration.ts";
 import { type Finding, quote } from "../finding.ts";
 import type { HttpAnswer, HttpClient, HttpOutcome } from "../http-client.ts";
+import { type NetworkFailure, timeoutCode } from "../network-failure.ts";
 import type { CardUrl, Target } from "../target.ts";
 
 /** A card that was found, as text. */
@@ -25,7 +27,14 @@ const maxRedirects = 3;
 export async function probeCardLocation(target: Target, http: HttpClient): Promise<LocationReport> {
   const missed: Finding[] = [];
   for (const place of target.cardUrls) {
-    const { outcome, redirects } = await follow(place.url, http);
+    const { outcome, redirects, url } = await follow(place.url, http);
+    if (outcome.failure?.code === timeoutCode) {
+      // A server that takes connections and never answers would keep us waiting at every place.
+      return {
+        findings: [...sayMissed(missed), ...redirects, sayTimeout(url, outcome.failure, http)],
+        card: undefined,
+      };
+    }
     const read = readCard(outcome);
     if (read.json !== undefined && isCardLike(read.json, place)) {
       const { answer, json } = read;
@@ -41,6 +50,14 @@ export async function probeCardLocation(target: Target, http: HttpClient): Promi
 type ReadCard =
   | { readonly answer: HttpAnswer; readonly json: unknown; readonly finding: Finding }
   | { readonly json?: undefined; readonly finding: Finding };
+
+function sayTimeout(url: string, failure: NetworkFailure, { timeoutMs }: HttpClient): Finding {
+  return problem(
+    `The server ${failure.what} when it is asked for the card.`,
+    `${url}: nothing came within ${formatDuration(timeoutMs)}`,
+    failure.fix,
+  );
+}
 
 function readCard({ answer, failure }: HttpOutcome): ReadCard {
   if (answer === undefined) {
@@ -205,7 +222,7 @@ const slowCardMs = 2_000;
 async function follow(
   url: string,
   http: HttpClient,
-): Promise<{ outcome: HttpOutcome; redirects: Finding[] }> {
+): Promise<{ outcome: HttpOutcome; redirects: Finding[]; url: string }> {
   const redirects: Finding[] = [];
   let at = url;
   for (let hop = 0; ; hop++) {
@@ -214,7 +231,7 @@ async function follow(
     const status = outcome.answer?.status ?? 0;
     const next = location == null || status < 300 || status > 399 ? null : URL.parse(location, at);
     if (next === null || !["http:", "https:"].includes(next.protocol) || hop === maxRedirects)
-      return { outcome, redirects };
+      return { outcome, redirects, url: at };
     redirects.push({
       id: "card.redirect",
       severity: "warning",
