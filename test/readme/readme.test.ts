@@ -76,7 +76,12 @@ describe("README", () => {
 
   it("shows a client of five lines that answers a question", async () => {
     const { code } = block("client");
-    expect(code.trim().split("\n").filter((line) => line !== "" && !line.startsWith("import")).length).toBe(4);
+    expect(
+      code
+        .trim()
+        .split("\n")
+        .filter((line) => line !== "" && !line.startsWith("import")).length,
+    ).toBe(4);
     const file = join(directory, "client.ts");
     writeFileSync(file, atServed(code));
     const { stdout } = await run(process.execPath, [file]);
@@ -108,7 +113,11 @@ describe("README", () => {
         if (host !== undefined) break;
       }
       for (const call of calls) {
-        const args = call.replace("npx a2a ", "").replace("localhost:4100", host ?? "none").match(/"[^"]*"|\S+/g) ?? [];
+        const args =
+          call
+            .replace("npx a2a ", "")
+            .replace("localhost:4100", host ?? "none")
+            .match(/"[^"]*"|\S+/g) ?? [];
         const child = spawn(process.execPath, [command, ...args.map((arg) => arg.replaceAll('"', ""))], {
           stdio: ["ignore", "ignore", "inherit"],
         });

@@ -132,7 +132,10 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
       },
       answer: (answer, signal) => this.#answer(answer, headers, signal),
       cancel: (taskId, signal) => this.cancelTask(taskId, { headers, signal }),
-      cancelOnce: (taskId, timeoutMs) => this.rpc.cancelTask({ id: taskId }, { headers, timeoutMs }),
+      cancelOnce: (taskId, timeoutMs) => {
+        const limitMs = Math.min(timeoutMs, this.settings.requestTimeoutMs);
+        return this.rpc.cancelTask({ id: taskId }, { headers, timeoutMs: limitMs });
+      },
       currentStatus: (taskId, signal) =>
         this.getTask(taskId, { historyLength: 0, headers, signal }).then(
           ({ status }) => status,

@@ -132,7 +132,7 @@ describe("errors (A2ACLI_OUT_004)", () => {
     [new SendUncertainError("perhaps", "m-1"), "A2ACLI_ERR_UNREACHABLE"],
     [new InvalidResponseError("odd"), "InvalidAgentResponseError"],
     [new UntrustedOutputError("bad"), "A2ACLI_ERR_INTERNAL"],
-    [new RunTimeoutError("late", task), "A2ACLI_ERR_TIMEOUT"],
+    [new RunTimeoutError("late", task.id, task), "A2ACLI_ERR_TIMEOUT"],
     [new AuthRequiredError("ask", task), "A2ACLI_ERR_INTERNAL"],
     [new ConnectError("no", Code.Unauthenticated), "A2ACLI_ERR_CREDENTIALS_MISSING"],
     [new ConnectError("no", Code.PermissionDenied), "A2ACLI_ERR_AUTH_FAILED"],
