@@ -20,7 +20,7 @@ export const defaults = collectChecks((shows) => {
       const concise = await ask("send", "parts");
       const verbose = await ask("send", "parts", "--verbose");
       expect(verbose.stdout.length).toBeGreaterThan(concise.stdout.length);
-      for (const line of concise.stdout.split("\n").filter((text) => !/^(?:Task|Context):/.test(text))) {
+      for (const line of concise.stdout.split("\n").filter((text) => !/^(?:Task|Context|Save):/.test(text))) {
         expect(verbose.stdout).toContain(line);
       }
     },
