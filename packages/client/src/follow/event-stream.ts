@@ -55,9 +55,12 @@ export async function* readEventStream(
     throw error;
   } finally {
     watch.stop();
-    over.abort(); // Connect's streams know no return(): whoever leaves early has to end the call
+    over.abort(isLeft); // Connect's streams know no return(): whoever leaves early has to end the call
   }
 }
+
+/** An abort without a reason makes one, with a stack, each time. */
+const isLeft = new Error("the stream was left");
 
 /** Whether an error is the end of a silent connection. */
 export function isSilence(error: unknown): boolean {

@@ -35,7 +35,7 @@ export class SilenceWatch {
 
   /** Ends the watch; to be called in any case. */
   stop(): void {
-    this.#stopped.abort();
+    this.#stopped.abort(isStopped);
   }
 
   async #watch(): Promise<void> {
@@ -49,3 +49,6 @@ export class SilenceWatch {
     }
   }
 }
+
+/** An abort without a reason makes one, with a stack, each time. */
+const isStopped = new Error("the watch was stopped");

@@ -22,8 +22,8 @@ export function weigh(value: unknown): number {
     }
     return bytes;
   }
-  for (const [name, member] of Object.entries(value)) {
-    bytes += name.length + weigh(member);
+  for (const name in value) {
+    bytes += name.length + weigh(value[name as keyof typeof value]); // its own: messages and JSON inherit nothing
   }
   return bytes;
 }
