@@ -24,7 +24,6 @@ import type { ClientSettings, Connection } from "./connection.ts";
 import { type ArtifactReader, createArtifactReader } from "./content/artifact-reader.ts";
 import { inspectContent, inspectedLaterKey } from "./content/inspect-interceptor.ts";
 import { RequirementError } from "./errors.ts";
-import { explainFailure } from "./failure.ts";
 import { type Following, followEvents } from "./follow/follow-events.ts";
 import { choosePollInterval, type PollOptions } from "./follow/poll-schedule.ts";
 import { TrackedStream } from "./follow/task-stream.ts";
@@ -161,7 +160,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
       const until = options.until ?? "settled";
       yield* agent.#send(input, options, { tracker, wakeUp: new WakeUp(), signal, until, staleStatus });
     };
-    return new TrackedStream(tracker, this.signalOf(options), (signal) => unwrapping(open(this, signal)));
+    return new TrackedStream(tracker, this.signalOf(options), (signal) => open(this, signal));
   }
 
   follow(taskId: string, options: FollowOptions = {}): TaskStream {
@@ -174,7 +173,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
       ...this.#followSettings(options),
     };
     return new TrackedStream(tracker, this.signalOf(options), (signal) =>
-      unwrapping(followEvents(this, { ...following, signal })),
+      followEvents(this, { ...following, signal }),
     );
   }
 
@@ -355,13 +354,5 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
         throw this.#link.driftError(changes, again);
       }
     }
-  }
-}
-
-async function* unwrapping<T>(events: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
-  try {
-    yield* events;
-  } catch (error) {
-    throw explainFailure(error);
   }
 }

@@ -1,5 +1,6 @@
 import type { StreamResponse, Task } from "@a2a-connect/proto";
 import type { TaskStream } from "../agent-client.ts";
+import { explainFailure } from "../failure.ts";
 import type { TaskTracker } from "./task-tracker.ts";
 
 /** A task's events as the caller gets them. Nothing happens before somebody iterates. */
@@ -52,7 +53,7 @@ function leavable<T>(
         if (left.signal.aborted) {
           return { done: true, value: undefined };
         }
-        throw error;
+        throw explainFailure(error);
       }
     },
     async return() {

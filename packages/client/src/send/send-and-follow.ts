@@ -140,7 +140,9 @@ async function* readSend(
     rpc.sendStreamingMessage(request, { ...options, headers: { ...headers, ...keyHeader(key) } });
   for await (const numbered of readEventStream(call, { ...settings, signal })) {
     const events = tracker.accept(numbered);
-    yield* events;
+    for (const event of events) {
+      yield event; // each costs less than by yield*
+    }
     if (numbered.response.payload.case === "message" || isOver(sending)) {
       return true;
     }
