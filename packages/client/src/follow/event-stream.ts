@@ -2,6 +2,7 @@ import { type EventIds, eventIdHeader, eventIdsKey } from "@a2a-connect/bindings
 import type { StreamResponse } from "@a2a-connect/proto";
 import { type CallOptions, Code, ConnectError, createContextValues } from "@connectrpc/connect";
 import type { ClientClock } from "../clock.ts";
+import { SilenceError } from "../platform.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 import type { NumberedResponse } from "./task-tracker.ts";
 
@@ -50,7 +51,14 @@ export async function* readEventStream(
     }
   } catch (error) {
     if (watch.signal.aborted && !signal.aborted) {
-      throw new ConnectError(silenceText(idleTimeoutMs), Code.Unavailable, undefined, undefined, error);
+      const silence = new SilenceError("nothing was heard", { cause: error });
+      throw new ConnectError(
+        `nothing was heard for ${idleTimeoutMs} ms`,
+        Code.Unavailable,
+        undefined,
+        undefined,
+        silence,
+      );
     }
     throw error;
   } finally {
@@ -64,13 +72,7 @@ const isLeft = new Error("the stream was left");
 
 /** Whether an error is the end of a silent connection. */
 export function isSilence(error: unknown): boolean {
-  return error instanceof ConnectError && error.rawMessage.startsWith(silencePrefix);
-}
-
-const silencePrefix = "nothing was heard for ";
-
-function silenceText(ms: number): string {
-  return `${silencePrefix}${ms} ms`;
+  return error instanceof ConnectError && error.cause instanceof SilenceError;
 }
 
 /** The number that an event of A2A 1.1 has in itself; 0 for none. */
