@@ -1,0 +1,35 @@
+import type { CryptoKey, JWK } from "jose";
+
+/**
+ * Signature algorithms of cards, by their JOSE names (RFC 7518 §3.1, RFC 8037, RFC 9864). There is no `none` and no HMAC: a
+ * card is verified with public keys only.
+ */
+export type SignatureAlgorithm = "ES256" | "ES384" | "EdDSA" | "Ed25519" | "RS256" | "PS256";
+
+/**
+ * A public key that may verify cards: a JWK (RFC 7517) that says who it is. Beside the members of a JWK it may say when it
+ * counts, as key sets of other protocols do.
+ */
+export interface VerificationKey extends JWK {
+  readonly kid: string;
+  /** Seconds since 1970 before which it does not count yet. */
+  readonly nbf?: number;
+  /** Seconds since 1970 from which on it does not count any more. */
+  readonly exp?: number;
+  /** Whether it was revoked; `true`, or an object that tells when and why. */
+  readonly revoked?: boolean | Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Signs with a key that is kept elsewhere, such as in a key management service.
+ *
+ * @param input the bytes to be signed (JWS Signing Input, RFC 7515 §5.1), not their digest
+ * @returns the signature as JWS wants it: of ECDSA it is R||S (RFC 7518 §3.4), not DER
+ */
+export type RemoteSign = (
+  input: Uint8Array<ArrayBuffer>,
+  with_: { readonly kid: string; readonly alg: SignatureAlgorithm },
+) => Promise<Uint8Array>;
+
+/** A private key: a JWK, PKCS#8 as PEM, a key of Web Crypto, or somebody who signs. */
+export type SigningKey = JWK | string | CryptoKey | RemoteSign;

@@ -1,0 +1,66 @@
+import type { SignatureAlgorithm, VerificationKey } from "../keys/key-types.ts";
+import type { LegacyProfile } from "../profiles/profile.ts";
+import type { CardMemory } from "./card-memory.ts";
+
+/** Which cards are trusted. Everything that is not allowed here is refused. */
+export interface TrustPolicy {
+  /** Public keys that are trusted wherever the card came from. Default none. */
+  readonly keys?: readonly VerificationKey[];
+  /** Key sets that signatures may name by `jku`. Default: no key set is fetched. */
+  readonly jku?: JkuPolicy;
+  /** Algorithms that count. Default all that are known. */
+  readonly algorithms?: readonly SignatureAlgorithm[];
+  /** Key ids or thumbprints (RFC 7638) that do not count any more, wherever the key comes from. */
+  readonly revoked?: readonly string[];
+  /** What else than `strict` counts. Default nothing. */
+  readonly profiles?: readonly LegacyProfile[];
+  /**
+   * Whether a signature of a legacy profile counts although it leaves out something that matters to security: interfaces,
+   * schemes, requirements. Default false.
+   */
+  readonly allowUncovered?: boolean;
+  /** How many different keys must have signed. Default 1. */
+  readonly minSigners?: number;
+  /** Key ids or thumbprints of those who count for that. Default: every key that verifies. */
+  readonly signers?: readonly string[];
+  /** What must be declared. Default nothing. */
+  readonly minimumSecurity?: MinimumSecurity;
+  /**
+   * Remembers keys and cards by origin: the first keys of an origin are kept (trust on first use), others are refused later;
+   * and a card that is weaker than the last one is refused. Default: nothing is remembered.
+   */
+  readonly memory?: CardMemory;
+  /** What becomes of a card that is weaker than the last one. Default `refuse`. */
+  readonly onDowngrade?: "refuse" | "alarm";
+  /** What becomes of a card that none of the known keys of its origin has signed. Default `refuse`. */
+  readonly onPinChanged?: "refuse" | "alarm";
+}
+
+/** Which key sets are fetched, and how. */
+export interface JkuPolicy {
+  /**
+   * Hosts, such as `keys.example.org` or `keys.example.org:8443`, whose key sets are trusted for every card. Default: only
+   * the origin that the card itself came from, and only for its own cards. `https` is demanded, but for this machine itself.
+   */
+  readonly hosts?: readonly string[];
+  /** Should refuse what is not public: `createGuardedFetch` of `@a2a-connect/node`. Default: the platform's. */
+  readonly fetch?: typeof globalThis.fetch;
+  /** How long a key set may take. Default 5 s. */
+  readonly timeoutMs?: number;
+  /** Largest key set. Default 256 KiB. */
+  readonly maxBytes?: number;
+  /** How long a key set is kept when it says nothing about that. Default 10 min; at most 24 h whatever it says. */
+  readonly ttlMs?: number;
+  /** How long a key set is not asked again, for a key it does not have or because it failed. Default 30 s. */
+  readonly coolDownMs?: number;
+}
+
+/** What a card must declare at least. */
+export interface MinimumSecurity {
+  /** Whether callers must be asked for credentials: at least one requirement, and none that asks for nothing. Default false. */
+  readonly requirements?: boolean;
+  /** Whether all interfaces must be reached by TLS, but those on this machine. gRPC's `host:port` says nothing and passes. Default false. */
+  readonly tls?: boolean;
+  /** Schemes of which every requirement must use one, such as `oauth2SecurityScheme`, `mtlsSecurityScheme`. Default any. */
+  readonly schemes?: readonly string[];
+}

@@ -1,0 +1,91 @@
+import type { CardTextFault } from "../canonical/card-text-error.ts";
+import type { Profile } from "../profiles/profile.ts";
+
+/** Why a signature does not count. */
+export type SignatureFault =
+  /** `protected` or `signature` is not unpadded base64url, the header is no JSON object, or the length is wrong. */
+  | "malformed-signature"
+  /** `none`, HMAC, an algorithm nobody knows, or one that the policy does not allow. */
+  | "algorithm-not-allowed"
+  /** The header demands what is not understood (`crit`, `b64`; RFC 7515 §4.1.11). */
+  | "crit-not-understood"
+  | "kid-missing"
+  /** `typ` says that this is something else, such as a JWT. */
+  | "typ-not-allowed"
+  /** Neither a trusted key nor one of a key set that may be asked has this id. */
+  | "key-unknown"
+  /** The key is not made for this algorithm or for signatures, or is too weak. */
+  | "key-mismatch"
+  | "key-not-yet-valid"
+  | "key-expired"
+  | "key-revoked"
+  /** `jku` names no https URL of a host that the policy allows. */
+  | "jku-not-allowed"
+  /** The key set could not be had. */
+  | "jwks-unavailable"
+  /** The key did not sign this card. */
+  | "signature-mismatch";
+
+/** Why a card is not trusted. */
+export type VerificationFault =
+  | CardTextFault
+  /** A REQUIRED member is missing, or something has a wrong type. */
+  | "card-invalid"
+  | "no-signature"
+  | SignatureFault
+  /** The signature is right, but what it leaves out matters to security (legacy profiles only). */
+  | "uncovered"
+  /** Fewer keys have signed than the policy demands. */
+  | "too-few-signers"
+  /** The origin was known by other keys (trust on first use). */
+  | "pin-changed"
+  /** The card declares less security than the policy demands. */
+  | "security-too-weak"
+  /** The card is weaker than the last one of this origin. */
+  | "downgrade";
+
+/** What became of one entry of `signatures`. */
+export interface SignatureVerdict {
+  /** Its place in `signatures`. */
+  readonly index: number;
+  readonly valid: boolean;
+  /** Of its protected header, as far as that could be read. */
+  readonly kid: string | undefined;
+  readonly alg: string | undefined;
+  /** What was signed; undefined when it is not valid. */
+  readonly profile: Profile | undefined;
+  /** SHA-256 thumbprint of the key that verified it (RFC 7638), base64url; undefined when none did. */
+  readonly thumbprint: string | undefined;
+  /** Where that key came from: the policy, or the URL of a key set. */
+  readonly keySource: "trusted" | URL["href"] | undefined;
+  readonly fault: SignatureFault | undefined;
+  /** What is wrong with it, in a sentence without a full stop; undefined when nothing is. */
+  readonly problem: string | undefined;
+}
+
+/** Something that a person should look at, though the card may be in order. */
+export interface TrustAlarm {
+  readonly kind: "first-use" | "pin-changed" | "security-too-weak" | "downgrade" | "removable";
+  /** In a sentence. */
+  readonly text: string;
+  /** Paths in the card that it is about; may be empty. */
+  readonly paths: readonly string[];
+}
+
+/** What came of verifying a card. */
+export interface CardVerification {
+  /** Whether the card may be used by the policy that was given. */
+  readonly verified: boolean;
+  /** Of the best signature: the first valid one by the strictest profile, else the one that came furthest. */
+  readonly profile: Profile | undefined;
+  readonly kid: string | undefined;
+  readonly alg: string | undefined;
+  /** Every field that the best signature does not protect; under `strict` there is none. */
+  readonly uncovered: readonly string[];
+  /** Undefined when verified. */
+  readonly reason: VerificationFault | undefined;
+  /** The whole story in a sentence or two, for people. */
+  readonly message: string;
+  readonly signatures: readonly SignatureVerdict[];
+  readonly alarms: readonly TrustAlarm[];
+}
