@@ -40,7 +40,7 @@ export function startWalk(prefix = "", maxDepth: number = defaultMaxDepth): Fiel
 /** Note that the value at the current path is wrong. */
 export function report(walk: FieldWalk, description: string): void {
   if (walk.violations.length < maxViolations) {
-    walk.violations.push({ field: formatPath(walk), description });
+    walk.violations.push({ field: formatFieldPath(walk.path, walk.prefix), description });
   }
 }
 
@@ -51,10 +51,10 @@ export function reportAt(walk: FieldWalk, key: string | number, description: str
   walk.path.pop();
 }
 
-/** The current path as errors name it: `message.parts[0].text` (requirement E-3). */
-function formatPath(walk: FieldWalk): string {
-  let path = walk.prefix;
-  for (const segment of walk.path) {
+/** A path as errors name it, cut off where it gets long: `message.parts[0].text` (requirement E-3). */
+export function formatFieldPath(segments: readonly (string | number)[], prefix = ""): string {
+  let path = prefix;
+  for (const segment of segments) {
     path += formatSegment(segment, path === "");
     if (path.length > maxPathLength) {
       return `${path.slice(0, maxPathLength)}…`;

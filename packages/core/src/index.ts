@@ -34,7 +34,7 @@ export {
   toConnectError,
   wireCodes,
 } from "./errors.ts";
-export { defaultMaxDepth, protobufRecursionLimit } from "./field-walk.ts";
+export { defaultMaxDepth, formatFieldPath, protobufRecursionLimit } from "./field-walk.ts";
 export { formatMessage, formatOnce, formatResponse } from "./format-json.ts";
 export type { HttpRoute } from "./http-rule.ts";
 export {
@@ -92,6 +92,7 @@ export {
   type RouteTable,
   type VerbMismatch,
 } from "./route-table.ts";
+export { type JsonDefect, type ScanJsonOptions, scanJson } from "./scan-json.ts";
 export {
   absentProtocolVersion,
   draftProtocolVersion,

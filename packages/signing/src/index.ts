@@ -1,7 +1,8 @@
 export { canonicalCard, canonicalSignedCard, cardDigest } from "./canonical/canonical-card.ts";
-export { type CardTextFault, CardTextError } from "./canonical/card-text-error.ts";
+export { CardTextError, type CardTextFault } from "./canonical/card-text-error.ts";
 export type * from "./keys/key-types.ts";
-export { type LegacyProfile, type Profile, type ProfiledCard, profileCard } from "./profiles/profile-card.ts";
+export type { LegacyProfile, Profile, ProfiledCard } from "./profiles/profile.ts";
+export { profileCard } from "./profiles/profile-card.ts";
 export type { SignCardOptions } from "./sign/sign-options.ts";
 export type * from "./trust/card-memory.ts";
 export type * from "./trust/trust-policy.ts";

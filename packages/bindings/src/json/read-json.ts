@@ -1,7 +1,6 @@
-import { invalidParams, parseJsonText } from "@a2a-connect/core";
+import { invalidParams, type JsonDefect, parseJsonText, scanJson } from "@a2a-connect/core";
 import { type BodyLimits, type BodyRefusal, readBody } from "../body.ts";
 import type { HttpRequest } from "../http.ts";
-import { type JsonDefect, scanJson } from "./scan-json.ts";
 
 /** A request body as parsed JSON; `json` is undefined for an empty body. */
 export interface JsonBody {
@@ -41,15 +40,15 @@ export async function readJson(
 
 /** Parse the bytes of a body as JSON within bounded memory. */
 export function parseJsonBytes(bytes: Uint8Array): JsonBody | BodyRefusal {
-  const defect = scanJson(bytes, maxParsedDepth);
+  const defect = scanJson(bytes, { maxDepth: maxParsedDepth });
   if (defect !== undefined) {
-    return notJson(defects[defect]);
+    return notJson(defects[defect.kind]);
   }
   const text = parseJsonText(bytes);
   return text.ok ? { json: text.value } : notJson(text.problem);
 }
 
-const defects: Readonly<Record<JsonDefect, string>> = {
+const defects: Readonly<Record<JsonDefect["kind"], string>> = {
   "too-deep": "the body is nested too deeply",
   "duplicate-member": "the body names a member twice",
 };

@@ -1,18 +1,44 @@
+import { formatFieldPath } from "./field-walk.ts";
+
 /** What {@link scanJson} notices before the text is parsed. */
-export type JsonDefect = "too-deep" | "duplicate-member";
+export type JsonDefect =
+  | { readonly kind: "too-deep" }
+  /** `path` as errors name it: `skills[0].name`. */
+  | { readonly kind: "duplicate-member"; readonly path: string };
+
+/** How a text is looked over. */
+export interface ScanJsonOptions {
+  /** Objects and arrays that may be nested in each other. */
+  readonly maxDepth: number;
+  /** Where a name may not occur twice: in the outermost object (default), or in every object. */
+  readonly duplicates?: "outermost" | "everywhere";
+}
+
+/** An object or array that is open at some place of the text. */
+interface OpenContainer {
+  /** Names so far, of an object whose names are compared. */
+  readonly names: Set<string> | undefined;
+  /** The member or element that the place is in. */
+  at: string | number;
+}
 
 /**
  * Look over the bytes of a JSON text for what `JSON.parse` would not tell, in one pass and without building anything:
  *
  * - nesting beyond `maxDepth`. The parser takes about 60 bytes for each level, so 16 MiB of brackets would cost a
  *   gigabyte before it failed;
- * - a name that occurs twice at the top level, of which `JSON.parse` silently keeps the last. A proxy that looked at the
- *   first saw another request.
+ * - a name that occurs twice, of which `JSON.parse` silently keeps the last. A proxy that looked at the first saw another
+ *   text.
  *
  * Says nothing about whether the text is JSON at all.
  */
-export function scanJson(bytes: Uint8Array, maxDepth: number): JsonDefect | undefined {
-  const names = new Set<string>();
+export function scanJson(
+  bytes: Uint8Array,
+  { maxDepth, duplicates = "outermost" }: ScanJsonOptions,
+): JsonDefect | undefined {
+  const comparedDepth = duplicates === "everywhere" ? maxDepth : 1;
+  /** Those at depth 1 to `comparedDepth`; nothing is known of deeper ones. */
+  const open: OpenContainer[] = [];
   let depth = 0;
   for (let at = 0; at < bytes.length; at++) {
     switch (bytes[at]) {
@@ -20,21 +46,35 @@ export function scanJson(bytes: Uint8Array, maxDepth: number): JsonDefect | unde
       case openBracket:
         depth += 1;
         if (depth > maxDepth) {
-          return "too-deep";
+          return { kind: "too-deep" };
+        }
+        if (depth <= comparedDepth) {
+          open.push(bytes[at] === openBrace ? { names: new Set(), at: "" } : { names: undefined, at: 0 });
         }
         break;
       case closeBrace:
       case closeBracket:
+        if (depth <= comparedDepth) {
+          open.pop();
+        }
         depth -= 1;
         break;
+      case comma: {
+        const inner = depth <= comparedDepth ? open.at(-1) : undefined;
+        if (typeof inner?.at === "number") {
+          inner.at += 1;
+        }
+        break;
+      }
       case quote: {
         const end = findStringEnd(bytes, at + 1);
-        if (depth === 1 && isFollowedByColon(bytes, end + 1)) {
-          const name = decodeName(bytes.subarray(at, end + 1));
-          if (names.has(name)) {
-            return "duplicate-member";
+        const inner = depth <= comparedDepth ? open.at(-1) : undefined;
+        if (inner?.names !== undefined && isFollowedByColon(bytes, end + 1)) {
+          inner.at = decodeName(bytes.subarray(at, end + 1));
+          if (inner.names.has(inner.at)) {
+            return { kind: "duplicate-member", path: formatFieldPath(open.map((each) => each.at)) };
           }
-          names.add(name);
+          inner.names.add(inner.at);
         }
         at = end;
         break;
@@ -47,6 +87,7 @@ export function scanJson(bytes: Uint8Array, maxDepth: number): JsonDefect | unde
 const quote = 0x22;
 const backslash = 0x5c;
 const colon = 0x3a;
+const comma = 0x2c;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;

@@ -1,0 +1,206 @@
+import { formatFieldPath, isRequiredField } from "@a2a-connect/core";
+import {
+  type DescField,
+  type DescMessage,
+  type JsonObject,
+  type JsonValue,
+  ScalarType,
+} from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { CardTextError } from "./card-text-error.ts";
+import { setMember } from "./set-member.ts";
+
+/** What becomes of members that the schema does not have. */
+export interface PruneOptions {
+  /** Called with the path of each, which is then left out. Default: they stay, untouched (requirement M-6). */
+  readonly onUnknown?: (path: string) => void;
+}
+
+/**
+ * The JSON of a message with nothing in it that says nothing, by the rules of spec §8.4.1 (requirements M):
+ *
+ * - a REQUIRED field stays, also when it is empty; one that is missing is not invented;
+ * - an `optional` field stays when it is set, and so does a message, and the member of a oneof;
+ * - any other field at its default is left out: `""`, `false`, 0, `[]`, `{}`, as is `null` (unset in ProtoJSON);
+ * - keys of maps, elements of lists, and everything inside Struct and Value stay;
+ * - names are those of ProtoJSON, enums are names.
+ *
+ * Total: a value of a type that the field does not have stays as it is, for others to judge. What is given is not changed; parts
+ * of it may be part of the result.
+ *
+ * @throws CardTextError `both-spellings` when a field stands there as `tokenUrl` and as `token_url`
+ */
+export function pruneMessage(desc: DescMessage, json: JsonObject, options: PruneOptions = {}): JsonObject {
+  return prune(rulesOf(desc), json, { ...options, path: [] });
+}
+
+interface PruneWalk extends PruneOptions {
+  readonly path: (string | number)[];
+}
+
+/** What is done with one field. */
+interface FieldRule {
+  readonly jsonName: string;
+  /** Whether this value says nothing. */
+  readonly saysNothing: (value: JsonValue) => boolean;
+  /** Prunes below it; undefined where there is nothing to prune. */
+  readonly pruneBelow: ((value: JsonValue, walk: PruneWalk) => JsonValue) | undefined;
+}
+
+/** Rules by either spelling of a field's name. */
+type MessageRules = ReadonlyMap<string, FieldRule>;
+
+const compiled = new WeakMap<DescMessage, MessageRules>();
+
+/** The rules of a message type, compiled on first use. */
+function rulesOf(desc: DescMessage): MessageRules {
+  const known = compiled.get(desc);
+  if (known !== undefined) {
+    return known;
+  }
+  const rules = new Map<string, FieldRule>();
+  compiled.set(desc, rules); // before the fields, so that recursive types end
+  for (const field of desc.fields) {
+    const rule: FieldRule = {
+      jsonName: field.jsonName,
+      saysNothing: emptinessOf(field),
+      pruneBelow: pruningOf(field),
+    };
+    rules.set(field.jsonName, rule).set(field.name, rule);
+  }
+  return rules;
+}
+
+function prune(rules: MessageRules, json: JsonObject, walk: PruneWalk): JsonObject {
+  const pruned: JsonObject = {};
+  for (const name of Object.keys(json)) {
+    const value = json[name] as JsonValue; // a name that it has
+    const rule = rules.get(name);
+    walk.path.push(name);
+    if (rule === undefined) {
+      keepUnknown(pruned, name, value, walk);
+    } else {
+      refuseOtherSpelling(rule, name, json, walk);
+      if (!rule.saysNothing(value)) {
+        pruned[rule.jsonName] = rule.pruneBelow?.(value, walk) ?? value;
+      }
+    }
+    walk.path.pop();
+  }
+  return pruned;
+}
+
+function keepUnknown(
+  pruned: JsonObject,
+  name: string,
+  value: JsonValue,
+  { path, onUnknown }: PruneWalk,
+): void {
+  if (onUnknown === undefined) {
+    setMember(pruned, name, value);
+  } else {
+    onUnknown(formatFieldPath(path));
+  }
+}
+
+function refuseOtherSpelling(
+  { jsonName }: FieldRule,
+  name: string,
+  json: JsonObject,
+  { path }: PruneWalk,
+): void {
+  if (name !== jsonName && Object.hasOwn(json, jsonName)) {
+    const where = formatFieldPath(path);
+    const problem = `the field ${where} stands there as ${jsonName}, too, and nobody knows which one counts`;
+    throw new CardTextError("both-spellings", problem, where);
+  }
+}
+
+function emptinessOf(field: DescField): (value: JsonValue) => boolean {
+  if (holdsAnyJson(field)) {
+    return () => false; // null is a value there (requirement H-10)
+  }
+  const hasPresence =
+    isRequiredField(field) || (field.fieldKind !== "list" && field.fieldKind !== "map" && isExplicit(field));
+  if (hasPresence) {
+    return (value) => value === null;
+  }
+  switch (field.fieldKind) {
+    case "list":
+      return (value) => value === null || (Array.isArray(value) && value.length === 0);
+    case "map":
+      return (value) => value === null || (isObject(value) && Object.keys(value).length === 0);
+    case "enum": {
+      const zero = field.enum.value[0]?.name;
+      return (value) => value === null || value === 0 || value === zero;
+    }
+    case "scalar":
+      return emptyScalar(field.scalar);
+    case "message":
+      return (value) => value === null;
+  }
+}
+
+function emptyScalar(type: ScalarType): (value: JsonValue) => boolean {
+  switch (type) {
+    case ScalarType.STRING:
+    case ScalarType.BYTES:
+      return (value) => value === null || value === "";
+    case ScalarType.BOOL:
+      return (value) => value === null || value === false;
+    default:
+      // ProtoJSON has 64-bit integers as text.
+      return (value) => value === null || value === 0 || value === "0";
+  }
+}
+
+/** `optional`, a member of a oneof, or a message: whether it is set can be told from its value. */
+function isExplicit(field: DescField): boolean {
+  return field.presence === FeatureSet_FieldPresence.EXPLICIT;
+}
+
+function holdsAnyJson(field: DescField): boolean {
+  return field.fieldKind === "message" && field.message.typeName === "google.protobuf.Value";
+}
+
+function pruningOf(field: DescField): FieldRule["pruneBelow"] {
+  if (field.fieldKind === "enum") {
+    return (value) => (typeof value === "number" ? (field.enum.value[value]?.name ?? value) : value);
+  }
+  // The JSON of a well-known type is its own: a Struct is whatever its author wrote (requirement H-13).
+  if (field.message === undefined || field.message.typeName.startsWith("google.protobuf.")) {
+    return undefined;
+  }
+  const rules = rulesOf(field.message);
+  switch (field.fieldKind) {
+    case "list":
+      return (value, walk) => (Array.isArray(value) ? pruneElements(rules, value, walk) : value);
+    case "map":
+      return (value, walk) => (isObject(value) ? pruneValues(rules, value, walk) : value);
+    default:
+      return (value, walk) => (isObject(value) ? prune(rules, value, walk) : value);
+  }
+}
+
+function pruneElements(rules: MessageRules, elements: readonly JsonValue[], walk: PruneWalk): JsonValue[] {
+  return elements.map((element, index) => {
+    walk.path.push(index);
+    const pruned = isObject(element) ? prune(rules, element, walk) : element;
+    walk.path.pop();
+    return pruned;
+  });
+}
+
+function pruneValues(rules: MessageRules, map: JsonObject, walk: PruneWalk): JsonObject {
+  const result: JsonObject = {};
+  for (const [key, value] of Object.entries(map)) {
+    walk.path.push(key);
+    setMember(result, key, isObject(value) ? prune(rules, value, walk) : value);
+    walk.path.pop();
+  }
+  return result;
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

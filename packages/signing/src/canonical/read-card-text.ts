@@ -1,0 +1,42 @@
+import { defaultMaxDepth, scanJson } from "@a2a-connect/core";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { CardTextError } from "./card-text-error.ts";
+
+/** Longest card that is read, in UTF-16 code units, where nothing else is said. */
+export const defaultMaxCardLength: number = 1024 * 1024;
+
+const encoder = new TextEncoder();
+
+/**
+ * The JSON object that a text is, when everybody reads the same in it: no name twice in an object, nested no deeper than 100
+ * levels. Says nothing about whether it is a card.
+ *
+ * @throws CardTextError that names what is wrong and where
+ */
+export function readCardText(text: string, maxLength: number = defaultMaxCardLength): JsonObject {
+  if (text.length > maxLength) {
+    throw new CardTextError("too-large", `the card is longer than ${maxLength} characters`);
+  }
+  const defect = scanJson(encoder.encode(text), { maxDepth: defaultMaxDepth, duplicates: "everywhere" });
+  if (defect?.kind === "too-deep") {
+    throw new CardTextError("too-deep", `the card is nested deeper than ${defaultMaxDepth} levels`);
+  }
+  const json = parse(text);
+  // After parsing: of what is no JSON at all, a name that stands twice is not the news.
+  if (defect?.kind === "duplicate-member") {
+    const problem = `the member ${defect.path} stands twice, and nobody knows which one counts`;
+    throw new CardTextError("duplicate-member", problem, defect.path);
+  }
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    throw new CardTextError("not-an-object", "the card is not a JSON object");
+  }
+  return json;
+}
+
+function parse(text: string): JsonValue {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CardTextError("not-json", "the card is not JSON");
+  }
+}

@@ -1,0 +1,42 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { canonicalJson, pruneUnsigned } from "../canonical/canonical-card.ts";
+import { writeCanonical } from "../canonical/write-canonical.ts";
+import type { LegacyProfile, Profile, ProfiledCard } from "./profile.ts";
+import { writePythonJson } from "./python-json.ts";
+import { withoutEmpties } from "./without-empties.ts";
+
+/** Profiles that are off by default, in the order in which they are tried. */
+export const legacyProfiles: readonly LegacyProfile[] = ["js-1", "python-1", "raw"];
+
+/**
+ * What a profile has signed of a card, and what it leaves out.
+ *
+ * @param json the card, read by `readCardText`
+ * @throws CardTextError when it has no canonical form
+ */
+export function profileCard(profile: Profile, json: JsonObject): ProfiledCard {
+  switch (profile) {
+    case "strict":
+      return { payload: canonicalJson(json), uncovered: [] };
+    case "js-1": {
+      const { kept, uncovered } = cleanCard(json);
+      return { payload: writeCanonical(kept), uncovered };
+    }
+    case "python-1": {
+      const { kept, uncovered } = cleanCard(json);
+      return { payload: writePythonJson(kept), uncovered };
+    }
+    case "raw": {
+      const { signatures: _, ...unsigned } = json;
+      return { payload: writeCanonical(unsigned), uncovered: [] };
+    }
+  }
+}
+
+/** A card as both SDKs see it: what their message type does not have is gone, and then whatever is empty. */
+function cleanCard(json: JsonObject): { readonly kept: JsonObject; readonly uncovered: readonly string[] } {
+  const uncovered: string[] = [];
+  const onDropped = (path: string) => uncovered.push(path);
+  const known = pruneUnsigned(json, { onUnknown: onDropped });
+  return { kept: withoutEmpties(known, onDropped), uncovered };
+}
