@@ -2,7 +2,7 @@
  * How the bytes that were signed are made from a card. `strict` is what the specification says (§8.4.1, requirements M); the
  * others are what deployed software does instead, and count only when they are asked for by name:
  *
- * - `js-1`: `@a2a-js/sdk` 1.x, and `a2a-sdk` of Python since it has RFC 8785. Whatever is empty is left out, everywhere.
+ * - `js-1`: `@a2a-js/sdk` 1.x, and `a2a-sdk` of Python from 1.1.4 on. Whatever is empty is left out, everywhere.
  * - `python-1`: `a2a-sdk` of Python before that: as `js-1`, but written by `json.dumps`.
  * - `raw`: RFC 8785 over the JSON as it stands, without its signatures.
  */

@@ -10,16 +10,16 @@ import { setMember } from "../canonical/set-member.ts";
  */
 export function withoutEmpties(json: JsonObject, onDropped: (path: string) => void): JsonObject {
   const dropped: (readonly (string | number)[])[] = [];
-  const kept = clean(json, [], dropped);
+  const kept = cleanMembers(json, [], dropped);
   for (const path of dropped) {
     onDropped(formatFieldPath(path));
   }
-  return isEmpty(kept) ? {} : (kept as JsonObject); // cleaning an object gives one, or nothing
+  return isEmpty(kept) ? {} : kept;
 }
 
-const nothing = Symbol("nothing is left");
+const nothing: unique symbol = Symbol("nothing is left");
 
-function isEmpty(value: JsonValue | typeof nothing): value is typeof nothing {
+function isEmpty<Kept>(value: Kept | typeof nothing): value is typeof nothing {
   return value === nothing;
 }
 
