@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type ScanJsonOptions, scanJson } from "./scan-json.ts";
 
 function scan(text: string, options: Partial<ScanJsonOptions> = {}) {
-  return scanJson(new TextEncoder().encode(text), { maxDepth: 3, ...options });
+  return scanJson(text, { maxDepth: 3, ...options });
 }
 
 describe("scanJson", () => {

@@ -23,7 +23,7 @@ interface OpenContainer {
 }
 
 /**
- * Look over the bytes of a JSON text for what `JSON.parse` would not tell, in one pass and without building anything:
+ * Look over a JSON text for what `JSON.parse` would not tell, in one pass and without building anything:
  *
  * - nesting beyond `maxDepth`. The parser takes about 60 bytes for each level, so 16 MiB of brackets would cost a
  *   gigabyte before it failed;
@@ -33,15 +33,16 @@ interface OpenContainer {
  * Says nothing about whether the text is JSON at all.
  */
 export function scanJson(
-  bytes: Uint8Array,
+  text: string,
   { maxDepth, duplicates = "outermost" }: ScanJsonOptions,
 ): JsonDefect | undefined {
   const comparedDepth = duplicates === "everywhere" ? maxDepth : 1;
   /** Those at depth 1 to `comparedDepth`; nothing is known of deeper ones. */
   const open: OpenContainer[] = [];
   let depth = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    switch (bytes[at]) {
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charCodeAt(at);
+    switch (character) {
       case openBrace:
       case openBracket:
         depth += 1;
@@ -49,7 +50,7 @@ export function scanJson(
           return { kind: "too-deep" };
         }
         if (depth <= comparedDepth) {
-          open.push(bytes[at] === openBrace ? { names: new Set(), at: "" } : { names: undefined, at: 0 });
+          open.push(character === openBrace ? { names: new Set(), at: "" } : { names: undefined, at: 0 });
         }
         break;
       case closeBrace:
@@ -67,10 +68,10 @@ export function scanJson(
         break;
       }
       case quote: {
-        const end = findStringEnd(bytes, at + 1);
+        const end = findStringEnd(text, at + 1);
         const inner = depth <= comparedDepth ? open.at(-1) : undefined;
-        if (inner?.names !== undefined && isFollowedByColon(bytes, end + 1)) {
-          inner.at = decodeName(bytes.subarray(at, end + 1));
+        if (inner?.names !== undefined && isFollowedByColon(text, end + 1)) {
+          inner.at = readName(text.slice(at, end + 1));
           if (inner.names.has(inner.at)) {
             return { kind: "duplicate-member", path: formatFieldPath(open.map((each) => each.at)) };
           }
@@ -93,46 +94,43 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-const decoder = new TextDecoder();
-
 /** Index of the quote that ends the string whose content starts at `from`; the length of the text when there is none. */
-function findStringEnd(bytes: Uint8Array, from: number): number {
-  let end = bytes.indexOf(quote, from);
-  while (end !== -1 && isEscaped(bytes, from, end)) {
-    end = bytes.indexOf(quote, end + 1);
+function findStringEnd(text: string, from: number): number {
+  let end = text.indexOf('"', from);
+  while (end !== -1 && isEscaped(text, from, end)) {
+    end = text.indexOf('"', end + 1);
   }
-  return end === -1 ? bytes.length : end;
+  return end === -1 ? text.length : end;
 }
 
-function isEscaped(bytes: Uint8Array, from: number, at: number): boolean {
+function isEscaped(text: string, from: number, at: number): boolean {
   let backslashes = 0;
-  while (at - backslashes > from && bytes[at - backslashes - 1] === backslash) {
+  while (at - backslashes > from && text.charCodeAt(at - backslashes - 1) === backslash) {
     backslashes += 1;
   }
   return backslashes % 2 === 1;
 }
 
-function isFollowedByColon(bytes: Uint8Array, from: number): boolean {
+function isFollowedByColon(text: string, from: number): boolean {
   let at = from;
-  while (at < bytes.length && isWhitespace(bytes[at])) {
+  while (isWhitespace(text.charCodeAt(at))) {
     at += 1;
   }
-  return bytes[at] === colon;
+  return text.charCodeAt(at) === colon;
 }
 
-function isWhitespace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d;
+function isWhitespace(character: number): boolean {
+  return character === 0x20 || character === 0x09 || character === 0x0a || character === 0x0d;
 }
 
 /** A quoted name without its quotes and escapes; as it stands when it is malformed, which the parser will say. */
-function decodeName(quoted: Uint8Array): string {
-  const text = decoder.decode(quoted);
-  if (!text.includes("\\")) {
-    return text.slice(1, -1);
+function readName(quoted: string): string {
+  if (!quoted.includes("\\")) {
+    return quoted.slice(1, -1);
   }
   try {
-    return String(JSON.parse(text));
+    return String(JSON.parse(quoted));
   } catch {
-    return text;
+    return quoted;
   }
 }

@@ -1,4 +1,4 @@
-import { invalidParams, type JsonDefect, parseJsonText, scanJson } from "@a2a-connect/core";
+import { invalidParams, parseJsonText } from "@a2a-connect/core";
 import { type BodyLimits, type BodyRefusal, readBody } from "../body.ts";
 import type { HttpRequest } from "../http.ts";
 
@@ -38,20 +38,11 @@ export async function readJson(
   return parseJsonBytes(bytes);
 }
 
-/** Parse the bytes of a body as JSON within bounded memory. */
+/** Parse the bytes of a body as JSON within bounded memory. A name that stands twice in the outermost object is refused. */
 export function parseJsonBytes(bytes: Uint8Array): JsonBody | BodyRefusal {
-  const defect = scanJson(bytes, { maxDepth: maxParsedDepth });
-  if (defect !== undefined) {
-    return notJson(defects[defect.kind]);
-  }
-  const text = parseJsonText(bytes);
+  const text = parseJsonText(bytes, { maxDepth: maxParsedDepth });
   return text.ok ? { json: text.value } : notJson(text.problem);
 }
-
-const defects: Readonly<Record<JsonDefect["kind"], string>> = {
-  "too-deep": "the body is nested too deeply",
-  "duplicate-member": "the body names a member twice",
-};
 
 function notJson(description: string): BodyRefusal {
   return { status: 400, error: invalidParams({ field: "", description }) };

@@ -5,8 +5,6 @@ import { CardTextError } from "./card-text-error.ts";
 /** Longest card that is read, in UTF-16 code units, where nothing else is said. */
 export const defaultMaxCardLength: number = 1024 * 1024;
 
-const encoder = new TextEncoder();
-
 /**
  * The JSON object that a text is, when everybody reads the same in it: no name twice in an object, nested no deeper than 100
  * levels. Says nothing about whether it is a card.
@@ -17,7 +15,7 @@ export function readCardText(text: string, maxLength: number = defaultMaxCardLen
   if (text.length > maxLength) {
     throw new CardTextError("too-large", `the card is longer than ${maxLength} characters`);
   }
-  const defect = scanJson(encoder.encode(text), { maxDepth: defaultMaxDepth, duplicates: "everywhere" });
+  const defect = scanJson(text, { maxDepth: defaultMaxDepth, duplicates: "everywhere" });
   if (defect?.kind === "too-deep") {
     throw new CardTextError("too-deep", `the card is nested deeper than ${defaultMaxDepth} levels`);
   }
