@@ -1,5 +1,6 @@
 import type { Scenario } from "../scenario.ts";
 import { burst } from "./burst.ts";
+import { cards } from "./cards.ts";
 import { client } from "./client.ts";
 import { fanout } from "./fanout.ts";
 import { list } from "./list.ts";
@@ -30,4 +31,5 @@ export const scenarios: readonly Scenario[] = [
   step,
   million,
   client,
+  cards,
 ];

@@ -6,6 +6,8 @@ import { pruneMessage } from "./prune-message.ts";
 import { readCardText } from "./read-card-text.ts";
 import { writeCanonical } from "./write-canonical.ts";
 
+export { CardTextError } from "./card-text-error.ts";
+
 /**
  * What is signed: the canonical text of a card, without its signatures (spec §8.4.1, requirements M; RFC 8785). The same for
  * cards that say the same, whether they come as JSON in any spelling and order, or as a message. Its UTF-8 bytes are the
@@ -49,7 +51,8 @@ export async function cardDigest(card: AgentCard | string): Promise<string> {
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-function readCard(card: AgentCard | string): JsonObject {
+/** A card as JSON: that of a text, or what the wire would have of a message. @throws CardTextError */
+export function readCard(card: AgentCard | string): JsonObject {
   if (typeof card === "string") {
     return readCardText(card, Number.POSITIVE_INFINITY);
   }

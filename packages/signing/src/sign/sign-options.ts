@@ -1,20 +1,41 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import type { JWK } from "jose";
 import type { SignatureAlgorithm, SigningKey } from "../keys/key-types.ts";
 import type { LegacyProfile } from "../profiles/profile.ts";
+import type { CardSigner } from "./card-signer.ts";
 
-/** How one signature is made. */
-export interface SignCardOptions {
+/** By what a card is signed: a key, which is imported for this one card, or a signer, which is ready. */
+export type SignCardOptions = SignatureOptions &
+  (
+    | (CardSignerOptions & { readonly signer?: undefined })
+    | { readonly signer: CardSigner; readonly key?: undefined }
+  );
+
+/** What signs. */
+export interface CardSignerOptions {
   readonly key: SigningKey;
-  /** Id of the key. Default: the JWK's own, else its thumbprint (RFC 7638). Needed for keys that are no JWK or PEM. */
+  /** Id of the key. Default: the JWK's own, else its thumbprint (RFC 7638). Needed where the public key is not known. */
   readonly kid?: string;
-  /** Default: what the key says or is made for; ES256 for P-256. Needed when somebody else signs. */
+  /**
+   * Default: what the key says or is made for: ES256, ES384, EdDSA, and RS256 of RSA keys. Needed when somebody else signs and the
+   * public key is not known.
+   */
   readonly alg?: SignatureAlgorithm;
-  /** URL of the key set that has the public key. */
+  /**
+   * The public side of a key that does not let it out, such as one of a key management service: a JWK or its text, or PEM.
+   * With it what comes from there is verified before it is used. Not needed of others.
+   */
+  readonly publicKey?: JWK | string;
+}
+
+/** What else makes up a signature. */
+export interface SignatureOptions {
+  /** URL of the key set that has the public key: https, or http on this machine. */
   readonly jku?: string;
-  /** Unprotected header: anybody may change it. */
+  /** Unprotected header: anybody may change it. It must not repeat `alg`, `typ`, `kid`, `jku`. */
   readonly header?: JsonObject;
   /** Verifiers whose gaps are warned of. Default: all that are known to have some. */
   readonly legacyVerifiers?: readonly LegacyProfile[];
-  /** Told, in a sentence each, which fields those verifiers would leave uncovered. */
+  /** Told, in a sentence each, which fields those verifiers would leave uncovered, so that they refuse the signature. */
   readonly onWarning?: (warning: string) => void;
 }

@@ -26,10 +26,17 @@ export interface TrustPolicy {
   /** What must be declared. Default nothing. */
   readonly minimumSecurity?: MinimumSecurity;
   /**
-   * Remembers keys and cards by origin: the first keys of an origin are kept (trust on first use), others are refused later;
-   * and a card that is weaker than the last one is refused. Default: nothing is remembered.
+   * Remembers keys and cards by agent (`cardMemoryKey`: by origin, where it has one agent): the first keys are kept (trust on
+   * first use), others are refused later, but for those that a known key has signed beside; and a card that is weaker than the
+   * last one is refused. Default: nothing is remembered.
    */
   readonly memory?: CardMemory;
+  /**
+   * How long a key of a key set must have signed beside a known one before it is known, too. Whoever serves a card can add a
+   * signature to it, and a key to a key set beside it; this is the time in which that is noticed. Keys that the policy
+   * itself names are known at once. Default 24 h; 0: at once.
+   */
+  readonly newKeyDelayMs?: number;
   /** What becomes of a card that is weaker than the last one. Default `refuse`. */
   readonly onDowngrade?: "refuse" | "alarm";
   /** What becomes of a card that none of the known keys of its origin has signed. Default `refuse`. */
@@ -59,7 +66,7 @@ export interface JkuPolicy {
 export interface MinimumSecurity {
   /** Whether callers must be asked for credentials: at least one requirement, and none that asks for nothing. Default false. */
   readonly requirements?: boolean;
-  /** Whether all interfaces must be reached by TLS, but those on this machine. gRPC's `host:port` says nothing and passes. Default false. */
+  /** Whether all interfaces must be reached by TLS, but those on this machine. gRPC's `host:port` says nothing and passes, but for port 80. Default false. */
   readonly tls?: boolean;
   /** Schemes of which every requirement must use one, such as `oauth2SecurityScheme`, `mtlsSecurityScheme`. Default any. */
   readonly schemes?: readonly string[];

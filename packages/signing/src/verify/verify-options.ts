@@ -15,6 +15,16 @@ export interface VerificationContext {
    * nothing is fetched that `jku.hosts` does not name, and nothing remembered.
    */
   readonly url?: string | URL;
+  /**
+   * The URL that was asked for, when redirects led from there to `url`: by that the card is remembered, since whoever serves it
+   * chooses where he redirects to. Default `url`.
+   */
+  readonly asked?: string | URL;
+  /**
+   * Whether it is the extended card of the agent whose public card is at `url`. Its keys must be those of the public one. What is
+   * in it depends on who asks, so that it is neither compared nor remembered. Default false.
+   */
+  readonly extended?: boolean;
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
   /** Stops fetching key sets. */

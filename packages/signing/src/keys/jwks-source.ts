@@ -1,0 +1,156 @@
+import { shownUrl } from "../shown-text.ts";
+import type { JkuPolicy } from "../trust/trust-policy.ts";
+import { type FetchedKeySet, fetchKeySet, KeySetUnavailableError } from "./fetch-key-set.ts";
+import type { KeySet } from "./key-set.ts";
+import type { VerificationKey } from "./key-types.ts";
+
+/** The keys with an id, at least one; or why there are none, in a sentence without a full stop. */
+export type KeyLookup =
+  | { readonly ok: true; readonly keys: readonly VerificationKey[] }
+  | { readonly ok: false; readonly fault: "key-unknown" | "jwks-unavailable"; readonly problem: string };
+
+/** How a key is looked up. */
+export interface KeyLookupOptions {
+  /** The time, in milliseconds since 1970. */
+  readonly now: number;
+  /** Stops waiting; a request that nobody waits for any more is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Key sets of other servers, kept for a while. */
+export interface JwksSource {
+  /**
+   * The keys of a key set that have this id. The same objects come back for as long as the set is kept.
+   *
+   * @param url must be one that the policy allows: see `checkJku`
+   * @throws what the signal was aborted with, and nothing else
+   */
+  find(url: URL, kid: string, options: KeyLookupOptions): Promise<KeyLookup>;
+}
+
+/** Key sets that are kept; the one that was asked longest ago goes first. */
+const maxKeySets = 100;
+
+/** Longest time that a key set is kept, whatever it says: after that a revoked key is gone for everybody. */
+const longestLifetimeMs = 24 * 60 * 60 * 1000;
+
+/**
+ * A cache of key sets. Each is asked by one request at a time, which all share who want it. What is older than it may be is not
+ * used any more, even when nothing newer can be had. A key that a set does not have makes it be asked anew, once; then, and after a
+ * failure, it has rest for the policy's `coolDownMs`.
+ */
+export function createJwksSource(policy: JkuPolicy): JwksSource {
+  const states = new Map<string, KeySetState>();
+  return {
+    find(url, kid, options) {
+      const { href } = url;
+      const state = states.get(href) ?? new KeySetState(url, policy);
+      return state.find(kid, options, () => {
+        states.delete(href);
+        states.set(href, state);
+        const [oldest] = states.keys();
+        if (states.size > maxKeySets && oldest !== undefined) states.delete(oldest);
+      });
+    },
+  };
+}
+
+/** What is known of one key set. */
+class KeySetState {
+  readonly #url: URL;
+  readonly #policy: JkuPolicy;
+  #keySet: KeySet | undefined;
+  /** Why there is none, or no newer one. */
+  #problem: string | undefined;
+  #fresh: Period = never;
+  /** When it is not asked, for it has failed. */
+  #recovery: Period = never;
+  /** When it is not asked for a key that it does not have. */
+  #coolDown: Period = never;
+  #running:
+    | { readonly promise: Promise<FetchedKeySet>; readonly abort: AbortController; waiting: number }
+    | undefined;
+
+  constructor(url: URL, policy: JkuPolicy) {
+    this.#url = url;
+    this.#policy = policy;
+  }
+
+  async find(kid: string, { now, signal }: KeyLookupOptions, onAsk: () => void): Promise<KeyLookup> {
+    const known = isWithin(this.#fresh, now) ? this.#keySet : undefined;
+    const rests = isWithin(this.#recovery, now) || (known !== undefined && isWithin(this.#coolDown, now));
+    if (rests || known?.keys.has(kid) === true) {
+      return this.#lookup(known, kid);
+    }
+    onAsk();
+    const { ttlMs = 600_000, coolDownMs = 30_000 } = this.#policy;
+    try {
+      const { keySet, lifetimeMs } = await this.#request(signal);
+      this.#keySet = keySet;
+      this.#problem = undefined;
+      this.#fresh = { from: now, until: now + Math.min(longestLifetimeMs, lifetimeMs ?? ttlMs) };
+      if (!keySet.keys.has(kid)) this.#coolDown = { from: now, until: now + coolDownMs };
+      return this.#lookup(keySet, kid);
+    } catch (error) {
+      if (!(error instanceof KeySetUnavailableError)) throw error;
+      this.#problem = error.message;
+      this.#recovery = { from: now, until: now + coolDownMs };
+      return this.#lookup(undefined, kid);
+    }
+  }
+
+  #lookup(keySet: KeySet | undefined, kid: string): KeyLookup {
+    const keys = keySet?.keys.get(kid);
+    if (keys !== undefined) return { ok: true, keys };
+    if (this.#problem !== undefined) return { ok: false, fault: "jwks-unavailable", problem: this.#problem };
+    const problem = keySet?.exposed.has(kid)
+      ? "has the key with its secret part, so that everybody can sign with it"
+      : "has no key with this id";
+    return { ok: false, fault: "key-unknown", problem: `the key set ${shownUrl(this.#url)} ${problem}` };
+  }
+
+  /** Asks, or waits with those who already do. */
+  async #request(signal: AbortSignal | undefined): Promise<FetchedKeySet> {
+    signal?.throwIfAborted();
+    this.#running ??= this.#start();
+    const running = this.#running;
+    running.waiting += 1;
+    try {
+      return await (signal === undefined ? running.promise : orAborted(running.promise, signal));
+    } finally {
+      running.waiting -= 1;
+      if (running.waiting === 0) {
+        running.abort.abort(signal?.reason);
+        if (this.#running === running) this.#running = undefined;
+      }
+    }
+  }
+
+  #start() {
+    const { fetch = globalThis.fetch, timeoutMs = 5_000, maxBytes = 256 * 1024 } = this.#policy;
+    const abort = new AbortController();
+    const promise = fetchKeySet({ url: this.#url, fetch, timeoutMs, maxBytes, signal: abort.signal });
+    promise.catch(() => {}); // those who wait are told; maybe nobody does any more
+    return { promise, abort, waiting: 0 };
+  }
+}
+
+/** A span of time, in milliseconds since 1970. With a beginning, so that it ends when a clock is set back. */
+interface Period {
+  readonly from: number;
+  readonly until: number;
+}
+
+const never: Period = { from: 0, until: 0 };
+
+function isWithin({ from, until }: Period, now: number): boolean {
+  return from <= now && now < until;
+}
+
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}

@@ -1,0 +1,118 @@
+import type { CryptoKey, JWK } from "jose";
+import { algorithms, isSignatureAlgorithm } from "../keys/algorithms.ts";
+import type { RemoteSign, SignatureAlgorithm, VerificationKey } from "../keys/key-types.ts";
+import { importPrivateKey } from "../keys/private-key.ts";
+import { publicKeyOf } from "../keys/public-key.ts";
+import { explainKeyError } from "../keys/unusable-key.ts";
+import { importVerificationKey } from "../keys/verification-key.ts";
+import { isShowable } from "../shown-text.ts";
+import { SigningError } from "../signing-error.ts";
+import { signRemotely } from "./remote-signature.ts";
+import type { CardSignerOptions } from "./sign-options.ts";
+
+/** A key that is ready to sign any number of cards. */
+export interface CardSigner {
+  readonly kid: string;
+  readonly alg: SignatureAlgorithm;
+  /** For those who verify; undefined when it is not known. */
+  readonly publicKey: VerificationKey | undefined;
+  /**
+   * Signs bytes (JWS Signing Input, RFC 7515 §5.1).
+   *
+   * @throws SigningError when somebody else signs and returns something else; and whatever he throws
+   */
+  sign(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** Longest key id: verifiers look no further. */
+const maxKidLength = 256;
+
+/**
+ * Imports a key once, and sees that its two sides belong together.
+ *
+ * @throws SigningError when it cannot sign cards: symmetric, public, too weak, for another algorithm or for something else; when
+ *   somebody else signs and `kid` or `alg` is missing
+ */
+export async function createCardSigner(options: CardSignerOptions): Promise<CardSigner> {
+  const { key } = options;
+  try {
+    return typeof key === "function" ? await createRemote(key, options) : await createLocal(key, options);
+  } catch (error) {
+    throw explainKeyError(error);
+  }
+}
+
+async function createLocal(
+  key: Exclude<CardSignerOptions["key"], RemoteSign>,
+  options: CardSignerOptions,
+): Promise<CardSigner> {
+  const { alg, cryptoKey, publicJwk } = await importPrivateKey(key, options.alg);
+  const publicKey = await openPublicKey(options.publicKey ?? publicJwk, options.kid ?? publicJwk?.kid, alg);
+  const kid = checkKid(options.kid ?? publicKey?.kid);
+  if (publicKey !== undefined) await checkPair(cryptoKey, publicKey, alg);
+  const { signParameters } = algorithms[alg];
+  const sign: CardSigner["sign"] = async (input) =>
+    new Uint8Array(await crypto.subtle.sign(signParameters, cryptoKey, input));
+  return { kid, alg, publicKey, sign };
+}
+
+async function createRemote(sign: RemoteSign, options: CardSignerOptions): Promise<CardSigner> {
+  const publicKey = await openPublicKey(options.publicKey, options.kid, options.alg);
+  const alg = options.alg ?? publicKey?.alg;
+  if (!isSignatureAlgorithm(alg)) {
+    throw new SigningError(
+      "how somebody else signs is not known (alg)",
+      `say it, one of ${Object.keys(algorithms).join(", ")}; or give the public key`,
+    );
+  }
+  const kid = checkKid(options.kid ?? publicKey?.kid);
+  return { kid, alg, publicKey, sign: (input) => signRemotely({ sign, kid, alg, publicKey }, input) };
+}
+
+async function openPublicKey(
+  key: JWK | string | undefined,
+  kid: string | undefined,
+  alg: SignatureAlgorithm | undefined,
+): Promise<VerificationKey | undefined> {
+  if (key === undefined) return undefined;
+  return await publicKeyOf(key, {
+    ...(kid === undefined ? {} : { kid }),
+    ...(alg === undefined ? {} : { alg }),
+  });
+}
+
+/** M-2 demands one, and a verifier has to find it, and can show it. */
+function checkKid(kid: string | undefined): string {
+  if (kid === undefined) {
+    throw new SigningError(
+      "the id of the key is not known (kid)",
+      "give it as kid, or the public key, whose thumbprint it is then",
+    );
+  }
+  if (kid === "" || !isShowable(kid, maxKidLength)) {
+    throw new SigningError(
+      `the id of the key (kid) is empty, has control characters, or more than ${maxKidLength} characters`,
+      "choose a short name, such as 2026-summer, or leave it away: then it is the key's thumbprint",
+    );
+  }
+  return kid;
+}
+
+const probe: Uint8Array<ArrayBuffer> = new TextEncoder().encode("a2a-connect");
+
+/** Web Crypto does not see to it that both sides of a JWK are of one key. */
+async function checkPair(
+  cryptoKey: CryptoKey,
+  publicKey: VerificationKey,
+  alg: SignatureAlgorithm,
+): Promise<void> {
+  const { signParameters } = algorithms[alg];
+  const signature = await crypto.subtle.sign(signParameters, cryptoKey, probe);
+  const verifier = await importVerificationKey(publicKey, alg);
+  if (!(await crypto.subtle.verify(signParameters, verifier, signature, probe))) {
+    throw new SigningError(
+      "the public and the private side of the key do not belong together",
+      "export the key anew from where it was made",
+    );
+  }
+}

@@ -1,0 +1,23 @@
+import { isSchemeKind } from "./scheme-strength.ts";
+import type { TrustPolicy } from "./trust-policy.ts";
+
+/** @throws TypeError when what the policy says about memory and security has no meaning */
+export function checkTrustOptions(policy: TrustPolicy): void {
+  const { newKeyDelayMs = 0, minimumSecurity = {} } = policy;
+  if (!(newKeyDelayMs >= 0)) {
+    throw new TypeError("newKeyDelayMs: must be a number of milliseconds from 0 on");
+  }
+  for (const option of ["onDowngrade", "onPinChanged"] as const) {
+    const choice: unknown = policy[option] ?? "refuse";
+    if (choice !== "refuse" && choice !== "alarm") {
+      throw new TypeError(`${option}: must be "refuse" or "alarm"`);
+    }
+  }
+  for (const scheme of minimumSecurity.schemes ?? []) {
+    if (!isSchemeKind(scheme)) {
+      throw new TypeError(
+        `minimumSecurity.schemes: ${JSON.stringify(scheme)} is no kind of scheme, such as oauth2SecurityScheme`,
+      );
+    }
+  }
+}

@@ -1,0 +1,741 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { findDowngrades } from "./downgrade.ts";
+
+const mtls = { mtlsSecurityScheme: {} };
+const oidc = { openIdConnectSecurityScheme: { openIdConnectUrl: "https://id.example/.well-known" } };
+const bearer = { httpAuthSecurityScheme: { scheme: "Bearer" } };
+const basic = { httpAuthSecurityScheme: { scheme: "basic" } };
+const apiKey = (location: string) => ({ apiKeySecurityScheme: { location, name: "X-Key" } });
+const flow = (name: string, members: JsonObject) => ({
+  oauth2SecurityScheme: { flows: { [name]: members } },
+});
+const code = (members: JsonObject = {}) =>
+  flow("authorizationCode", {
+    authorizationUrl: "https://id.example/authorize",
+    tokenUrl: "https://id.example/token",
+    scopes: {},
+    ...members,
+  });
+
+const schemes = (members: JsonObject): JsonObject => ({ securitySchemes: members });
+
+/** `demands("a", { b: ["x"] })`: a, or b with the scope x. */
+const demands = (...alternatives: (string | Record<string, string[]>)[]): JsonValue[] =>
+  alternatives.map((alternative) => {
+    const scopes = typeof alternative === "string" ? { [alternative]: [] } : alternative;
+    const entries = Object.entries(scopes).map(([name, list]) => [name, list.length > 0 ? { list } : {}]);
+    return entries.length === 0 ? {} : { schemes: Object.fromEntries(entries) };
+  });
+
+/** A card that declares schemes of every strength, with these requirements. */
+const asks = (...alternatives: Parameters<typeof demands>): JsonObject => ({
+  securitySchemes: {
+    mtls,
+    oauth: code(),
+    oauth2: code({ tokenUrl: "https://other.example" }),
+    bearer,
+    basic,
+  },
+  securityRequirements: demands(...alternatives),
+});
+
+const skill = (id: string, ...alternatives: Parameters<typeof demands>): JsonObject => ({
+  id,
+  ...(alternatives.length === 0 ? {} : { securityRequirements: demands(...alternatives) }),
+});
+
+const at = (...urls: string[]): JsonObject => ({
+  supportedInterfaces: urls.map((url) => ({ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" })),
+});
+const speaks = (...versions: [binding: string, version: string][]): JsonObject => ({
+  supportedInterfaces: versions.map(([protocolBinding, protocolVersion]) => ({
+    url: "https://a.example",
+    protocolBinding,
+    protocolVersion,
+  })),
+});
+
+describe("a weaker card", () => {
+  for (const [what, before, after, findings] of [
+    // Requirements: alternatives of schemes that are needed together (L-9).
+    [
+      "demands nothing any more",
+      asks("oauth"),
+      { securitySchemes: asks()["securitySchemes"] ?? {} },
+      [["securityRequirements", "No credentials are demanded any more."]],
+    ],
+    [
+      "has lost its list of requirements to what is none",
+      asks("oauth"),
+      { ...asks(), securityRequirements: "oauth" },
+      [["securityRequirements", "No credentials are demanded any more."]],
+    ],
+    [
+      "has an empty alternative",
+      asks("oauth"),
+      asks("oauth", {}),
+      [["securityRequirements[1]", "Callers are let in without credentials."]],
+    ],
+    [
+      "has an alternative that its reader takes for empty",
+      asks("oauth"),
+      { ...asks(), securityRequirements: [{ oauth: ["admin"] }] },
+      [["securityRequirements[0]", "Callers are let in without credentials."]],
+    ],
+    [
+      "has an alternative that is met with less",
+      asks("oauth"),
+      asks("oauth", "bearer"),
+      [["securityRequirements[1]", 'Callers are let in with "bearer", without the security scheme "oauth".']],
+    ],
+    [
+      "has an alternative with a scheme as strong, which is another one",
+      asks("oauth"),
+      asks("oauth", "oauth2"),
+      [["securityRequirements[1]", 'Callers are let in with "oauth2", without the security scheme "oauth".']],
+    ],
+    [
+      "demands one scheme of two",
+      asks({ oauth: [], mtls: [] }),
+      asks("oauth"),
+      [["securityRequirements[0]", 'Callers are let in with "oauth", without the security scheme "mtls".']],
+    ],
+    [
+      "demands the stronger scheme of two, since one cannot stand for both",
+      asks({ mtls: [], basic: [] }),
+      asks("mtls"),
+      [["securityRequirements[0]", 'Callers are let in with "mtls", without the security scheme "basic".']],
+    ],
+    [
+      "demands one new strong scheme in the place of two",
+      asks({ bearer: [], basic: [] }),
+      asks("mtls"),
+      [["securityRequirements[0]", 'Callers are let in with "mtls", without the security scheme "basic".']],
+    ],
+    [
+      "demands fewer scopes",
+      asks({ oauth: ["read", "write"] }),
+      asks({ oauth: ["read"] }),
+      [["securityRequirements[0]", 'Callers are let in with "oauth", without the scope "write" of "oauth".']],
+    ],
+    [
+      "demands another scope",
+      asks({ oauth: ["a", "b"] }),
+      asks({ oauth: ["c"] }),
+      [
+        [
+          "securityRequirements[0]",
+          'Callers are let in with "oauth", without the scopes "a", "b" of "oauth".',
+        ],
+      ],
+    ],
+    [
+      "replaces a scheme with scopes by a stronger one without them",
+      { ...asks({ basic: ["admin"] }) },
+      asks("oauth"),
+      [["securityRequirements[0]", 'Callers are let in with "oauth", without the security scheme "basic".']],
+    ],
+    [
+      "is compared with the most similar of the old alternatives",
+      asks({ mtls: [], bearer: [], basic: [] }, { oauth: ["a"] }),
+      asks({ oauth: ["b"] }),
+      [["securityRequirements[0]", 'Callers are let in with "oauth", without the scope "a" of "oauth".']],
+    ],
+    [
+      "has too many requirements to be judged",
+      asks(...Array.from({ length: 400 }, (_, index) => ({ oauth: [`a${index}`] }))),
+      asks(...Array.from({ length: 400 }, (_, index) => ({ oauth: [`b${index}`] }))),
+      [["securityRequirements", "There are too many requirements to be compared with those before."]],
+    ],
+    // Skills stand in the place of the card's.
+    [
+      "has a skill that demands less",
+      { ...asks("bearer"), skills: [skill("a"), skill("s", { oauth: ["x"] })] },
+      { ...asks("bearer"), skills: [skill("s", { oauth: [] })] },
+      [
+        [
+          "skills[0].securityRequirements[0]",
+          'For the skill "s": Callers are let in with "oauth", without the scope "x" of "oauth".',
+        ],
+      ],
+    ],
+    [
+      "has a skill that demands less than the card did for it",
+      { ...asks("oauth"), skills: [skill("s")] },
+      { ...asks("oauth"), skills: [skill("s", {})] },
+      [["skills[0].securityRequirements[0]", 'For the skill "s": Callers are let in without credentials.']],
+    ],
+    [
+      "has a skill that demands no more than the card does now",
+      { ...asks("bearer"), skills: [skill("s", { oauth: ["x"] })] },
+      { ...asks("bearer"), skills: [skill("s")] },
+      [
+        [
+          "skills[0].securityRequirements[0]",
+          'For the skill "s": Callers are let in with "bearer", without the security scheme "oauth".',
+        ],
+      ],
+    ],
+    [
+      "hides a weaker skill behind one of the same id",
+      { ...asks("oauth"), skills: [skill("s", "oauth")] },
+      { ...asks("oauth"), skills: [skill("s", "oauth"), skill("s", {})] },
+      [["skills[1].securityRequirements[0]", 'For the skill "s": Callers are let in without credentials.']],
+    ],
+    // Schemes.
+    [
+      "has lost its only scheme",
+      schemes({ oauth: code() }),
+      {},
+      [
+        [
+          "securitySchemes.oauth",
+          'The security scheme "oauth" is gone, and nothing as strong has taken its place.',
+        ],
+      ],
+    ],
+    [
+      "has lost its strongest scheme",
+      schemes({ mtls, oauth: code() }),
+      schemes({ oauth: code() }),
+      [
+        [
+          "securitySchemes.mtls",
+          'The security scheme "mtls" is gone, and nothing as strong has taken its place.',
+        ],
+      ],
+    ],
+    [
+      "has another authorization server by another name",
+      schemes({ "a b": code() }),
+      schemes({ new: code({ tokenUrl: "https://evil.example/token" }) }),
+      [
+        [
+          'securitySchemes["a b"]',
+          'The security scheme "a b" is gone, and nothing as strong has taken its place.',
+        ],
+      ],
+    ],
+    [
+      "asks for an API key in the place of a token",
+      schemes({ s: code() }),
+      schemes({ s: apiKey("header") }),
+      [
+        [
+          "securitySchemes.s.apiKeySecurityScheme",
+          'The security scheme "s" is of a weaker kind: apiKeySecurityScheme, no longer oauth2SecurityScheme.',
+        ],
+      ],
+    ],
+    [
+      "asks for a token in the place of a certificate",
+      schemes({ s: mtls }),
+      schemes({ s: oidc }),
+      [
+        [
+          "securitySchemes.s.openIdConnectSecurityScheme",
+          'The security scheme "s" is of a weaker kind: openIdConnectSecurityScheme, no longer mtlsSecurityScheme.',
+        ],
+      ],
+    ],
+    [
+      "asks for what nobody knows",
+      schemes({ s: bearer }),
+      schemes({ s: { futureSecurityScheme: {} } }),
+      [
+        [
+          "securitySchemes.s",
+          'The security scheme "s" is of a weaker kind: none that is known, no longer httpAuthSecurityScheme.',
+        ],
+      ],
+    ],
+    [
+      "asks for one of two things at once",
+      schemes({ s: bearer }),
+      schemes({ s: { ...bearer, ...mtls } }),
+      [
+        [
+          "securitySchemes.s",
+          'The security scheme "s" is of a weaker kind: none that is known, no longer httpAuthSecurityScheme.',
+        ],
+      ],
+    ],
+    [
+      "asks for passwords in the place of bearer tokens",
+      schemes({ s: bearer }),
+      schemes({ s: basic }),
+      [["securitySchemes.s.httpAuthSecurityScheme", 'The security scheme "s" is used in a weaker way.']],
+    ],
+    [
+      "has its API key in the query",
+      schemes({ s: apiKey("header") }),
+      schemes({ s: apiKey("query") }),
+      [["securitySchemes.s.apiKeySecurityScheme", 'The security scheme "s" is used in a weaker way.']],
+    ],
+    [
+      "has gone back to the implicit flow",
+      schemes({ s: code() }),
+      schemes({ s: flow("implicit", { authorizationUrl: "https://id.example/authorize" }) }),
+      [["securitySchemes.s.oauth2SecurityScheme", 'The security scheme "s" is used in a weaker way.']],
+    ],
+    [
+      "no longer demands PKCE",
+      schemes({ s: code({ pkceRequired: true }) }),
+      schemes({ s: code() }),
+      [
+        [
+          "securitySchemes.s.oauth2SecurityScheme.flows.authorizationCode.pkceRequired",
+          'The security scheme "s" no longer demands PKCE.',
+        ],
+      ],
+    ],
+    [
+      "has its token URL on another host",
+      schemes({ s: code() }),
+      schemes({ s: code({ tokenUrl: "https://evil.example/token" }) }),
+      [
+        [
+          "securitySchemes.s.oauth2SecurityScheme.flows.authorizationCode.tokenUrl",
+          'The tokenUrl of the security scheme "s" is on another host, "evil.example".',
+        ],
+      ],
+    ],
+    [
+      "has its token URL on a host that only looks like the old one",
+      schemes({ s: code() }),
+      schemes({ s: code({ tokenUrl: "https://id.example@evil.example/token" }) }),
+      [
+        [
+          "securitySchemes.s.oauth2SecurityScheme.flows.authorizationCode.tokenUrl",
+          'The tokenUrl of the security scheme "s" is on another host, "evil.example".',
+        ],
+      ],
+    ],
+    [
+      "has its token URL where its authorization URL was",
+      schemes({ s: code({ authorizationUrl: "https://login.example" }) }),
+      schemes({ s: code({ authorizationUrl: "https://login.example", tokenUrl: "https://login.example" }) }),
+      [
+        [
+          "securitySchemes.s.oauth2SecurityScheme.flows.authorizationCode.tokenUrl",
+          'The tokenUrl of the security scheme "s" is on another host, "login.example".',
+        ],
+      ],
+    ],
+    [
+      "has a refresh URL on a host that was not named",
+      schemes({ s: code() }),
+      schemes({ s: code({ refreshUrl: "https://evil.example" }) }),
+      [
+        [
+          "securitySchemes.s.oauth2SecurityScheme.flows.authorizationCode.refreshUrl",
+          'The refreshUrl of the security scheme "s" is on another host, "evil.example".',
+        ],
+      ],
+    ],
+    [
+      "has its authorization URL without TLS",
+      schemes({ s: code() }),
+      schemes({ s: code({ authorizationUrl: "http://id.example/authorize" }) }),
+      [
+        [
+          "securitySchemes.s.oauth2SecurityScheme.flows.authorizationCode.authorizationUrl",
+          'The authorizationUrl of the security scheme "s" is reached without TLS, at "http://id.example/authorize".',
+        ],
+      ],
+    ],
+    [
+      "has its discovery document on another host",
+      schemes({ s: oidc }),
+      schemes({ s: { openIdConnectSecurityScheme: { openIdConnectUrl: "https://id2.example" } } }),
+      [
+        [
+          "securitySchemes.s.openIdConnectSecurityScheme.openIdConnectUrl",
+          'The openIdConnectUrl of the security scheme "s" is on another host, "id2.example".',
+        ],
+      ],
+    ],
+    [
+      "has its metadata on another host",
+      schemes({ s: { oauth2SecurityScheme: { oauth2MetadataUrl: "https://a.example" } } }),
+      schemes({ s: { oauth2SecurityScheme: { oauth2MetadataUrl: "https://b.example" } } }),
+      [
+        [
+          "securitySchemes.s.oauth2SecurityScheme.oauth2MetadataUrl",
+          'The oauth2MetadataUrl of the security scheme "s" is on another host, "b.example".',
+        ],
+      ],
+    ],
+    [
+      "keeps the device code and moves where the codes come from",
+      schemes({
+        s: flow("deviceCode", { deviceAuthorizationUrl: "https://a.example", tokenUrl: "https://a.example" }),
+      }),
+      schemes({
+        s: flow("deviceCode", { deviceAuthorizationUrl: "https://b.example", tokenUrl: "https://a.example" }),
+      }),
+      [
+        [
+          "securitySchemes.s.oauth2SecurityScheme.flows.deviceCode.deviceAuthorizationUrl",
+          'The deviceAuthorizationUrl of the security scheme "s" is on another host, "b.example".',
+        ],
+      ],
+    ],
+    // Interfaces.
+    [
+      "is reached without TLS",
+      at("https://a.example/rpc"),
+      at("http://a.example/rpc"),
+      [["supportedInterfaces[0].url", 'An interface is reached without TLS, at "http://a.example/rpc".']],
+    ],
+    [
+      "can also be reached without TLS",
+      at("https://a.example"),
+      at("https://a.example", "http://a.example:8080"),
+      [["supportedInterfaces[1].url", 'An interface is reached without TLS, at "http://a.example:8080".']],
+    ],
+    [
+      "is reached by gRPC in cleartext",
+      at("grpcs://a.example:443"),
+      at("a.example:80"),
+      [["supportedInterfaces[0].url", 'An interface is reached without TLS, at "a.example:80".']],
+    ],
+    [
+      "has moved to another host",
+      at("https://a.example/rpc"),
+      at("https://b.example/rpc"),
+      [["supportedInterfaces[0].url", 'An interface is on another host, "b.example".']],
+    ],
+    [
+      "has moved to a subdomain",
+      at("https://a.example/rpc"),
+      at("https://x.a.example/rpc"),
+      [["supportedInterfaces[0].url", 'An interface is on another host, "x.a.example".']],
+    ],
+    [
+      "has an interface on another host as well",
+      at("https://a.example"),
+      at("https://a.example", "evil.example:443"),
+      [["supportedInterfaces[1].url", 'An interface is on another host, "evil.example".']],
+    ],
+    [
+      "has a gRPC target that names another host behind a resolver",
+      at("https://a.example"),
+      at("dns://a.example/evil.example:443"),
+      [["supportedInterfaces[0].url", 'An interface is on another host, "evil.example".']],
+    ],
+    [
+      "has another host behind a user name, and an address that only parsers of URLs understand",
+      at("https://a.example"),
+      at("https://a.example@evil.example", "https:\\\\evil.example", "ht\ntps:evil.example"),
+      [0, 1, 2].map((index) => [
+        `supportedInterfaces[${index}].url`,
+        'An interface is on another host, "evil.example".',
+      ]),
+    ],
+    [
+      "has an address that is none",
+      at("https://a.example"),
+      at("https://a.example", "\u001b[31m"),
+      [["supportedInterfaces[1].url", 'An interface is on another host, "[31m".']],
+    ],
+    [
+      "speaks an older version",
+      speaks(["JSONRPC", "1.0"], ["GRPC", "1.0"]),
+      speaks(["JSONRPC", "0.3"], ["GRPC", "1.0"]),
+      [["supportedInterfaces", 'The binding "JSONRPC" is of protocol version "0.3", no longer of "1.0".']],
+    ],
+    [
+      "speaks an older version over another binding",
+      speaks(["JSONRPC", "1.10"]),
+      speaks(["GRPC", "1.9"]),
+      [["supportedInterfaces", 'The highest protocol version is "1.9", no longer "1.10".']],
+    ],
+    [
+      "speaks a version that is none",
+      speaks(["JSONRPC", "1.0"]),
+      speaks(["JSONRPC", "latest"]),
+      [["supportedInterfaces", 'The binding "JSONRPC" is of protocol version "", no longer of "1.0".']],
+    ],
+    // Signatures, where both have some.
+    [
+      "has fewer signatures",
+      { signatures: [{}, {}, {}] },
+      { signatures: [{}] },
+      [["signatures", "There is 1 signature, no longer 3."]],
+    ],
+  ] satisfies [string, JsonObject, JsonObject, string[][]][]) {
+    it(what, () => {
+      expect(findDowngrades(before, after).map(({ text, path }) => [path, text])).toEqual(findings);
+      expect(findDowngrades(before, before)).toEqual([]);
+      expect(findDowngrades(after, after)).toEqual([]);
+    });
+  }
+});
+
+describe("a card is not weaker when it", () => {
+  for (const [what, before, after] of [
+    ["demanded nothing", asks(), asks("basic")],
+    ["demanded nothing in one of its alternatives", asks("oauth", {}), asks("basic", {})],
+    ["has fewer alternatives", asks("oauth", "basic"), asks("oauth")],
+    ["has its alternatives in another order", asks("oauth", "basic"), asks("basic", "oauth")],
+    ["demands another scheme as well", asks("oauth"), asks({ oauth: [], mtls: [] })],
+    ["demands more scopes", asks({ oauth: ["a"] }), asks({ oauth: ["b", "a"] })],
+    ["has an alternative that demands more", asks("oauth"), asks("oauth", { oauth: ["admin"] })],
+    ["demands a stronger scheme", asks("basic"), asks("oauth")],
+    ["demands a certificate, which has no scopes", asks({ oauth: ["a"] }), asks("mtls")],
+    [
+      "replaces two schemes by two that are stronger",
+      asks({ bearer: [], basic: [] }),
+      asks({ mtls: [], oauth: [] }),
+    ],
+    [
+      "replaces one scheme of two by a stronger one",
+      asks({ oauth: [], basic: [] }),
+      asks({ oauth: [], bearer: [] }),
+    ],
+    [
+      "has the same scheme by another name, and other words for people",
+      { ...schemes({ old: code() }), securityRequirements: demands({ old: ["a"] }) },
+      {
+        ...schemes({
+          new: {
+            oauth2SecurityScheme: { ...code().oauth2SecurityScheme, description: "Sign in" },
+          },
+        }),
+        securityRequirements: demands({ new: ["a"] }),
+      },
+    ],
+    [
+      "has many requirements, the same as before",
+      asks(...Array.from({ length: 400 }, (_, index) => ({ oauth: [`a${index}`] }))),
+      asks(...Array.from({ length: 400 }, (_, index) => ({ oauth: [`a${399 - index}`] }))),
+    ],
+    ["has a new skill for everybody", asks("oauth"), { ...asks("oauth"), skills: [skill("open", {})] }],
+    ["has lost a skill", { ...asks(), skills: [skill("s", "oauth")] }, asks()],
+    [
+      "has a skill that repeats what the card demands",
+      { ...asks("oauth"), skills: [skill("s")] },
+      { ...asks("oauth"), skills: [skill("s", "oauth")] },
+    ],
+    [
+      "has a skill that no longer repeats what the card demands",
+      { ...asks("oauth"), skills: [skill("s", "oauth")] },
+      { ...asks("oauth"), skills: [skill("s")] },
+    ],
+    [
+      "has skills in another order",
+      { ...asks(), skills: [skill("a", "oauth"), skill("b", {})] },
+      { ...asks(), skills: [skill("b", {}), skill("a", "oauth")] },
+    ],
+    [
+      "has lost a scheme that is weaker than one that stays",
+      schemes({ oauth: code(), apiKey: apiKey("header") }),
+      schemes({ oauth: code() }),
+    ],
+    ["has lost one of two that are as strong", schemes({ oidc, oauth: code() }), schemes({ oidc })],
+    [
+      "has a stronger scheme in the place of another",
+      schemes({ a: apiKey("header") }),
+      schemes({ b: bearer }),
+    ],
+    ["has a stronger scheme of the same name", schemes({ s: apiKey("query") }), schemes({ s: oidc })],
+    ["has a scheme more", schemes({ mtls }), schemes({ mtls, weak: apiKey("query") })],
+    ["has its API key in a cookie", schemes({ s: apiKey("header") }), schemes({ s: apiKey("cookie") })],
+    ["demands PKCE", schemes({ s: code() }), schemes({ s: code({ pkceRequired: true }) })],
+    [
+      "has no authorization code any more, and so no PKCE",
+      schemes({ s: code({ pkceRequired: true }) }),
+      schemes({ s: flow("clientCredentials", { tokenUrl: "https://id.example/t" }) }),
+    ],
+    [
+      "has its token URL elsewhere on the same host",
+      schemes({ s: code() }),
+      schemes({ s: code({ tokenUrl: "https://ID.example.:8443/v2" }) }),
+    ],
+    [
+      "has its token URL by TLS",
+      schemes({ s: code({ tokenUrl: "http://id.example" }) }),
+      schemes({ s: code({ tokenUrl: "https://id.example" }) }),
+    ],
+    [
+      "still has its token URL without TLS",
+      schemes({ s: code({ tokenUrl: "http://id.example/a" }) }),
+      schemes({ s: code({ tokenUrl: "http://id.example/b" }) }),
+    ],
+    [
+      "has a refresh URL on a host it has named",
+      schemes({ s: code() }),
+      schemes({ s: code({ refreshUrl: "https://id.example/r" }) }),
+    ],
+    [
+      "describes its scopes in other words",
+      schemes({ s: code({ scopes: { a: "A" } }) }),
+      schemes({ s: code({ scopes: { b: "B" } }) }),
+    ],
+    ["is reached by TLS", at("http://a.example"), at("https://a.example:8443/x")],
+    ["is reached without TLS, as before", at("http://a.example/a"), at("http://a.example:8080/b")],
+    ["is reached on this machine", at("https://localhost"), at("http://localhost:8080")],
+    ["has fewer interfaces", at("https://a.example", "https://b.example"), at("https://b.example")],
+    [
+      "has gRPC as well, on the same host",
+      at("https://a.example"),
+      at("https://A.example.", "a.example:50051", "dns:a.example:443", "grpcs://a.example:1"),
+    ],
+    ["speaks a newer version", speaks(["JSONRPC", "1.9"]), speaks(["JSONRPC", "1.10"])],
+    [
+      "speaks an older version as well",
+      speaks(["JSONRPC", "1.0"]),
+      speaks(["JSONRPC", "0.3"], ["JSONRPC", "1.0"]),
+    ],
+    [
+      "speaks an older version over a binding that is new",
+      speaks(["JSONRPC", "1.0"]),
+      speaks(["JSONRPC", "1.0"], ["GRPC", "0.3"]),
+    ],
+    [
+      "can do other things",
+      { capabilities: { extendedAgentCard: true, pushNotifications: true, streaming: true } },
+      { capabilities: {} },
+    ],
+    ["has as many signatures", { signatures: [{}] }, { signatures: [{}, {}] }],
+    ["was compared with what has no signatures in it", { signatures: [{}] }, {}],
+  ] satisfies [string, JsonObject, JsonObject][]) {
+    it(what, () => expect(findDowngrades(before, after)).toEqual([]));
+  }
+});
+
+describe("findDowngrades", () => {
+  const names = fc.constantFrom("a", "b", "__proto__", "constructor", "mtls");
+  const scheme = fc.constantFrom<JsonObject>(
+    mtls,
+    oidc,
+    bearer,
+    basic,
+    apiKey("query"),
+    code(),
+    {},
+    { ...mtls, ...basic },
+  );
+  const requirement = fc
+    .dictionary(names, fc.uniqueArray(fc.constantFrom("x", "y", "z"), { maxLength: 3 }), { maxKeys: 3 })
+    .map((scopes) => ({
+      schemes: Object.fromEntries(Object.entries(scopes).map(([name, list]) => [name, { list }])),
+    }));
+  const requirements = fc.array(requirement, { maxLength: 4 });
+  const url = fc.constantFrom("https://a", "http://b", "a:50051", "grpc://c", "", "?");
+  const card: fc.Arbitrary<JsonObject> = fc.record({
+    supportedInterfaces: fc.array(
+      fc.record({ url, protocolBinding: names, protocolVersion: fc.constantFrom("1.0", "0.3", "x") }),
+      { maxLength: 3 },
+    ),
+    securitySchemes: fc.dictionary(names, scheme),
+    securityRequirements: requirements,
+    skills: fc.array(fc.record({ id: names, securityRequirements: requirements }), { maxLength: 3 }),
+  });
+
+  it("finds nothing in a card that has not changed, whatever the order of its members", () => {
+    fc.assert(
+      fc.property(card, (same) => {
+        expect(findDowngrades(same, same)).toEqual([]);
+        expect(findDowngrades(same, reversed(same))).toEqual([]);
+      }),
+    );
+  });
+
+  it("finds a weaker requirement exactly when somebody gets in with less", () => {
+    // Only schemes of one strength, none of which can stand for another: then who gets in can be counted.
+    const alike = {
+      a: code({ tokenUrl: "https://1" }),
+      b: code({ tokenUrl: "https://2" }),
+      c: code({ tokenUrl: "https://3" }),
+    };
+    const alternatives = fc.array(fc.uniqueArray(fc.constantFrom("a", "b", "c"), { maxLength: 3 }), {
+      maxLength: 4,
+    });
+    fc.assert(
+      fc.property(alternatives, alternatives, (before, after) => {
+        const declare = (demanded: string[][]): JsonObject => ({
+          securitySchemes: alike,
+          securityRequirements: demands(
+            ...demanded.map((set) => Object.fromEntries(set.map((name): [string, string[]] => [name, []]))),
+          ),
+        });
+        const isMet = (demanded: string[][], has: readonly string[]) =>
+          demanded.length === 0 || demanded.some((set) => set.every((name) => has.includes(name)));
+        const callers = Array.from({ length: 8 }, (_, bits) =>
+          ["a", "b", "c"].filter((__, bit) => bits & (1 << bit)),
+        );
+        const someoneGetsIn = callers.some((has) => isMet(after, has) && !isMet(before, has));
+        expect(findDowngrades(declare(before), declare(after)).length > 0).toBe(someoneGetsIn);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("takes whatever JSON there is", () => {
+    const anything = fc.jsonValue() as fc.Arbitrary<JsonValue>; // fast-check has its own type for the same
+    const mangled = fc.record({
+      supportedInterfaces: fc.oneof(anything, fc.array(anything)),
+      securitySchemes: fc.oneof(anything, fc.dictionary(names, fc.oneof(anything, scheme))),
+      securityRequirements: fc.oneof(
+        anything,
+        fc.array(fc.oneof(anything, fc.record({ schemes: anything }))),
+      ),
+      skills: fc.array(fc.oneof(anything, fc.record({ id: anything, securityRequirements: anything }))),
+    });
+    fc.assert(
+      fc.property(fc.oneof(card, mangled), fc.oneof(card, mangled), (before, after) => {
+        for (const { text, path } of findDowngrades(before, after)) {
+          expect(text).toMatch(/^[A-Z].*\.$/);
+          expect(path).not.toBe("");
+        }
+        expect(findDowngrades(after, after)).toEqual([]);
+      }),
+    );
+  });
+
+  it("is not slowed down by a card that is made for it", () => {
+    const many = (prefix: string, count: number) =>
+      Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+    const hostile = (prefix: string): JsonObject => ({
+      supportedInterfaces: many(prefix, 20_000).map((url) => ({ url })),
+      securitySchemes: Object.fromEntries([
+        ...many(prefix, 20_000).map((name) => [name, mtls]),
+        [
+          "s",
+          {
+            oauth2SecurityScheme: {
+              flows: Object.fromEntries(many("f", 10_000).map((name) => [name, { tokenUrl: prefix + name }])),
+            },
+          },
+        ],
+      ]),
+      securityRequirements: demands(
+        ...many(prefix, 310).map((name) =>
+          Object.fromEntries(many(name, 40).map((one): [string, string[]] => [one, []])),
+        ),
+      ),
+    });
+    const started = performance.now();
+    findDowngrades(hostile("a"), { ...hostile("b"), securitySchemes: { s: code() } });
+    findDowngrades(hostile("a"), hostile("b"));
+    // Quadratic time would be minutes; a busy machine is given an order of magnitude.
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+});
+
+/** The same JSON, with the members of all objects in the opposite order. */
+function reversed<Json extends JsonValue>(json: Json): Json {
+  if (typeof json !== "object" || json === null) return json;
+  const copy = Array.isArray(json)
+    ? json.map(reversed)
+    : Object.fromEntries(
+        Object.entries(json)
+          .reverse()
+          .map(([name, value]) => [name, reversed(value)]),
+      );
+  return copy as Json; // the same shape
+}

@@ -1,0 +1,52 @@
+/** What the address of an interface or of an authorization server says about where it leads, and how. */
+export interface Endpoint {
+  /** In lower case, without a final dot. Of what is no address it is the text itself. */
+  readonly hostname: string;
+  /** `unsaid`: gRPC's `host:port` leaves it to the caller. `unknown`: no address, or of a scheme that nobody knows. */
+  readonly transport: "tls" | "cleartext" | "unsaid" | "unknown";
+}
+
+const transports: ReadonlyMap<string, Endpoint["transport"]> = new Map([
+  ["https:", "tls"],
+  ["grpcs:", "tls"],
+  ["wss:", "tls"],
+  ["http:", "cleartext"],
+  ["grpc:", "cleartext"],
+  ["ws:", "cleartext"],
+]);
+
+/** Reads a URL, or a gRPC target (`host:port`, `dns:host:port`, `dns://authority/host:port`). Total. */
+export function readEndpoint(text: string): Endpoint {
+  const address = text.replace(/[\t\n\r]/g, "").trim(); // as URL parsers do
+  const target = address.replace(/^dns:(?:\/\/[^/]*\/)?/i, "");
+  const isUrl = target === address && (/^[a-z][a-z\d+.-]*:\/\//i.test(address) || /^https?:/i.test(address));
+  const url = URL.parse(isUrl ? address : `ftp://${target}`); // ftp hides neither port 80 nor port 443
+  if (url === null || url.hostname === "") {
+    return { hostname: address.toLowerCase(), transport: "unknown" };
+  }
+  const hostname = url.hostname.toLowerCase().replace(/\.$/, "");
+  return { hostname, transport: isUrl ? (transports.get(url.protocol) ?? "unknown") : transportOf(url) };
+}
+
+/** As clients dial it: the ports of HTTP say, others do not. */
+function transportOf({ port, pathname, search, hash }: URL): Endpoint["transport"] {
+  if (pathname !== "/" || search !== "" || hash !== "") {
+    return "unknown";
+  }
+  return port === "443" ? "tls" : port === "80" ? "cleartext" : "unsaid";
+}
+
+/** Whether everybody between here and there could read along: there is no TLS, and it leaves this machine. */
+export function isExposed({ hostname, transport }: Endpoint): boolean {
+  return transport === "cleartext" && !isThisMachine(hostname);
+}
+
+/** Whether an endpoint's hostname is this machine by its name or address. */
+export function isThisMachine(hostname: string): boolean {
+  return (
+    hostname === "localhost" ||
+    hostname.endsWith(".localhost") ||
+    hostname === "[::1]" ||
+    /^127\.\d+\.\d+\.\d+$/.test(hostname)
+  );
+}

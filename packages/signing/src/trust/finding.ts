@@ -1,0 +1,20 @@
+import { shownText } from "../shown-text.ts";
+
+/** Something about a card that matters to security. */
+export interface SecurityFinding {
+  /** In a sentence. What it quotes of the card is short and has no control characters in it. */
+  readonly text: string;
+  /** Where, such as `securityRequirements[0]`; of what is gone, where it was. */
+  readonly path: string;
+}
+
+/** A name or an address of a card as it may stand in a sentence: quoted, short, and nothing that a terminal obeys. */
+export function quote(text: string): string {
+  return JSON.stringify(shownText(text));
+}
+
+/** Names of a card in a sentence: `"a", "b" and 3 more`. */
+export function quoteList(texts: readonly string[], maxItems = 5): string {
+  const shown = texts.slice(0, maxItems).map(quote).join(", ");
+  return texts.length > maxItems ? `${shown} and ${texts.length - maxItems} more` : shown;
+}

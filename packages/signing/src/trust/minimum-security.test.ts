@@ -1,0 +1,148 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { checkTrustOptions } from "./check-trust-options.ts";
+import { findMissingSecurity } from "./minimum-security.ts";
+import type { MinimumSecurity, TrustPolicy } from "./trust-policy.ts";
+
+const securitySchemes = {
+  m: { mtlsSecurityScheme: {} },
+  k: { apiKeySecurityScheme: { location: "header" } },
+};
+const needs = (...schemes: string[]): JsonObject =>
+  schemes.length === 0 ? {} : { schemes: Object.fromEntries(schemes.map((name) => [name, {}])) };
+const asks = (...securityRequirements: JsonObject[]): JsonObject => ({
+  securitySchemes,
+  securityRequirements,
+});
+const at = (...urls: string[]): JsonObject => ({ supportedInterfaces: urls.map((url) => ({ url })) });
+
+const schemes = ["mtlsSecurityScheme", "oauth2SecurityScheme"];
+const withKey = 'Callers are let in with "k", which is none of mtlsSecurityScheme, oauth2SecurityScheme.';
+
+describe("the minimum of security", () => {
+  for (const [what, minimum, card, findings] of [
+    ["nothing", {}, at("http://a.example"), []],
+    ["nothing, said so", { requirements: false, tls: false }, at("http://a.example"), []],
+
+    ["credentials of a card that asks for them", { requirements: true }, asks(needs("k")), []],
+    [
+      "credentials of a card that asks for none",
+      { requirements: true },
+      asks(),
+      [["securityRequirements", "No credentials are demanded."]],
+    ],
+    [
+      "credentials of a card that does without them in one of its alternatives",
+      { requirements: true },
+      asks(needs("k"), needs()),
+      [["securityRequirements[1]", "Callers are let in without credentials."]],
+    ],
+    [
+      "credentials of a card with a skill for everybody",
+      { requirements: true },
+      { ...asks(needs("k")), skills: [{ id: "s", securityRequirements: [needs()] }] },
+      [["skills[0].securityRequirements[0]", "Callers are let in without credentials."]],
+    ],
+    [
+      "credentials of a card with a skill that asks for what the card asks for",
+      { requirements: true },
+      { ...asks(needs("k")), skills: [{ id: "s" }] },
+      [],
+    ],
+
+    ["TLS of a card that has it", { tls: true }, at("https://a.example", "grpcs://a", "a.example:50051"), []],
+    [
+      "TLS of a card on this machine",
+      { tls: true },
+      at("http://localhost:1", "http://127.0.0.1", "http://[::1]:2"),
+      [],
+    ],
+    [
+      "TLS of a card that does without",
+      { tls: true },
+      at("https://a.example", "http://a.example", "grpc://a.example:1", "a.example:80"),
+      [
+        ["supportedInterfaces[1].url", 'An interface is reached without TLS, at "http://a.example".'],
+        ["supportedInterfaces[2].url", 'An interface is reached without TLS, at "grpc://a.example:1".'],
+        ["supportedInterfaces[3].url", 'An interface is reached without TLS, at "a.example:80".'],
+      ],
+    ],
+    [
+      "TLS of a card that does not say",
+      { tls: true },
+      at("ftp://a.example", "a.example/path"),
+      [
+        [
+          "supportedInterfaces[0].url",
+          'Nobody knows whether the interface at "ftp://a.example" is reached by TLS.',
+        ],
+        [
+          "supportedInterfaces[1].url",
+          'Nobody knows whether the interface at "a.example/path" is reached by TLS.',
+        ],
+      ],
+    ],
+
+    ["a kind of scheme that is demanded", { schemes }, asks(needs("m")), []],
+    ["a kind of scheme that is demanded beside another one", { schemes }, asks(needs("k", "m")), []],
+    [
+      "a kind of scheme that is not demanded by each of the alternatives",
+      { schemes },
+      asks(needs("m"), needs("k")),
+      [["securityRequirements[1]", withKey]],
+    ],
+    [
+      "a kind of scheme of a card that declares it and demands nothing",
+      { schemes },
+      asks(),
+      [["securityRequirements", "No credentials are demanded."]],
+    ],
+    [
+      "a kind of scheme of a card that demands what it does not declare",
+      { schemes },
+      asks(needs("__proto__")),
+      [
+        [
+          "securityRequirements[0]",
+          'Callers are let in with "__proto__", which is none of mtlsSecurityScheme, oauth2SecurityScheme.',
+        ],
+      ],
+    ],
+    [
+      "a kind of scheme of a card with a skill that has a weaker one",
+      { schemes },
+      { ...asks(needs("m")), skills: [{ id: "s", securityRequirements: [needs("k")] }] },
+      [["skills[0].securityRequirements[0]", withKey]],
+    ],
+  ] satisfies [string, MinimumSecurity, JsonObject, string[][]][]) {
+    it(`demands ${what}`, () => {
+      expect(findMissingSecurity(card, minimum).map(({ text, path }) => [path, text])).toEqual(findings);
+    });
+  }
+});
+
+describe("a trust policy", () => {
+  for (const [policy, message] of [
+    [{ newKeyDelayMs: -1 }, "newKeyDelayMs: must be a number of milliseconds from 0 on"],
+    [{ newKeyDelayMs: Number.NaN }, "newKeyDelayMs: must be a number of milliseconds from 0 on"],
+    [{ onDowngrade: "warn" }, 'onDowngrade: must be "refuse" or "alarm"'],
+    [{ onPinChanged: true }, 'onPinChanged: must be "refuse" or "alarm"'],
+    [
+      { minimumSecurity: { schemes: ["oauth2"] } },
+      'minimumSecurity.schemes: "oauth2" is no kind of scheme, such as oauth2SecurityScheme',
+    ],
+  ] as const) {
+    it(`is refused: ${message}`, () => {
+      expect(() => checkTrustOptions(policy as TrustPolicy)).toThrow(new TypeError(message)); // as JavaScript could
+    });
+  }
+
+  it("may say all that it can", () => {
+    checkTrustOptions({
+      newKeyDelayMs: Number.POSITIVE_INFINITY,
+      onDowngrade: "alarm",
+      onPinChanged: "refuse",
+      minimumSecurity: { schemes },
+    });
+  });
+});

@@ -1,0 +1,65 @@
+import { shownUrl } from "../shown-text.ts";
+import type { CardVerification, TrustAlarm } from "../verify/verification.ts";
+import { createCardVerifier } from "../verify/verify-card.ts";
+import { CardNotTrustedError } from "./card-not-trusted-error.ts";
+import type { TrustPolicy } from "./trust-policy.ts";
+
+/** A card as the client hands it over. */
+export interface CardToTrust {
+  /** Where it came from; of the extended card where the public one did; undefined for one that the caller gave. */
+  readonly url: string | undefined;
+  /** The URL that was asked for, when redirects led from there to `url`. Default `url`. */
+  readonly asked?: string | undefined;
+  /** Its JSON as it was received. */
+  readonly text: string;
+  /** Whether it is the extended card. Default false. */
+  readonly extended?: boolean | undefined;
+}
+
+/** Who is told what. What a listener throws refuses the card. */
+export interface TrustCardsOptions {
+  /** Told everything that a person should look at, of trusted cards and of others, before the card is used or refused. */
+  readonly onAlarm?: (alarm: TrustAlarm, url: string | undefined) => void;
+  /** Told what came of every verification, before the alarms. */
+  readonly onVerified?: (verification: CardVerification, url: string | undefined) => void;
+  /** Milliseconds since 1970. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/**
+ * Has a client use only cards that a policy trusts: what this returns is its option `verifyCard`.
+ *
+ * ```ts
+ * const verifyCard = trustCards({ jku: {}, memory: createCardMemory() }, { onAlarm: ({ text }) => log.warn(text) });
+ * const agent = await connectAgent("https://agent.example.org", { verifyCard });
+ * ```
+ *
+ * @param policy must not be changed any more
+ * @returns a function that throws CardNotTrustedError for a card that is not trusted, and what the policy's memory throws
+ * @throws TypeError when the policy has no meaning
+ */
+export function trustCards(
+  policy: TrustPolicy,
+  { onAlarm, onVerified, now }: TrustCardsOptions = {},
+): (received: CardToTrust) => Promise<void> {
+  const verifier = createCardVerifier(policy, now === undefined ? {} : { now });
+  return async ({ url, asked, text, extended = false }) => {
+    const verification = await verifier.verify(text, {
+      ...(url === undefined ? {} : { url }),
+      ...(asked === undefined ? {} : { asked }),
+      extended,
+    });
+    onVerified?.(verification, url);
+    for (const alarm of verification.alarms) {
+      onAlarm?.(alarm, url);
+    }
+    if (verification.reason !== undefined) {
+      throw new CardNotTrustedError(verification, verification.reason, describeUrl(url), extended);
+    }
+  };
+}
+
+function describeUrl(url: string | undefined): string | undefined {
+  const parsed = url === undefined ? null : URL.parse(url);
+  return parsed === null ? undefined : shownUrl(parsed);
+}

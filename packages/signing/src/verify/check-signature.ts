@@ -1,0 +1,239 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { CryptoKey } from "jose";
+import { algorithms } from "../keys/algorithms.ts";
+import { checkJku } from "../keys/jku.ts";
+import { KeyMismatchError } from "../keys/key-mismatch-error.ts";
+import type { VerificationKey } from "../keys/key-types.ts";
+import { importVerificationKey, thumbprintOf } from "../keys/verification-key.ts";
+import type { Profile } from "../profiles/profile.ts";
+import { legacyProfiles } from "../profiles/profile-card.ts";
+import { shownText } from "../shown-text.ts";
+import { furthest } from "./fault-order.ts";
+import { findKeyFault, type Refusal } from "./key-fault.ts";
+import type { PreparedPolicy } from "./prepared-policy.ts";
+import { type ReadableSignature, readSignatureEntry } from "./signature-entry.ts";
+import type { SignedCard } from "./signed-card.ts";
+import type { SignatureFault, SignatureVerdict } from "./verification.ts";
+
+/** What a signature is checked by. */
+export interface SignatureContext {
+  readonly policy: PreparedPolicy;
+  /** Where the card came from, when that is known. */
+  readonly cardUrl: URL | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly signal: AbortSignal | undefined;
+  /** The key sets that this card has made us ask, by their URL. */
+  readonly askedKeySets: Set<string>;
+}
+
+/** Key sets that one card can make us ask: it is somebody else who wrote it. */
+const maxKeySets = 5;
+
+/**
+ * Checks one entry of `signatures`: its form, its header, its key, and then the signature itself, by one profile after the
+ * other. Trusted keys come first, and key sets are asked only when none of them has signed.
+ *
+ * @throws what the context's signal was aborted with, and nothing else
+ */
+export async function checkSignature(
+  entry: JsonValue,
+  index: number,
+  card: SignedCard,
+  context: SignatureContext,
+): Promise<SignatureVerdict> {
+  const read = readSignatureEntry(entry, context.policy);
+  if (!read.ok) {
+    const { fault, problem, alg, kid } = read;
+    return { ...nobody, index, valid: false, alg, kid, fault, problem };
+  }
+  const outcome = await findSigner(read, card, context);
+  const { alg, kid } = read;
+  return "signer" in outcome
+    ? { ...nobody, index, valid: true, alg, kid, ...outcome.signer }
+    : { ...nobody, index, valid: false, alg, kid, fault: outcome.fault, problem: outcome.problem };
+}
+
+const nobody = {
+  profile: undefined,
+  thumbprint: undefined,
+  keySource: undefined,
+  fault: undefined,
+  problem: undefined,
+};
+
+/** Who has signed, and what. */
+interface Signer {
+  readonly profile: Profile;
+  readonly thumbprint: string;
+  readonly keySource: "trusted" | URL["href"];
+}
+
+type Outcome = { readonly signer: Signer } | Refusal;
+
+async function findSigner(
+  read: ReadableSignature,
+  card: SignedCard,
+  context: SignatureContext,
+): Promise<Outcome> {
+  const trusted = context.policy.keys.get(read.kid) ?? [];
+  const byTrusted = trusted.length === 0 ? undefined : await tryKeys(trusted, "trusted", read, card, context);
+  if (byTrusted !== undefined && "signer" in byTrusted) return byTrusted;
+  const byRemote = await tryRemoteKeys(read, card, context);
+  if (byTrusted === undefined || "signer" in byRemote) return byRemote;
+  return withoutKey.includes(byRemote.fault) ? byTrusted : (furthest([byTrusted, byRemote]) ?? byTrusted);
+}
+
+/** What is wrong when there is no key that could be tried. */
+const withoutKey: readonly SignatureFault[] = ["key-unknown", "jku-not-allowed", "jwks-unavailable"];
+
+async function tryRemoteKeys(
+  read: ReadableSignature,
+  card: SignedCard,
+  context: SignatureContext,
+): Promise<Outcome> {
+  const { policy, cardUrl, now, signal, askedKeySets } = context;
+  const { kid, jku } = read;
+  if (jku === undefined || policy.remote === undefined) {
+    const elsewhere =
+      jku === undefined
+        ? ""
+        : ", and the policy does not let the key set be asked that its header names (jku)";
+    return {
+      fault: "key-unknown",
+      problem: `none of the trusted keys has the id "${shownText(kid)}"${elsewhere}`,
+    };
+  }
+  const allowed = checkJku(jku, policy.remote.rule, cardUrl);
+  if (!allowed.ok) {
+    return { fault: "jku-not-allowed", problem: allowed.problem };
+  }
+  const { url } = allowed;
+  if (!askedKeySets.has(url.href) && askedKeySets.size === maxKeySets) {
+    return {
+      fault: "jwks-unavailable",
+      problem: `the card names more than ${maxKeySets} key sets, and no more are asked`,
+    };
+  }
+  askedKeySets.add(url.href);
+  const found = await policy.remote.source.find(url, kid, { now, signal });
+  return found.ok ? await tryKeys(found.keys, url.href, read, card, context) : found;
+}
+
+/** A key that may have signed. */
+interface UsableKey {
+  readonly cryptoKey: CryptoKey;
+  readonly thumbprint: string;
+}
+
+/** @param keys at least one */
+async function tryKeys(
+  keys: readonly VerificationKey[],
+  keySource: Signer["keySource"],
+  read: ReadableSignature,
+  card: SignedCard,
+  context: SignatureContext,
+): Promise<Outcome> {
+  const refusals: Refusal[] = [];
+  const usable: UsableKey[] = [];
+  for (const key of keys) {
+    const judged = await judgeKey(key, keySource, read, context);
+    if ("fault" in judged) refusals.push(judged);
+    else usable.push(judged);
+  }
+  for (const profile of read.profiles) {
+    for (const { cryptoKey, thumbprint } of usable) {
+      if (await verifies(read, profile, cryptoKey, card))
+        return { signer: { profile, thumbprint, keySource } };
+    }
+  }
+  const [first] = usable;
+  if (first !== undefined) {
+    refusals.push({ fault: "signature-mismatch", problem: await mismatchProblem(read, first, card) });
+  }
+  return (
+    furthest(refusals) ?? {
+      fault: "key-unknown",
+      problem: `there is no key with the id "${shownText(read.kid)}"`,
+    }
+  );
+}
+
+async function judgeKey(
+  key: VerificationKey,
+  keySource: Signer["keySource"],
+  { alg, signature }: ReadableSignature,
+  { policy, now }: SignatureContext,
+): Promise<UsableKey | Refusal> {
+  try {
+    const thumbprint = await thumbprintOf(key);
+    // What we know of a key counts, too, when it comes from a key set that does not say so.
+    const known = keySource === "trusted" ? [] : await findSameKeys(thumbprint, policy);
+    for (const each of [key, ...known]) {
+      const refusal = findKeyFault(each, thumbprint, policy, now);
+      if (refusal !== undefined) return refusal;
+    }
+    const cryptoKey = await importVerificationKey(key, alg);
+    const length = algorithms[alg].signatureLength ?? modulusBytes(cryptoKey);
+    if (signature.length !== length) {
+      const form = algorithms[alg].kty === "EC" ? " (R and S, not DER)" : "";
+      const problem = `it is ${signature.length} bytes long, and one by ${alg} and this key has ${length}${form}`;
+      return { fault: "malformed-signature", problem };
+    }
+    return { cryptoKey, thumbprint };
+  } catch (error) {
+    if (!(error instanceof KeyMismatchError)) throw error;
+    return {
+      fault: "key-mismatch",
+      problem: `the key "${shownText(key.kid)}" cannot have signed it: ${error.message}`,
+    };
+  }
+}
+
+/** The trusted keys that are this one, under whatever id. */
+async function findSameKeys(
+  thumbprint: string,
+  { keys }: PreparedPolicy,
+): Promise<readonly VerificationKey[]> {
+  const same: VerificationKey[] = [];
+  for (const key of [...keys.values()].flat()) {
+    const other = await thumbprintOf(key).catch(() => undefined); // one that is none is nobody's
+    if (other === thumbprint) same.push(key);
+  }
+  return same;
+}
+
+function modulusBytes({ algorithm }: CryptoKey): number {
+  const { modulusLength } = algorithm as RsaHashedKeyAlgorithm; // only RSA signatures are as long as their key
+  return Math.ceil(modulusLength / 8);
+}
+
+async function verifies(
+  { alg, protectedText, signature }: ReadableSignature,
+  profile: Profile,
+  key: CryptoKey,
+  card: SignedCard,
+): Promise<boolean> {
+  const input = card.signingInput(profile, protectedText);
+  if (input === undefined) return false;
+  try {
+    return await crypto.subtle.verify(algorithms[alg].signParameters, key, signature, input);
+  } catch {
+    return false; // what an implementation will not even look at
+  }
+}
+
+/** Looks, too, whether it would be right by a profile that the policy does not have: then it says by which. */
+async function mismatchProblem(
+  read: ReadableSignature,
+  { cryptoKey }: UsableKey,
+  card: SignedCard,
+): Promise<string> {
+  const name = `the key "${shownText(read.kid)}"`;
+  for (const profile of legacyProfiles) {
+    if (!read.profiles.includes(profile) && (await verifies(read, profile, cryptoKey, card))) {
+      return `${name} has signed this card only by the profile ${profile}, which the policy does not have`;
+    }
+  }
+  return `${name} has not signed this card as it stands (tried: ${read.profiles.join(", ")})`;
+}

@@ -1,0 +1,86 @@
+import { isSignatureAlgorithm } from "../keys/algorithms.ts";
+import { createJkuRule, type JkuRule } from "../keys/jku.ts";
+import { createJwksSource, type JwksSource } from "../keys/jwks-source.ts";
+import type { VerificationKey } from "../keys/key-types.ts";
+import type { Profile } from "../profiles/profile.ts";
+import { legacyProfiles } from "../profiles/profile-card.ts";
+import { checkTrustOptions } from "../trust/check-trust-options.ts";
+import type { TrustPolicy } from "../trust/trust-policy.ts";
+
+/** A policy that was looked over, and made ready for being asked. */
+export interface PreparedPolicy {
+  readonly policy: TrustPolicy;
+  /** Trusted keys by their id. */
+  readonly keys: ReadonlyMap<string, readonly VerificationKey[]>;
+  /** Undefined: all that are known. */
+  readonly algorithms: ReadonlySet<string> | undefined;
+  /** Key ids and thumbprints. */
+  readonly revoked: ReadonlySet<string>;
+  /** `strict` and those that are enabled, in the order in which they are tried. */
+  readonly profiles: readonly Profile[];
+  /** Undefined: no key set is asked. */
+  readonly remote: { readonly rule: JkuRule; readonly source: JwksSource } | undefined;
+  readonly minSigners: number;
+  /** Key ids and thumbprints; undefined: every key counts. */
+  readonly signers: ReadonlySet<string> | undefined;
+}
+
+/** @throws TypeError when the policy says what has no meaning, or what no card could ever meet */
+export function preparePolicy(policy: TrustPolicy): PreparedPolicy {
+  const { keys = [], jku, algorithms, revoked = [], profiles = [], minSigners = 1, signers } = policy;
+  for (const alg of algorithms ?? []) {
+    if (!isSignatureAlgorithm(alg))
+      throw wrong("algorithms", `${show(alg)} is no algorithm that cards are signed with`);
+  }
+  for (const profile of profiles) {
+    if (!legacyProfiles.includes(profile))
+      throw wrong("profiles", `${show(profile)} is none of ${legacyProfiles.join(", ")}`);
+  }
+  if (!Number.isSafeInteger(minSigners) || minSigners < 1)
+    throw wrong("minSigners", "must be a whole number from 1 on");
+  if (signers !== undefined && signers.length < minSigners) {
+    throw wrong("signers", `names ${signers.length} keys, and minSigners demands ${minSigners}`);
+  }
+  checkTrustOptions(policy);
+  return {
+    policy,
+    keys: keysById(keys),
+    algorithms: algorithms === undefined ? undefined : new Set(algorithms),
+    revoked: new Set(revoked),
+    profiles: ["strict", ...legacyProfiles.filter((profile) => profiles.includes(profile))],
+    remote: jku === undefined ? undefined : { rule: createJkuRule(jku), source: sourceOf(policy) },
+    minSigners,
+    signers: signers === undefined ? undefined : new Set(signers),
+  };
+}
+
+const sources = new WeakMap<TrustPolicy, JwksSource>();
+
+/** The same for the same policy, so that key sets are kept from one call to the next. */
+function sourceOf(policy: TrustPolicy): JwksSource {
+  const source = sources.get(policy) ?? createJwksSource(policy.jku ?? {});
+  sources.set(policy, source);
+  return source;
+}
+
+function keysById(keys: readonly VerificationKey[]): ReadonlyMap<string, readonly VerificationKey[]> {
+  const byId = new Map<string, VerificationKey[]>();
+  for (const [index, key] of keys.entries()) {
+    const kid: unknown = key?.kid;
+    if (typeof kid !== "string" || kid === "") {
+      throw wrong(`keys[${index}]`, "has no id (kid), so no signature could name it");
+    }
+    const sameId = byId.get(kid);
+    if (sameId === undefined) byId.set(kid, [key]);
+    else sameId.push(key);
+  }
+  return byId;
+}
+
+function wrong(option: string, problem: string): TypeError {
+  return new TypeError(`${option}: ${problem}`);
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value) ?? String(value);
+}

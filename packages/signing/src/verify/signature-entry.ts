@@ -1,0 +1,157 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { decodeBase64url } from "../jws/base64url.ts";
+import { readProtectedHeader } from "../jws/protected-header.ts";
+import { algorithms, isSignatureAlgorithm } from "../keys/algorithms.ts";
+import type { SignatureAlgorithm } from "../keys/key-types.ts";
+import type { Profile } from "../profiles/profile.ts";
+import { isShowable, shownText } from "../shown-text.ts";
+import type { PreparedPolicy } from "./prepared-policy.ts";
+import type { SignatureFault } from "./verification.ts";
+
+/** An entry of `signatures` whose header a policy allows: everything is known but the key. */
+export interface ReadableSignature {
+  readonly ok: true;
+  /** As it stands there: it is part of what was signed. */
+  readonly protectedText: string;
+  readonly signature: Uint8Array<ArrayBuffer>;
+  readonly alg: SignatureAlgorithm;
+  readonly kid: string;
+  /** Whatever the header has there; undefined: nothing. */
+  readonly jku: JsonValue | undefined;
+  /** The policy's profiles whose signers write such a header. */
+  readonly profiles: readonly Profile[];
+}
+
+/** Why an entry does not count, whatever keys there are. */
+export interface UnreadableSignature {
+  readonly ok: false;
+  readonly fault: SignatureFault;
+  /** A sentence without a full stop. */
+  readonly problem: string;
+  /** As far as they could be read, as they can be shown. */
+  readonly alg: string | undefined;
+  readonly kid: string | undefined;
+}
+
+/** Longest signature that is decoded, in characters: one by an RSA key of 8192 bits has 1366. */
+const maxSignatureLength = 2048;
+
+/** Longest key id that is looked for, in UTF-16 code units. */
+const maxKidLength = 256;
+
+/**
+ * Reads an entry of `signatures` as RFC 7515 §5.2 does (steps 1 to 7), and holds its protected header against a policy. Only
+ * that header counts: what stands in the unprotected one can be changed by anybody.
+ */
+export function readSignatureEntry(
+  entry: JsonValue,
+  policy: PreparedPolicy,
+): ReadableSignature | UnreadableSignature {
+  const parts = readParts(entry);
+  if (typeof parts === "string") {
+    return { ok: false, fault: "malformed-signature", problem: parts, alg: undefined, kid: undefined };
+  }
+  const { protectedText, signature, header, unprotected } = parts;
+  const shown = { alg: shownMember(header, "alg"), kid: shownMember(header, "kid") };
+  const refused = (fault: SignatureFault, problem: string): UnreadableSignature => ({
+    ok: false,
+    fault,
+    problem,
+    ...shown,
+  });
+
+  const alg = header["alg"];
+  if (!isSignatureAlgorithm(alg) || policy.algorithms?.has(alg) === false) {
+    return refused("algorithm-not-allowed", algorithmProblem(alg));
+  }
+  for (const name of ["crit", "b64"] as const) {
+    if (Object.hasOwn(header, name) || Object.hasOwn(unprotected, name)) {
+      return refused(
+        "crit-not-understood",
+        `its header has "${name}", which demands an extension of JWS that no card has`,
+      );
+    }
+  }
+  const kid = header["kid"];
+  if (typeof kid !== "string" || kid === "") {
+    return refused("kid-missing", "its protected header does not say which key has signed (kid)");
+  }
+  if (!isShowable(kid, maxKidLength)) {
+    return refused(
+      "kid-missing",
+      `the key id of its header (kid) has control characters, or more than ${maxKidLength} characters`,
+    );
+  }
+  const typ = readTyp(header);
+  const profiles = policy.profiles.filter((profile) => allowsTyp(profile, typ));
+  if (profiles.length === 0) {
+    return refused("typ-not-allowed", typProblem(typ));
+  }
+  return { ok: true, protectedText, signature, alg, kid, jku: header["jku"], profiles };
+}
+
+interface SignatureParts {
+  readonly protectedText: string;
+  readonly signature: Uint8Array<ArrayBuffer>;
+  readonly header: JsonObject;
+  readonly unprotected: JsonObject;
+}
+
+/** The decoded parts of an entry, or what is wrong with it. */
+function readParts(entry: JsonValue): SignatureParts | string {
+  if (!isObject(entry)) return "it is no JSON object";
+  const { protected: protectedText, signature: signatureText, header: unprotected = null } = entry;
+  if (typeof protectedText !== "string") return 'it has no text "protected"';
+  if (typeof signatureText !== "string") return 'it has no text "signature"';
+  if (unprotected !== null && !isObject(unprotected)) return 'its member "header" is no JSON object';
+  const read = readProtectedHeader(protectedText);
+  if (!read.ok) return `its protected header ${read.problem}`;
+  const signature = signatureText.length > maxSignatureLength ? undefined : decodeBase64url(signatureText);
+  if (signature === undefined || signature.length === 0) {
+    return 'its member "signature" is not base64url without padding, or longer than any signature';
+  }
+  const { header } = read;
+  if (unprotected !== null && Object.keys(unprotected).some((name) => Object.hasOwn(header, name))) {
+    return "its unprotected header repeats a name of the protected one (RFC 7515 §7.2.1)";
+  }
+  return { protectedText, signature, header, unprotected: unprotected ?? {} };
+}
+
+function algorithmProblem(alg: JsonValue | undefined): string {
+  if (alg === undefined) return "its protected header does not name an algorithm (alg)";
+  if (isSignatureAlgorithm(alg)) return `the policy does not allow the algorithm ${alg}`;
+  if (typeof alg === "string" && /^none$/i.test(alg)) return 'its algorithm is "none": nobody has signed it';
+  if (typeof alg === "string" && /^HS\d+$/.test(alg)) {
+    return `its algorithm ${shownText(alg)} is symmetric: whoever can verify with a key can also sign with it`;
+  }
+  const known = Object.keys(algorithms).join(", ");
+  return `its algorithm ${typeof alg === "string" ? `"${shownText(alg)}"` : "(alg)"} is none of ${known}`;
+}
+
+/** What the header says that it is the header of; undefined when it does not say. What is no text is none of the two. */
+function readTyp(header: JsonObject): string | undefined {
+  if (!Object.hasOwn(header, "typ")) return undefined;
+  const typ = header["typ"];
+  return typeof typ === "string" ? typ.toUpperCase() : "";
+}
+
+/** `JWT` stands there because older Python SDKs sign with a library for JWTs. */
+function allowsTyp(profile: Profile, typ: string | undefined): boolean {
+  if (typ === undefined || typ === "JOSE") return true;
+  return typ === "JWT" && (profile === "js-1" || profile === "python-1");
+}
+
+function typProblem(typ: string | undefined): string {
+  return typ === "JWT"
+    ? 'it says that it is a JWT (typ "JWT"), as only signers of the profiles js-1 and python-1 do, and the policy has neither'
+    : 'it says that it is something else than the signature of a card: its "typ" is not "JOSE"';
+}
+
+function shownMember(header: JsonObject, name: string): string | undefined {
+  const value = header[name];
+  return typeof value === "string" ? shownText(value) : undefined;
+}
+
+function isObject(value: JsonValue): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,182 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { CardTextError } from "../canonical/card-text-error.ts";
+import { readCardText } from "../canonical/read-card-text.ts";
+import { judgeTrust } from "../trust/judge-trust.ts";
+import type { TrustPolicy } from "../trust/trust-policy.ts";
+import { findCardProblems } from "./card-problems.ts";
+import { checkSignature } from "./check-signature.ts";
+import { chooseSignature, type SignatureChoice } from "./choose-signature.ts";
+import { removableAlarm } from "./coverage.ts";
+import { type PreparedPolicy, preparePolicy } from "./prepared-policy.ts";
+import { SignedCard } from "./signed-card.ts";
+import {
+  describeDistrusted,
+  describeInvalid,
+  describeRefused,
+  describeUnreadable,
+  describeUnseen,
+  describeUnsigned,
+  describeVerified,
+} from "./story.ts";
+import type { CardVerification, SignatureVerdict, TrustAlarm, VerificationFault } from "./verification.ts";
+import type { VerificationContext, VerifyCardOptions } from "./verify-options.ts";
+
+/** Verifies cards by one policy, and keeps the key sets that it has asked. */
+export interface CardVerifier {
+  /** As {@link verifyCard}, by the verifier's policy. */
+  verify(text: string, context?: VerificationContext): Promise<CardVerification>;
+}
+
+/**
+ * Verifies a card over the text that was received (spec §8.4.3): that it can be read in one way only and is a card, who has signed
+ * it, what those signatures protect, and whether a policy trusts it by that. Nothing that a card contains makes it throw.
+ *
+ * Key sets are kept for as long as the `trustPolicy` object is in use. Verifying with one that has a memory changes the memory.
+ *
+ * @param text the whole card, as it came
+ * @throws TypeError when the options have no meaning
+ * @throws what `signal` was aborted with while a key set was fetched, and what the policy's memory throws
+ */
+export async function verifyCard(text: string, options: VerifyCardOptions): Promise<CardVerification> {
+  const { keys, trustPolicy } = options;
+  if ((keys === undefined) === (trustPolicy === undefined)) {
+    throw new TypeError("verifyCard needs either keys or a trustPolicy");
+  }
+  return await verify(text, preparePolicy(trustPolicy ?? { keys: keys ?? [] }), options);
+}
+
+/**
+ * A verifier for many cards: the policy is looked over once.
+ *
+ * @param policy must not be changed any more
+ * @throws TypeError when the policy has no meaning
+ */
+export function createCardVerifier(
+  policy: TrustPolicy,
+  { now }: Pick<VerificationContext, "now"> = {},
+): CardVerifier {
+  const prepared = preparePolicy(policy);
+  const time = now === undefined ? {} : { now };
+  return { verify: (text, context = {}) => verify(text, prepared, { ...time, ...context }) };
+}
+
+/** Signatures that are looked at: more are on no card that is meant well. */
+const maxSignatures = 20;
+
+async function verify(
+  text: string,
+  policy: PreparedPolicy,
+  context: VerificationContext,
+): Promise<CardVerification> {
+  if (typeof text !== "string") throw new TypeError("the card must be a text");
+  const cardUrl = context.url === undefined ? undefined : new URL(context.url);
+  const card = readCard(text, context.maxLength);
+  if (card instanceof CardTextError) {
+    return rejected(card.fault, describeUnreadable(card));
+  }
+  const problems = [...findCardProblems(card.unsigned), ...signaturesProblem(card.json)];
+  if (problems.length > 0) {
+    return rejected("card-invalid", describeInvalid(problems));
+  }
+  const entries = entriesOf(card.json);
+  if (entries.length === 0) {
+    return rejected("no-signature", describeUnsigned());
+  }
+  const { now = Date.now, signal } = context;
+  const checks = { policy, cardUrl, now: now(), signal, askedKeySets: new Set<string>() };
+  const signatures = await Promise.all(
+    entries.slice(0, maxSignatures).map((entry, index) => checkSignature(entry, index, card, checks)),
+  );
+  return await weigh(card, signatures, policy, context);
+}
+
+/** What the signatures amount to, and then what else the policy demands. */
+async function weigh(
+  card: SignedCard,
+  signatures: readonly SignatureVerdict[],
+  policy: PreparedPolicy,
+  { url, asked = url, extended, now = Date.now }: VerificationContext,
+): Promise<CardVerification> {
+  const choice = chooseSignature(signatures, card, policy);
+  const { best, signers } = choice;
+  const total = entriesOf(card.json).length;
+  const profile = best?.profile;
+  const removable = profile === undefined ? undefined : removableAlarm(profile);
+  const alarms: TrustAlarm[] = removable === undefined ? [] : [removable];
+  const found = {
+    profile,
+    kid: best?.kid,
+    alg: best?.alg,
+    uncovered: profile === undefined ? [] : card.uncovered(profile),
+    signatures,
+  };
+  const reason = signatureFault(choice, policy);
+  if (reason !== undefined) {
+    const message =
+      describeRefused(reason, signatures, choice, policy) + describeUnseen(signatures.length, total);
+    return { ...found, verified: false, reason, message, alarms };
+  }
+  const { canonical } = card;
+  const judged = await judgeTrust({
+    canonical,
+    url: asked,
+    thumbprints: signers,
+    policy: policy.policy,
+    now,
+    extended,
+  });
+  alarms.push(...judged.alarms);
+  if (judged.fault !== undefined) {
+    const message = describeDistrusted(judged.message, choice);
+    return { ...found, verified: false, reason: judged.fault, message, alarms };
+  }
+  await judged.commit();
+  return {
+    ...found,
+    verified: true,
+    reason: undefined,
+    message: describeVerified(found.uncovered, choice),
+    alarms,
+  };
+}
+
+function signatureFault(
+  { best, gap, signers }: SignatureChoice,
+  { minSigners }: PreparedPolicy,
+): VerificationFault | undefined {
+  if (signers.length >= minSigners) return undefined;
+  if (best?.valid !== true) return best?.fault ?? "no-signature";
+  return gap === undefined ? "too-few-signers" : "uncovered";
+}
+
+function readCard(text: string, maxLength: number | undefined): SignedCard | CardTextError {
+  try {
+    return new SignedCard(readCardText(text, maxLength));
+  } catch (error) {
+    if (error instanceof CardTextError) return error;
+    throw error;
+  }
+}
+
+/** What an entry is made of is asked when it is checked: a bad one costs nobody the good ones. */
+function signaturesProblem({ signatures = null }: JsonObject): readonly string[] {
+  return signatures === null || Array.isArray(signatures) ? [] : ["signatures must be an array"];
+}
+
+function entriesOf({ signatures }: JsonObject): readonly JsonValue[] {
+  return Array.isArray(signatures) ? signatures : [];
+}
+
+function rejected(reason: VerificationFault, message: string): CardVerification {
+  return {
+    verified: false,
+    profile: undefined,
+    kid: undefined,
+    alg: undefined,
+    uncovered: [],
+    reason,
+    message,
+    signatures: [],
+    alarms: [],
+  };
+}
