@@ -10,6 +10,7 @@ import {
   AgentError,
   CardInvalidError,
   CardNotFoundError,
+  CardRefusedError,
   type ConnectOptions,
   NoInterfaceError,
   RequirementError,
@@ -385,7 +386,8 @@ describe("a card that is odd", () => {
         throw refusal;
       },
     });
-    expect(thrown).toBe(refusal);
+    expect(thrown).toBeInstanceOf(CardRefusedError);
+    expect(thrown).toMatchObject({ cause: refusal, message: expect.stringContaining(refusal.message) });
     expect(server.calls).toEqual([]);
 
     await using agent = await connectAgent(server.url, limits); // nobody judges, nobody refuses

@@ -1,9 +1,13 @@
 // The extended card is judged as the public one is, before it takes its place.
 
-import { CardInvalidError, type ConnectOptions, UntrustedOutputError } from "@a2a-connect/client";
-import { formatMessage } from "@a2a-connect/core";
+import {
+  CardInvalidError,
+  CardRefusedError,
+  type ConnectOptions,
+  type ReceivedCard,
+  UntrustedOutputError,
+} from "@a2a-connect/client";
 import { connectAgent } from "@a2a-connect/node/client";
-import { AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { type BrokenServer, respondJson, respondResult, startBrokenServer } from "./broken-server.ts";
@@ -30,7 +34,7 @@ describe.each(["JSONRPC", "HTTP+JSON"])("an extended card over %s", (pinBinding)
     await using server = await startServer(() => ({ name: "Half a card", skills: [{ id: "x" }] }));
     const judged: string[] = [];
     await using agent = await connect(server, {
-      verifyCard: ({ url }) => void judged.push(`verify ${url === undefined ? "extended" : "public"}`),
+      verifyCard: ({ extended }) => void judged.push(`verify ${extended ? "extended" : "public"}`),
       inspect: ({ kind }) => void judged.push(`inspect ${kind}`),
     });
     const thrown = await rejectedWith(agent.getExtendedCard(), CardInvalidError);
@@ -42,17 +46,17 @@ describe.each(["JSONRPC", "HTTP+JSON"])("an extended card over %s", (pinBinding)
   });
 
   it("is verified, then inspected, each once, and then in use", async () => {
-    await using server = await startServer((card) => ({
-      ...card,
-      name: "Extended",
-      somethingNew: 1,
-    }));
+    let sent: JsonObject = {};
+    await using server = await startServer((card) => {
+      sent = { ...card, name: "Extended", somethingNew: { a: "", b: [] }, iconUrl: null };
+      return sent;
+    });
     const judged: string[] = [];
-    let text = "";
+    let seen: ReceivedCard | undefined;
     await using agent = await connect(server, {
       verifyCard: (received) => {
         judged.push(`verify ${received.card.name}`);
-        text = received.text;
+        seen = received;
       },
       inspect: (inspected) =>
         void judged.push(`inspect ${inspected.kind === "card" ? inspected.card.name : inspected.kind}`),
@@ -65,9 +69,13 @@ describe.each(["JSONRPC", "HTTP+JSON"])("an extended card over %s", (pinBinding)
       "inspect Extended",
     ]);
     expect(agent.card).toBe(card);
-    expect(JSON.parse(text)).toEqual(formatMessage(AgentCardSchema, card)); // canonical: also what is empty but REQUIRED
-    expect(text).toContain('"tags":[]');
-    expect(text).not.toContain("somethingNew");
+    expect(seen).toEqual({
+      url: `${server.url}/.well-known/agent-card.json`,
+      asked: `${server.url}/.well-known/agent-card.json`,
+      text: JSON.stringify(sent), // with what nobody knows, and what says nothing
+      card,
+      extended: true,
+    });
   });
 
   it("has its modes read as the public one's are", async () => {
@@ -82,12 +90,21 @@ describe.each(["JSONRPC", "HTTP+JSON"])("an extended card over %s", (pinBinding)
     await using server = await startServer((card) => ({ ...card, name: "Extended" }));
     const refusal = new Error("who signed this?");
     await using verified = await connect(server, {
-      verifyCard: ({ url }) => {
-        if (url === undefined) throw refusal;
+      verifyCard: ({ extended }) => {
+        if (extended) throw refusal;
       },
     });
-    expect(await failureOf(verified.getExtendedCard())).toBe(refusal);
+    const refused = await rejectedWith(verified.getExtendedCard(), CardRefusedError);
+    expect(refused.cause).toBe(refusal);
+    expect(refused.message).toMatch(
+      /^The extended card of the agent at http.* is not trusted: who signed this\?$/,
+    );
     expect(verified.card.name).toBe("Broken agent");
+    // Nor does it get by over the generated client.
+    expect(await failureOf(verified.rpc.getExtendedAgentCard({}))).toMatchObject({
+      name: "ConnectError",
+      cause: { name: "CardRefusedError", cause: refusal },
+    });
     await using inspected = await connect(server, {
       inspect: (found) => {
         if (found.kind === "card" && found.card.name === "Extended") throw refusal;
@@ -96,7 +113,64 @@ describe.each(["JSONRPC", "HTTP+JSON"])("an extended card over %s", (pinBinding)
     const thrown = await rejectedWith(inspected.getExtendedCard(), UntrustedOutputError);
     expect(thrown.cause).toBe(refusal);
     expect(inspected.card.name).toBe("Broken agent");
-    // Nor does it get by over the generated client.
     expect(await failureOf(inspected.rpc.getExtendedAgentCard({}))).toMatchObject({ name: "ConnectError" });
   });
+
+  it("has its text read once: a name that stands twice is refused, and so is one that is too long", async () => {
+    let card = "";
+    await using server = await startBrokenServer({
+      serveCard: (given, _, response) => {
+        const shown = { ...given, capabilities };
+        card = JSON.stringify(shown);
+        respondJson(response, shown);
+      },
+      answer: ({ binding, id, response }) => {
+        const twice = `${card.slice(0, -1)},"name":"Mallory"}`;
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(
+          binding === "JSONRPC" ? `{"jsonrpc":"2.0","result":${twice},"id":${JSON.stringify(id)}}` : twice,
+        );
+      },
+    });
+    const judged: string[] = [];
+    const verifyCard = ({ card: { name } }: ReceivedCard) => void judged.push(name);
+    await using agent = await connect(server, { verifyCard });
+    const twice = await rejectedWith(agent.getExtendedCard(), CardInvalidError);
+    expect(twice.message).toMatch(/"name" twice/);
+    await using short = await connect(server, { verifyCard, maxCardBytes: card.length });
+    const long = await rejectedWith(short.getExtendedCard(), CardInvalidError);
+    expect(long.message).toContain(`larger than the limit of ${card.length} bytes`);
+    expect(await failureOf(short.rpc.getExtendedAgentCard({}))).toMatchObject({
+      cause: { name: "CardInvalidError" },
+    });
+    expect([agent.card.name, short.card.name]).toEqual(["Broken agent", "Broken agent"]);
+    expect(judged).toEqual(["Broken agent", "Broken agent"]);
+  });
+
+  for (const status of [302, 307, 308, 304]) {
+    it(`is not taken from where status ${status} leads`, async () => {
+      await using elsewhere = await startServer((card) => ({ ...card, name: "Elsewhere" }));
+      let publicCard: JsonObject = {};
+      await using server = await startBrokenServer({
+        serveCard: (card, _, response) => {
+          publicCard = { ...card, capabilities };
+          respondJson(response, publicCard);
+        },
+        answer: ({ request, response, binding, id }) => {
+          const card = { ...publicCard, name: "Redirected" };
+          const body = binding === "JSONRPC" ? { jsonrpc: "2.0", id, result: card } : card;
+          respondJson(response, body, status, { location: `${elsewhere.url}${request.url}` });
+        },
+      });
+      const judged: string[] = [];
+      await using agent = await connect(server, {
+        retry: { attempts: 1 },
+        verifyCard: ({ card }) => void judged.push(card.name),
+      });
+      await expect(agent.getExtendedCard()).rejects.toThrow();
+      expect(agent.card.name).toBe("Broken agent");
+      expect(judged).toEqual(["Broken agent"]);
+      expect(elsewhere.calls).toEqual([]);
+    });
+  }
 });

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 
 const root = new URL("../../", import.meta.url);
 
-/** Ids of requirements A to L, N and R that stand anywhere in our sources and pages, and the files they are in. */
+/** Ids of requirements A to N and R that stand anywhere in our sources and pages, and the files they are in. */
 export function findCitedIds(): ReadonlyMap<string, readonly string[]> {
   const cited = new Map<string, string[]>();
   const files = globSync(
@@ -10,7 +10,7 @@ export function findCitedIds(): ReadonlyMap<string, readonly string[]> {
     { cwd: root, exclude: (name) => name.includes("node_modules") },
   );
   for (const file of files) {
-    for (const [id] of readFileSync(new URL(file, root), "utf8").matchAll(/\b[A-LNR]-[1-9]\d?\b/g)) {
+    for (const [id] of readFileSync(new URL(file, root), "utf8").matchAll(/\b[A-NR]-[1-9]\d?\b/g)) {
       cited.set(id, [...(cited.get(id) ?? []), file]);
     }
   }

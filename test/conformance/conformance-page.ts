@@ -22,6 +22,7 @@ const sections: Readonly<Record<string, string>> = {
   J: "gRPC",
   K: "HTTP+JSON",
   L: "Agent card",
+  M: "Signatures of cards",
   N: "Push notifications",
   O: "Authentication, as far as it binds clients",
   P: "Tenants, as far as they bind clients",

@@ -29,7 +29,7 @@ export interface Gap {
   readonly reason: string;
 }
 
-/** Requirements A to L, N and R, and of O to Q those that bind clients, in order (requirements.json). */
+/** Requirements A to N and R, and of O to Q those that bind clients, in order (requirements.json). */
 export const requirements: readonly Requirement[] = readRows<RequirementRow>("requirements.json").map(
   ({ wires: on, ...row }) => ({ ...row, places: on === "all" ? wires : on }),
 );

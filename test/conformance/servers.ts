@@ -1,9 +1,11 @@
+import { generateKeyPairSync } from "node:crypto";
 import { type Principal, principalKey } from "@a2a-connect/core";
 import { createGuardedFetch } from "@a2a-connect/node";
 import { createReferenceAgent, profileOptions } from "@a2a-connect/reference-agent";
 import { type Clock, type PushOptions, systemClock, type Turn, type TurnAgent } from "@a2a-connect/server";
 import type { HarnessOptions } from "@a2a-connect/testing";
 import type { Interceptor } from "@connectrpc/connect";
+import type { JWK } from "jose";
 import { createPuppet, type Puppet } from "./puppet.ts";
 
 /** What differs between the servers that scenarios run against. */
@@ -22,6 +24,8 @@ export type ServerName =
   | "no-card"
   /** Takes a call without a version for 1.0. */
   | "lenient-version"
+  /** Signs its cards. */
+  | "signed"
   /** Holds nobody for long who waits for a newer generation. */
   | "short-poll";
 
@@ -53,6 +57,7 @@ export function planServers(): Readonly<Record<ServerName, ServerPlan>> {
     identity: plan("full", { ...full, ...callers, extendedCard: { find: identityCard } }),
     "no-card": plan("full", { ...full, extendedCard: { find: () => undefined, open: true } }),
     "lenient-version": plan("full", { ...full, assumeVersion: "1.0" }),
+    signed: plan("full", { ...full, signing: { keys: [{ key: signingKey() }] } }),
     "short-poll": plan("full", { ...full, longPollMs: 20 }),
   };
 }
@@ -70,6 +75,11 @@ function pushHere(): PushOptions {
       return fetch(url, init);
     },
   };
+}
+
+function signingKey(): JWK {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  return privateKey.export({ format: "jwk" }) as JWK; // the same, with looser types
 }
 
 /** A skill with media types of its own. */

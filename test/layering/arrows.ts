@@ -41,7 +41,7 @@ export const runtimeNeutral: readonly string[] = ["core", "bindings", "signing",
 
 /**
  * Arrows between the folders of packages/server/src. The files beside them are `agent-server`, which puts everything
- * together.
+ * together; `index` shows what of all that is public.
  */
 export const serverArrows: Arrows = {
   store: [],
@@ -52,6 +52,8 @@ export const serverArrows: Arrows = {
   card: ["engine"],
   operations: ["engine", "gates", "push", "card"],
   "agent-server": ["operations"],
+  host: ["agent-server"],
+  index: ["host"],
 };
 
 /** Every room to the left of `room`. `store-*` and `examples/*` match any room with that beginning. */

@@ -67,8 +67,11 @@ function checkServerRooms(from: string, to: string): string | undefined {
     : `${room} is not right of ${wanted}`;
 }
 
-/** `engine` for packages/server/src/engine/events.ts, `agent-server` for packages/server/src/index.ts. */
+/** `engine` for packages/server/src/engine/events.ts, `agent-server` for the files beside the folders, except `index`. */
 function serverRoom(path: string): string {
+  if (path === "packages/server/src/index.ts") {
+    return "index";
+  }
   return /^packages\/server\/src\/([^/]+)\//.exec(path)?.[1] ?? "agent-server";
 }
 

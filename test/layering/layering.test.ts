@@ -61,8 +61,10 @@ it("reads every kind of import", () => {
 function workspaceWith(path: string, imported: Partial<Import> & { specifier: string }): Workspace {
   const rooms = ["core", "bindings", "server", "node", "testing", "conformance", "cli", "inspector"];
   const folders = ["gen", "test", ...rooms.map((room) => `packages/${room}`)];
-  const engine = "packages/server/src/engine/task-engine";
-  const paths = [path, "packages/server/src/store/task-store.ts", `${engine}.ts`, `${engine}.test.ts`];
+  const server = "packages/server/src";
+  const engine = `${server}/engine/task-engine`;
+  const others = ["store/task-store.ts", "agent-server.ts", "host/agent-host.ts"];
+  const paths = [path, ...others.map((each) => `${server}/${each}`), `${engine}.ts`, `${engine}.test.ts`];
   return {
     rootTools: new Set(["vitest"]),
     packages: folders.map((folder): WorkspacePackage => {
@@ -103,6 +105,8 @@ describe("an import along the arrows", () => {
     ["test/cli/a.test.ts", "../../packages/cli/test-support/run-command.ts"],
     ["packages/server/src/engine/a.ts", "../store/task-store.ts"],
     ["packages/server/src/agent-server.ts", "./engine/task-engine.ts"],
+    ["packages/server/src/host/a.ts", "../agent-server.ts"],
+    ["packages/server/src/index.ts", "./host/agent-host.ts"],
   ] as const) {
     it(`passes: ${path} → ${specifier}`, () => {
       expect(checkImports(workspaceWith(path, { specifier, lazy: lazy ?? false }))).toStrictEqual([]);
@@ -122,6 +126,7 @@ describe("an import against the arrows", () => {
     ["packages/server/src/engine/a.ts", "fs", "every runtime"],
     ["packages/server/src/engine/a.ts", "@x/core/src/a.ts", "deep import"],
     ["packages/server/src/store/a.ts", "../engine/task-engine.ts", "store is not right of engine"],
+    ["packages/server/src/agent-server.ts", "./host/agent-host.ts", "agent-server is not right of host"],
     ["packages/server/src/cellar/a.ts", "../store/task-store.ts", "do not know the server's room cellar"],
     ["packages/server/src/engine/a.ts", "../../../core/src/a.ts", "leaves its package"],
     ["packages/server/src/engine/a.ts", "./task-engine", "no file extension"],

@@ -4,6 +4,11 @@ export interface HttpRequest {
   readonly httpVersion: string;
   /** Absolute. */
   readonly url: string;
+  /**
+   * Where callers reach this server, when a proxy that is trusted has said so: base URL without a trailing slash, with the
+   * prefix of paths that the proxy takes off. Undefined: nobody trustworthy said.
+   */
+  readonly forwardedUrl?: string | undefined;
   readonly method: string;
   readonly header: Headers;
   readonly body: HttpBody;

@@ -1,3 +1,4 @@
+import { forwardedUrlKey } from "@a2a-connect/core";
 import {
   create,
   type DescMethod,
@@ -149,6 +150,10 @@ export class CallContext implements HandlerContext {
     this.timeoutMs = deadline === undefined ? noDeadline : () => deadline.remainingMs;
     this.#request = request;
     this.#deadline = deadline;
+    const { forwardedUrl } = request;
+    if (forwardedUrl !== undefined) {
+      this.values.set(forwardedUrlKey, forwardedUrl);
+    }
   }
 
   get responseTrailer(): Headers {

@@ -1,4 +1,5 @@
 import type { AgentSituation } from "./agent/agent-connection.ts";
+import { resolveAgentSettings } from "./agent/agent-settings.ts";
 import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -42,6 +43,7 @@ export async function runAction(
     output,
     settings,
     signal,
+    settingsFor: (entry) => resolveAgentSettings(resolved, entry),
     openAgent: async ({ reference, ...options } = {}) => {
       const { openAgent } = await import("./agent/open-agent.ts");
       const opening = openAgent(situationFor(reference), options);

@@ -1,7 +1,9 @@
 import type { AgentClient, ConnectOptions } from "@a2a-connect/client";
+import type { AgentSettings } from "./agent/agent-settings.ts";
 import type { FoundCard } from "./agent/receive-card.ts";
 import type { CliIo } from "./cli-io.ts";
 import type { Output } from "./output/output.ts";
+import type { AgentEntry } from "./settings/agent-book.ts";
 import type { Settings } from "./settings/settings.ts";
 
 /** How an agent is opened. */
@@ -16,9 +18,11 @@ export interface CommandContext {
   readonly output: Output;
   /** What flags, environment and files say together (spec of the a2a command, §8.3). */
   readonly settings: Settings;
+  /** The same for one agent, with what `a2a.config.yaml` says about it. */
+  settingsFor(entry: AgentEntry | undefined): AgentSettings;
   /**
    * Connects to the agent that `--agent-card` names (or a name in `a2a.config.yaml`), with its credentials, binding
-   * and version. Closed by itself when the command ends.
+   * and version. Closed by itself when the command ends. Where a key is known for the agent, its card has to be signed by it.
    *
    * @throws CliError CARD_NOT_FOUND, CARD_INVALID, UNREACHABLE, CREDENTIALS_MISSING
    */

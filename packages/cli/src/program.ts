@@ -12,6 +12,7 @@ import { addConfig } from "./commands/config.ts";
 import { addDemoServer } from "./commands/demo-server.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addHelp } from "./commands/help.ts";
+import { addKeys } from "./commands/keys.ts";
 import { addNew } from "./commands/new.ts";
 import { addSend } from "./commands/send.ts";
 import { addServe } from "./commands/serve.ts";
@@ -29,6 +30,7 @@ const commands: readonly AddCommand[] = [
   addDemoServer,
   addDoctor,
   addSmoke,
+  addKeys,
   addConfig,
   addCompletion,
   addHelp,

@@ -15,7 +15,11 @@ describe("usage errors", () => {
     ],
     [["send", "task", "--nonsense"], /unknown option/, "a2a help send lists its arguments and options"],
     [["snd"], /unknown command 'snd'.*Did you mean send/, "a2a help lists the commands"],
-    [["card"], /a command is missing: a2a card …/, "a2a card has get; a2a help card says more"],
+    [
+      ["card"],
+      /a command is missing: a2a card …/,
+      "a2a card has get, verify, sign, canonical; a2a help card says more",
+    ],
     [
       ["task", "push-config"],
       /a command is missing: a2a task push-config …/,

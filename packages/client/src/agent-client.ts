@@ -130,7 +130,7 @@ export interface TaskPage {
  * AgentErrors of this package.
  */
 export interface AgentClient extends AsyncDisposable {
-  /** The card in use: after `getExtendedCard` the extended one. */
+  /** The card in use: after `getExtendedCard` the extended one, until the public one changes. */
   readonly card: AgentCard;
   /** What is odd about the card: what an older one was read as. */
   readonly cardWarnings: readonly string[];
@@ -171,10 +171,11 @@ export interface AgentClient extends AsyncDisposable {
   readArtifacts(task: Task): readonly ArtifactReader[];
   /**
    * The card for callers that have said who they are. It is checked as the public one is (REQUIRED fields, then `verifyCard`,
-   * then `inspect`) and from then on it is `card`. `requires` and `expect` are about the public one and not applied to it, and
-   * calls go on over the interface in use.
+   * then `inspect`) and from then on it is `card`, until the public one changes; one that is refused never is. `requires` and
+   * `expect` are about the public one and not applied to it, and calls go on over the interface in use.
    *
-   * @throws RequirementError when the card declares none, CardInvalidError when it lacks something
+   * @throws RequirementError when the public card declares none, CardInvalidError when it lacks something, CardRefusedError or
+   *   UntrustedOutputError when it is refused
    */
   getExtendedCard(options?: CallOptions): Promise<AgentCard>;
 

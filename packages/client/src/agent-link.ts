@@ -3,7 +3,14 @@ import type { A2AService, AgentCard, AgentInterface } from "@a2a-connect/proto";
 import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import { describeChanges } from "./card/card-changes.ts";
 import type { CardResolver, ResolvedCard } from "./card/card-resolver.ts";
-import { CardDriftError, InputModeError, RequirementError, TaskRejectedError } from "./errors.ts";
+import {
+  CardDriftError,
+  CardInvalidError,
+  CardNotFoundError,
+  InputModeError,
+  RequirementError,
+  TaskRejectedError,
+} from "./errors.ts";
 
 /** One card, and the interface of it that is used. */
 export interface Link {
@@ -51,7 +58,8 @@ export class AgentLink {
    *
    * @param used the link that the call failed on
    * @returns what has changed; the new card is in use then
-   * @throws `failure` when it is about something else, or the card is the same; CardDriftError when the new one will not do
+   * @throws `failure` when it is about something else, or the card is the same; CardDriftError when the new one will not do,
+   *   CardRefusedError or UntrustedOutputError when it is refused
    */
   async adoptNewCard(failure: unknown, used: Link, signal: AbortSignal): Promise<readonly string[]> {
     if (!smellsOfDrift(failure)) {
@@ -81,14 +89,19 @@ export class AgentLink {
 
   /**
    * Looks whether there is another card when the known one is out of date by its cache headers (requirement L-6). When it
-   * cannot be asked for, the known one stays.
+   * cannot be asked for, or is none, the known one stays. When it is refused, neither of the two is used: somebody may be in
+   * between, or the agent is not what it was.
    *
-   * @throws CardDriftError when there is another one that will not do
+   * @throws CardDriftError when there is another one that will not do; CardRefusedError or UntrustedOutputError when it is
+   *   refused
    */
   async renew(signal: AbortSignal): Promise<void> {
     const before = this.#link.resolved;
     const resolved = await this.#resolver.resolve(signal).catch((error: unknown) => {
       signal.throwIfAborted();
+      if (!isNoCard(error)) {
+        throw error;
+      }
       this.#onWarning(`The agent's card could not be renewed: ${String(error)}`);
       return before;
     });
@@ -108,7 +121,13 @@ export class AgentLink {
   }
 
   async #findChanges(signal: AbortSignal): Promise<CardChange | undefined> {
-    const resolved = await this.#resolver.refresh(signal).catch(() => undefined);
+    const resolved = await this.#resolver.refresh(signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      if (!isNoCard(error)) {
+        throw error;
+      }
+      return undefined;
+    });
     const sentences = resolved === undefined ? [] : describeChanges(this.#link.resolved.card, resolved.card);
     return resolved === undefined || sentences.length === 0 ? undefined : { resolved, sentences };
   }
@@ -133,9 +152,14 @@ export class AgentLink {
     if (!(error instanceof TaskRejectedError) || error.reason !== "unsupported-skill") {
       return error;
     }
-    const changes = await this.#findChanges(signal);
+    const changes = await this.#findChanges(signal).catch(() => undefined); // the next submission is told
     return changes === undefined ? error : this.driftError(changes.sentences, error, changes.resolved.card);
   }
+}
+
+/** Whether there was no card to be judged: it could not be had, or what was there is none. */
+function isNoCard(error: unknown): boolean {
+  return error instanceof CardNotFoundError || error instanceof CardInvalidError;
 }
 
 /** Failures of a submission that a changed card explains. None of them has left a task behind. */

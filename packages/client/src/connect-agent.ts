@@ -5,6 +5,7 @@ import type { AgentClient } from "./agent-client.ts";
 import { AgentLink, type Link } from "./agent-link.ts";
 import { createCardResolver, type ResolvedCard } from "./card/card-resolver.ts";
 import { checkExpectation } from "./card/expected-card.ts";
+import { verifyExtendedCards } from "./card/extended-card.ts";
 import { readLifecycleParams } from "./card/lifecycle-params.ts";
 import { checkRequirements } from "./card/required-abilities.ts";
 import { ConnectedAgent } from "./connected-agent.ts";
@@ -21,6 +22,7 @@ import { resolveSettings } from "./settings.ts";
  *
  * @param reference where the agent is (a host, an origin, the URL of its card), or its card
  * @throws CardNotFoundError, CardInvalidError when there is no card that can be used
+ * @throws CardRefusedError when it is not trusted, UntrustedOutputError when `inspect` refuses it
  * @throws RequirementError, CardExpectationError, NoInterfaceError when it is not the agent that is wanted
  * @throws Error when the options contradict each other
  */
@@ -45,7 +47,7 @@ export async function connectAgent(
 
 async function openLink(resolved: ResolvedCard, options: ConnectOptions): Promise<Link> {
   const { card } = resolved;
-  await checkExpectation(card, options.expect ?? {});
+  await checkExpectation(resolved, options.expect ?? {});
   checkRequirements(card, options.requires ?? {});
   const candidates = chooseInterfaces(card, options);
   const lifecycle = readLifecycleParams(card);
@@ -56,6 +58,7 @@ async function openLink(resolved: ResolvedCard, options: ConnectOptions): Promis
     interceptors: [
       ...(options.interceptors ?? []),
       ...(options.inspect === undefined ? [] : [inspectResponses(options.inspect)]),
+      ...(options.verifyCard === undefined ? [] : [verifyExtendedCards(resolved, options)]),
     ],
   });
   return {

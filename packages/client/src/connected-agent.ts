@@ -1,3 +1,4 @@
+import { ReceivedText, receivedTextKey } from "@a2a-connect/bindings";
 import { isTerminal } from "@a2a-connect/core";
 import type {
   A2AService,
@@ -22,7 +23,7 @@ import { judgeExtendedCard } from "./card/extended-card.ts";
 import { checkInputModes } from "./card/input-modes.ts";
 import type { ClientSettings, Connection } from "./connection.ts";
 import { type ArtifactReader, createArtifactReader } from "./content/artifact-reader.ts";
-import { inspectContent, inspectedLaterKey } from "./content/inspect-interceptor.ts";
+import { inspectContent, judgedLaterKey } from "./content/inspect-interceptor.ts";
 import { RequirementError } from "./errors.ts";
 import { type Following, followEvents } from "./follow/follow-events.ts";
 import { choosePollInterval, type PollOptions } from "./follow/poll-schedule.ts";
@@ -42,6 +43,14 @@ import { createSendRequest, toInputMessage } from "./send/send-request.ts";
 /** What a call of ours adds to what its caller said about following. */
 type OwnFollowing = Pick<Following, "tracker" | "wakeUp" | "signal" | "until" | "staleStatus">;
 
+/** An extended card that was judged. */
+interface ExtendedCard {
+  /** Of the public card that it belongs to: with another one it is not in use any more. */
+  readonly link: Link;
+  readonly call: number;
+  readonly card: AgentCard;
+}
+
 /** What a connected agent is made of. */
 export interface ConnectedAgentParts {
   readonly options: ConnectOptions;
@@ -55,7 +64,9 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
   readonly #options: ConnectOptions;
   readonly #closed = new AbortController();
   readonly #link: AgentLink;
-  #extendedCard: AgentCard | undefined;
+  /** Counts the calls for it: of two at the same time the later one wins, whichever answer is judged first. */
+  #extendedCalls = 0;
+  #extended: ExtendedCard | undefined;
 
   constructor({ options, settings, link }: ConnectedAgentParts) {
     super();
@@ -65,7 +76,8 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
   }
 
   get card(): AgentCard {
-    return this.#extendedCard ?? this.#link.current.resolved.card;
+    const link = this.#link.current;
+    return this.#extended?.link === link ? this.#extended.card : link.resolved.card;
   }
 
   get cardWarnings(): readonly string[] {
@@ -199,16 +211,30 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
 
   getExtendedCard(options: CallOptions = {}): Promise<AgentCard> {
     return this.unwrapped(async () => {
-      if (this.card.capabilities?.extendedAgentCard !== true) {
+      const link = this.#link.current;
+      const of = link.resolved;
+      if (of.card.capabilities?.extendedAgentCard !== true) {
         throw new RequirementError("The agent's card declares no extended card.", ["extendedAgentCard"]);
       }
-      const received = await this.repeat(options, (call) => {
-        const contextValues = createContextValues().set(inspectedLaterKey, true);
-        return this.rpc.getExtendedAgentCard({}, { ...call, contextValues });
+      this.#extendedCalls += 1;
+      const call = this.#extendedCalls;
+      const received = new ReceivedText();
+      const message = await this.repeat(options, (callOptions) => {
+        const contextValues = createContextValues().set(judgedLaterKey, true).set(receivedTextKey, received);
+        return link.rpc.getExtendedAgentCard({}, { ...callOptions, contextValues });
       });
-      const { card, warnings } = await judgeExtendedCard(received, this.#options);
+      const { card, warnings } = await judgeExtendedCard(
+        { message, text: received.of(message), of },
+        this.#options,
+      );
+      this.signalOf(options).throwIfAborted();
+      if (link !== this.#link.current) {
+        return this.getExtendedCard(options); // that was the agent's before its public card changed
+      }
       for (const warning of warnings) this.settings.onWarning(warning);
-      this.#extendedCard = card;
+      if (this.#extended?.link !== link || this.#extended.call < call) {
+        this.#extended = { link, call, card };
+      }
       return card;
     });
   }
@@ -336,9 +362,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
   }
 
   async #adoptNewCard(failure: unknown, used: Link): Promise<readonly string[]> {
-    const changes = await this.#link.adoptNewCard(failure, used, this.#closed.signal);
-    this.#extendedCard = undefined;
-    return changes;
+    return await this.#link.adoptNewCard(failure, used, this.#closed.signal);
   }
 
   async #withDrift<T>(send: () => Promise<T>): Promise<T> {

@@ -48,6 +48,11 @@ export class CardInvalidError extends AgentError {
   }
 }
 
+/** The card is not trusted: `verifyCard`, or a trust policy, refused it. Nothing in it was used; the cause says why. */
+export class CardRefusedError extends AgentError {
+  readonly code = "card-refused";
+}
+
 /** The card has no interface that this client can, or may, use. */
 export class NoInterfaceError extends AgentError {
   readonly code = "no-interface";

@@ -1,6 +1,6 @@
 export { bytes, fileUrl, json, text } from "@a2a-connect/core";
+export { cardDigest } from "@a2a-connect/signing/canonical";
 export type * from "./agent-client.ts";
-export { cardDigest } from "./card/card-digest.ts";
 export { readCard } from "./card/read-card.ts";
 export { type ClientClock, systemClock } from "./clock.ts";
 export { connectAgent } from "./connect-agent.ts";

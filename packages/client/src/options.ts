@@ -23,7 +23,11 @@ export interface AgentRequirements {
 export interface CardExpectation {
   /** A range of `AgentCard.version`, such as `^1.2`. */
   readonly cardVersion?: string;
-  /** SHA-256 of the card, lowercase hex, as `cardDigest` computes it. */
+  /**
+   * SHA-256 of the card, lowercase hex, as `cardDigest` computes it from the text that was received: of its canonical form,
+   * without signatures, with the members that nobody knows. Of an older card, too, it is of the text, not of what that is read
+   * as.
+   */
   readonly cardDigest?: string;
 }
 
@@ -101,8 +105,11 @@ export interface ConnectOptions {
   /** Shown every card, part and artifact, each once, before anybody else gets it. */
   readonly inspect?: Inspect;
   /**
-   * Judges a card before anything in it is used, and before `inspect` is shown it; throws to refuse it. Extended cards are
-   * judged, too, and used only afterwards.
+   * Judges a card before anything in it is used, and before `inspect` is shown it; throws to refuse it, and the caller gets a
+   * CardRefusedError with that as its cause. `trustCards(policy)` of `@a2a-connect/signing` makes one of a trust policy.
+   *
+   * The card is judged again whenever it is asked for again, changed or not, because keys expire; when it is refused then, calls
+   * that would begin work fail until a card is there that is not. Extended cards are judged each time they are fetched.
    */
   readonly verifyCard?: (received: ReceivedCard) => void | Promise<void>;
   /** Told what is odd, in one sentence: an older card, a poll interval below the recommended. */
@@ -111,12 +118,17 @@ export interface ConnectOptions {
 
 /** A card as it arrived. */
 export interface ReceivedCard {
-  /** Where it came from; undefined for one that the caller gave, or the extended card. */
+  /** Where it came from, of an extended card where the agent's public one did; undefined when the caller gave that. */
   readonly url: string | undefined;
+  /** The URL that was asked for, from where redirects may have led to `url`; by it an agent is known again. */
+  readonly asked: string | undefined;
   /**
-   * Its JSON, byte for byte. Of a card that did not come by itself, the extended one and one that the caller gave, it is the
-   * canonical ProtoJSON of the message (`formatMessage` of core): members that nobody knows are not in it.
+   * Its JSON, character for character. Of a card that did not come as JSON, one that the caller gave and the extended one over
+   * gRPC, gRPC-Web and Connect, it is the ProtoJSON of the message (`formatMessage` of core): members that nobody knows are
+   * not in it.
    */
   readonly text: string;
   readonly card: AgentCard;
+  /** Whether it is the extended card, which came by an operation of the agent. */
+  readonly extended: boolean;
 }

@@ -17,6 +17,12 @@ export const principalKey: ContextKey<Principal> = createContextKey(anonymousPri
   description: "a2a principal",
 });
 
+/** Where the caller reaches this server, as a trusted proxy says: base URL without a trailing slash; undefined by default. */
+export const forwardedUrlKey: ContextKey<string | undefined> = createContextKey<string | undefined>(
+  undefined,
+  { description: "a2a forwarded URL" },
+);
+
 /** The tenant of the call, `""` for none (requirements P). */
 export const tenantKey: ContextKey<string> = createContextKey("", { description: "a2a tenant" });
 

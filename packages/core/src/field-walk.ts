@@ -70,7 +70,14 @@ function formatSegment(segment: string | number, first: boolean): string {
   if (/^\w{1,64}$/.test(segment)) {
     return first ? segment : `.${segment}`;
   }
-  // A key that the caller made up: quoted, so that it cannot pass for a path of ours, and short.
+  // A key that the caller made up: quoted, so that it cannot pass for a path of ours, short, and nothing that a terminal obeys.
   const key = segment.length > maxKeyLength ? `${segment.slice(0, maxKeyLength)}…` : segment;
-  return `[${JSON.stringify(key.toWellFormed())}]`;
+  return `[${JSON.stringify(key.toWellFormed()).replaceAll(unseen, escapeCharacter)}]`;
+}
+
+/** Control and format characters, line and paragraph separators: JSON.stringify escapes only some of them. */
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+function escapeCharacter(character: string): string {
+  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }

@@ -3,6 +3,7 @@ export { connectBinding, grpcWebBinding } from "./binding-names.ts";
 export {
   anonymousPrincipal,
   extensionsKey,
+  forwardedUrlKey,
   type Principal,
   principalKey,
   protocolVersionKey,
@@ -72,7 +73,13 @@ export {
   parseMediaType,
 } from "./media-type.ts";
 export { type MethodLocalName, type MethodName, methodByName, methods, type RpcMethod } from "./methods.ts";
-export { type JsonText, type ParseMessageOptions, parseJsonText, parseMessage } from "./parse-json.ts";
+export {
+  findWrongFields,
+  type JsonText,
+  type ParseMessageOptions,
+  parseJsonText,
+  parseMessage,
+} from "./parse-json.ts";
 export {
   agentMessage,
   bytes,

@@ -5,7 +5,7 @@ import {
   type JsonValue,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import { invalidParams } from "./errors.ts";
+import { type FieldViolation, invalidParams } from "./errors.ts";
 import {
   defaultMaxDepth,
   type FieldWalk,
@@ -69,10 +69,9 @@ const defects: Readonly<Record<JsonDefect["kind"], string>> = {
 export function parseMessage<Desc extends DescMessage>(
   desc: Desc,
   json: unknown,
-  { maxDepth = defaultMaxDepth }: ParseMessageOptions = {},
+  options: ParseMessageOptions = {},
 ): MessageShape<Desc> {
-  const walk: JsonWalk = { ...startWalk("", maxDepth), unsetMembers: new Map() };
-  messageCheck(desc)(walk, json, 1);
+  const walk = walkJson(desc, json, options);
   if (walk.violations.length > 0) {
     throw invalidParams(walk.violations);
   }
@@ -81,12 +80,31 @@ export function parseMessage<Desc extends DescMessage>(
     // The cast is safe: the walk has seen that it is a JSON object.
     return fromJson(desc, clean as JsonValue, {
       ignoreUnknownFields: true,
-      recursionLimit: protobufRecursionLimit(maxDepth),
+      recursionLimit: protobufRecursionLimit(options.maxDepth),
     });
   } catch {
     // Only well-known types that the walk does not know can still fail; no A2A message has one.
     throw invalidParams({ field: "", description: `is not a valid ${desc.name}` });
   }
+}
+
+/** Why {@link parseMessage} would refuse this JSON, for those who do not need the message; empty when it would not. */
+export function findWrongFields(
+  desc: DescMessage,
+  json: unknown,
+  options: ParseMessageOptions = {},
+): readonly FieldViolation[] {
+  return walkJson(desc, json, options).violations;
+}
+
+function walkJson(
+  desc: DescMessage,
+  json: unknown,
+  { maxDepth = defaultMaxDepth }: ParseMessageOptions,
+): JsonWalk {
+  const walk: JsonWalk = { ...startWalk("", maxDepth), unsetMembers: new Map() };
+  messageCheck(desc)(walk, json, 1);
+  return walk;
 }
 
 interface JsonWalk extends FieldWalk {

@@ -27,12 +27,18 @@ export async function serveHttp1(
   if (url === undefined) {
     await sendResponse(plainError(400), "GET", sink, context.stalledReaderTimeoutMs);
   } else {
-    await serveExchange(context, createHttp1Request(message, url, call), call, sink);
+    await serveExchange(context, createHttp1Request(context, message, url, call), call, sink);
   }
   discardBody(message, () => message.socket.destroy());
 }
 
-function createHttp1Request(message: IncomingMessage, url: string, call: CallSignal): HttpRequest {
+function createHttp1Request(
+  context: ExchangeContext,
+  message: IncomingMessage,
+  url: string,
+  call: CallSignal,
+): HttpRequest {
+  const { readForwardedUrl, scheme } = context;
   return new NodeRequest({
     httpVersion: message.httpVersion,
     url,
@@ -40,6 +46,15 @@ function createHttp1Request(message: IncomingMessage, url: string, call: CallSig
     fields: message.headers,
     body: createRequestBody(message, { declaredLength: declaredLength(message) }),
     call,
+    readForwardedUrl:
+      readForwardedUrl &&
+      (() =>
+        readForwardedUrl({
+          peer: message.socket.remoteAddress,
+          scheme,
+          authority: message.headers.host,
+          fields: message.headers,
+        })),
   });
 }
 

@@ -46,6 +46,7 @@ function createHttp2Request(
   url: string,
   call: CallSignal,
 ): HttpRequest {
+  const { readForwardedUrl, scheme } = context;
   const length = stream.endAfterHeaders ? "0" : headers["content-length"];
   return new NodeRequest({
     httpVersion: "2.0",
@@ -57,6 +58,15 @@ function createHttp2Request(
       timeoutMs: context.requestTimeoutMs,
     }),
     call,
+    readForwardedUrl:
+      readForwardedUrl &&
+      (() =>
+        readForwardedUrl({
+          peer: stream.session?.socket.remoteAddress,
+          scheme,
+          authority: headers[":authority"] ?? headers.host,
+          fields: headers,
+        })),
   });
 }
 

@@ -3,5 +3,13 @@ export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from 
 export type { GuardedPushOptions } from "./guarded-push.ts";
 export { type Listener, listen } from "./listen.ts";
 export type { CloseOptions, ListenOptions } from "./listen-options.ts";
-export { type ServedAgent, type ServeOptions, serve } from "./serve.ts";
+export {
+  type AgentBesideOthers,
+  type AgentToServe,
+  type ServeAgentsOptions,
+  type ServedAgent,
+  type ServedAgents,
+  type ServeOptions,
+  serve,
+} from "./serve.ts";
 export { type Closable, type ShutdownHook, type ShutdownOptions, shutdownOnSignal } from "./shutdown.ts";

@@ -11,6 +11,12 @@ export interface ListenOptions {
   readonly host?: string;
   /** Serve TLS, with HTTP/2 or HTTP/1.1 chosen by ALPN. Without it the port is cleartext: HTTP/1.1 and h2c. */
   readonly tls?: { readonly cert: string | Uint8Array; readonly key: string | Uint8Array };
+  /**
+   * Proxies that are believed when they say where callers reach this server (`Forwarded`, `X-Forwarded-Proto`, `-Host`,
+   * `-Port`, `-Prefix`): addresses, networks such as `10.0.0.0/8`, and `loopback`. Each of them must set these fields, or drop
+   * those that its caller sent. Default: nobody is.
+   */
+  readonly trustedProxies?: readonly string[];
   /** How long a connection may stay silent or ambiguous before its protocol is known (also the TLS handshake). Default 10 s. */
   readonly firstByteTimeoutMs?: number;
   /** How long the header of an HTTP/1.1 request may take; then 408. Default 30 s. */
@@ -44,7 +50,9 @@ export interface ListenOptions {
 }
 
 /** Every limit with its default. */
-export type ListenLimits = Required<Omit<ListenOptions, "port" | "host" | "tls" | "onError">>;
+export type ListenLimits = Required<
+  Omit<ListenOptions, "port" | "host" | "tls" | "trustedProxies" | "onError">
+>;
 
 /** The defaults that ListenOptions tells. */
 export const defaultLimits: ListenLimits = {

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { ExchangeContext } from "./exchange.ts";
+import { createForwardedUrlReader } from "./forwarded-url.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
 import { type CloseOptions, defaultLimits, type ListenLimits, type ListenOptions } from "./listen-options.ts";
@@ -30,10 +31,10 @@ export interface Listener extends AsyncDisposable {
  * A handler that throws is answered with a fixed JSON 500. A request's `signal` aborts when the caller leaves before the
  * response is complete, and `graceMs` into `close`; never because a response has ended well.
  *
- * @throws the system's error (such as EADDRINUSE) when the port can not be bound
+ * @throws the system's error (such as EADDRINUSE) when the port can not be bound; Error when a trusted proxy is no address
  */
 export async function listen(handler: HttpHandler, options: ListenOptions = {}): Promise<Listener> {
-  const { port = 0, host = "localhost", tls, onError, ...given } = options;
+  const { port = 0, host = "localhost", tls, trustedProxies = [], onError, ...given } = options;
   const limits: ListenLimits = { ...defaultLimits, ...given };
   const context: ExchangeContext = {
     handler,
@@ -41,6 +42,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
     stalledReaderTimeoutMs: limits.stalledReaderTimeoutMs,
     requestTimeoutMs: limits.requestTimeoutMs,
     maxHeaderBytes: limits.maxHeaderBytes,
+    readForwardedUrl: trustedProxies.length === 0 ? undefined : createForwardedUrlReader(trustedProxies),
     onError,
     inFlight: new Set(),
     draining: false,

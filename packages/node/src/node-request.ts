@@ -11,6 +11,8 @@ export interface NodeRequestInit {
   readonly fields: IncomingHttpHeaders;
   readonly body: HttpBody;
   readonly call: CallSignal;
+  /** Undefined: no proxy is trusted. */
+  readonly readForwardedUrl?: (() => string | undefined) | undefined;
 }
 
 /** A request of Node's as the handler sees it. Header and signal are made when they are first looked at. */
@@ -21,20 +23,32 @@ export class NodeRequest implements HttpRequest {
   readonly body: HttpBody;
   readonly #fields: IncomingHttpHeaders;
   readonly #call: CallSignal;
+  #readForwardedUrl: NodeRequestInit["readForwardedUrl"];
+  #forwardedUrl: string | undefined;
   #header: Headers | undefined;
 
-  constructor({ httpVersion, url, method, fields, body, call }: NodeRequestInit) {
+  constructor({ httpVersion, url, method, fields, body, call, readForwardedUrl }: NodeRequestInit) {
     this.httpVersion = httpVersion;
     this.url = url;
     this.method = method;
     this.body = body;
     this.#fields = fields;
     this.#call = call;
+    this.#readForwardedUrl = readForwardedUrl;
   }
 
   get header(): Headers {
     this.#header ??= toHeaders(this.#fields);
     return this.#header;
+  }
+
+  /** Read once, by whoever asks first. */
+  get forwardedUrl(): string | undefined {
+    if (this.#readForwardedUrl !== undefined) {
+      this.#forwardedUrl = this.#readForwardedUrl();
+      this.#readForwardedUrl = undefined;
+    }
+    return this.#forwardedUrl;
   }
 
   get signal(): AbortSignal {

@@ -52,7 +52,8 @@ export async function sendResponse(
   const body = inPieces(response.body);
   if (sink.gone) return abandon(body);
   if (method === "HEAD" || status === 204 || status === 304) {
-    const contentLength = method === "HEAD" && !isIterable(body) ? lengthOf(body) : undefined;
+    const isKnown = method === "HEAD" && status !== 204 && status !== 304 && !isIterable(body);
+    const contentLength = isKnown ? lengthOf(body) : undefined;
     sink.sendHead({ status, header, contentLength, bodiless: true, atOnce: false, trailer: undefined });
     sink.end(undefined, undefined);
     return abandon(body);

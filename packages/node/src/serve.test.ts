@@ -1,9 +1,9 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type AgentDefinition, type Clock, systemClock } from "@a2a-connect/server";
+import { type AgentDefinition, type Clock, createMemoryTaskStore, systemClock } from "@a2a-connect/server";
 import { afterAll, describe, expect, it } from "vitest";
 import { serve } from "./serve.ts";
 
@@ -85,6 +85,71 @@ describe("serve", () => {
     expect(events).toHaveLength(2);
     expect(events[0]).toContain("TASK_STATE_INPUT_REQUIRED");
     expect(events[1]).toContain('"status":"UNAVAILABLE"');
+  });
+});
+
+describe("serve of several agents", () => {
+  it("keeps the tasks of each in a file by its name, and opens them again", async () => {
+    const folder = join(directory, "several");
+    const first = await serve({ one: agent(), two: agent() }, { directory: folder });
+    const asked: unknown = JSON.parse(await send(first.agents.two.url, "ask"));
+    const { id } = (asked as { task: { id: string } }).task;
+    await first.close({ graceMs: 0 });
+    expect(readdirSync(folder)).toEqual(expect.arrayContaining(["one.sqlite", "two.sqlite"]));
+    const again = await serve({ one: agent(), two: agent() }, { directory: folder });
+    const statusOf = async (url: string) =>
+      (await fetch(`${url}/rest/tasks/${id}`, { headers: { "a2a-version": "1.0" } })).status;
+    expect(await statusOf(again.agents.two.url)).toBe(200);
+    expect(await statusOf(again.agents.one.url)).toBe(404);
+    await again.close({ graceMs: 0 });
+  });
+
+  it("gives each what is for all, and what is for it alone", async () => {
+    const store = createMemoryTaskStore();
+    await using served = await serve(
+      {
+        card: { agent: agent(), store, push: true },
+        plain: { agent: agent(), store: createMemoryTaskStore() },
+      },
+      { streaming: false },
+    );
+    const { card, plain } = served.agents;
+    expect(card.card.capabilities).toMatchObject({ streaming: false, pushNotifications: true });
+    expect(plain.card.capabilities).toMatchObject({ streaming: false, pushNotifications: false });
+  });
+
+  it.each(["../outside", "tasks", "A"])("opens nothing for an agent called %s", async (name) => {
+    const folder = join(directory, "names");
+    await expect(serve({ [name]: agent() }, { directory: join(folder, "inner") })).rejects.toThrow("agent");
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it("lets go of every file when one of them cannot be had", async () => {
+    const folder = join(directory, "half");
+    const broken = { agent: agent(), file: directory };
+    await expect(serve({ good: agent(), broken }, { directory: folder })).rejects.toThrow();
+    await using served = await serve({ good: agent() }, { directory: folder });
+    expect((await fetch(`${served.url}/healthz`)).status).toBe(200);
+  });
+
+  it("tells nobody to come any more while it stops, and lets all of them finish", async () => {
+    const begun = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const busy = agent(async () => {
+      begun.resolve();
+      await goOn.promise;
+    });
+    const served = await serve({
+      busy: { agent: busy, store: createMemoryTaskStore() },
+      idle: { agent: agent(), store: createMemoryTaskStore() },
+    });
+    const answer = send(served.agents.busy.url);
+    await begun.promise;
+    const closing = served.close();
+    goOn.resolve();
+    expect(await answer).toContain("TASK_STATE_COMPLETED");
+    await closing;
+    await expect(fetch(`${served.url}/readyz`)).rejects.toThrow();
   });
 });
 

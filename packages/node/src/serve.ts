@@ -1,21 +1,26 @@
+import { join } from "node:path";
 import type { AgentCard } from "@a2a-connect/proto";
 import {
+  type AgentCards,
   type AgentDefinition,
+  type AgentHostOptions,
   type AgentServer,
   type AgentServerOptions,
+  assertAgentName,
+  createAgentHost,
   createAgentServer,
+  type HostedAgentOptions,
   type PushOptions,
   type SkillSwitches,
 } from "@a2a-connect/server";
-import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
-import { createGuardedPush, type GuardedPushOptions } from "./guarded-push.ts";
-import { type Listener, listen } from "./listen.ts";
+import type { GuardedPushOptions } from "./guarded-push.ts";
 import type { CloseOptions, ListenOptions } from "./listen-options.ts";
+import { startServing } from "./serving.ts";
 
 /** Everything the server and the listener may be told. */
 export interface ServeOptions
-  extends Omit<AgentServerOptions, "agent" | "push">,
+  extends Omit<AgentServerOptions, "agent" | "place" | "push">,
     Omit<ListenOptions, "onError"> {
   /** File of the embedded SQLite store, when no `store` is given. Default `.a2a/<name of the agent>.sqlite`. */
   readonly file?: string;
@@ -26,112 +31,158 @@ export interface ServeOptions
   readonly push?: boolean | GuardedPushOptions | PushOptions;
 }
 
+/** One of several agents with options of its own, which come before those for all. */
+export interface AgentToServe extends Omit<HostedAgentOptions, "push">, Pick<ServeOptions, "file" | "push"> {}
+
+/** What several agents may be told that share a port. What a server alone may be told holds for each of them. */
+export interface ServeAgentsOptions<Name extends string = string>
+  extends Omit<ServeOptions, "file" | "store">,
+    Pick<AgentHostOptions<Name>, "default"> {
+  /** Where the SQLite files are, each by the name of its agent: `translator.sqlite`. Default `.a2a`. */
+  readonly directory?: string;
+}
+
 /** An agent that is being served. */
 export interface ServedAgent extends AsyncDisposable {
   /** Base URL, without a trailing slash. */
   readonly url: string;
   readonly port: number;
-  /** The public card as it is served. */
+  /** The public card as it is served, without its signatures. */
   readonly card: AgentCard;
+  /** Changes what the agent is, and how its cards are signed, while it is served. */
+  readonly cards: AgentCards;
   /** Switches skills off and on while the agent is served: changes the card, its version and its ETag. */
   readonly skills: SkillSwitches;
   /** Stops accepting, lets what runs finish within `graceMs`, makes it durable, and closes everything. */
   close(options?: CloseOptions): Promise<void>;
 }
 
-/** How much later streams are left than executors: what these say when they are told to stop is still delivered. */
-const lastWordsMs = 250;
+/** Several agents that are being served on one port. */
+export interface ServedAgents<Name extends string = string>
+  extends Pick<ServedAgent, "url" | "port" | "close">,
+    AsyncDisposable {
+  /** Each agent by its name, with its own base URL: `<url>/agents/<name>`. */
+  readonly agents: Readonly<Record<Name, AgentBesideOthers>>;
+}
 
+/** One of several agents that are being served. */
+export type AgentBesideOthers = Omit<ServedAgent, "port" | "close" | typeof Symbol.asyncDispose>;
+
+/**
+ * Serves several agents on one port: each by its name below `/agents/<name>`, and by its name as `tenant` over gRPC,
+ * gRPC-Web and Connect. Each has a card, tasks and a SQLite file of its own (docs/several-agents.md).
+ *
+ * @throws Error when the port or a store's file cannot be had, a name does not fit, or an option makes no sense
+ */
+export function serve<const Name extends string>(
+  agents: Readonly<Record<Name, AgentDefinition | AgentToServe>>,
+  options?: ServeAgentsOptions<Name>,
+): Promise<ServedAgents<Name>>;
 /**
  * Serves an agent on one port over gRPC, gRPC-Web, Connect, HTTP+JSON and JSON-RPC, with durable tasks.
  *
  * Nothing needs to be configured: any free port, and a SQLite file below the working directory. What an earlier process
  * left unfinished is dealt with before the first request.
  *
- * @throws Error when the port or the store's file cannot be had, or an option makes no sense
+ * @throws Error when the port or the store's file cannot be had, a key cannot sign the card, or an option makes no sense
  */
-export async function serve(agent: AgentDefinition, options: ServeOptions = {}): Promise<ServedAgent> {
+export function serve(agent: AgentDefinition, options?: ServeOptions): Promise<ServedAgent>;
+export function serve(
+  agents: AgentDefinition | Readonly<Record<string, AgentDefinition | AgentToServe>>,
+  options: ServeOptions & ServeAgentsOptions = {},
+): Promise<ServedAgent | ServedAgents> {
+  return isDefinition(agents) ? serveOne(agents, options) : serveSeveral(agents, options);
+}
+
+async function serveOne(agent: AgentDefinition, options: ServeOptions): Promise<ServedAgent> {
   const {
     file = `.a2a/${fileName(agent.card.name)}.sqlite`,
     log = () => {},
     push = false,
+    store,
     ...others
   } = options;
-  const guarded = push === false ? undefined : createGuardedPush(push === true ? {} : push);
-  let opened: Pick<AgentServer, "close"> | undefined = options.store;
-  const closeAll = async (): Promise<void> => {
-    try {
-      await opened?.close();
-    } finally {
-      await guarded?.close();
-    }
-  };
-  try {
-    const store = options.store ?? createSqliteTaskStore({ file });
-    opened = store;
-    const wires = { compressions: [compressionGzip, compressionBrotli], ...options.wires };
-    const server = createAgentServer({
-      ...others,
-      agent,
-      store,
-      wires,
-      log,
-      ...(guarded === undefined ? {} : { push: guarded.options }),
-    });
-    opened = server; // it closes its store
-    const listener = await start(server, options, log);
-    server.moveTo(listener.url);
-    return present(server, listener, closeAll);
-  } catch (error) {
-    // A file that stays locked could not be served again.
-    await closeAll().catch((failure: unknown) =>
-      log({ level: "error", message: "what had been opened could not be closed", error: failure }),
-    );
-    throw error;
-  }
+  const wires = withCompressions(options.wires);
+  const { server, listener, close } = await startServing(
+    [{ store, file, push }],
+    ([opened]) => createAgentServer({ ...others, ...opened, agent, wires, log }),
+    { ...others, log },
+  );
+  return Object.assign(present(server, listener.url), {
+    port: listener.port,
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  });
 }
 
-/** @param closeAll closes what is left when nothing runs and nobody is connected any more */
-function present(server: AgentServer, listener: Listener, closeAll: () => Promise<void>): ServedAgent {
-  const stop = async ({ graceMs = 5_000, timeoutMs = 10_000 }: CloseOptions): Promise<void> => {
-    const stopped = await Promise.allSettled([
-      listener.close({ graceMs: graceMs + lastWordsMs, timeoutMs }),
-      server.stop(graceMs),
-    ]);
-    await closeAll();
-    const failed = stopped.find((each) => each.status === "rejected");
-    if (failed !== undefined) {
-      throw failed.reason;
-    }
-  };
-  let closed: Promise<void> | undefined;
-  const close = (options: CloseOptions = {}): Promise<void> => {
-    server.drain();
-    closed ??= stop(options);
-    return closed;
-  };
+async function serveSeveral(
+  agents: Readonly<Record<string, AgentDefinition | AgentToServe>>,
+  options: ServeAgentsOptions,
+): Promise<ServedAgents> {
+  const { directory = ".a2a", log = () => {}, push: pushForAll = false, ...others } = options;
+  // What is one for all; whatever else there is holds for each agent that does not say otherwise.
+  const {
+    publicUrl,
+    mounts,
+    cors,
+    catalogHost,
+    forwardedHosts,
+    wires,
+    default: defaultName,
+    ...forEach
+  } = others;
+  const wanted = Object.entries(agents).map(([name, agent]): [string, AgentToServe] => {
+    assertAgentName(name); // before it becomes the name of a file
+    return [name, isDefinition(agent) ? { agent } : agent];
+  });
+  const { server, listener, close } = await startServing(
+    wanted.map(([name, { store, file = join(directory, `${name}.sqlite`), push = pushForAll }]) => ({
+      store,
+      file,
+      push,
+    })),
+    (opened) => {
+      const hosted = wanted.map(([name, { push: _, ...own }], index): [string, HostedAgentOptions] => [
+        name,
+        { ...forEach, ...own, ...opened[index] },
+      ]);
+      const host = { ...others, agents: Object.fromEntries(hosted), wires: withCompressions(wires), log };
+      return createAgentHost<string>(host);
+    },
+    { ...others, log },
+  );
   return {
     url: listener.url,
     port: listener.port,
-    get card() {
-      return server.card;
-    },
-    skills: server.skills,
+    agents: Object.fromEntries(
+      Object.entries(server.agents).map(([name, agent]) => [
+        name,
+        present(agent, `${listener.url}/agents/${name}`),
+      ]),
+    ),
     close,
     [Symbol.asyncDispose]: () => close(),
   };
 }
 
-async function start(
-  server: AgentServer,
-  options: ServeOptions,
-  log: NonNullable<ServeOptions["log"]>,
-): Promise<Listener> {
-  await server.start();
-  return listen(server.handle, {
-    ...options,
-    onError: (error) => log({ level: "error", message: "a response broke off", error }),
-  });
+/** A record of agents may have one that is called "card"; it has no name itself. */
+function isDefinition(value: object): value is AgentDefinition {
+  return "card" in value && typeof value.card === "object" && value.card !== null && "name" in value.card;
+}
+
+function present(server: AgentServer, url: string): AgentBesideOthers {
+  return {
+    url,
+    get card() {
+      return server.card;
+    },
+    cards: server.cards,
+    skills: server.skills,
+  };
+}
+
+function withCompressions(wires: ServeOptions["wires"]): ServeOptions["wires"] & object {
+  return { compressions: [compressionGzip, compressionBrotli], ...wires };
 }
 
 function fileName(name: string): string {

@@ -1,7 +1,9 @@
 import type { BindingOptions, CorsOptions } from "@a2a-connect/bindings";
 import type { AgentDefinition } from "./agent/agent-definition.ts";
+import type { CatalogHost } from "./card/ai-catalog.ts";
+import type { CardSigning } from "./card/card-signing.ts";
 import type { ExtendedCardOptions } from "./card/card-source.ts";
-import type { Mounts } from "./card/interfaces.ts";
+import type { AgentPlace, Mounts } from "./card/interfaces.ts";
 import type { Clock } from "./engine/clock.ts";
 import type { EngineLimits, LogRecord } from "./engine/engine-context.ts";
 import type { TenantPredicate } from "./gates/tenant-gate.ts";
@@ -17,6 +19,11 @@ export interface AgentServerOptions {
   readonly publicUrl?: string;
   /** Where each wire is mounted; `rpc: false`, or undefined for the others, leaves it out. Default: all, at `/`, `/rpc` and `/rest`. */
   readonly mounts?: Partial<Mounts>;
+  /**
+   * Where the agent is beside others: its card says so, `handle` answers below its path only, and leaves gRPC, gRPC-Web
+   * and Connect to whoever tells the agents apart. `createAgentHost` sets it. Default: the agent is alone.
+   */
+  readonly place?: AgentPlace;
   /**
    * Protocol versions offered, best first: `1.0` and `1.1`, whose fields are a draft and shown only to callers that ask
    * for it. Default `["1.0"]`.
@@ -47,8 +54,23 @@ export interface AgentServerOptions {
   readonly wires?: Omit<BindingOptions, "onError">;
   /** Which browser pages may call; `false`: only those of this server. Default: all, without credentials. */
   readonly cors?: false | CorsOptions;
-  /** How long clients may keep the card, in seconds. Default 300. */
+  /**
+   * How the cards are signed, the extended ones included. A card that has to be signed and cannot be is not served. Default: they
+   * are not.
+   */
+  readonly signing?: CardSigning;
+  /**
+   * Hosts that the card may name when a trusted proxy says that callers reach the server there: `agents.example.org`,
+   * `localhost:8080`, `*.example.org`; without a port every port. Default: any, and none when cards are signed, because whoever
+   * can make a proxy name a host would get a signed card for it. Nothing when there is a `publicUrl`.
+   */
+  readonly forwardedHosts?: readonly string[];
+  /** Whether the card is also served at `/.well-known/agent.json`, where callers of A2A before 0.3 look. Default false. */
+  readonly olderCardPath?: boolean;
+  /** How long clients may keep the card and the keys, in seconds. Default 300. */
   readonly cardMaxAgeSeconds?: number;
+  /** Who operates the server, in `/.well-known/ai-catalog.json`. Default: the agent's provider, else the host's name. */
+  readonly catalogHost?: CatalogHost;
   /** Takes lines for the operator's log. Default: nobody. */
   readonly log?: (record: LogRecord) => void;
   /** Default: the machine's. */

@@ -3,12 +3,16 @@ import type { AgentCard } from "@a2a-connect/proto";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import { createSkillSwitches, type SkillSwitches } from "./agent/skill-switches.ts";
 import type { AgentServerOptions } from "./agent-server-options.ts";
-import { createCardHandler } from "./card/card-handler.ts";
+import { assertPublicUrl, withoutSlash } from "./base-url.ts";
+import { type AgentCards, createAgentCards } from "./card/agent-cards.ts";
+import { createCatalogHandler } from "./card/ai-catalog.ts";
+import { createCardHandler, createKeySetHandler } from "./card/card-handler.ts";
+import { CardPublisher } from "./card/card-publisher.ts";
 import { CardSource } from "./card/card-source.ts";
-import { deriveExtensions } from "./card/derive-card.ts";
+import { createForwardedHosts } from "./card/forwarded-hosts.ts";
 import { deriveInterfaces, type Mounts } from "./card/interfaces.ts";
 import { systemClock } from "./engine/clock.ts";
-import { defaultEngineLimits, type LogRecord } from "./engine/engine-context.ts";
+import { defaultEngineLimits } from "./engine/engine-context.ts";
 import { defaultRetentionMs, Retention } from "./engine/retention.ts";
 import { TaskEngine } from "./engine/task-engine.ts";
 import { capabilityGate } from "./gates/capability-gate.ts";
@@ -18,6 +22,7 @@ import type { Gate } from "./gates/gate.ts";
 import { tenantGate } from "./gates/tenant-gate.ts";
 import { versionGate } from "./gates/version-gate.ts";
 import { implementService } from "./operations/implementation.ts";
+import { guardLog, internalError } from "./operator-log.ts";
 import { plainRoutes } from "./plain-routes.ts";
 import { PushSender } from "./push/push-sender.ts";
 import { createRouter } from "./router.ts";
@@ -27,13 +32,23 @@ import { createMemoryTaskStore } from "./store/memory-task-store.ts";
 export interface AgentServer {
   /** Answers any HTTP request. */
   readonly handle: HttpHandler;
-  /** The public card as it is now. */
+  /** The public card as it is now, without its signatures. */
   readonly card: AgentCard;
+  /** Changes what the agent is, and how its cards are signed, while the server runs. */
+  readonly cards: AgentCards;
   /** Switches skills off and on while the server runs: changes the card, its version and its ETag. */
   readonly skills: SkillSwitches;
   /** The service behind the gates, for wires of one's own. */
   readonly service: ServiceImplSpec;
-  /** Recovers what a crash left behind and sets timers. Call it before the first request. */
+  /** The paths that belong to no wire, such as `/.well-known/agent-card.json`, for mounting them elsewhere too. */
+  readonly pages: ReadonlyMap<string, HttpHandler>;
+  /** Whether it takes calls: until `drain`. */
+  readonly ready: boolean;
+  /**
+   * Recovers what a crash left behind and sets timers. Call it before the first request.
+   *
+   * @throws Error (as a rejection) naming the key that cannot sign the card
+   */
   start(): Promise<void>;
   /** Says where the server is reached, unless `publicUrl` does: changes the card. No trailing slash. */
   moveTo(baseUrl: string): void;
@@ -51,7 +66,7 @@ export interface AgentServer {
  * @throws Error when an option contradicts another, such as a public URL that is none
  */
 export function createAgentServer(options: AgentServerOptions): AgentServer {
-  const { agent, protocolVersions = ["1.0"], longPollMs = 30_000, clock = systemClock } = options;
+  const { agent, place, protocolVersions = ["1.0"], longPollMs = 30_000, clock = systemClock } = options;
   const log = guardLog(options.log);
   const store = options.store ?? createMemoryTaskStore();
   const mounts: Mounts = { rpc: true, jsonRpc: "/rpc", httpJson: "/rest", ...options.mounts };
@@ -64,8 +79,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const forget = (before: number) => engine.forget(before);
   const retention = new Retention({ store, clock, log, forget }, options.retentionMs ?? defaultRetentionMs);
 
-  const interfacesAt = (baseUrl: string) =>
-    deriveInterfaces(baseUrl.replace(/\/+$/, ""), mounts, protocolVersions);
+  const interfacesAt = (baseUrl: string) => deriveInterfaces(baseUrl, mounts, protocolVersions, place);
   const served = {
     streaming: options.streaming ?? true,
     pushNotifications: push !== undefined,
@@ -73,43 +87,85 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   };
   const publicUrl = options.publicUrl ?? "http://localhost";
   assertPublicUrl(publicUrl);
-  const cards = new CardSource(agent, served, interfacesAt(publicUrl), options.extendedCard);
+  const cards = new CardSource({
+    agent,
+    served,
+    interfacesAt,
+    baseUrl: withoutSlash(publicUrl),
+    extended: options.extendedCard,
+  });
+  const forwardedHosts = createForwardedHosts({
+    fixed: options.publicUrl !== undefined,
+    hosts: options.forwardedHosts,
+    log,
+  });
+  const publisher = new CardPublisher({ cards, clock, log, forwardedHosts, path: place?.path ?? "" });
   const gates: Gate[] = [
     versionGate({ protocolVersions, assumeVersion: options.assumeVersion }),
-    extensionGate(deriveExtensions(agent)),
+    extensionGate(() => cards.extensions),
     capabilityGate(cards.capabilities),
     fieldGate(options.maxParts ?? 1_000),
-    tenantGate(options.isTenant ?? (() => true)),
+    tenantGate(options.isTenant ?? (() => true), place?.tenant),
   ];
-  const service = implementService({ agent, engine, store, cards, push, longPollMs }, gates);
+  const service = implementService({ agent, engine, store, publisher, push, longPollMs }, gates);
 
   let draining = false;
+  const { cardMaxAgeSeconds = 300 } = options;
   const wires: BindingOptions = {
     ...options.wires,
-    onError: (error, { wire, method }) => log(internalError(error, wire, method)),
+    onError: (error, context) => log(internalError(error, context)),
   };
   const plain = plainRoutes({
-    cards,
-    cardHandler: createCardHandler(cards, clock, options.cardMaxAgeSeconds ?? 300),
-    openApi: (serverUrl) => createOpenApi({ title: agent.card.name, version: cards.card.version, serverUrl }),
+    publisher,
+    cardHandler: createCardHandler(publisher, cardMaxAgeSeconds),
+    keySetHandler: createKeySetHandler(publisher, cardMaxAgeSeconds),
+    olderCardPath: options.olderCardPath ?? false,
+    catalogHandler:
+      place === undefined
+        ? createCatalogHandler({
+            agentsAt: (url) => [{ card: cards.card, url }],
+            baseUrl: () => cards.baseUrl,
+            dependsOn: (forwardedUrl) => publisher.dependsOn(forwardedUrl),
+            host: options.catalogHost,
+            maxAgeSeconds: cardMaxAgeSeconds,
+            clock,
+          })
+        : undefined,
+    openApi: ({ name, version }, serverUrl) => createOpenApi({ title: name, version, serverUrl }),
     ready: () => !draining,
   });
-  const route = createRouter({ service, mounts, wires, plain, serving: () => !draining });
+  const route = createRouter({
+    service,
+    // Beside others an agent is chosen by tenant there, by whoever knows all of them.
+    mounts: place === undefined ? mounts : { ...mounts, rpc: false },
+    wires,
+    plain,
+    serving: () => !draining,
+    below: place?.path ?? "",
+  });
   return {
     handle: options.cors === false ? route : withCors(route, options.cors),
     get card() {
       return cards.card;
     },
+    cards: createAgentCards({ agent, cards, publisher, engine, skills, log }),
     skills,
     service,
+    pages: plain,
+    get ready() {
+      return !draining;
+    },
     async start() {
+      if (options.signing !== undefined) {
+        await publisher.useSigning(options.signing);
+      }
       await engine.start();
       retention.start();
       push?.wake();
     },
-    moveTo: (baseUrl) => {
+    moveTo: (url) => {
       if (options.publicUrl === undefined) {
-        cards.moveTo(interfacesAt(baseUrl));
+        cards.moveTo(withoutSlash(url));
       }
     },
     drain: () => {
@@ -131,32 +187,3 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
 
 /** Webhooks that take longer are told again after the next start; a stop does not wait for them. */
 const pushGraceMs = 1_000;
-
-/** The URLs in the card are this one with paths behind it, and everybody reads them. */
-function assertPublicUrl(publicUrl: string): void {
-  const url = URL.parse(publicUrl);
-  const fits =
-    url !== null &&
-    ["http:", "https:"].includes(url.protocol) &&
-    [url.username, url.password, url.search, url.hash].every((part) => part === "");
-  if (!fits) {
-    throw new Error(
-      `the public URL is http or https, without user, query or fragment: https://agents.example.org, not "${publicUrl}"`,
-    );
-  }
-}
-
-/** A log that fails must not take a task with it. */
-function guardLog(log: (record: LogRecord) => void = () => {}): (record: LogRecord) => void {
-  return (record) => {
-    try {
-      log(record);
-    } catch {
-      // There is nowhere left to say it.
-    }
-  };
-}
-
-function internalError(error: unknown, wire: string, method: string | undefined): LogRecord {
-  return { level: "error", message: `${method ?? "a call"} over ${wire} failed inside`, error };
-}

@@ -6,20 +6,33 @@ export function renderFrontPage({ name, description, supportedInterfaces }: Agen
     ({ protocolBinding, url }) =>
       `<tr><td>${escapeHtml(protocolBinding)}</td><td><code>${escapeHtml(url)}</code></td></tr>`,
   );
+  return renderPage(
+    name,
+    `<p>${escapeHtml(description)}</p>
+<p>An A2A agent. <a href=".well-known/agent-card.json">Agent card</a> · <a href="openapi.json">OpenAPI</a> · <a href="healthz">health</a></p>
+<table>${rows.join("")}</table>`,
+  );
+}
+
+/**
+ * A plain page.
+ *
+ * @param head further elements of its head
+ */
+export function renderPage(title: string, body: string, head = ""): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>${escapeHtml(name)}</title>
+<title>${escapeHtml(title)}</title>
 <style>body{font:16px/1.5 system-ui;max-width:48rem;margin:3rem auto;padding:0 1rem}td{padding:.2rem 1rem .2rem 0}</style>
-<h1>${escapeHtml(name)}</h1>
-<p>${escapeHtml(description)}</p>
-<p>An A2A agent. <a href=".well-known/agent-card.json">Agent card</a> · <a href="openapi.json">OpenAPI</a> · <a href="healthz">health</a></p>
-<table>${rows.join("")}</table>
+${head}<h1>${escapeHtml(title)}</h1>
+${body}
 </html>
 `;
 }
 
-function escapeHtml(value: string): string {
+/** Text as HTML shows it, also inside quotes. */
+export function escapeHtml(value: string): string {
   return value.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

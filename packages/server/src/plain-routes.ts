@@ -1,51 +1,99 @@
 import type { HttpHandler, HttpResponse } from "@a2a-connect/bindings";
 import type { AgentCard } from "@a2a-connect/proto";
-import type { CardSource } from "./card/card-source.ts";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { catalogPath } from "./card/ai-catalog.ts";
+import { type CardPublisher, signRetrySeconds } from "./card/card-publisher.ts";
 import { renderFrontPage } from "./front-page.ts";
 
 /** What the plain routes show. */
 export interface PlainRouteOptions {
-  readonly cards: CardSource;
+  readonly publisher: CardPublisher;
   readonly cardHandler: HttpHandler;
-  /** The OpenAPI document of an HTTP+JSON interface at that URL. */
-  readonly openApi: (serverUrl: string) => unknown;
+  readonly keySetHandler: HttpHandler;
+  /** Whether the card is also where callers before A2A 0.3 look. */
+  readonly olderCardPath: boolean;
+  /** Lists the agent; undefined for one among others, which are listed together. */
+  readonly catalogHandler: HttpHandler | undefined;
+  /** The OpenAPI document of the agent's HTTP+JSON interface at that URL. */
+  readonly openApi: (card: AgentCard, serverUrl: string) => unknown;
   /** Whether the server takes calls. */
   readonly ready: () => boolean;
 }
 
 /** The paths that belong to no wire: GET and HEAD, no version header needed. */
 export function plainRoutes({
-  cards,
+  publisher,
   cardHandler,
+  keySetHandler,
+  olderCardPath,
+  catalogHandler,
   openApi,
   ready,
 }: PlainRouteOptions): ReadonlyMap<string, HttpHandler> {
-  const openApiText = derivedFromCard(cards, (card) => {
+  const openApiText = derivedFromCard((card) => {
     const served = card.supportedInterfaces.find(({ protocolBinding }) => protocolBinding === "HTTP+JSON");
-    return JSON.stringify(openApi(served?.url ?? "/"));
+    return JSON.stringify(openApi(card, served?.url ?? "/"));
   });
+  const card = explained(cardHandler);
   return new Map<string, HttpHandler>([
-    ["/.well-known/agent-card.json", cardHandler],
-    ["/openapi.json", async () => textResponse(200, "application/json", openApiText())],
+    ["/.well-known/agent-card.json", card],
+    ...(olderCardPath ? [["/.well-known/agent.json", card] satisfies [string, HttpHandler]] : []),
+    ["/.well-known/jwks.json", explained(keySetHandler)],
+    ...catalogRoutes(catalogHandler),
+    [
+      "/openapi.json",
+      async ({ forwardedUrl }) =>
+        textResponse(200, "application/json", openApiText(publisher.cardFor(forwardedUrl))),
+    ],
+    ...healthRoutes(ready),
+    [
+      "/",
+      async ({ forwardedUrl }) =>
+        textResponse(200, "text/html; charset=utf-8", renderFrontPage(publisher.cardFor(forwardedUrl))),
+    ],
+  ]);
+}
+
+/** Whether the process lives, and whether it takes calls. */
+export function healthRoutes(ready: () => boolean): [path: string, page: HttpHandler][] {
+  return [
     ["/healthz", async () => jsonResponse(200, { status: "ok" })],
     [
       "/readyz",
       async () =>
         ready() ? jsonResponse(200, { status: "ready" }) : jsonResponse(503, { status: "draining" }),
     ],
-    ["/", async () => textResponse(200, "text/html; charset=utf-8", renderFrontPage(cards.card))],
-  ]);
+  ];
 }
 
-/** A text made from the card, again only when the card has changed. */
-function derivedFromCard(cards: CardSource, make: (card: AgentCard) => string): () => string {
-  let made: { readonly of: AgentCard; readonly text: string } | undefined;
-  return () => {
-    const { card } = cards;
-    if (made?.of !== card) {
-      made = { of: card, text: make(card) };
+function catalogRoutes(handler: HttpHandler | undefined): [path: string, page: HttpHandler][] {
+  return handler === undefined ? [] : [[catalogPath, handler]];
+}
+
+/** A text made from a card, once for each. */
+function derivedFromCard(make: (card: AgentCard) => string): (card: AgentCard) => string {
+  const made = new WeakMap<AgentCard, string>();
+  return (card) => {
+    const text = made.get(card) ?? make(card);
+    made.set(card, text);
+    return text;
+  };
+}
+
+/** The page, or why there is none at the moment. */
+function explained(page: HttpHandler): HttpHandler {
+  return async (request) => {
+    try {
+      return await page(request);
+    } catch (error) {
+      if (error instanceof ConnectError && error.code === Code.Unavailable) {
+        return plainError(503, "UNAVAILABLE", error.rawMessage, { "retry-after": String(signRetrySeconds) });
+      }
+      if (error instanceof ConnectError && error.code === Code.NotFound) {
+        return plainError(404, "NOT_FOUND", error.rawMessage);
+      }
+      throw error;
     }
-    return made.text;
   };
 }
 
@@ -55,15 +103,22 @@ export function plainError(
   status: string,
   message: string,
   header?: HeadersInit,
+  details: readonly unknown[] = [],
 ): HttpResponse {
-  return jsonResponse(code, { error: { code, status, message, details: [] } }, header);
+  return jsonResponse(code, { error: { code, status, message, details } }, header);
 }
 
 function jsonResponse(status: number, value: unknown, header?: HeadersInit): HttpResponse {
   return textResponse(status, "application/json", JSON.stringify(value), header);
 }
 
-function textResponse(status: number, contentType: string, text: string, init?: HeadersInit): HttpResponse {
+/** A whole answer in text. */
+export function textResponse(
+  status: number,
+  contentType: string,
+  text: string,
+  init?: HeadersInit,
+): HttpResponse {
   const header = new Headers(init);
   header.set("content-type", contentType);
   return { status, header, body: new TextEncoder().encode(text) };

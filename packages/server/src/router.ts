@@ -25,20 +25,34 @@ export interface RouterOptions {
   readonly plain: ReadonlyMap<string, HttpHandler>;
   /** What the gRPC health service tells. */
   readonly serving: () => boolean;
+  /**
+   * Whether the service has interceptors around its calls already. Those of `wires` are then for health and reflection only.
+   * Default false.
+   */
+  readonly interceptsItself?: boolean;
+  /** Path that everything is below, such as `/agents/translator`; no trailing slash. Default none. */
+  readonly below?: string;
+  /** Where to look instead, for whoever asks for a path that leads nowhere. Default: the agent card. */
+  readonly signpost?: string;
 }
 
 /** Says which wire a request is for, by its path alone. Everything is answered in JSON or in the caller's protocol. */
-export function createRouter({ service, mounts, wires, plain, serving }: RouterOptions): HttpHandler {
-  const exact = new Map<string, HttpHandler>(mounts.rpc ? mountRpc(service, wires, serving) : []);
+export function createRouter(options: RouterOptions): HttpHandler {
+  const { service, mounts, plain, serving, below = "" } = options;
+  const { signpost = `the agent card is at ${below}/.well-known/agent-card.json` } = options;
+  const wires = options.interceptsItself === true ? { ...options.wires, interceptors: [] } : options.wires;
+  const exact = new Map<string, HttpHandler>(
+    mounts.rpc ? [...createRpcHandlers(service, wires), ...mountTools(options.wires, serving)] : [],
+  );
   for (const [path, page] of plain) {
-    exact.set(path, readOnly(page));
+    exact.set(below + path, readOnly(page));
   }
   if (mounts.jsonRpc !== undefined) {
     const jsonRpc = createJsonRpcHandler(service, wires);
     // With and without a trailing slash, and no redirect between them (requirement I-11).
-    exact.set(mounts.jsonRpc, jsonRpc).set(`${mounts.jsonRpc}/`, jsonRpc);
+    exact.set(below + mounts.jsonRpc, jsonRpc).set(`${below}${mounts.jsonRpc}/`, jsonRpc);
   }
-  const { httpJson: prefix } = mounts;
+  const prefix = mounts.httpJson === undefined ? undefined : below + mounts.httpJson;
   const httpJson = prefix === undefined ? undefined : createHttpJsonHandler(service, { ...wires, prefix });
   return async (request) => {
     const path = pathOf(request);
@@ -49,16 +63,13 @@ export function createRouter({ service, mounts, wires, plain, serving }: RouterO
     if (httpJson !== undefined && path.startsWith(`${prefix}/`)) {
       return httpJson(request);
     }
-    return refuseUnknownRpc(request) ?? notFound();
+    return refuseUnknownRpc(request) ?? notFound(signpost);
   };
 }
 
-function mountRpc(
-  service: ServiceImplSpec,
-  wires: BindingOptions,
-  serving: () => boolean,
-): ReadonlyMap<string, HttpHandler> {
-  return createRpcHandlers(service, wires, (router) => {
+/** What gRPC tools look for beside the service. */
+function mountTools(wires: BindingOptions, serving: () => boolean): ReadonlyMap<string, HttpHandler> {
+  return createRpcHandlers({ service: A2AService, methods: {} }, wires, (router) => {
     registerHealth(router, { serving, services: [A2AService] });
     registerReflection(router, { services: [A2AService, Health] });
   });
@@ -69,21 +80,26 @@ function readOnly(page: HttpHandler): HttpHandler {
     if (request.method !== "GET" && request.method !== "HEAD") {
       return plainError(405, "UNIMPLEMENTED", "only GET and HEAD are answered here", { allow: "GET, HEAD" });
     }
-    const { body, ...head } = await page(request);
-    return request.method === "HEAD" || body === undefined ? head : { ...head, body };
+    const response = await page(request);
+    return request.method === "HEAD" ? withoutBody(response) : response;
   };
 }
 
-function notFound(): HttpResponse {
-  return plainError(
-    404,
-    "NOT_FOUND",
-    "there is nothing here; the agent card is at /.well-known/agent-card.json",
-  );
+/** What HEAD is told: everything that GET is, the length of its body included (RFC 9110 §9.3.2). */
+function withoutBody({ body, header = new Headers(), ...rest }: HttpResponse): HttpResponse {
+  if (typeof body === "string" || body instanceof Uint8Array) {
+    const { length } = typeof body === "string" ? new TextEncoder().encode(body) : body;
+    header.set("content-length", String(length));
+  }
+  return { ...rest, header };
+}
+
+function notFound(signpost: string): HttpResponse {
+  return plainError(404, "NOT_FOUND", `there is nothing here; ${signpost}`);
 }
 
 /** The path of an absolute URL as it stands, without building a URL object for every request. */
-function pathOf({ url }: HttpRequest): string {
+export function pathOf({ url }: HttpRequest): string {
   const start = url.indexOf("/", url.indexOf("://") + 3);
   const query = url.indexOf("?", start);
   return start === -1 ? "/" : url.slice(start, query === -1 ? undefined : query);

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect } from "vitest";
@@ -96,11 +96,35 @@ export const cards = collectChecks((shows) => {
 
   shows(
     "A2ACLI_CARD_GET_004",
-    "says of signatures that there are none, or that nobody verified them",
-    async ({ a2a, ask }) => {
-      await using signed = await startRecordingAgent({ signatures: [{ protected: "e30", signature: "x" }] });
-      const { stdout } = await a2a("card", "get", signed.url);
-      expect(field(stdout, "Signature")).toBe("1, not verified");
+    "verifies signatures and says what came of it; without a key they are not verified, and none at all are no failure",
+    async ({ a2a, ask, directory }) => {
+      const file = join(directory, "signed-card.json");
+      const [key, stranger] = [join(directory, "signer"), join(directory, "stranger")];
+      await writeFile(file, (await ask("card", "get", "-o", "json")).stdout);
+      await a2a("keys", "new", "--out", `${key}.json`);
+      await a2a("keys", "new", "--out", `${stranger}.json`);
+      expect(await a2a("card", "sign", file, "--key", `${key}.json`, "--in-place")).toMatchObject({
+        exitCode: 0,
+      });
+      const card = JSON.parse(await readFile(file, "utf8"));
+      const look = async (served: object, ...flags: string[]) => {
+        await using agent = await startRecordingAgent({ ...served });
+        const { stdout, exitCode } = await a2a("card", "get", agent.url, ...flags);
+        return [field(stdout, "Signature"), exitCode];
+      };
+      expect(await look(card, "--key", `${key}.public.json`)).toEqual([
+        expect.stringMatching(/^1, verified: /),
+        0,
+      ]);
+      expect(await look({ ...card, name: "Somebody else" }, "--key", `${key}.public.json`)).toEqual([
+        expect.stringMatching(/^1, NOT VERIFIED \(signature-mismatch\)/),
+        1,
+      ]);
+      expect(await look(card, "--key", `${stranger}.public.json`)).toEqual([
+        expect.stringMatching(/^1, NOT VERIFIED \(key-unknown\)/),
+        1,
+      ]);
+      expect(await look(card)).toEqual([expect.stringMatching(/^1, not verified/), 0]);
       const { stdout: unsigned, exitCode } = await ask("card", "get");
       expect([field(unsigned, "Signature"), exitCode]).toEqual(["absent", 0]);
     },

@@ -1,3 +1,4 @@
+import { cardTrust } from "./card-trust.ts";
 import type { ClientScenarioGroup } from "./client-scenario.ts";
 import { everyRequest } from "./every-request.ts";
 import { generations } from "./generations.ts";
@@ -14,6 +15,7 @@ export const allClientScenarios: Readonly<Record<string, ClientScenarioGroup>> =
   "every-request": everyRequest,
   interfaces: findingTheWay,
   "kept-card": keptCard,
+  "card-trust": cardTrust,
   streams,
   tasks,
   json,

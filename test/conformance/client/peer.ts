@@ -42,7 +42,9 @@ export interface PeerOptions {
   /** Operations that it has of its own. */
   readonly service?: Partial<ServiceImpl<typeof A2AService>>;
   /** Changes the card before it is served. */
-  readonly editCard?: (card: AgentCard) => void;
+  readonly editCard?: (card: AgentCard) => void | Promise<void>;
+  /** Changes the text of the card on its way out, as somebody in between would. */
+  readonly tamper?: (text: string) => string;
   /** Of the card's answer. */
   readonly cardHeaders?: Readonly<Record<string, string>>;
   /** Serves over TLS. */
@@ -146,7 +148,7 @@ export async function startPeer(options: PeerOptions = {}): Promise<Peer> {
     if (pathname.startsWith(`${mounts.httpJson}/`)) return httpJson(request);
     if (pathname !== "/.well-known/agent-card.json") return refuseUnknownRpc(request) ?? { status: 404 };
     cardRequests.push(request.header);
-    return serveCard(card, request.header, options.cardHeaders ?? {});
+    return serveCard(card, request.header, options);
   };
   const listener = await listen(
     async (request) => {
@@ -159,7 +161,7 @@ export async function startPeer(options: PeerOptions = {}): Promise<Peer> {
   );
   const { url } = listener;
   card.supportedInterfaces.push(...interfacesAt(url));
-  options.editCard?.(card);
+  await options.editCard?.(card);
   return {
     url,
     card,
@@ -211,12 +213,16 @@ function doneService(card: AgentCard): ServiceImpl<typeof A2AService> {
   };
 }
 
-function serveCard(card: AgentCard, asked: Headers, headers: Readonly<Record<string, string>>): HttpResponse {
-  const header = new Headers({ "content-type": "application/json", ...headers });
+function serveCard(
+  card: AgentCard,
+  asked: Headers,
+  { cardHeaders = {}, tamper = (text) => text }: PeerOptions,
+): HttpResponse {
+  const header = new Headers({ "content-type": "application/json", ...cardHeaders });
   const etag = header.get("etag");
   return etag !== null && asked.get("if-none-match") === etag
     ? { status: 304, header }
-    : { status: 200, header, body: JSON.stringify(formatMessage(AgentCardSchema, card)) };
+    : { status: 200, header, body: tamper(JSON.stringify(formatMessage(AgentCardSchema, card))) };
 }
 
 function withBody({ httpVersion, url, method, header, signal }: HttpRequest, body: Uint8Array): HttpRequest {

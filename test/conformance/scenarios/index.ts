@@ -1,5 +1,6 @@
 import type { ScenarioGroup } from "../scenario.ts";
 import { agentCard } from "./agent-card.ts";
+import { cardSigning } from "./card-signing.ts";
 import { errors } from "./errors.ts";
 import { extendedCard } from "./extended-card.ts";
 import { extensions } from "./extensions.ts";
@@ -41,6 +42,7 @@ export const allScenarios: Readonly<Record<string, ScenarioGroup>> = {
   grpc: grpc,
   "http-json": httpJson,
   "agent-card": agentCard,
+  "card-signing": cardSigning,
   "push-notifications": pushNotifications,
   "one-task": oneTask,
   generations: generations,

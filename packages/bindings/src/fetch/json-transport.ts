@@ -8,6 +8,7 @@ import {
 } from "@connectrpc/connect";
 import { runStreamingCall, runUnaryCall } from "@connectrpc/connect/protocol";
 import { parseResponse } from "./read-response.ts";
+import { receivedTextKey } from "./received-text.ts";
 import { callHeaders, type TransportSettings } from "./transport-options.ts";
 
 /** One call as it leaves the interceptors. */
@@ -23,10 +24,17 @@ export interface OutgoingCall {
 export interface JsonWireClient {
   /** What interceptors see as the URL of a call. */
   readonly url: string;
-  /** The JSON of the response message. */
-  unary(call: OutgoingCall): Promise<{ readonly header: Headers; readonly json: unknown }>;
+  /** The JSON of the response message, and its text for those who ask (`receivedTextKey`). */
+  unary(call: OutgoingCall): Promise<JsonAnswer>;
   /** The JSON of each message. */
   stream(call: OutgoingCall): Promise<{ readonly header: Headers; readonly events: AsyncIterable<unknown> }>;
+}
+
+/** The response to a unary call. */
+export interface JsonAnswer {
+  readonly header: Headers;
+  readonly json: unknown;
+  readonly text: () => string;
 }
 
 /**
@@ -43,8 +51,9 @@ export function createJsonTransport(wire: JsonWireClient, settings: TransportSet
         ...definedOnly({ signal, timeoutMs }),
         req: { stream: false, ...requestCommon(method, header, contextValues), method, message },
         next: async (req) => {
-          const { header: responseHeader, json } = await wire.unary(req);
+          const { header: responseHeader, json, text } = await wire.unary(req);
           const response = parseResponse(method.output, json);
+          req.contextValues.get(receivedTextKey)?.keep(response, text());
           return { stream: false, ...responseCommon(method, responseHeader), method, message: response };
         },
       });

@@ -10,19 +10,36 @@ export function isEventStream({ headers }: Response): boolean {
   return type?.type === "text" && type.subtype === "event-stream";
 }
 
+/** The body of a response that was to be JSON. */
+export class JsonResponse {
+  /** What it says; undefined when it is no JSON, because it is empty or something else, such as a proxy's page. */
+  readonly json: unknown;
+  readonly #bytes: Uint8Array;
+
+  constructor(json: unknown, bytes: Uint8Array) {
+    this.json = json;
+    this.#bytes = bytes;
+  }
+
+  /** How it says it. */
+  get text(): string {
+    return new TextDecoder().decode(this.#bytes);
+  }
+}
+
 /**
- * The JSON in a response: undefined when there is none, because it is empty or something else, such as a proxy's page.
+ * The JSON in a response.
  *
  * @throws ConnectError ResourceExhausted when it is longer than `maxBytes`, Unavailable when it is cut off
  */
-export async function readJsonResponse(response: Response, maxBytes: number): Promise<unknown> {
+export async function readJsonResponse(response: Response, maxBytes: number): Promise<JsonResponse> {
   const type = parseMediaType(response.headers.get("content-type") ?? "");
   if (
     parseJsonMedia(response.headers.get("content-type")) === undefined &&
     type?.subtype.endsWith("+json") !== true
   ) {
     await response.body?.cancel();
-    return undefined;
+    return new JsonResponse(undefined, new Uint8Array());
   }
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -33,8 +50,9 @@ export async function readJsonResponse(response: Response, maxBytes: number): Pr
     }
     chunks.push(chunk);
   }
-  const text = parseJsonText(joinBytes(chunks, length));
-  return text.ok ? text.value : undefined;
+  const bytes = joinBytes(chunks, length);
+  const text = parseJsonText(bytes);
+  return new JsonResponse(text.ok ? text.value : undefined, bytes);
 }
 
 /**

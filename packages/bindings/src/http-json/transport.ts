@@ -47,7 +47,7 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Tran
   }
 
   async function readFailure(response: Response): Promise<ConnectError> {
-    const json = await readJsonResponse(response, settings.maxResponseBytes);
+    const { json } = await readJsonResponse(response, settings.maxResponseBytes);
     return response.ok && !isErrorBody(json)
       ? new ConnectError("the server did not answer with a stream", Code.Internal, response.headers)
       : fromErrorBody(json, response);
@@ -75,14 +75,15 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Tran
       url: options.baseUrl,
       async unary(call) {
         const response = await request(call, acceptJson);
-        const json = await readJsonResponse(response, settings.maxResponseBytes);
+        const body = await readJsonResponse(response, settings.maxResponseBytes);
+        const { json } = body;
         if (!response.ok || isErrorBody(json)) {
           throw fromErrorBody(json, response);
         }
         if (json === undefined && response.status !== 204) {
           throw new ConnectError("the server did not answer with JSON", Code.Internal, response.headers);
         }
-        return { header: response.headers, json: json ?? {} };
+        return { header: response.headers, json: json ?? {}, text: () => body.text };
       },
       async stream(call) {
         const response = await openStream(call);

@@ -1,13 +1,11 @@
-import type { Compression } from "@connectrpc/connect/protocol";
-
 /**
  * The coding to answer with: the first of ours that an Accept-Encoding header allows, undefined for none. `*` stands for
  * every coding that the header does not name.
  */
-export function negotiateCoding(
+export function negotiateCoding<Coding extends { readonly name: string }>(
   acceptEncoding: string | null,
-  compressions: readonly Compression[],
-): Compression | undefined {
+  compressions: readonly Coding[],
+): Coding | undefined {
   if (acceptEncoding === null || compressions.length === 0) {
     return undefined;
   }

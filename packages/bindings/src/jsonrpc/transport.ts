@@ -9,6 +9,7 @@ import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/tra
 import { fromWireError } from "../fetch/wire-error.ts";
 import { isObject } from "../json/is-object.ts";
 import { withoutHeading } from "./response.ts";
+import { findResultText } from "./result-text.ts";
 
 /** What the client end of the JSON-RPC binding may be told. */
 export interface JsonRpcTransportOptions extends JsonTransportOptions {
@@ -45,14 +46,15 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Transp
       async unary(call) {
         const exchange = await post(call, mediaType);
         const { response } = exchange;
-        const answer = await readJsonResponse(response, settings.maxResponseBytes);
-        return { header: response.headers, json: readResult(answer, exchange) };
+        const body = await readJsonResponse(response, settings.maxResponseBytes);
+        const json = readResult(body.json, exchange);
+        return { header: response.headers, json, text: () => findResultText(body.text) ?? "" };
       },
       async stream(call) {
         const exchange = await post(call, `text/event-stream, ${mediaType}`);
         const { response } = exchange;
         if (!isEventStream(response)) {
-          readResult(await readJsonResponse(response, settings.maxResponseBytes), exchange);
+          readResult((await readJsonResponse(response, settings.maxResponseBytes)).json, exchange);
           throw new ConnectError("the server did not answer with a stream", Code.Internal);
         }
         return {

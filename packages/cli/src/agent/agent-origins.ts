@@ -17,6 +17,7 @@ export interface AgentOrigins extends Pick<ResolvedSettings, "origins" | "files"
 const members = {
   transport: "binding",
   "a2a-version": "protocolVersion",
+  "card-key": "key",
   bearer: "auth",
   "api-key": "auth",
   "svc-param": "headers",

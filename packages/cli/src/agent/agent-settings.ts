@@ -1,3 +1,4 @@
+import type { LegacyProfile } from "@a2a-connect/signing";
 import type { AgentEntry } from "../settings/agent-book.ts";
 import { parseBinding } from "../settings/bindings.ts";
 import type { ResolvedSettings } from "../settings/resolve-settings.ts";
@@ -9,6 +10,8 @@ export interface AgentSettings extends Settings {
   readonly pinBinding: string | undefined;
   /** Range of the card's own version. */
   readonly cardVersion: string | undefined;
+  /** How the card may have been signed, beside the specification's way. */
+  readonly cardProfiles: readonly LegacyProfile[];
 }
 
 /**
@@ -21,7 +24,7 @@ export function resolveAgentSettings(
 ): AgentSettings {
   const { settings } = resolved;
   if (entry === undefined) {
-    return { ...settings, pinBinding: undefined, cardVersion: undefined };
+    return { ...settings, pinBinding: undefined, cardVersion: undefined, cardProfiles: [] };
   }
   const own = ownSettings(resolved, entry);
   const binding = own.transport;
@@ -31,6 +34,8 @@ export function resolveAgentSettings(
     transports: binding === undefined ? settings.transports : [],
     pinBinding: binding === undefined ? undefined : (parseBinding(binding) ?? binding),
     cardVersion: entry.cardVersion,
+    cardKey: own["card-key"] ?? settings.cardKey,
+    cardProfiles: entry.cardProfiles,
     bearer: "bearer" in own ? own.bearer : settings.bearer,
     apiKey: "api-key" in own ? own["api-key"] : settings.apiKey,
     serviceParameters: { ...lowerCaseNames(entry.headers), ...settings.serviceParameters },
@@ -41,18 +46,20 @@ export function resolveAgentSettings(
 export interface OwnSettings {
   readonly transport?: string;
   readonly "a2a-version"?: string;
+  readonly "card-key"?: string;
   readonly bearer?: string | undefined;
   readonly "api-key"?: string | undefined;
 }
 
 /** What `a2a.config.yaml` says about an agent where no flag says something else. */
 export function ownSettings({ origins }: Pick<ResolvedSettings, "origins">, entry: AgentEntry): OwnSettings {
-  const { binding, protocolVersion, bearer, apiKey } = entry;
+  const { binding, protocolVersion, cardKey, bearer, apiKey } = entry;
   const isFlag = (flag: keyof OwnSettings): boolean => origins.get(flag)?.source === "flag";
   const hasOwn = bearer !== undefined || apiKey !== undefined;
   return {
     ...(binding === undefined || isFlag("transport") ? {} : { transport: binding }),
     ...(protocolVersion === undefined || isFlag("a2a-version") ? {} : { "a2a-version": protocolVersion }),
+    ...(cardKey === undefined || isFlag("card-key") ? {} : { "card-key": cardKey }),
     ...(!hasOwn || isFlag("bearer") ? {} : { bearer }),
     ...(!hasOwn || isFlag("api-key") ? {} : { "api-key": apiKey }),
   };

@@ -3,6 +3,7 @@ import { connectAgent, type NodeConnectOptions } from "@a2a-connect/node/client"
 import type { Output } from "../output/output.ts";
 import type { Settings } from "../settings/settings.ts";
 import { type AgentSituation, prepareConnection, withNameHint } from "./agent-connection.ts";
+import { findCardTrust, requireTrusted } from "./card-trust.ts";
 import { type CredentialPlan, planCredentials } from "./credentials.ts";
 import { readFileCard } from "./receive-card.ts";
 import { untilAborted } from "./until-aborted.ts";
@@ -16,7 +17,7 @@ export async function openAgent(
   situation: AgentSituation,
   options: NodeConnectOptions = {},
 ): Promise<AgentClient> {
-  const { output, signal } = situation;
+  const { io, output, signal } = situation;
   const connection = await prepareConnection(situation);
   const { target, settings, calls } = connection;
   const connectOptions: NodeConnectOptions = {
@@ -26,8 +27,16 @@ export async function openAgent(
   };
   try {
     const card = target.kind === "url" ? target.url : readFileCard(target, output);
+    const trust = await findCardTrust(settings, io);
+    const given =
+      target.kind === "file" && typeof card === "object" ? { card, text: target.text } : undefined;
+    const judge = trust === undefined ? undefined : requireTrusted(trust, given);
+    const verifyCard: NodeConnectOptions["verifyCard"] = async (received) => {
+      await judge?.(received);
+      await options.verifyCard?.(received);
+    };
     const agent = await connectPreferably(settings.transports, (choice) =>
-      untilAborted(signal, connectAgent(card, { ...connectOptions, ...choice })),
+      untilAborted(signal, connectAgent(card, { ...connectOptions, verifyCard, ...choice })),
     );
     const plan = planCredentials(agent.card, settings);
     calls.use(plan, () => agent.interface.protocolBinding);

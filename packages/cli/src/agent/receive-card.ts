@@ -4,12 +4,20 @@ import type { AgentCard } from "@a2a-connect/proto";
 import type { Output } from "../output/output.ts";
 import { observeBody } from "../wire-log/observe-body.ts";
 import { type AgentSituation, type CardTarget, prepareConnection, withNameHint } from "./agent-connection.ts";
+import type { AgentSettings } from "./agent-settings.ts";
+import { decodeText } from "./read-card-file.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /** A card as it was found. */
 export interface FoundCard {
   /** Its JSON, byte for byte. */
   readonly text: string;
+  /** Where it came from, after redirects; undefined for a file, and for what did not come by itself. */
+  readonly url: string | undefined;
+  /** The address that was asked for it. */
+  readonly asked: string | undefined;
+  /** What holds for this agent. */
+  readonly settings: AgentSettings;
   /** What it says. @throws CardInvalidError when it cannot be used */
   readonly read: () => AgentCard;
 }
@@ -21,12 +29,14 @@ export interface FoundCard {
  */
 export async function receiveCard(situation: AgentSituation): Promise<FoundCard> {
   const connection = await prepareConnection(situation);
-  const { target, options } = connection;
+  const { target, options, settings } = connection;
   if (target.kind === "file") {
     await connection.close();
-    return { text: target.text, read: () => readFileCard(target, situation.output) };
+    const read = () => readFileCard(target, situation.output);
+    return { text: target.text, url: undefined, asked: undefined, settings, read };
   }
-  const body = new TextRecorder();
+  const body = new BodyRecorder();
+  const asked = target.url;
   const { fetch = globalThis.fetch } = options;
   let received: ReceivedCard | undefined;
   try {
@@ -41,16 +51,21 @@ export async function receiveCard(situation: AgentSituation): Promise<FoundCard>
       }),
     );
     await agent.close();
-    return foundCard(received, { text: body.text, read: () => agent.card });
+    return foundCard(received, {
+      text: body.text ?? "",
+      url: body.url,
+      asked,
+      settings,
+      read: () => agent.card,
+    });
   } catch (error) {
     // A card that leads to no interface of ours is one, too; and one with faults can still be looked at.
-    if (received !== undefined || (error instanceof CardInvalidError && body.text !== "")) {
-      return foundCard(received, {
-        text: body.text,
-        read: () => {
-          throw error;
-        },
-      });
+    const text = received === undefined && error instanceof CardInvalidError ? body.text : "";
+    if (received !== undefined || (text !== undefined && text !== "")) {
+      const read = () => {
+        throw error;
+      };
+      return foundCard(received, { text: text ?? "", url: body.url, asked, settings, read });
     }
     throw await withNameHint(error, situation);
   } finally {
@@ -71,29 +86,38 @@ export function readFileCard(
 }
 
 function foundCard(received: ReceivedCard | undefined, otherwise: FoundCard): FoundCard {
-  return received === undefined ? otherwise : { text: received.text, read: () => received.card };
+  return received === undefined
+    ? otherwise
+    : { ...otherwise, text: received.text, url: received.url, read: () => received.card };
 }
 
-/** Keeps the text of the last response that was no error. */
-class TextRecorder {
-  #decoder = new TextDecoder();
-  #text = "";
+/** Keeps the last response that was no error. */
+class BodyRecorder {
+  #chunks: Uint8Array[] = [];
+  #isWhole = false;
+  #url: string | undefined;
 
-  get text(): string {
-    return this.#text;
+  /** Undefined when it was not read to its end, or is no UTF-8. */
+  get text(): string | undefined {
+    return this.#isWhole ? decodeText(Buffer.concat(this.#chunks)) : undefined;
+  }
+
+  get url(): string | undefined {
+    return this.#url;
   }
 
   record(response: Response): Response {
     if (!response.ok) {
       return response;
     }
-    this.#decoder = new TextDecoder();
-    this.#text = "";
+    this.#chunks = [];
+    this.#isWhole = false;
+    this.#url = response.url === "" ? undefined : response.url;
     return observeBody(response, {
-      chunk: (bytes) => {
-        this.#text += this.#decoder.decode(bytes, { stream: true });
+      chunk: (bytes) => void this.#chunks.push(bytes),
+      end: (how) => {
+        this.#isWhole = how === "ended";
       },
-      end: () => {},
     });
   }
 }

@@ -76,7 +76,7 @@ describe("a2a card get (A2ACLI_CARD_GET_001)", () => {
       Interface: [`JSONRPC 1.0 at ${recorder.url}/rpc`],
       "Security Scheme": ["b: HTTP Bearer", "k: API key in the header X-Key"],
       "Security Requirement": ["b (read) and k", "none"],
-      Signature: ["1, not verified"],
+      Signature: ["1, not verified: give the signer's key (--key)"],
       "Input Modes": ["*/*"],
       "Output Modes": ["*/*"],
       Skill: ["main, Main"],

@@ -1,6 +1,15 @@
+import type { ReceivedCard } from "@a2a-connect/client";
 import { a2aError, formatMessage } from "@a2a-connect/core";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonValue } from "@bufbuild/protobuf";
+import { resolveCardReference } from "../agent/card-reference.ts";
+import {
+  type CardTrust,
+  findCardTrust,
+  requireTrusted,
+  type TrustSettings,
+  trustKeys,
+} from "../agent/card-trust.ts";
 import type { FoundCard } from "../agent/receive-card.ts";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../command-context.ts";
@@ -10,32 +19,49 @@ import { renderCard } from "./render-card.ts";
 export interface GetCardFlags {
   readonly validate?: boolean;
   readonly extended?: boolean;
+  /** Keys that have to have signed the card, in place of `--card-key`. */
+  readonly key?: readonly string[];
 }
 
 /**
  * Prints an agent's card: in words, or its JSON as it was received (a card of an older protocol as the 1.0 card that it was
- * read as).
+ * read as). Where a key is known its signatures are verified, and a card that is not verified is shown all the same; the exit
+ * code is 1 then.
  *
  * @throws CliError CARD_INVALID with `--validate`, naming every problem
  */
 export async function getCard(
   context: CommandContext,
   reference: string | undefined,
-  { validate = false, extended = false }: GetCardFlags,
+  { validate = false, extended = false, key }: GetCardFlags,
 ): Promise<void> {
   const { output } = context;
   const found = extended
-    ? await receiveExtendedCard(context, reference)
+    ? await receiveExtendedCard(context, reference, key)
     : await context.receiveCard(reference);
   if (validate) {
     await requireValid(context, found.text);
   }
   const card = found.read();
-  await renderCard(output, card);
+  const trust = await findTrust(context, found.settings, key);
+  const verification = await trust?.verify(found.text);
+  await renderCard(output, card, verification);
   await output.document(toJson(found.text, card));
   if (validate) {
     await output.field("Valid", "yes");
   }
+  if (verification?.verified === false) {
+    await output.warn(`the card is not verified. ${verification.message}`);
+    context.exitWith(1);
+  }
+}
+
+function findTrust(
+  { io }: CommandContext,
+  settings: TrustSettings,
+  key: readonly string[] | undefined,
+): Promise<CardTrust | undefined> {
+  return key === undefined ? findCardTrust(settings, io) : trustKeys(key, settings.cardProfiles, io);
 }
 
 /** The JSON that was received; there were no supportedInterfaces before 1.0. */
@@ -46,19 +72,34 @@ function toJson(text: string, card: AgentCard): JsonValue {
     : formatMessage(AgentCardSchema, card);
 }
 
+/** The extended card, and only when both cards are verified by the key that is known. */
 async function receiveExtendedCard(
   context: CommandContext,
   reference: string | undefined,
+  key: readonly string[] | undefined,
 ): Promise<FoundCard> {
-  const agent = await context.openAgent({ reference });
+  const { io, settings: own, settingsFor, signal } = context;
+  const named = await resolveCardReference(reference ?? own.agentCard, io);
+  const settings = settingsFor(named.kind === "url" ? named.entry : undefined);
+  const trust = key === undefined ? undefined : await trustKeys(key, settings.cardProfiles, io);
+  const judge = trust === undefined ? undefined : requireTrusted(trust, undefined);
+  let received: ReceivedCard | undefined;
+  const agent = await context.openAgent({
+    reference,
+    verifyCard: async (card) => {
+      await judge?.(card);
+      received = card; // the last one is the extended card
+    },
+  });
   if (agent.card.capabilities?.extendedAgentCard !== true) {
     throw a2aError(
       "UNSUPPORTED_OPERATION",
       `${agent.card.name} has no extended card (capabilities.extendedAgentCard)`,
     );
   }
-  const card = await agent.getExtendedCard({ signal: context.signal });
-  return { text: JSON.stringify(formatMessage(AgentCardSchema, card)), read: () => card };
+  const card = await agent.getExtendedCard({ signal });
+  const text = received?.text ?? JSON.stringify(formatMessage(AgentCardSchema, card));
+  return { text, url: received?.url, asked: undefined, settings, read: () => card };
 }
 
 async function requireValid({ output }: CommandContext, text: string): Promise<void> {

@@ -1,8 +1,18 @@
 import type { AgentCard, AgentSkill, SecurityRequirement, SecurityScheme } from "@a2a-connect/proto";
+import type { CardVerification } from "@a2a-connect/signing";
+import { quote } from "../doctor/finding.ts";
 import type { Output } from "../output/output.ts";
 
-/** A card in words: identity, capabilities, interfaces, security, skills (a2a-cli §10.1). */
-export async function renderCard(output: Output, card: AgentCard): Promise<void> {
+/**
+ * A card in words: identity, capabilities, interfaces, security, skills (a2a-cli §10.1).
+ *
+ * @param verification undefined: no key is known, so nothing was verified
+ */
+export async function renderCard(
+  output: Output,
+  card: AgentCard,
+  verification: CardVerification | undefined,
+): Promise<void> {
   await output.field("Agent", card.name);
   await output.field("Description", unlessEmpty(card.description));
   await output.field("Version", unlessEmpty(card.version));
@@ -16,6 +26,7 @@ export async function renderCard(output: Output, card: AgentCard): Promise<void>
     await output.field("Interface", `${protocolBinding} ${protocolVersion} at ${url}${forTenant}`);
   }
   await renderSecurity(output, card);
+  await output.field("Signature", describeSignatures(card, verification));
   await output.field("Input Modes", card.defaultInputModes.join(", "));
   await output.field("Output Modes", card.defaultOutputModes.join(", "));
   for (const skill of card.skills) {
@@ -42,11 +53,16 @@ async function renderSecurity(output: Output, card: AgentCard): Promise<void> {
   for (const requirement of card.securityRequirements) {
     await output.field("Security Requirement", describeRequirement(requirement));
   }
-  // Nothing here verifies them, and it must not look as if (A2ACLI_CARD_GET_004).
-  await output.field(
-    "Signature",
-    card.signatures.length === 0 ? "absent" : `${card.signatures.length}, not verified`,
-  );
+}
+
+/** Verified, not verified, or absent: what was not verified must not look as if (A2ACLI_CARD_GET_004). */
+function describeSignatures({ signatures }: AgentCard, verification: CardVerification | undefined): string {
+  if (signatures.length === 0) return "absent";
+  if (verification === undefined) return `${signatures.length}, not verified: give the signer's key (--key)`;
+  const { verified, reason, message, kid, alg, profile, uncovered } = verification;
+  if (!verified) return `${signatures.length}, NOT VERIFIED (${reason}): ${message}`;
+  const gaps = uncovered.length === 0 ? "" : `, but ${uncovered.length} field(s) are not protected`;
+  return `${signatures.length}, verified: ${quote(`key ${kid}`)}, ${alg}, ${profile}${gaps}`;
 }
 
 async function renderSkill(output: Output, skill: AgentSkill): Promise<void> {

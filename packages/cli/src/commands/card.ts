@@ -1,19 +1,152 @@
+import type { LegacyProfile } from "@a2a-connect/signing";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { GetCardFlags } from "../card/get-card.ts";
-import type { AddCommand } from "../command.ts";
+import type { SignCardFlags } from "../card/sign-card.ts";
+import type { VerifyCardFlags } from "../card/verify-card.ts";
+import type { AddCommand, CommandHost } from "../command.ts";
 import type { CommandContext } from "../command-context.ts";
+import { algorithmOption } from "../keys/algorithm-option.ts";
 
-/** `a2a card get`: fetches, shows and checks an Agent Card (a2a-cli §10.1). */
+/** `a2a card …`: fetches, shows, checks, signs and verifies Agent Cards (a2a-cli §10.1; A2A §8.4). */
 export const addCard: AddCommand = (program, host) => {
-  const card = program.command("card").description("Look at Agent Cards");
+  const card = program.command("card").description("Look at Agent Cards, sign and verify them");
+  addGet(card, host);
+  addVerify(card, host);
+  addSign(card, host);
+  addCanonical(card, host);
+};
+
+function addGet(card: Command, host: CommandHost): void {
   const get = card
     .command("get")
     .description("Fetch an Agent Card and show it")
     .argument("[ref]", "the agent, in place of --agent-card")
     .option("--validate", "check the card against the schema of A2A, and list what is wrong")
-    .option("--extended", "fetch the extended card, with the credentials that the public one asks for");
+    .option("--extended", "fetch the extended card, with the credentials that the public one asks for")
+    .addOption(keyOption());
   host.agentOptions(get);
   host.action(get, async (context: CommandContext, reference: string | undefined, flags: GetCardFlags) => {
     const { getCard } = await import("../card/get-card.ts");
     await getCard(context, reference, flags);
   });
-};
+}
+
+function addVerify(card: Command, host: CommandHost): void {
+  const verify = card
+    .command("verify")
+    .description("Verify the signatures of an Agent Card; exits with 0 only when it is verified")
+    .argument("[card]", "file, URL, host, name in a2a.config.yaml, or - (default: --agent-card)")
+    .addOption(keyOption())
+    .option("--jwks-host <host>", "trust the key sets of this host to say who signs, repeatable", collect)
+    .addOption(
+      new Option("--profile <name>", "let signatures of older software count, too, repeatable")
+        .choices(profileNames)
+        .argParser(collectProfile),
+    )
+    .option("--allow-uncovered", "let such a signature count although it leaves out what matters to security")
+    .option("--min-signers <n>", "how many different keys must have signed (default: 1)", parseSigners)
+    .option("--require-security", "refuse a card that lets callers in without credentials or without TLS")
+    .option("--memory <file>", "remember keys and cards by origin; refuse other keys and weaker cards later")
+    .addHelpText("after", verifyExamples);
+  host.agentOptions(verify);
+  host.action(
+    verify,
+    async (context: CommandContext, reference: string | undefined, flags: VerifyCardFlags) => {
+      const { verifyCard } = await import("../card/verify-card.ts");
+      await verifyCard(context, reference, flags);
+    },
+  );
+}
+
+function addSign(card: Command, host: CommandHost): void {
+  const sign = card
+    .command("sign")
+    .description("Sign an Agent Card, and print it in canonical form")
+    .argument("<file>", "the card, or - for the standard input")
+    .requiredOption("--key <file>", "private key: JWK or PEM (PKCS#8)")
+    .option("--kid <id>", "id of the key (default: the JWK's own, else its thumbprint)")
+    .addOption(algorithmOption("how to sign (default: what the key is made for)"))
+    .option("--jku <url>", "where verifiers find the public key: URL of its key set")
+    .addOption(new Option("--in-place", "write the signed card over the file").conflicts("out"))
+    .option("--out <file>", "write it to this file instead of the standard output")
+    .option("--replace", "drop the signatures that the card has; without it they stay")
+    .addHelpText("after", signExamples);
+  host.action(sign, async (context: CommandContext, file: string, flags: SignCardFlags) => {
+    const { signCard } = await import("../card/sign-card.ts");
+    await signCard(context, file, flags);
+  });
+}
+
+function addCanonical(card: Command, host: CommandHost): void {
+  const canonical = card
+    .command("canonical")
+    .description("Print the canonical bytes of an Agent Card, which signatures are made over")
+    .argument("[card]", "file, URL, host, name in a2a.config.yaml, or - (default: --agent-card)")
+    .addHelpText("after", canonicalExamples);
+  host.agentOptions(canonical);
+  host.action(canonical, async (context: CommandContext, reference: string | undefined) => {
+    const { printCanonical } = await import("../card/print-canonical.ts");
+    await printCanonical(context, reference);
+  });
+}
+
+/** `--key`, as all commands have it that verify. */
+function keyOption(): Option {
+  return new Option(
+    "--key <key>",
+    "trusted public key, repeatable: file of a JWK, key set or PEM, or a JWK",
+  ).argParser(collect);
+}
+
+const profileNames = ["js-1", "python-1", "raw"] as const satisfies readonly LegacyProfile[];
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+function collectProfile(value: string, before: readonly LegacyProfile[] = []): readonly LegacyProfile[] {
+  const profile = profileNames.find((name) => name === value);
+  if (profile === undefined)
+    throw new InvalidArgumentError(`Allowed choices are ${profileNames.join(", ")}.`);
+  return [...before, profile];
+}
+
+function parseSigners(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > 100) {
+    throw new InvalidArgumentError("a number from 1 to 100");
+  }
+  return value;
+}
+
+const verifyExamples = `
+The key has to come from somewhere else than the card: a card that brings its own key proves nothing but that its
+server signed it. Without --key (and without a key in a2a.config.yaml) the key set that a signature names by jku is
+asked, as long as it is on the card's own origin: that proves who controls the origin, and the verdict says so.
+
+Examples:
+  a2a card verify agents.example.org --key signer.public.json
+  a2a card verify card.json --key old.pem --key new.json --min-signers 2
+  a2a card verify https://agents.example.org --jwks-host keys.example.org -o json
+  a2a card verify agents.example.org --memory ~/.a2a-cards.json --require-security
+  curl -s https://agents.example.org/.well-known/agent-card.json | a2a card verify - --key signer.public.json
+
+Profiles: by default only what the specification says counts (§8.4). js-1 (the JavaScript SDK, and later ones of
+Python), python-1 (earlier ones) and raw sign less than the whole card: what they leave out is listed.`;
+
+const signExamples = `
+What is printed are the bytes to be served: then verifiers that hash what they receive and those that read the card
+first agree. Warnings say what older verifiers would leave unprotected.
+
+Examples:
+  a2a card sign card.json --key a2a-signing-key.json > signed.json
+  a2a card sign card.json --key a2a-signing-key.json --in-place --jku https://agents.example.org/.well-known/jwks.json
+  a2a card sign card.json --key old.json | a2a card sign - --key new.json     two signatures, while keys are rotated`;
+
+const canonicalExamples = `
+RFC 8785 over the card without its signatures and without what says nothing (spec §8.4.1). Nothing else is printed: no
+line feed at the end, and -o json makes no difference. At a terminal, control characters are escaped.
+
+Examples:
+  a2a card canonical card.json | sha256sum
+  diff <(a2a card canonical before.json) <(a2a card canonical agents.example.org)`;

@@ -5,11 +5,13 @@ import type { CommandContext } from "../command-context.ts";
 import { hostOption, portOption } from "../serve/port-option.ts";
 import type { ServeFlags } from "../serve/serve-options.ts";
 
-/** `a2a serve FILE`: serves the agent that a module exports, over all five wires, with durable tasks. */
+/** `a2a serve FILE`: serves the agent that a module exports, or several, over all five wires, with durable tasks. */
 export const addServe: AddCommand = (program, host) => {
   const command = program
     .command("serve")
-    .description("Serve the agent that a module exports as its default")
+    .description(
+      "Serve the agent that a module exports as its default, or several: an array, or an object by name",
+    )
     .argument("<file>", "TypeScript or JavaScript module: export default defineAgent({ … })")
     .addOption(portOption(4000))
     .addOption(hostOption())
@@ -18,6 +20,11 @@ export const addServe: AddCommand = (program, host) => {
       new Option("--store <kind>", "where tasks live: a file, or memory for a try")
         .choices(["sqlite", "memory"])
         .conflicts("db"),
+    )
+    .option(
+      "--sign-key <file>",
+      "sign the card with this private key (JWK or PEM), repeatable; its public side is at /.well-known/jwks.json",
+      (file: string, before: readonly string[] = []) => [...before, file],
     )
     .option("--watch", "start again whenever the module, or what it imports, changes");
   host.action(command, async (context: CommandContext, file: string, flags: ServeFlags) => {

@@ -1,3 +1,4 @@
+import { serve } from "@a2a-connect/node";
 import { createMemoryTaskStore } from "@a2a-connect/server";
 import type { CommandContext } from "../command-context.ts";
 import { announce } from "../serve/announcement.ts";
@@ -16,7 +17,10 @@ export async function serveDemo(
     store: createMemoryTaskStore(),
     push: { allow: ["localhost", "127.0.0.1", "[::1]"] }, // receivers on this machine only
   };
-  await runServer(context, demoAgent, options, (served) =>
-    announce(context.output, served, guide(served.url)),
+  await runServer(
+    context,
+    port,
+    (log) => serve(demoAgent, { ...options, log }),
+    (served) => announce(context.output, served, guide(served.url)),
   );
 }

@@ -1,5 +1,6 @@
 import type { BindingTransport } from "@a2a-connect/client";
 import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
+import type { CardTrust } from "../agent/card-trust.ts";
 import type { Examination, Probe } from "./examination.ts";
 import { type Finding, mergeFindings } from "./finding.ts";
 import { createHttpClient, type HttpClient } from "./http-client.ts";
@@ -14,6 +15,7 @@ import { errorProbe } from "./probes/errors.ts";
 import { probeInterfaces } from "./probes/interfaces.ts";
 import { probeNetwork } from "./probes/network.ts";
 import { securityProbe } from "./probes/security.ts";
+import { probeSignatures } from "./probes/signatures.ts";
 import { probeSkills } from "./probes/skills.ts";
 import { versionProbe } from "./probes/versions.ts";
 import type { Target } from "./target.ts";
@@ -31,6 +33,8 @@ export interface ExamineOptions {
   readonly timeoutMs: number;
   /** Whether to go on with servers whose certificate is not trusted; `fetch` and `transports` have to, too. */
   readonly insecure: boolean;
+  /** The keys that should have signed the card. Default: none is known. */
+  readonly trust?: CardTrust | undefined;
   readonly signal: AbortSignal;
   /** Told each finding as soon as it is there, in the order of the examination. */
   readonly onFinding?: (finding: Finding) => Promise<void>;
@@ -66,18 +70,21 @@ export async function examine(target: Target, options: ExamineOptions): Promise<
   await log.add(location.findings);
   if (location.card === undefined) return log.close();
   await log.add(await probeCardCaching(location.card, withHeaders(http, options.cardHeaders)));
-  return await examineCard(location.card.json, location.card, { ...options, http, log });
+  return await examineCard(location.card, location.card, { ...options, http, log });
 }
 
 /** Examines a card that is at hand, and the servers that it names. */
-export async function examineCardText(json: unknown, options: ExamineOptions): Promise<Diagnosis> {
+export async function examineCardText(given: CardText, options: ExamineOptions): Promise<Diagnosis> {
   const { fetch, timeoutMs, signal } = options;
   const http = createHttpClient({ fetch, timeoutMs, maxBytes: maxCardBytes, signal });
-  return await examineCard(json, undefined, { ...options, http, log: new FindingLog(options.onFinding) });
+  return await examineCard(given, undefined, { ...options, http, log: new FindingLog(options.onFinding) });
 }
 
+/** A card as text, and what that is as JSON. */
+export type CardText = Pick<FoundCard, "text" | "json">;
+
 async function examineCard(
-  json: unknown,
+  { text, json }: CardText,
   found: FoundCard | undefined,
   options: ExamineOptions & { readonly http: HttpClient; readonly log: FindingLog },
 ): Promise<Diagnosis> {
@@ -86,7 +93,12 @@ async function examineCard(
   await log.add(fields.findings);
   const { card } = fields;
   if (card === undefined) return log.close(found);
-  await log.add([...probeDeclarations(card), ...probeSkills(card)]);
+  const signed = { card, text };
+  await log.add([
+    ...probeDeclarations(card),
+    ...(await probeSignatures(signed, options.trust)),
+    ...probeSkills(card),
+  ]);
   const cardUrl = found === undefined ? undefined : new URL(found.url);
   const interfaces = await probeInterfaces(card, cardUrl, {
     ...options,

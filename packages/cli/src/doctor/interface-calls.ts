@@ -1,7 +1,14 @@
 import type { BindingTransport, OpenTransport } from "@a2a-connect/client";
 import { type A2AErrorReason, findA2AError, versionHeader } from "@a2a-connect/core";
 import { A2AService, type AgentInterface } from "@a2a-connect/proto";
-import { type Client, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
+import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type Client,
+  ConnectError,
+  createClient,
+  type Interceptor,
+  type Transport,
+} from "@connectrpc/connect";
 import type { CallHeaders } from "../agent/call-headers.ts";
 import { quote } from "./finding.ts";
 import { readText } from "./http-client.ts";
@@ -108,7 +115,7 @@ class OpenedInterface implements InterfaceCalls {
     this.interface = served;
     this.label = labelOf(served);
     this.#opened = opened;
-    this.#client = createClient(A2AService, opened.transport);
+    this.#client = createClient(A2AService, withTenant(opened.transport, served.tenant));
     this.#state = state;
     this.#options = options;
   }
@@ -148,6 +155,24 @@ class OpenedInterface implements InterfaceCalls {
 export function labelOf({ protocolBinding, protocolVersion }: AgentInterface): string {
   const name = /^urn:a2a-connect:binding:([a-z-]+):v1$/.exec(protocolBinding)?.[1] ?? quote(protocolBinding);
   return protocolVersion === "1.0" ? name : `${name} ${quote(protocolVersion)}`;
+}
+
+/** Every request names the interface's tenant, if it has one (requirement P-1). */
+function withTenant(transport: Transport, tenant: string): Transport {
+  if (tenant === "") return transport;
+  // The cast restates that every request of A2A has the field.
+  const add = <I extends DescMessage>(input: MessageInitShape<I>) =>
+    ({ ...input, tenant }) as MessageInitShape<I>;
+  return {
+    unary: (method, signal, timeoutMs, header, input, values) =>
+      transport.unary(method, signal, timeoutMs, header, add(input), values),
+    stream: (method, signal, timeoutMs, header, input, values) =>
+      transport.stream(method, signal, timeoutMs, header, mapEach(input, add), values),
+  };
+}
+
+async function* mapEach<T>(items: AsyncIterable<T>, map: (item: T) => T): AsyncGenerator<T> {
+  for await (const item of items) yield map(item);
 }
 
 function present(

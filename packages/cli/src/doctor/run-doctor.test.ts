@@ -54,6 +54,16 @@ async function startAgent(store: TaskStore = createMemoryTaskStore(), port = 0):
 }
 
 describe("a2a doctor", () => {
+  it("calls one of several agents by its name on every interface (P-1)", async () => {
+    const agent = { agent: wellBehaved, store: createMemoryTaskStore() };
+    await using served = await serve({ well: agent, other: { ...agent, store: createMemoryTaskStore() } });
+    const { report, exitCode } = await doctor(served.agents.well.url);
+    const problems = report.findings.filter(({ severity }) => severity === "problem");
+    expect({ problems, exitCode }).toEqual({ problems: [], exitCode: 0 });
+    const reached = report.findings.find(({ id }) => id === "interface.health");
+    expect(reached?.at).toHaveLength(5);
+  });
+
   it("says in fields what it found, and exits with 0 when nothing keeps callers out", async () => {
     await using served = await startAgent();
     const { stdout, exitCode } = await runCommand(["doctor", served.url]);

@@ -4,6 +4,7 @@ import { nodePlatform } from "@a2a-connect/node/client";
 import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
 import { type CallHeaders, createCallHeaders } from "../agent/call-headers.ts";
 import { type CardReference, resolveCardReference } from "../agent/card-reference.ts";
+import { findCardTrust } from "../agent/card-trust.ts";
 import { type GivenCredentials, planCredentials } from "../agent/credentials.ts";
 import { readCardFile } from "../agent/read-card-file.ts";
 import { CliError } from "../cli-error.ts";
@@ -12,7 +13,7 @@ import { formatDuration } from "../settings/duration.ts";
 import { runExample } from "../smoke/run-example.ts";
 import { type ChecklistItem, scoreOf } from "./checklist/checklist.ts";
 import { runChecklist } from "./checklist/run-checklist.ts";
-import { type Diagnosis, type ExamineOptions, examine, examineCardText } from "./examine.ts";
+import { type CardText, type Diagnosis, type ExamineOptions, examine, examineCardText } from "./examine.ts";
 import { countFindings } from "./finding.ts";
 import { printChecklistItem, printFinding } from "./print-diagnosis.ts";
 import { parseTarget } from "./target.ts";
@@ -79,7 +80,7 @@ async function diagnose(
   reference: CardReference,
   flags: DoctorFlags,
 ): Promise<Diagnosis> {
-  const { output, settings, signal } = context;
+  const { io, output, settings, signal } = context;
   const target = reference.kind === "url" ? parseTarget(reference.url) : undefined;
   const entry = reference.kind === "url" ? reference.entry : undefined;
   const platform = nodePlatform({
@@ -97,6 +98,7 @@ async function diagnose(
     cardHeaders: serviceParameters,
     timeoutMs: flags.requestTimeout,
     insecure: settings.insecure,
+    trust: await findCardTrust(context.settingsFor(entry), io),
     signal,
     onFinding: (finding) => printFinding(output, finding),
   };
@@ -108,7 +110,7 @@ async function diagnose(
       );
       return await examine(target, options);
     }
-    return await examineCardText(await readJson(reference), options);
+    return await examineCardText(await readText(reference), options);
   } finally {
     await platform.close?.();
   }
@@ -129,10 +131,11 @@ function authenticate(
   return headers;
 }
 
-async function readJson(reference: CardReference): Promise<unknown> {
+async function readText(reference: CardReference): Promise<CardText> {
   const path = reference.kind === "file" ? reference.path : "";
-  const json = parseJsonText(new TextEncoder().encode(await readCardFile(path)));
-  if (json.ok) return json.value;
+  const text = await readCardFile(path);
+  const json = parseJsonText(new TextEncoder().encode(text));
+  if (json.ok) return { text, json: json.value };
   throw new CliError("A2ACLI_ERR_CARD_INVALID", `${path} is no card: it is not JSON`);
 }
 

@@ -2,13 +2,14 @@ import {
   AgentError,
   CardDriftError,
   CardNotFoundError,
+  CardRefusedError,
   NoInterfaceError,
   RequirementError,
   SendUncertainError,
 } from "@a2a-connect/client";
 import { findA2AError, wireCodes } from "@a2a-connect/core";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { CliErrorCode } from "../cli-error.ts";
+import { CliError, type CliErrorCode } from "../cli-error.ts";
 import { type Failure, type FailureSituation, localFailure } from "./failure.ts";
 
 /** Puts a name to what came of talking to an agent, the same over every binding (a2a-cli §11.4). */
@@ -33,6 +34,7 @@ const agentErrors: Readonly<Record<string, CliErrorCode | `${string}Error`>> = {
   "card-not-found": "A2ACLI_ERR_CARD_NOT_FOUND",
   "card-invalid": "A2ACLI_ERR_CARD_INVALID",
   "card-unexpected": "A2ACLI_ERR_CARD_INVALID",
+  "card-refused": "A2ACLI_ERR_CARD_INVALID",
   "no-interface": "A2ACLI_ERR_INTERNAL",
   "requirement-missing": "UnsupportedOperationError",
   "input-mode": "ContentTypeNotSupportedError",
@@ -43,7 +45,10 @@ const agentErrors: Readonly<Record<string, CliErrorCode | `${string}Error`>> = {
 };
 
 function describeAgentError(error: AgentError, situation: FailureSituation): Failure {
-  const { message, hint } = error;
+  const { message, hint, cause } = error;
+  if (error instanceof CardRefusedError && cause instanceof CliError) {
+    return localFailure(cause.code, cause.message, cause.hint); // what refused it was the command itself
+  }
   if (error instanceof CardDriftError && error.cause instanceof ConnectError) {
     return {
       ...describeConnectError(error.cause, situation),

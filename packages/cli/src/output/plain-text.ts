@@ -30,7 +30,12 @@ export function toBlock(text: string): string {
 
 /** JSON on one line, or indented. What a terminal might act upon is escaped, which leaves the value the same. */
 export function formatJsonDocument(value: unknown, oneLine: boolean): string {
-  return JSON.stringify(value, undefined, oneLine ? undefined : 2).replace(unsafe, (character) =>
+  return escapeUnsafe(JSON.stringify(value, undefined, oneLine ? undefined : 2));
+}
+
+/** The text of some JSON with what a terminal might act upon escaped, which leaves the value the same. */
+export function escapeUnsafe(json: string): string {
+  return json.replace(unsafe, (character) =>
     character === "\n" ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }

@@ -1,5 +1,5 @@
 import { formatMessage } from "@a2a-connect/core";
-import type { ServedAgent } from "@a2a-connect/node";
+import type { ServedAgent, ServedAgents } from "@a2a-connect/node";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import type { Output } from "../output/output.ts";
 
@@ -10,8 +10,37 @@ export async function announce(
   commands: readonly string[],
 ): Promise<void> {
   await output.document(formatMessage(AgentCardSchema, card));
+  await announceAgent(output, { url, card });
+  await announceCommands(output, commands);
+}
+
+/** The same for several: in JSON their cards by their names. */
+export async function announceAll(
+  output: Output,
+  { url, agents }: Pick<ServedAgents, "url" | "agents">,
+  commands: readonly string[],
+): Promise<void> {
+  const cards = Object.entries(agents).map(([name, { card }]) => [
+    name,
+    formatMessage(AgentCardSchema, card),
+  ]);
+  await output.document({ agents: Object.fromEntries(cards) });
+  for (const agent of Object.values(agents)) {
+    await announceAgent(output, agent);
+  }
+  await output.field("Catalog", `${url}/.well-known/ai-catalog.json`);
+  await announceCommands(output, commands);
+}
+
+async function announceAgent(
+  output: Output,
+  { url, card }: Pick<ServedAgent, "url" | "card">,
+): Promise<void> {
   await output.field("Agent", card.name);
   await output.field("Agent Card", `${url}/.well-known/agent-card.json`);
+}
+
+async function announceCommands(output: Output, commands: readonly string[]): Promise<void> {
   await output.block("Commands to try", commands.join("\n"));
   await output.note("Ctrl-C stops it");
 }

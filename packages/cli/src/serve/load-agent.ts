@@ -1,20 +1,26 @@
 import { stat } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type AgentDefinition, defineAgent } from "@a2a-connect/server";
+import { type AgentDefinition, assertAgentName, defineAgent } from "@a2a-connect/server";
 import { CliError } from "../cli-error.ts";
 import { type Fault, findFault } from "./module-fault.ts";
 
 const howTo =
   "write: export default defineAgent({ card: { name: … }, async *execute(turn) { … } }); see `a2a new`";
 
+/** What a module has to offer: an agent alone, or several by the names that they are served under. */
+export type LoadedAgents =
+  | { readonly kind: "one"; readonly agent: AgentDefinition }
+  | { readonly kind: "several"; readonly agents: Readonly<Record<string, AgentDefinition>> };
+
 /**
- * The agent that a module exports as its default: what `defineAgent` returns, or an array with one of them.
+ * What a module exports as its default: what `defineAgent` returns, an array of that, or an object with agents by their names.
+ * In an array the names are made of those in the cards; an array with one agent is that agent.
  *
  * @param file as the user wrote it, relative to `cwd`
  * @throws CliError USAGE when there is no such file, it cannot be loaded (with file and line), or it exports no agent
  */
-export async function loadAgent(file: string, cwd: string): Promise<AgentDefinition> {
+export async function loadAgents(file: string, cwd: string): Promise<LoadedAgents> {
   const path = resolve(cwd, file);
   const found = await stat(path).catch(() => undefined);
   if (found === undefined || !found.isFile()) {
@@ -41,31 +47,90 @@ function sayFault({ file, line, problem }: Fault, cwd: string): string {
   return file === undefined ? problem : `${relative(cwd, file)}:${line}: ${problem}`;
 }
 
-function readDefault(module: Record<string, unknown>, file: string): AgentDefinition {
+function readDefault(module: Record<string, unknown>, file: string): LoadedAgents {
   if (!("default" in module)) {
     const others = Object.keys(module);
     const exported = others.length === 0 ? "it exports nothing" : `it exports ${others.join(", ")}`;
     throw notAnAgent(`${file} has no default export: ${exported}`);
   }
-  const candidates = Array.isArray(module["default"]) ? module["default"] : [module["default"]];
-  if (candidates.length !== 1) {
-    throw notAnAgent(`${file} exports ${candidates.length} agents, and one server has one`);
+  const exported = module["default"];
+  const alone = Array.isArray(exported) && exported.length === 1 ? exported[0] : exported;
+  if (Array.isArray(alone)) {
+    return { kind: "several", agents: nameAgents(alone, file) };
   }
-  const [agent] = candidates;
-  if (!isAgent(agent)) {
-    throw notAnAgent(`the default export of ${file} is no agent: it has no card with a name`);
+  if (!isAgent(alone) && isRecordOfAgents(alone)) {
+    return { kind: "several", agents: checkNames(Object.entries(alone), file) };
   }
-  try {
-    return defineAgent(agent);
-  } catch (error) {
+  return { kind: "one", agent: checkAgent(alone, `the default export of ${file}`, `the agent of ${file}`) };
+}
+
+function nameAgents(candidates: readonly unknown[], file: string): Record<string, AgentDefinition> {
+  if (candidates.length === 0) {
+    throw notAnAgent(`the default export of ${file} is an array without agents`);
+  }
+  const named = candidates.map((candidate, index): [string, unknown] => {
+    const agent = checkAgent(candidate, `agent ${index + 1} of ${file}`);
+    return [toName(agent.card.name), agent];
+  });
+  const names = named.map(([name]) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) {
     throw notAnAgent(
-      `the agent of ${file} makes no sense: ${error instanceof Error ? error.message : error}`,
+      `two agents of ${file} would be called "${twice}": export an object with a name for each instead`,
     );
   }
+  return checkNames(named, file);
+}
+
+/** `Table booker` is served as `table-booker`. */
+function toName(cardName: string): string {
+  const name = cardName.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+  return name.slice(0, 64).replaceAll(/^-|-$/g, "") || "agent";
+}
+
+function checkNames(
+  named: readonly (readonly [string, unknown])[],
+  file: string,
+): Record<string, AgentDefinition> {
+  return Object.fromEntries(
+    named.map(([name, candidate]) => {
+      const agent = checkAgent(candidate, `the agent ${JSON.stringify(name)} of ${file}`);
+      try {
+        assertAgentName(name);
+      } catch (error) {
+        throw notAnAgent(`${file}: ${messageOf(error)}`);
+      }
+      return [name, agent];
+    }),
+  );
+}
+
+/**
+ * @param what names it when it is no agent
+ * @param whose names it when it is one that makes no sense
+ */
+function checkAgent(candidate: unknown, what: string, whose: string = what): AgentDefinition {
+  if (!isAgent(candidate)) {
+    throw notAnAgent(`${what} is no agent: it has no card with a name`);
+  }
+  try {
+    return defineAgent(candidate);
+  } catch (error) {
+    throw notAnAgent(`${whose} makes no sense: ${messageOf(error)}`);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function notAnAgent(message: string): CliError {
   return new CliError("A2ACLI_ERR_USAGE", message, { hint: howTo });
+}
+
+/** Whether it has agents by their names; one that is none is told by its name. */
+function isRecordOfAgents(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && Object.values(value).some(isAgent);
 }
 
 /** As far as a look can tell; `defineAgent` checks the rest. */

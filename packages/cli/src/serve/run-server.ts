@@ -1,5 +1,5 @@
-import { type ServedAgent, type ServeOptions, serve } from "@a2a-connect/node";
-import type { AgentDefinition, LogRecord } from "@a2a-connect/server";
+import type { ServedAgent } from "@a2a-connect/node";
+import type { LogRecord } from "@a2a-connect/server";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../command-context.ts";
 import { explainListenFailure } from "./listen-failure.ts";
@@ -7,22 +7,29 @@ import { explainListenFailure } from "./listen-failure.ts";
 /** How long what runs may go on after the first Ctrl-C, and when whatever is left is cut off. */
 const stopping = { graceMs: 2_000, timeoutMs: 5_000 };
 
+/** Takes what the server tells its operator. */
+export type ServerLog = (record: LogRecord) => void;
+
+/** Puts an agent or several on a port. */
+export type StartServer<Served> = (log: ServerLog) => Promise<Served>;
+
 /**
- * Serves an agent until the user interrupts or the process is told to end, and closes it in an orderly way. What its
+ * Serves until the user interrupts or the process is told to end, and closes it in an orderly way. What its
  * executors throw goes to stderr with its stack: whoever started it here is who wants to see it.
  *
- * @param announce told once, when the agent can be reached
+ * @param port the one that is asked for, to name it when it cannot be had
+ * @param announce told once, when everything can be reached
  * @throws CliError when the port or the store's file cannot be had
  */
-export async function runServer(
+export async function runServer<Served extends Pick<ServedAgent, "close">>(
   context: CommandContext,
-  agent: AgentDefinition,
-  options: Omit<ServeOptions, "log">,
-  announce: (served: ServedAgent) => Promise<void>,
+  port: number | undefined,
+  start: StartServer<Served>,
+  announce: (served: Served) => Promise<void>,
 ): Promise<void> {
-  const log = (record: LogRecord): void => void context.output.note(formatRecord(record)).catch(() => {});
-  const served = await serve(agent, { ...options, log }).catch((error: unknown) => {
-    throw explainFailure(error, options.port);
+  const log: ServerLog = (record) => void context.output.note(formatRecord(record)).catch(() => {});
+  const served = await start(log).catch((error: unknown) => {
+    throw explainFailure(error, port);
   });
   try {
     await announce(served);

@@ -1,5 +1,6 @@
-import type { ServeOptions } from "@a2a-connect/node";
-import { createMemoryTaskStore } from "@a2a-connect/server";
+import type { AgentToServe, ServeAgentsOptions, ServeOptions } from "@a2a-connect/node";
+import { type AgentDefinition, createMemoryTaskStore } from "@a2a-connect/server";
+import { CliError } from "../cli-error.ts";
 import type { ServerConfig } from "../settings/server-config.ts";
 
 /** Where `a2a serve` listens when nobody says. */
@@ -12,6 +13,8 @@ export interface ServeFlags {
   /** File of the task store. */
   readonly db?: string;
   readonly store?: "sqlite" | "memory";
+  /** Files of the private keys that sign the card. */
+  readonly signKey?: readonly string[];
   readonly watch?: boolean;
 }
 
@@ -26,6 +29,37 @@ export function toServeOptions(flags: ServeFlags, config: ServerConfig | undefin
     ...(config?.url === undefined || moved ? {} : { publicUrl: config.url }),
     ...storeOptions(file),
   };
+}
+
+/** Several agents with a store each, and what they are told together. */
+export interface AgentsToServe {
+  readonly agents: Readonly<Record<string, AgentToServe>>;
+  readonly options: ServeAgentsOptions;
+}
+
+/**
+ * The same for several agents, which never share a store: a file for each, or all in memory.
+ *
+ * @throws CliError USAGE when a flag or the configuration names one file for all
+ */
+export function toAgentsToServe(
+  agents: Readonly<Record<string, AgentDefinition>>,
+  flags: ServeFlags,
+  config: ServerConfig | undefined,
+): AgentsToServe {
+  const { file, store, ...options } = toServeOptions(flags, config);
+  if (file !== undefined) {
+    throw new CliError(
+      "A2ACLI_ERR_USAGE",
+      `${file} is one file, and each of ${Object.keys(agents).length} agents has its own`,
+      { hint: "leave --db out: they are .a2a/<name>.sqlite; or serve all from memory with --store memory" },
+    );
+  }
+  const stored = Object.entries(agents).map(([name, agent]): [string, AgentToServe] => [
+    name,
+    store === undefined ? { agent } : { agent, store: createMemoryTaskStore() },
+  ]);
+  return { agents: Object.fromEntries(stored), options };
 }
 
 /** @param store `memory`, `sqlite` for a file by the agent's name, or a file */

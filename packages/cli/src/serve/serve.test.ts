@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -102,6 +102,46 @@ describe("a2a serve", () => {
     expect(JSON.parse(stdout)).toMatchObject({ name: "Parrot" });
   });
 
+  it("serves several agents of one module, each below its name", async () => {
+    await write(
+      "several.ts",
+      `const agent = (name: string, words: string) =>
+  ({ card: { name }, *execute(turn: { reply(words: string): never }) { yield turn.reply(words); } });
+export default [agent("Parrot", "hello"), agent("Old owl", "good night")];`,
+    );
+    const server = serve("several.ts", "--store", "memory");
+    const [, owl = ""] = await server.waitFor(/Agent Card: (http:\S+\/agents\/old-owl)\/\.well-known/);
+    await server.waitFor(/Catalog: http:\S+\/\.well-known\/ai-catalog\.json/);
+    await server.waitFor(/a2a chat -a \S+\/agents\/parrot\n/);
+    expect((await runCommand(["send", "-a", owl, "hi"])).stdout).toContain("good night");
+    const parrot = owl.replace("old-owl", "parrot");
+    expect((await runCommand(["send", "-a", parrot, "hi"])).stdout).toContain("hello");
+    server.interrupt();
+    expect((await server.result).exitCode).toBe(0);
+  });
+
+  it("prints the cards of several agents with -o json, and keeps their tasks in a file each", async () => {
+    const { agent, other } = { agent: "{ name: 'A' }", other: "{ name: 'B' }" };
+    await write(
+      "several.ts",
+      `export default { one: { card: ${agent}, execute: () => [] }, two: { card: ${other}, execute: () => [] } };`,
+    );
+    const server = serve("several.ts", "-o", "json");
+    await server.waitFor(/\n\}\n/);
+    server.interrupt();
+    const { stdout } = await server.result;
+    expect(JSON.parse(stdout)).toMatchObject({ agents: { one: { name: "A" }, two: { name: "B" } } });
+    expect(await readdir(join(directory, ".a2a"))).toEqual(
+      expect.arrayContaining(["one.sqlite", "two.sqlite"]),
+    );
+  });
+
+  it("does not put the tasks of several agents into one file", async () => {
+    const { stderr, exitCode } = await serve("several.ts", "--db", "all.sqlite").result;
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("all.sqlite is one file, and each of 2 agents has its own");
+  });
+
   it("does what a2a.config.yaml says, and the command line before it", async () => {
     await write("agent.ts", agentModule('"hello"'));
     await write("a2a.config.yaml", "server:\n  url: https://parrot.example\n  store: memory\n");
@@ -157,7 +197,28 @@ describe("a2a serve refuses", () => {
       "the default export of broken.ts is no agent",
     ],
     ["nothing", "export default undefined;", "the default export of broken.ts is no agent"],
-    ["several agents", "export default [1, 2];", "broken.ts exports 2 agents, and one server has one"],
+    ["several things that are no agents", "export default [1, 2];", "agent 1 of broken.ts is no agent"],
+    ["an array without agents", "export default [];", "broken.ts is an array without agents"],
+    [
+      "one of several that is no agent",
+      "export default { good: { card: { name: 'x' }, execute: () => [] }, bad: 1 };",
+      'the agent "bad" of broken.ts is no agent',
+    ],
+    [
+      "a name that fits no path",
+      "export default { 'a/b': { card: { name: 'x' }, execute: () => [] } };",
+      "broken.ts: an agent's name has up to 64 lower-case letters",
+    ],
+    [
+      "a name that is reserved",
+      "export default { tasks: { card: { name: 'x' }, execute: () => [] } };",
+      'broken.ts: an agent cannot be called "tasks"',
+    ],
+    [
+      "two agents with one name",
+      "const x = { card: { name: 'My agent' }, execute: () => [] }; export default [x, x];",
+      'two agents of broken.ts would be called "my-agent"',
+    ],
     [
       "an agent without code",
       'export default { card: { name: "x" } };',

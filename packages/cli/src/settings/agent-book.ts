@@ -1,8 +1,11 @@
+import { dirname, resolve } from "node:path";
+import type { LegacyProfile } from "@a2a-connect/signing";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { findNearestWord } from "../nearest-word.ts";
-import { findConfigFile } from "./config-file.ts";
-import type { AgentConfig, AuthConfig } from "./config-schema.ts";
+import { type FoundConfig, findConfigFile } from "./config-file.ts";
+import type { AuthConfig } from "./config-schema.ts";
+import { holdsPrivateKey, isInlineKey } from "./inline-key.ts";
 
 /** An agent that `a2a.config.yaml` names, with its credentials at hand. */
 export interface AgentEntry {
@@ -15,6 +18,10 @@ export interface AgentEntry {
   readonly protocolVersion: string | undefined;
   /** Range that the card's own version must be in. */
   readonly cardVersion: string | undefined;
+  /** Public key that the card has to be verified by: itself, or the absolute path of a file that has it. */
+  readonly cardKey: string | undefined;
+  /** How that may have been done, beside the specification's way. */
+  readonly cardProfiles: readonly LegacyProfile[];
   readonly headers: Readonly<Record<string, string>>;
   /** For `Authorization: Bearer`. */
   readonly bearer: string | undefined;
@@ -29,7 +36,7 @@ export type BookIo = Pick<CliIo, "cwd" | "env">;
  * The agent of this name in the nearest `a2a.config.yaml`; undefined when there is none, or no file. What can be no name
  * (a host with a dot or port, a URL, a path) is not looked up.
  *
- * @throws CliError USAGE when the file is wrong, or asks for what is not available yet; CREDENTIALS_MISSING when a
+ * @throws CliError USAGE when the file is wrong, holds a private key, or asks for what is not available yet; CREDENTIALS_MISSING when a
  *   variable that it names is not set
  */
 export async function findAgent(name: string, io: BookIo): Promise<AgentEntry | undefined> {
@@ -46,13 +53,15 @@ export async function findAgent(name: string, io: BookIo): Promise<AgentEntry | 
       `${line}: agents.${name}.url must be a host, or an http or https URL`,
     );
   }
-  refuseUnavailable(agent, where);
+  if (agent.auth !== undefined) refuseFlow(agent.auth, where);
   return {
     name,
     url: agent.url,
     binding: agent.binding,
     protocolVersion: agent.protocolVersion,
     cardVersion: agent.version,
+    cardKey: readCardKey(agent.key, found, name),
+    cardProfiles: agent.profiles ?? [],
     headers: agent.headers ?? {},
     bearer: readSecret(agent.auth?.tokenEnv, where, io),
     apiKey: readSecret(agent.auth?.apiKeyEnv, where, io),
@@ -79,15 +88,23 @@ export async function knownAgentsHint(
 /** As in the schema: neither a host with a dot or port, nor a URL, nor a path. */
 const agentName = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
 
-function refuseUnavailable({ auth, key }: AgentConfig, where: string): void {
-  if (auth !== undefined) refuseFlow(auth, where);
-  if (key !== undefined) {
+function readCardKey(
+  key: string | undefined,
+  { path, locate }: FoundConfig,
+  name: string,
+): string | undefined {
+  if (key === undefined) return undefined;
+  if (holdsPrivateKey(key)) {
+    const line = locate(["agents", name, "key"]);
     throw new CliError(
       "A2ACLI_ERR_USAGE",
-      `${where}: key pins the key that signs the card, and signatures are not verified yet`,
-      { hint: "Pin the card's version instead (version), and call it over https; then take key out." },
+      `${line}: agents.${name}.key is a private key, and this file holds no secret`,
+      {
+        hint: "Put the public key there (a2a keys public FILE prints it), and keep the private one where cards are signed.",
+      },
     );
   }
+  return isInlineKey(key) ? key : resolve(dirname(path), key);
 }
 
 function refuseFlow({ clientIdEnv, tokenEnv, apiKeyEnv }: AuthConfig, where: string): void {

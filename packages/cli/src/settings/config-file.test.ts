@@ -48,12 +48,30 @@ describe("the agent book", () => {
       binding: "GRPC",
       protocolVersion: "1.0",
       cardVersion: "^1.2",
+      cardKey: undefined,
+      cardProfiles: [],
       headers: { "x-team": "memory" },
       bearer: "s3cret",
       apiKey: undefined,
     });
     expect(await agentNames({ cwd })).toEqual(["legal-agent", "local"]);
   });
+
+  for (const [what, key, meant] of [
+    ["a file beside it", "keys/a.public.json", (directory: string) => join(directory, "keys/a.public.json")],
+    ["an absolute path", "/etc/a2a/key.pem", () => "/etc/a2a/key.pem"],
+    ["the key itself", '{"kty":"OKP","crv":"Ed25519","x":"A","kid":"k"}', undefined],
+  ] as const) {
+    it(`pins the key that signs an agent's card: ${what}, wherever it is asked from`, async () => {
+      await write(`agents:\n  a:\n    url: https://a.example\n    key: '${key}'\n    profiles: [js-1]\n`);
+      const cwd = join(directory, "below");
+      await mkdir(cwd);
+      expect(await findAgent("a", { cwd, env: {} })).toMatchObject({
+        cardKey: meant?.(directory) ?? key,
+        cardProfiles: ["js-1"],
+      });
+    });
+  }
 
   it("knows no name without a file, and none that could be a host or a path", async () => {
     expect(await findAgent("legal-agent", { cwd: directory, env: {} })).toBeUndefined();
@@ -85,7 +103,13 @@ describe("the agent book", () => {
 
   for (const [what, member, sentence, hint] of [
     ["client credentials", "auth: { clientIdEnv: A, clientSecretEnv: B }", "not available yet", "tokenEnv"],
-    ["a pinned key", "key: abc", "not verified yet", "version"],
+    [
+      "a private key for a pinned one",
+      'key: "-----BEGIN PRIVATE KEY-----\\nhunter2"',
+      "agents.a.key is a private key",
+      "a2a keys public",
+    ],
+    ["a private JWK", `key: '{"kty":"OKP","d":"hunter2"}'`, "agents.a.key is a private key", undefined],
     ["two credentials", "auth: { tokenEnv: A, apiKeyEnv: B }", "both", undefined],
   ] as const) {
     it(`refuses ${what} instead of ignoring it`, async () => {
@@ -95,6 +119,7 @@ describe("the agent book", () => {
       );
       expect(failure).toBeInstanceOf(CliError);
       expect(failure).toMatchObject({ code: "A2ACLI_ERR_USAGE", message: expect.stringContaining(sentence) });
+      expect(JSON.stringify(failure)).not.toContain("hunter2");
       if (hint !== undefined) expect(failure).toMatchObject({ hint: expect.stringContaining(hint) });
     });
   }
@@ -155,6 +180,24 @@ describe("a wrong file", () => {
       "needs clientSecretEnv",
     ],
     ["a name that could be a host", "agents:\n  a.b:\n    url: a\n", 2, "agents.a.b is no name"],
+    [
+      "profiles without a key",
+      "agents:\n  a:\n    url: a\n    profiles: [js-1]\n",
+      2,
+      "agents.a needs key beside profiles",
+    ],
+    [
+      "a profile that nobody knows",
+      "agents:\n  a:\n    url: a\n    key: k.json\n    profiles: [js]\n",
+      5,
+      "agents.a.profiles.0 must be one of js-1, python-1, raw",
+    ],
+    [
+      "profiles that are no list",
+      "agents:\n  a:\n    url: a\n    key: k.json\n    profiles: js-1\n",
+      5,
+      "agents.a.profiles must be a list",
+    ],
     ["a list", "- a\n", 1, "must be a mapping"],
     ["a member given twice", "agents: {}\nagents: {}\n", 2, "duplicate key"],
   ] as const) {

@@ -137,6 +137,12 @@ function pathOf({ instancePath, keyword, params, propertyName }: ErrorObject, co
   return typeof own === "string" && isRecord(config) ? [...path, own] : path;
 }
 
+/** What YAML calls them. */
+const typeNames: ReadonlyMap<string, string> = new Map([
+  ["object", "a mapping"],
+  ["array", "a list"],
+]);
+
 /** The rest of a sentence about the member. Repeats nothing of its value, which may be a secret in the wrong place. */
 function say(error: ErrorObject): string {
   const { keyword, params, schemaPath, propertyName } = error;
@@ -152,7 +158,9 @@ function say(error: ErrorObject): string {
     case "minLength":
       return "is empty";
     case "type":
-      return `must be ${params["type"] === "object" ? "a mapping" : `a ${String(params["type"])}`}`;
+      return `must be ${typeNames.get(String(params["type"])) ?? `a ${String(params["type"])}`}`;
+    case "enum":
+      return `must be one of ${[params["allowedValues"]].flat().join(", ")}`;
     case "pattern":
       if (isAboutVariable(error)) {
         return "must be the name of an environment variable, never the secret itself";

@@ -1,3 +1,5 @@
+import type { LegacyProfile } from "@a2a-connect/signing";
+
 /**
  * What `a2a.config.yaml` may say, as JSON Schema. Published as `a2a.config.schema.json` beside the package's sources:
  * `vitest run config-schema -u` writes it anew.
@@ -78,7 +80,14 @@ export const configSchema = {
           type: "string",
           minLength: 1,
           description:
-            "Pins the key that signs the card. Kept for when signatures are verified: refused until then.",
+            "Public key that the card has to be verified by, or nothing is sent: the file of a JWK, a key set (JWKS) or PEM, relative to this file; or the JWK or PEM itself.",
+        },
+        profiles: {
+          type: "array",
+          uniqueItems: true,
+          items: { enum: ["js-1", "python-1", "raw"] },
+          description:
+            "How older software signs cards, where this agent's was signed that way: such a signature counts beside one by the specification.",
         },
         headers: {
           type: "object",
@@ -87,6 +96,7 @@ export const configSchema = {
           additionalProperties: { type: "string", pattern: "^[^\\r\\n\\u0000]*$" },
         },
       },
+      dependencies: { profiles: ["key"] },
     },
     auth: {
       $id: "#auth",
@@ -143,6 +153,7 @@ export interface AgentConfig {
   readonly version?: string;
   readonly protocolVersion?: string;
   readonly key?: string;
+  readonly profiles?: readonly LegacyProfile[];
   readonly headers?: Readonly<Record<string, string>>;
 }
 

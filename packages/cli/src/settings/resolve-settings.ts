@@ -121,7 +121,8 @@ function checkValue({ option, source, where, value }: SettingOrigin): void {
     }
     const problem = isSwitch ? "is neither true nor false" : option.problem?.(text);
     if (problem !== undefined) {
-      const shown = option.secret === true || option.flag === "svc-param" ? "its value" : `"${text}"`;
+      const isPrivate = option.secret === true || option.flag === "svc-param" || option.flag === "card-key";
+      const shown = isPrivate ? "its value" : `"${text}"`;
       throw new CliError(
         "A2ACLI_ERR_USAGE",
         `${source === "file" ? `${environmentName(option.flag)} in ${where}` : where}: ${shown} ${problem}`,
@@ -147,6 +148,7 @@ function toSettings(origins: ReadonlyMap<SettingFlag, SettingOrigin>): Settings 
   const metadata = text("metadata");
   return {
     agentCard: text("agent-card"),
+    cardKey: text("card-key"),
     transports: list("transport").flatMap((name) => parseBinding(name) ?? []),
     a2aVersion: text("a2a-version"),
     output: text("output") === "json" ? "json" : "text",

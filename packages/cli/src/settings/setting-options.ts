@@ -1,5 +1,6 @@
 import { bindingNames, parseBinding } from "./bindings.ts";
 import { parseDuration } from "./duration.ts";
+import { holdsPrivateKey } from "./inline-key.ts";
 
 /** Words or a switch, as flags, environment and files hold them; several of a repeatable option. */
 export type RawValue = string | boolean | readonly string[];
@@ -7,6 +8,7 @@ export type RawValue = string | boolean | readonly string[];
 /** Long flag of an option, without dashes. */
 export type SettingFlag =
   | "agent-card"
+  | "card-key"
   | "transport"
   | "a2a-version"
   | "output"
@@ -61,6 +63,15 @@ export const settingOptions: readonly SettingOption[] = [
     short: "a",
     argument: "ref",
     description: "the agent: host, URL of its card, file, or a name in a2a.config.yaml",
+  },
+  {
+    flag: "card-key",
+    argument: "key",
+    description:
+      "public key that the agent's card has to be verified by: file of a JWK, key set or PEM, or a JWK",
+    builtIn: "cards are not verified",
+    problem: (text) =>
+      holdsPrivateKey(text) ? "is a private key, and nobody but its owner should have one" : undefined,
   },
   {
     flag: "transport",

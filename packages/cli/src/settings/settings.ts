@@ -5,6 +5,8 @@ export type SettingSource = "flag" | "environment" | "file" | "built-in";
 export interface Settings {
   /** Reference to the agent: host, URL, file, or a name in `a2a.config.yaml`. */
   readonly agentCard: string | undefined;
+  /** Public key that the agent's card has to be verified by: itself, or the file that has it. Undefined: nothing is verified. */
+  readonly cardKey: string | undefined;
   /** Bindings, best first; empty: the card's order. */
   readonly transports: readonly string[];
   /** The only protocol version, when one was asked for. */

@@ -4,7 +4,13 @@ import { describe, expect, it } from "vitest";
 import { type CardServer, closedAddress, sendJson, startCardServer } from "../../test-support/card-server.ts";
 import { agentCard, cardJson, cardJson03 } from "../../test-support/cards.ts";
 import type { ClientClock } from "../clock.ts";
-import { AgentError, CardInvalidError, CardNotFoundError, UntrustedOutputError } from "../errors.ts";
+import {
+  AgentError,
+  CardInvalidError,
+  CardNotFoundError,
+  CardRefusedError,
+  UntrustedOutputError,
+} from "../errors.ts";
 import type { ConnectOptions } from "../options.ts";
 import { createCardResolver } from "./card-resolver.ts";
 
@@ -155,8 +161,8 @@ describe("redirects", () => {
       "/2": to("/3"),
       "/3": found,
     });
-    const { url } = await createCardResolver(server.url, {}).resolve();
-    expect(url).toBe(`${server.url}/3`);
+    const { url, asked } = await createCardResolver(server.url, {}).resolve();
+    expect({ url, asked }).toEqual({ url: `${server.url}/3`, asked: server.url + wellKnown });
     await using further = await serve({
       [wellKnown]: to("/1"),
       "/1": to("/2"),
@@ -551,21 +557,63 @@ describe("callers at the same time", () => {
 });
 
 describe("judging a card", () => {
-  it("is done by its text, before it is inspected, and once for each text", async () => {
+  for (const [confirmed, headers] of [
+    ["comes once more", {}],
+    ["is confirmed (304)", { etag: '"1"' }],
+  ] as const) {
+    it(`is done by its text, then by what is in it, and by its text again when it ${confirmed}`, async () => {
+      await using server = await serve({
+        [wellKnown]: (response, request) =>
+          request.headers["if-none-match"] === undefined
+            ? sendJson(response, cardJson, { "cache-control": "no-cache", ...headers })
+            : void response.writeHead(304).end(),
+      });
+      const judged: string[] = [];
+      const expired = new Error("the key has expired");
+      let refuses = false;
+      const resolver = createCardResolver(server.url, {
+        verifyCard: ({ text, url, extended }) => {
+          judged.push(`verify ${text === JSON.stringify(cardJson)} ${extended} ${url}`);
+          if (refuses) throw expired;
+        },
+        inspect: (inspected) => void judged.push(`inspect ${inspected.kind}`),
+      });
+      const resolved = await resolver.resolve();
+      expect(await resolver.resolve()).toBe(resolved);
+      const verified = `verify true false ${server.url}${wellKnown}`;
+      expect(judged).toEqual([verified, "inspect card", verified]);
+      refuses = true;
+      expect(await failureOf(resolver.resolve())).toMatchObject({ name: "CardRefusedError", cause: expired });
+      expect(await failureOf(resolver.resolve())).toMatchObject({ name: "CardRefusedError", cause: expired });
+      refuses = false;
+      expect(await resolver.resolve()).toBe(resolved);
+      expect(server.requests).toHaveLength(5);
+    });
+  }
+
+  it("that was fresh, and is refused when it is asked for: it is asked for each time from then on", async () => {
+    let name = "Clerk";
     await using server = await serve({
-      [wellKnown]: (response) => sendJson(response, cardJson, { "cache-control": "no-cache" }),
+      [wellKnown]: (response) =>
+        sendJson(response, { ...cardJson, name }, { "cache-control": "max-age=3600" }),
     });
-    const judged: string[] = [];
     const resolver = createCardResolver(server.url, {
-      verifyCard: ({ text, url }) => void judged.push(`verify ${text === JSON.stringify(cardJson)} ${url}`),
-      inspect: (inspected) => void judged.push(`inspect ${inspected.kind}`),
+      verifyCard: ({ card }) => {
+        if (card.name !== "Clerk") throw new Error("who signed this?");
+      },
     });
-    await resolver.resolve();
-    await resolver.resolve();
-    expect(judged).toEqual([`verify true ${server.url}${wellKnown}`, "inspect card"]);
+    const resolved = await resolver.resolve();
+    name = "Mallory";
+    expect(await resolver.resolve()).toBe(resolved);
+    expect(await failureOf(resolver.refresh())).toBeInstanceOf(CardRefusedError);
+    expect(await failureOf(resolver.resolve())).toBeInstanceOf(CardRefusedError);
+    name = "Clerk";
+    expect(await resolver.resolve()).toBe(resolved);
+    expect(await resolver.resolve()).toBe(resolved);
+    expect(server.requests).toHaveLength(4);
   });
 
-  it("refuses with what the verifier throws, as it is, and keeps nothing", async () => {
+  it("refuses with a CardRefusedError that says what the verifier throws, and keeps nothing", async () => {
     await using server = await serve({ [wellKnown]: found });
     const refusal = new Error("who signed this?");
     let refuses = true;
@@ -573,7 +621,13 @@ describe("judging a card", () => {
       if (refuses) throw refusal;
     };
     const resolver = createCardResolver(server.url, { verifyCard });
-    expect(await failureOf(resolver.resolve())).toBe(refusal);
+    const thrown = await failureOf(resolver.resolve());
+    expect(thrown).toBeInstanceOf(CardRefusedError);
+    expect(thrown).toMatchObject({
+      code: "card-refused",
+      cause: refusal,
+      message: `The card at ${server.url}${wellKnown} is not trusted: who signed this?`,
+    });
     refuses = false;
     expect((await resolver.resolve()).card.name).toBe("Clerk");
   });
@@ -618,12 +672,13 @@ describe("a card that the caller has", () => {
     const card = agentCard();
     const resolver = createCardResolver(card, {
       fetch: () => Promise.reject(new Error("nobody asked")),
-      verifyCard: ({ url, text }) => void judged.push(url, JSON.parse(text)),
+      verifyCard: ({ url, asked, text, extended }) =>
+        void judged.push(url, asked, JSON.parse(text), extended),
     });
     const resolved = await resolver.resolve();
     expect(resolved).toMatchObject({ card, warnings: [], url: undefined });
     expect(await resolver.refresh()).toBe(resolved);
-    expect(judged).toEqual([undefined, cardJson]);
+    expect(judged).toEqual([undefined, undefined, cardJson, false]);
   });
 
   it("is judged again after it was refused", async () => {

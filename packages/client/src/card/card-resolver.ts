@@ -1,15 +1,16 @@
 import { findMissingFields, formatMessage } from "@a2a-connect/core";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { ClientSettings } from "../connection.ts";
-import { CardInvalidError, CardNotFoundError, UntrustedOutputError } from "../errors.ts";
+import { CardInvalidError, CardNotFoundError } from "../errors.ts";
 import { agentFetch } from "../interface/agent-fetch.ts";
 import { wasNeverSent } from "../interface/never-sent.ts";
 import { shownUrl } from "../interface/shown-text.ts";
-import type { ConnectOptions } from "../options.ts";
+import type { ConnectOptions, ReceivedCard } from "../options.ts";
 import { resolveSettings } from "../settings.ts";
 import { findCardUrls } from "./card-reference.ts";
 import type { CardValidators } from "./fetch-card.ts";
 import { readFreshness } from "./freshness.ts";
+import { judgeCard, verifyReceived } from "./judge-card.ts";
 import { readCard } from "./read-card.ts";
 import { fetchCardRepeatedly, type LastingAnswer } from "./repeat-fetch.ts";
 import { SharedRequest } from "./shared-request.ts";
@@ -22,16 +23,18 @@ export interface ResolvedCard {
   readonly warnings: readonly string[];
   /** Where it came from, after redirects; undefined for one that the caller gave. */
   readonly url: string | undefined;
+  /** The URL that was asked for, before redirects; undefined for one that the caller gave. */
+  readonly asked: string | undefined;
   /** Its JSON as it was received; of one that the caller gave, its ProtoJSON. */
   readonly text: string;
 }
 
 /**
- * Where the card of an agent comes from. The same object comes back for as long as the card is the same. Calls at the same
- * time share one request.
+ * Where the card of an agent comes from. The same object comes back for as long as the card is the same; it is verified again
+ * whenever the agent was asked for it, for keys expire. After a refusal the agent is asked again each time.
  *
- * Both reject with CardNotFoundError, CardInvalidError, UntrustedOutputError when `inspect` refuses it, whatever
- * `verifyCard` throws, and the reason of an aborted signal.
+ * Both reject with CardNotFoundError, CardInvalidError, CardRefusedError when `verifyCard` refuses it, UntrustedOutputError when
+ * `inspect` does, and the reason of an aborted signal. Calls at the same time share one request.
  */
 export interface CardResolver {
   /** The card: the known one while it is fresh by its cache headers (requirement L-6). */
@@ -68,13 +71,16 @@ function givenCard(card: AgentCard, options: ConnectOptions): CardResolver {
     });
   }
   const text = JSON.stringify(formatMessage(AgentCardSchema, card));
-  const given: ResolvedCard = { card, warnings: [], url: undefined, text };
+  const given: ResolvedCard = { card, warnings: [], url: undefined, asked: undefined, text };
   let judged: Promise<ResolvedCard> | undefined;
   const resolve = () => {
-    judged ??= judge(given, options).catch((error: unknown) => {
-      judged = undefined; // whoever asks again may be told otherwise
-      throw error;
-    });
+    judged ??= judgeCard(toReceived(given), options).then(
+      () => given,
+      (error: unknown) => {
+        judged = undefined; // whoever asks again may be told otherwise
+        throw error;
+      },
+    );
     return judged;
   };
   return { resolve, refresh: resolve };
@@ -130,10 +136,21 @@ class FetchingResolver implements CardResolver {
 
   /** Judging is not limited: a person may be asked. */
   async #renew(signal: AbortSignal): Promise<ResolvedCard> {
-    const kept = await this.#take(await this.#searchInTime(signal));
+    const found = await this.#searchInTime(signal);
+    const kept = await this.#take(found).catch((error: unknown) => {
+      this.#doubt();
+      throw error;
+    });
     signal.throwIfAborted(); // nobody waits for it: what came since must not be undone
     this.#kept = kept;
     return kept.resolved;
+  }
+
+  /** There is another card now, and it will not do: the known one is not taken for new any more. */
+  #doubt(): void {
+    if (this.#kept !== undefined) {
+      this.#kept = { ...this.#kept, freshUntilMs: Number.NEGATIVE_INFINITY };
+    }
   }
 
   async #searchInTime(signal: AbortSignal): Promise<FoundCard> {
@@ -193,6 +210,7 @@ class FetchingResolver implements CardResolver {
     const before = this.#kept;
     if (answer.kind === "unchanged") {
       assert(before !== undefined, "only a card that is kept can be unchanged");
+      await verifyReceived(toReceived(before.resolved), this.#options.verifyCard);
       const headers = new Headers(before.headers);
       headers.delete("age"); // of the answer that confirms it, or of none
       answer.headers.forEach((value, name) => {
@@ -202,14 +220,14 @@ class FetchingResolver implements CardResolver {
     }
     const { text, url, headers } = answer;
     const freshness = readFreshness(headers, requestedAtMs, cardTtlMs);
-    // The same text was judged before; callers see by the object that nothing changed.
-    const resolved =
-      before?.resolved.text === text && before.resolved.url === url.href
-        ? before.resolved
-        : await judge(
-            { ...readCard(text, `The card at ${shownUrl(url)}`), url: url.href, text },
-            this.#options,
-          );
+    if (before?.resolved.text === text && before.resolved.url === url.href && before.asked === asked) {
+      // It was inspected before; callers see by the object that nothing changed.
+      await verifyReceived(toReceived(before.resolved), this.#options.verifyCard);
+      return { resolved: before.resolved, asked, headers, ...freshness };
+    }
+    const read = readCard(text, `The card at ${shownUrl(url)}`);
+    const resolved = { ...read, url: url.href, asked: asked.href, text };
+    await judgeCard(toReceived(resolved), this.#options);
     return { resolved, asked, headers, ...freshness };
   }
 }
@@ -236,22 +254,8 @@ function notThere(absent: readonly AbsentCard[]): CardNotFoundError {
   );
 }
 
-/** Has the card verified and inspected, before anything in it is used. */
-async function judge(resolved: ResolvedCard, { verifyCard, inspect }: ConnectOptions): Promise<ResolvedCard> {
-  const { card, url, text } = resolved;
-  await verifyCard?.({ url, text, card });
-  try {
-    await inspect?.({ kind: "card", card });
-  } catch (cause) {
-    throw new UntrustedOutputError(
-      `The card ${url === undefined ? "" : `at ${shownUrl(url)} `}was refused by its inspector.`,
-      {
-        hint: "Look at the cause for what was wrong with it.",
-        cause,
-      },
-    );
-  }
-  return resolved;
+function toReceived({ url, asked, text, card }: ResolvedCard): ReceivedCard {
+  return { url, asked, text, card, extended: false };
 }
 
 function assert(condition: boolean, what: string): asserts condition {

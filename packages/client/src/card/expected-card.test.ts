@@ -1,8 +1,15 @@
+import { canonicalCard, cardDigest } from "@a2a-connect/signing/canonical";
 import { describe, expect, it } from "vitest";
-import { agentCard } from "../../test-support/cards.ts";
-import { CardExpectationError } from "../errors.ts";
-import { cardDigest } from "./card-digest.ts";
-import { checkExpectation } from "./expected-card.ts";
+import { agentCard, cardJson } from "../../test-support/cards.ts";
+import { CardExpectationError, CardInvalidError } from "../errors.ts";
+import type { CardExpectation } from "../options.ts";
+import { checkExpectation as checkReceived } from "./expected-card.ts";
+import { readCard } from "./read-card.ts";
+
+const received = (text: string) => ({ text, card: readCard(text).card });
+
+const checkExpectation = (card: ReturnType<typeof agentCard>, expected: CardExpectation) =>
+  checkReceived(received(canonicalCard(card)), expected);
 
 describe("the version that is expected of a card", () => {
   for (const [version, range] of [
@@ -54,6 +61,44 @@ describe("the digest that is expected of a card", () => {
     expect(thrown).toBeInstanceOf(CardExpectationError);
     expect(thrown.message).toContain(digest);
     expect(thrown.message).toContain(other);
+  });
+});
+
+describe("the digest of a card that was received", () => {
+  for (const [what, card] of [
+    ["with members that nobody knows", { ...cardJson, somethingNew: { a: "" } }],
+    [
+      "of A2A 0.3",
+      {
+        ...cardJson,
+        supportedInterfaces: undefined,
+        protocolVersion: "0.3.0",
+        url: "https://clerk.example/rpc",
+      },
+    ],
+    ["with modes of an older form", { ...cardJson, defaultInputModes: ["text"] }],
+  ] as const) {
+    it(`is of its text: ${what}`, async () => {
+      const text = JSON.stringify(card, undefined, 2);
+      const digest = await cardDigest(text);
+      await expect(checkReceived(received(text), { cardDigest: digest })).resolves.toBeUndefined();
+      const otherwise = await cardDigest(readCard(text).card);
+      expect(otherwise).not.toBe(digest);
+      await expect(checkReceived(received(text), { cardDigest: otherwise })).rejects.toThrow(digest);
+    });
+  }
+
+  it("is the same whoever signed it", async () => {
+    const signed = JSON.stringify({ ...cardJson, signatures: [{ protected: "x", signature: "y" }] });
+    const digest = await cardDigest(agentCard());
+    await expect(checkReceived(received(signed), { cardDigest: digest })).resolves.toBeUndefined();
+  });
+
+  it("is none when it could be read in two ways", async () => {
+    const card = { card: agentCard(), text: '{"iconUrl":"a","icon_url":"b"}' };
+    const thrown = await checkReceived(card, { cardDigest: "0" }).catch((error) => error);
+    expect(thrown).toBeInstanceOf(CardInvalidError);
+    expect(thrown.message).toMatch(/icon_?url/i);
   });
 });
 

@@ -1,17 +1,21 @@
-import type { AgentCard } from "@a2a-connect/proto";
+import { CardTextError, cardDigest } from "@a2a-connect/signing/canonical";
 import { satisfies, validate } from "compare-versions";
-import { CardExpectationError } from "../errors.ts";
+import { CardExpectationError, CardInvalidError } from "../errors.ts";
 import { shownText } from "../interface/shown-text.ts";
 import type { CardExpectation } from "../options.ts";
-import { cardDigest } from "./card-digest.ts";
+import type { ResolvedCard } from "./card-resolver.ts";
 
 /**
  * Checks that a card is the one that was meant. A version that is none of SemVer's fits only an expectation that is the
  * same text.
  *
  * @throws CardExpectationError with what was expected and what the card has
+ * @throws CardInvalidError when a digest is expected and the card could be read in two ways
  */
-export async function checkExpectation(card: AgentCard, expect: CardExpectation): Promise<void> {
+export async function checkExpectation(
+  { card, text }: Pick<ResolvedCard, "card" | "text">,
+  expect: CardExpectation,
+): Promise<void> {
   const { cardVersion, cardDigest: digest } = expect;
   if (cardVersion !== undefined && !fits(card.version, cardVersion)) {
     throw new CardExpectationError(
@@ -22,12 +26,26 @@ export async function checkExpectation(card: AgentCard, expect: CardExpectation)
   if (digest === undefined) {
     return;
   }
-  const actual = await cardDigest(card);
+  const actual = await digestOf(text);
   if (actual !== digest.toLowerCase()) {
     throw new CardExpectationError(
       `The card's SHA-256 digest is ${actual}, and ${shownText(digest)} is expected.`,
       { hint: "Look at what changed, then expect the new digest; `cardDigest` computes it." },
     );
+  }
+}
+
+async function digestOf(text: string): Promise<string> {
+  try {
+    return await cardDigest(text);
+  } catch (cause) {
+    if (!(cause instanceof CardTextError)) {
+      throw cause;
+    }
+    throw new CardInvalidError(`The card has no digest: ${shownText(cause.message)}.`, [cause.message], {
+      hint: "Tell the operator of the agent.",
+      cause,
+    });
   }
 }
 

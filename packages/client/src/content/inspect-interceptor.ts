@@ -16,9 +16,9 @@ import { Code, ConnectError, type ContextKey, createContextKey, type Interceptor
 import { UntrustedOutputError } from "../errors.ts";
 import type { Inspect, Inspected } from "../options.ts";
 
-/** Set for a call whose response is to be verified first: whoever makes the call shows it to `inspect` afterwards. */
-export const inspectedLaterKey: ContextKey<boolean> = createContextKey<boolean>(false, {
-  description: "the response is inspected by who made the call",
+/** Set for a call whose response whoever makes the call has judged: verified first, then shown to `inspect`. */
+export const judgedLaterKey: ContextKey<boolean> = createContextKey<boolean>(false, {
+  description: "the response is verified and inspected by who made the call",
 });
 
 /**
@@ -34,7 +34,7 @@ export function inspectResponses(inspect: Inspect): Interceptor {
     if (response.stream) {
       return { ...response, message: inspectEach(response.message, inspect) };
     }
-    if (!request.contextValues.get(inspectedLaterKey)) {
+    if (!request.contextValues.get(judgedLaterKey)) {
       await inspectContent(response.message, inspect);
     }
     return response;

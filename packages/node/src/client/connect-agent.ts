@@ -5,6 +5,8 @@ import {
   connectAgent as connectAnywhere,
 } from "@a2a-connect/client";
 import type { AgentCard } from "@a2a-connect/proto";
+import type { TrustPolicy } from "@a2a-connect/signing";
+import { trustByPolicy } from "./card-trust.ts";
 import { findCardUrl } from "./card-url.ts";
 import { nodePlatform } from "./node-platform.ts";
 import type { ClientTlsOptions } from "./tls-options.ts";
@@ -15,6 +17,12 @@ export interface NodeConnectOptions extends ConnectOptions {
   readonly tls?: ClientTlsOptions;
   /** What the card may name although it is not public (`untrusted`): hosts, `host:port`, addresses, networks. */
   readonly allow?: readonly string[];
+  /**
+   * Which cards are used; others are refused with a CardRefusedError whose cause is a CardNotTrustedError. Key sets that signatures
+   * name are fetched by the guard of `untrusted`, whether or not that is set; alarms go to `onWarning`, each once. A
+   * `verifyCard` beside it is asked about what the policy trusts. Default: every card is.
+   */
+  readonly trust?: TrustPolicy;
 }
 
 /**
@@ -22,13 +30,14 @@ export interface NodeConnectOptions extends ConnectOptions {
  * Parts of a `platform` that the caller gives win.
  *
  * @param reference URL of the agent or of its card, or the card
- * @throws AgentError when there is no such agent, or none that can be called; Error when the options make no sense
+ * @throws AgentError when there is no such agent, or none that can be called; Error when the options make no sense, TypeError
+ *   when the policy does not
  */
 export async function connectAgent(
   reference: string | URL | AgentCard,
   options: NodeConnectOptions = {},
 ): Promise<AgentClient> {
-  const { tls, allow, platform: given = {}, ...others } = options;
+  const { tls, allow, trust, platform: given = {}, ...others } = options;
   const cardUrl = findCardUrl(reference);
   const node = nodePlatform({
     ...(tls === undefined ? {} : { tls }),
@@ -39,7 +48,16 @@ export async function connectAgent(
   });
   const platform = mergePlatforms(given, node);
   try {
-    return await connectAnywhere(reference, { ...others, platform });
+    const verifyCard =
+      trust === undefined
+        ? options.verifyCard
+        : await trustByPolicy(trust, {
+            fetch: platform.guardedFetch,
+            onWarning: options.onWarning,
+            verifyCard: options.verifyCard,
+          });
+    const judged = verifyCard === undefined ? others : { ...others, verifyCard };
+    return await connectAnywhere(reference, { ...judged, platform });
   } catch (error) {
     await node.close();
     throw error;

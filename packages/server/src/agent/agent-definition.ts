@@ -86,7 +86,12 @@ export interface CardDefinition {
   readonly skills?: readonly SkillDefinition[];
   /** Extensions besides our own lifecycle extension. One that is `required` must be listed in every request. */
   readonly extensions?: readonly MessageInitShape<typeof AgentExtensionSchema>[];
+  /**
+   * What callers are to be asked for. The card says it as it stands here; the server itself asks for nothing, so an
+   * interceptor, or whatever stands before the server, has to.
+   */
   readonly securitySchemes?: MessageInitShape<typeof AgentCardSchema>["securitySchemes"];
+  /** Which of the schemes callers need: one entry, with all that it names (requirement L-9). As it stands here, too. */
   readonly securityRequirements?: MessageInitShape<typeof AgentCardSchema>["securityRequirements"];
 }
 

@@ -14,12 +14,22 @@ export interface SkillSwitches {
   enable(id: string): void;
 }
 
+/** Switches of an agent whose skills may change. */
+export interface RedefinableSwitches extends SkillSwitches {
+  /**
+   * Says which skills there are now. What was off stays off, and is forgotten where it is gone: should it come back, it is on.
+   *
+   * @returns what is off now
+   */
+  redefine(agent: Pick<AgentDefinition, "card">): readonly string[];
+}
+
 /** Switches for all skills of the agent, each on. @param changed called when one was really switched */
 export function createSkillSwitches(
-  { card }: Pick<AgentDefinition, "card">,
+  agent: Pick<AgentDefinition, "card">,
   changed: () => void,
-): SkillSwitches {
-  const ids = (card.skills ?? []).map(({ id }) => id);
+): RedefinableSwitches {
+  let ids = idsOf(agent);
   let disabled: readonly string[] = [];
 
   function set(id: string, enabled: boolean): void {
@@ -38,5 +48,14 @@ export function createSkillSwitches(
     },
     disable: (id) => set(id, false),
     enable: (id) => set(id, true),
+    redefine(agent) {
+      ids = idsOf(agent);
+      disabled = ids.filter((id) => disabled.includes(id));
+      return disabled;
+    },
   };
+}
+
+function idsOf({ card }: Pick<AgentDefinition, "card">): readonly string[] {
+  return (card.skills ?? []).map(({ id }) => id);
 }

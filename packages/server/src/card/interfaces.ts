@@ -10,27 +10,41 @@ export interface Mounts {
   readonly httpJson: string | undefined;
 }
 
+/** Where an agent is among others of the same listener. */
+export interface AgentPlace {
+  /** Everything of the agent that has a path is below this one, such as `/agents/translator`; no trailing slash. */
+  readonly path: string;
+  /** What tells its calls from those of the others on gRPC, gRPC-Web and Connect, which are at the root for all. */
+  readonly tenant: string;
+}
+
 /**
  * The interfaces of a card, preferred first: JSONRPC, HTTP+JSON, GRPC, then our own Connect and gRPC-Web, for each
  * version offered (spec §5.8, §8.3).
  *
  * @param baseUrl public URL of the listener, without a trailing slash
+ * @param place where the agent is when it is not alone; interfaces that its path tells apart have no tenant
  */
 export function deriveInterfaces(
   baseUrl: string,
   mounts: Mounts,
   protocolVersions: readonly string[],
+  place?: AgentPlace,
 ): AgentInterface[] {
-  const urls: [string, string | undefined][] = [
-    ["JSONRPC", mounts.jsonRpc === undefined ? undefined : baseUrl + mounts.jsonRpc],
-    ["HTTP+JSON", mounts.httpJson === undefined ? undefined : baseUrl + mounts.httpJson],
-    ["GRPC", mounts.rpc ? grpcTarget(baseUrl) : undefined],
-    [connectBinding, mounts.rpc ? baseUrl : undefined],
-    [grpcWebBinding, mounts.rpc ? baseUrl : undefined],
+  const agentUrl = baseUrl + (place?.path ?? "");
+  const tenant = place?.tenant ?? "";
+  const served: readonly [binding: string, url: string | undefined, tenant: string][] = [
+    ["JSONRPC", mounts.jsonRpc === undefined ? undefined : agentUrl + mounts.jsonRpc, ""],
+    ["HTTP+JSON", mounts.httpJson === undefined ? undefined : agentUrl + mounts.httpJson, ""],
+    ["GRPC", mounts.rpc ? grpcTarget(baseUrl) : undefined, tenant],
+    [connectBinding, mounts.rpc ? baseUrl : undefined, tenant],
+    [grpcWebBinding, mounts.rpc ? baseUrl : undefined, tenant],
   ];
   return protocolVersions.flatMap((protocolVersion) =>
-    urls.flatMap(([protocolBinding, url]) =>
-      url === undefined ? [] : [create(AgentInterfaceSchema, { url, protocolBinding, protocolVersion })],
+    served.flatMap(([protocolBinding, url, tenant]) =>
+      url === undefined
+        ? []
+        : [create(AgentInterfaceSchema, { url, protocolBinding, protocolVersion, tenant })],
     ),
   );
 }

@@ -1,4 +1,5 @@
 import type { AgentDefinition } from "../agent/agent-definition.ts";
+import type { AgentHistory } from "../agent/agent-history.ts";
 import type { SkillSwitches } from "../agent/skill-switches.ts";
 import type { TaskStore } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
@@ -61,7 +62,10 @@ export interface LogRecord {
 /** What every part of the engine works with. */
 export interface EngineContext {
   readonly store: TaskStore;
+  /** As it was first defined: its timeouts and its capacity, which do not change. */
   readonly agent: AgentDefinition;
+  /** What its tasks are run by. */
+  readonly history: AgentHistory;
   /** Which of its skills take new tasks. */
   readonly skills: Pick<SkillSwitches, "disabled">;
   readonly clock: Clock;

@@ -2,6 +2,7 @@ import { findA2AError, isInterrupted, isSettled, isTerminal } from "@a2a-connect
 import type { Message } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { AgentDefinition } from "../agent/agent-definition.ts";
 import {
   type DurableSelection,
   isDurable,
@@ -47,6 +48,11 @@ export class Executions {
     this.#context = context;
     this.#tasks = tasks;
     this.#scheduler = new Scheduler(context);
+  }
+
+  /** The agent has another card, and so perhaps skills of another capacity. */
+  redefine(agent: AgentDefinition): void {
+    this.#scheduler.redefine(agent);
   }
 
   /**
@@ -290,7 +296,7 @@ export class Executions {
   }
 
   #select(live: LiveTask): SkillSelection {
-    return selectSkillById(this.#context.agent, live.skill);
+    return selectSkillById(live.agent, live.skill);
   }
 
   #findDurable(live: LiveTask): DurableExecution | undefined {

@@ -16,6 +16,7 @@ import {
   TaskState,
 } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { AgentDefinition } from "../agent/agent-definition.ts";
 import { readSkill } from "../agent/skill-selection.ts";
 import type {
   LogEntry,
@@ -63,6 +64,8 @@ interface Pending extends EncodedStep {
 export class LiveTask {
   readonly owner: Owner;
   readonly name: TaskName;
+  /** What the task is run by: the definition that it was created under. */
+  readonly agent: AgentDefinition;
   readonly #context: EngineContext;
   readonly #readers: TaskReaders;
   readonly #snapshots = new SnapshotPolicy();
@@ -92,8 +95,15 @@ export class LiveTask {
 
   readonly #lostController = new AbortController();
 
-  private constructor(context: EngineContext, owner: Owner, name: TaskName, stored: StoredTask | undefined) {
+  private constructor(
+    context: EngineContext,
+    agent: AgentDefinition,
+    owner: Owner,
+    name: TaskName,
+    stored: StoredTask | undefined,
+  ) {
     this.#context = context;
+    this.agent = agent;
     this.owner = owner;
     this.name = name;
     this.#readers = new TaskReaders(context, owner, name);
@@ -109,12 +119,18 @@ export class LiveTask {
   }
 
   /** A new task: `task` is its first event, SUBMITTED with the caller's message in its history. */
-  static create(context: EngineContext, owner: Owner, first: StreamResponse, intake: Intake): LiveTask {
+  static create(
+    context: EngineContext,
+    agent: AgentDefinition,
+    owner: Owner,
+    first: StreamResponse,
+    intake: Intake,
+  ): LiveTask {
     if (first.payload.case !== "task") {
       throw new Error("the first event of a task is the task");
     }
     const { id, contextId } = first.payload.value;
-    const live = new LiveTask(context, owner, { taskId: id, contextId }, undefined);
+    const live = new LiveTask(context, agent, owner, { taskId: id, contextId }, undefined);
     live.#timers.setDeadline(first.payload.value);
     live.#accept(encodeEvent(first), first);
     live.#register(intake, 0);
@@ -122,9 +138,9 @@ export class LiveTask {
   }
 
   /** A task read from the store; it is claimed when it is first written. */
-  static load(context: EngineContext, stored: StoredTask): LiveTask {
+  static load(context: EngineContext, agent: AgentDefinition, stored: StoredTask): LiveTask {
     const { owner, taskId, index } = stored;
-    return new LiveTask(context, owner, { taskId, contextId: index.contextId }, stored);
+    return new LiveTask(context, agent, owner, { taskId, contextId: index.contextId }, stored);
   }
 
   /** Lets go of the newest events; readers that are still there read them from the store. */

@@ -1,6 +1,10 @@
-import type { Owner } from "../store/task-store.ts";
+import { isTerminal } from "@a2a-connect/core";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import type { AgentDefinition } from "../agent/agent-definition.ts";
+import type { Owner, StoredTask } from "../store/task-store.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { LiveTask } from "./live-task.ts";
+import { decodeEvent } from "./log-codec.ts";
 
 interface Holding {
   readonly live: LiveTask;
@@ -99,7 +103,22 @@ export class LiveTasks {
 
   async #load(owner: Owner, taskId: string): Promise<LiveTask | undefined> {
     const stored = await this.#context.store.find(owner, taskId, "full");
-    return stored === undefined ? undefined : LiveTask.load(this.#context, stored);
+    return stored === undefined
+      ? undefined
+      : LiveTask.load(this.#context, await this.#definitionOf(stored), stored);
+  }
+
+  /** Reads no more than `stored` unless the agent was redefined and something may still be run. */
+  async #definitionOf({ owner, taskId, index }: StoredTask): Promise<AgentDefinition> {
+    const { history, store } = this.#context;
+    const only = isTerminal(index.state) ? history.current : history.createdBy(index.statusTimestamp);
+    if (only !== undefined) {
+      return only;
+    }
+    const [first] = await store.events(owner, taskId, 0, 1);
+    const { payload } = first === undefined ? {} : decodeEvent(first);
+    const timestamp = payload?.case === "task" ? payload.value.status?.timestamp : undefined;
+    return timestamp === undefined ? history.current : history.createdAt(timestampMs(timestamp));
   }
 }
 

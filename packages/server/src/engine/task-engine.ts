@@ -2,6 +2,8 @@ import { a2aError, invalidParams, isInterrupted, isTerminal, lastEventIdHeader }
 import { type Message, MessageSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { create, equals, type JsonObject } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
+import type { AgentDefinition } from "../agent/agent-definition.ts";
+import { AgentHistory } from "../agent/agent-history.ts";
 import {
   assertInputModes,
   type DurableSelection,
@@ -71,7 +73,7 @@ export interface TaskHandle {
 }
 
 /** The options of an engine are its context without what the engine adds itself. */
-export type TaskEngineOptions = Omit<EngineContext, "onWakeTime" | "tailBudget" | "journalCodec">;
+export type TaskEngineOptions = Omit<EngineContext, "onWakeTime" | "tailBudget" | "journalCodec" | "history">;
 
 /**
  * Runs tasks: takes messages, starts executions, answers cancels, wakes timers. Decides nothing about a single task's
@@ -88,6 +90,7 @@ export class TaskEngine {
     this.#timers = new WakeTimers(options, (task) => this.#executions.wake(task));
     this.#context = {
       ...options,
+      history: new AgentHistory(options.agent),
       onWakeTime: (at) => this.#timers.note(at),
       journalCodec: createJournalCodec(options.agent.journalTypes),
       tailBudget: new TailBudget(options.limits.maxTotalTailBytes),
@@ -109,6 +112,15 @@ export class TaskEngine {
       }
     }
     await this.#timers.start();
+  }
+
+  /**
+   * Runs new tasks by another definition from now on. Tasks that there are keep theirs, until the process ends. Only its card
+   * may differ from the one before.
+   */
+  redefine(agent: AgentDefinition): void {
+    this.#context.history.redefine(agent, this.#context.clock.now());
+    this.#executions.redefine(agent);
   }
 
   /**
@@ -306,9 +318,10 @@ export class TaskEngine {
 
   async #begin(input: SendInput): Promise<Sent> {
     const { owner, message } = input;
-    const selection = selectSkill(this.#context.agent, message);
+    const { randomId, clock, history } = this.#context;
+    const agent = history.current;
+    const selection = selectSkill(agent, message);
     assertInputModes(message, selection.inputModes);
-    const { randomId, clock } = this.#context;
     const name = { taskId: randomId(), contextId: message.contextId || randomId() };
     const named = { ...message, ...name };
     const createTask = () => {
@@ -316,11 +329,11 @@ export class TaskEngine {
       const task = create(TaskSchema, {
         id: name.taskId,
         contextId: name.contextId,
-        status: submittedStatus(clock.now()),
+        status: submittedStatus(history.creationTime(agent, clock.now())),
         history: [named],
         ...(metadata === undefined ? {} : { metadata }),
       });
-      const live = LiveTask.create(this.#context, owner, taskEvent(task), input);
+      const live = LiveTask.create(this.#context, agent, owner, taskEvent(task), input);
       this.#tasks.adopt(live);
       if (runsAgain(selection) && hasDetails(input)) {
         live.note({ type: "call", ...detailsOf(input) });
@@ -413,7 +426,7 @@ export class TaskEngine {
       await live.claim();
       live.assertGeneration(input.ifGenerationMatch);
       live.assertGoing();
-      const { code, inputModes } = selectSkillById(this.#context.agent, live.skill);
+      const { code, inputModes } = selectSkillById(live.agent, live.skill);
       const isQueued = code.whileWorking === "queue" && !isInterrupted(live.acceptedState);
       if (!isQueued) {
         live.assertInterrupted();
@@ -432,7 +445,7 @@ export class TaskEngine {
   /** The task waits for this message. */
   async #answer(live: LiveTask, message: Message, input: SendInput): Promise<TaskHandle> {
     const { answer, generation } = live.answer(message, input, input.ifGenerationMatch);
-    if (runsAgain(selectSkillById(this.#context.agent, live.skill)) && hasDetails(input)) {
+    if (runsAgain(selectSkillById(live.agent, live.skill)) && hasDetails(input)) {
       live.note({ type: "call", ...detailsOf(input) });
     }
     const free = this.#executions.reserve(live);

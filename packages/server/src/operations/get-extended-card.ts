@@ -1,16 +1,16 @@
-import { a2aError, principalKey } from "@a2a-connect/core";
+import { a2aError, forwardedUrlKey, principalKey } from "@a2a-connect/core";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { CardSource } from "../card/card-source.ts";
+import type { CardPublisher } from "../card/card-publisher.ts";
 import type { Operation } from "./operation.ts";
 
-/** GetExtendedAgentCard: the card for a caller that has said who it is (spec §3.1.11). */
-export function getExtendedCard(cards: CardSource): Operation<"getExtendedAgentCard"> {
-  return (_request, { values }) => {
+/** GetExtendedAgentCard: the card for a caller that has said who it is (spec §3.1.11), signed as the public one is. */
+export function getExtendedCard(publisher: CardPublisher): Operation<"getExtendedAgentCard"> {
+  return async (_request, { values }) => {
     const principal = values.get(principalKey);
-    if (principal.anonymous && !cards.extendedCardIsOpen) {
+    if (principal.anonymous && !publisher.extendedCardIsOpen) {
       throw new ConnectError("the extended agent card needs credentials", Code.Unauthenticated);
     }
-    const card = cards.findExtended(principal);
+    const card = await publisher.findExtended(principal, values.get(forwardedUrlKey));
     if (card === undefined) {
       throw a2aError("EXTENDED_AGENT_CARD_NOT_CONFIGURED", "there is no extended agent card");
     }

@@ -8,7 +8,7 @@ export interface AlgorithmEntry {
   readonly crv: "P-256" | "P-384" | "Ed25519" | undefined;
   /** Undefined where the algorithm brings its own (Ed25519). */
   readonly hash: "SHA-256" | "SHA-384" | undefined;
-  /** For `crypto.subtle.importKey` and `generateKey`, the latter with what {@link rsaKeyParameters} adds. */
+  /** For `crypto.subtle.importKey`. */
   readonly keyParameters: Algorithm | EcKeyImportParams | RsaHashedImportParams;
   /** For `crypto.subtle.sign` and `verify`. */
   readonly signParameters: Algorithm | EcdsaParams | RsaPssParams;
@@ -21,12 +21,6 @@ export const minimumRsaBits = 2048;
 
 /** Largest modulus that is worked with: verifying takes time that grows with its square, and some runtimes go no further. */
 export const maximumRsaBits = 8192;
-
-/** What new RSA keys have beside the parameters of their algorithm. */
-export const rsaKeyParameters: Readonly<Pick<RsaKeyGenParams, "modulusLength" | "publicExponent">> = {
-  modulusLength: 3072,
-  publicExponent: new Uint8Array([1, 0, 1]),
-};
 
 function ecdsa(
   alg: SignatureAlgorithm,

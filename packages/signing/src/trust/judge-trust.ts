@@ -59,7 +59,8 @@ const maxInMessage = 3;
 export async function judgeTrust(question: TrustQuestion): Promise<TrustJudgement> {
   const { policy } = question;
   const known = await recall(question);
-  const card = readCanonical(question.canonical) ?? {};
+  const isCompared = policy.minimumSecurity !== undefined || known?.before !== undefined;
+  const card = (isCompared ? readCanonical(question.canonical) : undefined) ?? {};
   const found: Found = {
     news: known === undefined ? [] : describeNews(known, question),
     change: known?.pins.kind === "changed" ? [describeChange(known.key, question.thumbprints)] : [],

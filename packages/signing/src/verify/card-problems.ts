@@ -1,4 +1,4 @@
-import { findFieldViolations, formatFieldPath, isRequiredField, parseMessage } from "@a2a-connect/core";
+import { findWrongFields, formatFieldPath, isRequiredField } from "@a2a-connect/core";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 
@@ -13,18 +13,10 @@ const maxProblems = 10;
  * @returns sentences without a full stop, such as `skills[0].name is missing`
  */
 export function findCardProblems(unsigned: JsonObject): readonly string[] {
-  return [...findWrongTypes(unsigned), ...findMissing(unsigned)].slice(0, maxProblems);
-}
-
-function findWrongTypes(unsigned: JsonObject): readonly string[] {
-  try {
-    parseMessage(AgentCardSchema, unsigned);
-    return [];
-  } catch (error) {
-    const violations = findFieldViolations(error);
-    if (violations.length === 0) throw error;
-    return violations.map(({ field, description }) => `${field === "" ? "the card" : field} ${description}`);
-  }
+  const wrong = findWrongFields(AgentCardSchema, unsigned).map(
+    ({ field, description }) => `${field === "" ? "the card" : field} ${description}`,
+  );
+  return [...wrong, ...findMissing(unsigned)].slice(0, maxProblems);
 }
 
 function findMissing(unsigned: JsonObject): readonly string[] {

@@ -215,7 +215,6 @@ async function verifies(
   card: SignedCard,
 ): Promise<boolean> {
   const input = card.signingInput(profile, protectedText);
-  if (input === undefined) return false;
   try {
     return await crypto.subtle.verify(algorithms[alg].signParameters, key, signature, input);
   } catch {

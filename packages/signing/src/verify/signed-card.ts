@@ -1,6 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { pruneUnsigned } from "../canonical/canonical-card.ts";
-import { CardTextError } from "../canonical/card-text-error.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { base64urlLength, writeBase64url } from "../jws/base64url.ts";
 import type { Profile } from "../profiles/profile.ts";
@@ -21,7 +20,7 @@ export class SignedCard {
   readonly unsigned: JsonObject;
   /** The text of that: what `strict` signs. */
   readonly canonical: string;
-  readonly #payloads = new Map<Profile, SignedPayload | undefined>();
+  readonly #payloads = new Map<Profile, SignedPayload>();
 
   /**
    * @param json read by `readCardText`
@@ -33,35 +32,33 @@ export class SignedCard {
     this.canonical = writeCanonical(this.unsigned);
   }
 
-  /** What is signed (JWS Signing Input, RFC 7515 §5.2 step 8); undefined when the profile has no form for this card. */
-  signingInput(profile: Profile, protectedText: string): Uint8Array<ArrayBuffer> | undefined {
-    const payload = this.#payload(profile);
-    if (payload === undefined) return undefined;
-    const input = new Uint8Array(protectedText.length + payload.tail.length);
+  /** What is signed (JWS Signing Input, RFC 7515 §5.2 step 8). */
+  signingInput(profile: Profile, protectedText: string): Uint8Array<ArrayBuffer> {
+    const { tail } = this.#payload(profile);
+    const input = new Uint8Array(protectedText.length + tail.length);
     encoder.encodeInto(protectedText, input);
-    input.set(payload.tail, protectedText.length);
+    input.set(tail, protectedText.length);
     return input;
   }
 
   /** Paths of what a signature by this profile does not protect. */
   uncovered(profile: Profile): readonly string[] {
-    return this.#payload(profile)?.uncovered ?? [];
+    return this.#payload(profile).uncovered;
   }
 
-  #payload(profile: Profile): SignedPayload | undefined {
-    if (!this.#payloads.has(profile)) this.#payloads.set(profile, this.#makePayload(profile));
-    return this.#payloads.get(profile);
+  #payload(profile: Profile): SignedPayload {
+    const known = this.#payloads.get(profile);
+    if (known !== undefined) return known;
+    const made = this.#makePayload(profile);
+    this.#payloads.set(profile, made);
+    return made;
   }
 
-  #makePayload(profile: Profile): SignedPayload | undefined {
+  /** What has a canonical form, as the constructor has seen, has one by every profile. */
+  #makePayload(profile: Profile): SignedPayload {
     if (profile === "strict") return { tail: tailOf(this.canonical), uncovered: [] };
-    try {
-      const { payload, uncovered } = profileCard(profile, this.json);
-      return { tail: tailOf(payload), uncovered };
-    } catch (error) {
-      if (error instanceof CardTextError) return undefined;
-      throw error;
-    }
+    const { payload, uncovered } = profileCard(profile, this.json);
+    return { tail: tailOf(payload), uncovered };
   }
 }
 

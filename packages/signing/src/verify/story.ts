@@ -32,11 +32,11 @@ export function describeRefused(
     case "uncovered":
       return `The signature by ${signerOf(best)} is right, but ${gap?.text}. ${hint}`;
     case "too-few-signers": {
-      const count = signers.length;
-      const who =
-        policy.signers === undefined ? `different key${count === 1 ? "" : "s"}` : "of the keys that count";
-      const demand = `${count} ${who} ${count === 1 ? "has" : "have"} signed the card, and the policy demands ${policy.minSigners}`;
-      return `${demand}. ${otherFault(signatures)}${hint}`;
+      const { minSigners } = policy;
+      const demanded = minSigners === 1 ? "one key" : `${minSigners} different keys`;
+      const named = policy.signers === undefined ? "" : " of those that it names";
+      const has = signers.length === 0 ? "none" : `only ${signers.length}`;
+      return `The policy demands signatures by ${demanded}${named}, and the card has ${has}. ${otherFault(signatures)}${hint}`;
     }
     default: {
       const problem = best?.problem ?? "it is not valid";

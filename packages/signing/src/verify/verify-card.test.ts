@@ -228,7 +228,9 @@ describe("how many must have signed", () => {
     const { signatures } = byBoth;
     const [first] = signatures as readonly JsonValue[]; // as signedBy makes them
     const result = await verify({ ...plainCard, signatures: [first ?? null, null] }, { keys, minSigners: 2 });
-    expect(result.message).toContain("1 different key has signed the card, and the policy demands 2.");
+    expect(result.message).toContain(
+      "The policy demands signatures by 2 different keys, and the card has only 1.",
+    );
     expect(result.message).toContain("signatures[1] does not count: it is no JSON object.");
   });
 });

@@ -1,9 +1,9 @@
 import type { AgentCard } from "@a2a-connect/proto";
 import { type Finding, quote } from "../finding.ts";
 
-/** What the card declares about itself and cannot be tried: version, signatures, security schemes, interfaces twice. */
+/** What the card declares about itself and cannot be tried: version, security schemes, interfaces twice. */
 export function probeDeclarations(card: AgentCard): Finding[] {
-  return [judgeVersion(card), judgeSignatures(card), ...judgeSchemes(card), ...judgeInterfaces(card)];
+  return [judgeVersion(card), ...judgeSchemes(card), ...judgeInterfaces(card)];
 }
 
 function judgeVersion({ version }: AgentCard): Finding {
@@ -25,18 +25,6 @@ function judgeVersion({ version }: AgentCard): Finding {
         what: "The agent's version is none that callers can pin by a range.",
         evidence: quote(version),
         fix: "Use a semantic version, such as 1.2.0.",
-      };
-}
-
-function judgeSignatures({ signatures }: AgentCard): Finding {
-  const id = "card.signatures";
-  return signatures.length === 0
-    ? { id, severity: "note", what: "The card is not signed: callers have to trust the host it comes from." }
-    : {
-        id,
-        severity: "note",
-        what: "The card is signed. This command does not verify signatures yet.",
-        evidence: `${signatures.length} signature(s)`,
       };
 }
 

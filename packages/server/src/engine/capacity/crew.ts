@@ -3,16 +3,27 @@ import { RunTime } from "./run-time.ts";
 
 /** Those who run and wait under the same limits: of one skill, or all of an agent's. */
 export class Crew {
-  readonly maxRunning: number;
-  readonly maxQueued: number;
+  readonly #most: number;
+  #maxRunning = 0;
+  #maxQueued = 0;
   readonly runTime: RunTime = new RunTime();
   running = 0;
   waiting = 0;
 
   /** @param most the bound on running ones that no definition exceeds */
-  constructor({ maxRunning, maxQueued }: CapacityDefinition, most: number = Number.POSITIVE_INFINITY) {
-    this.maxRunning = Math.min(maxRunning ?? most, most);
-    this.maxQueued = maxQueued ?? Number.POSITIVE_INFINITY;
+  constructor(capacity: CapacityDefinition, most: number = Number.POSITIVE_INFINITY) {
+    this.#most = most;
+    this.limit(capacity);
+  }
+
+  /** Sets other limits. Nobody who runs or waits is sent away. */
+  limit({ maxRunning, maxQueued }: CapacityDefinition): void {
+    this.#maxRunning = Math.min(maxRunning ?? this.#most, this.#most);
+    this.#maxQueued = maxQueued ?? Number.POSITIVE_INFINITY;
+  }
+
+  get maxRunning(): number {
+    return this.#maxRunning;
   }
 
   get hasPlace(): boolean {
@@ -20,6 +31,6 @@ export class Crew {
   }
 
   get isFull(): boolean {
-    return this.waiting >= this.maxQueued;
+    return this.waiting >= this.#maxQueued;
   }
 }

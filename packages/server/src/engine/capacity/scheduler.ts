@@ -1,5 +1,5 @@
 import { a2aError, type Priority } from "@a2a-connect/core";
-import type { AgentDefinition } from "../../agent/agent-definition.ts";
+import type { AgentDefinition, CapacityDefinition } from "../../agent/agent-definition.ts";
 import type { EngineContext } from "../engine-context.ts";
 import { Crew } from "./crew.ts";
 import { type Waiting, WaitingQueue } from "./waiting-queue.ts";
@@ -30,11 +30,11 @@ const priorities: readonly Priority[] = ["high", "normal", "low"];
  * age (docs/limits.md). A skill at its limit holds up nobody else.
  */
 export class Scheduler {
-  readonly #agent: AgentDefinition;
+  #agent: AgentDefinition;
   readonly #limits: Pick<EngineContext["limits"], "maxRunning" | "maxQueued">;
   readonly #clock: Pick<EngineContext["clock"], "now">;
   readonly #all: Crew;
-  /** One for each skill that has been asked for; as many as the card has at most. */
+  /** One for each skill that has been asked for; as many as the card has, or has had, at most. */
   readonly #lanes = new Map<string | undefined, Lane>();
   #tickets = 0;
 
@@ -43,6 +43,18 @@ export class Scheduler {
     this.#limits = limits;
     this.#clock = clock;
     this.#all = new Crew(agent, limits.maxRunning);
+  }
+
+  /** The skills may have other capacities from now on. Work of one that is gone keeps the limits that it had. */
+  redefine(agent: AgentDefinition): void {
+    this.#agent = agent;
+    for (const [skill, { crew }] of this.#lanes) {
+      const definition = this.#definitionOf(skill);
+      if (definition !== undefined) {
+        crew.limit(definition);
+      }
+    }
+    while (this.#runNext()) {} // where more may run than before
   }
 
   /**
@@ -107,16 +119,19 @@ export class Scheduler {
   #laneOf(skill: string | undefined): Lane {
     let lane = this.#lanes.get(skill);
     if (lane === undefined) {
-      const definition = this.#agent.card.skills?.find(({ id }) => id === skill);
       const queues = {
         high: new WaitingQueue<Runnable>(),
         normal: new WaitingQueue<Runnable>(),
         low: new WaitingQueue<Runnable>(),
       };
-      lane = { crew: new Crew(definition ?? {}), queues };
+      lane = { crew: new Crew(this.#definitionOf(skill) ?? {}), queues };
       this.#lanes.set(skill, lane);
     }
     return lane;
+  }
+
+  #definitionOf(skill: string | undefined): CapacityDefinition | undefined {
+    return this.#agent.card.skills?.find(({ id }) => id === skill);
   }
 
   #run(work: Runnable, crew: Crew): void {
@@ -134,13 +149,14 @@ export class Scheduler {
     });
   }
 
-  /** One place has become free, of the agent and of one skill: one more may run at most. */
-  #runNext(): void {
+  /** One place has become free, of the agent and of one skill: one more may run at most. @returns whether one does */
+  #runNext(): boolean {
     const next = this.#all.waiting > 0 && this.#all.hasPlace ? this.#findNext() : undefined;
     if (next !== undefined) {
       this.withdraw(next);
       this.#run(next, this.#laneOf(next.skill).crew);
     }
+    return next !== undefined;
   }
 
   /** Looks at the first of each skill only, never at those behind. */

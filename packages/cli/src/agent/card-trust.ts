@@ -1,0 +1,68 @@
+import type { ConnectOptions, ReceivedCard } from "@a2a-connect/client";
+import type { CardVerification } from "@a2a-connect/signing";
+import { CliError } from "../cli-error.ts";
+import type { CliIo } from "../cli-io.ts";
+import type { AgentSettings } from "./agent-settings.ts";
+
+/** The keys by which an agent's card is trusted, as its settings name them. */
+export interface CardTrust {
+  /** What comes of verifying a card by them. */
+  verify(text: string): Promise<CardVerification>;
+}
+
+/** What is said about an agent's card. */
+export type TrustSettings = Pick<AgentSettings, "cardKey" | "cardProfiles">;
+
+/**
+ * Reads the key that the settings of an agent name; undefined when they name none, and its card is used as it comes.
+ *
+ * @throws CliError USAGE when it is no public key
+ */
+export async function findCardTrust(
+  { cardKey, cardProfiles }: TrustSettings,
+  io: Pick<CliIo, "cwd">,
+): Promise<CardTrust | undefined> {
+  return cardKey === undefined ? undefined : await trustKeys([cardKey], cardProfiles, io);
+}
+
+/** Trust in keys that were named, and in no others. @throws CliError USAGE when one is no public key */
+export async function trustKeys(
+  references: readonly string[],
+  profiles: TrustSettings["cardProfiles"],
+  io: Pick<CliIo, "cwd">,
+): Promise<CardTrust> {
+  // Loaded for those who have a key: most commands have none, and are to start quickly.
+  const [{ readGivenKeys }, { verifyCard }] = await Promise.all([
+    import("../keys/given-keys.ts"),
+    import("@a2a-connect/signing"),
+  ]);
+  const keys = await readGivenKeys(references, io);
+  return {
+    verify: (text) => verifyCard(text, { trustPolicy: { keys: keys.forCard(text), profiles } }),
+  };
+}
+
+/**
+ * Refuses every card that is not verified, before anything in it is used.
+ *
+ * @param given the text of a card that was read from a file, which the client gets as a message
+ */
+export function requireTrusted(
+  trust: CardTrust,
+  given: { readonly card: ReceivedCard["card"]; readonly text: string } | undefined,
+): NonNullable<ConnectOptions["verifyCard"]> {
+  return async ({ card, text }) => {
+    const verification = await trust.verify(card === given?.card ? given.text : text);
+    if (!verification.verified) throw notTrusted(verification);
+  };
+}
+
+function notTrusted({ message, reason }: CardVerification): CliError {
+  return new CliError(
+    "A2ACLI_ERR_CARD_INVALID",
+    `the agent's card is not verified (${reason}), and so not used. ${message}`,
+    {
+      hint: "a2a card verify says all about it, and a2a config show by which key it was verified",
+    },
+  );
+}

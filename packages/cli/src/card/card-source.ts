@@ -1,0 +1,61 @@
+import type { AgentSettings } from "../agent/agent-settings.ts";
+import { maxCardBytes, requireText } from "../agent/read-card-file.ts";
+import { CliError } from "../cli-error.ts";
+import type { CommandContext } from "../command-context.ts";
+
+/** The text of a card, and what is known of it beside. */
+export interface CardSource {
+  /** As it was received, byte for byte. */
+  readonly text: string;
+  /** Where it came from; undefined for a file and the standard input. */
+  readonly url: string | undefined;
+  /** The address that was asked for it, when redirects led elsewhere. */
+  readonly asked: string | undefined;
+  /** Where it came from, for people. */
+  readonly name: string;
+  /** What holds for this agent; undefined when it is none that could be called. */
+  readonly settings: AgentSettings | undefined;
+}
+
+/**
+ * A card's text: of a file, of an agent (a URL, a host, a name in `a2a.config.yaml`), or `-`, the standard input. Nothing is
+ * asked of it but that it is text.
+ *
+ * @param reference undefined: `--agent-card`
+ * @throws CliError CARD_NOT_FOUND, CARD_INVALID for what is no UTF-8 or too large, USAGE; AgentErrors of the client
+ */
+export async function readCardSource(
+  context: CommandContext,
+  reference: string | undefined,
+): Promise<CardSource> {
+  if (reference === "-") {
+    return {
+      text: await readStandardInput(context),
+      url: undefined,
+      asked: undefined,
+      name: "the standard input",
+      settings: undefined,
+    };
+  }
+  const { text, url, asked, settings } = await context.receiveCard(reference);
+  return { text, url, asked, name: url ?? reference ?? settings.agentCard ?? "", settings };
+}
+
+/** The text of a card that is piped in. @throws CliError CARD_INVALID */
+export async function readStandardInput({ io, signal }: CommandContext): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of io.stdin as AsyncIterable<Uint8Array>) {
+    // no encoding is set
+    signal.throwIfAborted();
+    size += chunk.byteLength;
+    if (size > maxCardBytes) {
+      throw new CliError(
+        "A2ACLI_ERR_CARD_INVALID",
+        `the standard input is longer than a card may be (${maxCardBytes} bytes)`,
+      );
+    }
+    chunks.push(chunk);
+  }
+  return requireText(Buffer.concat(chunks), "the standard input");
+}

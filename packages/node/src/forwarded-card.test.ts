@@ -1,0 +1,132 @@
+import { type AgentDefinition, createMemoryTaskStore } from "@a2a-connect/server";
+import { startAgentHarness, wires } from "@a2a-connect/testing";
+import { describe, expect, it } from "vitest";
+import { get, httpVersions } from "../test-support/get.ts";
+import { type ServeOptions, serve } from "./serve.ts";
+
+const agent: AgentDefinition = { card: { name: "Agent" }, execute: () => [] };
+
+const told = {
+  "x-forwarded-proto": "https",
+  "x-forwarded-host": "public.example",
+  "x-forwarded-prefix": "/a2a",
+};
+
+async function start(options: ServeOptions) {
+  const served = await serve(agent, { store: createMemoryTaskStore(), ...options });
+  return {
+    url: served.url,
+    async cardFor(headers: Record<string, string>, version: (typeof httpVersions)[number] = "HTTP/1.1") {
+      const got = await get(`${served.url}/.well-known/agent-card.json`, { version, headers });
+      const { supportedInterfaces } = JSON.parse(got.body.toString());
+      return { ...got, urls: supportedInterfaces.map(({ url }: { url: string }) => url) };
+    },
+    [Symbol.asyncDispose]: () => served.close({ graceMs: 0 }),
+  };
+}
+
+describe.each(httpVersions)("a card behind a proxy, over %s", (version) => {
+  it("names the URLs that a trusted proxy tells", async () => {
+    await using server = await start({ trustedProxies: ["loopback"] });
+    const { urls, headers } = await server.cardFor(told, version);
+    expect(urls).toEqual([
+      "https://public.example/a2a/rpc",
+      "https://public.example/a2a/rest",
+      "public.example:443",
+      "https://public.example/a2a",
+      "https://public.example/a2a",
+    ]);
+    expect(headers.vary).toBe(
+      "accept-encoding, forwarded, x-forwarded-host, x-forwarded-port, x-forwarded-prefix, x-forwarded-proto",
+    );
+    const forwarded = await server.cardFor({ forwarded: "proto=https;host=public.example" }, version);
+    expect(forwarded.urls[0]).toBe("https://public.example/rpc");
+  });
+
+  it.each<[string, ServeOptions, Record<string, string>]>([
+    ["nobody is trusted", {}, told],
+    ["somebody else is trusted", { trustedProxies: ["192.0.2.1", "10.0.0.0/8"] }, told],
+    [
+      "what is told is no host",
+      { trustedProxies: ["loopback"] },
+      { ...told, "x-forwarded-host": "evil.example/x?" },
+    ],
+    [
+      "what is told is no prefix",
+      { trustedProxies: ["loopback"] },
+      { ...told, "x-forwarded-prefix": "//evil.example" },
+    ],
+    [
+      "two proxies contradict each other",
+      { trustedProxies: ["loopback"] },
+      { ...told, forwarded: "host=evil.example" },
+    ],
+    [
+      "the host is none of those listed",
+      { trustedProxies: ["loopback"], forwardedHosts: ["*.other.example"] },
+      told,
+    ],
+  ])("names its own URLs when %s", async (_when, options, headers) => {
+    await using server = await start(options);
+    const got = await server.cardFor(headers, version);
+    expect(got.urls[0]).toBe(`${server.url}/rpc`);
+    expect(got.headers.vary).toBe("accept-encoding");
+    expect(got.body.toString()).not.toMatch(/evil|public\.example/);
+  });
+
+  it("names the public URL when that is fixed, whatever is told", async () => {
+    await using server = await start({
+      trustedProxies: ["loopback"],
+      publicUrl: "https://fixed.example/below",
+    });
+    expect((await server.cardFor(told, version)).urls[0]).toBe("https://fixed.example/below/rpc");
+  });
+});
+
+describe("cards behind proxies", () => {
+  it("have an ETag for each base URL, and keep it as long as they are kept", async () => {
+    await using server = await start({ trustedProxies: ["loopback"] });
+    const etagOf = async (host: string) => {
+      const { headers } = await server.cardFor({ "x-forwarded-host": host });
+      return headers.etag;
+    };
+    const [one, other, own] = [await etagOf("one.example"), await etagOf("other.example"), await etagOf("")];
+    expect(new Set([one, other, own]).size).toBe(3);
+    expect([await etagOf("one.example"), await etagOf("other.example")]).toEqual([one, other]);
+    for (let n = 0; n < 40; n += 1) await etagOf(`${n}.example`);
+    expect([await etagOf("one.example"), await etagOf("")]).toEqual([one, own]);
+  });
+
+  it("take the last of several values, so that what a caller sends through the proxy does not count", async () => {
+    await using server = await start({ trustedProxies: ["loopback"] });
+    const { urls } = await server.cardFor({ "x-forwarded-host": "evil.example, public.example" });
+    expect(urls[0]).toBe("http://public.example/rpc");
+  });
+
+  it("are told of by the other pages, too", async () => {
+    await using server = await start({ trustedProxies: ["loopback"] });
+    const [openApi, page] = await Promise.all(
+      ["/openapi.json", "/"].map((path) => get(server.url + path, { headers: told })),
+    );
+    expect(JSON.parse(openApi?.body.toString() ?? "").servers[0].url).toBe("https://public.example/a2a/rest");
+    expect(page?.body.toString()).toContain("https://public.example/a2a/rpc");
+  });
+
+  it.each(["proxy.example", "10.0.0.0/40"])("are not served when a trusted proxy is %s", async (proxy) => {
+    await expect(start({ trustedProxies: [proxy] })).rejects.toThrow("a trusted proxy is an address");
+  });
+
+  it.each(wires)("are the same for the extended card over %s", async (wire) => {
+    await using harness = await startAgentHarness({
+      agent,
+      trustedProxies: ["loopback"],
+      extendedCard: { find: () => ({ name: "Extended" }), open: true },
+    });
+    const urlOf = async (headers: Record<string, string>) => {
+      const { name, supportedInterfaces } = await harness.client(wire, { headers }).getExtendedAgentCard({});
+      return [name, supportedInterfaces[0]?.url];
+    };
+    expect(await urlOf(told)).toEqual(["Extended", "https://public.example/a2a/rpc"]);
+    expect(await urlOf({})).toEqual(["Extended", `${harness.url}/rpc`]);
+  });
+});

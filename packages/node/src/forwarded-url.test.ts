@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import { createForwardedUrlReader } from "./forwarded-url.ts";
+import { parseTrustedProxies } from "./trusted-proxies.ts";
+
+const read = createForwardedUrlReader(["loopback", "10.0.0.0/8", "192.0.2.7"]);
+
+interface Sent {
+  readonly peer?: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+function readOf({ peer = "127.0.0.1", fields }: Sent): string | undefined {
+  return read({ peer, scheme: "http", authority: "inner:4000", fields });
+}
+
+const xHost = { "x-forwarded-proto": "https", "x-forwarded-host": "public.example" };
+const long = "a".repeat(3_000);
+
+describe("the forwarded URL", () => {
+  it.each<[string, Sent, string | undefined]>([
+    ["nothing that is said", { fields: {} }, undefined],
+    ["scheme and host", { fields: xHost }, "https://public.example"],
+    [
+      "the standard port, which is left out",
+      { fields: { ...xHost, "x-forwarded-port": "443" } },
+      "https://public.example",
+    ],
+    ["another port", { fields: { ...xHost, "x-forwarded-port": "8443" } }, "https://public.example:8443"],
+    [
+      "the port that the host has",
+      { fields: { ...xHost, "x-forwarded-host": "public.example:81", "x-forwarded-port": "443" } },
+      "https://public.example:81",
+    ],
+    [
+      "an IPv6 host and a port",
+      { fields: { ...xHost, "x-forwarded-host": "[2001:db8::1]", "x-forwarded-port": "81" } },
+      "https://[2001:db8::1]:81",
+    ],
+    ["a host in capitals", { fields: { "x-forwarded-host": "Public.Example" } }, "http://public.example"],
+    [
+      "the scheme alone, of the host that was asked for",
+      { fields: { "x-forwarded-proto": "HTTPS" } },
+      "https://inner:4000",
+    ],
+    ["the prefix alone", { fields: { "x-forwarded-prefix": "/a2a" } }, "http://inner:4000/a2a"],
+    [
+      "a prefix with a slash behind it",
+      { fields: { ...xHost, "x-forwarded-prefix": "/a/b.c~d/" } },
+      "https://public.example/a/b.c~d",
+    ],
+    [
+      "the last of a list",
+      { fields: { "x-forwarded-proto": "http, https", "x-forwarded-host": "evil.example, public.example" } },
+      "https://public.example",
+    ],
+    [
+      "the standard field",
+      { fields: { forwarded: "for=198.51.100.1;proto=https;host=public.example" } },
+      "https://public.example",
+    ],
+    [
+      "the standard field with a prefix",
+      { fields: { forwarded: "proto=https;host=public.example", "x-forwarded-prefix": "/a" } },
+      "https://public.example/a",
+    ],
+    [
+      "quoted strings with separators",
+      { fields: { forwarded: 'for="_x;,\\"y";Proto=https;HOST="public.example:81"' } },
+      "https://public.example:81",
+    ],
+    [
+      "what the outermost trusted proxy wrote",
+      {
+        fields: {
+          forwarded:
+            "for=203.0.113.9;host=evil.example, for=198.51.100.1;host=public.example;proto=https, for=10.1.1.1;host=inner",
+        },
+      },
+      "https://public.example",
+    ],
+    [
+      "an address with a port in between",
+      { fields: { forwarded: 'for=198.51.100.1;host=public.example, for="10.1.1.1:4711";host=inner' } },
+      "http://public.example",
+    ],
+    [
+      "an IPv6 address in between",
+      { fields: { forwarded: 'for=x;host=public.example, for="[::1]:4711";host=inner' } },
+      "http://public.example",
+    ],
+    [
+      "the first where all are trusted",
+      { fields: { forwarded: "for=10.2.2.2;host=public.example, for=10.1.1.1;host=inner" } },
+      "http://public.example",
+    ],
+    [
+      "who hides behind a name is trusted no further",
+      { fields: { forwarded: "for=198.51.100.1;host=evil.example, for=_proxy;host=public.example" } },
+      "http://public.example",
+    ],
+    [
+      "both kinds that agree",
+      { fields: { ...xHost, forwarded: 'proto=https;host="public.example:443"' } },
+      "https://public.example",
+    ],
+  ])("is read from %s", (_what, sent, expected) => {
+    expect(readOf(sent)).toBe(expected);
+  });
+
+  it.each<[string, Readonly<Record<string, string>>]>([
+    ["a standard field that tells another host", { ...xHost, forwarded: "proto=https;host=evil.example" }],
+    ["an unknown scheme", { ...xHost, "x-forwarded-proto": "javascript" }],
+    ["a host with a path", { ...xHost, "x-forwarded-host": "public.example/evil" }],
+    ["a host with a user", { ...xHost, "x-forwarded-host": "me@public.example" }],
+    ["a host with a quote", { ...xHost, "x-forwarded-host": 'public.example"' }],
+    ["a host with a line break", { ...xHost, "x-forwarded-host": "public\r\n.example" }],
+    ["an empty host", { ...xHost, "x-forwarded-host": "" }],
+    ["a host that is too long", { ...xHost, "x-forwarded-host": long }],
+    ["port 0", { ...xHost, "x-forwarded-port": "0" }],
+    ["port 65536", { ...xHost, "x-forwarded-port": "65536" }],
+    ["a port with a path", { ...xHost, "x-forwarded-port": "80/x" }],
+    ["a prefix without a slash", { ...xHost, "x-forwarded-prefix": "a" }],
+    ["a prefix that is a host", { ...xHost, "x-forwarded-prefix": "//evil.example" }],
+    ["a prefix that goes up", { ...xHost, "x-forwarded-prefix": "/a/../b" }],
+    ["an encoded prefix", { ...xHost, "x-forwarded-prefix": "/%2e%2e" }],
+    ["a prefix with a query", { ...xHost, "x-forwarded-prefix": "/a?b" }],
+    ["a prefix that is too long", { ...xHost, "x-forwarded-prefix": `/${long}` }],
+    ["a member that comes twice", { forwarded: "host=a.example;host=b.example" }],
+    ["a quotation that does not end", { forwarded: 'host="public.example' }],
+    ["a member without a value", { forwarded: "host" }],
+    ["white space in a member", { forwarded: "host = public.example" }],
+    ["a standard field that is too long", { forwarded: `host=${long}` }],
+    ["a standard field that is empty", { forwarded: "" }],
+    ["a standard field that only says who called", { forwarded: "for=198.51.100.1" }],
+  ])("is not taken from %s", (_what, fields) => {
+    expect(readOf({ fields })).toBeUndefined();
+  });
+
+  it.each<[string | undefined, boolean]>([
+    ["127.0.0.1", true],
+    ["127.9.9.9", true],
+    ["::1", true],
+    ["::ffff:127.0.0.1", true],
+    ["10.255.0.1", true],
+    ["192.0.2.7", true],
+    ["192.0.2.8", false],
+    ["11.0.0.1", false],
+    ["2001:db8::1", false],
+    ["::", false],
+    [undefined, false],
+  ])("counts from %s: %s", (peer, isTrusted) => {
+    const url = read({ peer, scheme: "http", authority: "inner", fields: xHost });
+    expect(url).toBe(isTrusted ? "https://public.example" : undefined);
+  });
+});
+
+describe("trusted proxies", () => {
+  it.each(["proxy.example", "localhost", "10.0.0.0/33", "", "*", "127.0.0.1:80"])("are never %s", (entry) => {
+    expect(() => parseTrustedProxies([entry])).toThrow("a trusted proxy is an address");
+  });
+});

@@ -1,0 +1,38 @@
+import ipaddr from "ipaddr.js";
+import { type IpAddress, parseReachedAddress } from "./public-address.ts";
+
+/** Whether an address is that of a proxy that is trusted; undefined is nobody's. */
+export type IsTrustedProxy = (address: string | undefined) => boolean;
+
+type Network = readonly [IpAddress, number];
+
+const loopback = ["127.0.0.0/8", "::1/128"];
+
+/**
+ * Reads a list of proxies: addresses (`10.1.2.3`, `fd00::1`), networks (`10.0.0.0/8`) and the word `loopback`, which is this
+ * machine itself. Names are not taken: whoever answers for a name could make himself trusted.
+ *
+ * @throws Error when an entry is none of these
+ */
+export function parseTrustedProxies(entries: readonly string[]): IsTrustedProxy {
+  const networks = entries.flatMap((entry) => (entry === "loopback" ? loopback : [entry])).map(parseNetwork);
+  return (text) => {
+    const address = text === undefined ? undefined : parseReachedAddress(text);
+    return address !== undefined && networks.some((network) => contains(network, address));
+  };
+}
+
+function parseNetwork(text: string): Network {
+  if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
+  const address = parseReachedAddress(text);
+  if (address === undefined) {
+    throw new Error(
+      `a trusted proxy is an address, a network such as 10.0.0.0/8, or "loopback", not ${JSON.stringify(text)}`,
+    );
+  }
+  return [address, address.kind() === "ipv4" ? 32 : 128];
+}
+
+function contains([network, bits]: Network, address: IpAddress): boolean {
+  return network.kind() === address.kind() && address.match(network, bits);
+}

@@ -1,0 +1,22 @@
+/**
+ * The URLs in the card are this one with paths behind it, and everybody reads them.
+ *
+ * @throws Error when it is no URL of that kind
+ */
+export function assertPublicUrl(publicUrl: string): void {
+  const url = URL.parse(publicUrl);
+  const fits =
+    url !== null &&
+    ["http:", "https:"].includes(url.protocol) &&
+    [url.username, url.password, url.search, url.hash].every((part) => part === "");
+  if (!fits) {
+    throw new Error(
+      `the public URL is http or https, without user, query or fragment: https://agents.example.org, not "${publicUrl}"`,
+    );
+  }
+}
+
+/** A base URL that paths are put behind. */
+export function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, "");
+}

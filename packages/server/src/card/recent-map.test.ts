@@ -1,0 +1,23 @@
+import { describe, expect, it } from "vitest";
+import { RecentMap } from "./recent-map.ts";
+
+describe("a map of bounded size", () => {
+  it("lets go of what has not been asked for longest", () => {
+    const map = new RecentMap<string, number>(2);
+    map.set("a", 1);
+    map.set("b", 2);
+    expect(map.get("a")).toBe(1);
+    map.set("c", 3);
+    expect([map.size, map.get("a"), map.get("b"), map.get("c")]).toEqual([2, 1, undefined, 3]);
+  });
+
+  it("forgets what it is told to forget", () => {
+    const map = new RecentMap<string, number>(2);
+    map.set("a", 1);
+    map.set("b", 2);
+    map.delete("a");
+    expect([map.get("a"), map.get("b")]).toEqual([undefined, 2]);
+    map.clear();
+    expect([map.size, map.get("b")]).toEqual([0, undefined]);
+  });
+});

@@ -1,0 +1,54 @@
+import { type HttpRequest, type HttpResponse, negotiateCoding } from "@a2a-connect/bindings";
+import type { Document } from "./document.ts";
+import { formatHttpDate } from "./http-date.ts";
+import { evaluatePreconditions } from "./preconditions.ts";
+
+const codings = [{ name: "gzip" }] as const;
+
+/** What a response says beside its document. */
+export interface CachePolicy {
+  /** How long clients may keep it, in seconds. */
+  readonly maxAgeSeconds: number;
+  /** Request fields that the document depends on, beside `accept-encoding`. Default none. */
+  readonly varyBy?: readonly string[];
+}
+
+/**
+ * The response to a GET or HEAD of a document (spec §8.6, RFC 9110 §13): ETag, Last-Modified, Cache-Control; 304 and 412
+ * where the request has conditions; compressed where it allows that.
+ */
+export async function respondDocument(
+  { header: asked }: Pick<HttpRequest, "header">,
+  document: Document,
+  { maxAgeSeconds, varyBy = [] }: CachePolicy,
+): Promise<HttpResponse> {
+  const coding = negotiateCoding(asked.get("accept-encoding"), codings);
+  const gzipped = coding === undefined ? undefined : await document.gzipped();
+  const plainTag = `"${document.digest}"`;
+  const gzipTag = `"${document.digest}-gzip"`;
+  const tags =
+    gzipped === undefined
+      ? { selected: plainTag, others: [gzipTag] }
+      : { selected: gzipTag, others: [plainTag] };
+  const header = new Headers({
+    "cache-control": `public, max-age=${maxAgeSeconds}`,
+    etag: tags.selected,
+    "last-modified": formatHttpDate(document.modifiedMs),
+    vary: ["accept-encoding", ...varyBy].join(", "),
+  });
+  const condition = evaluatePreconditions(asked, tags, document);
+  if (condition === "failed") {
+    return { status: 412, header };
+  }
+  if (condition !== "met") {
+    // The tag of what the caller has: it tells a cache which of its copies is meant (RFC 9111 §4.3.4).
+    header.set("etag", condition.unchanged);
+    return { status: 304, header };
+  }
+  header.set("content-type", document.contentType);
+  if (gzipped === undefined) {
+    return { status: 200, header, body: document.body };
+  }
+  header.set("content-encoding", "gzip");
+  return { status: 200, header, body: gzipped };
+}

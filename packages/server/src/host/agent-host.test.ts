@@ -1,0 +1,225 @@
+import { A2AService } from "@a2a-connect/proto";
+import { say } from "@a2a-connect/testing";
+import {
+  Code,
+  ConnectError,
+  createClient,
+  createRouterTransport,
+  type Interceptor,
+} from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import type { AgentDefinition } from "../agent/agent-definition.ts";
+import type { LogRecord } from "../engine/engine-context.ts";
+import { createMemoryTaskStore } from "../store/memory-task-store.ts";
+import type { TaskStore } from "../store/task-store.ts";
+import { type AgentHost, createAgentHost } from "./agent-host.ts";
+
+const agent: AgentDefinition = { card: { name: "Agent" }, execute: () => [] };
+
+/** A store that says when it is closed, and may refuse to start. */
+function watchedStore(fault?: string): { store: TaskStore; closed: () => number } {
+  const memory = createMemoryTaskStore();
+  let closed = 0;
+  const store = new Proxy(memory, {
+    get(target, name) {
+      if (name === "close") {
+        return async () => {
+          closed += 1;
+          await target.close();
+        };
+      }
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      return fault === undefined ? value.bind(target) : () => Promise.reject(new Error(fault));
+    },
+  });
+  return { store, closed: () => closed };
+}
+
+function clientOf(host: AgentHost) {
+  const calls = Object.entries(host.service.methods).map(([name, { impl }]) => [name, impl]);
+  const transport = createRouterTransport(({ service }) => service(A2AService, Object.fromEntries(calls)));
+  return createClient(A2AService, transport);
+}
+
+describe("createAgentHost", () => {
+  for (const [what, options, sentence] of [
+    ["no agent", { agents: {} }, "no agent to serve"],
+    ["a name that fits no path", { agents: { "a/b": { agent } } }, "does not fit"],
+    ["a reserved name", { agents: { tasks: { agent } } }, "cannot be called"],
+    ["a default that is none of them", { agents: { a: { agent } }, default: "b" }, "none of the agents"],
+    ["a public URL that is none", { agents: { a: { agent } }, publicUrl: "ftp://x.example" }, "public URL"],
+  ] as const) {
+    it(`refuses ${what}`, () => {
+      expect(() => createAgentHost<string>(options)).toThrow(sentence);
+    });
+  }
+
+  it("refuses one store for two agents, whose tasks would be each other's (P-4)", () => {
+    const store = createMemoryTaskStore();
+    const agents = { a: { agent, store }, b: { agent, store } };
+    expect(() => createAgentHost({ agents })).toThrow('"b" has the store of another');
+  });
+
+  it("closes all agents when one does not start", async () => {
+    const good = watchedStore();
+    const broken = watchedStore("the disk is gone");
+    const host = createAgentHost({
+      agents: { good: { agent, store: good.store }, broken: { agent, store: broken.store } },
+    });
+    await expect(host.start()).rejects.toThrow("the disk is gone");
+    expect([good.closed(), broken.closed()]).toEqual([1, 1]);
+  });
+
+  it("closes every agent, also when one of them cannot be closed", async () => {
+    const stores = [watchedStore(), watchedStore()] as const;
+    const stubborn = createMemoryTaskStore();
+    stubborn.close = () => Promise.reject(new Error("it is stuck"));
+    const host = createAgentHost({
+      agents: {
+        first: { agent, store: stores[0].store },
+        stuck: { agent, store: stubborn },
+        last: { agent, store: stores[1].store },
+      },
+    });
+    await host.start();
+    await expect(host.close()).rejects.toThrow("it is stuck");
+    expect(stores.map(({ closed }) => closed())).toEqual([1, 1]);
+  });
+
+  it("is ready until one of its agents is drained", async () => {
+    const host = createAgentHost({ agents: { a: { agent }, b: { agent } } });
+    const { a, b } = host.agents;
+    expect([a.ready, b.ready]).toEqual([true, true]);
+    expect(await statusOf(host, "/readyz")).toBe(200);
+    b.drain();
+    expect(await statusOf(host, "/readyz")).toBe(503);
+    expect(await statusOf(host, "/agents/a/readyz")).toBe(200);
+    host.drain();
+    expect([a.ready, b.ready]).toEqual([false, false]);
+  });
+
+  it("puts the interceptors of the agent chosen around a call, which see it without the name", async () => {
+    const passed: string[] = [];
+    const note =
+      (name: string): Interceptor =>
+      (next) =>
+      (request) => {
+        const { tenant } = request.message as { readonly tenant?: string }; // only unary calls come here
+        passed.push(`${name} ${request.method.name} for "${tenant}"`);
+        return next(request);
+      };
+    const guard: Interceptor = () => () => {
+      throw new ConnectError("who are you?", Code.Unauthenticated);
+    };
+    const client = clientOf(
+      createAgentHost({
+        agents: {
+          open: { agent, assumeVersion: "1.0" },
+          own: { agent, assumeVersion: "1.0", wires: { interceptors: [note("own")] } },
+          guarded: { agent, wires: { interceptors: [guard] } },
+        },
+        wires: { interceptors: [note("shared")] },
+      }),
+    );
+    await client.listTasks({ tenant: "open" });
+    await client.listTasks({ tenant: "own" });
+    expect(passed).toEqual(['shared ListTasks for ""', 'own ListTasks for ""']);
+    const stream = client.subscribeToTask({ tenant: "guarded", id: "1" })[Symbol.asyncIterator]();
+    await expect(stream.next()).rejects.toMatchObject({ code: Code.Unauthenticated });
+    await expect(client.listTasks({ tenant: "guarded" })).rejects.toMatchObject({
+      code: Code.Unauthenticated,
+    });
+  });
+
+  it("puts the interceptors for all around health, too, and around a call once", async () => {
+    let passed = 0;
+    const count: Interceptor = (next) => (request) => {
+      passed += 1;
+      return next(request);
+    };
+    const host = createAgentHost({
+      agents: { a: { agent, assumeVersion: "1.0" } },
+      wires: { interceptors: [count] },
+    });
+    for (const method of ["grpc.health.v1.Health/Check", "lf.a2a.v1.A2AService/ListTasks"]) {
+      passed = 0;
+      expect(await callInJson(host, `/${method}`, { tenant: "a" })).toBe(200);
+      expect([method, passed]).toEqual([method, 1]);
+    }
+  });
+
+  it("keeps the tenants of its agents' own callers apart from the agents' names", async () => {
+    const seen: string[] = [];
+    const isTenant = (tenant: string) => {
+      seen.push(tenant);
+      return true;
+    };
+    const client = clientOf(createAgentHost({ agents: { a: { agent, isTenant, assumeVersion: "1.0" } } }));
+    await client.listTasks({ tenant: "a" });
+    expect(seen).toEqual([""]);
+  });
+
+  it("says in the log which agent it is about, unless that has a log of its own", async () => {
+    const shared: string[] = [];
+    const own: string[] = [];
+    const failing: AgentDefinition = {
+      card: { name: "Failing" },
+      async *execute(turn) {
+        yield turn.working();
+        throw new Error("it failed");
+      },
+    };
+    const into = (lines: string[]) => (record: LogRecord) => void lines.push(record.message);
+    const host = createAgentHost({
+      agents: {
+        a: { agent: failing, assumeVersion: "1.0" },
+        b: { agent: failing, assumeVersion: "1.0", log: into(own) },
+      },
+      log: into(shared),
+    });
+    const client = clientOf(host);
+    await client.sendMessage({ tenant: "a", ...say("go") });
+    await client.sendMessage({ tenant: "b", ...say("go") });
+    await host.close();
+    expect(shared).toEqual([expect.stringMatching(/^a: /)]);
+    expect(own).toEqual([expect.not.stringMatching(/^b: /)]);
+  });
+});
+
+function statusOf(host: AgentHost, path: string): Promise<number> {
+  return request(host, "GET", path, new Headers(), "");
+}
+
+/** Calls a method over Connect. */
+function callInJson(host: AgentHost, path: string, message: object): Promise<number> {
+  return request(
+    host,
+    "POST",
+    path,
+    new Headers({ "content-type": "application/json" }),
+    JSON.stringify(message),
+  );
+}
+
+async function request(
+  { handle }: AgentHost,
+  method: string,
+  path: string,
+  header: Headers,
+  text: string,
+): Promise<number> {
+  const { status } = await handle({
+    httpVersion: "2.0",
+    url: `http://localhost${path}`,
+    method,
+    header,
+    body: {
+      async *[Symbol.asyncIterator]() {
+        yield new TextEncoder().encode(text);
+      },
+    },
+    signal: new AbortController().signal,
+  });
+  return status;
+}

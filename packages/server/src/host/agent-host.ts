@@ -1,0 +1,191 @@
+import { type HttpHandler, refuseUnknownRpc, withCors } from "@a2a-connect/bindings";
+import type { ServiceImplSpec } from "@connectrpc/connect";
+import { type AgentServer, createAgentServer } from "../agent-server.ts";
+import { withoutSlash } from "../base-url.ts";
+import { catalogPath, createCatalogHandler } from "../card/ai-catalog.ts";
+import { createForwardedHosts } from "../card/forwarded-hosts.ts";
+import type { Mounts } from "../card/interfaces.ts";
+import { systemClock } from "../engine/clock.ts";
+import { guardLog, internalError } from "../operator-log.ts";
+import { plainError } from "../plain-routes.ts";
+import { createRouter, pathOf } from "../router.ts";
+import type { AgentHostOptions } from "./agent-host-options.ts";
+import { assertAgentName } from "./agent-name.ts";
+import { type DispatchTarget, dispatchService } from "./dispatch-service.ts";
+import { hostPages } from "./host-pages.ts";
+
+/** Several agents behind all wires, without sockets of their own: `handle` is what a listener calls. */
+export interface AgentHost<Name extends string = string>
+  extends Pick<AgentServer, "handle" | "start" | "moveTo" | "drain" | "stop" | "close"> {
+  /** Each agent by its name. Start and stop them together, here. */
+  readonly agents: Readonly<Record<Name, AgentServer>>;
+  /** All of them as one service: the request's `tenant` says whose it is. */
+  readonly service: ServiceImplSpec;
+}
+
+/** The folder that the agents are in. */
+const folder = "/agents/";
+
+const signpost = `the agents are listed at ${catalogPath}`;
+
+/**
+ * Puts several agents behind the same wires. Each is a server of its own, with its own card, engine, store and gates, below
+ * `/agents/NAME`; nobody reaches the tasks of one through another (requirements P-4, P-5).
+ *
+ * gRPC, gRPC-Web and Connect know no paths: there, and at the root's `/rpc` and `/rest`, the request's `tenant` is the name.
+ *
+ * @throws Error when a name does not fit, two agents have the same store, or an agent's options make no sense
+ */
+export function createAgentHost<const Name extends string>(options: AgentHostOptions<Name>): AgentHost<Name> {
+  const { default: defaultName, clock = systemClock, cardMaxAgeSeconds = 300 } = options;
+  const mounts: Mounts = { rpc: true, jsonRpc: "/rpc", httpJson: "/rest", ...options.mounts };
+  const log = guardLog(options.log);
+  const { servers, targets } = createServers(options, mounts);
+  const all = [...servers.values()];
+  if (all.length === 0) {
+    throw new Error("there is no agent to serve");
+  }
+  if (defaultName !== undefined && !servers.has(defaultName)) {
+    throw new Error(`the default agent ${JSON.stringify(defaultName)} is none of the agents`);
+  }
+
+  let baseUrl = withoutSlash(options.publicUrl ?? "http://localhost");
+  const listedAt = (url: string) =>
+    Array.from(servers, ([name, { card }]) => ({ card, url: `${url}${folder}${name}` }));
+  const forwardedHosts = createForwardedHosts({
+    fixed: options.publicUrl !== undefined,
+    hosts: options.forwardedHosts,
+    log,
+  });
+  const ready = () => all.every((server) => server.ready);
+  const service = dispatchService(targets, defaultName);
+  const root = createRouter({
+    service,
+    mounts,
+    wires: {
+      ...options.wires,
+      onError: (error, context) => log(internalError(error, context)),
+    },
+    plain: hostPages({
+      folder,
+      servers,
+      defaultServer: defaultName === undefined ? undefined : servers.get(defaultName),
+      catalogHandler: createCatalogHandler({
+        agentsAt: listedAt,
+        baseUrl: () => baseUrl,
+        dependsOn: (forwardedUrl) => forwardedHosts.accepts(forwardedUrl, false), // it is not signed
+        host: options.catalogHost,
+        maxAgeSeconds: cardMaxAgeSeconds,
+        clock,
+      }),
+      ready,
+    }),
+    interceptsItself: true, // each agent's are around its own
+    serving: ready,
+    signpost,
+  });
+  const route = routeByPath(servers, root);
+
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed ??= settleAll(all.map((server) => server.close()));
+    return closed;
+  };
+  return {
+    handle: options.cors === false ? route : withCors(route, options.cors),
+    // The names are exactly the keys of the options.
+    agents: Object.fromEntries(servers) as Record<Name, AgentServer>,
+    service,
+    async start() {
+      try {
+        await settleAll(all.map((server) => server.start()));
+      } catch (error) {
+        // Those that did start must not go on working for nobody.
+        await close().catch((failure: unknown) =>
+          log({ level: "error", message: "what had been started could not be closed", error: failure }),
+        );
+        throw error;
+      }
+    },
+    moveTo(url) {
+      if (options.publicUrl === undefined) {
+        baseUrl = withoutSlash(url);
+        for (const server of all) {
+          server.moveTo(url);
+        }
+      }
+    },
+    drain() {
+      for (const server of all) {
+        server.drain();
+      }
+    },
+    stop: (graceMs) => settleAll(all.map((server) => server.stop(graceMs))),
+    close,
+  };
+}
+
+interface Servers {
+  readonly servers: ReadonlyMap<string, AgentServer>;
+  readonly targets: ReadonlyMap<string, DispatchTarget>;
+}
+
+function createServers(options: AgentHostOptions, mounts: Mounts): Servers {
+  const { agents, publicUrl, forwardedHosts, clock, cardMaxAgeSeconds, log } = options;
+  const servers = new Map<string, AgentServer>();
+  const targets = new Map<string, DispatchTarget>();
+  const stores = new Set<unknown>();
+  for (const [name, own] of Object.entries(agents)) {
+    assertAgentName(name);
+    if (own.store !== undefined && stores.has(own.store)) {
+      throw new Error(`the agent ${JSON.stringify(name)} has the store of another: each needs its own`);
+    }
+    stores.add(own.store);
+    const wires = { ...options.wires, ...own.wires };
+    const server = createAgentServer({
+      ...(clock === undefined ? {} : { clock }),
+      ...(cardMaxAgeSeconds === undefined ? {} : { cardMaxAgeSeconds }),
+      ...(log === undefined
+        ? {}
+        : { log: (record) => log({ ...record, message: `${name}: ${record.message}` }) }),
+      ...own,
+      ...(publicUrl === undefined ? {} : { publicUrl }),
+      ...(forwardedHosts === undefined ? {} : { forwardedHosts }),
+      wires,
+      mounts,
+      cors: false, // the host's answer for all
+      place: { path: `${folder}${name}`, tenant: name },
+    });
+    servers.set(name, server);
+    targets.set(name, { service: server.service, interceptors: wires.interceptors ?? [] });
+  }
+  return { servers, targets };
+}
+
+/** Hands what is below an agent's path to that agent, and everything else to the root. */
+function routeByPath(servers: ReadonlyMap<string, AgentServer>, root: HttpHandler): HttpHandler {
+  return async (request) => {
+    const path = pathOf(request);
+    if (!path.startsWith(folder)) {
+      return root(request);
+    }
+    const end = path.indexOf("/", folder.length);
+    const name = path.slice(folder.length, end === -1 ? undefined : end);
+    const server = servers.get(name);
+    if (server === undefined) {
+      return refuseUnknownRpc(request) ?? plainError(404, "NOT_FOUND", `there is no such agent; ${signpost}`);
+    }
+    // The links of an agent's page are relative to its folder; so is this one.
+    return end === -1
+      ? { status: 308, header: new Headers({ location: `${name}/` }) }
+      : server.handle(request);
+  };
+}
+
+/** Waits for all of them, whatever becomes of each. @throws what the first that failed has thrown */
+async function settleAll(ends: readonly Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(ends)).find((end) => end.status === "rejected");
+  if (failed !== undefined) {
+    throw failed.reason;
+  }
+}

@@ -1,0 +1,91 @@
+import { type BoundMethod, bindMethod } from "@a2a-connect/bindings";
+import { a2aError, invalidParams, type MethodLocalName, methods } from "@a2a-connect/core";
+import { A2AService } from "@a2a-connect/proto";
+import type { Message } from "@bufbuild/protobuf";
+import type { HandlerContext, Interceptor, MethodImplSpec, ServiceImplSpec } from "@connectrpc/connect";
+import { tenantOf } from "../gates/tenant-gate.ts";
+
+/** An agent that calls are handed to. */
+export interface DispatchTarget {
+  readonly service: ServiceImplSpec;
+  /** Around each of its calls, first one outermost, as on the wires below its own path. */
+  readonly interceptors: readonly Interceptor[];
+}
+
+/** Where all agents are listed. It is public, so that naming it tells nobody anything. */
+const listed = "the agents are listed at /.well-known/ai-catalog.json";
+
+/**
+ * One service in front of several agents: the request's `tenant` is the name of the agent that answers, which gets the call
+ * without it, as its own (requirements P-2, P-5). Interceptors and gates are those of the agent chosen.
+ *
+ * A name that no agent has is not found (requirement P-4). No name is the default agent; without one, InvalidParams says
+ * what to send.
+ */
+export function dispatchService(
+  targets: ReadonlyMap<string, DispatchTarget>,
+  defaultName: string | undefined,
+): ServiceImplSpec {
+  const implementations = Object.values(methods).map(({ localName, desc }): [string, MethodImplSpec] => {
+    if (desc.methodKind === "unary") {
+      const choose = chooser(bindAll(localName, "unary", targets), defaultName);
+      const impl = (request: Message, context: HandlerContext) =>
+        choose(request).call(withoutTenant(request), context);
+      return [localName, { kind: "unary", method: desc, impl }];
+    }
+    const choose = chooser(bindAll(localName, "stream", targets), defaultName);
+    const impl = (request: Message, context: HandlerContext) => {
+      const chosen = choose(request);
+      return { [Symbol.asyncIterator]: () => chosen.call(withoutTenant(request), context) };
+    };
+    return [localName, { kind: "server_streaming", method: desc, impl }];
+  });
+  return { service: A2AService, methods: Object.fromEntries(implementations) };
+}
+
+type Kind = BoundMethod["kind"];
+type Bound<K extends Kind> = Extract<BoundMethod, { kind: K }>;
+
+/** Every agent's implementation of one operation, with its interceptors around it. */
+function bindAll<K extends Kind>(
+  localName: MethodLocalName,
+  kind: K,
+  targets: ReadonlyMap<string, DispatchTarget>,
+): ReadonlyMap<string, Bound<K>> {
+  const all = new Map<string, Bound<K>>();
+  for (const [name, { service, interceptors }] of targets) {
+    const implementation = service.methods[localName];
+    const bound = implementation && bindMethod(implementation, interceptors);
+    if (bound === undefined || !isOfKind(bound, kind)) {
+      throw new Error(`the agent ${JSON.stringify(name)} does not implement ${localName}`);
+    }
+    all.set(name, bound);
+  }
+  return all;
+}
+
+function isOfKind<K extends Kind>(bound: BoundMethod, kind: K): bound is Bound<K> {
+  return bound.kind === kind;
+}
+
+/** Which agent's implementation answers a request. */
+function chooser<B extends BoundMethod>(
+  bound: ReadonlyMap<string, B>,
+  defaultName: string | undefined,
+): (request: Message) => B {
+  const fallback = defaultName === undefined ? undefined : bound.get(defaultName);
+  return (request) => {
+    const name = tenantOf(request);
+    const chosen = name === "" ? fallback : bound.get(name);
+    if (chosen !== undefined) {
+      return chosen;
+    }
+    throw name === ""
+      ? invalidParams({ field: "tenant", description: `must name one of several agents; ${listed}` })
+      : a2aError("TASK_NOT_FOUND", `there is nothing here by that name; ${listed}`);
+  };
+}
+
+function withoutTenant(request: Message): Message {
+  return tenantOf(request) === "" ? request : Object.assign({}, request, { tenant: "" });
+}

@@ -1,0 +1,182 @@
+// A card is judged before it is used, whenever it comes: at first, when it is renewed in the middle of a client's life, when a
+// failure makes the client ask for it, and when it is the extended one.
+
+import { CardRefusedError, type ReceivedCard } from "@a2a-connect/client";
+import { a2aError } from "@a2a-connect/core";
+import { type AgentCard, AgentCardSchema, TaskState } from "@a2a-connect/proto";
+import { canonicalCard } from "@a2a-connect/signing/canonical";
+import { wires } from "@a2a-connect/testing";
+import { clone } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { connectOver } from "../conformance/client/every-operation.ts";
+import { events, type PeerOptions, startPeer, taskEvent, taskId } from "../conformance/client/peer.ts";
+import { collect, rejectedWith } from "./outcomes.ts";
+import { watchRejections } from "./watch-rejections.ts";
+
+watchRejections();
+
+const { COMPLETED } = TaskState;
+const refusal = new Error("who signed this?");
+
+/** Judges by the card's version: those that begin with 6 are refused. */
+function verifyVersion({ card: { version } }: ReceivedCard): void {
+  if (version.startsWith("6")) throw refusal;
+}
+
+const staleAtOnce: PeerOptions = { cardHeaders: { "cache-control": "no-cache" } };
+const freshForLong: PeerOptions = { cardHeaders: { "cache-control": "max-age=3600" } };
+
+function renamed(card: AgentCard, version: string): AgentCard {
+  return { ...clone(AgentCardSchema, card), version };
+}
+
+describe.each(wires)("over %s", (wire) => {
+  it("a card that is refused when it is renewed stops whatever would begin work, and neither is used", async () => {
+    await using peer = await startPeer(staleAtOnce);
+    await using agent = await connectOver(wire, peer, { verifyCard: verifyVersion });
+    await agent.run("work");
+    const { length } = peer.requests;
+    peer.card.version = "6.0.0";
+    for (const begin of [
+      () => agent.run("work"),
+      () => agent.sendMessage("work"),
+      () => collect(agent.stream("work")),
+      () => agent.run("work"), // nor is it forgotten
+    ]) {
+      const { cause, code } = await rejectedWith(begin(), CardRefusedError);
+      expect({ cause, code }).toEqual({ cause: refusal, code: "card-refused" });
+    }
+    expect(peer.requests).toHaveLength(length);
+    expect(agent.card.version).toBe("1.0.0");
+    expect((await agent.getTask(taskId)).id).toBe(taskId); // what was begun can be looked after
+    peer.card.version = "2.0.0";
+    await agent.run("work");
+    expect(agent.card.version).toBe("2.0.0");
+  });
+
+  it("a card that is refused when a failure made us ask for it stops this call and the next", async () => {
+    await using peer = await startPeer({
+      ...freshForLong,
+      service: {
+        sendStreamingMessage: () => {
+          if (peer.card.version === "1.0.0") return events(taskEvent(COMPLETED));
+          throw a2aError("CONTENT_TYPE_NOT_SUPPORTED", "not in this version");
+        },
+      },
+    });
+    await using agent = await connectOver(wire, peer, { verifyCard: verifyVersion });
+    await agent.run("work");
+    const { length } = peer.requests;
+    peer.card.version = "6.0.0";
+    await rejectedWith(agent.run("work"), CardRefusedError);
+    expect(peer.requests).toHaveLength(length + 1);
+    await rejectedWith(agent.run("work"), CardRefusedError); // though the card was to be fresh for an hour
+    expect(peer.requests).toHaveLength(length + 1);
+    expect(agent.card.version).toBe("1.0.0");
+  });
+
+  it("an extended card is judged by the text that came, each time, and the last good one stays", async () => {
+    const judged: ReceivedCard[] = [];
+    let version = "1.1.0";
+    await using peer = await startPeer({
+      service: { getExtendedAgentCard: () => renamed(peer.card, version) },
+    });
+    await using agent = await connectOver(wire, peer, {
+      verifyCard: (received) => {
+        judged.push(received);
+        verifyVersion(received);
+      },
+    });
+    const card = await agent.getExtendedCard();
+    expect(agent.card).toBe(card);
+    expect(judged.map(({ extended, url }) => ({ extended, url }))).toEqual([
+      { extended: false, url: `${peer.url}/.well-known/agent-card.json` },
+      { extended: true, url: `${peer.url}/.well-known/agent-card.json` },
+    ]);
+    expect(canonicalCard(judged[1]?.text ?? "")).toBe(canonicalCard(renamed(peer.card, version)));
+    version = "6.0.0";
+    await rejectedWith(agent.getExtendedCard(), CardRefusedError);
+    expect(agent.card).toBe(card);
+    await expect(agent.rpc.getExtendedAgentCard({})).rejects.toMatchObject({
+      cause: { name: "CardRefusedError" },
+    });
+    version = "1.2.0";
+    expect((await agent.getExtendedCard()).version).toBe("1.2.0");
+    expect(agent.card.version).toBe("1.2.0");
+    expect(judged).toHaveLength(5);
+  });
+
+  it("of two extended cards that are asked for at the same time the later one is in use", async () => {
+    let asked = 0;
+    const secondIsJudged = Promise.withResolvers<void>();
+    await using peer = await startPeer({
+      service: { getExtendedAgentCard: () => renamed(peer.card, `1.${++asked}.0`) },
+    });
+    const firstIsThere = Promise.withResolvers<void>();
+    await using agent = await connectOver(wire, peer, {
+      verifyCard: async ({ card: { version } }) => {
+        if (version !== "1.1.0") return;
+        firstIsThere.resolve();
+        await secondIsJudged.promise;
+      },
+    });
+    const first = agent.getExtendedCard();
+    await firstIsThere.promise;
+    expect((await agent.getExtendedCard()).version).toBe("1.2.0");
+    secondIsJudged.resolve();
+    expect((await first).version).toBe("1.1.0");
+    expect(agent.card.version).toBe("1.2.0");
+  });
+
+  it("an extended card of a public one that was replaced meanwhile is not used: it is asked for again", async () => {
+    await using peer = await startPeer({
+      ...staleAtOnce,
+      service: { getExtendedAgentCard: () => renamed(peer.card, `${peer.card.version}+extended`) },
+    });
+    const isThere = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    await using agent = await connectOver(wire, peer, {
+      verifyCard: async ({ card: { version } }) => {
+        if (version !== "1.0.0+extended") return;
+        isThere.resolve();
+        await goOn.promise;
+      },
+    });
+    const asking = agent.getExtendedCard();
+    await isThere.promise;
+    peer.card.version = "2.0.0";
+    await agent.run("work");
+    expect(agent.card.version).toBe("2.0.0");
+    goOn.resolve();
+    expect((await asking).version).toBe("2.0.0+extended");
+    expect(agent.card.version).toBe("2.0.0+extended");
+  });
+
+  it("an extended card goes with the public one that it belongs to", async () => {
+    await using peer = await startPeer({
+      ...staleAtOnce,
+      service: { getExtendedAgentCard: () => renamed(peer.card, `${peer.card.version}+extended`) },
+    });
+    await using agent = await connectOver(wire, peer);
+    await agent.getExtendedCard();
+    await agent.run("work");
+    expect(agent.card.version).toBe("1.0.0+extended"); // the public one is the same
+    peer.card.version = "2.0.0";
+    await agent.run("work");
+    expect(agent.card.version).toBe("2.0.0");
+  });
+
+  it("an extended card that comes when its caller has left is not used", async () => {
+    await using peer = await startPeer({
+      service: { getExtendedAgentCard: () => renamed(peer.card, "1.1.0") },
+    });
+    const caller = new AbortController();
+    await using agent = await connectOver(wire, peer, {
+      verifyCard: ({ extended }) => {
+        if (extended) caller.abort(refusal);
+      },
+    });
+    await expect(agent.getExtendedCard({ signal: caller.signal })).rejects.toBe(refusal);
+    expect(agent.card.version).toBe("1.0.0");
+  });
+});
