@@ -1,6 +1,7 @@
+import { CardRefusedError } from "@a2a-connect/client";
 import { formatMessage } from "@a2a-connect/core";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
-import { CardNotTrustedError, type TrustPolicy, trustCards } from "@a2a-connect/signing";
+import { type CardNotTrustedError, type TrustPolicy, trustCards } from "@a2a-connect/signing";
 import type { Wire } from "@a2a-connect/testing";
 import { canonicalizeAgentCard } from "@a2a-js/sdk";
 import type { JsonObject } from "@bufbuild/protobuf";
@@ -21,7 +22,7 @@ export const cardTrust = clientScenarios("The card that the client trusts", (ver
     expect(await refusalOf(wire, trusting, {})).toBe("no-signature");
     for (const tamper of [
       (text: string) => text.replace("Peer", "Pear"),
-      (text: string) => text.replace("127.0.0.1", "127.0.0.2"),
+      (text: string) => text.replace("localhost", "127.0.0.1"),
       (text: string) => text.replace('"skills":', '"iconUrl":"","skills":'),
     ]) {
       expect(await refusalOf(wire, trusting, { ...signedBy(key), tamper })).toBe("signature-mismatch");
@@ -110,8 +111,9 @@ async function refusalOf(wire: Wire, policy: TrustPolicy, options: PeerOptions):
     return undefined;
   } catch (error) {
     expect(peer.requests).toEqual([]);
-    expect(error).toBeInstanceOf(CardNotTrustedError);
-    return (error as CardNotTrustedError).reason;
+    expect(error).toBeInstanceOf(CardRefusedError);
+    const { cause } = error as CardRefusedError;
+    return (cause as CardNotTrustedError).reason;
   }
 }
 

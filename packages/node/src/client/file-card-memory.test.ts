@@ -111,7 +111,9 @@ describe("createFileCardMemory", () => {
 
   it("forgets whoever was not written for the longest time", async () => {
     const memory = createFileCardMemory(file, { maxCards: 2 });
-    for (const key of ["a", "b", "a", "c"]) await memory.write(key, card());
+    for (const key of ["a", "b", "b"]) await memory.write(key, card());
+    expect(await memory.read("a")).toEqual(card());
+    for (const key of ["a", "c"]) await memory.write(key, card());
     expect([await memory.read("a"), await memory.read("b"), await memory.read("c")]).toEqual([
       card(),
       undefined,

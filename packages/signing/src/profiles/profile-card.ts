@@ -9,32 +9,49 @@ import { withoutEmpties } from "./without-empties.ts";
 export const legacyProfiles: readonly LegacyProfile[] = ["js-1", "python-1", "raw"];
 
 /**
- * What a profile has signed of a card, and what it leaves out.
+ * What a profile may have signed of a card, and what that leaves out: each form that its software is known to sign, the one
+ * that leaves out least first.
  *
  * @param json the card, read by `readCardText`
  * @throws CardTextError when it has no canonical form
  */
-export function profileCard(profile: Profile, json: JsonObject): ProfiledCard {
+export function profileCard(profile: Profile, json: JsonObject): readonly ProfiledCard[] {
   switch (profile) {
     case "strict":
-      return { payload: canonicalJson(json), uncovered: [] };
-    case "js-1": {
-      const { kept, uncovered } = cleanCard(json);
-      return { payload: writeCanonical(kept), uncovered };
-    }
+      return [{ payload: canonicalJson(json), uncovered: [] }];
+    case "js-1":
+      return cleanedCards(json).map(({ kept, uncovered }) => ({ payload: writeCanonical(kept), uncovered }));
     case "python-1": {
       const { kept, uncovered } = cleanCard(json);
-      return { payload: writePythonJson(kept), uncovered };
+      return [{ payload: writePythonJson(kept), uncovered }];
     }
     case "raw": {
       const { signatures: _, ...unsigned } = json;
-      return { payload: writeCanonical(unsigned), uncovered: [] };
+      return [{ payload: writeCanonical(unsigned), uncovered: [] }];
     }
   }
 }
 
+/**
+ * A card of the JavaScript SDK, which comes to its signer as JSON or as an object of the SDK's own type. Of the latter the
+ * signer loses what is in a security scheme, and so all schemes: it takes them for JSON, and finds none of the names it
+ * looks for.
+ */
+function cleanedCards(json: JsonObject): readonly CleanedCard[] {
+  const asJson = cleanCard(json);
+  const { securitySchemes, ...others } = asJson.kept;
+  return securitySchemes === undefined
+    ? [asJson]
+    : [asJson, { kept: others, uncovered: [...asJson.uncovered, "securitySchemes"] }];
+}
+
+interface CleanedCard {
+  readonly kept: JsonObject;
+  readonly uncovered: readonly string[];
+}
+
 /** A card as both SDKs see it: what their message type does not have is gone, and then whatever is empty. */
-function cleanCard(json: JsonObject): { readonly kept: JsonObject; readonly uncovered: readonly string[] } {
+function cleanCard(json: JsonObject): CleanedCard {
   const uncovered: string[] = [];
   const onDropped = (path: string) => uncovered.push(path);
   const known = pruneUnsigned(json, { onUnknown: onDropped });

@@ -1,3 +1,4 @@
+import type { JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { writePythonJson } from "./python-json.ts";
 
@@ -31,7 +32,7 @@ describe("JSON as Python writes it", () => {
       { "\u{1F600}": 1, "\uFB33": 2, b: {}, a: 3, ab: 4 },
       '{"a":3.0,"ab":4.0,"b":{},"\\ufb33":2.0,"\\ud83d\\ude00":1.0}',
     ],
-  ] as const) {
+  ] as readonly (readonly [JsonValue, string])[]) {
     it(`is ${text}`, () => expect(writePythonJson(value)).toBe(text));
   }
 });

@@ -1,6 +1,5 @@
 import type { LegacyProfile } from "../profiles/profile.ts";
 import { legacyProfiles, profileCard } from "../profiles/profile-card.ts";
-import { shownText } from "../shown-text.ts";
 import type { SignedCard } from "../verify/signed-card.ts";
 
 /** Who verifies by a profile, for people. */
@@ -22,8 +21,10 @@ export function legacyWarnings(
   profiles: readonly LegacyProfile[] = legacyProfiles,
 ): readonly string[] {
   return profiles.flatMap((profile) => {
-    const { payload, uncovered } = profileCard(profile, unsigned);
-    if (payload === canonical) return [];
+    // The last form leaves out most; who verifies by it cannot be known from here.
+    const form = profileCard(profile, unsigned).findLast(({ payload }) => payload !== canonical);
+    if (form === undefined) return [];
+    const { uncovered } = form;
     const reason =
       uncovered.length === 0
         ? "write its texts or numbers in another way"
@@ -33,6 +34,6 @@ export function legacyWarnings(
 }
 
 function listPaths(paths: readonly string[]): string {
-  const named = paths.slice(0, maxNamed).map(shownText).join(", ");
+  const named = paths.slice(0, maxNamed).join(", ");
   return paths.length <= maxNamed ? named : `${named} and ${paths.length - maxNamed} more`;
 }

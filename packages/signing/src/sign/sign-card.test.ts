@@ -220,8 +220,16 @@ describe("warnings", () => {
     return warnings;
   };
 
+  const { securitySchemes: _, securityRequirements: __, ...openCard } = plainCard;
+
   it("are none for a card that everybody reads the same", async () => {
-    expect(await warningsOf(plainCard)).toEqual([]);
+    expect(await warningsOf(openCard)).toEqual([]);
+  });
+
+  it("tell that the JavaScript SDK signs no schemes of cards of its own type", async () => {
+    expect(await warningsOf(plainCard)).toEqual([
+      expect.stringMatching(/\(js-1\) will refuse .* uncovered: securitySchemes\./),
+    ]);
   });
 
   it("name for each legacy verifier what it would leave uncovered", async () => {
@@ -241,14 +249,14 @@ describe("warnings", () => {
   });
 
   it("tell who writes the same card in another way", async () => {
-    expect(await warningsOf({ ...plainCard, name: "Büro" })).toEqual([
+    expect(await warningsOf({ ...openCard, name: "Büro" })).toEqual([
       expect.stringMatching(/\(python-1\) will refuse .* in another way$/),
     ]);
   });
 
   it("name no more fields than anybody reads, each in one line", async () => {
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`x${index}\u202e\n`, 1]));
-    const [js = ""] = await warningsOf({ ...plainCard, ...many });
+    const [js = ""] = await warningsOf({ ...openCard, ...many });
     expect(js).toContain(" and 30 more");
     expect(js).not.toMatch(/[\n\u202e]/u);
   });

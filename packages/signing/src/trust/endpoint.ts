@@ -42,7 +42,7 @@ export function isExposed({ hostname, transport }: Endpoint): boolean {
 }
 
 /** Whether an endpoint's hostname is this machine by its name or address. */
-export function isThisMachine(hostname: string): boolean {
+function isThisMachine(hostname: string): boolean {
   return (
     hostname === "localhost" ||
     hostname.endsWith(".localhost") ||

@@ -6,8 +6,8 @@ import { quote, quoteList, type SecurityFinding } from "./finding.ts";
 /** Alternatives of which a caller must meet one, and the schemes that they name. */
 type Demands = Pick<CardSecurity, "requirements" | "schemes">;
 
-/** Pairs of alternatives that are compared in all; a card that needs more is made to be hard to judge. */
-const maxComparisons = 100_000;
+/** Comparisons of alternatives in all; a card that needs more is made to be hard to judge. */
+const maxComparisons = 20_000;
 
 /** Most schemes within one alternative that may be replaced by others. */
 const maxReplaced = 8;

@@ -12,7 +12,7 @@ import { furthest } from "./fault-order.ts";
 import { findKeyFault, type Refusal } from "./key-fault.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import { type ReadableSignature, readSignatureEntry } from "./signature-entry.ts";
-import type { SignedCard } from "./signed-card.ts";
+import { type SignedCard, type SignedForm, signingInput } from "./signed-card.ts";
 import type { SignatureFault, SignatureVerdict } from "./verification.ts";
 
 /** What a signature is checked by. */
@@ -56,6 +56,7 @@ export async function checkSignature(
 
 const nobody = {
   profile: undefined,
+  uncovered: [],
   thumbprint: undefined,
   keySource: undefined,
   fault: undefined,
@@ -65,6 +66,7 @@ const nobody = {
 /** Who has signed, and what. */
 interface Signer {
   readonly profile: Profile;
+  readonly uncovered: readonly string[];
   readonly thumbprint: string;
   readonly keySource: "trusted" | URL["href"];
 }
@@ -143,8 +145,9 @@ async function tryKeys(
   }
   for (const profile of read.profiles) {
     for (const { cryptoKey, thumbprint } of usable) {
-      if (await verifies(read, profile, cryptoKey, card))
-        return { signer: { profile, thumbprint, keySource } };
+      const form = await findForm(read, profile, cryptoKey, card);
+      if (form !== undefined)
+        return { signer: { profile, uncovered: form.uncovered, thumbprint, keySource } };
     }
   }
   const [first] = usable;
@@ -208,18 +211,24 @@ function modulusBytes({ algorithm }: CryptoKey): number {
   return Math.ceil(modulusLength / 8);
 }
 
-async function verifies(
+/** What of a card the key has signed, as a profile sees it; undefined when it has signed nothing of it. */
+async function findForm(
   { alg, protectedText, signature }: ReadableSignature,
   profile: Profile,
   key: CryptoKey,
   card: SignedCard,
-): Promise<boolean> {
-  const input = card.signingInput(profile, protectedText);
-  try {
-    return await crypto.subtle.verify(algorithms[alg].signParameters, key, signature, input);
-  } catch {
-    return false; // what an implementation will not even look at
+): Promise<SignedForm | undefined> {
+  const { signParameters } = algorithms[alg];
+  for (const form of card.forms(profile)) {
+    try {
+      if (await crypto.subtle.verify(signParameters, key, signature, signingInput(protectedText, form))) {
+        return form;
+      }
+    } catch {
+      return undefined; // what an implementation will not even look at
+    }
   }
+  return undefined;
 }
 
 /** Looks, too, whether it would be right by a profile that the policy does not have: then it says by which. */
@@ -230,7 +239,8 @@ async function mismatchProblem(
 ): Promise<string> {
   const name = `the key "${shownText(read.kid)}"`;
   for (const profile of legacyProfiles) {
-    if (!read.profiles.includes(profile) && (await verifies(read, profile, cryptoKey, card))) {
+    const isTried = read.profiles.includes(profile);
+    if (!isTried && (await findForm(read, profile, cryptoKey, card)) !== undefined) {
       return `${name} has signed this card only by the profile ${profile}, which the policy does not have`;
     }
   }

@@ -1,3 +1,4 @@
+import type { Profile } from "../profiles/profile.ts";
 import { legacyProfiles } from "../profiles/profile-card.ts";
 import { type CoverageGap, findCoverageGap } from "./coverage.ts";
 import { furthest } from "./fault-order.ts";
@@ -37,12 +38,29 @@ function strictness({ profile }: SignatureVerdict): number {
 }
 
 function gapOf(
+  verdict: SignatureVerdict,
+  card: SignedCard,
+  prepared: PreparedPolicy,
+): CoverageGap | undefined {
+  const profile = coveringProfile(verdict, card, prepared);
+  if (profile === undefined || prepared.policy.allowUncovered === true) return undefined;
+  return findCoverageGap(profile, verdict.uncovered, card.unsigned);
+}
+
+/**
+ * The profile by which it is judged what a signature leaves open. Of a card in which nothing is empty, `strict` and the others
+ * sign the same: who trusts signers that lose what is empty cannot know that they did not.
+ */
+export function coveringProfile(
   { profile }: SignatureVerdict,
   card: SignedCard,
-  { policy }: PreparedPolicy,
-): CoverageGap | undefined {
-  if (profile === undefined || profile === "strict" || policy.allowUncovered === true) return undefined;
-  return findCoverageGap(profile, card.uncovered(profile), card.unsigned);
+  { profiles }: PreparedPolicy,
+): Profile | undefined {
+  return profile === "strict"
+    ? profiles.find(
+        (each) => each !== profile && card.forms(each).some(({ payload }) => payload === card.canonical),
+      )
+    : profile;
 }
 
 /**

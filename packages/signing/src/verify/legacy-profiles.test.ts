@@ -19,7 +19,7 @@ const card: JsonObject = {
 };
 
 const sign = (profile: Profile, json: JsonObject, header = {}) =>
-  signText(profileCard(profile, json).payload, key, header);
+  signText(profileCard(profile, json)[0]?.payload ?? "", key, header);
 
 /** Verifies what is received by the signature of what was signed. */
 async function verify(
@@ -59,9 +59,38 @@ describe("a legacy profile", () => {
     });
   }
 
-  it("comes after strict, where both sign the same", async () => {
+  it("comes after strict, where both sign the same, and leaves its doubt", async () => {
     const result = await verify("js-1", plainCard, { profiles: ["raw", "python-1", "js-1"] });
-    expect(result).toMatchObject({ verified: true, profile: "strict", alarms: [] });
+    expect(result).toMatchObject({ verified: true, profile: "strict", uncovered: [] });
+    expect(result.alarms.map(({ kind }) => kind)).toEqual(["removable"]);
+  });
+
+  it("makes a card doubtful whose scheme nothing demands, also where strict signs the same", async () => {
+    const { securityRequirements: _, ...stripped } = plainCard;
+    expect(await verify("strict", stripped)).toMatchObject({ verified: true });
+    expect(await verify("strict", stripped, { profiles: ["raw"] })).toMatchObject({ verified: true });
+    for (const profile of ["js-1", "python-1"] as const) {
+      expect(await verify("strict", stripped, { profiles: [profile] })).toMatchObject({
+        verified: false,
+        reason: "uncovered",
+        profile: "strict",
+      });
+    }
+  });
+
+  it("js-1 knows the cards that the JavaScript SDK signs without their schemes", async () => {
+    const { securitySchemes: _, ...signed } = plainCard;
+    const policy: TrustPolicy = { profiles: ["js-1"] };
+    expect(await verify("strict", signed, policy, plainCard)).toMatchObject({
+      verified: false,
+      reason: "uncovered",
+      profile: "js-1",
+      uncovered: ["securitySchemes"],
+    });
+    expect(await verify("strict", signed, { ...policy, allowUncovered: true }, plainCard)).toMatchObject({
+      verified: true,
+      uncovered: ["securitySchemes"],
+    });
   });
 
   it("comes in the order js-1, python-1, raw", async () => {

@@ -2,13 +2,15 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { pruneUnsigned } from "../canonical/canonical-card.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { base64urlLength, writeBase64url } from "../jws/base64url.ts";
-import type { Profile } from "../profiles/profile.ts";
+import type { Profile, ProfiledCard } from "../profiles/profile.ts";
 import { profileCard } from "../profiles/profile-card.ts";
 
-/** What a profile makes of a card, ready to be verified. */
-interface SignedPayload {
+/** One thing that may have been signed of a card, ready to be verified. */
+export interface SignedForm {
+  readonly payload: string;
   /** ASCII codes of base64url(payload), after a full stop: what follows the protected header in what is signed. */
   readonly tail: Uint8Array;
+  /** Paths of what a signature of this form does not protect. */
   readonly uncovered: readonly string[];
 }
 
@@ -20,7 +22,7 @@ export class SignedCard {
   readonly unsigned: JsonObject;
   /** The text of that: what `strict` signs. */
   readonly canonical: string;
-  readonly #payloads = new Map<Profile, SignedPayload>();
+  readonly #forms = new Map<Profile, readonly SignedForm[]>();
 
   /**
    * @param json read by `readCardText`
@@ -32,34 +34,33 @@ export class SignedCard {
     this.canonical = writeCanonical(this.unsigned);
   }
 
-  /** What is signed (JWS Signing Input, RFC 7515 §5.2 step 8). */
-  signingInput(profile: Profile, protectedText: string): Uint8Array<ArrayBuffer> {
-    const { tail } = this.#payload(profile);
-    const input = new Uint8Array(protectedText.length + tail.length);
-    encoder.encodeInto(protectedText, input);
-    input.set(tail, protectedText.length);
-    return input;
+  /** What a profile may have signed, the form that leaves out least first. */
+  forms(profile: Profile): readonly SignedForm[] {
+    let forms = this.#forms.get(profile);
+    if (forms === undefined) {
+      forms = this.#makeForms(profile);
+      this.#forms.set(profile, forms);
+    }
+    return forms;
   }
 
-  /** Paths of what a signature by this profile does not protect. */
-  uncovered(profile: Profile): readonly string[] {
-    return this.#payload(profile).uncovered;
+  #makeForms(profile: Profile): readonly SignedForm[] {
+    return profile === "strict"
+      ? [readyForm({ payload: this.canonical, uncovered: [] })]
+      : profileCard(profile, this.json).map(readyForm);
   }
+}
 
-  #payload(profile: Profile): SignedPayload {
-    const known = this.#payloads.get(profile);
-    if (known !== undefined) return known;
-    const made = this.#makePayload(profile);
-    this.#payloads.set(profile, made);
-    return made;
-  }
+/** What is signed: the JWS Signing Input (RFC 7515 §5.2, step 8). */
+export function signingInput(protectedText: string, { tail }: SignedForm): Uint8Array<ArrayBuffer> {
+  const input = new Uint8Array(protectedText.length + tail.length);
+  encoder.encodeInto(protectedText, input);
+  input.set(tail, protectedText.length);
+  return input;
+}
 
-  /** What has a canonical form, as the constructor has seen, has one by every profile. */
-  #makePayload(profile: Profile): SignedPayload {
-    if (profile === "strict") return { tail: tailOf(this.canonical), uncovered: [] };
-    const { payload, uncovered } = profileCard(profile, this.json);
-    return { tail: tailOf(payload), uncovered };
-  }
+function readyForm({ payload, uncovered }: ProfiledCard): SignedForm {
+  return { payload, tail: tailOf(payload), uncovered };
 }
 
 const encoder = new TextEncoder();

@@ -54,6 +54,8 @@ export interface SignatureVerdict {
   readonly alg: string | undefined;
   /** What was signed; undefined when it is not valid. */
   readonly profile: Profile | undefined;
+  /** Paths of what it does not protect; empty when it is not valid. */
+  readonly uncovered: readonly string[];
   /** SHA-256 thumbprint of the key that verified it (RFC 7638), base64url; undefined when none did. */
   readonly thumbprint: string | undefined;
   /** Where that key came from: the policy, or the URL of a key set. */

@@ -142,6 +142,7 @@ describe("a card that is verified", () => {
           kid: "one",
           alg: "ES256",
           profile: "strict",
+          uncovered: [],
           thumbprint,
           keySource: "trusted",
           fault: undefined,

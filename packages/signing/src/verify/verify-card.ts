@@ -5,7 +5,7 @@ import { judgeTrust } from "../trust/judge-trust.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 import { findCardProblems } from "./card-problems.ts";
 import { checkSignature } from "./check-signature.ts";
-import { chooseSignature, type SignatureChoice } from "./choose-signature.ts";
+import { chooseSignature, coveringProfile, type SignatureChoice } from "./choose-signature.ts";
 import { removableAlarm } from "./coverage.ts";
 import { type PreparedPolicy, preparePolicy } from "./prepared-policy.ts";
 import { SignedCard } from "./signed-card.ts";
@@ -101,13 +101,14 @@ async function weigh(
   const { best, signers } = choice;
   const total = entriesOf(card.json).length;
   const profile = best?.profile;
-  const removable = profile === undefined ? undefined : removableAlarm(profile);
+  const covering = best === undefined ? undefined : coveringProfile(best, card, policy);
+  const removable = covering === undefined ? undefined : removableAlarm(covering);
   const alarms: TrustAlarm[] = removable === undefined ? [] : [removable];
   const found = {
     profile,
     kid: best?.kid,
     alg: best?.alg,
-    uncovered: profile === undefined ? [] : card.uncovered(profile),
+    uncovered: best?.uncovered ?? [],
     signatures,
   };
   const reason = signatureFault(choice, policy);
