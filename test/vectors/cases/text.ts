@@ -1,5 +1,6 @@
 import { baseCanonical, baseCard, baseWith } from "../base-card.ts";
 import type { VectorCase } from "../vector-case.ts";
+import { always, refused } from "../verdicts.ts";
 
 /** A text of the base card in which the members before `"skills"` may be changed. */
 const opening = `{"name":"Weather Agent","description":"Tells the weather.","version":"1.0.0",
@@ -206,9 +207,11 @@ export const textCases: readonly VectorCase[] = [
   },
   {
     name: "member-called-proto",
-    description: "A member called `__proto__` is a member like any other that nobody knows.",
+    description:
+      "A member called `__proto__` must not get lost on the way to the canonical form, as it does where it is assigned. To refuse such a card is our choice: one careless copy of it would be of another type.",
     rule: ["M-6"],
     cardText: `${opening}"capabilities":{"streaming":true},"__proto__":{"name":"Somebody Else"}}`,
     canonical: baseWith(['{"capabilities"', '{"__proto__":{"name":"Somebody Else"},"capabilities"']),
+    expected: always(refused("card-invalid")),
   },
 ];

@@ -93,7 +93,7 @@ describe("createFileCardMemory", () => {
       "with new keys that are none",
       '{"version":1,"cards":{"a":{"thumbprints":[],"newKeys":{"k":1},"canonical":"{}","firstSeen":"","lastSeen":""}}}',
     ],
-  ]) {
+  ] as const) {
     it(`names a file that is ${what}, and leaves it as it is`, async () => {
       file = join(root, "cards.json");
       await writeFile(file, text);

@@ -51,7 +51,7 @@ export function readSignatureEntry(
   if (typeof parts === "string") {
     return { ok: false, fault: "malformed-signature", problem: parts, alg: undefined, kid: undefined };
   }
-  const { protectedText, signature, header, unprotected } = parts;
+  const { protectedText, signatureText, header, unprotected } = parts;
   const shown = { alg: shownMember(header, "alg"), kid: shownMember(header, "kid") };
   const refused = (fault: SignatureFault, problem: string): UnreadableSignature => ({
     ok: false,
@@ -63,6 +63,15 @@ export function readSignatureEntry(
   const alg = header["alg"];
   if (!isSignatureAlgorithm(alg) || policy.algorithms?.has(alg) === false) {
     return refused("algorithm-not-allowed", algorithmProblem(alg));
+  }
+  if (Object.keys(unprotected).some((name) => Object.hasOwn(header, name))) {
+    const problem = "its unprotected header repeats a name of the protected one (RFC 7515 §7.2.1)";
+    return refused("malformed-signature", problem);
+  }
+  const signature = decodeSignature(signatureText);
+  if (signature === undefined) {
+    const problem = 'its member "signature" is not base64url without padding, or longer than any signature';
+    return refused("malformed-signature", problem);
   }
   for (const name of ["crit", "b64"] as const) {
     if (Object.hasOwn(header, name) || Object.hasOwn(unprotected, name)) {
@@ -92,12 +101,12 @@ export function readSignatureEntry(
 
 interface SignatureParts {
   readonly protectedText: string;
-  readonly signature: Uint8Array<ArrayBuffer>;
+  readonly signatureText: string;
   readonly header: JsonObject;
   readonly unprotected: JsonObject;
 }
 
-/** The decoded parts of an entry, or what is wrong with it. */
+/** The parts of an entry, its header decoded, or what is wrong with it. */
 function readParts(entry: JsonValue): SignatureParts | string {
   if (!isObject(entry)) return "it is no JSON object";
   const { protected: protectedText, signature: signatureText, header: unprotected = null } = entry;
@@ -105,16 +114,15 @@ function readParts(entry: JsonValue): SignatureParts | string {
   if (typeof signatureText !== "string") return 'it has no text "signature"';
   if (unprotected !== null && !isObject(unprotected)) return 'its member "header" is no JSON object';
   const read = readProtectedHeader(protectedText);
-  if (!read.ok) return `its protected header ${read.problem}`;
-  const signature = signatureText.length > maxSignatureLength ? undefined : decodeBase64url(signatureText);
-  if (signature === undefined || signature.length === 0) {
-    return 'its member "signature" is not base64url without padding, or longer than any signature';
-  }
-  const { header } = read;
-  if (unprotected !== null && Object.keys(unprotected).some((name) => Object.hasOwn(header, name))) {
-    return "its unprotected header repeats a name of the protected one (RFC 7515 §7.2.1)";
-  }
-  return { protectedText, signature, header, unprotected: unprotected ?? {} };
+  return read.ok
+    ? { protectedText, signatureText, header: read.header, unprotected: unprotected ?? {} }
+    : `its protected header ${read.problem}`;
+}
+
+/** The bytes of a signature; undefined when there are none that could be one. */
+function decodeSignature(text: string): Uint8Array<ArrayBuffer> | undefined {
+  const bytes = text.length > maxSignatureLength ? undefined : decodeBase64url(text);
+  return bytes?.length === 0 ? undefined : bytes;
 }
 
 function algorithmProblem(alg: JsonValue | undefined): string {

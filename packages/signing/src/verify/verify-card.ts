@@ -100,15 +100,16 @@ async function weigh(
   const choice = chooseSignature(signatures, card, policy);
   const { best, signers } = choice;
   const total = entriesOf(card.json).length;
-  const profile = best?.profile;
   const covering = best === undefined ? undefined : coveringProfile(best, card, policy);
+  // What refuses a signature is the doubt that a legacy profile leaves, whatever else the signature would pass for.
+  const profile = choice.gap === undefined ? best?.profile : covering;
   const removable = covering === undefined ? undefined : removableAlarm(covering);
   const alarms: TrustAlarm[] = removable === undefined ? [] : [removable];
   const found = {
     profile,
     kid: best?.kid,
     alg: best?.alg,
-    uncovered: best?.uncovered ?? [],
+    uncovered: [...new Set([...(best?.uncovered ?? []), ...(choice.gap?.paths ?? [])])],
     signatures,
   };
   const reason = signatureFault(choice, policy);
