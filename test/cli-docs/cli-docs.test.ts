@@ -10,6 +10,7 @@ import { StandIns } from "./stand-ins.ts";
 const root = new URL("../../", import.meta.url);
 const pages = [
   { page: "docs/cli.md", servers: [] },
+  { page: "docs/trust.md", servers: [] },
   { page: "packages/cli/skills/a2a/references/examples.md", servers: ["a2a demo-server"] },
 ];
 

@@ -82,17 +82,17 @@ const announcement = /^task \S+ is \S+; Ctrl-C leaves it to itself\n/gm;
 
 /** Stays until the page's end. */
 async function recordServer(recording: Recording, block: Block): Promise<Block> {
-  const [{ text }] = only(block);
-  const terminal = await startServer(recording, text);
+  const [{ text, output }] = only(block);
+  const terminal = await startServer(recording, text, /localhost:(\d+)/.exec(output)?.[1]);
   return { ...block, commands: [{ text, output: recording.standIns.show(text, terminal.printed) }] };
 }
 
-/** It listens on a port of its own, and the page shows the usual one. */
-async function startServer(recording: Recording, command: string): Promise<Terminal> {
+/** It listens on a port of its own, and the page shows the one that it has had there, or the usual one. */
+async function startServer(recording: Recording, command: string, shown?: string): Promise<Terminal> {
   const { terminal } = startBeside(recording, `${command} --port 0`);
   await terminal.until(/Ctrl-C stops it\n/);
   const [, port = ""] = /^Agent Card: http:\/\/localhost:(\d+)\//m.exec(terminal.printed) ?? [];
-  const usual = command.includes("demo-server") ? 4100 : 4000;
+  const usual = shown ?? (command.includes("demo-server") ? 4100 : 4000);
   for (const name of ["localhost:", "Port "]) {
     recording.standIns.add(`${name}${port}`, `${name}${usual}`);
   }

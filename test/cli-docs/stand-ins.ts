@@ -8,7 +8,7 @@ const volatile: readonly (readonly [pattern: RegExp, standIn: string])[] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, "2026-01-31T09:30:00.000Z"],
   [/\b\d+ms\b/g, "42ms"],
   [/\b\d+\.\d ms\b/g, "4.2 ms"],
-  [/(?<=[Tt]humbprint:? )[\w-]{43}\b/g, "kYp0tY6Vn3cD2aR7mQ1xJ8sZfL4uBwE5gHiNoKvTqXc"],
+  [/(?<=[Tt]humbprint(?:: | |": "))[\w-]{43}\b/g, "kYp0tY6Vn3cD2aR7mQ1xJ8sZfL4uBwE5gHiNoKvTqXc"],
   [/(?<=^Next page: |--page-token )\S+/gm, "W1siIiwiYW5vbnltb3VzIiwiIiwzLCIiXSwxNzcwMDAwMDAwMDAwXQ"],
   // A task that is left after a second has done as much as it could until then.
   [/^Progress: \d+ %\nText:\nsecond \d+ of 40$/gm, "Progress: 2 %\nText:\nsecond 2 of 40"],

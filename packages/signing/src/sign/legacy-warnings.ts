@@ -28,7 +28,7 @@ export function legacyWarnings(
     const reason =
       uncovered.length === 0
         ? "write its texts or numbers in another way"
-        : `leave these fields uncovered: ${listPaths(uncovered)}. Give them a value or leave them away, where the protocol allows it`;
+        : `leave these fields uncovered: ${listPaths(uncovered)}`;
     return [`${verifiers[profile]} will refuse this signature, because they ${reason}`];
   });
 }

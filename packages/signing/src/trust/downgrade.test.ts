@@ -282,6 +282,12 @@ describe("a weaker card", () => {
       [["securitySchemes.s.oauth2SecurityScheme", 'The security scheme "s" is used in a weaker way.']],
     ],
     [
+      "does not say how its tokens are to be had",
+      schemes({ s: code() }),
+      schemes({ s: { oauth2SecurityScheme: {} } }),
+      [["securitySchemes.s.oauth2SecurityScheme", 'The security scheme "s" is used in a weaker way.']],
+    ],
+    [
       "no longer demands PKCE",
       schemes({ s: code({ pkceRequired: true }) }),
       schemes({ s: code() }),
@@ -578,6 +584,12 @@ describe("a card is not weaker when it", () => {
     ],
     ["is reached by TLS", at("http://a.example"), at("https://a.example:8443/x")],
     ["is reached without TLS, as before", at("http://a.example/a"), at("http://a.example:8080/b")],
+    [
+      "is reached without TLS, as before beside TLS",
+      at("http://a.example", "https://a.example"),
+      at("http://a.example"),
+    ],
+    ["cannot be reached any more", at("https://a.example"), {}],
     ["is reached on this machine", at("https://localhost"), at("http://localhost:8080")],
     ["has fewer interfaces", at("https://a.example", "https://b.example"), at("https://b.example")],
     [

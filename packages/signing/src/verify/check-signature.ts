@@ -45,13 +45,13 @@ export async function checkSignature(
   const read = readSignatureEntry(entry, context.policy);
   if (!read.ok) {
     const { fault, problem, alg, kid } = read;
-    return { ...nobody, index, valid: false, alg, kid, fault, problem };
+    return { index, valid: false, kid, alg, ...nobody, fault, problem };
   }
   const outcome = await findSigner(read, card, context);
   const { alg, kid } = read;
   return "signer" in outcome
-    ? { ...nobody, index, valid: true, alg, kid, ...outcome.signer }
-    : { ...nobody, index, valid: false, alg, kid, fault: outcome.fault, problem: outcome.problem };
+    ? { index, valid: true, kid, alg, ...nobody, ...outcome.signer }
+    : { index, valid: false, kid, alg, ...nobody, fault: outcome.fault, problem: outcome.problem };
 }
 
 const nobody = {
