@@ -22,7 +22,7 @@ export function writeCanonical(json: JsonValue): string {
 function write(json: JsonValue | undefined): string | undefined {
   switch (typeof json) {
     case "string":
-      return json.isWellFormed() ? JSON.stringify(json) : undefined;
+      return writeText(json);
     case "number":
       return Number.isFinite(json) ? JSON.stringify(json) : undefined;
     case "object":
@@ -30,6 +30,16 @@ function write(json: JsonValue | undefined): string | undefined {
     default:
       return JSON.stringify(json);
   }
+}
+
+/** Quote, backslash and control characters, which are escaped (RFC 8785 §3.2.2.2), and surrogates, which may be alone. */
+const special = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
+
+function writeText(text: string): string | undefined {
+  if (!special.test(text)) {
+    return `"${text}"`;
+  }
+  return text.isWellFormed() ? JSON.stringify(text) : undefined;
 }
 
 function writeArray(elements: readonly JsonValue[]): string | undefined {
@@ -47,11 +57,12 @@ function writeArray(elements: readonly JsonValue[]): string | undefined {
 function writeObject(object: JsonObject): string | undefined {
   let text = "";
   for (const name of Object.keys(object).sort()) {
+    const writtenName = writeText(name);
     const written = write(object[name]);
-    if (written === undefined || !name.isWellFormed()) {
+    if (writtenName === undefined || written === undefined) {
       return undefined;
     }
-    text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${written}`;
+    text += `${text === "" ? "" : ","}${writtenName}:${written}`;
   }
   return `{${text}}`;
 }
