@@ -1,5 +1,5 @@
 import { type AgentCard, AgentCardSchema, AgentCardSignatureSchema } from "@a2a-connect/proto";
-import { clone, create, type JsonObject } from "@bufbuild/protobuf";
+import { create, type JsonObject } from "@bufbuild/protobuf";
 import { readCard } from "../canonical/canonical-card.ts";
 import { pruneMessage } from "../canonical/prune-message.ts";
 import { readCardText } from "../canonical/read-card-text.ts";
@@ -7,7 +7,7 @@ import { writeCanonical } from "../canonical/write-canonical.ts";
 import { encodeBase64url } from "../jws/base64url.ts";
 import { SigningError } from "../signing-error.ts";
 import { findCardProblems } from "../verify/card-problems.ts";
-import { SignedCard } from "../verify/signed-card.ts";
+import { SignedCard, signingInput } from "../verify/signed-card.ts";
 import { createCardSigner } from "./card-signer.ts";
 import { copyUnprotectedHeader, encodeProtectedHeader } from "./jws-header.ts";
 import { legacyWarnings } from "./legacy-warnings.ts";
@@ -23,15 +23,14 @@ interface CardSignature {
 /**
  * Signs a card over its canonical form (spec §8.4.2). To be served, its bytes are best those of `canonicalSignedCard`.
  *
- * @returns a copy with one signature more; those that it has stay, so that keys can be rotated
+ * @returns a copy with one signature more, which shares the rest with the card; signatures that it has stay, so that keys can be
+ *   rotated
  * @throws SigningError for a key that cannot sign, for options that make no sense, and for a card that no verifier would take
  *   because a REQUIRED member is missing; CardTextError when the card has no canonical form
  */
 export async function signCard(card: AgentCard, options: SignCardOptions): Promise<AgentCard> {
   const signature = await makeSignature(new SignedCard(readCard(card)), options);
-  const signed = clone(AgentCardSchema, card);
-  signed.signatures.push(create(AgentCardSignatureSchema, signature));
-  return signed;
+  return { ...card, signatures: [...card.signatures, create(AgentCardSignatureSchema, signature)] };
 }
 
 /**
@@ -66,16 +65,9 @@ async function makeSignature(card: SignedCard, options: SignCardOptions): Promis
   const unprotected = header === undefined ? {} : { header: copyUnprotectedHeader(header) };
   const signer = options.signer ?? (await createCardSigner(options));
   const protectedText = encodeProtectedHeader(signer, jku);
-  const signature = await signer.sign(signingInput(protectedText, card.canonical));
+  const signature = await signer.sign(signingInput(protectedText, card.strict));
   warn(card, options);
   return { protected: protectedText, signature: encodeBase64url(signature), ...unprotected };
-}
-
-const encoder = new TextEncoder();
-
-/** JWS Signing Input (RFC 7515 §5.1). */
-function signingInput(protectedText: string, payload: string): Uint8Array<ArrayBuffer> {
-  return encoder.encode(`${protectedText}.${encodeBase64url(encoder.encode(payload))}`);
 }
 
 function warn(card: SignedCard, { legacyVerifiers, onWarning }: SignatureOptions): void {

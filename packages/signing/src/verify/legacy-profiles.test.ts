@@ -73,7 +73,7 @@ describe("a legacy profile", () => {
       expect(await verify("strict", stripped, { profiles: [profile] })).toMatchObject({
         verified: false,
         reason: "uncovered",
-        profile: "strict",
+        profile,
       });
     }
   });

@@ -22,6 +22,7 @@ export class SignedCard {
   readonly unsigned: JsonObject;
   /** The text of that: what `strict` signs. */
   readonly canonical: string;
+  #strict: SignedForm | undefined;
   readonly #forms = new Map<Profile, readonly SignedForm[]>();
 
   /**
@@ -32,6 +33,12 @@ export class SignedCard {
     this.json = json;
     this.unsigned = pruneUnsigned(json);
     this.canonical = writeCanonical(this.unsigned);
+  }
+
+  /** What is signed by the specification. */
+  get strict(): SignedForm {
+    this.#strict ??= readyForm({ payload: this.canonical, uncovered: [] });
+    return this.#strict;
   }
 
   /** What a profile may have signed, the form that leaves out least first. */
@@ -45,9 +52,7 @@ export class SignedCard {
   }
 
   #makeForms(profile: Profile): readonly SignedForm[] {
-    return profile === "strict"
-      ? [readyForm({ payload: this.canonical, uncovered: [] })]
-      : profileCard(profile, this.json).map(readyForm);
+    return profile === "strict" ? [this.strict] : profileCard(profile, this.json).map(readyForm);
   }
 }
 
