@@ -98,7 +98,9 @@ describe("README", () => {
 
   it("shows commands that work", { timeout: 60_000 }, async () => {
     const lines = blocks
-      .filter(({ language, code }) => language === "sh" && code.includes("npx a2a"))
+      .filter(
+        ({ language, name, code }) => language === "sh" && name === undefined && code.includes("npx a2a"),
+      )
       .flatMap(({ code }) => code.trim().split("\n"))
       .map((line) => line.replace(/\s+#.*$/, ""));
     const [serve, ...calls] = lines;
@@ -123,6 +125,11 @@ describe("README", () => {
         });
         expect(await once(child, "close"), call).toEqual([0, null]);
       }
+      const script = block("trust")
+        .code.replaceAll("npx a2a", `'${process.execPath}' '${command}'`)
+        .replaceAll("localhost:4100", host ?? "none");
+      const { stdout } = await run("sh", ["-ec", script], { cwd: directory });
+      expect(stdout).toContain("Verdict: VERIFIED");
     } finally {
       demo.kill("SIGKILL");
     }
