@@ -126,6 +126,7 @@ describe("a2a card verify, for programs", () => {
           kid: "signer",
           alg: "ES256",
           profile: "strict",
+          uncovered: [],
           thumbprint: expect.stringMatching(/^[\w-]{43}$/),
           keySource: "trusted",
           fault: null,
