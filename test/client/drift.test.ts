@@ -1,18 +1,35 @@
 // A card that changes while many calls are under way: each of them is made again, once, with the new one.
 
-import { CardDriftError } from "@a2a-connect/client";
-import { a2aError, partText } from "@a2a-connect/core";
-import { TaskState } from "@a2a-connect/proto";
+import { getActiveResourcesInfo } from "node:process";
+import { CardDriftError, CardExpectationError } from "@a2a-connect/client";
+import {
+  a2aError,
+  findA2AError,
+  idempotencyKeyHeader,
+  lifecycleExtension,
+  partText,
+} from "@a2a-connect/core";
+import { AgentCapabilitiesSchema, type AgentCard, TaskState } from "@a2a-connect/proto";
+import { cardDigest } from "@a2a-connect/signing/canonical";
 import { wires } from "@a2a-connect/testing";
+import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { connectOver } from "../conformance/client/every-operation.ts";
-import { events, peerTask, startPeer, taskEvent } from "../conformance/client/peer.ts";
-import { rejectedWith } from "./outcomes.ts";
+import {
+  events,
+  type PeerOptions,
+  peerTask,
+  startPeer,
+  taskEvent,
+  taskId,
+} from "../conformance/client/peer.ts";
+import { failureOf, rejectedWith } from "./outcomes.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
 watchRejections();
 
-const { COMPLETED } = TaskState;
+const { COMPLETED, WORKING } = TaskState;
+const staleAtOnce: PeerOptions = { cardHeaders: { "cache-control": "no-cache" } };
 const refusal = () => a2aError("CONTENT_TYPE_NOT_SUPPORTED", "not in this version");
 
 describe.each(wires)("over %s", (wire) => {
@@ -107,5 +124,137 @@ describe.each(wires)("over %s", (wire) => {
     const { changes } = await rejectedWith(agent.run("go"), CardDriftError);
     expect(changes.join(" ")).toContain("2.0.0");
     expect(peer.requests).toHaveLength(2);
+  });
+
+  it("calls that find the same new card at the same time take it over once, with one warning", async () => {
+    await using peer = await startPeer(staleAtOnce);
+    const warnings: string[] = [];
+    await using agent = await connectOver(wire, peer, { onWarning: (warning) => warnings.push(warning) });
+    peer.card.version = "2.0.0";
+    await Promise.all(Array.from({ length: 5 }, () => agent.sendMessage("work")));
+    await agent.sendMessage("work");
+    expect(warnings).toEqual(["The agent's card has changed: The version was 1.0.0 and is 2.0.0."]);
+    expect(agent.card.version).toBe("2.0.0");
+  });
+
+  it("a card with other words is taken over, though callers are told of nothing", async () => {
+    await using peer = await startPeer(staleAtOnce);
+    const warnings: string[] = [];
+    await using agent = await connectOver(wire, peer, { onWarning: (warning) => warnings.push(warning) });
+    peer.card.description = "Says something else.";
+    await agent.run("work");
+    expect(agent.card.description).toBe("Says something else.");
+    expect(warnings).toEqual([]);
+  });
+
+  it("a card with other words is not the one whose digest was expected", async () => {
+    await using peer = await startPeer(staleAtOnce);
+    const expected = { cardDigest: await cardDigest(peer.card) };
+    await using agent = await connectOver(wire, peer, { expect: expected });
+    await agent.run("work");
+    const { length } = peer.requests;
+    peer.card.description = "Says something else.";
+    for (const begin of [() => agent.run("work"), () => agent.sendMessage("work")]) {
+      const { cause, message } = await rejectedWith(begin(), CardDriftError);
+      expect(cause).toBeInstanceOf(CardExpectationError);
+      expect(message).toMatch(/any more: The card's SHA-256/);
+    }
+    expect(peer.requests).toHaveLength(length);
+  });
+
+  it("keys are not counted on any more when the new card has none", async () => {
+    const setKeys = (card: AgentCard, idempotencyKeys: boolean) => {
+      card.capabilities = create(AgentCapabilitiesSchema, {
+        streaming: true,
+        extensions: [{ uri: lifecycleExtension, params: { idempotencyKeys } }],
+      });
+    };
+    await using peer = await startPeer({ ...staleAtOnce, editCard: (card) => setKeys(card, true) });
+    const warnings: string[] = [];
+    await using agent = await connectOver(wire, peer, { onWarning: (warning) => warnings.push(warning) });
+    const sendAll = async () => {
+      const { length } = peer.requests;
+      await agent.sendMessage("work");
+      await agent.run("work");
+      return peer.requests.slice(length).map(({ header }) => header.has(idempotencyKeyHeader));
+    };
+    expect(await sendAll()).toEqual([true, true]);
+    setKeys(peer.card, false);
+    expect(await sendAll()).toEqual([false, false]);
+    setKeys(peer.card, true);
+    expect(await sendAll()).toEqual([true, true]);
+    expect(warnings[0]).toContain(`Other parameters of these extensions: ${lifecycleExtension}`);
+  });
+
+  it("a failure of which a new card says nothing stays what it is", async () => {
+    const failures = [refusal(), refusal()];
+    await using peer = await startPeer({
+      service: {
+        sendStreamingMessage: () => {
+          throw failures.shift() ?? new Error("once too often");
+        },
+      },
+    });
+    await using agent = await connectOver(wire, peer);
+    peer.card.description = "Says something else.";
+    expect(findA2AError(await failureOf(agent.run("go")))?.reason).toBe("CONTENT_TYPE_NOT_SUPPORTED");
+    expect(peer.requests).toHaveLength(1);
+    expect(agent.card.description).toBe("Says something else.");
+  });
+
+  it("connections to what the older cards named do not stay open", async () => {
+    await using peer = await startPeer(staleAtOnce);
+    await using agent = await connectOver(wire, peer);
+    const sockets = () => getActiveResourcesInfo().filter((resource) => /TCPSocket/.test(resource)).length;
+    await agent.run("work");
+    const before = sockets();
+    for (let version = 2; version < 12; version += 1) {
+      peer.card.version = `${version}.0.0`;
+      await agent.run("work");
+    }
+    await expect.poll(sockets).toBeLessThan(before + 8); // each is one here and one there
+  });
+
+  it("a call that is under way keeps its connection until it has ended", async () => {
+    const release = Promise.withResolvers<void>();
+    await using peer = await startPeer({
+      ...staleAtOnce,
+      service: {
+        async *sendStreamingMessage({ message }) {
+          if (message !== undefined && partText(message) === "slow") {
+            yield taskEvent(WORKING);
+            await release.promise;
+          }
+          yield taskEvent(COMPLETED);
+        },
+      },
+    });
+    await using agent = await connectOver(wire, peer);
+    const stream = agent.stream("slow")[Symbol.asyncIterator]();
+    await stream.next();
+    const { rpc } = agent;
+    peer.card.version = "2.0.0";
+    await agent.run("quick");
+    peer.card.version = "3.0.0";
+    await agent.run("quick");
+    release.resolve();
+    expect((await stream.next()).value).toMatchObject({ payload: { case: "statusUpdate" } });
+    expect((await stream.next()).done).toBe(true);
+    expect(peer.requests.map(({ method }) => method)).not.toContain("SubscribeToTask");
+    expect((await rpc.getTask({ id: taskId })).id).toBe(taskId); // whoever has it calls the agent as it is now
+  });
+
+  it("what is odd about a new card is told once", async () => {
+    let isOld = false;
+    await using peer = await startPeer({
+      ...staleAtOnce,
+      tamper: (text) => (isOld ? JSON.stringify({ ...JSON.parse(text), defaultInputModes: ["text"] }) : text),
+    });
+    const warnings: string[] = [];
+    await using agent = await connectOver(wire, peer, { onWarning: (warning) => warnings.push(warning) });
+    isOld = true;
+    await agent.run("work");
+    await agent.run("work");
+    expect(warnings.filter((warning) => /media types/.test(warning))).toHaveLength(1);
   });
 });

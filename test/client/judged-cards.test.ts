@@ -1,7 +1,12 @@
 // A card is judged before it is used, whenever it comes: at first, when it is renewed in the middle of a client's life, when a
 // failure makes the client ask for it, and when it is the extended one.
 
-import { CardRefusedError, type ReceivedCard } from "@a2a-connect/client";
+import {
+  type AgentClient,
+  CardRefusedError,
+  type ReceivedCard,
+  type ResumeOptions,
+} from "@a2a-connect/client";
 import { a2aError } from "@a2a-connect/core";
 import { type AgentCard, AgentCardSchema, TaskState } from "@a2a-connect/proto";
 import { canonicalCard } from "@a2a-connect/signing/canonical";
@@ -9,13 +14,20 @@ import { wires } from "@a2a-connect/testing";
 import { clone } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { connectOver } from "../conformance/client/every-operation.ts";
-import { events, type PeerOptions, startPeer, taskEvent, taskId } from "../conformance/client/peer.ts";
+import {
+  events,
+  type PeerOptions,
+  peerTask,
+  startPeer,
+  taskEvent,
+  taskId,
+} from "../conformance/client/peer.ts";
 import { collect, rejectedWith } from "./outcomes.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
 watchRejections();
 
-const { COMPLETED } = TaskState;
+const { COMPLETED, INPUT_REQUIRED } = TaskState;
 const refusal = new Error("who signed this?");
 
 /** Judges by the card's version: those that begin with 6 are refused. */
@@ -73,6 +85,59 @@ describe.each(wires)("over %s", (wire) => {
     await rejectedWith(agent.run("work"), CardRefusedError); // though the card was to be fresh for an hour
     expect(peer.requests).toHaveLength(length + 1);
     expect(agent.card.version).toBe("1.0.0");
+  });
+
+  for (const [how, begin] of [
+    ["run", (agent, options) => agent.run("work", options)],
+    ["resume", (agent, options) => agent.resume(taskId, options)],
+  ] satisfies readonly (readonly [
+    string,
+    (agent: AgentClient, options: ResumeOptions) => Promise<unknown>,
+  ])[]) {
+    it(`a card that is refused while a question is open ends the ${how}, and the answer is not sent`, async () => {
+      const asking = taskEvent(INPUT_REQUIRED);
+      await using peer = await startPeer({
+        ...staleAtOnce,
+        service: {
+          sendStreamingMessage: () => events(asking),
+          subscribeToTask: () => events(asking),
+          getTask: () => peerTask(INPUT_REQUIRED),
+        },
+      });
+      await using agent = await connectOver(wire, peer, { verifyCard: verifyVersion });
+      const onInputRequired = () => {
+        peer.card.version = "6.0.0";
+        return "a secret";
+      };
+      const refused = await rejectedWith(begin(agent, { onInputRequired }), CardRefusedError);
+      expect(refused.cause).toBe(refusal);
+      expect(refused.taskId).toBe(taskId);
+      expect(refused.message).toMatch(/who signed this\? .*task-1.* is still there/);
+      expect(refused.hint).toMatch(/resume task task-1/);
+      expect(peer.requests.filter(({ method }) => method === "SendMessage")).toEqual([]);
+      expect((await agent.cancelTask(taskId)).id).toBe(taskId);
+    });
+  }
+
+  it("a card that is refused lets nothing be sent to a task, nor asks after it, nor gives a webhook or credentials", async () => {
+    await using peer = await startPeer(staleAtOnce);
+    await using agent = await connectOver(wire, peer, { verifyCard: verifyVersion });
+    peer.card.version = "6.0.0";
+    const input = { parts: "a secret", taskId };
+    for (const send of [
+      () => agent.run(input),
+      () => agent.sendMessage(input),
+      () => collect(agent.stream(input)),
+      () => agent.createPushConfig(taskId, { url: "https://hook.example/", token: "a secret" }),
+    ]) {
+      const { taskId: known } = await rejectedWith(send(), CardRefusedError);
+      expect(known).toBe(taskId);
+    }
+    expect((await rejectedWith(agent.getExtendedCard(), CardRefusedError)).taskId).toBe(undefined);
+    expect(peer.requests).toEqual([]);
+    expect(agent.card.version).toBe("1.0.0");
+    await collect(agent.follow(taskId));
+    await agent.deletePushConfig(taskId, "config-1");
   });
 
   it("an extended card is judged by the text that came, each time, and the last good one stays", async () => {

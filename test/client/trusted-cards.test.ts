@@ -178,11 +178,15 @@ describe("a signed card", () => {
 
 describe("a card with a key set of its own origin", () => {
   /** An origin with a card and a key set. The card says that its keys are there. */
-  async function startOrigin(signer?: TestSigner): Promise<BrokenServer & { readonly signer: TestSigner }> {
+  async function startOrigin(
+    signer?: TestSigner,
+  ): Promise<BrokenServer & { readonly signer: TestSigner; readonly keySetRequests: readonly unknown[] }> {
+    const keySetRequests: unknown[] = [];
     const made: { signer?: TestSigner; card?: string } = {};
     const server = await startBrokenServer({
       serveCard: (_, request, response) => {
         response.writeHead(200, { "content-type": "application/json" });
+        if (request.url === "/.well-known/jwks.json") keySetRequests.push(request);
         response.end(
           request.url === "/.well-known/jwks.json"
             ? JSON.stringify({ keys: [made.signer?.publicKey] })
@@ -192,7 +196,7 @@ describe("a card with a key set of its own origin", () => {
     });
     made.signer = signer ?? (await createSigner("own", { jku: `${server.url}/.well-known/jwks.json` }));
     made.card = await made.signer.signText(server.card);
-    return Object.assign(server, { signer: made.signer });
+    return Object.assign(server, { signer: made.signer, keySetRequests });
   }
 
   it("is trusted there, by the guard, and for that alone the guard reaches this machine", async () => {
@@ -202,6 +206,23 @@ describe("a card with a key set of its own origin", () => {
     // A fetch of the policy's own wins.
     const fetch = () => Promise.reject(new Error("not this one"));
     await refusedFor("jwks-unavailable", connect(origin.url, { trust: { jku: { fetch } } }));
+  });
+
+  it("is reached by the guard, too, when the policy says in so many words that it has no fetch", async () => {
+    await using origin = await startOrigin();
+    await using agent = await connect(origin.url, { trust: { jku: {} } });
+    const jku = { hosts: [new URL(origin.url).host], fetch: undefined } as object;
+    await refusedFor("jwks-unavailable", connectAgent(agent.card, { trust: { jku } }));
+  });
+
+  it("has its key set asked once for all connections with the same policy object", async () => {
+    await using origin = await startOrigin();
+    const trust = { jku: {} };
+    for (let connection = 0; connection < 3; connection += 1) {
+      await using agent = await connect(origin.url, { trust });
+      expect(agent.card.signatures).toHaveLength(1);
+    }
+    expect(origin.keySetRequests).toHaveLength(1);
   });
 
   it("is refused when it is served by somebody else", async () => {
@@ -259,7 +280,7 @@ describe("a card that is weaker than the last one", () => {
     warnings.length = 0;
     await agent.run("work");
     await agent.run("work");
-    expect(warnings.filter((warning) => /requirement|credentials/i.test(warning))).toHaveLength(1);
+    expect(warnings.filter((warning) => /credentials/i.test(warning))).toHaveLength(1);
   });
 
   it("is refused when another key than the first has signed it", async () => {

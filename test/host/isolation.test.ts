@@ -1,7 +1,7 @@
 // Several agents on one port: each answers over every wire, and nobody reaches the tasks of one through another.
 import { findA2AError } from "@a2a-connect/core";
 import type { ServedAgents } from "@a2a-connect/node";
-import { type Task, TaskState } from "@a2a-connect/proto";
+import { type Task, type TaskPushNotificationConfig, TaskState } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { failureOf } from "../interop/failure-of.ts";
@@ -73,13 +73,14 @@ describe.each(ways)("two agents over $title", (way) => {
       const { client, tenant } = clientOf(name);
       const { id: taskId } = await send(client, tenant, "ask");
       const url = "http://localhost:1/hook";
-      await client.createTaskPushNotificationConfig({ tenant, taskId, id: "mine", url });
+      const created = await client.createTaskPushNotificationConfig({ tenant, taskId, id: "mine", url });
+      expect(created).toMatchObject({ tenant, taskId, id: "mine", url });
       const { configs } = await client.listTaskPushNotificationConfigs({ tenant, taskId });
-      expect(configs.map(({ id }) => id)).toEqual(["mine"]);
-      expect(await client.getTaskPushNotificationConfig({ tenant, taskId, id: "mine" })).toMatchObject({
-        url,
-      });
-      await client.deleteTaskPushNotificationConfig({ tenant, taskId, id: "mine" });
+      expect(configs).toEqual([created]);
+      // What an answer holds is all that the next request needs.
+      expect(await client.getTaskPushNotificationConfig(idOf(created))).toEqual(created);
+      await client.deleteTaskPushNotificationConfig(idOf(created));
+      expect((await client.listTaskPushNotificationConfigs({ tenant, taskId })).configs).toEqual([]);
       const extended = await client.getExtendedAgentCard({ tenant });
       expect(extended.name).toBe("Extended");
       expect(extended.supportedInterfaces).toEqual(served.agents[name].card.supportedInterfaces);
@@ -149,6 +150,10 @@ describe("a default agent", () => {
 
 function openCard() {
   return { open: true, find: () => ({ name: "Extended" }) };
+}
+
+function idOf({ tenant, taskId, id }: TaskPushNotificationConfig) {
+  return { tenant, taskId, id };
 }
 
 async function send(client: A2AClient, tenant: string, text: string): Promise<Task> {

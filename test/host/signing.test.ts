@@ -62,9 +62,49 @@ it.each(names)("the extended card of %s is signed with its own key over every wa
   }
 });
 
-it("the default's card at the root is the very same, and so is its key set", async () => {
+it("the default's card at the root is the very same", async () => {
   expect(await readCard(served.url)).toBe(await readCard(served.agents.beta.url));
-  expect(await readKeys(served.url)).toEqual(await readKeys(served.agents.beta.url));
+});
+
+it("the key set at the root has the keys of all, each once, for as long as any agent has it", async () => {
+  const all = await Promise.all(names.map((name) => readKeys(served.agents[name].url)));
+  expect(await readKeys(served.url)).toEqual(all.flat());
+  const [shared, alphas, other] = await Promise.all(["shared", "own", "own"].map(signWith));
+  const [key] = shared?.keys ?? [];
+  if (key === undefined || alphas === undefined || other === undefined) throw new Error("there are three");
+  const retiredUntil = new Date(Date.now() + 60_000);
+  const store = createMemoryTaskStore;
+  await using host = await serve({
+    alpha: {
+      agent: namedAgent("alpha"),
+      store: store(),
+      signing: { keys: [...alphas.keys, { ...key, retiredUntil }] },
+    },
+    beta: { agent: namedAgent("beta"), store: store(), signing: { keys: [...other.keys, key] } },
+  });
+  const keys = await readKeys(host.url);
+  expect(keys.map(({ kid, exp }) => [kid, exp])).toEqual([
+    ["own", undefined],
+    ["shared", undefined],
+    ["own", undefined],
+  ]);
+  expect(keys).toEqual(expect.arrayContaining([...(host.agents.beta.cards.keySet?.keys ?? [])]));
+  for (const { url } of Object.values(host.agents)) {
+    expect(await verifyCard(await readCard(url), { keys })).toMatchObject({ verified: true });
+  }
+});
+
+it("there is no key set at the root where no agent signs", async () => {
+  const agents = {
+    alpha: { agent: namedAgent("alpha"), store: createMemoryTaskStore() },
+    beta: { agent: namedAgent("beta"), store: createMemoryTaskStore() },
+  };
+  await using host = await serve(agents);
+  const response = await fetch(`${host.url}/.well-known/jwks.json`);
+  expect([response.status, (await response.json()).error.message]).toEqual([
+    404,
+    "no agent card is signed here, so there are no keys",
+  ]);
 });
 
 it("a key that cannot sign lets none of the agents start, and is named", async () => {

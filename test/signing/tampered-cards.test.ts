@@ -7,7 +7,7 @@ import {
   generateSigningKey,
   signCard,
 } from "@a2a-connect/signing";
-import { generateAgentCardSignature } from "@a2a-js/sdk";
+import { generateAgentCardSignature, AgentCard as SdkCard } from "@a2a-js/sdk";
 import { create, equals, fromJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { base64url, importJWK } from "jose";
@@ -18,11 +18,9 @@ import { type JsonPath, pathsOf, replaceAt } from "./json-paths.ts";
 const { privateJwk, publicJwk } = await generateSigningKey({ alg: "Ed25519", kid: "one" });
 const signer = await createCardSigner({ key: privateJwk });
 const strict = createCardVerifier({ keys: [publicJwk] });
-const lenient = createCardVerifier({
-  keys: [publicJwk],
-  profiles: ["js-1", "python-1", "raw"],
-  allowUncovered: true,
-});
+const legacy = { keys: [publicJwk], profiles: ["js-1", "python-1", "raw"] } as const;
+const careful = createCardVerifier(legacy);
+const lenient = createCardVerifier({ ...legacy, allowUncovered: true });
 
 /** Any card that can be signed: REQUIRED messages have no default that could stand for them. */
 const arbitraryCard = arbitraryMessage(AgentCardSchema)
@@ -72,25 +70,50 @@ describe("a signed card in which one thing was changed", () => {
     expect(refused).toBeGreaterThan(500); // else next to nothing was changed
   });
 
-  it("is refused by the legacy profiles, or what was changed was called uncovered", async () => {
+  it("is refused by the legacy profiles, but for additions that are called uncovered, and what was empty", async () => {
     const signed = JSON.parse(await signAsSdk(wholeCard)) as JsonObject;
-    let taken = 0;
-    for (const path of pathsOfClaims(signed)) {
-      for (const [which, change] of changes.entries()) {
-        const tampered = replaceAt(signed, path, (value) => change(value, which)) as JsonObject;
-        const { verified, profile, uncovered, alarms } = await lenient.verify(JSON.stringify(tampered));
-        if (verified && !saysTheSame(tampered, signed)) {
-          taken += 1;
-          expect(profile).toBe("js-1");
-          // What was put there is named; what was taken away left no trace, and the alarm says that this can be.
-          const isNamed = uncovered.some(
-            (named) => formatPath(path).startsWith(named) || named.startsWith(formatPath(path)),
-          );
-          expect(isNamed || alarms.some(({ kind }) => kind === "removable"), formatPath(path)).toBe(true);
-        }
+    const counts = { added: 0, removed: 0 };
+    for (const { tampered, path } of tamperedCards(signed)) {
+      const { verified, profile, uncovered } = await lenient.verify(JSON.stringify(tampered));
+      if (!verified || saysTheSame(tampered, signed)) continue;
+      expect(profile).toBe("js-1");
+      const { added, removed } = differences(canonicalJson(signed), canonicalJson(tampered));
+      for (const place of added) {
+        // By its own path or by that of something around it: nothing is named by what stands below it.
+        expect(
+          uncovered.some((named) => isAtOrAbove(named, formatPath(place))),
+          formatPath(place),
+        ).toBe(true);
       }
+      for (const value of removed) {
+        expect(isEmptyThroughout(value), `${formatPath(path)}: ${JSON.stringify(value)}`).toBe(true);
+      }
+      counts.added += added.length;
+      counts.removed += removed.length;
     }
-    expect(taken).toBeGreaterThan(10); // else the profile is not what it is said to be
+    // Else the profile is not what it is said to be.
+    expect(counts.added).toBeGreaterThan(10);
+    expect(counts.removed).toBeGreaterThan(10);
+  });
+
+  it("is refused by the legacy profiles, when it is changed in where or by whom the agent may be called", async () => {
+    const signedCards = {
+      "the SDK": await signAsSdk(securedCard),
+      us: canonicalSignedCard(await signCard(fromJson(AgentCardSchema, securedCard), { signer })),
+      "the SDK, as it signs objects of its own": await signAsSdk(securedCard, { isTyped: true }),
+      "the SDK, though it loses a requirement": await signAsSdk({ ...securedCard, ...scopeFreeSecurity }),
+    };
+    for (const [who, text] of Object.entries(signedCards)) {
+      const signed = JSON.parse(text) as JsonObject;
+      let refused = 0;
+      for (const { tampered } of tamperedCards(signed)) {
+        if (securityOf(tampered) === securityOf(signed)) continue;
+        const { verified } = await careful.verify(JSON.stringify(tampered));
+        expect(verified, `${who}: ${JSON.stringify(tampered)}`).toBe(false);
+        refused += 1;
+      }
+      expect(refused).toBeGreaterThan(300); // else nothing of that was changed
+    }
   });
 });
 
@@ -122,6 +145,109 @@ describe("the verifier", () => {
   });
 });
 
+/** A card with each of its places changed in each way, and with members of its security taken out together. */
+function* tamperedCards(
+  signed: JsonObject,
+): Generator<{ readonly tampered: JsonObject; readonly path: JsonPath }> {
+  for (const path of pathsOfClaims(signed)) {
+    for (const [which, change] of changes.entries()) {
+      const tampered = replaceAt(signed, path, (value) => change(value, which)) as JsonObject;
+      yield { tampered, path };
+    }
+  }
+  const { securitySchemes, securityRequirements, ...bare } = signed;
+  yield { tampered: bare, path: [] };
+  const withSchemes = securitySchemes === undefined ? bare : { ...bare, securitySchemes };
+  const onSkill = [
+    { id: "s", name: "S", description: "d", tags: [], securityRequirements: securityRequirements ?? [] },
+  ];
+  yield { tampered: { ...withSchemes, skills: onSkill }, path: ["skills"] };
+}
+
+/** What of a card says where it is called, and by whom, to whoever reads it as a message. */
+function securityOf(json: JsonObject): string {
+  try {
+    const { supportedInterfaces, securitySchemes, securityRequirements } = fromJson(
+      AgentCardSchema,
+      { ...json, signatures: [] },
+      { ignoreUnknownFields: true },
+    );
+    const card = create(AgentCardSchema, { supportedInterfaces, securitySchemes, securityRequirements });
+    return canonicalCard(card);
+  } catch {
+    return "no card";
+  }
+}
+
+/** A card without signatures and what says nothing. */
+function canonicalJson(json: JsonObject): JsonObject {
+  return JSON.parse(canonicalCard(JSON.stringify(json))) as JsonObject;
+}
+
+interface Differences {
+  /** Paths of what stands in the second alone, or is another thing there. */
+  readonly added: readonly JsonPath[];
+  /** Values that stand in the first alone, or are another thing in the second. */
+  readonly removed: readonly JsonValue[];
+}
+
+/** What one JSON value has that another has not. Lists are compared as those who lose empty elements see them. */
+function differences(one: JsonValue, other: JsonValue, path: JsonPath = []): Differences {
+  if (Array.isArray(one) && Array.isArray(other)) return listDifferences(one, other, path);
+  if (!isObject(one) || !isObject(other)) {
+    return one === other ? { added: [], removed: [] } : { added: [path], removed: [one] };
+  }
+  return join(
+    [...new Set([...Object.keys(one), ...Object.keys(other)])].map((name) => {
+      const place = [...path, name];
+      if (!Object.hasOwn(other, name)) return { added: [], removed: [one[name] ?? null] };
+      if (!Object.hasOwn(one, name)) return { added: [place], removed: [] };
+      return differences(one[name] ?? null, other[name] ?? null, place);
+    }),
+  );
+}
+
+/** The elements that are not empty are compared one by one; of the others, more is added, and less is removed. */
+function listDifferences(
+  one: readonly JsonValue[],
+  other: readonly JsonValue[],
+  path: JsonPath,
+): Differences {
+  const solid = [...other.entries()].filter(([, element]) => !isEmptyThroughout(element));
+  const before = one.filter((element) => !isEmptyThroughout(element));
+  const empties = [...other.entries()].filter(([, element]) => isEmptyThroughout(element));
+  const emptiesBefore = one.filter(isEmptyThroughout);
+  return join([
+    ...solid.map(([index, element], position) => {
+      const place = [...path, index];
+      const original = before[position];
+      return original === undefined ? { added: [place], removed: [] } : differences(original, element, place);
+    }),
+    {
+      added: empties.slice(emptiesBefore.length).map(([index]) => [...path, index]),
+      removed: [...before.slice(solid.length), ...emptiesBefore.slice(empties.length)],
+    },
+  ]);
+}
+
+function join(parts: readonly Differences[]): Differences {
+  return {
+    added: parts.flatMap(({ added }) => added),
+    removed: parts.flatMap(({ removed }) => removed),
+  };
+}
+
+/** Whether nothing is in a value, or nothing but what is empty itself. */
+function isEmptyThroughout(value: JsonValue): boolean {
+  if (value === null || value === "") return true;
+  return typeof value === "object" && Object.values(value).every((each) => isEmptyThroughout(each ?? null));
+}
+
+/** Whether a path of a result is the path of a value, or of something around it. */
+function isAtOrAbove(named: string, path: string): boolean {
+  return path === named || (path.startsWith(named) && /^[.[]/.test(path.slice(named.length)));
+}
+
 /** Turns a value into another, by a number. */
 type Change = (value: JsonValue | undefined, which: number) => JsonValue | undefined;
 
@@ -151,10 +277,11 @@ async function signedJson(card: AgentCard): Promise<JsonObject> {
   return JSON.parse(canonicalSignedCard(await signCard(card, { signer }))) as JsonObject;
 }
 
-async function signAsSdk(card: JsonObject): Promise<string> {
+async function signAsSdk(card: JsonObject, { isTyped = false } = {}): Promise<string> {
   const key = (await importJWK(privateJwk, "Ed25519")) as CryptoKey; // a private key is no secret of bytes
   const sign = generateAgentCardSignature(key, { alg: "Ed25519", kid: "one", typ: "JOSE" });
-  const { signatures } = await sign(card as never); // the SDK's type of a card is its own; it reads ProtoJSON
+  // The SDK's type of a card is its own; it reads ProtoJSON.
+  const { signatures } = await sign(isTyped ? SdkCard.fromJSON(card) : (card as never));
   return JSON.stringify({ ...card, signatures });
 }
 
@@ -165,7 +292,10 @@ function pathsOfClaims(card: JsonObject): JsonPath[] {
 
 function formatPath(path: JsonPath): string {
   return path
-    .map((each) => (typeof each === "number" ? `[${each}]` : `.${each}`))
+    .map((each) => {
+      if (typeof each === "number") return `[${each}]`;
+      return /^\w+$/.test(each) ? `.${each}` : `[${JSON.stringify(each)}]`;
+    })
     .join("")
     .slice(1);
 }
@@ -329,4 +459,27 @@ const wholeCard: JsonObject = {
   defaultInputModes: ["text/plain"],
   defaultOutputModes: [],
   skills: [{ id: "s", name: "S", description: "d", tags: [], examples: ["e\n<>&\u2028"] }],
+};
+
+/** The same, with security that even signers who lose what is empty have signed in full. */
+const securedCard: JsonObject = {
+  ...wholeCard,
+  securitySchemes: {
+    oauth: {
+      oauth2SecurityScheme: {
+        flows: { clientCredentials: { tokenUrl: "https://id.example/token", scopes: { read: "Read" } } },
+      },
+    },
+    key: { apiKeySecurityScheme: { location: "header", name: "x-key" } },
+  },
+  securityRequirements: [
+    { schemes: { oauth: { list: ["read"] }, key: { list: ["any"] } } },
+    { schemes: { oauth: { list: ["read", "write"] } } },
+  ],
+};
+
+/** A requirement without scopes, which such signers lose. */
+const scopeFreeSecurity: JsonObject = {
+  securitySchemes: { key: { apiKeySecurityScheme: { location: "header", name: "x-key" } } },
+  securityRequirements: [{ schemes: { key: { list: [] } } }],
 };

@@ -25,12 +25,8 @@ const notSaid: Readonly<Record<string, string>> = {
   "jku-unprotected": "without a key the command asks the card's own origin",
 };
 
-/** What the command refuses before there is a verdict, and by which error: a key that verifies nothing, a text too long to read. */
+/** What the command refuses before there is a verdict, and by which error: a text too long to read. */
 const refusedBefore: Readonly<Record<string, string>> = {
-  "key-algorithm": "A2ACLI_ERR_USAGE",
-  "key-for-encryption": "A2ACLI_ERR_USAGE",
-  "key-operations": "A2ACLI_ERR_USAGE",
-  "key-too-weak": "A2ACLI_ERR_USAGE",
   "mebibyte-of-spaces": "A2ACLI_ERR_CARD_INVALID",
 };
 

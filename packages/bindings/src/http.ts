@@ -5,6 +5,11 @@ export interface HttpRequest {
   /** Absolute. */
   readonly url: string;
   /**
+   * Whether the server listens to what proxies say about its URL: then `forwardedUrl` depends on header fields, whether
+   * they are there or not. Default false.
+   */
+  readonly trustsProxies?: boolean;
+  /**
    * Where callers reach this server, when a proxy that is trusted has said so: base URL without a trailing slash, with the
    * prefix of paths that the proxy takes off. Undefined: nobody trustworthy said.
    */

@@ -150,9 +150,8 @@ export class CallContext implements HandlerContext {
     this.timeoutMs = deadline === undefined ? noDeadline : () => deadline.remainingMs;
     this.#request = request;
     this.#deadline = deadline;
-    const { forwardedUrl } = request;
-    if (forwardedUrl !== undefined) {
-      this.values.set(forwardedUrlKey, forwardedUrl);
+    if (request.trustsProxies === true) {
+      this.values.set(forwardedUrlKey, request); // nothing is read of it before somebody asks
     }
   }
 

@@ -1,7 +1,8 @@
 import type { Readable } from "node:stream";
 
-/** Where text goes, in order; resolves when it was taken. */
+/** Where text goes, in order. */
 export interface TextSink {
+  /** Resolves when it was taken. @throws LostOutputError (as a rejection) when it is not, from then on always */
   write(text: string): Promise<void>;
   readonly isTerminal: boolean;
 }

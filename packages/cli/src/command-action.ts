@@ -53,6 +53,9 @@ export async function runAction(
       const { receiveCard } = await import("./agent/receive-card.ts");
       return await receiveCard(situationFor(reference));
     },
+    needReader: () => {
+      run.needsReader = true;
+    },
     exitWith: (code) => {
       run.exitCode = code;
     },

@@ -41,8 +41,13 @@ export interface CommandContext {
    */
   readonly signal: AbortSignal;
   /**
+   * To be called before anything is printed by a command whose answer is its exit code, or whose output must not be lost: then a
+   * reader who goes away makes it fail, where it would have ended with 0.
+   */
+  needReader(): void;
+  /**
    * The exit code of a command that did its job, where it is not 0 (or, after an interruption, not its signal's). What
-   * is thrown has the exit code of its error.
+   * is thrown has the exit code of its error. To be called before what it is about is printed, because printing may fail.
    */
   exitWith(code: number): void;
 }

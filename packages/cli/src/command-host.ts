@@ -1,13 +1,14 @@
 import type { Command } from "commander";
 import type { CommandHost } from "./command.ts";
 import type { CommandContext } from "./command-context.ts";
-import { addAgentOptions, addGeneralOptions, readGivenFlags } from "./command-options.ts";
+import { addAgentOptions, addCardOptions, addGeneralOptions, readGivenFlags } from "./command-options.ts";
 import type { CommandRun } from "./command-run.ts";
 
 /** The host of one run. What an action needs is loaded only when it runs, so that `--help` is quick. */
 export function createCommandHost(run: CommandRun): CommandHost {
   return {
     agentOptions: addAgentOptions,
+    cardOptions: addCardOptions,
     action<Args extends unknown[]>(
       command: Command,
       act: (context: CommandContext, ...args: Args) => Promise<void>,

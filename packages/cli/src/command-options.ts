@@ -10,10 +10,28 @@ import {
 /** Options that make sense for any command, whether or not it talks to an agent. */
 const generalFlags: ReadonlySet<SettingFlag> = new Set<SettingFlag>(["output", "config", "verbose", "debug"]);
 
+/** Those that make sense where nothing but a card is fetched. */
+const cardFlags: ReadonlySet<SettingFlag> = new Set<SettingFlag>([
+  ...generalFlags,
+  "agent-card",
+  "card-key",
+  "timeout",
+  "svc-param",
+  "insecure",
+]);
+
 /** Adds the options of every command that talks to an agent (a2a-cli §7.2). What the command has already is left. */
 export function addAgentOptions(command: Command): Command {
   for (const option of settingOptions) {
     addSettingOption(command, option, false);
+  }
+  return command;
+}
+
+/** The same for a command that fetches a card and no more: what makes no sense there is taken, and not shown in its help. */
+export function addCardOptions(command: Command): Command {
+  for (const option of settingOptions) {
+    addSettingOption(command, option, !cardFlags.has(option.flag));
   }
   return command;
 }

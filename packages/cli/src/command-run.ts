@@ -12,6 +12,8 @@ export class CommandRun {
   output: RunOutput | undefined;
   /** What the action asked for. */
   exitCode: number | undefined;
+  /** Whether output that nobody reads to its end makes the command fail. */
+  needsReader = false;
   /** Aborted when `--timeout` has expired, with the error to report. */
   timeout: AbortSignal | undefined;
 

@@ -5,6 +5,8 @@ import type { CommandContext } from "./command-context.ts";
 export interface CommandHost {
   /** Adds the options of every command that talks to an agent (a2a-cli §7.2). */
   agentOptions(command: Command): Command;
+  /** Adds the same to a command that fetches a card and no more: help shows those that make sense there. */
+  cardOptions(command: Command): Command;
   /**
    * Makes `run` the action of a command: resolves settings, prints errors in the chosen format, sets the exit code,
    * closes what was opened. After the context come the arguments of a commander action: positional arguments, the

@@ -2,11 +2,7 @@ import { homedir } from "node:os";
 import type { Writable } from "node:stream";
 import type { CliIo, TextSink } from "./cli-io.ts";
 import { watchInterrupts } from "./interrupts.ts";
-
-/** Nobody reads what the command prints any more. It ends quietly. */
-export class ClosedOutputError extends Error {
-  override readonly name = "ClosedOutputError";
-}
+import { LostOutputError } from "./output/lost-output-error.ts";
 
 /** The command's process as it is. */
 export function createProcessIo(): CliIo {
@@ -24,25 +20,23 @@ export function createProcessIo(): CliIo {
 }
 
 function createSink(stream: Writable, isTerminal: boolean): TextSink {
-  let closed = false;
-  stream.on("error", () => {
-    closed = true;
-  });
+  let lost: LostOutputError | undefined;
+  const lose = (error: unknown): LostOutputError => {
+    lost ??= new LostOutputError(error);
+    return lost;
+  };
+  stream.on("error", lose);
   return {
     isTerminal,
     write: (text) =>
       new Promise((resolve, reject) => {
-        if (closed) {
-          reject(new ClosedOutputError());
+        if (lost !== undefined) {
+          reject(lost);
           return;
         }
         stream.write(text, (error) => {
-          if (error === null || error === undefined) {
-            resolve();
-          } else {
-            closed = true;
-            reject(new ClosedOutputError());
-          }
+          if (error === null || error === undefined) resolve();
+          else reject(lose(error));
         });
       }),
   };

@@ -3,25 +3,38 @@ import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
 import { CommandRun } from "./command-run.ts";
 import { interruptedExitCode } from "./interrupts.ts";
-import { ClosedOutputError } from "./process-io.ts";
+import { LostOutputError } from "./output/lost-output-error.ts";
 import { createProgram } from "./program.ts";
 
 /**
  * Runs the command once.
  *
  * @param argv what was typed after the name of the command
- * @returns the exit code (a2a-cli §11.6); errors have been printed
+ * @returns the exit code (a2a-cli §11.6); errors have been printed. It is decided before anything is printed about it, and output
+ *   that is lost can only make it worse.
  */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   const run = new CommandRun(argv, io);
   try {
     return await runProgram(run);
   } catch (error) {
-    if (error instanceof ClosedOutputError) {
-      return 0; // whoever read has enough: `a2a task list | head`
-    }
+    if (error instanceof LostOutputError) return await afterLostOutput(run, error);
     throw error;
   }
+}
+
+/**
+ * The exit code of a command whose output does not arrive: what it had decided on, unless that was success. A reader who has
+ * enough is in order (`a2a task list | head`), but not where the exit code is what the command is for.
+ */
+async function afterLostOutput(run: CommandRun, error: LostOutputError): Promise<number> {
+  const { io, exitCode = io.interrupted.aborted ? interruptedExitCode(io.interrupted) : 0 } = run;
+  if (error.isClosed && !run.needsReader) return exitCode;
+  const problem = error.isClosed
+    ? "the output was not read to its end, and that is no success"
+    : `the output could not be written: ${error.message}`;
+  await io.stderr.write(`error: ${problem} [A2ACLI_ERR_INTERNAL]\n`);
+  return exitCode === 0 ? 1 : exitCode;
 }
 
 async function runProgram(run: CommandRun): Promise<number> {
@@ -33,7 +46,7 @@ async function runProgram(run: CommandRun): Promise<number> {
     await program.parseAsync(run.argv.length === 0 ? ["help"] : [...run.argv], { from: "user" });
     return run.exitCode ?? (io.interrupted.aborted ? interruptedExitCode(io.interrupted) : 0);
   } catch (error) {
-    if (error instanceof ClosedOutputError) {
+    if (error instanceof LostOutputError) {
       throw error;
     }
     if (error instanceof CommanderError && error.exitCode === 0) {

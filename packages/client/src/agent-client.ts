@@ -136,7 +136,10 @@ export interface AgentClient extends AsyncDisposable {
   readonly cardWarnings: readonly string[];
   /** The interface in use. */
   readonly interface: AgentInterface;
-  /** The generated client below all this, with version, extensions, tenant and headers set. */
+  /**
+   * The generated client below all this, with version, extensions, tenant and headers set. Its calls go to the interface that is
+   * in use when they begin; they do not look whether the card has changed.
+   */
   readonly rpc: Client<typeof A2AService>;
 
   /** Hands over work and sees it through to its result (docs/client.md). */
@@ -175,7 +178,7 @@ export interface AgentClient extends AsyncDisposable {
    * `expect` are about the public one and not applied to it, and calls go on over the interface in use.
    *
    * @throws RequirementError when the public card declares none, CardInvalidError when it lacks something, CardRefusedError or
-   *   UntrustedOutputError when it is refused
+   *   UntrustedOutputError when it, or the public one, is refused
    */
   getExtendedCard(options?: CallOptions): Promise<AgentCard>;
 

@@ -1,6 +1,6 @@
 import { findA2AError } from "@a2a-connect/core";
-import type { A2AService, AgentCard, AgentInterface } from "@a2a-connect/proto";
-import { type Client, Code, ConnectError } from "@connectrpc/connect";
+import { A2AService, type AgentCard, type AgentInterface } from "@a2a-connect/proto";
+import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
 import { describeChanges } from "./card/card-changes.ts";
 import type { CardResolver, ResolvedCard } from "./card/card-resolver.ts";
 import {
@@ -11,30 +11,33 @@ import {
   RequirementError,
   TaskRejectedError,
 } from "./errors.ts";
+import { LinkCalls, type Replaceable } from "./interface/link-calls.ts";
 
 /** One card, and the interface of it that is used. */
-export interface Link {
+export interface Link extends Replaceable {
   readonly resolved: ResolvedCard;
-  readonly rpc: Client<typeof A2AService>;
   /** In use now: after another one could not be reached it is the next. */
   readonly interface: () => { readonly interface: AgentInterface; readonly protocolVersion: string };
   readonly honoursKeys: boolean;
-  close(): void;
 }
 
-interface CardChange {
+/** A card on its way to be used. */
+interface Adoption {
   readonly resolved: ResolvedCard;
-  readonly sentences: readonly string[];
+  readonly done: Promise<void>;
 }
 
 /** The link in use, and how another one takes its place when the agent's card has changed (drift). */
 export class AgentLink {
+  /** Calls the agent by the link that is in use when a call begins. */
+  readonly rpc: Client<typeof A2AService>;
   readonly #resolver: CardResolver;
   readonly #relink: (resolved: ResolvedCard) => Promise<Link>;
   readonly #onWarning: (warning: string) => void;
-  /** Calls under way may still use an older link. */
-  readonly #replaced: Link[] = [];
-  #link: Link;
+  readonly #calls: LinkCalls<Link>;
+  #adoption: Adoption | undefined;
+  /** Whether it was said that the card could not be renewed. */
+  #isOutdated = false;
 
   /** @param relink makes a link of another card; checks it first */
   constructor(
@@ -43,104 +46,131 @@ export class AgentLink {
     relink: (resolved: ResolvedCard) => Promise<Link>,
     onWarning: (warning: string) => void,
   ) {
-    this.#link = link;
+    this.#calls = new LinkCalls(link);
+    this.rpc = createClient(A2AService, this.#calls);
     this.#resolver = resolver;
     this.#relink = relink;
     this.#onWarning = onWarning;
   }
 
   get current(): Link {
-    return this.#link;
+    return this.#calls.current;
   }
 
   /**
-   * Asks for the card again when a failure looks as if it had changed.
+   * Asks for the card again when a failure looks as if it had changed. Whatever other card there is then is in use.
    *
    * @param used the link that the call failed on
-   * @returns what has changed; the new card is in use then
-   * @throws `failure` when it is about something else, or the card is the same; CardDriftError when the new one will not do,
-   *   CardRefusedError or UntrustedOutputError when it is refused
+   * @returns what has changed
+   * @throws `failure` when it is about something else, or nothing has changed that could explain it; CardDriftError when the
+   *   new card will not do, CardRefusedError or UntrustedOutputError when it is refused
    */
   async adoptNewCard(failure: unknown, used: Link, signal: AbortSignal): Promise<readonly string[]> {
     if (!smellsOfDrift(failure)) {
       throw failure;
     }
-    if (used !== this.#link) {
-      return describeChanges(used.resolved.card, this.#link.resolved.card); // another call was faster
-    }
-    const changes = await this.#findChanges(signal);
-    if (changes === undefined) {
+    if (used === this.current) {
+      await this.#adopt((await this.#findNewCard(signal)) ?? used.resolved, used.resolved);
+    } // otherwise another call was faster
+    const changes = describeChanges(used.resolved.card, this.current.resolved.card);
+    if (changes.length === 0) {
       throw failure;
     }
-    await this.#replace(changes);
-    return changes.sentences;
-  }
-
-  async #replace({ resolved, sentences }: CardChange): Promise<void> {
-    try {
-      const link = await this.#relink(resolved);
-      this.#replaced.push(this.#link);
-      this.#link = link;
-    } catch (error) {
-      throw this.driftError(sentences, error, resolved.card);
-    }
-    this.#onWarning(`The agent's card has changed: ${sentences.join(" ")}`);
+    return changes;
   }
 
   /**
    * Looks whether there is another card when the known one is out of date by its cache headers (requirement L-6). When it
-   * cannot be asked for, or is none, the known one stays. When it is refused, neither of the two is used: somebody may be in
-   * between, or the agent is not what it was.
+   * cannot be asked for, or is none, the known one stays while it is trusted. When it is refused, neither of the two is used:
+   * somebody may be in between, or the agent is not what it was.
    *
    * @throws CardDriftError when there is another one that will not do; CardRefusedError or UntrustedOutputError when it is
    *   refused
    */
   async renew(signal: AbortSignal): Promise<void> {
-    const before = this.#link.resolved;
-    const resolved = await this.#resolver.resolve(signal).catch((error: unknown) => {
+    const before = this.current.resolved;
+    const resolved = await this.#resolveOrRecall(signal);
+    await this.#adopt(resolved, before);
+  }
+
+  async #resolveOrRecall(signal: AbortSignal): Promise<ResolvedCard> {
+    try {
+      const resolved = await this.#resolver.resolve(signal);
+      this.#isOutdated = false;
+      return resolved;
+    } catch (error) {
       signal.throwIfAborted();
       if (!isNoCard(error)) {
         throw error;
       }
-      this.#onWarning(`The agent's card could not be renewed: ${String(error)}`);
-      return before;
-    });
-    if (resolved !== before && before === this.#link.resolved) {
-      const sentences = describeChanges(before.card, resolved.card);
-      if (sentences.length > 0) {
-        await this.#replace({ resolved, sentences });
+      const known = await this.#resolver.recall(signal);
+      if (!this.#isOutdated) {
+        this.#isOutdated = true;
+        this.#onWarning(`The agent's card could not be renewed: ${String(error)}`);
       }
+      return known;
+    }
+  }
+
+  /**
+   * Has another card used instead of the one that was when it was asked for. One at a time: whoever comes with the same card
+   * meanwhile waits for it.
+   */
+  async #adopt(resolved: ResolvedCard, before: ResolvedCard): Promise<void> {
+    while (this.#adoption !== undefined && this.#adoption.resolved !== resolved) {
+      await this.#adoption.done.catch(() => {}); // those are told who brought it
+    }
+    if (resolved === before || before !== this.current.resolved) {
+      return;
+    }
+    this.#adoption ??= { resolved, done: this.#replace(resolved) };
+    await this.#adoption.done;
+  }
+
+  async #replace(resolved: ResolvedCard): Promise<void> {
+    const sentences = describeChanges(this.current.resolved.card, resolved.card);
+    try {
+      this.#calls.replace(await this.#relink(resolved));
+    } catch (error) {
+      throw this.driftError(sentences, error, resolved.card);
+    } finally {
+      this.#adoption = undefined;
+    }
+    if (sentences.length > 0) {
+      this.#onWarning(`The agent's card has changed: ${sentences.join(" ")}`);
+    }
+    for (const warning of resolved.warnings) {
+      this.#onWarning(warning);
     }
   }
 
   /** Ends all connections. */
   close(): void {
-    for (const link of [...this.#replaced, this.#link]) {
-      link.close();
-    }
+    this.#calls.close();
   }
 
-  async #findChanges(signal: AbortSignal): Promise<CardChange | undefined> {
-    const resolved = await this.#resolver.refresh(signal).catch((error: unknown) => {
+  /** The card as the agent has it now; undefined when it has none. */
+  async #findNewCard(signal: AbortSignal): Promise<ResolvedCard | undefined> {
+    try {
+      return await this.#resolver.refresh(signal);
+    } catch (error) {
       signal.throwIfAborted();
       if (!isNoCard(error)) {
         throw error;
       }
       return undefined;
-    });
-    const sentences = resolved === undefined ? [] : describeChanges(this.#link.resolved.card, resolved.card);
-    return resolved === undefined || sentences.length === 0 ? undefined : { resolved, sentences };
+    }
   }
 
   /** What a call that failed with the new card is told. */
   driftError(
     changes: readonly string[],
     cause: unknown,
-    card: AgentCard = this.#link.resolved.card,
+    card: AgentCard = this.current.resolved.card,
   ): CardDriftError {
     const reason = cause instanceof Error ? cause.message : String(cause);
     return new CardDriftError(
-      `The agent's card has changed, and the call does not fit it any more: ${changes.join(" ")} ${reason}`,
+      `The agent's card has changed, and the call does not fit it any more: ${[...changes, reason].join(" ")}`,
       changes,
       card,
       { hint: "Connect again, and adapt the call to the new card.", cause },
@@ -152,8 +182,9 @@ export class AgentLink {
     if (!(error instanceof TaskRejectedError) || error.reason !== "unsupported-skill") {
       return error;
     }
-    const changes = await this.#findChanges(signal).catch(() => undefined); // the next submission is told
-    return changes === undefined ? error : this.driftError(changes.sentences, error, changes.resolved.card);
+    const found = await this.#findNewCard(signal).catch(() => undefined); // the next submission is told
+    const changes = found === undefined ? [] : describeChanges(this.current.resolved.card, found.card);
+    return changes.length === 0 ? error : this.driftError(changes, error, found?.card);
   }
 }
 

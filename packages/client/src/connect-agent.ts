@@ -1,6 +1,5 @@
 import { lifecycleExtension } from "@a2a-connect/core";
-import { A2AService, type AgentCard } from "@a2a-connect/proto";
-import { createClient } from "@connectrpc/connect";
+import type { AgentCard } from "@a2a-connect/proto";
 import type { AgentClient } from "./agent-client.ts";
 import { AgentLink, type Link } from "./agent-link.ts";
 import { createCardResolver, type ResolvedCard } from "./card/card-resolver.ts";
@@ -63,7 +62,7 @@ async function openLink(resolved: ResolvedCard, options: ConnectOptions): Promis
   });
   return {
     resolved,
-    rpc: createClient(A2AService, interfaces.transport),
+    transport: interfaces.transport,
     interface: () => interfaces.current,
     honoursKeys: lifecycle?.idempotencyKeys === true,
     close: () => interfaces.close(),

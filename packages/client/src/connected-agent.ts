@@ -1,4 +1,3 @@
-import { ReceivedText, receivedTextKey } from "@a2a-connect/bindings";
 import { isTerminal } from "@a2a-connect/core";
 import type {
   A2AService,
@@ -9,7 +8,7 @@ import type {
   Task,
   TaskStatus,
 } from "@a2a-connect/proto";
-import { type Client, Code, ConnectError, createContextValues } from "@connectrpc/connect";
+import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import type {
   AgentClient,
   CallOptions,
@@ -18,13 +17,12 @@ import type {
   SendOptions,
   TaskStream,
 } from "./agent-client.ts";
-import type { AgentLink, Link } from "./agent-link.ts";
-import { judgeExtendedCard } from "./card/extended-card.ts";
+import type { AgentLink } from "./agent-link.ts";
 import { checkInputModes } from "./card/input-modes.ts";
 import type { ClientSettings, Connection } from "./connection.ts";
 import { type ArtifactReader, createArtifactReader } from "./content/artifact-reader.ts";
-import { inspectContent, judgedLaterKey } from "./content/inspect-interceptor.ts";
-import { RequirementError } from "./errors.ts";
+import { inspectContent } from "./content/inspect-interceptor.ts";
+import { ExtendedCards } from "./extended-cards.ts";
 import { type Following, followEvents } from "./follow/follow-events.ts";
 import { choosePollInterval, type PollOptions } from "./follow/poll-schedule.ts";
 import { TrackedStream } from "./follow/task-stream.ts";
@@ -33,6 +31,7 @@ import { WakeUp } from "./follow/wake-up.ts";
 import { fileFetch } from "./interface/file-fetch.ts";
 import { AgentOperations } from "./operations/agent-operations.ts";
 import type { ConnectOptions } from "./options.ts";
+import { withTask } from "./run/card-refusal.ts";
 import { sendAndListen } from "./run/push-events.ts";
 import { type OpenedRun, type RunHost, runTask } from "./run/run-task.ts";
 import type { ResumeOptions, RunOptions, RunResult } from "./run/run-types.ts";
@@ -42,14 +41,6 @@ import { createSendRequest, toInputMessage } from "./send/send-request.ts";
 
 /** What a call of ours adds to what its caller said about following. */
 type OwnFollowing = Pick<Following, "tracker" | "wakeUp" | "signal" | "until" | "staleStatus">;
-
-/** An extended card that was judged. */
-interface ExtendedCard {
-  /** Of the public card that it belongs to: with another one it is not in use any more. */
-  readonly link: Link;
-  readonly call: number;
-  readonly card: AgentCard;
-}
 
 /** What a connected agent is made of. */
 export interface ConnectedAgentParts {
@@ -64,20 +55,18 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
   readonly #options: ConnectOptions;
   readonly #closed = new AbortController();
   readonly #link: AgentLink;
-  /** Counts the calls for it: of two at the same time the later one wins, whichever answer is judged first. */
-  #extendedCalls = 0;
-  #extended: ExtendedCard | undefined;
+  readonly #extended: ExtendedCards;
 
   constructor({ options, settings, link }: ConnectedAgentParts) {
     super();
     this.#options = options;
     this.settings = settings;
     this.#link = link;
+    this.#extended = new ExtendedCards(link, options, settings);
   }
 
   get card(): AgentCard {
-    const link = this.#link.current;
-    return this.#extended?.link === link ? this.#extended.card : link.resolved.card;
+    return this.#extended.card ?? this.#link.current.resolved.card;
   }
 
   get cardWarnings(): readonly string[] {
@@ -97,7 +86,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
   }
 
   get rpc(): Client<typeof A2AService> {
-    return this.#link.current.rpc;
+    return this.#link.rpc;
   }
 
   run(input: Input, options: RunOptions = {}): Promise<RunResult> {
@@ -130,15 +119,15 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
     const tracker = new TaskTracker(undefined, maxTaskBytes);
     const wakeUp = new WakeUp();
     const headers = options.headers ?? {};
-    const staleStatus = (signal: AbortSignal) =>
-      input === undefined ? undefined : this.#staleStatus(input, { headers, signal });
+    const prepare = (signal: AbortSignal) =>
+      input === undefined ? undefined : this.#prepareSend(input, { headers, signal });
     const host: RunHost = {
       clock,
       tracker,
       wakeUp,
       staleStatus: undefined,
       async *open(signal, run) {
-        host.staleStatus = await staleStatus(signal);
+        host.staleStatus = await prepare(signal);
         yield* open({ tracker, wakeUp, signal, until: "terminal", staleStatus: host.staleStatus }, run);
       },
       answer: (answer, signal) => this.#answer(answer, headers, signal),
@@ -168,7 +157,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
       agent: ConnectedAgent,
       signal: AbortSignal,
     ): AsyncGenerator<StreamResponse, void> {
-      const staleStatus = await agent.#staleStatus(input, { headers: options.headers ?? {}, signal });
+      const staleStatus = await agent.#prepareSend(input, { headers: options.headers ?? {}, signal });
       const until = options.until ?? "settled";
       yield* agent.#send(input, options, { tracker, wakeUp: new WakeUp(), signal, until, staleStatus });
     };
@@ -196,47 +185,22 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
     return this.unwrapped(async () => {
       const { requestTimeoutMs, retry, randomId } = this.settings;
       const request = createSendRequest(input, options, randomId);
+      const signal = this.signalOf(options);
       const sending = {
         headers: options.headers ?? {},
-        signal: this.signalOf(options),
-        key: this.#key(options),
+        signal,
         timeoutMs: options.returnImmediately === true ? requestTimeoutMs : retry.giveUpAfterMs,
       };
-      return this.#withDrift(async () => {
+      await this.renewCard(signal, toInputMessage(input).taskId);
+      return this.#withDrift(signal, async () => {
         this.#check(input, options);
-        return sendOnce(this, request, sending);
+        return sendOnce(this, request, { ...sending, key: this.#key(options) });
       });
     });
   }
 
   getExtendedCard(options: CallOptions = {}): Promise<AgentCard> {
-    return this.unwrapped(async () => {
-      const link = this.#link.current;
-      const of = link.resolved;
-      if (of.card.capabilities?.extendedAgentCard !== true) {
-        throw new RequirementError("The agent's card declares no extended card.", ["extendedAgentCard"]);
-      }
-      this.#extendedCalls += 1;
-      const call = this.#extendedCalls;
-      const received = new ReceivedText();
-      const message = await this.repeat(options, (callOptions) => {
-        const contextValues = createContextValues().set(judgedLaterKey, true).set(receivedTextKey, received);
-        return link.rpc.getExtendedAgentCard({}, { ...callOptions, contextValues });
-      });
-      const { card, warnings } = await judgeExtendedCard(
-        { message, text: received.of(message), of },
-        this.#options,
-      );
-      this.signalOf(options).throwIfAborted();
-      if (link !== this.#link.current) {
-        return this.getExtendedCard(options); // that was the agent's before its public card changed
-      }
-      for (const warning of warnings) this.settings.onWarning(warning);
-      if (this.#extended?.link !== link || this.#extended.call < call) {
-        this.#extended = { link, call, card };
-      }
-      return card;
-    });
+    return this.unwrapped(() => this.#extended.get(this.signalOf(options), options.headers));
   }
 
   async inspectDelivery(response: StreamResponse): Promise<void> {
@@ -255,7 +219,10 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
     return this.close();
   }
 
-  /** Sends and follows, once more with the new card when the card had changed and nothing was taken. */
+  /**
+   * Sends and follows, once more with the new card when the card had changed and nothing was taken. The known one was renewed
+   * before.
+   */
   async *#send(
     input: Input,
     options: SendOptions & PollOptions & { readonly deadline?: Date; readonly push?: RunOptions["push"] },
@@ -266,16 +233,18 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
     if (toInputMessage(input).taskId === undefined) {
       tracker.position ??= 0; // nothing of a new task is known
     }
-    const sending: Sending = {
+    const settings = {
       request: createSendRequest(input, options, this.settings.randomId),
-      key: this.#key(options),
       ...this.#followSettings(options),
       ...following,
     };
-    const receiver = this.card.capabilities?.pushNotifications === true ? options.push : undefined;
-    const send = () =>
-      receiver === undefined ? sendAndFollow(this, sending) : sendAndListen(this, sending, receiver, onTaken);
-    await this.#link.renew(this.#closed.signal);
+    const send = () => {
+      const sending: Sending = { ...settings, key: this.#key(options) };
+      const receiver = this.card.capabilities?.pushNotifications === true ? options.push : undefined;
+      return receiver === undefined
+        ? sendAndFollow(this, sending)
+        : sendAndListen(this, sending, receiver, onTaken);
+    };
     const used = this.#link.current;
     try {
       this.#check(input, options);
@@ -284,7 +253,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
       if (tracker.taskId !== undefined) {
         throw error; // it was taken
       }
-      const changes = await this.#adoptNewCard(error, used);
+      const changes = await this.#link.adoptNewCard(error, used, following.signal);
       try {
         this.#check(input, options);
         yield* send();
@@ -296,6 +265,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
 
   async #answer(input: Input, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
     const { requestTimeoutMs, randomId } = this.settings;
+    await this.renewCard(signal, toInputMessage(input).taskId);
     const request = createSendRequest(input, { returnImmediately: true }, randomId);
     const key = this.honoursKeys ? randomId() : undefined;
     await sendOnce(this, request, { headers, signal, key, timeoutMs: requestTimeoutMs });
@@ -310,9 +280,17 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
     checkInputModes(this.card, createSendRequest({ parts }, {}, () => "-").message?.parts ?? [], skill);
   }
 
-  /** The status that a task has before a message goes to it, where the agent might show it once more afterwards. */
-  async #staleStatus(input: Input, options: CallOptions): Promise<TaskStatus | undefined> {
+  /**
+   * To be done before a message is sent that is followed by a stream.
+   *
+   * @returns the status that its task has before, where the agent might show it once more afterwards
+   */
+  async #prepareSend(
+    input: Input,
+    options: CallOptions & { readonly signal: AbortSignal },
+  ): Promise<TaskStatus | undefined> {
     const { taskId } = toInputMessage(input);
+    await this.renewCard(options.signal, taskId);
     if (taskId === undefined || this.honoursKeys) {
       return undefined;
     }
@@ -343,6 +321,15 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
     return task.artifacts.map((artifact) => createArtifactReader(artifact, services));
   }
 
+  protected async renewCard(signal: AbortSignal, taskId?: string): Promise<void> {
+    try {
+      await this.#link.renew(signal);
+      await this.#extended.renew(signal);
+    } catch (error) {
+      throw taskId === undefined ? error : withTask(error, taskId);
+    }
+  }
+
   #key({ idempotencyKey }: SendOptions): string | undefined {
     return idempotencyKey ?? (this.honoursKeys ? this.settings.randomId() : undefined);
   }
@@ -361,17 +348,12 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
     };
   }
 
-  async #adoptNewCard(failure: unknown, used: Link): Promise<readonly string[]> {
-    return await this.#link.adoptNewCard(failure, used, this.#closed.signal);
-  }
-
-  async #withDrift<T>(send: () => Promise<T>): Promise<T> {
-    await this.#link.renew(this.#closed.signal);
+  async #withDrift<T>(signal: AbortSignal, send: () => Promise<T>): Promise<T> {
     const used = this.#link.current;
     try {
       return await send();
     } catch (error) {
-      const changes = await this.#adoptNewCard(error, used);
+      const changes = await this.#link.adoptNewCard(error, used, signal);
       try {
         return await send();
       } catch (again) {

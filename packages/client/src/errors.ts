@@ -51,6 +51,16 @@ export class CardInvalidError extends AgentError {
 /** The card is not trusted: `verifyCard`, or a trust policy, refused it. Nothing in it was used; the cause says why. */
 export class CardRefusedError extends AgentError {
   readonly code = "card-refused";
+  /** The task that something was to be sent to, when there is one: it is still there, and nothing was sent. */
+  readonly taskId: string | undefined;
+
+  constructor(
+    message: string,
+    options: { readonly taskId?: string | undefined; readonly hint?: string; readonly cause?: unknown } = {},
+  ) {
+    super(message, options);
+    this.taskId = options.taskId;
+  }
 }
 
 /** The card has no interface that this client can, or may, use. */

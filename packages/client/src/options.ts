@@ -100,7 +100,10 @@ export interface ConnectOptions {
   readonly maxTaskBytes?: number;
   /** Largest card. Default 1 MiB. */
   readonly maxCardBytes?: number;
-  /** How long a card without cache headers is taken for new. Default 5 min. */
+  /**
+   * How long a card without cache headers is taken for new. Default 5 min. No card is for longer than 30 days, nor, with
+   * `verifyCard`, than 24 hours.
+   */
   readonly cardTtlMs?: number;
   /** Shown every card, part and artifact, each once, before anybody else gets it. */
   readonly inspect?: Inspect;
@@ -108,8 +111,10 @@ export interface ConnectOptions {
    * Judges a card before anything in it is used, and before `inspect` is shown it; throws to refuse it, and the caller gets a
    * CardRefusedError with that as its cause. `trustCards(policy)` of `@a2a-connect/signing` makes one of a trust policy.
    *
-   * The card is judged again whenever it is asked for again, changed or not, because keys expire; when it is refused then, calls
-   * that would begin work fail until a card is there that is not. Extended cards are judged each time they are fetched.
+   * The card is judged again whenever it is asked for again, changed or not, because keys expire, and before work is begun
+   * when that was not done for 5 minutes; also one that the caller gave. When it is refused then, calls that would begin work, or
+   * tell the agent something, fail until a card is there that is not. Extended cards are judged each time they are fetched, and
+   * together with the public one while they are in use; one that is refused then is in use no more.
    */
   readonly verifyCard?: (received: ReceivedCard) => void | Promise<void>;
   /** Told what is odd, in one sentence: an older card, a poll interval below the recommended. */

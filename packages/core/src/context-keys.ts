@@ -17,9 +17,15 @@ export const principalKey: ContextKey<Principal> = createContextKey(anonymousPri
   description: "a2a principal",
 });
 
-/** Where the caller reaches this server, as a trusted proxy says: base URL without a trailing slash; undefined by default. */
-export const forwardedUrlKey: ContextKey<string | undefined> = createContextKey<string | undefined>(
-  undefined,
+/** Knows where the caller reaches this server; finding it out may cost something. */
+export interface ForwardedUrlSource {
+  /** As a trusted proxy says: base URL without a trailing slash. Undefined: nobody trustworthy said. */
+  readonly forwardedUrl?: string | undefined;
+}
+
+/** Where the caller reaches this server; by default nobody has said. */
+export const forwardedUrlKey: ContextKey<ForwardedUrlSource> = createContextKey<ForwardedUrlSource>(
+  {},
   { description: "a2a forwarded URL" },
 );
 

@@ -3,6 +3,7 @@ export { connectBinding, grpcWebBinding } from "./binding-names.ts";
 export {
   anonymousPrincipal,
   extensionsKey,
+  type ForwardedUrlSource,
   forwardedUrlKey,
   type Principal,
   principalKey,

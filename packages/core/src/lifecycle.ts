@@ -40,6 +40,7 @@ export type EndReason =
   | "interrupted"
   | "invalid-agent-response"
   | "journal-diverged"
+  | "skill-removed"
   | "skill-unavailable"
   | "task-too-large"
   | "unsupported-skill";

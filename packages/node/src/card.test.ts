@@ -75,6 +75,7 @@ describe.each(httpVersions)("the agent card over %s", (version) => {
     ["br", undefined],
     ["gzip;q=0", undefined],
     ["gzip;q=0, *", undefined],
+    ["identity;q=1, gzip;q=0.1", undefined],
     ["", undefined],
   ])("answers Accept-Encoding %j with %s", async (accepted, coding) => {
     const { status, headers } = await ask({ "accept-encoding": accepted });
@@ -88,14 +89,13 @@ describe.each(httpVersions)("the agent card over %s", (version) => {
     expect({ ...head.headers, date: "" }).toEqual({ ...got.headers, date: "" });
   });
 
-  it("is not sent again to those who have it, in whichever coding", async () => {
+  it("is not sent again to those who have it in the coding that they would get", async () => {
     const { headers: plain } = await ask();
     const { headers: zipped } = await ask(long);
     const [etag = "", gzipTag = "", date = ""] = [plain.etag, zipped.etag, plain["last-modified"]];
     for (const [conditions, tag] of [
       [{ "if-none-match": etag }, etag],
-      [{ "if-none-match": etag, ...long }, etag],
-      [{ "if-none-match": gzipTag }, gzipTag],
+      [{ "if-none-match": gzipTag, ...long }, gzipTag],
       [{ "if-none-match": `"other", W/${etag}` }, etag],
       [{ "if-none-match": "*", ...long }, gzipTag],
       [{ "if-modified-since": date }, etag],
@@ -115,8 +115,29 @@ describe.each(httpVersions)("the agent card over %s", (version) => {
     }
   });
 
+  it("is sent to those who have it in a coding that they do not take now (RFC 9110 §8.8.3.3)", async () => {
+    const [{ headers: plain }, { headers: zipped }] = [await ask(), await ask(long)];
+    const [etag = "", gzipTag = ""] = [plain.etag, zipped.etag];
+    expect([
+      (await ask({ "if-none-match": gzipTag })).headers.etag,
+      (await ask({ "if-none-match": etag, ...long })).headers.etag,
+      (await ask({ "if-match": gzipTag })).status,
+      (await ask({ "if-match": etag, ...long })).status,
+      (await ask({ "if-match": gzipTag, ...long })).status,
+    ]).toEqual([etag, gzipTag, 412, 412, 200]);
+    expect((await ask({ "if-none-match": gzipTag })).status).toBe(200);
+  });
+
+  it("is not hidden by what a shared cache keeps: 412 may not be kept", async () => {
+    const { status, headers } = await ask({ "if-match": '"other"' });
+    expect(status).toBe(412);
+    expect(headers["cache-control"]).toBe("no-store");
+    expect(headers).not.toHaveProperty("last-modified");
+  });
+
   it.each<[string, string, number]>([
     ["if-none-match", '"other"', 200],
+    ["if-none-match", '*, "other"', 200],
     ["if-modified-since", "Thu, 01 Jan 1970 00:00:00 GMT", 200],
     ["if-modified-since", "2099-01-01", 200],
     ["if-match", "*", 200],
@@ -142,14 +163,15 @@ describe.each(httpVersions)("the agent card over %s", (version) => {
 
 describe.each(httpVersions)("a card that is updated, over %s", (version) => {
   it("has another ETag at once, so that those who have the one before get it", async () => {
-    const served = await serve(agent, { store: createMemoryTaskStore() });
+    const described = { ...agent, card: { ...agent.card, description: "Translates." } };
+    const served = await serve(described, { store: createMemoryTaskStore() });
     const url = served.url + path;
     const { etag = "" } = (await get(url, { version })).headers;
-    served.cards.update({ ...agent.card, version: "1.3.0" });
+    served.cards.update({ ...described.card, version: "1.3.0" });
     const updated = await get(url, { version, headers: { "if-none-match": etag } });
     expect([updated.status, JSON.parse(updated.body.toString()).version]).toEqual([200, "1.3.0"]);
     expect(updated.headers.etag).not.toBe(etag);
-    served.cards.update(agent.card);
+    served.cards.update(described.card);
     expect((await get(url, { version, headers: { "if-none-match": etag } })).status).toBe(304);
     await served.close({ graceMs: 0 });
   });

@@ -6,6 +6,9 @@ import { type ServeOptions, serve } from "./serve.ts";
 
 const agent: AgentDefinition = { card: { name: "Agent" }, execute: () => [] };
 
+const allFields =
+  "accept-encoding, forwarded, x-forwarded-host, x-forwarded-port, x-forwarded-prefix, x-forwarded-proto";
+
 const told = {
   "x-forwarded-proto": "https",
   "x-forwarded-host": "public.example",
@@ -36,9 +39,7 @@ describe.each(httpVersions)("a card behind a proxy, over %s", (version) => {
       "https://public.example/a2a",
       "https://public.example/a2a",
     ]);
-    expect(headers.vary).toBe(
-      "accept-encoding, forwarded, x-forwarded-host, x-forwarded-port, x-forwarded-prefix, x-forwarded-proto",
-    );
+    expect(headers.vary).toBe(allFields);
     const forwarded = await server.cardFor({ forwarded: "proto=https;host=public.example" }, version);
     expect(forwarded.urls[0]).toBe("https://public.example/rpc");
   });
@@ -66,11 +67,18 @@ describe.each(httpVersions)("a card behind a proxy, over %s", (version) => {
       { trustedProxies: ["loopback"], forwardedHosts: ["*.other.example"] },
       told,
     ],
+    [
+      "the host is listed without the prefix",
+      { trustedProxies: ["loopback"], forwardedHosts: ["public.example"] },
+      told,
+    ],
+    ["nothing is told", { trustedProxies: ["loopback"] }, {}],
   ])("names its own URLs when %s", async (_when, options, headers) => {
     await using server = await start(options);
     const got = await server.cardFor(headers, version);
     expect(got.urls[0]).toBe(`${server.url}/rpc`);
-    expect(got.headers.vary).toBe("accept-encoding");
+    // A cache must not give to others what depends on fields that were looked at and not taken.
+    expect(got.headers.vary).toBe(options.trustedProxies === undefined ? "accept-encoding" : allFields);
     expect(got.body.toString()).not.toMatch(/evil|public\.example/);
   });
 
@@ -79,7 +87,8 @@ describe.each(httpVersions)("a card behind a proxy, over %s", (version) => {
       trustedProxies: ["loopback"],
       publicUrl: "https://fixed.example/below",
     });
-    expect((await server.cardFor(told, version)).urls[0]).toBe("https://fixed.example/below/rpc");
+    const { urls, headers } = await server.cardFor(told, version);
+    expect([urls[0], headers.vary]).toEqual(["https://fixed.example/below/rpc", "accept-encoding"]);
   });
 });
 
@@ -110,6 +119,34 @@ describe("cards behind proxies", () => {
     );
     expect(JSON.parse(openApi?.body.toString() ?? "").servers[0].url).toBe("https://public.example/a2a/rest");
     expect(page?.body.toString()).toContain("https://public.example/a2a/rpc");
+    for (const path of ["/openapi.json", "/"]) {
+      for (const headers of [told, {}]) {
+        expect((await get(server.url + path, { headers })).headers.vary).toBe(
+          allFields.slice("accept-encoding, ".length),
+        );
+      }
+    }
+    const catalog = await get(`${server.url}/.well-known/ai-catalog.json`);
+    expect(catalog.headers.vary).toBe(allFields);
+  });
+
+  it("have other pages that depend on nothing where no proxy is trusted", async () => {
+    await using server = await start({});
+    for (const path of ["/openapi.json", "/"]) {
+      expect((await get(server.url + path, { headers: told })).headers.vary).toBeUndefined();
+    }
+  });
+
+  it("say once in the log why what a proxy tells does not count", async () => {
+    const lines: string[] = [];
+    await using server = await start({
+      trustedProxies: ["loopback"],
+      log: ({ level, message }) => void lines.push(`${level} ${message}`),
+    });
+    for (let n = 0; n < 2; n += 1) await server.cardFor({ ...told, forwarded: "host=evil.example" });
+    expect(lines).toEqual([
+      "warn what a trusted proxy says about the URL of this server does not count: Forwarded and X-Forwarded-Host tell different hosts",
+    ]);
   });
 
   it.each(["proxy.example", "10.0.0.0/40"])("are not served when a trusted proxy is %s", async (proxy) => {

@@ -1,8 +1,14 @@
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { createForwardedUrlReader } from "./forwarded-url.ts";
 import { parseTrustedProxies } from "./trusted-proxies.ts";
 
-const read = createForwardedUrlReader(["loopback", "10.0.0.0/8", "192.0.2.7"]);
+const warnings: string[] = [];
+const warn = (message: string) => void warnings.push(message);
+let read = createForwardedUrlReader([]);
+beforeEach(() => {
+  warnings.length = 0;
+  read = createForwardedUrlReader(["loopback", "10.0.0.0/8", "192.0.2.7"], warn);
+});
 
 interface Sent {
   readonly peer?: string;
@@ -10,7 +16,7 @@ interface Sent {
 }
 
 function readOf({ peer = "127.0.0.1", fields }: Sent): string | undefined {
-  return read({ peer, scheme: "http", authority: "inner:4000", fields });
+  return read({ connection: { remoteAddress: peer }, url: "http://inner:4000/path?query", fields });
 }
 
 const xHost = { "x-forwarded-proto": "https", "x-forwarded-host": "public.example" };
@@ -100,7 +106,32 @@ describe("the forwarded URL", () => {
     ],
     [
       "both kinds that agree",
-      { fields: { ...xHost, forwarded: 'proto=https;host="public.example:443"' } },
+      { fields: { ...xHost, forwarded: 'proto=HTTPS;host="Public.Example:443"' } },
+      "https://public.example",
+    ],
+    [
+      "both kinds, where the standard one says the scheme alone",
+      { fields: { forwarded: "for=192.0.2.1;proto=https", "x-forwarded-host": "public.example" } },
+      "https://public.example",
+    ],
+    [
+      "both kinds, where the standard one says the host alone",
+      { fields: { forwarded: "for=192.0.2.1;host=public.example", "x-forwarded-proto": "https" } },
+      "https://public.example",
+    ],
+    [
+      "both kinds, where one leaves the port out",
+      { fields: { ...xHost, forwarded: 'host="public.example:8443"' } },
+      "https://public.example:8443",
+    ],
+    [
+      "both kinds, where the standard one only says who called",
+      { fields: { ...xHost, forwarded: "for=192.0.2.1" } },
+      "https://public.example",
+    ],
+    [
+      "members with blanks and empty places between them",
+      { fields: { forwarded: ", for=192.0.2.1; proto=https ;;host=public.example\t,," } },
       "https://public.example",
     ],
   ])("is read from %s", (_what, sent, expected) => {
@@ -109,6 +140,11 @@ describe("the forwarded URL", () => {
 
   it.each<[string, Readonly<Record<string, string>>]>([
     ["a standard field that tells another host", { ...xHost, forwarded: "proto=https;host=evil.example" }],
+    ["a standard field that tells another scheme", { ...xHost, forwarded: "proto=http" }],
+    [
+      "a standard field that tells another port",
+      { ...xHost, "x-forwarded-port": "8443", forwarded: 'host="public.example:444"' },
+    ],
     ["an unknown scheme", { ...xHost, "x-forwarded-proto": "javascript" }],
     ["a host with a path", { ...xHost, "x-forwarded-host": "public.example/evil" }],
     ["a host with a user", { ...xHost, "x-forwarded-host": "me@public.example" }],
@@ -127,6 +163,9 @@ describe("the forwarded URL", () => {
     ["a prefix that is too long", { ...xHost, "x-forwarded-prefix": `/${long}` }],
     ["a member that comes twice", { forwarded: "host=a.example;host=b.example" }],
     ["a quotation that does not end", { forwarded: 'host="public.example' }],
+    ["text behind a quotation", { forwarded: 'host="public.example"x' }],
+    ["a backslash at the end of a quotation", { forwarded: 'host="public.example\\"' }],
+    ["a control character in a quotation", { forwarded: 'host=public.example;by="\u0001"' }],
     ["a member without a value", { forwarded: "host" }],
     ["white space in a member", { forwarded: "host = public.example" }],
     ["a standard field that is too long", { forwarded: `host=${long}` }],
@@ -149,8 +188,58 @@ describe("the forwarded URL", () => {
     ["::", false],
     [undefined, false],
   ])("counts from %s: %s", (peer, isTrusted) => {
-    const url = read({ peer, scheme: "http", authority: "inner", fields: xHost });
+    const url = read({ connection: { remoteAddress: peer }, url: "http://inner/", fields: xHost });
     expect(url).toBe(isTrusted ? "https://public.example" : undefined);
+  });
+});
+
+describe("a forwarded URL that is not taken", () => {
+  it("is warned of once for each reason, in words of our own", () => {
+    const told = [
+      { ...xHost, forwarded: "host=evil.example" },
+      { ...xHost, forwarded: "host=evil.example, host=more.example" },
+      { ...xHost, forwarded: "proto=http" },
+      { forwarded: 'host="' },
+      { ...xHost, "x-forwarded-prefix": "//evil.example" },
+    ];
+    for (const fields of [...told, ...told]) readOf({ fields });
+    expect(warnings.map((line) => line.split(": ")[1])).toEqual([
+      "Forwarded and X-Forwarded-Host tell different hosts",
+      "Forwarded and X-Forwarded-Proto tell different schemes",
+      "Forwarded is malformed",
+      "X-Forwarded-Prefix is malformed",
+    ]);
+    expect(warnings.join()).not.toContain("evil");
+  });
+
+  it("is nothing to warn of where nobody has said anything, or nobody who is trusted", () => {
+    readOf({ fields: {} });
+    readOf({ fields: { forwarded: "for=192.0.2.1" } });
+    readOf({ peer: "203.0.113.1", fields: { forwarded: "?" } });
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe("what reading a forwarded URL costs", () => {
+  // Where every quotation mark is the start of a new search for the one that ends it, this takes half a minute.
+  it("grows with the length of the field, and no faster", () => {
+    const fields = { forwarded: `a="${'\\"'.repeat(1_000)}` };
+    for (let n = 0; n < 5_000; n += 1) expect(readOf({ fields })).toBeUndefined();
+  });
+
+  it("is taking the address of a connection apart once", () => {
+    let asked = 0;
+    class Connection {
+      get remoteAddress() {
+        asked += 1;
+        return "10.1.2.3";
+      }
+    }
+    const connection = new Connection();
+    for (let n = 0; n < 3; n += 1) {
+      expect(read({ connection, url: "http://inner/", fields: xHost })).toBe("https://public.example");
+    }
+    expect(asked).toBe(1);
   });
 });
 

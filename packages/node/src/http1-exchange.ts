@@ -38,7 +38,6 @@ function createHttp1Request(
   url: string,
   call: CallSignal,
 ): HttpRequest {
-  const { readForwardedUrl, scheme } = context;
   return new NodeRequest({
     httpVersion: message.httpVersion,
     url,
@@ -46,15 +45,8 @@ function createHttp1Request(
     fields: message.headers,
     body: createRequestBody(message, { declaredLength: declaredLength(message) }),
     call,
-    readForwardedUrl:
-      readForwardedUrl &&
-      (() =>
-        readForwardedUrl({
-          peer: message.socket.remoteAddress,
-          scheme,
-          authority: message.headers.host,
-          fields: message.headers,
-        })),
+    readForwardedUrl: context.readForwardedUrl,
+    connection: message.socket,
   });
 }
 

@@ -46,7 +46,7 @@ function createHttp2Request(
   url: string,
   call: CallSignal,
 ): HttpRequest {
-  const { readForwardedUrl, scheme } = context;
+  const { readForwardedUrl } = context;
   const length = stream.endAfterHeaders ? "0" : headers["content-length"];
   return new NodeRequest({
     httpVersion: "2.0",
@@ -58,15 +58,8 @@ function createHttp2Request(
       timeoutMs: context.requestTimeoutMs,
     }),
     call,
-    readForwardedUrl:
-      readForwardedUrl &&
-      (() =>
-        readForwardedUrl({
-          peer: stream.session?.socket.remoteAddress,
-          scheme,
-          authority: headers[":authority"] ?? headers.host,
-          fields: headers,
-        })),
+    readForwardedUrl,
+    connection: readForwardedUrl && stream.session?.socket,
   });
 }
 

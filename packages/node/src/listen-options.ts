@@ -47,11 +47,13 @@ export interface ListenOptions {
   readonly maxStreamsPerConnection?: number;
   /** Told of what the handler or a response body threw, for the operator's log. Must not throw. Default: nobody is told. */
   readonly onError?: (error: unknown, request: HttpRequest) => void;
+  /** Told why something that a trusted proxy says does not count, once for each reason. Must not throw. Default: nobody is told. */
+  readonly onWarning?: (message: string) => void;
 }
 
 /** Every limit with its default. */
 export type ListenLimits = Required<
-  Omit<ListenOptions, "port" | "host" | "tls" | "trustedProxies" | "onError">
+  Omit<ListenOptions, "port" | "host" | "tls" | "trustedProxies" | "onError" | "onWarning">
 >;
 
 /** The defaults that ListenOptions tells. */

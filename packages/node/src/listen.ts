@@ -34,7 +34,7 @@ export interface Listener extends AsyncDisposable {
  * @throws the system's error (such as EADDRINUSE) when the port can not be bound; Error when a trusted proxy is no address
  */
 export async function listen(handler: HttpHandler, options: ListenOptions = {}): Promise<Listener> {
-  const { port = 0, host = "localhost", tls, trustedProxies = [], onError, ...given } = options;
+  const { port = 0, host = "localhost", tls, trustedProxies = [], onError, onWarning, ...given } = options;
   const limits: ListenLimits = { ...defaultLimits, ...given };
   const context: ExchangeContext = {
     handler,
@@ -42,7 +42,8 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
     stalledReaderTimeoutMs: limits.stalledReaderTimeoutMs,
     requestTimeoutMs: limits.requestTimeoutMs,
     maxHeaderBytes: limits.maxHeaderBytes,
-    readForwardedUrl: trustedProxies.length === 0 ? undefined : createForwardedUrlReader(trustedProxies),
+    readForwardedUrl:
+      trustedProxies.length === 0 ? undefined : createForwardedUrlReader(trustedProxies, onWarning),
     onError,
     inFlight: new Set(),
     draining: false,

@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { HttpBody, HttpRequest } from "@a2a-connect/bindings";
 import type { CallSignal } from "./call-signal.ts";
+import type { ReadForwardedUrl } from "./forwarded-url.ts";
 import { toHeaders } from "./header-fields.ts";
+import type { Connection } from "./trusted-proxies.ts";
 
 /** What a request is made of, on both HTTP versions. */
 export interface NodeRequestInit {
@@ -12,7 +14,9 @@ export interface NodeRequestInit {
   readonly body: HttpBody;
   readonly call: CallSignal;
   /** Undefined: no proxy is trusted. */
-  readonly readForwardedUrl?: (() => string | undefined) | undefined;
+  readonly readForwardedUrl: ReadForwardedUrl | undefined;
+  /** What the request came over; needed where a proxy is trusted. */
+  readonly connection: Connection | undefined;
 }
 
 /** A request of Node's as the handler sees it. Header and signal are made when they are first looked at. */
@@ -23,18 +27,21 @@ export class NodeRequest implements HttpRequest {
   readonly body: HttpBody;
   readonly #fields: IncomingHttpHeaders;
   readonly #call: CallSignal;
-  #readForwardedUrl: NodeRequestInit["readForwardedUrl"];
-  #forwardedUrl: string | undefined;
+  readonly #readForwardedUrl: ReadForwardedUrl | undefined;
+  readonly #connection: Connection | undefined;
+  /** Null: nobody has asked yet. */
+  #forwardedUrl: string | null | undefined = null;
   #header: Headers | undefined;
 
-  constructor({ httpVersion, url, method, fields, body, call, readForwardedUrl }: NodeRequestInit) {
-    this.httpVersion = httpVersion;
-    this.url = url;
-    this.method = method;
-    this.body = body;
-    this.#fields = fields;
-    this.#call = call;
-    this.#readForwardedUrl = readForwardedUrl;
+  constructor(init: NodeRequestInit) {
+    this.httpVersion = init.httpVersion;
+    this.url = init.url;
+    this.method = init.method;
+    this.body = init.body;
+    this.#fields = init.fields;
+    this.#call = init.call;
+    this.#readForwardedUrl = init.readForwardedUrl;
+    this.#connection = init.connection;
   }
 
   get header(): Headers {
@@ -42,11 +49,15 @@ export class NodeRequest implements HttpRequest {
     return this.#header;
   }
 
+  get trustsProxies(): boolean {
+    return this.#readForwardedUrl !== undefined;
+  }
+
   /** Read once, by whoever asks first. */
   get forwardedUrl(): string | undefined {
-    if (this.#readForwardedUrl !== undefined) {
-      this.#forwardedUrl = this.#readForwardedUrl();
-      this.#readForwardedUrl = undefined;
+    if (this.#forwardedUrl === null) {
+      const [connection, url, fields] = [this.#connection, this.url, this.#fields];
+      this.#forwardedUrl = this.#readForwardedUrl?.({ connection, url, fields });
     }
     return this.#forwardedUrl;
   }

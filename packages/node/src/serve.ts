@@ -21,7 +21,7 @@ import { startServing } from "./serving.ts";
 /** Everything the server and the listener may be told. */
 export interface ServeOptions
   extends Omit<AgentServerOptions, "agent" | "place" | "push">,
-    Omit<ListenOptions, "onError"> {
+    Omit<ListenOptions, "onError" | "onWarning"> {
   /** File of the embedded SQLite store, when no `store` is given. Default `.a2a/<name of the agent>.sqlite`. */
   readonly file?: string;
   /**

@@ -31,7 +31,7 @@ export interface Serving<Server> {
 }
 
 /** Where to listen, and who is told of what goes wrong. */
-export interface ServingOptions extends Omit<ListenOptions, "onError"> {
+export interface ServingOptions extends Omit<ListenOptions, "onError" | "onWarning"> {
   readonly log: (record: LogRecord) => void;
 }
 
@@ -74,6 +74,7 @@ export async function startServing<Server extends Servable>(
     const listener = await listen(server.handle, {
       ...options,
       onError: (error) => log({ level: "error", message: "a response broke off", error }),
+      onWarning: (message) => log({ level: "warn", message }),
     });
     server.moveTo(listener.url);
     return { server, listener, close: closeOnce(server, listener, closeAll) };

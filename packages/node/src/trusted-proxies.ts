@@ -4,6 +4,11 @@ import { type IpAddress, parseReachedAddress } from "./public-address.ts";
 /** Whether an address is that of a proxy that is trusted; undefined is nobody's. */
 export type IsTrustedProxy = (address: string | undefined) => boolean;
 
+/** What a request came over: a socket, or whatever else knows the address at its other end. */
+export interface Connection {
+  readonly remoteAddress?: string | undefined;
+}
+
 type Network = readonly [IpAddress, number];
 
 const loopback = ["127.0.0.0/8", "::1/128"];
@@ -19,6 +24,16 @@ export function parseTrustedProxies(entries: readonly string[]): IsTrustedProxy 
   return (text) => {
     const address = text === undefined ? undefined : parseReachedAddress(text);
     return address !== undefined && networks.some((network) => contains(network, address));
+  };
+}
+
+/** The same for connections, each of which is looked at once: its other end stays the same. */
+export function trustedOnce(isTrusted: IsTrustedProxy): (connection: Connection) => boolean {
+  const known = new WeakMap<Connection, boolean>();
+  return (connection) => {
+    const trusted = known.get(connection) ?? isTrusted(connection.remoteAddress);
+    known.set(connection, trusted);
+    return trusted;
   };
 }
 

@@ -60,9 +60,11 @@ export interface AgentServerOptions {
    */
   readonly signing?: CardSigning;
   /**
-   * Hosts that the card may name when a trusted proxy says that callers reach the server there: `agents.example.org`,
-   * `localhost:8080`, `*.example.org`; without a port every port. Default: any, and none when cards are signed, because whoever
-   * can make a proxy name a host would get a signed card for it. Nothing when there is a `publicUrl`.
+   * Where callers may reach the server when a trusted proxy says so; cards name nothing else. A base URL, such as
+   * `https://agents.example.org:8443/a2a`, means exactly that. A host, such as `agents.example.org`, means https (on loopback
+   * http, too), the standard port unless it has one, and no path below. `*.example.org` means every name below that domain, in
+   * both. Default: anything, and nothing when cards are signed, because whoever can make a proxy say something would get a
+   * signed card for it. Counts for nothing when there is a `publicUrl`.
    */
   readonly forwardedHosts?: readonly string[];
   /** Whether the card is also served at `/.well-known/agent.json`, where callers of A2A before 0.3 look. Default false. */

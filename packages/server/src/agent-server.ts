@@ -1,9 +1,10 @@
 import { type BindingOptions, createOpenApi, type HttpHandler, withCors } from "@a2a-connect/bindings";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { ServiceImplSpec } from "@connectrpc/connect";
+import { withCard } from "./agent/given-card.ts";
 import { createSkillSwitches, type SkillSwitches } from "./agent/skill-switches.ts";
 import type { AgentServerOptions } from "./agent-server-options.ts";
-import { assertPublicUrl, withoutSlash } from "./base-url.ts";
+import { parsePublicUrl, withoutSlash } from "./base-url.ts";
 import { type AgentCards, createAgentCards } from "./card/agent-cards.ts";
 import { createCatalogHandler } from "./card/ai-catalog.ts";
 import { createCardHandler, createKeySetHandler } from "./card/card-handler.ts";
@@ -66,7 +67,8 @@ export interface AgentServer {
  * @throws Error when an option contradicts another, such as a public URL that is none
  */
 export function createAgentServer(options: AgentServerOptions): AgentServer {
-  const { agent, place, protocolVersions = ["1.0"], longPollMs = 30_000, clock = systemClock } = options;
+  const { place, protocolVersions = ["1.0"], longPollMs = 30_000, clock = systemClock } = options;
+  const agent = withCard(options.agent, options.agent.card);
   const log = guardLog(options.log);
   const store = options.store ?? createMemoryTaskStore();
   const mounts: Mounts = { rpc: true, jsonRpc: "/rpc", httpJson: "/rest", ...options.mounts };
@@ -85,14 +87,13 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     pushNotifications: push !== undefined,
     extendedAgentCard: options.extendedCard !== undefined,
   };
-  const publicUrl = options.publicUrl ?? "http://localhost";
-  assertPublicUrl(publicUrl);
   const cards = new CardSource({
     agent,
     served,
     interfacesAt,
-    baseUrl: withoutSlash(publicUrl),
+    baseUrl: parsePublicUrl(options.publicUrl ?? "http://localhost"),
     extended: options.extendedCard,
+    listedUrls: options.forwardedHosts?.length,
   });
   const forwardedHosts = createForwardedHosts({
     fixed: options.publicUrl !== undefined,
@@ -117,15 +118,17 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   };
   const plain = plainRoutes({
     publisher,
-    cardHandler: createCardHandler(publisher, cardMaxAgeSeconds),
+    forwardedHosts,
+    cardHandler: createCardHandler(publisher, forwardedHosts, cardMaxAgeSeconds),
     keySetHandler: createKeySetHandler(publisher, cardMaxAgeSeconds),
     olderCardPath: options.olderCardPath ?? false,
     catalogHandler:
       place === undefined
         ? createCatalogHandler({
-            agentsAt: (url) => [{ card: cards.card, url }],
+            agents: [{ path: "", source: cards }],
             baseUrl: () => cards.baseUrl,
-            dependsOn: (forwardedUrl) => publisher.dependsOn(forwardedUrl),
+            forwardedHosts,
+            isSigned: () => publisher.signed,
             host: options.catalogHost,
             maxAgeSeconds: cardMaxAgeSeconds,
             clock,

@@ -1,9 +1,10 @@
 /**
- * The URLs in the card are this one with paths behind it, and everybody reads them.
+ * The URLs in the card are this one with paths behind it, and everybody reads them: it is written as the parser has it, without
+ * a trailing slash.
  *
  * @throws Error when it is no URL of that kind
  */
-export function assertPublicUrl(publicUrl: string): void {
+export function parsePublicUrl(publicUrl: string): string {
   const url = URL.parse(publicUrl);
   const fits =
     url !== null &&
@@ -14,6 +15,7 @@ export function assertPublicUrl(publicUrl: string): void {
       `the public URL is http or https, without user, query or fragment: https://agents.example.org, not "${publicUrl}"`,
     );
   }
+  return withoutSlash(url.origin + url.pathname);
 }
 
 /** A base URL that paths are put behind. */

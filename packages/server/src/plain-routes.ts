@@ -2,12 +2,14 @@ import type { HttpHandler, HttpResponse } from "@a2a-connect/bindings";
 import type { AgentCard } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { catalogPath } from "./card/ai-catalog.ts";
-import { type CardPublisher, signRetrySeconds } from "./card/card-publisher.ts";
+import type { CardPublisher } from "./card/card-publisher.ts";
+import type { ForwardedHosts } from "./card/forwarded-hosts.ts";
 import { renderFrontPage } from "./front-page.ts";
 
 /** What the plain routes show. */
 export interface PlainRouteOptions {
   readonly publisher: CardPublisher;
+  readonly forwardedHosts: ForwardedHosts;
   readonly cardHandler: HttpHandler;
   readonly keySetHandler: HttpHandler;
   /** Whether the card is also where callers before A2A 0.3 look. */
@@ -23,6 +25,7 @@ export interface PlainRouteOptions {
 /** The paths that belong to no wire: GET and HEAD, no version header needed. */
 export function plainRoutes({
   publisher,
+  forwardedHosts,
   cardHandler,
   keySetHandler,
   olderCardPath,
@@ -34,23 +37,23 @@ export function plainRoutes({
     const served = card.supportedInterfaces.find(({ protocolBinding }) => protocolBinding === "HTTP+JSON");
     return JSON.stringify(openApi(card, served?.url ?? "/"));
   });
+  /** A page whose text has the URLs of the card that its caller gets. */
+  const derivedPage =
+    (contentType: string, textOf: (card: AgentCard) => string): HttpHandler =>
+    async (request) => {
+      const fields = forwardedHosts.varyBy(request);
+      const header = fields.length === 0 ? {} : { vary: fields.join(", ") };
+      return textResponse(200, contentType, textOf(publisher.cardFor(request.forwardedUrl)), header);
+    };
   const card = explained(cardHandler);
   return new Map<string, HttpHandler>([
     ["/.well-known/agent-card.json", card],
     ...(olderCardPath ? [["/.well-known/agent.json", card] satisfies [string, HttpHandler]] : []),
     ["/.well-known/jwks.json", explained(keySetHandler)],
     ...catalogRoutes(catalogHandler),
-    [
-      "/openapi.json",
-      async ({ forwardedUrl }) =>
-        textResponse(200, "application/json", openApiText(publisher.cardFor(forwardedUrl))),
-    ],
+    ["/openapi.json", derivedPage("application/json", openApiText)],
     ...healthRoutes(ready),
-    [
-      "/",
-      async ({ forwardedUrl }) =>
-        textResponse(200, "text/html; charset=utf-8", renderFrontPage(publisher.cardFor(forwardedUrl))),
-    ],
+    ["/", derivedPage("text/html; charset=utf-8", renderFrontPage)],
   ]);
 }
 
@@ -81,13 +84,13 @@ function derivedFromCard(make: (card: AgentCard) => string): (card: AgentCard) =
 }
 
 /** The page, or why there is none at the moment. */
-function explained(page: HttpHandler): HttpHandler {
+export function explained(page: HttpHandler): HttpHandler {
   return async (request) => {
     try {
       return await page(request);
     } catch (error) {
       if (error instanceof ConnectError && error.code === Code.Unavailable) {
-        return plainError(503, "UNAVAILABLE", error.rawMessage, { "retry-after": String(signRetrySeconds) });
+        return plainError(503, "UNAVAILABLE", error.rawMessage, error.metadata);
       }
       if (error instanceof ConnectError && error.code === Code.NotFound) {
         return plainError(404, "NOT_FOUND", error.rawMessage);

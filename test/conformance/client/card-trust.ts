@@ -1,10 +1,10 @@
-import { CardRefusedError } from "@a2a-connect/client";
+import { CardInvalidError, CardRefusedError } from "@a2a-connect/client";
 import { formatMessage } from "@a2a-connect/core";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { type CardNotTrustedError, type TrustPolicy, trustCards } from "@a2a-connect/signing";
 import type { Wire } from "@a2a-connect/testing";
 import { canonicalizeAgentCard } from "@a2a-js/sdk";
-import type { JsonObject } from "@bufbuild/protobuf";
+import { fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { expect } from "vitest";
 import { addSignature, createTestKey, payloadOf, type TestKey } from "../card-signature.ts";
 import { clientScenarios } from "./client-scenario.ts";
@@ -92,6 +92,7 @@ export const cardTrust = clientScenarios("The card that the client trusts", (ver
       const signed: PeerOptions = {
         editCard: (card) => {
           card.skills = [];
+          secure(card); // without security it would be doubted: such signers lose some of it
           const payload = new TextEncoder().encode(canonicalizeAgentCard(toJson(card) as never)); // it reads ProtoJSON
           return addSignature(card, key, { payload });
         },
@@ -111,10 +112,23 @@ async function refusalOf(wire: Wire, policy: TrustPolicy, options: PeerOptions):
     return undefined;
   } catch (error) {
     expect(peer.requests).toEqual([]);
+    if (error instanceof CardInvalidError) {
+      return "card-invalid"; // what is no card is not shown to anybody
+    }
     expect(error).toBeInstanceOf(CardRefusedError);
     const { cause } = error as CardRefusedError;
     return (cause as CardNotTrustedError).reason;
   }
+}
+
+function secure(card: AgentCard): void {
+  const { securitySchemes, securityRequirements } = fromJson(AgentCardSchema, {
+    securitySchemes: {
+      login: { openIdConnectSecurityScheme: { openIdConnectUrl: "https://login.example" } },
+    },
+    securityRequirements: [{ schemes: { login: { list: ["work"] } } }],
+  });
+  Object.assign(card, { securitySchemes, securityRequirements });
 }
 
 function toJson(card: AgentCard): JsonObject {

@@ -1,4 +1,4 @@
-import { baseCard, baseWith } from "../base-card.ts";
+import { bareCard, bareWith, baseCard, baseWith } from "../base-card.ts";
 import { es256, type VectorCase } from "../vector-case.ts";
 import { always, refused } from "../verdicts.ts";
 
@@ -124,7 +124,7 @@ export const emptyValueCases: readonly VectorCase[] = [
       "What is neither REQUIRED nor `optional` goes when it is at its default: `tenant`, `securitySchemes`, `securityRequirements`, `extensions`, `required`, `uri` of an extension. An extension of which nothing is left stays as `{}`.",
     rule: ["§8.4.1", "M"],
     card: {
-      ...baseCard,
+      ...bareCard,
       supportedInterfaces: [
         {
           url: "https://agent.example.com/a2a",
@@ -137,7 +137,7 @@ export const emptyValueCases: readonly VectorCase[] = [
       securitySchemes: {},
       securityRequirements: [],
     },
-    canonical: baseWith(['{"streaming":true}', '{"extensions":[{}],"streaming":true}']),
+    canonical: bareWith(['{"streaming":true}', '{"extensions":[{}],"streaming":true}']),
   },
   {
     name: "null-is-unset",
@@ -147,7 +147,7 @@ export const emptyValueCases: readonly VectorCase[] = [
       ...baseCard,
       documentationUrl: null,
       provider: null,
-      securitySchemes: null,
+      iconUrl: null,
       capabilities: { streaming: true, pushNotifications: null, extensions: null },
     },
   },
@@ -187,7 +187,10 @@ export const emptyValueCases: readonly VectorCase[] = [
     description: "`provider` is a message: it stays when it is set, with its REQUIRED members.",
     rule: ["§8.4.1", "M"],
     card: { ...baseCard, provider: { organization: "Example", url: "" } },
-    canonical: baseWith(['"skills":', '"provider":{"organization":"Example","url":""},"skills":']),
+    canonical: baseWith([
+      '"securityRequirements":',
+      '"provider":{"organization":"Example","url":""},"securityRequirements":',
+    ]),
   },
   {
     name: "params-empty-values",

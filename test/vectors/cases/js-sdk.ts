@@ -1,10 +1,10 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { baseCard, baseWith, baseWithSecurity, replaced } from "../base-card.ts";
+import { bareCard, bareWith, baseCard, baseWith, baseWithSecurity, replaced } from "../base-card.ts";
 import { type HandedAs, jsSdk, jsSdkAccepts, signByJsSdk } from "../js-sdk.ts";
 import type { SignatureBook } from "../signature-book.ts";
 import type { Vector } from "../vector.ts";
 import type { VectorCase } from "../vector-case.ts";
-import { always, refused, refusedBy, verified } from "../verdicts.ts";
+import { always, doubted, refused, refusedBy, verified } from "../verdicts.ts";
 
 /** A case whose signature the SDK makes. */
 interface SdkCase {
@@ -38,6 +38,7 @@ function legacy(uncovered: readonly string[], reason?: string): Vector["expected
 
 /** The base card with a skill without tags, which the SDK does not sign: its payload is never the strict one. */
 const lossyCard = { ...baseCard, skills: baseCard.skills.map((skill) => ({ ...skill, tags: [] })) };
+const { securitySchemes: _, securityRequirements: __, ...lossyBareCard } = lossyCard;
 const noTags = ['"tags":["weather"]', '"tags":[]'] as const;
 
 const google = {
@@ -158,7 +159,7 @@ const cases: readonly SdkCase[] = [
     description:
       "The requirement without scopes was taken out, and the SDK does not see it. The scheme that no requirement names is the trace.",
     signed: { ...lossyCard, securitySchemes: { google }, securityRequirements: [scopeFree] },
-    tampered: { ...lossyCard, securitySchemes: { google } },
+    tampered: { ...lossyBareCard, securitySchemes: { google } },
     canonical: replaced(baseWithSecurity(googleCanonical), noTags),
     expected: legacy(["securityRequirements", "skills[0].tags"], "uncovered"),
   },
@@ -167,12 +168,9 @@ const cases: readonly SdkCase[] = [
     description:
       "The same with a card in which nothing else is empty. What is left is, byte for byte, what a strict signer would have signed of it: with `strict` alone nobody can tell. Who enables a profile of signers that lose requirements must not take it for their strict signature: it protects no more than theirs.",
     signed: { ...baseCard, securitySchemes: { google }, securityRequirements: [scopeFree] },
-    tampered: { ...baseCard, securitySchemes: { google } },
+    tampered: { ...bareCard, securitySchemes: { google } },
     canonical: baseWithSecurity(googleCanonical),
-    expected: always(verified(kid, "ES256"), {
-      "js-1": refusedBy("js-1", "uncovered", kid, "ES256", ["securityRequirements"]),
-      "python-1": refusedBy("python-1", "uncovered", kid, "ES256", ["securityRequirements"]),
-    }),
+    expected: doubted(kid, "ES256", "securityRequirements"),
   },
   {
     name: "attack-added-empty-requirement",
@@ -288,15 +286,15 @@ const cases: readonly SdkCase[] = [
   {
     name: "attack-without-trace",
     description:
-      "Scheme and requirement were taken out, and the SDK had signed neither. What is left is a card without security, properly signed: no verifier can tell from it alone. What helps is a policy that demands security (the next one), or a memory of the card that was there before.",
+      "Scheme and requirement were taken out, and the SDK had signed neither. What is left is a card without security, properly signed: with `strict` alone no verifier can tell. What helps is a policy that demands security (the next one), or a memory of the card that was there before. Who enables a profile of signers that lose both must not take a card without them for whole.",
     signed: {
       ...baseCard,
       securitySchemes: { client: { mtlsSecurityScheme: {} } },
       securityRequirements: [{ schemes: { client: {} } }],
     },
-    tampered: baseCard,
-    canonical: baseWith(),
-    expected: always(verified(kid, "ES256")),
+    tampered: bareCard,
+    canonical: bareWith(),
+    expected: doubted(kid, "ES256", "securityRequirements", "securitySchemes"),
   },
   {
     name: "attack-without-trace-minimum-security",
@@ -306,10 +304,48 @@ const cases: readonly SdkCase[] = [
       securitySchemes: { client: { mtlsSecurityScheme: {} } },
       securityRequirements: [{ schemes: { client: {} } }],
     },
-    tampered: baseCard,
-    canonical: baseWith(),
+    tampered: bareCard,
+    canonical: bareWith(),
     policy: { minimumSecurity: { requirements: true } },
-    expected: always(refusedBy("strict", "security-too-weak", kid, "ES256")),
+    expected: {
+      ...doubted(kid, "ES256", "securityRequirements", "securitySchemes"),
+      strict: refusedBy("strict", "security-too-weak", kid, "ES256"),
+      raw: refusedBy("strict", "security-too-weak", kid, "ES256"),
+    },
+  },
+  {
+    name: "attack-stripped-schemes-typed-card",
+    description:
+      "Signed as the SDK's types ask for it, so that no scheme is protected; all schemes were taken out, and the requirement was left, which names what is not declared.",
+    signed: { ...baseCard, securitySchemes: { google }, securityRequirements: [scoped] },
+    tampered: { ...bareCard, securityRequirements: [scoped] },
+    as: "typed",
+    canonical: bareWith([
+      '"skills":',
+      '"securityRequirements":[{"schemes":{"google":{"list":["read"]}}}],"skills":',
+    ]),
+    expected: doubted(kid, "ES256", "securitySchemes"),
+  },
+  {
+    name: "attack-stripped-requirement-skill",
+    description:
+      "The card's requirement without scopes was taken out, and a skill still names the scheme: it says nothing of what the card demands.",
+    signed: {
+      ...baseCard,
+      securitySchemes: { google },
+      securityRequirements: [scopeFree],
+      skills: baseCard.skills.map((skill) => ({ ...skill, securityRequirements: [scoped] })),
+    },
+    tampered: {
+      ...bareCard,
+      securitySchemes: { google },
+      skills: baseCard.skills.map((skill) => ({ ...skill, securityRequirements: [scoped] })),
+    },
+    canonical: replaced(baseWithSecurity(googleCanonical), [
+      '"name":"Forecast",',
+      '"name":"Forecast","securityRequirements":[{"schemes":{"google":{"list":["read"]}}}],',
+    ]),
+    expected: doubted(kid, "ES256", "securityRequirements"),
   },
 ];
 

@@ -1,12 +1,12 @@
 import canonicalize from "canonicalize";
-import { baseCard, baseWith } from "../base-card.ts";
+import { bareCard, bareWith, baseCard, baseWith } from "../base-card.ts";
 import { es256, type VectorCase } from "../vector-case.ts";
 import { always, refused, verified } from "../verdicts.ts";
 
 const mismatch = refused("signature-mismatch", "es256-1", "ES256");
 
 const noisyCard = {
-  ...baseCard,
+  ...bareCard,
   securitySchemes: {},
   capabilities: { streaming: true, extensions: [] },
   provider: null,
@@ -22,7 +22,7 @@ export const rawCases: readonly VectorCase[] = [
     rule: ["M-7", "RFC 8785"],
     card: noisyCard,
     representable: false,
-    canonical: baseWith(['"skills":', '"newMember":"","skills":']),
+    canonical: bareWith(['"skills":', '"newMember":"","skills":']),
     signatures: [{ ...es256, payload: canonicalize(noisyCard) ?? "" }],
     expected: always(mismatch, { raw: verified("es256-1", "ES256", "raw") }),
   },
@@ -32,7 +32,7 @@ export const rawCases: readonly VectorCase[] = [
     rule: ["M-7", "RFC 8785"],
     card: { ...noisyCard, securitySchemes: null },
     representable: false,
-    canonical: baseWith(['"skills":', '"newMember":"","skills":']),
+    canonical: bareWith(['"skills":', '"newMember":"","skills":']),
     signatures: [{ ...es256, payload: canonicalize(noisyCard) ?? "" }],
     expected: always(mismatch),
   },

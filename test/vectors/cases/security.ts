@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { baseCard, baseWith, baseWithSecurity } from "../base-card.ts";
+import { bareCard, bareWith, baseCard, baseWithSecurity } from "../base-card.ts";
 import type { VectorCase } from "../vector-case.ts";
 
 const flows = {
@@ -141,7 +141,7 @@ export const securityCases: readonly VectorCase[] = [
     description: "Requirements of a skill follow the rules of those of the card.",
     rule: ["§8.4.1", "M"],
     card: {
-      ...baseCard,
+      ...bareCard,
       securitySchemes: { google: schemes.credentials },
       skills: [
         {
@@ -153,7 +153,7 @@ export const securityCases: readonly VectorCase[] = [
         },
       ],
     },
-    canonical: baseWith([
+    canonical: bareWith([
       '"skills":[{"description":"Forecasts the weather.","id":"forecast","name":"Forecast","tags":["weather"]}]',
       `"securitySchemes":${credentialsCanonical},"skills":[{"description":"Forecasts the weather.","id":"forecast","name":"Forecast","securityRequirements":[{"schemes":{"google":{}}}],"tags":["weather"]}]`,
     ]),

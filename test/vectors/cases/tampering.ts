@@ -1,7 +1,15 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { baseCanonical, baseCard, baseWith, baseWithSecurity, replaced } from "../base-card.ts";
+import {
+  bareCard,
+  bareWith,
+  baseCanonical,
+  baseCard,
+  baseWith,
+  baseWithSecurity,
+  replaced,
+} from "../base-card.ts";
 import { es256, type VectorCase } from "../vector-case.ts";
-import { always, refused, refusedBy, verified } from "../verdicts.ts";
+import { always, doubted, refused, refusedBy, verified } from "../verdicts.ts";
 
 const clientCredentials = (tokenUrl: string): JsonObject => ({
   oauth2SecurityScheme: { flows: { clientCredentials: { tokenUrl, scopes: { read: "May read." } } } },
@@ -60,7 +68,7 @@ export const tamperingCases: readonly VectorCase[] = [
     name: "stripped-requirement",
     description: "The requirement that demanded a scheme without scopes was taken out.",
     rule: ["M-3", "M"],
-    card: { ...baseCard, securitySchemes },
+    card: { ...bareCard, securitySchemes },
     canonical: baseWithSecurity(schemesCanonical),
     signatures: [{ ...es256, payload: scopeFreeCanonical }],
     expected: always(mismatch),
@@ -147,9 +155,14 @@ export const tamperingCases: readonly VectorCase[] = [
     name: "minimum-security",
     description: "Properly signed, but the policy demands that callers be asked for credentials.",
     rule: ["M-4", "L-9"],
-    card: baseCard,
+    card: bareCard,
+    canonical: bareWith(),
     policy: { minimumSecurity: { requirements: true } },
-    expected: always(refusedBy("strict", "security-too-weak", "es256-1", "ES256")),
+    expected: {
+      ...doubted("es256-1", "ES256", "securityRequirements", "securitySchemes"),
+      strict: refusedBy("strict", "security-too-weak", "es256-1", "ES256"),
+      raw: refusedBy("strict", "security-too-weak", "es256-1", "ES256"),
+    },
   },
   {
     name: "minimum-security-tls",

@@ -4,6 +4,8 @@ import { always, refused } from "../verdicts.ts";
 const rest = `"version":"1.0.0",
   "supportedInterfaces":[{"url":"https://agent.example.com/a2a","protocolBinding":"JSONRPC","protocolVersion":"1.0"}],
   "capabilities":{"streaming":true},"defaultInputModes":["text/plain"],"defaultOutputModes":["text/plain"],
+  "securitySchemes":{"login":{"openIdConnectSecurityScheme":{"openIdConnectUrl":"https://login.example.com/.well-known/openid-configuration"}}},
+  "securityRequirements":[{"schemes":{"login":{"list":["read"]}}}],
   "signatures":$SIGNATURES`;
 const skills = `"skills":[{"id":"forecast","name":"Forecast","description":"Forecasts the weather.","tags":["weather"]}]`;
 const names = `"name":"Weather Agent","description":"Tells the weather."`;

@@ -1,4 +1,4 @@
-import { baseCanonical, baseCard, baseWith } from "../base-card.ts";
+import { bareWith, baseCanonical, baseCard, baseWith } from "../base-card.ts";
 import type { VectorCase } from "../vector-case.ts";
 import { always, refused } from "../verdicts.ts";
 
@@ -7,6 +7,8 @@ const opening = `{"name":"Weather Agent","description":"Tells the weather.","ver
   "supportedInterfaces":[{"url":"https://agent.example.com/a2a","protocolBinding":"JSONRPC","protocolVersion":"1.0"}],
   "defaultInputModes":["text/plain"],"defaultOutputModes":["text/plain"],
   "skills":[{"id":"forecast","name":"Forecast","description":"Forecasts the weather.","tags":["weather"]}],
+  "securitySchemes":{"login":{"openIdConnectSecurityScheme":{"openIdConnectUrl":"https://login.example.com/.well-known/openid-configuration"}}},
+  "securityRequirements":[{"schemes":{"login":{"list":["read"]}}}],
   "signatures":$SIGNATURES,`;
 
 function textWithParams(params: string): string {
@@ -28,7 +30,7 @@ export const textCases: readonly VectorCase[] = [
       "Whitespace, the order of members and the way in which characters are escaped do not matter.",
     rule: ["RFC 8785 §3.2.1", "RFC 8785 §3.2.3"],
     cardText:
-      '\n{ "signatures": $SIGNATURES,\t"version":"1.0.0" ,\r\n"skills" : [ { "tags":["weather"], "name":"Forecast","description":"Forecasts the \\u0077eather.","id":"forecast" } ],"defaultOutputModes":["text\\/plain"],"n\\u0061me":"Weather\\u0020Agent","defaultInputModes":["text/plain"],"capabilities":{"streaming": true},"description":"Tells the weather.","supportedInterfaces":[{"protocolVersion":"1.0","protocolBinding":"JSONRPC","url":"https:\\/\\/agent.example.com\\/a2a"}]}\n',
+      '\n{ "signatures": $SIGNATURES,\t"version":"1.0.0" ,\r\n"skills" : [ { "tags":["weather"], "name":"Forecast","description":"Forecasts the \\u0077eather.","id":"forecast" } ],"defaultOutputModes":["text\\/plain"],"n\\u0061me":"Weather\\u0020Agent","defaultInputModes":["text/plain"],"capabilities":{"streaming": true},"securityRequirements":[{"schemes":{"login":{"list":["\\u0072ead"]}}}],"securitySchemes":{"login":{"openIdConnectSecurityScheme":{"openIdConnectUrl":"https:\\/\\/login.example.com\\/.well-known\\/openid-configuration"}}},"description":"Tells the weather.","supportedInterfaces":[{"protocolVersion":"1.0","protocolBinding":"JSONRPC","url":"https:\\/\\/agent.example.com\\/a2a"}]}\n',
     canonical: baseCanonical,
     representable: true,
   },
@@ -169,7 +171,7 @@ export const textCases: readonly VectorCase[] = [
       ],
       icon_url: "",
     },
-    canonical: baseWith(
+    canonical: bareWith(
       ['{"streaming":true}', '{"pushNotifications":false,"streaming":true}'],
       ['"defaultOutputModes":["text/plain"]', '"defaultOutputModes":[]'],
       ['"name":"Weather Agent"', '"iconUrl":"","name":"Weather Agent"'],
@@ -201,7 +203,10 @@ export const textCases: readonly VectorCase[] = [
     representable: false,
     canonical: baseWith(
       ['{"streaming":true}', '{"streaming":true,"telepathy":false}'],
-      ['"skills":', '"newMember":null,"new_member":{"a_b":0,"list":[],"text":""},"skills":'],
+      [
+        '"securityRequirements":',
+        '"newMember":null,"new_member":{"a_b":0,"list":[],"text":""},"securityRequirements":',
+      ],
       ['"protocolVersion":"1.0","url"', '"protocolVersion":"1.0","region":"","url"'],
     ),
   },

@@ -1,6 +1,7 @@
 /**
- * The coding to answer with: the first of ours that an Accept-Encoding header allows, undefined for none. `*` stands for
- * every coding that the header does not name.
+ * The coding to answer with: of ours the one that an Accept-Encoding header prefers, the first of several that it likes as
+ * much. Undefined for none: because none is allowed, or because the header prefers `identity`. `*` stands for every coding that
+ * the header does not name (RFC 9110 §12.5.3).
  */
 export function negotiateCoding<Coding extends { readonly name: string }>(
   acceptEncoding: string | null,
@@ -11,7 +12,16 @@ export function negotiateCoding<Coding extends { readonly name: string }>(
   }
   const weights = new Map(acceptEncoding.split(",").map(parseItem));
   const others = weights.get("*") ?? 0;
-  return compressions.find(({ name }) => (weights.get(name) ?? others) > 0);
+  let preferred: Coding | undefined;
+  let highest = 0;
+  for (const compression of compressions) {
+    const weight = weights.get(compression.name) ?? others;
+    if (weight > highest) {
+      preferred = compression;
+      highest = weight;
+    }
+  }
+  return (weights.get("identity") ?? others) > highest ? undefined : preferred;
 }
 
 function parseItem(item: string): [coding: string, weight: number] {

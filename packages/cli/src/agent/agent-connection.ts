@@ -97,10 +97,19 @@ function hasLostQuery(address: string): boolean {
   return search !== "" && !pathname.endsWith(".json") && !pathname.includes("/.well-known/");
 }
 
-/** Somebody who typed a name that nobody knows wants to hear which ones there are. */
+/** Somebody who typed a name that nobody knows wants to hear which ones there are, or where they are listed. */
 export async function withNameHint(error: unknown, { io, reference }: AgentSituation): Promise<unknown> {
-  const hint = error instanceof CardNotFoundError ? await nameHint(reference, io) : undefined;
+  const hint =
+    error instanceof CardNotFoundError ? ((await nameHint(reference, io)) ?? catalogHint(error)) : undefined;
   return error instanceof CardNotFoundError && hint !== undefined
     ? new CardNotFoundError(error.url, error.message, { hint, cause: error.cause })
     : error;
+}
+
+/** A server of several agents has no card of its own. */
+function catalogHint({ url, message, hint }: CardNotFoundError): string | undefined {
+  const origin = message.includes("has no card (HTTP 404)") ? URL.parse(url)?.origin : undefined;
+  return origin === undefined
+    ? undefined
+    : `${hint ?? "Check the address."} A server of several agents lists them in ${origin}/.well-known/ai-catalog.json: each has a card at its own URL.`;
 }

@@ -9,6 +9,8 @@ import { resolveCardReference } from "./card-reference.ts";
 
 /** What holds for the agent that the settings name, as far as it can be told. */
 export interface AgentOrigins extends Pick<ResolvedSettings, "origins" | "files"> {
+  /** How the card may have been signed, beside the specification's way, and where that is said. */
+  readonly profiles?: { readonly value: readonly string[]; readonly where: string };
   /** Why what `a2a.config.yaml` says is missing. */
   readonly warning?: string;
 }
@@ -33,7 +35,13 @@ export async function findAgentOrigins(resolved: ResolvedSettings, io: CliIo): P
     if (found === undefined || settings.agentCard === undefined) return { origins, files: all };
     const reference = await resolveCardReference(settings.agentCard, io);
     const entry = reference.kind === "url" ? reference.entry : undefined;
-    return { origins: entry === undefined ? origins : overlay(resolved, entry, found), files: all };
+    if (entry === undefined) return { origins, files: all };
+    const profiles = { value: entry.cardProfiles, where: found.locate(["agents", entry.name, "profiles"]) };
+    return {
+      origins: overlay(resolved, entry, found),
+      files: all,
+      ...(entry.cardProfiles.length === 0 ? {} : { profiles }),
+    };
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     return { origins, files: found === undefined ? files : [found.path, ...files], warning: error.message };

@@ -32,7 +32,7 @@ export async function resolveCardReference(text: string | undefined, io: CliIo):
     return { kind: "file", path: await requireFile(toPath(reference)) };
   }
   const path = resolve(io.cwd, reference.replace(/^~(?=\/|$)/, io.home || homedir()));
-  if (await isFile(path)) {
+  if (isReadable(await look(path))) {
     return { kind: "file", path };
   }
   const entry = await findAgent(reference, io);
@@ -86,7 +86,7 @@ function toPath(fileUrl: string): string {
 
 async function requireFile(path: string): Promise<string> {
   const found = await look(path);
-  if (found?.isFile() === true) {
+  if (isReadable(found)) {
     return path;
   }
   const problem = found?.isDirectory() === true ? `${path} is a directory` : `there is no file ${path}`;
@@ -95,8 +95,9 @@ async function requireFile(path: string): Promise<string> {
   });
 }
 
-async function isFile(path: string): Promise<boolean> {
-  return (await look(path))?.isFile() ?? false;
+/** Files, and what a shell makes of `<(…)`. */
+function isReadable(found: Stats | undefined): boolean {
+  return found?.isFile() === true || found?.isFIFO() === true || found?.isCharacterDevice() === true;
 }
 
 async function look(path: string): Promise<Stats | undefined> {

@@ -10,6 +10,23 @@ export interface CardTrust {
   verify(text: string): Promise<CardVerification>;
 }
 
+/** What comes of verifying a card by the key set of its own origin. @param url where the card came from */
+export type OwnOriginTrust = (text: string, url: string) => Promise<CardVerification>;
+
+/** Asks the key set that a card's signature names, where that is on the card's own origin. */
+export async function verifyByOwnOrigin(
+  text: string,
+  url: string,
+  signal: AbortSignal,
+): Promise<CardVerification> {
+  const [{ createGuardedFetch }, { verifyCard }] = await Promise.all([
+    import("@a2a-connect/node"),
+    import("@a2a-connect/signing"),
+  ]);
+  await using guarded = createGuardedFetch({ allow: [new URL(url).host] });
+  return await verifyCard(text, { trustPolicy: { jku: { fetch: guarded.fetch } }, url, signal });
+}
+
 /** What is said about an agent's card. */
 export type TrustSettings = Pick<AgentSettings, "cardKey" | "cardProfiles">;
 
@@ -20,7 +37,7 @@ export type TrustSettings = Pick<AgentSettings, "cardKey" | "cardProfiles">;
  */
 export async function findCardTrust(
   { cardKey, cardProfiles }: TrustSettings,
-  io: Pick<CliIo, "cwd">,
+  io: Pick<CliIo, "cwd" | "stdin">,
 ): Promise<CardTrust | undefined> {
   return cardKey === undefined ? undefined : await trustKeys([cardKey], cardProfiles, io);
 }
@@ -29,7 +46,7 @@ export async function findCardTrust(
 export async function trustKeys(
   references: readonly string[],
   profiles: TrustSettings["cardProfiles"],
-  io: Pick<CliIo, "cwd">,
+  io: Pick<CliIo, "cwd" | "stdin">,
 ): Promise<CardTrust> {
   // Loaded for those who have a key: most commands have none, and are to start quickly.
   const [{ readGivenKeys }, { verifyCard }] = await Promise.all([

@@ -14,14 +14,25 @@ export function findCardProblems(text: string): readonly string[] {
   if (card === undefined) {
     return ["the card is not JSON"];
   }
-  const validate = new Ajv2020({ allErrors: true, strict: false, validateFormats: false }).compile(
-    closed(jsonSchemaOf(AgentCardSchema)),
-  );
-  if (validate(card)) {
+  const errors = validate(card);
+  if (errors.length === 0) {
     return [];
   }
-  const problems = (validate.errors ?? []).filter(isCause).map(describe);
+  const problems = errors.filter(isCause).map(describe);
   return [...new Set([...describeOlder(card), ...problems])];
+}
+
+/** Paths of the members of a card that the schema of A2A 1.0 does not have, in their order. */
+export function findUnknownMembers(text: string): readonly string[] {
+  const unknown = validate(parseJson(text)).filter(({ keyword }) => keyword === "additionalProperties");
+  return [...new Set(unknown.map(({ instancePath, params }) => unknownMember(instancePath, params)))];
+}
+
+function validate(card: unknown): readonly ErrorObject[] {
+  const check = new Ajv2020({ allErrors: true, strict: false, validateFormats: false }).compile(
+    closed(jsonSchemaOf(AgentCardSchema)),
+  );
+  return check(card) ? [] : (check.errors ?? []);
 }
 
 /** Why there are so many problems, before the problems. */
@@ -72,7 +83,7 @@ function describe({ keyword, instancePath, params, message }: ErrorObject): stri
     case "required":
       return `${join(path, String(params["missingProperty"]))} is missing`;
     case "additionalProperties":
-      return `${join(path, String(params["additionalProperty"]))} is no field of A2A 1.0`;
+      return `${unknownMember(instancePath, params)} is no field of A2A 1.0`;
     case "oneOf":
       return `${path || "the card"} must have exactly one of its kinds`;
     case "enum":
@@ -84,6 +95,10 @@ function describe({ keyword, instancePath, params, message }: ErrorObject): stri
     default:
       return `${path || "the card"} ${message ?? "is wrong"}`;
   }
+}
+
+function unknownMember(instancePath: string, params: ErrorObject["params"]): string {
+  return join(formatPath(instancePath), String(params["additionalProperty"]));
 }
 
 /** `/skills/0/id` is `skills[0].id`. */

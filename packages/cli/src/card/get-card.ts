@@ -36,6 +36,7 @@ export async function getCard(
   { validate = false, extended = false, key }: GetCardFlags,
 ): Promise<void> {
   const { output } = context;
+  if (key !== undefined) context.needReader();
   const found = extended
     ? await receiveExtendedCard(context, reference, key)
     : await context.receiveCard(reference);
@@ -45,6 +46,8 @@ export async function getCard(
   const card = found.read();
   const trust = await findTrust(context, found.settings, key);
   const verification = await trust?.verify(found.text);
+  if (trust !== undefined) context.needReader();
+  if (verification?.verified === false) context.exitWith(1);
   await renderCard(output, card, verification);
   await output.document(toJson(found.text, card));
   if (validate) {
@@ -52,7 +55,6 @@ export async function getCard(
   }
   if (verification?.verified === false) {
     await output.warn(`the card is not verified. ${verification.message}`);
-    context.exitWith(1);
   }
 }
 

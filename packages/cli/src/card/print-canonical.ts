@@ -4,6 +4,7 @@ import type { TextSink } from "../cli-io.ts";
 import type { CommandContext } from "../command-context.ts";
 import { escapeUnsafe } from "../output/plain-text.ts";
 import { readCardSource } from "./card-source.ts";
+import { describeNotJson } from "./odd-text.ts";
 
 /**
  * Prints what the signatures of a card are made over (spec §8.4.1): its canonical bytes, and nothing else.
@@ -14,22 +15,29 @@ export async function printCanonical(context: CommandContext, reference: string 
   const { text, name } = await readCardSource(context, reference);
   await writeExactly(
     context.io.stdout,
-    canonicalOrThrow(() => canonicalCard(text), name),
+    canonicalOrThrow(() => canonicalCard(text), name, text),
   );
 }
 
 /** @throws CliError CARD_INVALID in the place of a CardTextError */
-export function canonicalOrThrow(make: () => string, name: string): string {
+export function canonicalOrThrow(make: () => string, name: string, text: string): string {
   try {
     return make();
   } catch (error) {
-    if (error instanceof CardTextError) throw noCanonicalForm(error, name);
+    if (error instanceof CardTextError) throw noCanonicalForm(error, name, text);
     throw error;
   }
 }
 
-/** Says why a card cannot be signed, or compared. */
-export function noCanonicalForm(error: CardTextError, name: string): CliError {
+/** Says why a card cannot be signed, or compared; of what is no JSON, what it looks like. */
+export function noCanonicalForm(error: CardTextError, name: string, text: string): CliError {
+  const odd = error.fault === "not-json" ? describeNotJson(text) : undefined;
+  if (odd !== undefined) {
+    return new CliError("A2ACLI_ERR_CARD_INVALID", `${name} ${odd.problem} (${error.fault})`, {
+      hint: odd.hint,
+      cause: error,
+    });
+  }
   return new CliError(
     "A2ACLI_ERR_CARD_INVALID",
     `${name} has no canonical form: ${error.message} (${error.fault})`,

@@ -4,7 +4,7 @@ import { quote } from "../doctor/finding.ts";
 import type { Output } from "../output/output.ts";
 
 /**
- * A card in words: identity, capabilities, interfaces, security, skills (a2a-cli §10.1).
+ * A card in words: identity, capabilities, interfaces, security, skills (a2a-cli §10.1). That it is not verified comes first.
  *
  * @param verification undefined: no key is known, so nothing was verified
  */
@@ -13,6 +13,8 @@ export async function renderCard(
   card: AgentCard,
   verification: CardVerification | undefined,
 ): Promise<void> {
+  const isRefused = verification?.verified === false;
+  if (isRefused) await output.field("Signature", describeSignatures(card, verification));
   await output.field("Agent", card.name);
   await output.field("Description", unlessEmpty(card.description));
   await output.field("Version", unlessEmpty(card.version));
@@ -26,7 +28,7 @@ export async function renderCard(
     await output.field("Interface", `${protocolBinding} ${protocolVersion} at ${url}${forTenant}`);
   }
   await renderSecurity(output, card);
-  await output.field("Signature", describeSignatures(card, verification));
+  if (!isRefused) await output.field("Signature", describeSignatures(card, verification));
   await output.field("Input Modes", card.defaultInputModes.join(", "));
   await output.field("Output Modes", card.defaultOutputModes.join(", "));
   for (const skill of card.skills) {

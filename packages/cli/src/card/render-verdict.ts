@@ -1,126 +1,226 @@
-import type { CardVerification, SignatureVerdict } from "@a2a-connect/signing";
-import { quote } from "../doctor/finding.ts";
+import { isLocalHost } from "../doctor/target.ts";
 import type { Output } from "../output/output.ts";
-import { nextStep, type VerdictSituation } from "./next-step.ts";
-
-/** A verdict, and what people want to know beside it. */
-export interface VerdictReport extends VerdictSituation {
-  readonly verification: CardVerification;
-  /** Where the card came from, for people. */
-  readonly name: string;
-  /** What the card calls itself. */
-  readonly subject: { readonly name?: string; readonly version?: string };
-  /** Which of the keys that were given this is, for people; undefined for a key of a key set. */
-  readonly keyName: (thumbprint: string) => string | undefined;
-}
+import type { CardChange } from "./card-change.ts";
+import { hostOf } from "./card-claims.ts";
+import { nextStep } from "./next-step.ts";
+import { quoted, quotedList } from "./quoted.ts";
+import type { AppliedPolicy, SignatureReport, VerdictReport } from "./verdict-report.ts";
 
 /** Rows of one kind that text shows. */
-const maxRows = 50;
+const maxRows = 10;
 
-/** The whole verdict in fields: subject, verdict, each signature, coverage, alarms, what to do next. */
+/** Signatures that text shows. */
+const maxSignatures = 5;
+
+/** Longest value of a change, in UTF-16 units. */
+const maxValueLength = 80;
+
+/** The whole verdict in fields: subject, verdict, what it rests on, what was vouched for, what to do next. */
 export async function renderVerdict(output: Output, report: VerdictReport): Promise<void> {
-  const { verification, name } = report;
-  const { verified, reason, message, profile, signatures } = verification;
+  const { verification, message, hasGaps, name } = report;
+  const { verified, reason, profile } = verification;
   await output.field("Card", describeSubject(report));
   await output.field("From", name);
-  await output.field("Verdict", verified ? "VERIFIED" : "NOT VERIFIED");
+  await output.field("Verdict", verified ? (hasGaps ? "VERIFIED, WITH GAPS" : "VERIFIED") : "NOT VERIFIED");
+  if (hasGaps) await renderUncovered(output, report);
   await output.field("Reason", reason);
   await output.field("Because", message);
-  for (const verdict of signatures.slice(0, maxRows)) {
-    await renderSignature(output, verdict, report);
-  }
-  if (signatures.length > maxRows) await output.field("Signature", `${signatures.length - maxRows} more`);
+  await renderAlarms(output, report);
+  await renderChanges(output, report.changes);
+  await renderSignatures(output, report);
   await output.field("Profile", profile);
-  await renderCoverage(output, verification);
-  for (const { kind, text, paths } of verification.alarms.slice(0, maxRows)) {
-    await output.field("Alarm", `${kind}: ${text}${paths.length === 0 ? "" : ` (${listPaths(paths)})`}`);
-  }
-  await output.field("Trust", describeTrust(verification, report));
-  await output.field("Next", nextStep(verification, report));
-}
-
-/** The verdict as programs get it: null where there is nothing. */
-export function toDocument(verification: CardVerification): Readonly<Record<string, unknown>> {
-  const { verified, profile, kid, alg, uncovered, reason, message, signatures, alarms } = verification;
-  return withNulls({
-    verified,
-    profile,
-    kid,
-    alg,
-    uncovered,
-    reason,
-    message,
-    signatures: signatures.map((verdict) => withNulls({ ...verdict })),
-    alarms,
-  });
+  await renderCoverage(output, report);
+  await renderClaims(output, report);
+  await output.field("Trust", describeTrust(report));
+  await output.field("Memory", describeMemory(report));
+  await output.field("Digest", report.sha256 === undefined ? undefined : `SHA-256 ${report.sha256}`);
+  await output.field("Checked", `${report.time}, by ${describePolicy(report.policy)}`);
+  await output.field("Next", nextStep(report));
 }
 
 /** What a verified card proves, and what not: undefined when nothing was proved. */
-export function describeTrust(
-  { verified, signatures }: CardVerification,
-  { url, keyName }: Pick<VerdictReport, "url" | "keyName">,
-): string | undefined {
+export function describeTrust({
+  verification,
+  trust,
+  signatures,
+  url,
+  keyName,
+}: VerdictReport): string | undefined {
   const best = signatures.find(({ valid }) => valid);
-  if (!verified || best?.keySource === undefined) return undefined;
-  if (best.keySource === "trusted") {
-    const key = best.thumbprint === undefined ? undefined : keyName(best.thumbprint);
-    return `the owner of a key that you gave signed this card${key === undefined ? "" : ` (${key})`}`;
+  if (!verification.verified || best?.keySource === undefined) return undefined;
+  const { host = "a host", origin = "" } = URL.parse(best.keySource) ?? {};
+  switch (trust) {
+    case "given-key": {
+      const names = signatures
+        .filter(({ valid, keySource }) => valid && keySource === "trusted")
+        .flatMap(({ thumbprint = "" }) => keyName(thumbprint) ?? []);
+      const list = [...new Set(names)].join(", ");
+      return `the owner of a key that you gave signed this card${list === "" ? "" : ` (${list})`}`;
+    }
+    case "own-origin": {
+      const parsed = url === undefined ? null : URL.parse(url);
+      const isExposed = parsed?.protocol === "http:" && !isLocalHost(parsed.hostname);
+      const others = isExposed ? ", or is anywhere on the way there (it is not reached by TLS)," : "";
+      return `the key is from the card's own origin, so this proves that whoever controls ${origin}${others} signed the card, and nothing more; to pin the signer, give its key with --key`;
+    }
+    case "named-host":
+      return `the key is from ${host} that you named (--jwks-host): it says who signs`;
+    case undefined:
+      return undefined;
   }
-  const keySet = URL.parse(best.keySource);
-  return keySet !== null && url !== undefined && keySet.origin === URL.parse(url)?.origin
-    ? `the key is from the card's own origin, so this proves that whoever controls ${keySet.origin} signed the card, and nothing more; to pin the signer, give its key with --key`
-    : `the key is from ${keySet?.host ?? "a host"} that you named (--jwks-host): it says who signs`;
 }
 
-function describeSubject({ verification, subject: { name, version } }: VerdictReport): string {
+function describeSubject({ signatures, subject: { name, version } }: VerdictReport): string {
   if (name === undefined) return "no name can be read";
-  const called = version === undefined ? quote(name) : `${quote(name)}, version ${quote(version)}`;
-  return verification.verified ? called : `${called} (so it says; nothing proves it)`;
+  const called = version === undefined ? quoted(name) : `${quoted(name)}, version ${quoted(version)}`;
+  return signatures.some(({ valid }) => valid) ? called : `${called} (so it says; nothing proves it)`;
+}
+
+/** What is worth knowing, and no reason to be alarmed. */
+const notes: ReadonlySet<string> = new Set(["first-use", "not-remembered"]);
+
+async function renderAlarms(output: Output, { alarms }: VerdictReport): Promise<void> {
+  for (const { kind, text, paths } of alarms.slice(0, maxRows)) {
+    const where = paths.length === 0 ? "" : ` (${quotedList(paths)})`;
+    await output.field(notes.has(kind) ? "Note" : "Alarm", `${kind}: ${text}${where}`);
+  }
+  await renderRest(output, "Alarm", alarms.length, maxRows);
+}
+
+async function renderChanges(output: Output, changes: readonly CardChange[]): Promise<void> {
+  for (const { path, was, is } of changes.slice(0, maxRows)) {
+    await output.field("Changed", `${quoted(path).slice(1, -1)}: was ${showValue(was)}, is ${showValue(is)}`);
+  }
+  await renderRest(output, "Changed", changes.length, maxRows);
+}
+
+function showValue(value: unknown): string {
+  const text = JSON.stringify(value) ?? "not there";
+  return text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text;
+}
+
+async function renderSignatures(output: Output, report: VerdictReport): Promise<void> {
+  const { signatures } = report;
+  for (const signature of signatures.slice(0, maxSignatures))
+    await renderSignature(output, signature, report);
+  await renderRest(output, "Signature", signatures.length, maxSignatures);
 }
 
 async function renderSignature(
   output: Output,
-  verdict: SignatureVerdict,
-  { verification, headers, keyName }: VerdictReport,
+  signature: SignatureReport,
+  report: VerdictReport,
 ): Promise<void> {
-  const { index, valid, kid, alg, profile, thumbprint, keySource, fault, problem } = verdict;
-  const place = `${index + 1} of ${verification.signatures.length}`;
+  const { index, valid, profile, thumbprint, keySource, fault, problem, header, tried, expires } = signature;
+  const { signatures, message, keyName } = report;
+  const place = `${index + 1} of ${signatures.length}`;
   await output.field("Signature", `${place}, ${valid ? `valid (${profile})` : `NOT VALID (${fault})`}`);
-  const { typ, jku } = headers[index] ?? {};
-  const header = [
+  const { kid, alg, typ, jku } = header ?? {};
+  const members = [
     ["kid", kid],
     ["alg", alg],
     ["typ", typ],
     ["jku", jku],
-  ].map(([label, value]) => (value === undefined ? `no ${label}` : `${label} ${quote(value)}`));
-  await output.field("Header", header.join(", "));
+  ].map(([label, value]) => (value === undefined ? `no ${label}` : `${label} ${quoted(value)}`));
+  await output.field("Header", members.join(", "));
   if (thumbprint !== undefined) {
     const from =
       keySource === "trusted" ? (keyName(thumbprint) ?? "the keys that you gave") : (keySource ?? "nowhere");
-    await output.field("Key", `thumbprint ${thumbprint}, from ${from}`);
+    const until = expires === undefined ? "" : `, counts until ${expires}`;
+    await output.field("Key", `thumbprint ${thumbprint}, from ${from}${until}`);
   }
-  await output.field("Problem", problem);
+  for (const each of tried.slice(0, 3)) {
+    await output.field("Key Tried", `thumbprint ${each}, from ${keyName(each) ?? "its key set"}`);
+  }
+  // Of the only signature the whole story tells it already.
+  if (problem !== undefined && signatures.length > 1 && !message.includes(problem)) {
+    await output.field("Problem", problem);
+  }
 }
 
-async function renderCoverage(output: Output, { profile, uncovered }: CardVerification): Promise<void> {
+async function renderCoverage(output: Output, report: VerdictReport): Promise<void> {
+  const { verification, hasGaps } = report;
+  const { profile, uncovered, alarms } = verification;
   if (profile === undefined) return;
-  await output.field(
-    "Coverage",
+  const covered =
     uncovered.length === 0
       ? "everything in the card but its signatures"
-      : `${uncovered.length} field${uncovered.length === 1 ? " is" : "s are"} NOT protected`,
-  );
-  for (const path of uncovered.slice(0, maxRows)) await output.field("Uncovered", quote(path));
-  if (uncovered.length > maxRows) {
-    await output.field("Uncovered", `${uncovered.length - maxRows} more; -o json lists them all`);
+      : `${uncovered.length} field${uncovered.length === 1 ? " is" : "s are"} NOT protected`;
+  const mayLack = alarms.some(({ kind }) => kind === "removable");
+  await output.field("Coverage", mayLack ? `${covered}; something empty may have been taken out` : covered);
+  if (!hasGaps) await renderUncovered(output, report);
+}
+
+/** Where callers go and what they are asked for first. */
+async function renderUncovered(
+  output: Output,
+  { verification: { uncovered } }: VerdictReport,
+): Promise<void> {
+  const paths = [...uncovered].sort((one, other) => weight(one) - weight(other));
+  for (const path of paths.slice(0, maxRows)) await output.field("Uncovered", quoted(path).slice(1, -1));
+  await renderRest(output, "Uncovered", paths.length, maxRows);
+}
+
+function weight(path: string): number {
+  return /^(?:supported_?interfaces|security|skills\[\d+\]\.security)/i.test(path) ? 0 : 1;
+}
+
+/** What was vouched for; of a card that is not verified, where it would have callers go. */
+async function renderClaims(output: Output, { verification, claims, url }: VerdictReport): Promise<void> {
+  if (claims === undefined) return;
+  const { interfaceHosts, tokenHosts } = claims;
+  const interfaces = interfaceHosts.length === 0 ? "none" : quotedList(interfaceHosts, 5);
+  if (!verification.verified) {
+    const tokens = tokenHosts.length === 0 ? "" : `; tokens from ${quotedList(tokenHosts, 5)}`;
+    return await output.field("Would Lead To", `${interfaces}; asks for ${describeDemands(claims)}${tokens}`);
   }
+  const own = url === undefined ? undefined : hostOf(url);
+  const foreign = own !== undefined && interfaceHosts.some((host) => host !== own);
+  await output.field("Interfaces", `${interfaces}${foreign ? ` (the card came from ${quoted(own)})` : ""}`);
+  await output.field("Asks For", describeDemands(claims));
+  if (tokenHosts.length > 0) await output.field("Tokens From", quotedList(tokenHosts, 5));
 }
 
-function listPaths(paths: readonly string[]): string {
-  const shown = paths.slice(0, 10).map(quote).join(", ");
-  return paths.length > 10 ? `${shown} and ${paths.length - 10} more` : shown;
+function describeDemands({ demands, stricterSkills }: NonNullable<VerdictReport["claims"]>): string {
+  const all =
+    demands === undefined
+      ? "no credentials"
+      : demands.map((demand) => quoted(demand).slice(1, -1)).join(", or ");
+  const more =
+    stricterSkills === 0 ? "" : `; ${stricterSkills} skill${stricterSkills === 1 ? "" : "s"} for more`;
+  return all + more;
 }
 
-function withNulls(record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, value ?? null]));
+function describeMemory({ verification: { verified }, known }: VerdictReport): string | undefined {
+  if (known === undefined) return undefined;
+  const { file, key, remembered } = known;
+  if (key === undefined) return `${file}: nothing was remembered, because the card came from no URL`;
+  const refused = verified ? "" : "; nothing was remembered of this card, because it is refused";
+  if (remembered === undefined)
+    return `${file}: ${key} ${verified ? "is known from now on" : `is not known${refused}`}`;
+  const { firstSeen, lastSeen, thumbprints } = remembered;
+  const keys = thumbprints.slice(0, 3).join(", ");
+  return `${file}: ${key} is known since ${firstSeen}, last seen ${lastSeen}, by the key with thumbprint ${keys}${refused}`;
+}
+
+function describePolicy(policy: AppliedPolicy): string {
+  const { keys, keySets, profiles, allowUncovered, minSigners, requireSecurity } = policy;
+  const sets =
+    keySets === "none"
+      ? []
+      : keySets === "own-origin"
+        ? ["the key set of the card's own origin"]
+        : [`key sets of ${keySets.join(", ")}`];
+  return [
+    [...(keys.length === 0 ? [] : [`key${keys.length === 1 ? "" : "s"} ${keys.join(", ")}`]), ...sets].join(
+      " and ",
+    ),
+    `profile ${["strict", ...profiles].join(", ")}${allowUncovered ? " (gaps allowed)" : ""}`,
+    ...(minSigners === 1 ? [] : [`${minSigners} signers`]),
+    ...(requireSecurity ? ["security required"] : []),
+  ].join("; ");
+}
+
+async function renderRest(output: Output, label: string, count: number, shown: number): Promise<void> {
+  if (count > shown) await output.field(label, `${count - shown} more; -o json lists them`);
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { canonicalSignedCard } from "@a2a-connect/signing";
@@ -43,7 +43,7 @@ describe("a2a card sign", () => {
       },
     ).result;
     expect([exitCode, stderr]).toEqual([0, expect.stringContaining("signed by key first with ES256")]);
-    expect(stdout).toBe(`${canonicalSignedCard(stdout)}\n`);
+    expect(stdout).toBe(canonicalSignedCard(stdout)); // and no line feed: its SHA-256 is the ETag of the card
     expect(JSON.parse(stdout)).toMatchObject({ name: plainCard.name, signatures: [{}] });
     expect(headerOf(stdout)).toMatchObject({ alg: "ES256", kid: "first", typ: "JOSE" });
     expect(await verify(stdout, "--key", first.publicKey)).toBe(0);
@@ -59,6 +59,67 @@ describe("a2a card sign", () => {
     const replaced = await sign(["-", "--key", "second.json", "--replace"], once.stdout);
     expect(signatures(replaced.stdout)).toHaveLength(1);
     expect(await verify(replaced.stdout, "--key", second.publicKey)).toBe(0);
+  });
+
+  it("replaces what the same key has signed, and says who else has", async () => {
+    const once = await sign(["card.json", "--key", "first.json"]);
+    const both = await sign(["-", "--key", "second.json"], once.stdout);
+    expect(both.stderr).toMatch(/signed by "first" as well: .*--replace/);
+    const edited = JSON.stringify({ ...JSON.parse(both.stdout), description: "Edited." });
+    const anew = await sign(["-", "--key", "first.json"], edited);
+    expect(signatures(anew.stdout).map((_, index) => headerOf(anew.stdout, index).kid)).toEqual([
+      "first",
+      "second",
+    ]);
+    expect(await verify(anew.stdout, "--key", first.publicKey)).toBe(0);
+  });
+
+  it("takes the key from the standard input, and one of a key set by its id", async () => {
+    const [one, other] = await Promise.all(
+      ["first.json", "second.json"].map((name) => readFile(join(cwd, name), "utf8")),
+    );
+    const piped = await sign(["card.json", "--key", "-"], one);
+    expect(headerOf(piped.stdout)).toMatchObject({ kid: "first" });
+    const set = `{"keys":[${one},${other}]}`;
+    const chosen = await sign(["card.json", "--key", "-", "--kid", "second"], set);
+    expect(headerOf(chosen.stdout)).toMatchObject({ kid: "second", alg: "EdDSA" });
+    for (const words of [[], ["--kid", "third"]]) {
+      const { stderr, exitCode } = await sign(["card.json", "--key", "-", ...words], set);
+      expect([exitCode, stderr]).toEqual([2, expect.stringContaining('its ids are: "first", "second"')]);
+    }
+  });
+
+  for (const [what, members, problem] of [
+    ["is expired", { exp: 1_600_000_000 }, /the key is expired since 2020-09-13T12:26:40/],
+    ["is not valid yet", { nbf: 32_503_680_000 }, /the key is not valid before 3000-01-01/],
+    ["is revoked", { revoked: true }, /the key is revoked/],
+    ["has a date that is none", { exp: "tomorrow" }, /./],
+  ] as const) {
+    it(`does not sign with a key that ${what}`, async () => {
+      const key = JSON.stringify({ ...JSON.parse(await readFile(first.privateKey, "utf8")), ...members });
+      await writeFile(join(cwd, "odd.json"), key);
+      const { stdout, stderr, exitCode } = await sign(["card.json", "--key", "odd.json"]);
+      expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 2 });
+      expect(stderr).toMatch(problem);
+    });
+  }
+
+  it("says which members nobody knows: they are signed like the others", async () => {
+    const odd = {
+      ...plainCard,
+      bogus: 1,
+      skills: [{ id: "a", name: "b", description: "c", tags: ["d"], nam: 1 }],
+    };
+    const { stdout, stderr } = await sign(["-", "--key", "first.json"], JSON.stringify(odd));
+    expect(stderr).toMatch(/^warning: A2A 1\.0 has no bogus, skills\[0\]\.nam: signed all the same/m);
+    expect(JSON.parse(stdout)).toMatchObject({ bogus: 1 });
+  });
+
+  it("speaks of the Python of before only when it is asked to, and says where", async () => {
+    const card = JSON.stringify({ ...plainCard, capabilities: { streaming: true }, name: "Büro" });
+    expect((await sign(["-", "--key", "first.json"], card)).stderr).not.toContain("warning");
+    const { stderr } = await sign(["-", "--key", "first.json", "--legacy", "python-1"], card);
+    expect(stderr).toMatch(/^warning: .*1\.1\.3 \(python-1\).* in another way: name$/m);
   });
 
   it("takes PEM, an id, an algorithm and the URL of the key set", async () => {
@@ -83,6 +144,7 @@ describe("a2a card sign", () => {
     const { stdout, exitCode } = await sign(["own.json", "--key", "first.json", "--in-place"]);
     expect([exitCode, field(stdout, "File"), field(stdout, "Key")]).toEqual([0, "own.json", "first"]);
     const signed = await readFile(join(cwd, "own.json"), "utf8");
+    expect(signed).toBe(canonicalSignedCard(signed));
     expect([
       await verify(signed, "--key", first.publicKey),
       (await stat(join(cwd, "own.json"))).mode & 0o777,
@@ -94,6 +156,35 @@ describe("a2a card sign", () => {
     expect(JSON.parse(stdout)).toEqual({ file: "signed.json", kid: "first", alg: "ES256", signatures: 1 });
     expect(await readFile(join(cwd, "card.json"), "utf8")).toBe(text);
     expect(await verify(await readFile(join(cwd, "signed.json"), "utf8"), "--key", first.publicKey)).toBe(0);
+  });
+
+  for (const [where, words] of [
+    ["--out", ["card.json", "--key", "own.json", "--out", "own.json"]],
+    ["--out, by another name", ["card.json", "--key", "own.json", "--out", "link.json"]],
+    ["--in-place", ["own.json", "--key", "link.json", "--in-place"]],
+  ] as const) {
+    it(`never writes over the key that it signs with: ${where}`, async () => {
+      await runCommand(["keys", "new", "--out", "own.json", "--force"], { cwd });
+      await rm(join(cwd, "link.json"), { force: true });
+      await symlink("own.json", join(cwd, "link.json"));
+      const key = await readFile(join(cwd, "own.json"), "utf8");
+      const { stdout, stderr, exitCode } = await sign(words);
+      expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 2 });
+      expect(stderr).toMatch(/is the key itself.*A2ACLI_ERR_USAGE/);
+      expect(await readFile(join(cwd, "own.json"), "utf8")).toBe(key);
+    });
+  }
+
+  it("prints the card with --out -, as keys new does", async () => {
+    const { stdout, exitCode } = await sign(["card.json", "--key", "first.json", "--out", "-"]);
+    expect([exitCode, stdout]).toEqual([
+      0,
+      (await sign(["card.json", "--key", "first.json"])).stdout.replace(
+        /"signature":"[^"]+"/,
+        /"signature":"[^"]+"/.exec(stdout)?.[0] ?? "",
+      ),
+    ]);
+    await expect(stat(join(cwd, "-"))).rejects.toThrow("ENOENT");
   });
 
   it("warns of what older verifiers leave unprotected", async () => {
@@ -119,6 +210,75 @@ describe("a2a card sign", () => {
       2,
       /cannot sign/,
     ],
+    [
+      "an algorithm that it should not be told",
+      ["card.json", "--key", "first.json", "--alg", "RS256"],
+      "",
+      2,
+      /leave --alg away: this key signs with ES256/,
+    ],
+    [
+      "another id than the key's",
+      ["card.json", "--key", "first.json", "--kid", "other"],
+      "",
+      2,
+      /has the id "first".*\n.*leave --kid away/,
+    ],
+    [
+      "a key set by no URL",
+      ["card.json", "--key", "first.json", "--jku", "notaurl"],
+      "",
+      2,
+      /--jku: .*no URL.*A2ACLI_ERR_USAGE/,
+    ],
+    [
+      "a key set by plain http",
+      ["card.json", "--key", "first.json", "--jku", "http://a.example/"],
+      "",
+      2,
+      /--jku: .*https/,
+    ],
+    [
+      "a URL",
+      ["https://a.example/card.json", "--key", "first.json"],
+      "",
+      2,
+      /a2a card get https:\/\/a\.example\/card\.json -o json > card\.json/,
+    ],
+    ["card and key on one input", ["-", "--key", "-"], text, 2, /both/],
+    [
+      "a directory",
+      ["card.json", "--key", "first.json", "--out", "."],
+      "",
+      2,
+      /\. cannot be written: it is a directory/,
+    ],
+    [
+      "a place that is not there",
+      ["card.json", "--key", "first.json", "--out", "no/x.json"],
+      "",
+      2,
+      /no\/x\.json cannot be written: its directory is not there.*\n.*mkdir/,
+    ],
+    [
+      "a card that is a directory",
+      [".", "--key", "first.json"],
+      "",
+      3,
+      /\. cannot be read: it is a directory/,
+    ],
+    ["YAML", ["-", "--key", "first.json"], "name: x\nversion: 1\n", 1, /looks like YAML.*\n.*yq/],
+    ["a byte order mark", ["-", "--key", "first.json"], `\ufeff${text}`, 1, /byte order mark/],
+    ["a web page", ["-", "--key", "first.json"], "<!doctype html>", 1, /looks like HTML/],
+    ["nothing", ["-", "--key", "first.json"], "", 1, /is empty/],
+    [
+      "a card of 0.3",
+      ["-", "--key", "first.json"],
+      '{"name":"x","url":"http://x/","protocolVersion":"0.3.0"}',
+      1,
+      /is a card of A2A 0\.3\.0 .* form of 1\.0/,
+    ],
+    ["a key in place of the card", ["first.json", "--key", "first.json"], "", 1, /first\.json is a key/],
     ["a missing key", ["card.json"], "", 2, /--key/],
     [
       "two places to write to",

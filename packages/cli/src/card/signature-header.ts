@@ -1,3 +1,5 @@
+import { isObject, readObject } from "./loose-json.ts";
+
 /** What a signature's protected header says; undefined where it says nothing, or no text. */
 export interface SignatureHeader {
   readonly kid: string | undefined;
@@ -35,17 +37,4 @@ function readHeader(signature: unknown): SignatureHeader {
 
 function textOrNone(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
-}
-
-function readObject(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { cardDigest } from "@a2a-connect/signing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { field, fieldsOf } from "../../test-support/fields.ts";
 import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
@@ -34,6 +35,10 @@ afterAll(async () => {
   await rm(cwd, { recursive: true });
 });
 
+const evilInterfaces = [
+  { url: "https://evil.example/rpc", protocolBinding: "JSONRPC", protocolVersion: "1.0" },
+];
+
 /** Verifies a text by way of the standard input. */
 const verify = (text: string, ...flags: readonly string[]) =>
   runCommand(["card", "verify", "-", ...flags], { cwd, stdin: text });
@@ -52,32 +57,42 @@ describe("a2a card verify, for people", () => {
     }).result;
     expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
     expect(Object.fromEntries(fieldsOf(stdout))).toMatchObject({
-      Card: ["Sick, version 1.0.0"],
+      Card: ['"Sick", version "1.0.0"'],
       From: ["the standard input"],
       Verdict: ["VERIFIED"],
       Signature: ["1 of 1, valid (strict)"],
-      Header: ["kid signer, alg ES256, typ JOSE, no jku"],
+      Header: ['kid "signer", alg "ES256", typ "JOSE", no jku'],
       Key: [expect.stringMatching(/^thumbprint [\w-]{43}, from .*signer\.public\.json$/)],
       Profile: ["strict"],
       Coverage: ["everything in the card but its signatures"],
-      Trust: [expect.stringContaining("the owner of a key that you gave signed this card")],
+      Interfaces: ['"localhost:61"'],
+      "Asks For": ["no credentials"],
+      Trust: [
+        expect.stringMatching(
+          /^the owner of a key that you gave signed this card \(.*signer\.public\.json\)$/,
+        ),
+      ],
+      Digest: [`SHA-256 ${await cardDigest(card)}`],
+      Checked: [expect.stringMatching(/^\d{4}-.*Z, by key .*signer\.public\.json; profile strict$/)],
     });
+    expect(stdout.split("\n").length).toBeLessThanOrEqual(25);
     expect(fieldsOf(stdout).has("Next")).toBe(false);
   });
 
   it("says everything about one that was changed", async () => {
     const { stdout, stderr, exitCode } = await spawnCommand(["card", "verify", "-", ...byKey()], {
       cwd,
-      stdin: tampered(card, { name: "Evil" }),
+      stdin: tampered(card, { name: "Evil", supportedInterfaces: evilInterfaces }),
     }).result;
     expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 1 });
     expect(Object.fromEntries(fieldsOf(stdout))).toMatchObject({
-      Card: ["Evil, version 1.0.0 (so it says; nothing proves it)"],
+      Card: ['"Evil", version "1.0.0" (so it says; nothing proves it)'],
       Verdict: ["NOT VERIFIED"],
       Reason: ["signature-mismatch"],
       Signature: ["1 of 1, NOT VALID (signature-mismatch)"],
-      Header: ["kid signer, alg ES256, typ JOSE, no jku"],
-      Problem: [expect.any(String)],
+      Header: ['kid "signer", alg "ES256", typ "JOSE", no jku'],
+      "Key Tried": [expect.stringMatching(/^thumbprint [\w-]{43}, from .*signer\.public\.json$/)],
+      "Would Lead To": ['"evil.example"; asks for no credentials'],
       Next: [expect.stringContaining("a2a card canonical")],
     });
     expect(fieldsOf(stdout).has("Trust")).toBe(false);
@@ -93,16 +108,20 @@ describe("a2a card verify, for people", () => {
     expect(fieldsOf(stdout).get("Verdict")).toEqual(["NOT VERIFIED"]);
   });
 
-  it("knows a signature of older software when it sees one", async () => {
+  it("knows a signature of older software when it sees one, and says first what that would leave open", async () => {
     const text = await legacyCard();
     const { stdout, exitCode } = await verify(text, ...byKey());
-    expect([exitCode, field(stdout, "Next")]).toEqual([
-      1,
-      expect.stringContaining("--profile js-1 lets it count"),
-    ]);
+    expect([exitCode, field(stdout, "Reason")]).toEqual([1, "signature-mismatch"]);
+    expect(field(stdout, "Because")).toMatch(/profile js-1, .*unprotected "capabilities".*nobody can tell/);
+    expect(field(stdout, "Next")).toMatch(
+      /^ask the operator to sign .*--profile js-1 lets the signature count$/,
+    );
     const asked = await verify(text, ...byKey(), "--profile", "js-1");
     expect([asked.exitCode, field(asked.stdout, "Profile")]).toEqual([0, "js-1"]);
     expect(fieldsOf(asked.stdout).get("Uncovered")).toEqual(["capabilities"]);
+    expect(field(asked.stdout, "Coverage")).toBe(
+      "1 field is NOT protected; something empty may have been taken out",
+    );
     expect(field(asked.stdout, "Alarm")).toMatch(/^removable: /);
   });
 });
@@ -113,27 +132,38 @@ describe("a2a card verify, for programs", () => {
     expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
     expect(JSON.parse(stdout)).toEqual({
       verified: true,
+      reason: null,
+      message: expect.any(String),
+      card: { name: "Sick", version: "1.0.0" },
+      source: "the standard input",
+      sha256: await cardDigest(card),
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      trust: "given-key",
       profile: "strict",
       kid: "signer",
       alg: "ES256",
       uncovered: [],
-      reason: null,
-      message: expect.any(String),
       signatures: [
         {
           index: 0,
           valid: true,
           kid: "signer",
           alg: "ES256",
+          typ: "JOSE",
+          jku: null,
           profile: "strict",
           uncovered: [],
           thumbprint: expect.stringMatching(/^[\w-]{43}$/),
           keySource: "trusted",
           fault: null,
           problem: null,
+          expires: null,
+          tried: [],
         },
       ],
       alarms: [],
+      remembered: null,
+      changes: [],
     });
   });
 
@@ -221,7 +251,12 @@ describe("the key set that a signature names", () => {
       `whoever controls ${host.url} signed the card, and nothing more`,
     );
     const json = await runCommand(["card", "verify", host.url, "-o", "json"], { cwd });
-    expect(JSON.parse(json.stdout)).toMatchObject({ verified: true });
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      verified: true,
+      trust: "own-origin",
+      source: `${host.url}${cardPath}`,
+      signatures: [{ jku: `${host.url}/jwks.json` }],
+    });
     expect(json.stderr).toContain("and nothing more");
   });
 
@@ -260,10 +295,8 @@ describe("policies", () => {
     const keys = ["--key", signer.publicKey, "--key", stranger.publicKey];
     const verifyHost = () => runCommand(["card", "verify", host.url, ...keys, ...memory], { cwd });
     const first = await verifyHost();
-    expect([first.exitCode, field(first.stdout, "Alarm")]).toEqual([
-      0,
-      expect.stringMatching(/^first-use: /),
-    ]);
+    expect([first.exitCode, field(first.stdout, "Note")]).toEqual([0, expect.stringMatching(/^first-use: /)]);
+    expect(fieldsOf(first.stdout).has("Alarm")).toBe(false);
     expect((await verifyHost()).exitCode).toBe(0);
     host.serve(await signedCard(cwd, stranger));
     const changed = await verifyHost();
@@ -297,7 +330,16 @@ describe("where there is nothing to verify", () => {
 
 /** Signed as the JavaScript SDK does: whatever is empty is left out. */
 async function legacyCard(): Promise<string> {
-  const { signatures: _, capabilities: __, ...json } = JSON.parse(card);
+  const { signatures: _, ...unsigned } = JSON.parse(card);
+  // Security that such software signs: without any, it might have been taken out.
+  const secured = {
+    ...unsigned,
+    securitySchemes: {
+      login: { openIdConnectSecurityScheme: { openIdConnectUrl: "https://login.example" } },
+    },
+    securityRequirements: [{ schemes: { login: { list: ["read"] } } }],
+  };
+  const { capabilities: __, ...json } = secured; // an empty message, which it does not sign
   const sorted = (value: unknown): unknown =>
     Array.isArray(value)
       ? value.map(sorted)

@@ -1,19 +1,28 @@
-import { resolve } from "node:path";
 import { createGuardedFetch } from "@a2a-connect/node";
-import { createFileCardMemory } from "@a2a-connect/node/client";
 import {
   type CardVerification,
+  canonicalCard,
+  cardDigest,
   type LegacyProfile,
   type TrustPolicy,
+  type VerificationContext,
   verifyCard as verifyCardText,
 } from "@a2a-connect/signing";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../command-context.ts";
 import { type GivenKeys, readGivenKeys } from "../keys/given-keys.ts";
+import { findChanges } from "./card-change.ts";
+import { readClaims } from "./card-claims.ts";
 import { type CardSource, readCardSource } from "./card-source.ts";
 import { findFittingProfile } from "./fitting-profile.ts";
-import { describeTrust, renderVerdict, toDocument } from "./render-verdict.ts";
+import { KeySetLog } from "./key-set-log.ts";
+import { type KnownAgent, type OpenedMemory, openMemory, recallAgent } from "./known-agent.ts";
+import { describeTrust, renderVerdict } from "./render-verdict.ts";
 import { readSignatureHeaders, readSubject } from "./signature-header.ts";
+import { reportSignatures } from "./signature-report.ts";
+import { toDocument } from "./verdict-document.ts";
+import type { AppliedPolicy, TrustBasis, VerdictReport } from "./verdict-report.ts";
+import { tellAlarms, tellStory } from "./verdict-story.ts";
 
 /** The options that `card verify` has beside those of every command that talks to an agent. */
 export interface VerifyCardFlags {
@@ -27,63 +36,174 @@ export interface VerifyCardFlags {
 }
 
 /**
- * Verifies a card, prints the verdict, and exits with 1 when it is not verified. A verdict is no error, whatever it is.
+ * Verifies a card, prints the verdict, and exits with 1 when it is not verified. A verdict is no error, whatever it is. The exit
+ * code is decided before anything is printed, and is not 0 when that could not be printed.
  *
- * @throws CliError USAGE for keys and hosts that are none; CARD_NOT_FOUND, CARD_INVALID where there is no text to verify
+ * @throws CliError USAGE for keys and hosts that are none, and a memory that cannot be used; CARD_NOT_FOUND, CARD_INVALID where
+ *   there is no text to verify
  */
 export async function verifyCard(
   context: CommandContext,
   reference: string | undefined,
   flags: VerifyCardFlags,
 ): Promise<void> {
-  const { io, output, settings, signal, exitWith } = context;
+  const { output } = context;
+  context.needReader();
+  const report = await judge(context, reference, flags);
+  context.exitWith(report.verification.verified ? 0 : 1);
+  await renderVerdict(output, report);
+  await output.document(toDocument(report));
+  if (output.format === "json" && report.trust !== "given-key") {
+    const trust = describeTrust(report);
+    if (trust !== undefined) await output.note(trust);
+  }
+}
+
+async function judge(
+  context: CommandContext,
+  reference: string | undefined,
+  flags: VerifyCardFlags,
+): Promise<VerdictReport> {
+  const { io, settings, signal } = context;
   const hosts = flags.jwksHost?.map(requireHost);
-  const given = flags.key === undefined ? undefined : await readGivenKeys(flags.key, io);
+  const opened = flags.memory === undefined ? undefined : await openMemory(flags.memory, io);
+  const given = flags.key === undefined ? undefined : await readKeys(flags.key, context);
   const source = await readCardSource(context, reference);
   const { cardKey = settings.cardKey, cardProfiles = [] } = source.settings ?? {};
-  const keys = given ?? (await readGivenKeys(cardKey === undefined ? [] : [cardKey], io));
-  await using guarded = createGuardedFetch({ allow: namedHosts(source, hosts) });
+  const keys = given ?? (await readKeys(cardKey === undefined ? [] : [cardKey], context));
   const mayAsk = hosts !== undefined || keys.isEmpty;
-  const policy: TrustPolicy = {
-    keys: keys.forCard(source.text),
-    ...(mayAsk ? { jku: { fetch: guarded.fetch, ...(hosts === undefined ? {} : { hosts }) } } : {}),
+  const applied: AppliedPolicy = {
+    keys: keys.names,
+    keySets: !mayAsk ? "none" : (hosts ?? "own-origin"),
     profiles: flags.profile ?? cardProfiles,
     allowUncovered: flags.allowUncovered ?? false,
     minSigners: flags.minSigners ?? 1,
-    ...(flags.requireSecurity === true ? { minimumSecurity: { requirements: true, tls: true } } : {}),
-    ...(flags.memory === undefined ? {} : { memory: createFileCardMemory(resolve(io.cwd, flags.memory)) }),
+    requireSecurity: flags.requireSecurity ?? false,
   };
-  const { url, asked = url } = source;
-  const situation = { signal, ...(url === undefined || asked === undefined ? {} : { url, asked }) };
-  const verification = await verifyCardText(source.text, { trustPolicy: policy, ...situation });
+  await warnAboutOptions(context, applied, keys);
+  await using guarded = createGuardedFetch({ allow: namedHosts(source, hosts) });
+  const log = new KeySetLog();
+  const { url, asked = url, text } = source;
+  const trusted = keys.forCard(text);
+  const policy: TrustPolicy = {
+    keys: trusted,
+    ...(mayAsk
+      ? { jku: { fetch: log.watch(guarded.fetch), ...(hosts === undefined ? {} : { hosts }) } }
+      : {}),
+    profiles: flags.profile ?? cardProfiles,
+    allowUncovered: applied.allowUncovered,
+    minSigners: applied.minSigners,
+    ...(applied.requireSecurity ? { minimumSecurity: { requirements: true, tls: true } } : {}),
+    ...(opened === undefined ? {} : { memory: opened.memory }),
+  };
+  const at = Date.now();
+  const situation = {
+    signal,
+    now: () => at,
+    ...(url === undefined || asked === undefined ? {} : { url, asked }),
+  };
+  const known = await recall(opened, asked);
+  const verification = await verifyCardText(text, { trustPolicy: policy, ...situation });
   signal.throwIfAborted();
+  const fits = await findFittingProfile(text, verification, policy, situation);
+  const canonical = findCanonical(text);
   const report = {
     verification,
-    name: source.name,
-    url: source.url,
-    subject: readSubject(source.text),
-    headers: readSignatureHeaders(source.text),
-    hasKeys: !keys.isEmpty,
-    keyName: keys.nameOf,
-    fitsProfile: await findFittingProfile(source.text, verification, policy, situation),
+    fits,
+    lostKeySets: log.lost,
+    known,
+    signatures: await reportSignatures(verification, readSignatureHeaders(text), [
+      ...trusted,
+      ...(await log.keys()),
+    ]),
   };
-  await renderVerdict(output, report);
-  await output.document(toDocument(verification));
-  if (output.format === "json") await noteTrust(context, verification, keys, source);
-  exitWith(verification.verified ? 0 : 1);
+  return {
+    ...report,
+    message: tellStory(report),
+    alarms: tellAlarms(report),
+    name: source.name,
+    url,
+    asked,
+    subject: readSubject(text),
+    sha256: canonical === undefined ? undefined : await cardDigest(text),
+    claims: canonical === undefined ? undefined : readClaims(canonical),
+    trust: findTrustBasis(verification, url),
+    policy: applied,
+    keyName: keys.nameOf,
+    time: new Date(at).toISOString(),
+    hasGaps: await hasGaps(text, verification, policy, situation),
+    changes: verification.verified || canonical === undefined ? [] : changesOf(known, canonical),
+  };
 }
 
-/** What a program's reader should know, too, when the card itself said who signs it. */
-async function noteTrust(
-  { output }: CommandContext,
-  verification: CardVerification,
-  { nameOf }: GivenKeys,
-  { url }: CardSource,
+async function readKeys(references: readonly string[], { io }: CommandContext): Promise<GivenKeys> {
+  return await readGivenKeys(references, io, { keepUnfit: true });
+}
+
+async function recall(
+  opened: OpenedMemory | undefined,
+  url: string | undefined,
+): Promise<KnownAgent | undefined> {
+  return opened === undefined ? undefined : await recallAgent(opened, url);
+}
+
+function changesOf(known: KnownAgent | undefined, canonical: string): VerdictReport["changes"] {
+  const outline = known?.remembered?.outline;
+  return outline === undefined ? [] : findChanges(outline, canonical);
+}
+
+/** Options that do not do what somebody may think. */
+async function warnAboutOptions(
+  { output, settings }: CommandContext,
+  { profiles, allowUncovered, keySets }: AppliedPolicy,
+  { privateNames }: GivenKeys,
 ): Promise<void> {
-  if (!verification.signatures.some(({ keySource }) => keySource === "trusted")) {
-    const trust = describeTrust(verification, { url, keyName: nameOf });
-    if (trust !== undefined) await output.note(trust);
+  for (const name of privateNames) {
+    await output.warn(
+      `${name} holds a private key, which has no place where cards are verified: a2a keys public prints its public side`,
+    );
   }
+  if (allowUncovered && profiles.length === 0) {
+    await output.warn(
+      "--allow-uncovered does nothing without --profile: by the specification everything is signed",
+    );
+  }
+  if (settings.insecure && keySets !== "none") {
+    await output.warn("--insecure holds for the card alone: the certificates of key sets are verified");
+  }
+}
+
+/** Undefined for what has none. */
+function findCanonical(text: string): string | undefined {
+  try {
+    return canonicalCard(text);
+  } catch {
+    return undefined; // the verdict says why
+  }
+}
+
+/** Whether the card counts only because gaps were allowed that matter to security. */
+async function hasGaps(
+  text: string,
+  { verified }: CardVerification,
+  { memory: _, ...policy }: TrustPolicy,
+  situation: VerificationContext,
+): Promise<boolean> {
+  if (!verified || policy.allowUncovered !== true) return false;
+  const trustPolicy = { ...policy, allowUncovered: false };
+  return (await verifyCardText(text, { ...situation, trustPolicy })).reason === "uncovered";
+}
+
+function findTrustBasis(
+  { verified, signatures }: CardVerification,
+  url: string | undefined,
+): TrustBasis | undefined {
+  const keySource = verified ? signatures.find(({ valid }) => valid)?.keySource : undefined;
+  if (keySource === undefined) return undefined;
+  if (keySource === "trusted") return "given-key";
+  return url !== undefined && URL.parse(keySource)?.origin === URL.parse(url)?.origin
+    ? "own-origin"
+    : "named-host";
 }
 
 /** Who names a host means it, wherever it leads. */

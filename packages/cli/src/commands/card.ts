@@ -1,5 +1,6 @@
 import type { LegacyProfile } from "@a2a-connect/signing";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { ForgetCardFlags } from "../card/forget-card.ts";
 import type { GetCardFlags } from "../card/get-card.ts";
 import type { SignCardFlags } from "../card/sign-card.ts";
 import type { VerifyCardFlags } from "../card/verify-card.ts";
@@ -14,6 +15,7 @@ export const addCard: AddCommand = (program, host) => {
   addVerify(card, host);
   addSign(card, host);
   addCanonical(card, host);
+  addForget(card, host);
 };
 
 function addGet(card: Command, host: CommandHost): void {
@@ -23,7 +25,8 @@ function addGet(card: Command, host: CommandHost): void {
     .argument("[ref]", "the agent, in place of --agent-card")
     .option("--validate", "check the card against the schema of A2A, and list what is wrong")
     .option("--extended", "fetch the extended card, with the credentials that the public one asks for")
-    .addOption(keyOption());
+    .addOption(keyOption())
+    .addHelpText("after", getExamples);
   host.agentOptions(get);
   host.action(get, async (context: CommandContext, reference: string | undefined, flags: GetCardFlags) => {
     const { getCard } = await import("../card/get-card.ts");
@@ -48,7 +51,7 @@ function addVerify(card: Command, host: CommandHost): void {
     .option("--require-security", "refuse a card that lets callers in without credentials or without TLS")
     .option("--memory <file>", "remember keys and cards by origin; refuse other keys and weaker cards later")
     .addHelpText("after", verifyExamples);
-  host.agentOptions(verify);
+  host.cardOptions(verify);
   host.action(
     verify,
     async (context: CommandContext, reference: string | undefined, flags: VerifyCardFlags) => {
@@ -63,13 +66,24 @@ function addSign(card: Command, host: CommandHost): void {
     .command("sign")
     .description("Sign an Agent Card, and print it in canonical form")
     .argument("<file>", "the card, or - for the standard input")
-    .requiredOption("--key <file>", "private key: JWK or PEM (PKCS#8)")
-    .option("--kid <id>", "id of the key (default: the JWK's own, else its thumbprint)")
+    .requiredOption("--key <file>", "private key: JWK, PEM (PKCS#8) or key set, or - for the standard input")
+    .option(
+      "--kid <id>",
+      "id of a key that has none, as PEM (default: its thumbprint); of a key set, the one that signs",
+    )
     .addOption(algorithmOption("how to sign (default: what the key is made for)"))
     .option("--jku <url>", "where verifiers find the public key: URL of its key set")
     .addOption(new Option("--in-place", "write the signed card over the file").conflicts("out"))
-    .option("--out <file>", "write it to this file instead of the standard output")
-    .option("--replace", "drop the signatures that the card has; without it they stay")
+    .option("--out <file>", "write it to this file instead of the standard output (-)")
+    .option("--replace", "drop all signatures that the card has; without it those of other keys stay")
+    .addOption(
+      new Option(
+        "--legacy <name>",
+        "warn of what this older software makes of the card, repeatable (default: js-1, raw)",
+      )
+        .choices(profileNames)
+        .argParser(collectProfile),
+    )
     .addHelpText("after", signExamples);
   host.action(sign, async (context: CommandContext, file: string, flags: SignCardFlags) => {
     const { signCard } = await import("../card/sign-card.ts");
@@ -83,10 +97,23 @@ function addCanonical(card: Command, host: CommandHost): void {
     .description("Print the canonical bytes of an Agent Card, which signatures are made over")
     .argument("[card]", "file, URL, host, name in a2a.config.yaml, or - (default: --agent-card)")
     .addHelpText("after", canonicalExamples);
-  host.agentOptions(canonical);
+  host.cardOptions(canonical);
   host.action(canonical, async (context: CommandContext, reference: string | undefined) => {
     const { printCanonical } = await import("../card/print-canonical.ts");
     await printCanonical(context, reference);
+  });
+}
+
+function addForget(card: Command, host: CommandHost): void {
+  const forget = card
+    .command("forget")
+    .description("Take an agent out of the file of --memory: its next card is the first again")
+    .argument("<agent>", "as it was verified: URL, host, or name in a2a.config.yaml")
+    .requiredOption("--memory <file>", "where card verify remembers agents")
+    .addHelpText("after", forgetExamples);
+  host.action(forget, async (context: CommandContext, agent: string, flags: ForgetCardFlags) => {
+    const { forgetCard } = await import("../card/forget-card.ts");
+    await forgetCard(context, agent, flags);
   });
 }
 
@@ -94,7 +121,7 @@ function addCanonical(card: Command, host: CommandHost): void {
 function keyOption(): Option {
   return new Option(
     "--key <key>",
-    "trusted public key, repeatable: file of a JWK, key set or PEM, or a JWK",
+    "trusted public key, repeatable, in place of --card-key: file of a JWK, key set or PEM, or a JWK",
   ).argParser(collect);
 }
 
@@ -119,6 +146,13 @@ function parseSigners(text: string): number {
   return value;
 }
 
+const getExamples = `
+Examples:
+  a2a card get agents.example.org
+  a2a card get agents.example.org -o json > card.json
+  a2a card get agents.example.org --key signer.public.json      exits with 1 when the card is not verified by it
+  a2a card get card.json --validate`;
+
 const verifyExamples = `
 The key has to come from somewhere else than the card: a card that brings its own key proves nothing but that its
 server signed it. Without --key (and without a key in a2a.config.yaml) the key set that a signature names by jku is
@@ -135,8 +169,10 @@ Profiles: by default only what the specification says counts (§8.4). js-1 (the 
 Python), python-1 (earlier ones) and raw sign less than the whole card: what they leave out is listed.`;
 
 const signExamples = `
-What is printed are the bytes to be served: then verifiers that hash what they receive and those that read the card
-first agree. Warnings say what older verifiers would leave unprotected.
+What is printed or written are exactly the bytes to be served, without a line feed at the end (but at a terminal): then
+verifiers that hash what they receive and those that read the card first agree, and their SHA-256 is the ETag of a2a
+serve. A signature that the key has made before is replaced. Warnings say what older verifiers would leave unprotected;
+--legacy python-1 asks for a2a-sdk of Python up to 1.1.3 as well, which writes most cards in another way.
 
 Examples:
   a2a card sign card.json --key a2a-signing-key.json > signed.json
@@ -145,8 +181,16 @@ Examples:
 
 const canonicalExamples = `
 RFC 8785 over the card without its signatures and without what says nothing (spec §8.4.1). Nothing else is printed: no
-line feed at the end, and -o json makes no difference. At a terminal, control characters are escaped.
+line feed at the end, and -o json makes no difference. At a terminal, control characters are escaped. The ETag of a card
+that a2a serve signs is over its signatures, too: it is the SHA-256 of what card sign prints, not of this.
 
 Examples:
   a2a card canonical card.json | sha256sum
   diff <(a2a card canonical before.json) <(a2a card canonical agents.example.org)`;
+
+const forgetExamples = `
+For an agent whose operator has told you, over another way than its card, that its keys have changed or that it is less
+protected than before: what is known of it is gone, and whoever serves its next card is trusted as on the first day.
+
+Examples:
+  a2a card forget https://agents.example.org --memory ~/.a2a-cards.json`;

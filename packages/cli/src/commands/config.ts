@@ -20,11 +20,12 @@ export const addConfig: AddCommand = (program, host) => {
 async function showConfig({ io, output }: CommandContext, command: Command): Promise<void> {
   const { findAgentOrigins } = await import("../agent/agent-origins.ts");
   const resolved = resolveSettings(readGivenFlags(command), io);
-  const { origins, files, warning } = await findAgentOrigins(resolved, io);
+  const { origins, files, profiles, warning } = await findAgentOrigins(resolved, io);
   if (warning !== undefined) await output.warn(warning);
   for (const [flag, { option, value, ...origin }] of origins) {
     await output.field(flag, `${formatRawValue(option, value)} (${describeSource(origin)})`);
   }
+  await output.field("profiles", profiles && `${profiles.value.join(", ")} (file ${profiles.where})`);
   for (const file of files) {
     await output.field("file", file);
   }
@@ -36,7 +37,13 @@ async function showConfig({ io, output }: CommandContext, command: Command): Pro
       ...(source === "built-in" ? { default: where } : { where }),
     },
   ]);
-  await output.document({ settings: Object.fromEntries(settings), files });
+  await output.document({
+    settings: Object.fromEntries(settings),
+    ...(profiles === undefined
+      ? {}
+      : { profiles: { value: profiles.value, source: "file", where: profiles.where } }),
+    files,
+  });
 }
 
 function describeSource({ source, where }: Pick<SettingOrigin, "source" | "where">): string {

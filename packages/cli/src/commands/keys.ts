@@ -28,19 +28,23 @@ export const addKeys: AddCommand = (program, host) => {
   });
   const publish = keys
     .command("public")
-    .description("Print the public side of a key as a key set (JWKS), to be published")
-    .argument("<file>", "private or public key: JWK, key set or PEM")
-    .option("--kid <id>", "id of a key that has none, as PEM (default: its thumbprint, RFC 7638)")
+    .description("Print the public side of keys as a key set (JWKS), to be published")
+    .argument("<file...>", "private or public keys: JWK, key set or PEM; - is the standard input")
+    .option(
+      "--kid <id>",
+      "id of a key that has none, as PEM (default: its thumbprint, RFC 7638); of a key set, the one that is wanted",
+    )
     .addHelpText("after", publicExamples);
-  host.action(publish, async (context: CommandContext, file: string, flags: PublicKeysFlags) => {
+  host.action(publish, async (context: CommandContext, files: readonly string[], flags: PublicKeysFlags) => {
     const { publicKeys } = await import("../keys/public-keys.ts");
-    await publicKeys(context, file, flags);
+    await publicKeys(context, files, flags);
   });
 };
 
 const newExamples = `
-The private key goes to FILE, which nobody but you may read; the public one stands beside it, as FILE.public.json.
-Nothing is overwritten without --force.
+The private key goes into a file that nobody but you may read; the public one stands beside it: that of k.json is
+k.public.json. Nothing is overwritten without --force. PEM does not say a key's id, nor that it is for PS256: commands
+that sign with it have to be told, and a2a serve cannot be.
 
 Examples:
   a2a keys new                                      ES256, into a2a-signing-key.json
@@ -53,4 +57,6 @@ https://agents.example.org/.well-known/jwks.json (a2a serve --sign-key serves it
 
 Examples:
   a2a keys public a2a-signing-key.json > jwks.json
+  a2a keys public old.public.json new.public.json > jwks.json    both, while keys are rotated
+  vault kv get -field=key secret/a2a | a2a keys public -
   a2a keys public signer.pem --kid 2026-summer`;

@@ -1,6 +1,6 @@
 import type { BindingTransport } from "@a2a-connect/client";
 import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
-import type { CardTrust } from "../agent/card-trust.ts";
+import type { CardTrust, OwnOriginTrust } from "../agent/card-trust.ts";
 import type { Examination, Probe } from "./examination.ts";
 import { type Finding, mergeFindings } from "./finding.ts";
 import { createHttpClient, type HttpClient } from "./http-client.ts";
@@ -15,7 +15,7 @@ import { errorProbe } from "./probes/errors.ts";
 import { probeInterfaces } from "./probes/interfaces.ts";
 import { probeNetwork } from "./probes/network.ts";
 import { securityProbe } from "./probes/security.ts";
-import { probeSignatures } from "./probes/signatures.ts";
+import { probeSignatures, sayUnverified } from "./probes/signatures.ts";
 import { probeSkills } from "./probes/skills.ts";
 import { versionProbe } from "./probes/versions.ts";
 import type { Target } from "./target.ts";
@@ -35,6 +35,8 @@ export interface ExamineOptions {
   readonly insecure: boolean;
   /** The keys that should have signed the card. Default: none is known. */
   readonly trust?: CardTrust | undefined;
+  /** What the key set of the card's own origin has to say about it, where no key is known. Default: nobody asks it. */
+  readonly ownOrigin?: OwnOriginTrust | undefined;
   readonly signal: AbortSignal;
   /** Told each finding as soon as it is there, in the order of the examination. */
   readonly onFinding?: (finding: Finding) => Promise<void>;
@@ -73,7 +75,10 @@ export async function examine(target: Target, options: ExamineOptions): Promise<
   return await examineCard(location.card, location.card, { ...options, http, log });
 }
 
-/** Examines a card that is at hand, and the servers that it names. */
+/**
+ * Examines a card that is at hand, and the servers that it names. Those of a card that is not verified, although a key is known,
+ * get no question: whoever changed the card may have chosen them, and they would be told credentials.
+ */
 export async function examineCardText(given: CardText, options: ExamineOptions): Promise<Diagnosis> {
   const { fetch, timeoutMs, signal } = options;
   const http = createHttpClient({ fetch, timeoutMs, maxBytes: maxCardBytes, signal });
@@ -93,12 +98,17 @@ async function examineCard(
   await log.add(fields.findings);
   const { card } = fields;
   if (card === undefined) return log.close(found);
-  const signed = { card, text };
+  const verification = await options.trust?.verify(text);
+  const signed = { card, text, url: found?.url };
   await log.add([
     ...probeDeclarations(card),
-    ...(await probeSignatures(signed, options.trust)),
+    ...(await probeSignatures(signed, verification, options.ownOrigin)),
     ...probeSkills(card),
   ]);
+  if (verification?.verified === false) {
+    await log.add([sayUnverified()]);
+    return log.close(found, card);
+  }
   const cardUrl = found === undefined ? undefined : new URL(found.url);
   const interfaces = await probeInterfaces(card, cardUrl, {
     ...options,

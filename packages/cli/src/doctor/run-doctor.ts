@@ -4,7 +4,7 @@ import { nodePlatform } from "@a2a-connect/node/client";
 import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
 import { type CallHeaders, createCallHeaders } from "../agent/call-headers.ts";
 import { type CardReference, resolveCardReference } from "../agent/card-reference.ts";
-import { findCardTrust } from "../agent/card-trust.ts";
+import { findCardTrust, verifyByOwnOrigin } from "../agent/card-trust.ts";
 import { type GivenCredentials, planCredentials } from "../agent/credentials.ts";
 import { readCardFile } from "../agent/read-card-file.ts";
 import { CliError } from "../cli-error.ts";
@@ -40,6 +40,7 @@ export async function runDoctor(
   flags: DoctorFlags,
 ): Promise<void> {
   const { output, settings, io } = context;
+  context.needReader();
   if (flags.restartCommand !== undefined && flags.checklist !== true) {
     throw new CliError("A2ACLI_ERR_USAGE", "--restart-command is for --checklist");
   }
@@ -49,6 +50,7 @@ export async function runDoctor(
   const checklist =
     flags.checklist === true ? await check(context, name ?? "", diagnosis, flags.restartCommand) : undefined;
   const count = countFindings(diagnosis.findings);
+  if (count.problem > 0) context.exitWith(1);
   const score = checklist === undefined ? undefined : scoreOf(checklist);
   const result = {
     card:
@@ -68,7 +70,6 @@ export async function runDoctor(
     `${counted(count.problem, "problem")}, ${counted(count.warning, "warning")}, ${counted(count.note, "note")}, ${count.ok} ok`,
   );
   if (score !== undefined) await output.field("Score", `${score.points} of ${score.of}`);
-  if (count.problem > 0) context.exitWith(1);
 }
 
 function counted(count: number, what: string): string {
@@ -99,6 +100,7 @@ async function diagnose(
     timeoutMs: flags.requestTimeout,
     insecure: settings.insecure,
     trust: await findCardTrust(context.settingsFor(entry), io),
+    ownOrigin: (text, url) => verifyByOwnOrigin(text, url, signal),
     signal,
     onFinding: (finding) => printFinding(output, finding),
   };

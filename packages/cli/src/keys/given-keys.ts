@@ -2,7 +2,9 @@ import { readVerificationKeys, SigningError, thumbprintOf, type VerificationKey 
 import { readSignatureHeaders } from "../card/signature-header.ts";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
+import { ownIdOf, readKeyJson } from "./key-json.ts";
 import { nameKey, readKeyText } from "./read-key-text.ts";
+import { findUnfitKeys, holdsPrivate } from "./unfit-keys.ts";
 
 /** Public keys that somebody gave to verify cards with. */
 export interface GivenKeys {
@@ -14,6 +16,19 @@ export interface GivenKeys {
   forCard(text: string): readonly VerificationKey[];
   /** Where a key is from, for people; undefined when it was not given. */
   nameOf(thumbprint: string): string | undefined;
+  /** What was given, for people, in its order. */
+  readonly names: readonly string[];
+  /** Of these, those that hold a private key, which has no place where cards are verified. */
+  readonly privateNames: readonly string[];
+}
+
+/** How keys that were given are read. */
+export interface ReadGivenKeysOptions {
+  /**
+   * Whether to keep well-formed keys that cannot verify cards: their verdict is that they do not fit. Default: they are wrong
+   * use.
+   */
+  readonly keepUnfit?: boolean;
 }
 
 /** Ids that a key without one stands for: no card that is meant well has as many signatures. */
@@ -27,16 +42,20 @@ const maxIds = 20;
  */
 export async function readGivenKeys(
   references: readonly string[],
-  io: Pick<CliIo, "cwd">,
+  io: Pick<CliIo, "cwd" | "stdin">,
+  { keepUnfit = false }: ReadGivenKeysOptions = {},
 ): Promise<GivenKeys> {
   const named: VerificationKey[] = [];
   const unnamed: VerificationKey[] = [];
   const names = new Map<string, string>();
+  const privateNames: string[] = [];
   for (const reference of references) {
     const text = await readKeyText(reference, io);
     const ids = idsIn(text);
-    for (const key of await readKeys(text, reference)) {
-      names.set(await thumbprintOf(key), nameKey(reference));
+    if (holdsPrivate(text)) privateNames.push(nameKey(reference));
+    for (const key of keepUnfit ? await readAnyKeys(text, reference) : await readKeys(text, reference)) {
+      const thumbprint = await thumbprintOf(key).catch(() => undefined); // one that cannot verify has none
+      if (thumbprint !== undefined) names.set(thumbprint, nameKey(reference));
       (ids.has(key.kid) ? named : unnamed).push(key);
     }
   }
@@ -44,6 +63,8 @@ export async function readGivenKeys(
     isEmpty: references.length === 0,
     forCard: (text) => [...named, ...unnamed.flatMap((key) => withIdsOf(text, key))],
     nameOf: (thumbprint) => names.get(thumbprint),
+    names: references.map(nameKey),
+    privateNames,
   };
 }
 
@@ -70,22 +91,23 @@ export async function readKeys(
   }
 }
 
+/** The public keys of a text, with those that are well-formed and cannot verify cards. @throws CliError USAGE when there is none */
+async function readAnyKeys(text: string, reference: string): Promise<readonly VerificationKey[]> {
+  const unfit = await findUnfitKeys(text);
+  try {
+    return [...(await readKeys(text, reference)), ...unfit];
+  } catch (error) {
+    if (unfit.length > 0 && error instanceof CliError) return unfit;
+    throw error;
+  }
+}
+
 /** The ids that a JWK or a key set gives its keys; PEM has none. */
 function idsIn(text: string): ReadonlySet<unknown> {
-  try {
-    const json: unknown = JSON.parse(text);
-    const keys = isObject(json) && Array.isArray(json["keys"]) ? json["keys"] : [json];
-    return new Set(keys.map((key) => (isObject(key) ? key["kid"] : undefined)));
-  } catch {
-    return new Set();
-  }
+  return new Set(readKeyJson(text)?.map(ownIdOf));
 }
 
 function withIdsOf(text: string, key: VerificationKey): readonly VerificationKey[] {
   const kids = new Set(readSignatureHeaders(text).flatMap(({ kid }) => kid ?? []));
   return [...kids].slice(0, maxIds).map((kid) => ({ ...key, kid }));
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { thumbprintOf } from "@a2a-connect/signing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { field } from "../../test-support/fields.ts";
+import { field, shellWords } from "../../test-support/fields.ts";
 import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
 import { plainCard } from "../../test-support/sick-server.ts";
+import { replaceFile } from "./write-file.ts";
 
 let cwd: string;
 
@@ -76,6 +77,46 @@ describe("a2a keys new", () => {
     expect(stdout).toContain("--key a2a-signing-key.pem --kid summer");
   });
 
+  it("prints steps that do what they say, also where PEM leaves things out", async () => {
+    const { stdout } = await keys("new", "--pem", "--alg", "PS256", "--kid", "my key", "--out", "ps.pem");
+    expect(stdout).toContain("--key ps.pem --alg PS256 --kid 'my key' --in-place");
+    expect(stdout).not.toContain("a2a serve agent.ts");
+    expect(stdout).toMatch(/^# To serve .* without --pem/m);
+    await writeFile(join(cwd, "card.json"), JSON.stringify(plainCard));
+    const steps = stdout.split("\n").filter((line) => line.startsWith("a2a card "));
+    expect(steps).toHaveLength(2);
+    for (const step of steps) {
+      const { stderr, exitCode } = await runCommand(shellWords(step).slice(1), { cwd });
+      expect({ stderr, exitCode }).toMatchObject({ exitCode: 0 });
+    }
+    for (const alg of ["ES384", "RS256"]) {
+      const plain = await keys("new", "--pem", "--alg", alg, "--out", `${alg}.pem`);
+      expect(plain.stdout).toContain(`--key ${alg}.pem --in-place`);
+      expect(plain.stdout).toContain(`a2a serve agent.ts --sign-key ${alg}.pem`);
+    }
+  });
+
+  for (const kid of ["", "a\u001b[31mb\n", "k".repeat(257)]) {
+    it(`refuses the id ${JSON.stringify(kid.slice(0, 20))}, and writes nothing`, async () => {
+      const { stdout, stderr, exitCode } = await keys("new", "--kid", kid);
+      expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 2 });
+      expect(stderr).toMatch(/the id of the key \(kid\) is empty/);
+      expect(await readdir(cwd)).toEqual([]);
+    });
+  }
+
+  it("says why it cannot write a file, and writes into what is none", async () => {
+    const { stderr, exitCode } = await keys("new", "--out", "nodir/k.json");
+    expect([exitCode, stderr]).toEqual([
+      2,
+      expect.stringMatching(
+        /^error: nodir\/k\.json cannot be written: its directory is not there.*\n.*mkdir -p/,
+      ),
+    ]);
+    await expect(replaceFile("/dev/full", "text", { cwd })).rejects.toThrow("there is no space left");
+    expect((await stat("/dev/full")).isCharacterDevice()).toBe(true);
+  });
+
   it("prints the public key alone with -o json", async () => {
     const { stdout } = await keys("new", "-o", "json");
     const { d, p, q } = await readJson("a2a-signing-key.json");
@@ -119,6 +160,65 @@ describe("a2a keys public", () => {
       keys: [{ kid }],
     });
   });
+
+  it("makes one key set of several files, and of the standard input", async () => {
+    for (const name of ["old", "new"]) await keys("new", "--kid", name, "--out", `${name}.json`);
+    const both = await keys("public", "old.public.json", "new.json");
+    expect(JSON.parse(both.stdout)).toEqual({
+      keys: [await readJson("old.public.json"), await readJson("new.public.json")],
+    });
+    const stdin = await readFile(join(cwd, "new.json"), "utf8");
+    const piped = await runCommand(["keys", "public", "old.json", "-"], { cwd, stdin });
+    expect(piped.stdout).toBe(both.stdout);
+    expect(await runCommand(["keys", "public", "-"], { cwd })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/^error: the standard input has no key/),
+    });
+    expect((await keys("public", "old.json", "old.public.json")).stdout).toBe(
+      (await keys("public", "old.json")).stdout,
+    );
+    await keys("new", "--kid", "old", "--out", "namesake.json");
+    expect(await keys("public", "old.json", "namesake.json")).toMatchObject({
+      exitCode: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/two keys have the id "old"/),
+    });
+  });
+
+  it("leaves out what counts no more, and says so", async () => {
+    await keys("new", "--kid", "summer");
+    const text = JSON.stringify({ ...(await readJson("a2a-signing-key.public.json")), exp: 1 });
+    await writeFile(join(cwd, "past.json"), text);
+    const { stdout, stderr } = await keys("public", "past.json");
+    expect([JSON.parse(stdout), stderr]).toEqual([
+      { keys: [] },
+      expect.stringMatching(/^warning: .*"summer" is left out/),
+    ]);
+  });
+
+  for (const [what, words, sentence] of [
+    [
+      "gives no key another id than its own",
+      ["a2a-signing-key.json", "--kid", "other"],
+      /has the id "summer", which signatures name/,
+    ],
+    ["gives no id that nobody looks for", ["key.pem", "--kid", ""], /the id of the key \(kid\) is empty/],
+    [
+      "gives no id to several",
+      ["key.pem", "a2a-signing-key.json", "--kid", "x"],
+      /--kid is the id of one key/,
+    ],
+    ["reads no directory", ["."], /^error: \. cannot be read: it is a directory/],
+    ["reads no file that is not there", ["nowhere"], /^error: nowhere cannot be read: there is no such file/],
+  ] as const) {
+    it(what, async () => {
+      await keys("new", "--kid", "summer");
+      await keys("new", "--pem", "--out", "key.pem");
+      const { stdout, stderr, exitCode } = await keys("public", ...words);
+      expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 2 });
+      expect(stderr).toMatch(sentence);
+    });
+  }
 
   for (const [what, text] of [
     ["no key", "hello hunter2"],

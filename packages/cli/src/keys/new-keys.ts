@@ -1,8 +1,16 @@
 import { createPrivateKey } from "node:crypto";
-import { resolve } from "node:path";
-import { generateSigningKey, type SignatureAlgorithm, thumbprintOf } from "@a2a-connect/signing";
+import {
+  type GenerateKeyOptions,
+  generateSigningKey,
+  type SignatureAlgorithm,
+  SigningError,
+  type SigningKeyPair,
+  thumbprintOf,
+} from "@a2a-connect/signing";
+import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../command-context.ts";
 import { formatJsonDocument } from "../output/plain-text.ts";
+import { quote } from "../task/hints.ts";
 import { requireAbsent, writeNewFile } from "./write-file.ts";
 
 /** The options of `keys new`. */
@@ -17,42 +25,63 @@ export interface NewKeysFlags {
 /**
  * Makes a key pair, and writes both sides of it to files. The private key is printed only when it is asked for by `--out -`.
  *
- * @throws CliError USAGE when a file is there, or cannot be written
+ * @throws CliError USAGE when a file is there, or cannot be written, and for an id that verifiers do not look for
  */
 export async function newKeys({ io, output }: CommandContext, flags: NewKeysFlags): Promise<void> {
   const { alg = "ES256", kid, pem = false, force = false } = flags;
   const file = flags.out ?? `a2a-signing-key.${pem ? "pem" : "json"}`;
   const publicFile = publicName(file);
-  const paths = [file, publicFile].map((name) => resolve(io.cwd, name));
-  const [privatePath = "", publicPath = ""] = paths;
-  if (file !== "-" && !force) await requireAbsent(paths);
-  const { privateJwk, publicJwk } = await generateSigningKey({ alg, ...(kid === undefined ? {} : { kid }) });
+  if (file !== "-" && !force) await requireAbsent([file, publicFile], io);
+  const { privateJwk, publicJwk } = await makePair({ alg, ...(kid === undefined ? {} : { kid }) });
   const text = pem
     ? String(
         createPrivateKey({ key: { ...privateJwk }, format: "jwk" }).export({ type: "pkcs8", format: "pem" }),
       )
     : `${formatJsonDocument(privateJwk, false)}\n`;
   if (file === "-") return await io.stdout.write(text);
-  await writeNewFile(privatePath, text, { access: "private", force });
-  await writeNewFile(publicPath, `${formatJsonDocument(publicJwk, false)}\n`, { access: "public", force });
+  await writeNewFile(file, text, io, { access: "private", force });
+  const publicText = `${formatJsonDocument(publicJwk, false)}\n`;
+  await writeNewFile(publicFile, publicText, io, { access: "public", force });
   await output.document({ publicKey: publicJwk, files: { private: file, public: publicFile } });
   await output.field("Key", publicJwk.kid);
   await output.field("Algorithm", alg);
   await output.field("Thumbprint", await thumbprintOf(publicJwk));
   await output.field("Private Key", `${file}, for you alone`);
   await output.field("Public Key", `${publicFile}, for whoever verifies`);
-  const isNamed = pem && kid !== undefined; // and PEM does not say so
-  await output.block(
-    "Next steps",
-    [
-      "# Sign a card, and verify it",
-      `a2a card sign card.json --key ${file}${isNamed ? ` --kid ${kid}` : ""} --in-place`,
-      `a2a card verify card.json --key ${publicFile}`,
-      ...(isNamed ? [] : ["# Serve an agent with a signed card", `a2a serve agent.ts --sign-key ${file}`]),
-      "# Publish the key",
-      `a2a keys public ${publicFile} > jwks.json`,
-    ].join("\n"),
-  );
+  const unsaid = pem ? unsaidFlags(alg, kid) : [];
+  await output.block("Next steps", nextSteps(file, publicFile, unsaid).join("\n"));
+}
+
+async function makePair(options: GenerateKeyOptions): Promise<SigningKeyPair> {
+  try {
+    return await generateSigningKey(options);
+  } catch (error) {
+    if (!(error instanceof SigningError)) throw error;
+    throw new CliError("A2ACLI_ERR_USAGE", error.message, { hint: error.hint, cause: error });
+  }
+}
+
+/** What PEM does not say of a key, and what nobody would guess: they take an RSA key for one for RS256. */
+function unsaidFlags(alg: SignatureAlgorithm, kid: string | undefined): readonly string[] {
+  const isGuessed = alg !== "PS256" && alg !== "Ed25519";
+  return [...(isGuessed ? [] : ["--alg", alg]), ...(kid === undefined ? [] : ["--kid", kid])];
+}
+
+function nextSteps(file: string, publicFile: string, unsaid: readonly string[]): readonly string[] {
+  const command = (...words: readonly string[]) => ["a2a", ...words.map(quote)].join(" ");
+  return [
+    "# Sign a card, and verify it",
+    command("card", "sign", "card.json", "--key", file, ...unsaid, "--in-place"),
+    command("card", "verify", "card.json", "--key", publicFile),
+    ...(unsaid.length === 0
+      ? [
+          "# Or serve an agent with a signed card, and its key set",
+          command("serve", "agent.ts", "--sign-key", file),
+        ]
+      : ["# To serve an agent with it, make the key without --pem: a2a serve takes what the file says"]),
+    "# Publish the key where you serve the card yourself, and sign with --jku and its URL: verifiers look there",
+    `${command("keys", "public", publicFile)} > jwks.json`,
+  ];
 }
 
 /** `keys/summer.json` is `keys/summer.public.json`. */

@@ -1,19 +1,66 @@
+import { createKeySet, SigningError, type VerificationKey } from "@a2a-connect/signing";
+import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../command-context.ts";
 import { formatJsonDocument } from "../output/plain-text.ts";
 import { readKeys } from "./given-keys.ts";
-import { readKeyText } from "./read-key-text.ts";
+import { ownIdOf, readKeyJson } from "./key-json.ts";
+import { nameKey, readKeyText } from "./read-key-text.ts";
 
 /** The options of `keys public`. */
 export interface PublicKeysFlags {
   readonly kid?: string;
 }
 
-/** Prints the public side of a key as a key set (RFC 7517 §5). @throws CliError USAGE when it is no key */
+/**
+ * Prints the public side of keys as one key set (RFC 7517 §5). What counts no more is left out, and named on stderr.
+ *
+ * @throws CliError USAGE when one is no key, two have one id, or an id would be given to a key that has another
+ */
 export async function publicKeys(
-  { io }: CommandContext,
-  file: string,
+  { io, output }: CommandContext,
+  files: readonly string[],
   { kid }: PublicKeysFlags,
 ): Promise<void> {
-  const keys = await readKeys(await readKeyText(file, io), file, kid);
-  await io.stdout.write(`${formatJsonDocument({ keys }, false)}\n`);
+  if (kid !== undefined && files.length > 1) {
+    throw new CliError(
+      "A2ACLI_ERR_USAGE",
+      `--kid is the id of one key, and there are ${files.length} files`,
+      {
+        hint: "print their key sets one by one, or give keys that have an id",
+      },
+    );
+  }
+  const keys: VerificationKey[] = [];
+  for (const file of files) {
+    const text = await readKeyText(file, io);
+    if (kid !== undefined) refuseRenaming(text, file, kid);
+    keys.push(...(await readKeys(text, file, kid)));
+  }
+  const keySet = joinKeys(keys);
+  const shown = new Set(keySet.keys.map((key) => key.kid));
+  for (const { kid: id } of keys.filter((key) => !shown.has(key.kid))) {
+    await output.warn(`the key ${JSON.stringify(id)} is left out: it is expired or revoked`);
+  }
+  await io.stdout.write(`${formatJsonDocument(keySet, false)}\n`);
+}
+
+function joinKeys(keys: readonly VerificationKey[]): ReturnType<typeof createKeySet> {
+  try {
+    return createKeySet(keys);
+  } catch (error) {
+    if (!(error instanceof SigningError)) throw error;
+    throw new CliError("A2ACLI_ERR_USAGE", error.message, { hint: error.hint, cause: error });
+  }
+}
+
+/** Published by another id, a key would be found for none of its signatures. */
+function refuseRenaming(text: string, file: string, kid: string): void {
+  const [only, ...others] = readKeyJson(text) ?? [];
+  const id = only && ownIdOf(only);
+  if (others.length > 0 || id === undefined || id === kid) return;
+  throw new CliError(
+    "A2ACLI_ERR_USAGE",
+    `${nameKey(file)} has the id ${JSON.stringify(id)}, which signatures name`,
+    { hint: "leave --kid away: it is for keys without an id, such as PEM" },
+  );
 }

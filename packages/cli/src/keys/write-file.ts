@@ -1,6 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { access, chmod, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { CliError } from "../cli-error.ts";
+import type { CliIo } from "../cli-io.ts";
+import { describeFileError } from "../file-error.ts";
 
 /** Who may read a file: its owner alone, or everybody. */
 export type FileAccess = "private" | "public";
@@ -10,49 +13,67 @@ const modes: Readonly<Record<FileAccess, number>> = { private: 0o600, public: 0o
 /**
  * Writes a file that is not there yet; with `force`, one that is.
  *
+ * @param file as the user named it
  * @throws CliError USAGE when it is there and must not be overwritten, or cannot be written
  */
 export async function writeNewFile(
-  path: string,
+  file: string,
   text: string,
+  { cwd }: Pick<CliIo, "cwd">,
   { access: who, force }: { readonly access: FileAccess; readonly force: boolean },
 ): Promise<void> {
-  if (force) return await replaceFile(path, text, modes[who]);
+  if (force) return await replaceFile(file, text, { cwd }, modes[who]);
   try {
-    await writeFile(path, text, { flag: "wx", mode: modes[who] });
+    await writeFile(resolve(cwd, file), text, { flag: "wx", mode: modes[who] });
   } catch (error) {
-    throw isPresent(error) ? alreadyThere(path) : notWritten(path, error);
+    throw isPresent(error) ? alreadyThere(file) : notWritten(file, error);
   }
 }
 
 /** @throws CliError USAGE when one of the files is there */
-export async function requireAbsent(paths: readonly string[]): Promise<void> {
-  for (const path of paths) {
-    const isThere = await access(path).then(
+export async function requireAbsent(files: readonly string[], { cwd }: Pick<CliIo, "cwd">): Promise<void> {
+  for (const file of files) {
+    const isThere = await access(resolve(cwd, file)).then(
       () => true,
       () => false,
     );
-    if (isThere) throw alreadyThere(path);
+    if (isThere) throw alreadyThere(file);
   }
 }
 
 /**
- * Puts another text in a file's place, all of it or nothing.
+ * Puts another text in a file's place, all of it or nothing. What is no file, such as a pipe, has it written into.
  *
+ * @param file as the user named it
  * @param mode default: that of the file that was there, or what is usual
  * @throws CliError USAGE when it cannot be written
  */
-export async function replaceFile(path: string, text: string, mode?: number): Promise<void> {
-  const target = await realpath(path).catch(() => path); // a link goes on being one
+export async function replaceFile(
+  file: string,
+  text: string,
+  { cwd }: Pick<CliIo, "cwd">,
+  mode?: number,
+): Promise<void> {
+  const path = resolve(cwd, file);
+  try {
+    const target = await realpath(path).catch(() => path); // a link goes on being one
+    const before = await stat(target).catch(() => undefined);
+    if (before === undefined || before.isFile()) await replaceWhole(target, text, mode ?? before?.mode);
+    else await writeFile(target, text);
+  } catch (error) {
+    throw notWritten(file, error);
+  }
+}
+
+async function replaceWhole(target: string, text: string, mode: number | undefined): Promise<void> {
   const beside = `${target}.${randomBytes(6).toString("hex")}.tmp`;
   try {
-    const before = mode ?? (await stat(target).catch(() => undefined))?.mode;
-    await writeFile(beside, text, { flag: "wx", ...(before === undefined ? {} : { mode: before & 0o777 }) });
-    if (before !== undefined) await chmod(beside, before & 0o777); // what the umask took away
+    await writeFile(beside, text, { flag: "wx", ...(mode === undefined ? {} : { mode: mode & 0o777 }) });
+    if (mode !== undefined) await chmod(beside, mode & 0o777); // what the umask took away
     await rename(beside, target);
   } catch (error) {
-    await rm(beside, { force: true });
-    throw notWritten(path, error);
+    await rm(beside, { force: true }).catch(() => undefined); // the first error is the one to tell
+    throw error;
   }
 }
 
@@ -60,12 +81,16 @@ function isPresent(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "EEXIST";
 }
 
-function alreadyThere(path: string): CliError {
-  return new CliError("A2ACLI_ERR_USAGE", `${path} is there already; nothing was written`, {
+function alreadyThere(file: string): CliError {
+  return new CliError("A2ACLI_ERR_USAGE", `${file} is there already; nothing was written`, {
     hint: "choose another file with --out; --force overwrites, and what was signed with a lost key cannot be signed by it again",
   });
 }
 
-function notWritten(path: string, cause: unknown): CliError {
-  return new CliError("A2ACLI_ERR_USAGE", `${path} cannot be written`, { cause });
+function notWritten(file: string, cause: unknown): CliError {
+  const { problem, hint } = describeFileError(cause, "written");
+  return new CliError("A2ACLI_ERR_USAGE", `${file} ${problem}`, {
+    ...(hint === undefined ? {} : { hint }),
+    cause,
+  });
 }

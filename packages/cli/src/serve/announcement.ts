@@ -2,15 +2,22 @@ import { formatMessage } from "@a2a-connect/core";
 import type { ServedAgent, ServedAgents } from "@a2a-connect/node";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import type { Output } from "../output/output.ts";
+import { announceSigning, type SignedPlace } from "./announce-signing.ts";
+import type { ServedSigning } from "./card-signing.ts";
+
+/** How the cards are signed, and where they are. */
+export type AnnouncedSigning = ServedSigning & SignedPlace;
 
 /** Says where an agent is served: fields and commands to copy in text, its card in JSON. */
 export async function announce(
   output: Output,
   { url, card }: Pick<ServedAgent, "url" | "card">,
   commands: readonly string[],
+  signing?: AnnouncedSigning,
 ): Promise<void> {
   await output.document(formatMessage(AgentCardSchema, card));
   await announceAgent(output, { url, card });
+  if (signing !== undefined) await announceSigning(output, signing, signing);
   await announceCommands(output, commands);
 }
 
@@ -19,6 +26,7 @@ export async function announceAll(
   output: Output,
   { url, agents }: Pick<ServedAgents, "url" | "agents">,
   commands: readonly string[],
+  signing?: AnnouncedSigning,
 ): Promise<void> {
   const cards = Object.entries(agents).map(([name, { card }]) => [
     name,
@@ -29,6 +37,7 @@ export async function announceAll(
     await announceAgent(output, agent);
   }
   await output.field("Catalog", `${url}/.well-known/ai-catalog.json`);
+  if (signing !== undefined) await announceSigning(output, signing, signing);
   await announceCommands(output, commands);
 }
 

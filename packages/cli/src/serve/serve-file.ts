@@ -1,8 +1,9 @@
-import { type ServedAgent, type ServedAgents, serve } from "@a2a-connect/node";
+import { type ServedAgent, type ServedAgents, type ServeOptions, serve } from "@a2a-connect/node";
 import type { AgentDefinition } from "@a2a-connect/server";
 import type { CommandContext } from "../command-context.ts";
 import { readServerConfig } from "../settings/server-config.ts";
 import { commandLine } from "../task/hints.ts";
+import type { SignedPlace } from "./announce-signing.ts";
 import { announce, announceAll } from "./announcement.ts";
 import { readCardSigning } from "./card-signing.ts";
 import { loadAgents } from "./load-agent.ts";
@@ -20,16 +21,33 @@ export async function serveFile(context: CommandContext, file: string, flags: Se
   const signing = await readCardSigning(flags, context.io);
   if (loaded.kind === "one") {
     const options = toServeOptions(flags, config);
-    const start = (log: ServerLog) => serve(loaded.agent, { ...options, ...signing, log });
+    const start = (log: ServerLog) => serve(loaded.agent, { ...options, ...signing?.options, log });
     return await runServer(context, options.port, start, (served) =>
-      announce(context.output, served, commandsToTry(context, served, loaded.agent)),
+      announce(
+        context.output,
+        served,
+        commandsToTry(context, served, loaded.agent),
+        signing && { ...signing, ...placeOf(served, options) },
+      ),
     );
   }
   const { agents, options } = toAgentsToServe(loaded.agents, flags, config);
-  const start = (log: ServerLog) => serve(agents, { ...options, ...signing, log });
+  const start = (log: ServerLog) => serve(agents, { ...options, ...signing?.options, log });
   return await runServer(context, options.port, start, (served) =>
-    announceAll(context.output, served, commandsForFirst(context, served, loaded.agents)),
+    announceAll(
+      context.output,
+      served,
+      commandsForFirst(context, served, loaded.agents),
+      signing && { ...signing, ...placeOf(served, options) },
+    ),
   );
+}
+
+function placeOf(
+  { url }: Pick<ServedAgent, "url">,
+  { publicUrl, host }: Pick<ServeOptions, "publicUrl" | "host">,
+): SignedPlace {
+  return { url, publicUrl, host };
 }
 
 /** What holds for one agent holds for each. */

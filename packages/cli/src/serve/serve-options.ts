@@ -2,6 +2,7 @@ import type { AgentToServe, ServeAgentsOptions, ServeOptions } from "@a2a-connec
 import { type AgentDefinition, createMemoryTaskStore } from "@a2a-connect/server";
 import { CliError } from "../cli-error.ts";
 import type { ServerConfig } from "../settings/server-config.ts";
+import type { RetiredKey } from "./sign-key-option.ts";
 
 /** Where `a2a serve` listens when nobody says. */
 export const servePort = 4000;
@@ -13,8 +14,12 @@ export interface ServeFlags {
   /** File of the task store. */
   readonly db?: string;
   readonly store?: "sqlite" | "memory";
+  /** Where callers reach it, without a trailing slash. */
+  readonly publicUrl?: string;
   /** Files of the private keys that sign the card. */
   readonly signKey?: readonly string[];
+  /** Keys that have signed it. */
+  readonly retiredKey?: readonly RetiredKey[];
   readonly watch?: boolean;
 }
 
@@ -22,11 +27,12 @@ export interface ServeFlags {
 export function toServeOptions(flags: ServeFlags, config: ServerConfig | undefined): ServeOptions {
   // Another port than that of a URL on this machine makes the URL wrong.
   const moved = flags.port !== undefined && config?.port !== undefined && flags.port !== config.port;
+  const publicUrl = flags.publicUrl ?? (moved ? undefined : config?.url);
   const file = flags.db ?? (flags.store === undefined ? config?.store : flags.store);
   return {
     port: flags.port ?? config?.port ?? servePort,
     ...(flags.host === undefined ? {} : { host: flags.host }),
-    ...(config?.url === undefined || moved ? {} : { publicUrl: config.url }),
+    ...(publicUrl === undefined ? {} : { publicUrl }),
     ...storeOptions(file),
   };
 }

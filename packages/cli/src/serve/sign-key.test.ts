@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { thumbprintOf } from "@a2a-connect/signing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { field } from "../../test-support/fields.ts";
 import { runCommand, startCommand } from "../../test-support/run-command.ts";
@@ -53,6 +54,88 @@ describe("a2a serve --sign-key", () => {
       await server.result;
     }
   });
+
+  const serving = (...flags: readonly string[]) =>
+    startCommand(["serve", "agent.ts", "--port", "0", "--store", "memory", ...flags], { cwd });
+  const origin = "https://agents.example.org";
+
+  it("says at the start where the key set is, and which keys sign", async () => {
+    const server = serving("--sign-key", old.privateKey);
+    await server.waitFor(/Ctrl-C/);
+    server.interrupt();
+    const { stdout } = await server.result;
+    const { stdout: key } = await runCommand(["keys", "public", old.publicKey], { cwd });
+    const thumbprint = await thumbprintOf(JSON.parse(key).keys[0]);
+    expect(field(stdout, "Key Set")).toBe(
+      (field(stdout, "Agent Card") ?? "").replace("agent-card.json", "jwks.json"),
+    );
+    expect(field(stdout, "Signing Key")).toBe(`old, ES256, thumbprint ${thumbprint}`);
+  });
+
+  it("warns when the card is for the network and says that it is on this machine", async () => {
+    const flags = ["--host", "0.0.0.0", "--sign-key", old.privateKey];
+    const server = serving(...flags);
+    await server.waitFor(/Ctrl-C/);
+    server.interrupt();
+    expect((await server.result).stderr).toMatch(/^warning: .*localhost.*--public-url/m);
+    const reachable = serving(...flags, "--public-url", `${origin}/`);
+    const [, port = ""] = await reachable.waitFor(/Agent Card: http:\/\/[^:]+:(\d+)\/[\s\S]*Ctrl-C/);
+    const card = await (await fetch(`http://localhost:${port}/.well-known/agent-card.json`)).json();
+    reachable.interrupt();
+    const { stdout, stderr } = await reachable.result;
+    expect(stderr).not.toContain("warning:");
+    expect(field(stdout, "Key Set")).toBe(`${origin}/.well-known/jwks.json`);
+    expect(card.supportedInterfaces[0].url).toMatch(/^https:\/\/agents\.example\.org/);
+    expect(JSON.parse(Buffer.from(card.signatures[0].protected, "base64url").toString()).jku).toBe(
+      `${origin}/.well-known/jwks.json`,
+    );
+  });
+
+  it("keeps a retired key in the key set until its date, and signs no more with it", async () => {
+    const retired = `${old.publicKey}@2999-01-31`;
+    const server = serving("--sign-key", current.privateKey, "--retired-key", retired);
+    const [, url = ""] = await server.waitFor(/Agent Card: (http:\S+)\/\.well-known[\s\S]*Ctrl-C/);
+    const { keys } = await (await fetch(`${url}/.well-known/jwks.json`)).json();
+    const { signatures } = await (await fetch(`${url}/.well-known/agent-card.json`)).json();
+    server.interrupt();
+    const { stdout } = await server.result;
+    expect(keys).toMatchObject([{ kid: "current" }, { kid: "old", exp: Date.UTC(2999, 0, 31) / 1_000 }]);
+    expect(signatures).toHaveLength(1);
+    expect(field(stdout, "Retired Key")).toMatch(/^old, until 2999-01-31T00:00:00.000Z, thumbprint /);
+  });
+
+  for (const [what, flags, sentence] of [
+    ["a public URL that is none", ["--public-url", "agents.example.org"], /--public-url/],
+    ["a public URL with a query", ["--public-url", "https://a.example/?x=1"], /--public-url/],
+    [
+      "a retired key without a date",
+      ["--sign-key", "current.json", "--retired-key", "old.json"],
+      /--retired-key/,
+    ],
+    [
+      "a retired key with a date that is none",
+      ["--sign-key", "current.json", "--retired-key", "old.json@soon"],
+      /--retired-key/,
+    ],
+    [
+      "a retired key whose date is past",
+      ["--sign-key", "current.json", "--retired-key", "old.json@2020-01-01"],
+      /is past/,
+    ],
+    ["a retired key without one that signs", ["--retired-key", "old.json@2999-01-01"], /--sign-key/],
+    ["a key twice", ["--sign-key", "old.json", "--sign-key", "old.json"], /two keys have the id "old"/],
+    [
+      "a key that signs and is retired",
+      ["--sign-key", "old.json", "--retired-key", "old.public.json@2999-01-01"],
+      /two keys have the id "old"/,
+    ],
+  ] as const) {
+    it(`refuses ${what}`, async () => {
+      const { stdout, stderr, exitCode } = await serving(...flags).result;
+      expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 2 });
+      expect(stderr).toMatch(sentence);
+    });
+  }
 
   it("refuses a file that cannot sign, by its name, before it serves", async () => {
     const words = ["serve", "agent.ts", "--port", "0", "--sign-key"];

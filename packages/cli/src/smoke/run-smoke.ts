@@ -19,6 +19,7 @@ export async function runSmoke(
   flags: SmokeFlags,
 ): Promise<void> {
   const { output, settings, io, signal } = context;
+  context.needReader();
   const own = given.length === 0 && settings.agentCard !== undefined ? [settings.agentCard] : given;
   const targets = await readTargets(own, io);
   if (targets.length > 1 && (settings.bearer !== undefined || settings.apiKey !== undefined)) {
@@ -37,8 +38,8 @@ export async function runSmoke(
       await printResult(output, result);
     },
   });
-  await printSummary(output, results);
   if (results.some(({ ok }) => !ok)) context.exitWith(1);
+  await printSummary(output, results);
 }
 
 async function printResult(output: Output, result: SmokeResult): Promise<void> {

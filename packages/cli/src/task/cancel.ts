@@ -21,9 +21,9 @@ export async function cancelTask(
 ): Promise<void> {
   const agent = await context.openAgent();
   const task = await cancelOnce(context, agent, taskId);
+  exitByState(context, flags, stateOf(task));
   await printTask(context, task);
   await reportTask(context, task);
-  exitByState(context, flags, stateOf(task));
 }
 
 async function cancelOnce(

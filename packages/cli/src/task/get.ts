@@ -42,7 +42,7 @@ export async function getTask(context: CommandContext, taskId: string, flags: Ge
 }
 
 async function showTask(context: CommandContext, task: Task, flags: GetTaskFlags): Promise<void> {
+  exitByState(context, flags, stateOf(task));
   await printTask(context, task, flags.history === undefined ? {} : { history: true });
   await reportTask(context, task);
-  exitByState(context, flags, stateOf(task));
 }

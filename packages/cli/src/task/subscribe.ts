@@ -62,11 +62,11 @@ export async function subscribeToTask(
     flags.after === undefined && stream.task !== undefined
       ? stream.task
       : await agent.getTask(taskId, { signal });
+  exitByState(context, flags, stateOf(task));
   if (!output.streaming) {
     await output.document(taskDocument(task));
   }
   await reportTask(context, task);
-  exitByState(context, flags, stateOf(task));
 }
 
 /** Whether an event is a question that is still the task's status: nobody has answered it since. */

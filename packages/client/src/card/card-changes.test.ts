@@ -57,6 +57,34 @@ describe("what has changed between two cards", () => {
       ],
     ],
     [
+      "the parameters of extensions",
+      {
+        capabilities: {
+          extensions: [
+            { uri: "urn:x", params: { a: 1, b: [{}] } },
+            { uri: "urn:y", params: { a: 1, b: { c: 2, d: 3 } } },
+            { uri: "urn:z" },
+          ],
+        },
+      },
+      {
+        capabilities: {
+          extensions: [
+            { uri: "urn:z", params: { a: false } },
+            { uri: "urn:y", params: { b: { d: 3, c: 2 }, a: 1 }, description: "Other words." },
+            { uri: "urn:x", params: { a: 1, b: [] } },
+          ],
+        },
+      },
+      ["Other parameters of these extensions: urn:x, urn:z."],
+    ],
+    [
+      "who offers it",
+      { provider: { organization: "Clerks Ltd", url: "https://clerks.example" } },
+      { provider: { organization: "Mallory", url: "https://clerks.example" } },
+      ["The provider was Clerks Ltd and is Mallory."],
+    ],
+    [
       "modes",
       {},
       { defaultInputModes: ["text/plain", "image/png"], defaultOutputModes: ["text/plain"] },

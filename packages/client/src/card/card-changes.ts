@@ -1,25 +1,29 @@
 import { formatMessage } from "@a2a-connect/core";
 import {
   type AgentCard,
+  type AgentExtension,
+  AgentExtensionSchema,
   type AgentSkill,
   AgentSkillSchema,
   SecurityRequirementSchema,
   SecuritySchemeSchema,
 } from "@a2a-connect/proto";
-import { equals } from "@bufbuild/protobuf";
+import { create, equals } from "@bufbuild/protobuf";
 import { shownInterface, shownList, shownText } from "../interface/shown-text.ts";
 
 /**
- * What differs between two cards of an agent and matters to its callers, a sentence each: version, skills, interfaces,
- * capabilities, modes, security. Empty when it is all the same.
+ * What differs between two cards of an agent and matters to its callers, a sentence each: version, provider, skills, interfaces,
+ * capabilities, modes, security. Empty when it is all the same, or other words only.
  */
 export function describeChanges(before: AgentCard, after: AgentCard): string[] {
   return [
     ...describeText("name", before.name, after.name),
     ...describeText("version", before.version, after.version),
+    ...describeText("provider", before.provider?.organization ?? "", after.provider?.organization ?? ""),
     ...describeSkills(before.skills, after.skills),
     ...describeList("interfaces", interfacesOf(before), interfacesOf(after)),
     ...describeList("capabilities", capabilitiesOf(before), capabilitiesOf(after)),
+    ...describeParams(before.capabilities?.extensions ?? [], after.capabilities?.extensions ?? []),
     ...describeList("default input modes", before.defaultInputModes, after.defaultInputModes),
     ...describeList("default output modes", before.defaultOutputModes, after.defaultOutputModes),
     ...(securityOf(before) === securityOf(after) ? [] : ["What callers must present has changed."]),
@@ -52,6 +56,20 @@ function describeSkills(before: readonly AgentSkill[], after: readonly AgentSkil
     ...describeList("skills", ids(before), ids(after)),
     ...(changed.length === 0 ? [] : [`Changed skills: ${shownList(ids(changed))}.`]),
   ];
+}
+
+function describeParams(before: readonly AgentExtension[], after: readonly AgentExtension[]): string[] {
+  const changed = after.filter(({ uri, params }) => {
+    const known = before.find((each) => each.uri === uri);
+    return known !== undefined && !isSameParams(known.params, params);
+  });
+  const uris = changed.map(({ uri }) => uri).sort();
+  return changed.length === 0 ? [] : [`Other parameters of these extensions: ${shownList(uris)}.`];
+}
+
+function isSameParams(one: AgentExtension["params"], other: AgentExtension["params"]): boolean {
+  const [before, after] = [one, other].map((params = {}) => create(AgentExtensionSchema, { params }));
+  return before !== undefined && after !== undefined && equals(AgentExtensionSchema, before, after);
 }
 
 function interfacesOf({ supportedInterfaces }: AgentCard): string[] {

@@ -613,6 +613,64 @@ describe("judging a card", () => {
     expect(server.requests).toHaveLength(4);
   });
 
+  it("that ends when nobody waits for it any more does not undo what came since", async () => {
+    let name = "Clerk";
+    await using server = await serve({
+      [wellKnown]: (response) =>
+        sendJson(response, { ...cardJson, name }, { "cache-control": "max-age=3600" }),
+    });
+    const isJudged = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const over = Promise.withResolvers<void>();
+    const resolver = createCardResolver(server.url, {
+      verifyCard: async ({ card }) => {
+        if (card.name !== "Clerk") return;
+        isJudged.resolve();
+        await goOn.promise;
+        setImmediate(over.resolve); // after everything that comes of it
+      },
+    });
+    const caller = new AbortController();
+    const leaving = failureOf(resolver.resolve(caller.signal));
+    await isJudged.promise;
+    caller.abort();
+    expect(await leaving).toMatchObject({ name: "AbortError" });
+    name = "Archivist";
+    const resolved = await resolver.resolve();
+    goOn.resolve();
+    await over.promise;
+    expect(await resolver.resolve()).toBe(resolved);
+    expect(resolved.card.name).toBe("Archivist");
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it("is done for those who wait, though the first of them has left", async () => {
+    await using server = await serve({
+      [wellKnown]: (response) => sendJson(response, cardJson, { "cache-control": "max-age=3600" }),
+    });
+    const clock = handClock();
+    const goOn = Promise.withResolvers<void>();
+    let judged = 0;
+    const resolver = createCardResolver(server.url, {
+      clock,
+      verifyCard: async () => {
+        judged += 1;
+        if (judged > 1) await goOn.promise;
+      },
+    });
+    const resolved = await resolver.resolve();
+    clock.ms += 5 * 60_000;
+    const caller = new AbortController();
+    const leaving = failureOf(resolver.resolve(caller.signal));
+    const staying = resolver.resolve();
+    caller.abort();
+    expect(await leaving).toMatchObject({ name: "AbortError" });
+    goOn.resolve();
+    expect(await staying).toBe(resolved);
+    expect(judged).toBe(2);
+    expect(server.requests).toHaveLength(1);
+  });
+
   it("refuses with a CardRefusedError that says what the verifier throws, and keeps nothing", async () => {
     await using server = await serve({ [wellKnown]: found });
     const refusal = new Error("who signed this?");
@@ -690,6 +748,23 @@ describe("a card that the caller has", () => {
     await failureOf(resolver.resolve());
     refuses = false;
     expect((await resolver.refresh()).card.name).toBe("Clerk");
+  });
+
+  it("is verified again after five minutes, and inspected once", async () => {
+    const judged: string[] = [];
+    const clock = handClock();
+    const resolver = createCardResolver(agentCard(), {
+      clock,
+      verifyCard: () => void judged.push("verify"),
+      inspect: ({ kind }) => void judged.push(`inspect ${kind}`),
+    });
+    const resolved = await resolver.resolve();
+    clock.ms += 5 * 60_000 - 1;
+    await resolver.recall();
+    expect(judged).toEqual(["verify", "inspect card"]);
+    clock.ms += 1;
+    expect(await resolver.resolve()).toBe(resolved);
+    expect(judged).toEqual(["verify", "inspect card", "verify"]);
   });
 
   it("is refused when something is missing in it", () => {

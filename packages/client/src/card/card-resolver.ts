@@ -8,9 +8,10 @@ import { shownUrl } from "../interface/shown-text.ts";
 import type { ConnectOptions, ReceivedCard } from "../options.ts";
 import { resolveSettings } from "../settings.ts";
 import { findCardUrls } from "./card-reference.ts";
+import type { CardVerdict } from "./card-verdict.ts";
 import type { CardValidators } from "./fetch-card.ts";
-import { readFreshness } from "./freshness.ts";
-import { judgeCard, verifyReceived } from "./judge-card.ts";
+import { type Freshness, longestLifetimeMs, longestVerifiedLifetimeMs, readFreshness } from "./freshness.ts";
+import { judgeCard } from "./judge-card.ts";
 import { readCard } from "./read-card.ts";
 import { fetchCardRepeatedly, type LastingAnswer } from "./repeat-fetch.ts";
 import { SharedRequest } from "./shared-request.ts";
@@ -30,17 +31,21 @@ export interface ResolvedCard {
 }
 
 /**
- * Where the card of an agent comes from. The same object comes back for as long as the card is the same; it is verified again
- * whenever the agent was asked for it, for keys expire. After a refusal the agent is asked again each time.
+ * Where the card of an agent comes from. The same object comes back for as long as the card is the same. It is verified again
+ * whenever the agent was asked for it, and before it is given when that was not done for 5 minutes, for keys expire. After a
+ * refusal the agent is asked again each time.
  *
- * Both reject with CardNotFoundError, CardInvalidError, CardRefusedError when `verifyCard` refuses it, UntrustedOutputError when
- * `inspect` does, and the reason of an aborted signal. Calls at the same time share one request.
+ * All reject with CardRefusedError when `verifyCard` refuses it and with the reason of an aborted signal; those that ask for it
+ * also with CardNotFoundError, CardInvalidError, and UntrustedOutputError when `inspect` refuses it. Calls at the same time share
+ * one request.
  */
 export interface CardResolver {
-  /** The card: the known one while it is fresh by its cache headers (requirement L-6). */
+  /** The card: the known one while it is fresh by its cache headers (requirement L-6) and trusted. */
   resolve(signal?: AbortSignal): Promise<ResolvedCard>;
   /** The card as the agent has it now: the known one is confirmed or replaced, fresh or not. */
   refresh(signal?: AbortSignal): Promise<ResolvedCard>;
+  /** The known card, fresh or not: for when no other can be had. To be called when there is one. */
+  recall(signal?: AbortSignal): Promise<ResolvedCard>;
 }
 
 /**
@@ -57,11 +62,10 @@ export function createCardResolver(
 ): CardResolver {
   return typeof reference === "string" || reference instanceof URL
     ? new FetchingResolver(findCardUrls(reference), options)
-    : givenCard(reference, options);
+    : new GivenCard(reference, options);
 }
 
-/** Judged once, whoever asks first. */
-function givenCard(card: AgentCard, options: ConnectOptions): CardResolver {
+function readGivenCard(card: AgentCard): ResolvedCard {
   const problems = findMissingFields(AgentCardSchema, card).map(
     ({ field, description }) => `${field}: ${description}`,
   );
@@ -71,19 +75,43 @@ function givenCard(card: AgentCard, options: ConnectOptions): CardResolver {
     });
   }
   const text = JSON.stringify(formatMessage(AgentCardSchema, card));
-  const given: ResolvedCard = { card, warnings: [], url: undefined, asked: undefined, text };
-  let judged: Promise<ResolvedCard> | undefined;
-  const resolve = () => {
-    judged ??= judgeCard(toReceived(given), options).then(
-      () => given,
-      (error: unknown) => {
-        judged = undefined; // whoever asks again may be told otherwise
-        throw error;
-      },
-    );
-    return judged;
-  };
-  return { resolve, refresh: resolve };
+  return { card, warnings: [], url: undefined, asked: undefined, text };
+}
+
+/** Inspected once, whoever asks first, and verified as one is that was fetched. */
+class GivenCard implements CardResolver {
+  readonly #given: ResolvedCard;
+  readonly #options: ConnectOptions;
+  #judged: Promise<CardVerdict> | undefined;
+
+  constructor(card: AgentCard, options: ConnectOptions) {
+    this.#given = readGivenCard(card);
+    this.#options = options;
+  }
+
+  async resolve(signal?: AbortSignal): Promise<ResolvedCard> {
+    this.#judged ??= this.#judge();
+    const verdict = await this.#judged;
+    await verdict.confirm(signal);
+    return this.#given;
+  }
+
+  refresh(signal?: AbortSignal): Promise<ResolvedCard> {
+    return this.resolve(signal);
+  }
+
+  recall(signal?: AbortSignal): Promise<ResolvedCard> {
+    return this.resolve(signal);
+  }
+
+  async #judge(): Promise<CardVerdict> {
+    try {
+      return await judgeCard(toReceived(this.#given), this.#options, resolveSettings(this.#options).clock);
+    } catch (error) {
+      this.#judged = undefined; // whoever asks again may be told otherwise
+      throw error;
+    }
+  }
 }
 
 /** An answer, and the question. */
@@ -97,14 +125,13 @@ interface FoundCard {
 type AbsentCard = Extract<LastingAnswer, { readonly kind: "absent" }>;
 
 /** A card that is kept, and what is known of its answer. */
-interface KeptCard {
+interface KeptCard extends Freshness {
   readonly resolved: ResolvedCard;
+  readonly verdict: CardVerdict;
   /** The URL that was asked, before redirects. */
   readonly asked: URL;
   /** Of the answer that brought it, updated by each that confirmed it. */
   readonly headers: Headers;
-  readonly freshUntilMs: number;
-  readonly storable: boolean;
 }
 
 class FetchingResolver implements CardResolver {
@@ -125,13 +152,30 @@ class FetchingResolver implements CardResolver {
   async resolve(signal?: AbortSignal): Promise<ResolvedCard> {
     signal?.throwIfAborted();
     const kept = this.#kept;
-    return kept !== undefined && this.#settings.clock.now() < kept.freshUntilMs
-      ? kept.resolved
-      : await this.refresh(signal);
+    const isFresh = kept !== undefined && this.#settings.clock.now() < kept.freshUntilMs;
+    return isFresh && (await this.#isTrusted(kept, signal)) ? kept.resolved : await this.refresh(signal);
+  }
+
+  async recall(signal?: AbortSignal): Promise<ResolvedCard> {
+    assert(this.#kept !== undefined, "a card is known");
+    const { verdict, resolved } = this.#kept;
+    await verdict.confirm(signal);
+    return resolved;
   }
 
   refresh(signal?: AbortSignal): Promise<ResolvedCard> {
     return this.#requests.join((shared) => this.#renew(shared), signal);
+  }
+
+  /** Whether the card that is kept still is; when it is not, the agent may have one by now that is signed anew. */
+  async #isTrusted(kept: KeptCard, signal: AbortSignal | undefined): Promise<boolean> {
+    try {
+      await kept.verdict.confirm(signal);
+      return true;
+    } catch {
+      signal?.throwIfAborted();
+      return false;
+    }
   }
 
   /** Judging is not limited: a person may be asked. */
@@ -206,29 +250,34 @@ class FetchingResolver implements CardResolver {
   }
 
   async #take({ answer, asked, requestedAtMs }: FoundCard): Promise<KeptCard> {
-    const { cardTtlMs = 5 * 60_000 } = this.#options;
     const before = this.#kept;
     if (answer.kind === "unchanged") {
       assert(before !== undefined, "only a card that is kept can be unchanged");
-      await verifyReceived(toReceived(before.resolved), this.#options.verifyCard);
+      await before.verdict.renew();
       const headers = new Headers(before.headers);
       headers.delete("age"); // of the answer that confirms it, or of none
       answer.headers.forEach((value, name) => {
         headers.set(name, value);
       });
-      return { ...before, headers, ...readFreshness(headers, requestedAtMs, cardTtlMs) };
+      return { ...before, headers, ...this.#freshnessOf(headers, requestedAtMs) };
     }
     const { text, url, headers } = answer;
-    const freshness = readFreshness(headers, requestedAtMs, cardTtlMs);
+    const freshness = this.#freshnessOf(headers, requestedAtMs);
     if (before?.resolved.text === text && before.resolved.url === url.href && before.asked === asked) {
       // It was inspected before; callers see by the object that nothing changed.
-      await verifyReceived(toReceived(before.resolved), this.#options.verifyCard);
-      return { resolved: before.resolved, asked, headers, ...freshness };
+      await before.verdict.renew();
+      return { ...before, headers, ...freshness };
     }
     const read = readCard(text, `The card at ${shownUrl(url)}`);
     const resolved = { ...read, url: url.href, asked: asked.href, text };
-    await judgeCard(toReceived(resolved), this.#options);
-    return { resolved, asked, headers, ...freshness };
+    const verdict = await judgeCard(toReceived(resolved), this.#options, this.#settings.clock);
+    return { resolved, verdict, asked, headers, ...freshness };
+  }
+
+  #freshnessOf(headers: Headers, requestedAtMs: number): Freshness {
+    const { cardTtlMs = 5 * 60_000, verifyCard } = this.#options;
+    const longestMs = verifyCard === undefined ? longestLifetimeMs : longestVerifiedLifetimeMs;
+    return readFreshness(headers, requestedAtMs, cardTtlMs, longestMs);
   }
 }
 

@@ -3,11 +3,14 @@ import { formatMessage } from "@a2a-connect/core";
 import { A2AService, type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { isMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import type { ClientClock } from "../clock.ts";
 import { judgedLaterKey } from "../content/inspect-interceptor.ts";
 import { CardInvalidError } from "../errors.ts";
 import type { ConnectOptions, ReceivedCard } from "../options.ts";
-import { judgeCard, verifyReceived } from "./judge-card.ts";
+import type { CardVerdict } from "./card-verdict.ts";
+import { judgeCard } from "./judge-card.ts";
 import { type ReadCard, readCard } from "./read-card.ts";
+import { verifyReceived } from "./verify-received.ts";
 
 /** An extended card as it came. */
 export interface ReceivedExtendedCard {
@@ -20,6 +23,14 @@ export interface ReceivedExtendedCard {
 
 /** Where the public card of an agent came from, and which URL was asked for it. */
 export type PublicCard = Pick<ReceivedCard, "url" | "asked">;
+
+/** An extended card that was judged. */
+export interface JudgedExtendedCard extends ReadCard {
+  /** What it was read from. */
+  readonly text: string;
+  /** By which it is verified again while it is in use. */
+  readonly verdict: CardVerdict;
+}
 
 /** How an extended card is judged. */
 export type ExtendedCardOptions = Pick<ConnectOptions, "verifyCard" | "inspect" | "maxCardBytes">;
@@ -34,10 +45,11 @@ export type ExtendedCardOptions = Pick<ConnectOptions, "verifyCard" | "inspect" 
 export async function judgeExtendedCard(
   received: ReceivedExtendedCard,
   options: ExtendedCardOptions,
-): Promise<ReadCard> {
+  clock: ClientClock,
+): Promise<JudgedExtendedCard> {
   const { read, text } = readExtendedCard(received, options);
-  await judgeCard(toReceived(received.of, read, text), options);
-  return read;
+  const verdict = await judgeCard(toReceived(received.of, read, text), options, clock);
+  return { ...read, text, verdict };
 }
 
 /**

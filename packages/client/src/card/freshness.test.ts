@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readFreshness } from "./freshness.ts";
+import { longestVerifiedLifetimeMs, readFreshness } from "./freshness.ts";
 
 const now = 1_000_000;
 const ttl = 300_000;
@@ -28,6 +28,23 @@ describe("how long a card holds (L-6)", () => {
     it(`is ${holdsMs} ms with ${JSON.stringify(headers)}`, () => {
       const freshness = readFreshness(new Headers(headers), now, ttl);
       expect(freshness).toEqual({ freshUntilMs: now + holdsMs, storable });
+    });
+  }
+
+  for (const [headers, holdsMs] of [
+    [{ "cache-control": "max-age=9999999999" }, longestVerifiedLifetimeMs],
+    [{ expires: "Thu, 08 Jan 2026 00:00:00 GMT", date: "Thu, 01 Jan 2026 00:00:00 GMT" }, 24 * 3_600_000],
+    [{ "cache-control": "max-age=60" }, 60_000],
+    [{}, longestVerifiedLifetimeMs],
+  ] as const) {
+    it(`is ${holdsMs} ms with ${JSON.stringify(headers)} for one that has to be trusted`, () => {
+      const { freshUntilMs } = readFreshness(
+        new Headers(headers),
+        now,
+        2 * longestVerifiedLifetimeMs,
+        longestVerifiedLifetimeMs,
+      );
+      expect(freshUntilMs).toBe(now + holdsMs);
     });
   }
 });

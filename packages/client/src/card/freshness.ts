@@ -6,22 +6,36 @@ export interface Freshness {
   readonly storable: boolean;
 }
 
-/** Longest lifetime that is believed: a mistyped one would hold for the life of the process. */
-const maxLifetimeMs = 30 * 24 * 60 * 60 * 1_000;
+const dayMs = 24 * 60 * 60 * 1_000;
+
+/** Longest lifetime that is believed, 30 days: a mistyped one would hold for the life of the process. */
+export const longestLifetimeMs: number = 30 * dayMs;
+
+/**
+ * The same for a card that has to be trusted, 24 hours: no signature covers the headers, and whoever relays a card that was good
+ * once could have it kept for as long as he likes.
+ */
+export const longestVerifiedLifetimeMs: number = dayMs;
 
 /**
  * How long a response holds: by `max-age`, else by `Expires`, less what it had spent in caches; by `defaultTtlMs` when it says
  * nothing. `no-cache` and `no-store` mean not at all, and so does a `max-age` that is no number.
  *
  * @param requestedAtMs when it was asked for: the answer may be as old as that
+ * @param longestMs the longest lifetime that is believed, the default one included
  */
-export function readFreshness(headers: Headers, requestedAtMs: number, defaultTtlMs: number): Freshness {
+export function readFreshness(
+  headers: Headers,
+  requestedAtMs: number,
+  defaultTtlMs: number,
+  longestMs: number = longestLifetimeMs,
+): Freshness {
   const directives = parseDirectives(headers.get("cache-control") ?? "");
   const storable = !directives.has("no-store");
   const lifetimeMs =
     !storable || directives.has("no-cache") ? 0 : (statedLifetimeMs(headers, directives) ?? defaultTtlMs);
   const ageMs = parseSeconds(headers.get("age") ?? "") ?? 0;
-  return { freshUntilMs: requestedAtMs + Math.min(maxLifetimeMs, lifetimeMs) - ageMs, storable };
+  return { freshUntilMs: requestedAtMs + Math.min(longestMs, lifetimeMs) - ageMs, storable };
 }
 
 function statedLifetimeMs(headers: Headers, directives: ReadonlyMap<string, string>): number | undefined {

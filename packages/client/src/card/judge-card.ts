@@ -1,18 +1,26 @@
-import { CardRefusedError, UntrustedOutputError } from "../errors.ts";
-import { shownUrl } from "../interface/shown-text.ts";
+import type { ClientClock } from "../clock.ts";
+import { UntrustedOutputError } from "../errors.ts";
 import type { ConnectOptions, ReceivedCard } from "../options.ts";
+import { CardVerdict } from "./card-verdict.ts";
+import { nameOf } from "./verify-received.ts";
+
+/** How cards are judged. */
+export type JudgeOptions = Pick<ConnectOptions, "verifyCard" | "inspect">;
 
 /**
  * Has a card verified, then inspected, before anything in it is used.
  *
+ * @returns by which it is verified again while it is kept
  * @throws CardRefusedError when `verifyCard` refuses it, UntrustedOutputError when `inspect` does; each with the reason as its
  *   cause
  */
 export async function judgeCard(
   received: ReceivedCard,
-  { verifyCard, inspect }: Pick<ConnectOptions, "verifyCard" | "inspect">,
-): Promise<void> {
-  await verifyReceived(received, verifyCard);
+  { verifyCard, inspect }: JudgeOptions,
+  clock: ClientClock,
+): Promise<CardVerdict> {
+  const verdict = new CardVerdict(received, verifyCard, clock);
+  await verdict.renew();
   try {
     await inspect?.({ kind: "card", card: received.card });
   } catch (cause) {
@@ -21,32 +29,5 @@ export async function judgeCard(
       cause,
     });
   }
-}
-
-/** The first half of it alone. @throws CardRefusedError */
-export async function verifyReceived(
-  received: ReceivedCard,
-  verifyCard: ConnectOptions["verifyCard"],
-): Promise<void> {
-  try {
-    await verifyCard?.(received);
-  } catch (cause) {
-    throw new CardRefusedError(...explain(cause, received));
-  }
-}
-
-/** An error with a hint of its own, as of a trust policy, says everything already. */
-function explain(cause: unknown, received: ReceivedCard): ConstructorParameters<typeof CardRefusedError> {
-  if (cause instanceof Error && "hint" in cause && typeof cause.hint === "string") {
-    return [cause.message, { hint: cause.hint, cause }];
-  }
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  const end = /[.?!]$/.test(reason) ? "" : ".";
-  const hint = "Look at the cause for what its verifier found.";
-  return [`${nameOf(received)} is not trusted: ${reason}${end}`, { hint, cause }];
-}
-
-function nameOf({ url, extended }: ReceivedCard): string {
-  const name = extended ? "The extended card" : "The card";
-  return url === undefined ? name : `${name} ${extended ? "of the agent " : ""}at ${shownUrl(url)}`;
+  return verdict;
 }

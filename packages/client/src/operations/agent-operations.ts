@@ -80,9 +80,12 @@ export abstract class AgentOperations {
     config: PushConfigInput,
     options: CallOptions = {},
   ): Promise<TaskPushNotificationConfig> {
-    // Named here, so that a repeat replaces it instead of adding another one (requirement A-53).
-    const named = createPushConfig({ ...config, id: config.id ?? this.settings.randomId() }, taskId);
-    return this.#push(options, (call) => this.rpc.createTaskPushNotificationConfig(named, call));
+    return this.unwrapped(async () => {
+      await this.renewCard(this.signalOf(options), taskId); // it is told a token, and where to send what
+      // Named here, so that a repeat replaces it instead of adding another one (requirement A-53).
+      const named = createPushConfig({ ...config, id: config.id ?? this.settings.randomId() }, taskId);
+      return await this.#push(options, (call) => this.rpc.createTaskPushNotificationConfig(named, call));
+    });
   }
 
   getPushConfig(taskId: string, id: string, options: CallOptions = {}): Promise<TaskPushNotificationConfig> {
@@ -109,6 +112,14 @@ export abstract class AgentOperations {
   async deletePushConfig(taskId: string, id: string, options: CallOptions = {}): Promise<void> {
     await this.#push(options, (call) => this.rpc.deleteTaskPushNotificationConfig({ taskId, id }, call));
   }
+
+  /**
+   * To be done before the agent is told what only a trusted one may know.
+   *
+   * @param taskId of the task that it is about
+   * @throws CardRefusedError, UntrustedOutputError or CardDriftError when its card will not do
+   */
+  protected abstract renewCard(signal: AbortSignal, taskId?: string): Promise<void>;
 
   /** Aborted with the call's own signal, and when the client is closed. */
   protected abstract signalOf(options: CallOptions): AbortSignal;

@@ -26,7 +26,8 @@ export async function trustByPolicy(
   // Loaded for those who have a policy: the others are to start quickly.
   const { trustCards } = await import("@a2a-connect/signing");
   const told = new Set<string>();
-  const verifyTrust = trustCards(withFetch(policy, fetch), {
+  const verifyTrust = trustCards(policy, {
+    ...(fetch === undefined ? {} : { fetch }),
     onAlarm: ({ text }) => {
       if (told.has(text)) return;
       if (told.size >= maxTold) told.clear();
@@ -38,9 +39,4 @@ export async function trustByPolicy(
     await verifyTrust(received);
     await verifyCard?.(received);
   };
-}
-
-function withFetch(policy: TrustPolicy, fetch: typeof globalThis.fetch | undefined): TrustPolicy {
-  const { jku } = policy;
-  return jku === undefined || fetch === undefined ? policy : { ...policy, jku: { fetch, ...jku } };
 }

@@ -15,9 +15,10 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-const card = (canonical = "{}"): RememberedCard => ({
+const card = (outline = "{}"): RememberedCard => ({
   thumbprints: ["k"],
-  canonical,
+  outline,
+  digest: "d",
   firstSeen: "2030-01-01T00:00:00.000Z",
   lastSeen: "2030-01-02T00:00:00.000Z",
 });
@@ -31,7 +32,8 @@ describe("createFileCardMemory", () => {
   });
 
   it("remembers beyond its own end, until it forgets", async () => {
-    const remembered = { ...card(), newKeys: { k2: "2030-01-02T00:00:00.000Z" } };
+    const since = "2030-01-02T00:00:00.000Z";
+    const remembered = { ...card(), newKeys: { k2: since }, missingKeys: { k: since } };
     await createFileCardMemory(file).write("https://a.example", remembered);
     await createFileCardMemory(file).write("__proto__", card("1"));
     const memory = createFileCardMemory(file);
@@ -84,14 +86,21 @@ describe("createFileCardMemory", () => {
     ["of another kind", "[]"],
     ["of another version", '{"version":2,"cards":{}}'],
     ["without cards", '{"version":1,"cards":[]}'],
-    ["with half a card", '{"version":1,"cards":{"a":{"thumbprints":["k"],"canonical":"{}"}}}'],
+    ["with half a card", '{"version":1,"cards":{"a":{"thumbprints":["k"],"outline":"{}","digest":"d"}}}'],
     [
       "with keys that are none",
-      '{"version":1,"cards":{"a":{"thumbprints":[1],"canonical":"{}","firstSeen":"","lastSeen":""}}}',
+      '{"version":1,"cards":{"a":{"thumbprints":[1],"outline":"{}","digest":"d","firstSeen":"","lastSeen":""}}}',
     ],
+    ...["newKeys", "missingKeys"].map(
+      (member) =>
+        [
+          `with ${member} that are none`,
+          `{"version":1,"cards":{"a":{"thumbprints":[],"${member}":{"k":1},"digest":"d","firstSeen":"","lastSeen":""}}}`,
+        ] as const,
+    ),
     [
-      "with new keys that are none",
-      '{"version":1,"cards":{"a":{"thumbprints":[],"newKeys":{"k":1},"canonical":"{}","firstSeen":"","lastSeen":""}}}',
+      "with an outline that is none",
+      '{"version":1,"cards":{"a":{"thumbprints":[],"outline":{},"digest":"d","firstSeen":"","lastSeen":""}}}',
     ],
   ] as const) {
     it(`names a file that is ${what}, and leaves it as it is`, async () => {
@@ -121,13 +130,50 @@ describe("createFileCardMemory", () => {
     ]);
   });
 
-  it("forgets by the size of the cards, too, but never the last one", async () => {
+  it("leaves out what cards declare when that gets too much, of those not written for the longest time, and keeps the keys", async () => {
+    const { outline: _, ...bare } = card();
     const memory = createFileCardMemory(file, { maxLength: 10 });
     await memory.write("a", card("aaaaaa"));
     await memory.write("b", card("bbbb"));
     expect(await memory.read("a")).toEqual(card("aaaaaa"));
-    await memory.write("c", card("c".repeat(11)));
-    expect(Object.keys(JSON.parse(await readFile(file, "utf8")).cards)).toEqual(["c"]);
+    await memory.write("c", card("cccc"));
+    await memory.write("d", card("d".repeat(11)));
+    const known = await Promise.all(["a", "b", "c", "d"].map((key) => memory.read(key)));
+    expect(known).toEqual([bare, card("bbbb"), card("cccc"), bare]);
+  });
+
+  it("writes nothing when something else is there than was expected", async () => {
+    const [memory, other] = [createFileCardMemory(file), createFileCardMemory(file)];
+    expect(await memory.write("a", card("1"), card("0"))).toBe(false);
+    expect(await memory.write("a", card("1"), null)).toBe(true);
+    expect(await other.write("a", card("2"), null)).toBe(false);
+    const read = await memory.read("a");
+    expect(await other.write("a", card("2"), read)).toBe(true);
+    expect(await memory.write("a", card("3"), read)).toBe(false);
+    expect(await memory.read("a")).toEqual(card("2"));
+    expect(await memory.write("b", card("3"), null)).toBe(true);
+  });
+
+  it("lets one of many processes be the first, and loses nothing of the others", async () => {
+    const racer = (name: string) => `
+      import { createFileCardMemory } from ${JSON.stringify(import.meta.resolve("./file-card-memory.ts"))};
+      const memory = createFileCardMemory(${JSON.stringify(file)});
+      const card = { thumbprints: [${JSON.stringify(name)}], digest: "d", firstSeen: "", lastSeen: "" };
+      let first = 0;
+      for (let n = 0; n < 20; n++) {
+        first += Number(await memory.write("shared " + n, card, null));
+        await memory.write(${JSON.stringify(name)} + n, card);
+      }
+      console.log(first);`;
+    const run = async (name: string) =>
+      Number(
+        (await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", racer(name)])).stdout,
+      );
+    const names = ["one", "two", "three"];
+    const firsts = await Promise.all(names.map(run));
+    expect(firsts.reduce((sum, each) => sum + each)).toBe(20);
+    const { cards } = JSON.parse(await readFile(file, "utf8"));
+    expect(Object.keys(cards)).toHaveLength(20 + 3 * 20);
   });
 
   it("wants limits that are some", () => {
@@ -142,20 +188,20 @@ describe("createFileCardMemory", () => {
       import { createFileCardMemory } from ${JSON.stringify(import.meta.resolve("./file-card-memory.ts"))};
       const memory = createFileCardMemory(${JSON.stringify(file)});
       for (let n = 0; n < 40; n++) {
-        const canonical = String(n % 10).repeat(200_000);
-        await memory.write("shared", { thumbprints: [], canonical, firstSeen: "", lastSeen: "" });
+        const outline = String(n % 10).repeat(200_000);
+        await memory.write("shared", { thumbprints: [], outline, digest: "", firstSeen: "", lastSeen: "" });
       }`;
     const run = () => promisify(execFile)(process.execPath, ["--input-type=module", "--eval", writer]);
     let running = 2;
     const writers = [run(), run()].map((done) => done.finally(() => running--));
     let reads = 0;
     for (; running > 0; reads++) {
-      const canonical = (await memory.read("shared"))?.canonical ?? "";
-      expect(canonical).toBe((canonical[0] ?? "?").repeat(200_000));
+      const outline = (await memory.read("shared"))?.outline ?? "";
+      expect(outline).toBe((outline[0] ?? "?").repeat(200_000));
     }
     await Promise.all(writers);
     expect(reads).toBeGreaterThan(10);
-    expect((await memory.read("shared"))?.canonical).toBe("9".repeat(200_000));
+    expect((await memory.read("shared"))?.outline).toBe("9".repeat(200_000));
     expect(await readdir(join(root, "new", "folder"))).toEqual(["cards.json"]);
   });
 });

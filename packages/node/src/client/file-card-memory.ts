@@ -1,14 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { CardMemory, CardMemoryLimits, RememberedCard } from "@a2a-connect/signing";
+import { holdFileLock } from "./file-lock.ts";
 
 /**
  * Remembers cards in a JSON file, which is made when there is something to be remembered, with its directory, and is for its
- * owner alone. It is read anew each time and replaced as a whole, so that several processes may share it: none of them sees half a
- * file, and of two that write at the same time the last one wins. What the other one wrote is then met for the first time again.
+ * owner alone. Several processes may share it: it is read anew each time and replaced as a whole, so that none of them sees half a
+ * file, and they write one after the other (a file beside it, `.NAME.lock`, says that somebody does).
  *
- * Beyond the limits whoever was not seen for the longest time is forgotten.
+ * Beyond the limits whoever was not written for the longest time is forgotten, or what his card declared is.
  *
  * @returns a memory whose methods throw an Error that names the file when it is damaged, or cannot be read or written; a
  *   damaged file is left as it is
@@ -21,36 +23,73 @@ export function createFileCardMemory(file: string, limits: CardMemoryLimits = {}
   }
   const path = resolve(file);
   let last: Promise<unknown> = Promise.resolve();
-  /** One after the other: between reading and writing nobody else of this process may write. */
-  const change = (edit: (cards: Map<string, RememberedCard>) => boolean): Promise<void> => {
-    const done = last.then(async () => {
-      const cards = await readCards(path);
-      if (edit(cards)) await writeCards(path, cards);
-    });
+  /** One after the other: those of this process need not fight for the lock. */
+  const change = (edit: (cards: Map<string, RememberedCard>) => boolean): Promise<boolean> => {
+    const done = last.then(() => changeCards(path, edit));
     last = done.catch(() => {}); // its caller hears of it
     return done;
   };
   return {
     read: async (key) => (await readCards(path)).get(key),
-    write: (key, card) =>
+    write: (key, card, expected) =>
       change((cards) => {
-        cards.delete(key);
-        forgetOldest(cards, maxCards - 1, maxLength - card.canonical.length);
+        if (expected !== undefined && !isDeepStrictEqual(cards.get(key), expected ?? undefined)) return false;
+        cards.delete(key); // who was written last is last in the file, whatever the clocks of those who share it say
         cards.set(key, card);
+        forgetOldest(cards, maxCards);
+        leaveOutOldest(cards, maxLength);
         return true;
       }),
-    forget: (key) => change((cards) => cards.delete(key)),
+    forget: async (key) => {
+      if ((await readCards(path)).has(key)) await change((cards) => cards.delete(key));
+    },
   };
 }
 
-/** Who was seen last is last in the file, whatever the clocks of those who share it say. */
-function forgetOldest(cards: Map<string, RememberedCard>, maxCards: number, maxLength: number): void {
-  let length = 0;
-  for (const { canonical } of cards.values()) length += canonical.length;
-  for (const [key, { canonical }] of cards) {
-    if (cards.size <= maxCards && length <= maxLength) return;
+/** @param edit returns whether it has changed something */
+async function changeCards(
+  path: string,
+  edit: (cards: Map<string, RememberedCard>) => boolean,
+): Promise<boolean> {
+  await using _ = await lock(path);
+  const cards = await readCards(path);
+  const isChanged = edit(cards);
+  if (isChanged) await writeCards(path, cards);
+  return isChanged;
+}
+
+async function lock(path: string): Promise<AsyncDisposable> {
+  const directory = dirname(path);
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    return await holdFileLock(join(directory, `.${basename(path)}.lock`));
+  } catch (cause) {
+    throw new Error(`the card memory ${path} cannot be written`, { cause });
+  }
+}
+
+function forgetOldest(cards: Map<string, RememberedCard>, maxCards: number): void {
+  for (const key of cards.keys()) {
+    if (cards.size <= maxCards || cards.size === 1) return;
     cards.delete(key);
-    length -= canonical.length;
+  }
+}
+
+/** Keys are few; what cards declare is chosen by those who wrote them. One that is too large costs nobody else his. */
+function leaveOutOldest(cards: Map<string, RememberedCard>, maxLength: number): void {
+  const outlines = [...cards].map(([key, { outline = "", ...rest }]) => ({
+    key,
+    rest,
+    length: outline.length,
+  }));
+  const { large = [], small = [] } = Object.groupBy(outlines, ({ length }) =>
+    length > maxLength ? "large" : "small",
+  );
+  let total = outlines.reduce((sum, { length }) => sum + length, 0);
+  for (const { key, rest, length } of [...large, ...small]) {
+    if (total <= maxLength) return;
+    cards.set(key, rest); // keeps its place
+    total -= length;
   }
 }
 
@@ -65,6 +104,7 @@ async function readCards(path: string): Promise<Map<string, RememberedCard>> {
     if (hasCode(cause, "ENOENT")) return new Map();
     throw new Error(`the card memory ${path} cannot be read`, { cause });
   }
+  if (text.trim() === "") return new Map(); // somebody has made a file for us
   const cards = parseCards(text);
   if (cards === undefined) {
     throw new Error(
@@ -95,12 +135,13 @@ function parseCards(text: string): Map<string, RememberedCard> | undefined {
 
 function isRememberedCard(value: unknown): value is RememberedCard {
   if (!isRecord(value)) return false;
-  const { thumbprints, newKeys, canonical, firstSeen, lastSeen } = value;
+  const { thumbprints, newKeys = {}, missingKeys = {}, outline = "", digest, firstSeen, lastSeen } = value;
   return (
     Array.isArray(thumbprints) &&
-    [...thumbprints, canonical, firstSeen, lastSeen].every((text) => typeof text === "string") &&
-    (newKeys === undefined ||
-      (isRecord(newKeys) && Object.values(newKeys).every((since) => typeof since === "string")))
+    [...thumbprints, outline, digest, firstSeen, lastSeen].every((text) => typeof text === "string") &&
+    [newKeys, missingKeys].every(
+      (keys) => isRecord(keys) && Object.values(keys).every((since) => typeof since === "string"),
+    )
   );
 }
 
@@ -113,7 +154,6 @@ async function writeCards(path: string, cards: ReadonlyMap<string, RememberedCar
   const directory = dirname(path);
   const temporary = join(directory, `.${basename(path)}.${randomUUID()}.part`);
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
     await writeNew(
       temporary,
       JSON.stringify({ version: formatVersion, cards: Object.fromEntries(cards) }, null, 1),

@@ -16,6 +16,17 @@ describe("defineAgent", () => {
 
   const lacking: readonly (readonly [string, AgentDefinition, RegExp])[] = [
     ["a name", { card: { name: "" }, execute }, /needs a name/],
+    ["a description", { card: { name: "Agent", description: "" }, execute }, /description.*leave it out/],
+    [
+      "a description of a skill",
+      { card: { name: "Agent", skills: [{ ...skill, description: "" }] }, execute },
+      /description of skill "a"/,
+    ],
+    [
+      "a name of a skill",
+      { card: { name: "Agent", skills: [{ ...skill, name: "" }] }, execute },
+      /"a".*name/,
+    ],
     ["code", { card: { name: "Agent" } }, /needs code/],
     [
       "code for a skill",

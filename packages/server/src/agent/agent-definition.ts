@@ -146,13 +146,15 @@ export interface AgentDescription extends CapacityDefinition {
 /**
  * Checks an agent's definition and returns it.
  *
- * @throws Error naming what is missing or wrong: a name, unique skill ids, code for every skill, the capacity
+ * @throws Error naming what is missing or wrong: a name, a description that is empty, unique skill ids, code for every skill,
+ *   the capacity
  */
 export function defineAgent(definition: AgentDefinition): AgentDefinition {
   const { card, execute } = definition;
   if (card.name === "") {
     throw new Error("an agent needs a name: defineAgent({ card: { name: … } })");
   }
+  assertDescribed("the agent's card", card);
   assertCapacity("the agent", definition);
   const ids = new Set<string>();
   for (const skill of card.skills ?? []) {
@@ -160,6 +162,10 @@ export function defineAgent(definition: AgentDefinition): AgentDefinition {
       throw new Error(`the id of every skill is unique and not empty; "${skill.id}" is not`);
     }
     ids.add(skill.id);
+    if (skill.name === "") {
+      throw new Error(`skill "${skill.id}" needs a name: callers refuse a card without (spec §4.4.5)`);
+    }
+    assertDescribed(`skill "${skill.id}"`, skill);
     assertCapacity(`skill "${skill.id}"`, skill);
     if (skill.execute === undefined && execute === undefined) {
       throw new Error(`skill "${skill.id}" has no code: give it or the agent an "execute"`);
@@ -169,6 +175,16 @@ export function defineAgent(definition: AgentDefinition): AgentDefinition {
     throw new Error('an agent needs code: give it an "execute" or skills that have one');
   }
   return definition;
+}
+
+/** Callers refuse cards with an empty one: it is REQUIRED (spec §4.4.1, §4.4.5). */
+function assertDescribed(whose: string, { description }: Pick<CardDefinition, "description">): void {
+  if (description === "") {
+    const otherwise = whose.startsWith("skill") ? "" : ", or leave it out: then it is the name";
+    throw new Error(
+      `the description of ${whose} is empty, and callers refuse such a card: write one${otherwise}`,
+    );
+  }
 }
 
 /** Where nothing may run, what waits would wait for ever. */

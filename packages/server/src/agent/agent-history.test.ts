@@ -44,10 +44,18 @@ describe("the definitions of an agent", () => {
     expect([history.createdBy(50), history.createdBy(51)]).toEqual([old, undefined]);
   });
 
-  it("are bounded: what is older is run by the oldest that is left", () => {
+  it("are bounded: what is older is run by the oldest that is left, and said to be", () => {
     const history = new AgentHistory(define("first"));
-    for (let now = 1; now <= 150; now += 1) history.redefine(define(String(now)), now * 10);
-    expect(history.createdAt(0).card.version).toBe("51");
-    expect(history.createdAt(1_501).card.version).toBe("150");
+    const redefine = (from: number, to: number) => {
+      for (let now = from; now <= to; now += 1) history.redefine(define(String(now)), now * 10);
+    };
+    redefine(1, 999);
+    expect(history.createdAt(0).card.version).toBe("first");
+    expect([history.isForgotten(0), history.createdBy(10)?.card.version]).toEqual([false, "first"]);
+    redefine(1_000, 1_050);
+    expect([history.createdAt(0).card.version, history.isForgotten(0)]).toEqual(["51", true]);
+    expect([history.createdAt(511).card.version, history.isForgotten(511)]).toEqual(["51", false]);
+    expect([history.isForgotten(510), history.createdBy(510)]).toEqual([true, undefined]);
+    expect(history.createdAt(10_501).card.version).toBe("1050");
   });
 });

@@ -1,7 +1,7 @@
 import type { AgentDefinition } from "./agent-definition.ts";
 
-/** How many definitions are kept. A task of one that is older is run by the oldest of these. */
-const maxDefinitions = 100;
+/** How many definitions are kept. A task of one that is older is run by the oldest of these (`isForgotten`). */
+const maxDefinitions = 1_000;
 
 interface Edition {
   readonly agent: AgentDefinition;
@@ -14,7 +14,8 @@ interface Edition {
  * restart, by the one that there is.
  *
  * The time of its creation tells which that was, so nothing has to be kept for each task. No two definitions share a
- * moment: `creationTime` moves tasks that would be in the wrong one.
+ * moment: `creationTime` moves tasks that would be in the wrong one, into the future when the machine's clock was set back
+ * behind the newest definition.
  */
 export class AgentHistory {
   /** Oldest first; never empty. */
@@ -53,7 +54,19 @@ export class AgentHistory {
   /** The same when all that is known is that it was not created later; undefined when that does not tell. */
   createdBy(time: number): AgentDefinition | undefined {
     const [oldest, second] = this.#editions;
-    return second === undefined || time < second.since ? oldest.agent : undefined;
+    if (second === undefined) {
+      return oldest.agent;
+    }
+    return time < second.since && !this.#forgets ? oldest.agent : undefined;
+  }
+
+  /** Whether the definition that a task was created under is not kept any more, so that `createdAt` gives another. */
+  isForgotten(time: number): boolean {
+    return time < this.#editions[0].since;
+  }
+
+  get #forgets(): boolean {
+    return this.isForgotten(Number.NEGATIVE_INFINITY);
   }
 
   get #newest(): Edition {

@@ -92,6 +92,11 @@ export function selectSkillById(agent: AgentDefinition, id: string | undefined):
   return code.kind === "durable" ? { ...rest, code } : { ...rest, code };
 }
 
+/** Whether nothing can go on with a task of a chosen skill: its agent was started again without that, or without own code. */
+export function isRemoved({ card, execute }: AgentDefinition, skill: string | undefined): boolean {
+  return skill === undefined ? execute === undefined : !card.skills?.some(({ id }) => id === skill);
+}
+
 /** Refuses parts of a media type that the skill does not take (requirement A-9). */
 export function assertInputModes(message: Message, inputModes: readonly string[]): void {
   const types = message.parts.map(effectiveMediaType);

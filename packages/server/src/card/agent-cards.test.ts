@@ -50,8 +50,53 @@ describe("a card that is updated", () => {
     expect((await client.getExtendedAgentCard({})).version).toBe("1.0.0");
   });
 
+  it("is what it was when it was given, whatever its author does with it afterwards", async () => {
+    const skills = [{ ...saying(dig, "dug"), tags: ["soil"] }];
+    const provider = { organization: "Mole & Co", url: "https://mole.example" };
+    const given = { ...card, version: "2.0.0", provider, skills };
+    const { cards, server, tell } = await start();
+    cards.update(given);
+    const before = structuredClone(server.card);
+    given.name = "\ud800";
+    provider.organization = "Somebody else";
+    for (const skill of skills) {
+      skill.tags.push("gold");
+    }
+    skills.push({ ...saying(fly, "flown"), tags: [] });
+    server.moveTo("http://localhost:4001");
+    server.moveTo("http://localhost");
+    expect(server.card).toEqual(before);
+    expect(wordsOf(await tell("dig"))).toBe("dug");
+    expect((await tell("fly")).status?.state).toBe(TaskState.REJECTED);
+  });
+
+  it("is what it was when the server was made, too", async () => {
+    const given = { ...card, skills: [{ ...dig }] };
+    const { server } = await start(given);
+    const before = structuredClone(server.card);
+    given.name = "Somebody else";
+    given.skills.push({ ...fly });
+    server.moveTo("http://localhost:4001");
+    server.moveTo("http://localhost");
+    expect(server.card).toEqual(before);
+    expect(() => server.skills.disable("fly")).toThrow('there is no skill "fly"');
+  });
+
+  it("leaves what its author gave as it is", async () => {
+    const given: CardDefinition = { ...card, version: "2.0.0", skills: [{ ...dig }] };
+    const { cards } = await start();
+    cards.update(given);
+    expect([Object.isFrozen(given), Object.isFrozen(given.skills)]).toEqual([false, false]);
+  });
+
   it.each<[string, CardDefinition, RegExp]>([
     ["a name", { ...card, name: "" }, /needs a name/],
+    ["a description", { ...card, description: "" }, /description/],
+    [
+      "a skill's description",
+      { ...card, skills: [{ ...dig, description: "" }] },
+      /description of skill "dig"/,
+    ],
     ["different ids", { ...card, skills: [dig, dig] }, /"dig" is not/],
     ["a capacity", { ...card, skills: [{ ...dig, maxRunning: 0 }] }, /maxRunning of skill "dig"/],
     ["whole characters", { ...card, version: "2.0.0", description: "\ud800" }, /./],
@@ -125,6 +170,22 @@ describe("a card that is updated", () => {
     expect(wordsOf(await tell("", "go", second.id))).toBe("second");
     expect(wordsOf(await tell("", "go", flying.id))).toBe("flown");
     expect(wordsOf(await tell("dig"))).toBe("third");
+  });
+
+  it("tells the operator of a task whose code is not kept any more", async () => {
+    const { cards, tell, clock, warnings } = await start({ ...card, skills: [saying(dig, "first")] });
+    const first = await tell("dig", "ask");
+    for (let count = 0; count < 1_000; count += 1) {
+      cards.update({ ...card, skills: [saying(dig, `code ${count}`)] });
+    }
+    const last = await tell("dig", "ask");
+    await clock.settle();
+    expect(wordsOf(await tell("", "go", last.id))).toBe("code 999");
+    expect(warnings()).toEqual([]);
+    expect(wordsOf(await tell("", "go", first.id))).toBe("code 0");
+    expect(warnings()).toEqual([
+      "the agent was redefined so often that the code of this task is not kept any more; it is run by the oldest that is",
+    ]);
   });
 
   it("leaves a durable task with its code, also when it has left memory meanwhile", async () => {

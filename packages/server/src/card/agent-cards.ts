@@ -1,6 +1,7 @@
 import type { AgentCard } from "@a2a-connect/proto";
-import { canonicalCard } from "@a2a-connect/signing";
+import { canonicalCard, type PublishedKeySet } from "@a2a-connect/signing";
 import { type AgentDefinition, type CardDefinition, defineAgent } from "../agent/agent-definition.ts";
+import { withCard } from "../agent/given-card.ts";
 import type { RedefinableSwitches } from "../agent/skill-switches.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
@@ -13,10 +14,14 @@ import { unannouncedChanges } from "./unannounced-changes.ts";
 export interface AgentCards {
   /** The public card as it is now, without its signatures. */
   readonly card: AgentCard;
+  /** The keys that verify them, as they stand in the key set now; undefined when nothing is signed. */
+  readonly keySet: PublishedKeySet | undefined;
+  /** Whether the cards are signed as they are served. */
+  readonly signed: boolean;
   /**
    * Says anew what the agent is: the card, its version and its ETag change at once, and its skills with their code and their
-   * capacity are those that new tasks get. Tasks that there are keep theirs, as long as the process lives. Skills that were
-   * switched off stay off.
+   * capacity are those that new tasks get. Tasks that there are keep theirs, as long as the process lives (of the 1,000 newest
+   * definitions). Skills that were switched off stay off. The definition is copied: changing it afterwards changes nothing.
    *
    * @throws Error as `defineAgent`, or when the card has no canonical form; everything stays as it was
    */
@@ -54,8 +59,14 @@ export function createAgentCards({
     get card() {
       return cards.card;
     },
+    get keySet() {
+      return publisher.keySet;
+    },
+    get signed() {
+      return publisher.signed;
+    },
     update(definition) {
-      const next = defineAgent({ ...agent, card: definition });
+      const next = defineAgent(withCard(agent, definition));
       const card = cards.preview(next);
       canonicalCard(card); // throws when it has none
       const changes = unannouncedChanges(cards.preview(current), card);

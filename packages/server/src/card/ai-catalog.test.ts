@@ -1,9 +1,16 @@
 import type { HttpResponse } from "@a2a-connect/bindings";
-import { AgentCardSchema } from "@a2a-connect/proto";
+import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { createFakeClock } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { type CatalogHost, createCatalogHandler, formatCatalog } from "./ai-catalog.ts";
+import {
+  type CatalogAgent,
+  type CatalogHost,
+  type CatalogOptions,
+  createCatalogHandler,
+  formatCatalog,
+} from "./ai-catalog.ts";
+import { createForwardedHosts } from "./forwarded-hosts.ts";
 
 const card = (name: string, organization?: string) =>
   create(AgentCardSchema, {
@@ -43,18 +50,39 @@ describe("an entry of a catalog", () => {
 });
 
 describe("a catalog is served", () => {
-  function serveCatalog() {
+  /** An agent that counts how often it is listed. */
+  class Listed implements CatalogAgent {
+    readonly source: { card: AgentCard };
+    listings = 0;
+
+    constructor(name: string) {
+      this.source = { card: card(name) };
+    }
+
+    get path(): string {
+      this.listings += 1;
+      return `/agents/${this.source.card.name}`;
+    }
+  }
+
+  function serveCatalog(options: Partial<CatalogOptions> = {}) {
     const clock = createFakeClock();
-    const cards = [card("first")];
+    const agents = [new Listed("first"), new Listed("second")] as const;
     const handler = createCatalogHandler({
-      agentsAt: (baseUrl) => cards.map((card) => ({ card, url: `${baseUrl}/agents/${card.name}` })),
+      agents,
       baseUrl: () => "https://own.example",
-      dependsOn: (forwardedUrl) => forwardedUrl?.includes("known.example") === true,
+      forwardedHosts: createForwardedHosts({
+        fixed: false,
+        hosts: ["https://known.example/a2a"],
+        log: () => {},
+      }),
+      isSigned: () => false,
       host: undefined,
       maxAgeSeconds: 60,
       clock,
+      ...options,
     });
-    const get = (forwardedUrl?: string): Promise<HttpResponse> =>
+    const get = (forwardedUrl?: string, trustsProxies = true): Promise<HttpResponse> =>
       handler({
         httpVersion: "1.1",
         url: "http://localhost/.well-known/ai-catalog.json",
@@ -62,38 +90,59 @@ describe("a catalog is served", () => {
         header: new Headers(),
         body: { async *[Symbol.asyncIterator]() {} },
         signal: new AbortController().signal,
+        trustsProxies,
         forwardedUrl,
       });
-    return { clock, cards, get };
+    return { clock, agents, get };
   }
 
   it("with URLs by which its callers reach it, where a trusted proxy tells", async () => {
     const { get } = serveCatalog();
-    const seen = await Promise.all([undefined, "https://known.example/a2a", "https://evil.example"].map(get));
+    const told = [undefined, "https://known.example/a2a", "https://known.example/b", "https://evil.example"];
+    const seen = await Promise.all(told.map((url) => get(url)));
     expect(seen.map(urlOf)).toEqual([
       "https://own.example/agents/first",
       "https://known.example/a2a/agents/first",
       "https://own.example/agents/first",
+      "https://own.example/agents/first",
     ]);
-    expect(seen.map(({ header }) => header?.get("vary")?.includes("x-forwarded-host"))).toEqual([
-      false,
-      true,
-      false,
+    expect(new Set(seen.map(({ header }) => header?.get("vary")))).toEqual(
+      new Set([
+        "accept-encoding, forwarded, x-forwarded-host, x-forwarded-port, x-forwarded-prefix, x-forwarded-proto",
+      ]),
+    );
+    expect((await get(undefined, false)).header?.get("vary")).toBe("accept-encoding");
+  });
+
+  it("with its own URLs where the cards are signed and nothing is listed", async () => {
+    const forwardedHosts = createForwardedHosts({ fixed: false, hosts: undefined, log: () => {} });
+    const urls = [false, true].map(async (signed) =>
+      urlOf(await serveCatalog({ forwardedHosts, isSigned: () => signed }).get("https://a.example")),
+    );
+    expect(await Promise.all(urls)).toEqual([
+      "https://a.example/agents/first",
+      "https://own.example/agents/first",
     ]);
   });
 
   it("with the date and the tag that it got when it last changed", async () => {
-    const { clock, cards, get } = serveCatalog();
+    const { clock, agents, get } = serveCatalog();
     const tagsOf = ({ header }: HttpResponse) => [header?.get("etag"), header?.get("last-modified")];
     const first = tagsOf(await get());
     await clock.advance(5_000);
     expect(tagsOf(await get())).toEqual(first);
-    cards[0] = card("first"); // another object that says the same
+    agents[0].source.card = card("first"); // another object that says the same
     expect(tagsOf(await get())).toEqual(first);
-    cards.push(card("second"));
+    agents[1].source.card = card("third");
     const [etag, modified] = tagsOf(await get());
     expect(etag).not.toBe(first[0]);
     expect(Date.parse(modified ?? "")).toBe(Date.parse(first[1] ?? "") + 5_000);
+  });
+
+  it("without being made anew for each request", async () => {
+    const { agents, get } = serveCatalog();
+    for (let n = 0; n < 3; n += 1) await get();
+    expect(agents.map(({ listings }) => listings)).toEqual([1, 1]);
   });
 });
 

@@ -1,9 +1,9 @@
 import type { HttpHandler } from "@a2a-connect/bindings";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { Clock } from "../engine/clock.ts";
-import { forwardingFields } from "./card-handler.ts";
 import { maxForwardedUrls } from "./card-source.ts";
 import { createDocument, type Document } from "./document.ts";
+import type { ForwardedHosts } from "./forwarded-hosts.ts";
 import { RecentMap } from "./recent-map.ts";
 import { respondDocument } from "./respond-document.ts";
 
@@ -30,14 +30,23 @@ export interface ListedAgent {
   readonly url: string;
 }
 
+/** An agent of a server whose catalog lists it. */
+export interface CatalogAgent {
+  /** Path of its base URL below the server's, such as `/agents/translator`; "" for the server's own. */
+  readonly path: string;
+  /** Has its card as it is now: the same object until something changes. */
+  readonly source: { readonly card: AgentCard };
+}
+
 /** What a catalog handler shows, and for how long clients may keep it. */
 export interface CatalogOptions {
-  /** The agents as they are now, for callers that reach the server at that URL. */
-  readonly agentsAt: (baseUrl: string) => readonly ListedAgent[];
+  readonly agents: readonly CatalogAgent[];
   /** Where the server is reached by those who come through no proxy; no trailing slash. */
   readonly baseUrl: () => string;
-  /** Whether it counts what a proxy says about the URL. */
-  readonly dependsOn: (forwardedUrl: string | undefined) => boolean;
+  /** Which of the URLs that proxies tell may stand in it. */
+  readonly forwardedHosts: ForwardedHosts;
+  /** Whether cards of these agents are signed: their URLs, which it names, are then those of signed cards. */
+  readonly isSigned: () => boolean;
   /** Default: the agents' provider if they have the same, else the host of their URL. */
   readonly host: CatalogHost | undefined;
   readonly maxAgeSeconds: number;
@@ -46,34 +55,34 @@ export interface CatalogOptions {
 
 /** A catalog as it is served at one base URL. */
 interface Listing {
-  readonly agents: readonly ListedAgent[];
+  /** Those that it was made from. */
+  readonly cards: readonly AgentCard[];
   readonly document: Promise<Document>;
 }
 
 /** Serves the AI Catalog of some agents, with the same caching as a card. */
 export function createCatalogHandler(options: CatalogOptions): HttpHandler {
-  const { agentsAt, baseUrl, dependsOn, host, maxAgeSeconds, clock } = options;
+  const { agents, baseUrl, forwardedHosts, isSigned, host, maxAgeSeconds, clock } = options;
   const listings = new RecentMap<string, Listing>(maxForwardedUrls + 1);
 
   function findDocument(base: string): Promise<Document> {
-    const agents = agentsAt(base);
     const before = listings.get(base);
-    if (before !== undefined && areSame(before.agents, agents)) {
+    if (before !== undefined && agents.every(({ source }, index) => source.card === before.cards[index])) {
       return before.document;
     }
+    const listed = agents.map(({ path, source }) => ({ card: source.card, url: base + path }));
     const render = async () =>
-      createDocument(formatCatalog(agents, host), catalogMediaType, clock.now(), await before?.document);
+      createDocument(formatCatalog(listed, host), catalogMediaType, clock.now(), await before?.document);
     const document = render();
-    listings.set(base, { agents, document });
+    listings.set(base, { cards: listed.map(({ card }) => card), document });
     return document;
   }
 
   return async (request) => {
     const { forwardedUrl } = request;
-    const isForwarded = dependsOn(forwardedUrl);
-    const base = isForwarded && forwardedUrl !== undefined ? forwardedUrl : baseUrl();
-    const varyBy = isForwarded ? forwardingFields : [];
-    return respondDocument(request, await findDocument(base), { maxAgeSeconds, varyBy });
+    const isTaken = forwardedUrl !== undefined && forwardedHosts.accepts(forwardedUrl, isSigned());
+    const document = await findDocument(isTaken ? forwardedUrl : baseUrl());
+    return respondDocument(request, document, { maxAgeSeconds, varyBy: forwardedHosts.varyBy(request) });
   };
 }
 
@@ -112,11 +121,4 @@ function findHostName(agents: readonly ListedAgent[]): string {
     return provider;
   }
   return URL.parse(agents[0]?.url ?? "")?.host ?? "";
-}
-
-function areSame(some: readonly ListedAgent[], others: readonly ListedAgent[]): boolean {
-  return (
-    some.length === others.length &&
-    some.every(({ card, url }, index) => others[index]?.card === card && others[index]?.url === url)
-  );
 }

@@ -1,16 +1,8 @@
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { CardPublisher } from "./card-publisher.ts";
+import type { ForwardedHosts } from "./forwarded-hosts.ts";
 import { respondDocument } from "./respond-document.ts";
-
-/** What a proxy may say about the URL that its caller asked for. */
-export const forwardingFields: readonly string[] = [
-  "forwarded",
-  "x-forwarded-host",
-  "x-forwarded-port",
-  "x-forwarded-prefix",
-  "x-forwarded-proto",
-];
 
 /**
  * Serves the public card (spec §8.2, §8.6) in its canonical form. Needs no version header (requirement F-9).
@@ -18,12 +10,14 @@ export const forwardingFields: readonly string[] = [
  * @param maxAgeSeconds how long clients may keep it
  * @throws ConnectError Unavailable (as a rejection) when it has to be signed and cannot be
  */
-export function createCardHandler(publisher: CardPublisher, maxAgeSeconds: number): HttpHandler {
+export function createCardHandler(
+  publisher: CardPublisher,
+  forwardedHosts: ForwardedHosts,
+  maxAgeSeconds: number,
+): HttpHandler {
   return async (request) => {
-    const { forwardedUrl } = request;
-    const document = await publisher.findDocument(forwardedUrl);
-    const varyBy = publisher.dependsOn(forwardedUrl) ? forwardingFields : [];
-    return respondDocument(request, document, { maxAgeSeconds, varyBy });
+    const document = await publisher.findDocument(request.forwardedUrl, request.signal);
+    return respondDocument(request, document, { maxAgeSeconds, varyBy: forwardedHosts.varyBy(request) });
   };
 }
 

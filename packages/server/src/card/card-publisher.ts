@@ -1,15 +1,16 @@
 import type { Principal } from "@a2a-connect/core";
 import type { AgentCard } from "@a2a-connect/proto";
-import { canonicalCard, canonicalSignedCard } from "@a2a-connect/signing";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { canonicalCard, canonicalSignedCard, type PublishedKeySet } from "@a2a-connect/signing";
 import type { Clock } from "../engine/clock.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
 import type { CardSigning } from "./card-signing.ts";
-import { type CardSource, maxForwardedUrls } from "./card-source.ts";
+import type { CardSource } from "./card-source.ts";
 import { createDocument, type Document } from "./document.ts";
 import type { ForwardedHosts } from "./forwarded-hosts.ts";
 import { type OpenSigning, openSigning } from "./open-signing.ts";
 import { RecentMap } from "./recent-map.ts";
+import { SigningAttempts } from "./signing-attempts.ts";
+import { waitAtMost } from "./wait-at-most.ts";
 
 /** What publishing works with. */
 export interface CardPublisherOptions {
@@ -34,39 +35,51 @@ interface Rendering {
 /** What is served at one base URL. */
 interface Shelf {
   rendering: Rendering | undefined;
-  pending: (Pick<Rendering, "revision" | "signing"> & { readonly done: Promise<Document> }) | undefined;
+  pending: PendingRendering | undefined;
 }
 
-/** How long signing one card may take, in milliseconds. */
-const signTimeoutMs = 10_000;
+/** One that is being made, for all who ask meanwhile. */
+interface PendingRendering extends Pick<Rendering, "revision" | "signing"> {
+  /** When it was begun, in ticks of the clock. */
+  readonly since: number;
+  readonly done: Promise<Document>;
+}
 
-/** How long after a failure signing is not tried again, in seconds. */
-export const signRetrySeconds = 5;
+/** How long a card that is being signed is waited for where an older one is there, in milliseconds. */
+const patienceMs = 1_000;
 
 /** How many signed extended cards are kept: those asked for last. */
 const maxExtendedCards = 64;
 
 /**
  * Makes of the cards what callers get: canonical bytes, signed where signing is configured; again only when something has
- * changed. A card that cannot be signed is not served: the last one that could be stays, or there is none for the moment.
+ * changed. A card that cannot be signed is not served: the last one that these keys have signed for the same base URL stays,
+ * also while signing takes its time, or there is none for the moment.
  */
 export class CardPublisher {
   readonly #options: CardPublisherOptions;
+  readonly #attempts: SigningAttempts;
   readonly #own: Shelf = emptyShelf();
-  readonly #elsewhere = new RecentMap<string, Shelf>(maxForwardedUrls);
+  readonly #elsewhere: RecentMap<string, Shelf>;
   readonly #extended = new RecentMap<string, Promise<AgentCard>>(maxExtendedCards);
   #signing: OpenSigning | undefined;
   #keySet: { readonly of: OpenSigning; readonly until: number; readonly document: Document } | undefined;
-  #failure: { readonly of: OpenSigning; readonly ticks: number } | undefined;
   #rotation: Promise<void> = Promise.resolve();
 
   constructor(options: CardPublisherOptions) {
     this.#options = options;
+    this.#elsewhere = new RecentMap(options.cards.maxForwardedUrls);
+    this.#attempts = new SigningAttempts(options);
   }
 
   /** Whether anonymous callers may have the extended card. */
   get extendedCardIsOpen(): boolean {
     return this.#options.cards.extendedCardIsOpen;
+  }
+
+  /** Whether cards are signed. */
+  get signed(): boolean {
+    return this.#signing !== undefined;
   }
 
   /**
@@ -85,43 +98,46 @@ export class CardPublisher {
     return this.#options.cards.cardAt(this.#baseUrlFor(forwardedUrl));
   }
 
-  /** Whether what a proxy says makes a difference here. */
-  dependsOn(forwardedUrl: string | undefined): boolean {
-    return this.#options.forwardedHosts.accepts(forwardedUrl, this.#signing !== undefined);
-  }
-
-  /** The public card as it is served. @throws ConnectError Unavailable when it has to be signed and cannot be */
-  async findDocument(forwardedUrl: string | undefined): Promise<Document> {
-    const { revision } = this.#options.cards;
+  /**
+   * The public card as it is served: the new one, or the one before it when the new one takes longer to sign than a second.
+   *
+   * @param signal aborts when its caller is gone
+   * @throws ConnectError Unavailable when it has to be signed and cannot be
+   */
+  async findDocument(forwardedUrl: string | undefined, signal?: AbortSignal): Promise<Document> {
+    const { cards, clock } = this.#options;
+    const { revision } = cards;
     const signing = this.#signing;
     const baseUrl = this.#baseUrlFor(forwardedUrl);
     const shelf = this.#shelfOf(baseUrl);
     if (shelf.rendering?.revision === revision && shelf.rendering.signing === signing) {
       return shelf.rendering.document;
     }
-    let { pending } = shelf;
-    if (pending?.revision !== revision || pending.signing !== signing) {
-      pending = { revision, signing, done: this.#render(shelf, baseUrl, revision, signing) };
-      shelf.pending = pending;
-    }
+    const { done, since } = this.#renderOnce(shelf, baseUrl, revision, signing);
+    const hasOlder = this.#findOlder(shelf, baseUrl) !== undefined;
+    const limitMs = hasOlder ? since + patienceMs - clock.ticks() : undefined;
     try {
-      return await pending.done;
+      return await waitAtMost(done, { clock, limitMs, signal, late: () => this.#attempts.unavailable() });
     } catch (error) {
-      const last = shelf.rendering;
-      if (last?.signing !== undefined && last.signing === this.#signing && last.baseUrl === baseUrl) {
-        return last.document;
+      const older = this.#findOlder(shelf, baseUrl);
+      if (older === undefined) {
+        throw error;
       }
-      throw error;
-    } finally {
-      // It stands in `rendering` now, or has failed and is tried again.
-      if (shelf.pending === pending) {
-        shelf.pending = undefined;
-      }
+      return older;
     }
   }
 
-  /** The extended card for a caller, signed; undefined when there is none. @throws ConnectError Unavailable */
-  async findExtended(principal: Principal, forwardedUrl: string | undefined): Promise<AgentCard | undefined> {
+  /**
+   * The extended card for a caller, signed; undefined when there is none.
+   *
+   * @param signal aborts when the caller is gone
+   * @throws ConnectError Unavailable when it has to be signed and cannot be
+   */
+  async findExtended(
+    principal: Principal,
+    forwardedUrl: string | undefined,
+    signal?: AbortSignal,
+  ): Promise<AgentCard | undefined> {
     const baseUrl = this.#baseUrlFor(forwardedUrl);
     const card = this.#options.cards.findExtended(principal, baseUrl);
     if (card === undefined || this.#signing === undefined) {
@@ -129,23 +145,30 @@ export class CardPublisher {
     }
     // Callers who see the same get the same signatures.
     const key = JSON.stringify([baseUrl, canonicalCard(card)]);
-    let signed = this.#extended.get(key);
-    if (signed === undefined) {
-      signed = this.#sign(card, baseUrl, this.#signing);
-      this.#extended.set(key, signed);
-      signed.catch(() => this.#extended.delete(key));
-    }
-    return signed;
+    const signed = this.#extended.get(key) ?? this.#signExtended(key, card, baseUrl, this.#signing);
+    const { clock } = this.#options;
+    return waitAtMost(signed, {
+      clock,
+      limitMs: undefined,
+      signal,
+      late: () => this.#attempts.unavailable(),
+    });
   }
 
-  /** The public keys; undefined when nothing is signed. */
+  /** The public keys as they are now; undefined when nothing is signed. */
+  get keySet(): PublishedKeySet | undefined {
+    return this.#signing?.keySetAt(this.#options.clock.now()).keySet;
+  }
+
+  /** The public keys as they are served; undefined when nothing is signed. */
   async findKeySet(): Promise<Document | undefined> {
     const signing = this.#signing;
     const now = this.#options.clock.now();
     if (signing === undefined || (this.#keySet?.of === signing && now < this.#keySet.until)) {
       return signing && this.#keySet?.document;
     }
-    const { text, until } = signing.keySetAt(now);
+    const { keySet, until } = signing.keySetAt(now);
+    const text = JSON.stringify(keySet);
     const document = await createDocument(text, "application/jwk-set+json", now, this.#keySet?.document);
     this.#keySet = { of: signing, until, document };
     return document;
@@ -156,7 +179,7 @@ export class CardPublisher {
     const signing = await openSigning(given, path);
     signing.keySetAt(clock.now());
     const { revision, baseUrl, card } = cards;
-    const signed = await this.#inTime(signing.sign(card, baseUrl));
+    const signed = await this.#attempts.signInTime(signing, card, baseUrl);
     const document = await createDocument(...toDocument(signed), clock.now(), this.#own.rendering?.document);
     this.#signing = signing;
     this.#extended.clear();
@@ -164,8 +187,9 @@ export class CardPublisher {
   }
 
   #baseUrlFor(forwardedUrl: string | undefined): string {
-    const { cards } = this.#options;
-    return forwardedUrl !== undefined && this.dependsOn(forwardedUrl) ? forwardedUrl : cards.baseUrl;
+    const { cards, forwardedHosts } = this.#options;
+    const isTaken = forwardedUrl !== undefined && forwardedHosts.accepts(forwardedUrl, this.signed);
+    return isTaken ? forwardedUrl : cards.baseUrl;
   }
 
   #shelfOf(baseUrl: string): Shelf {
@@ -177,6 +201,32 @@ export class CardPublisher {
     return shelf;
   }
 
+  /** The last card for that URL that today's keys have signed. */
+  #findOlder({ rendering }: Shelf, baseUrl: string): Document | undefined {
+    const isSigned = rendering?.signing !== undefined && rendering.signing === this.#signing;
+    return isSigned && rendering.baseUrl === baseUrl ? rendering.document : undefined;
+  }
+
+  #renderOnce(
+    shelf: Shelf,
+    baseUrl: string,
+    revision: number,
+    signing: OpenSigning | undefined,
+  ): PendingRendering {
+    if (shelf.pending?.revision === revision && shelf.pending.signing === signing) {
+      return shelf.pending;
+    }
+    // Afterwards it stands in `rendering`, or has failed and is tried again.
+    const done = this.#render(shelf, baseUrl, revision, signing).finally(() => {
+      if (shelf.pending === pending) {
+        shelf.pending = undefined;
+      }
+    });
+    const pending: PendingRendering = { revision, signing, since: this.#options.clock.ticks(), done };
+    shelf.pending = pending;
+    return pending;
+  }
+
   async #render(
     shelf: Shelf,
     baseUrl: string,
@@ -185,7 +235,10 @@ export class CardPublisher {
   ): Promise<Document> {
     const { cards, clock } = this.#options;
     const card = cards.cardAt(baseUrl);
-    const signed = signing === undefined ? card : await this.#sign(card, baseUrl, signing);
+    const signed =
+      signing === undefined
+        ? card
+        : await this.#attempts.sign(signing, card, baseUrl, this.#failureAt(shelf, baseUrl));
     const document = await createDocument(...toDocument(signed), clock.now(), shelf.rendering?.document);
     // Something newer may have been quicker.
     if (this.#signing === signing && (shelf.rendering?.revision ?? 0) <= revision) {
@@ -194,37 +247,22 @@ export class CardPublisher {
     return document;
   }
 
-  async #sign(card: AgentCard, baseUrl: string, signing: OpenSigning): Promise<AgentCard> {
-    const { clock, log } = this.#options;
-    const failure = this.#failure?.of === signing ? this.#failure : undefined;
-    if (failure !== undefined && clock.ticks() - failure.ticks < signRetrySeconds * 1_000) {
-      throw unavailable();
-    }
-    try {
-      return await this.#inTime(signing.sign(card, baseUrl));
-    } catch (error) {
-      this.#failure = { of: signing, ticks: clock.ticks() };
-      log({
-        level: "error",
-        message: "the agent card could not be signed; the last signed one stays",
-        error,
-      });
-      throw unavailable();
-    }
+  /** What the log says when a public card cannot be signed. */
+  #failureAt(shelf: Shelf, baseUrl: string): string {
+    const isLeft = this.#findOlder(shelf, baseUrl) !== undefined;
+    return `the agent card could not be signed; ${isLeft ? "the last signed one stays" : "there is none until it can be"}`;
   }
 
-  async #inTime<T>(work: Promise<T>): Promise<T> {
-    const late = Promise.withResolvers<never>();
-    const cancel = this.#options.clock.schedule(
-      signTimeoutMs,
-      () => late.reject(new Error(`signing a card took longer than ${signTimeoutMs} ms`)),
-      { background: true },
-    );
-    try {
-      return await Promise.race([work, late.promise]);
-    } finally {
-      cancel();
-    }
+  #signExtended(key: string, card: AgentCard, baseUrl: string, signing: OpenSigning): Promise<AgentCard> {
+    const signed = this.#attempts.sign(signing, card, baseUrl, "an extended agent card could not be signed");
+    this.#extended.set(key, signed);
+    signed.catch(() => {
+      // It may have been asked for again since, with other keys.
+      if (this.#extended.get(key) === signed) {
+        this.#extended.delete(key);
+      }
+    });
+    return signed;
   }
 }
 
@@ -234,8 +272,4 @@ function emptyShelf(): Shelf {
 
 function toDocument(card: AgentCard): [text: string, contentType: string] {
   return [canonicalSignedCard(card), "application/json"];
-}
-
-function unavailable(): ConnectError {
-  return new ConnectError("the agent card cannot be signed at the moment; try again later", Code.Unavailable);
 }

@@ -29,9 +29,11 @@ export interface CardSourceOptions {
   /** Where it is reached until it moves. */
   readonly baseUrl: string;
   readonly extended: ExtendedCardOptions | undefined;
+  /** How many base URLs are listed: the cards of all are kept. Default 0. */
+  readonly listedUrls?: number | undefined;
 }
 
-/** How many base URLs beside the server's own have their cards kept: those asked for last. */
+/** How many base URLs beside the server's own have their cards kept at least: those asked for last. */
 export const maxForwardedUrls = 16;
 
 /** The cards of one server as they are now, without signatures; derived again when something changes. */
@@ -39,14 +41,18 @@ export class CardSource {
   readonly #served: ServedCapabilities;
   readonly #interfacesAt: CardSourceOptions["interfacesAt"];
   readonly #extended: ExtendedCardOptions | undefined;
-  readonly #elsewhere = new RecentMap<string, AgentCard>(maxForwardedUrls);
+  /** How many base URLs beside the server's own have their cards kept: those asked for last. */
+  readonly maxForwardedUrls: number;
+  readonly #elsewhere: RecentMap<string, AgentCard>;
   #agent: AgentDefinition;
   #baseUrl: string;
   #disabledSkills: readonly string[] = [];
   #card: AgentCard;
   #revision = 0;
 
-  constructor({ agent, served, interfacesAt, baseUrl, extended }: CardSourceOptions) {
+  constructor({ agent, served, interfacesAt, baseUrl, extended, listedUrls = 0 }: CardSourceOptions) {
+    this.maxForwardedUrls = Math.max(maxForwardedUrls, listedUrls);
+    this.#elsewhere = new RecentMap(this.maxForwardedUrls);
     this.#agent = agent;
     this.#served = served;
     this.#interfacesAt = interfacesAt;

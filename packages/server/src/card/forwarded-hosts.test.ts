@@ -3,25 +3,90 @@ import { createForwardedHosts } from "./forwarded-hosts.ts";
 
 const log = () => {};
 
-describe("hosts that proxies tell", () => {
+describe("URLs that proxies tell", () => {
   it.each<[string, readonly string[] | undefined, boolean, boolean]>([
     ["https://a.example", undefined, false, true],
     ["https://a.example", undefined, true, false],
     ["https://a.example", [], false, false],
-    ["https://a.example", ["a.example"], true, true],
-    ["https://a.example/below", ["A.Example"], true, true],
-    ["https://a.example:8443", ["a.example"], true, true],
-    ["https://a.example:8443", ["a.example:8443"], true, true],
-    ["https://a.example:8444", ["a.example:8443"], true, false],
-    ["https://a.b.example", ["*.b.example"], true, true],
-    ["https://a.b.example:81", ["*.b.example"], true, true],
-    ["https://a.b.example:81", ["*.b.example:81"], true, true],
-    ["https://b.example", ["*.b.example"], true, false],
-    ["https://evilb.example", ["*.b.example"], true, false],
-    ["https://a.example.evil", ["a.example", "*.example"], true, false],
-    ["https://[2001:db8::1]", ["[2001:db8::1]"], true, true],
+    ["https://a.example", ["a.example"], false, true],
+    ["https://a.example/below", ["a.example"], false, false],
   ])("%s with the list %j, signed %s: %s", (url, hosts, signed, expected) => {
     expect(createForwardedHosts({ fixed: false, hosts, log }).accepts(url, signed)).toBe(expected);
+  });
+
+  it.each<[entry: string, url: string, listed: boolean]>([
+    ["A.Example", "https://a.example", true],
+    ["a.example", "http://a.example", false],
+    ["a.example", "https://a.example/~mallory", false],
+    ["a.example", "https://a.example:8443", false],
+    ["a.example", "https://b.a.example", false],
+    ["a.example", "https://a.example.evil", false],
+    ["a.example:443", "https://a.example", true],
+    ["a.example:8443", "https://a.example:8443", true],
+    ["a.example:8443", "https://a.example:8444", false],
+    ["a.example:8443", "http://a.example:8443", false],
+    ["münchen.example", "https://xn--mnchen-3ya.example", true],
+    ["[2001:db8::1]", "https://[2001:db8::1]", true],
+    ["localhost:8080", "http://localhost:8080", true],
+    ["localhost:8080", "https://localhost:8080", true],
+    ["localhost:80", "http://localhost", true],
+    ["localhost", "http://localhost:8080", false],
+    ["127.0.0.1", "http://127.0.0.1", true],
+    ["[::1]:81", "http://[::1]:81", true],
+    ["a.localhost", "http://a.localhost", true],
+    ["https://a.example:8443/a2a", "https://a.example:8443/a2a", true],
+    ["https://a.example:8443/a2a/", "https://a.example:8443/a2a", true],
+    ["https://a.example:8443/a2a", "https://a.example:8443", false],
+    ["https://a.example:8443/a2a", "https://a.example:8443/a2a/b", false],
+    ["https://a.example:8443/a2a", "https://a.example/a2a", false],
+    ["https://a.example:8443/a2a", "http://a.example:8443/a2a", false],
+    ["HTTP://a.example:80", "http://a.example", true],
+    ["http://a.example", "https://a.example", false],
+    ["*.b.example", "https://a.b.example", true],
+    ["*.b.example", "https://c.a.b.example", true],
+    ["*.b.example", "https://b.example", false],
+    ["*.b.example", "https://evilb.example", false],
+    ["*.b.example", "http://a.b.example", false],
+    ["*.b.example", "https://a.b.example:81", false],
+    ["*.b.example", "https://a.b.example/~mallory", false],
+    ["*.b.example:81", "https://a.b.example:81", true],
+    ["https://*.b.example:81/a2a", "https://a.b.example:81/a2a", true],
+    ["https://*.b.example:81/a2a", "https://a.b.example:81", false],
+  ])("%s lists %s: %s", (entry, url, listed) => {
+    const hosts = ["other.example", entry];
+    expect(createForwardedHosts({ fixed: false, hosts, log }).accepts(url, true)).toBe(listed);
+  });
+
+  it.each([
+    "",
+    "*",
+    "*.",
+    "a.*.example",
+    "*a.example",
+    "a.example/below",
+    "ftp://a.example",
+    "https://",
+    "https://me@a.example",
+    "me@a.example",
+    "https://a.example?",
+    "https://a.example/#",
+    "a.example:99999",
+    "a b.example",
+  ])("are never listed as %j", (entry) => {
+    expect(() => createForwardedHosts({ fixed: false, hosts: [entry], log })).toThrow("forwardedHosts");
+  });
+
+  it("are what responses depend on wherever proxies are trusted and the public URL is not fixed", () => {
+    const varyBy = (fixed: boolean, trustsProxies?: boolean) =>
+      createForwardedHosts({ fixed, hosts: ["a.example"], log })
+        .varyBy(trustsProxies === undefined ? {} : { trustsProxies })
+        .includes("x-forwarded-host");
+    expect([varyBy(false, true), varyBy(true, true), varyBy(false, false), varyBy(false)]).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
   });
 
   it("say nothing where the public URL is fixed, or nobody has said anything", () => {
@@ -45,6 +110,22 @@ describe("hosts that proxies tell", () => {
     hosts.accepts("https://b.example", true);
     expect(lines).toEqual([
       'a proxy says that this server is https://a.example, but a card is signed only for hosts that "forwardedHosts" lists',
+    ]);
+  });
+
+  it("are warned of once when they are not listed", () => {
+    const lines: string[] = [];
+    const hosts = createForwardedHosts({
+      fixed: false,
+      hosts: ["a.example"],
+      log: ({ message }) => lines.push(message),
+    });
+    hosts.accepts("https://a.example", true);
+    expect(lines).toEqual([]);
+    hosts.accepts("http://a.example", true);
+    hosts.accepts("https://b.example", false);
+    expect(lines).toEqual([
+      'a proxy says that this server is http://a.example, which "forwardedHosts" does not list: cards do not name it',
     ]);
   });
 });

@@ -3,6 +3,7 @@ import {
   type CardSigner,
   createCardSigner,
   createKeySet,
+  type PublishedKeySet,
   publicKeyOf,
   SigningError,
   signCard,
@@ -14,8 +15,8 @@ import type { CardSigning, CardSigningKey } from "./card-signing.ts";
 export interface OpenSigning {
   /** The card with a signature of each key that signs. @throws Error (as a rejection) naming the key that does not */
   sign(card: AgentCard, baseUrl: string): Promise<AgentCard>;
-  /** The key set as text, and until when it stays like that (milliseconds since 1970). */
-  keySetAt(now: number): { readonly text: string; readonly until: number };
+  /** The key set, and until when it stays like that (milliseconds since 1970). */
+  keySetAt(now: number): { readonly keySet: PublishedKeySet; readonly until: number };
 }
 
 interface OpenKey {
@@ -41,6 +42,7 @@ export async function openSigning(
   if (signers.length === 0) {
     throw new Error("cards cannot be signed: none of the keys signs, there is none or all are retired");
   }
+  assertNotBoth(keys);
   const rest = header === undefined ? {} : { header };
   return {
     async sign(card, baseUrl) {
@@ -59,9 +61,20 @@ export async function openSigning(
         until === Number.POSITIVE_INFINITY ? publicKey : { ...publicKey, exp: Math.floor(until / 1_000) },
       );
       const coming = keys.map(({ until }) => until).filter((until) => until > now);
-      return { text: JSON.stringify(createKeySet(shown, { now })), until: Math.min(...coming) };
+      return { keySet: createKeySet(shown, { now }), until: Math.min(...coming) };
     },
   };
+}
+
+/** Verifiers would drop what it goes on signing from that date on. */
+function assertNotBoth(keys: readonly OpenKey[]): void {
+  for (const { signer } of keys) {
+    if (keys.some((other) => other.signer === undefined && other.publicKey.kid === signer?.kid)) {
+      throw new Error(
+        `the key ${JSON.stringify(signer?.kid)} is retired, and is to sign: leave one of them out`,
+      );
+    }
+  }
 }
 
 async function openKey(key: CardSigningKey, name: string): Promise<OpenKey> {
@@ -104,7 +117,9 @@ function nameOf({ key, kid, publicKey }: CardSigningKey, index: number): string 
 
 function unusable(name: string, error: unknown): Error {
   const why =
-    error instanceof SigningError ? `${error.message}; ${error.hint}` : "whoever signs with it failed";
+    error instanceof SigningError
+      ? `${error.message}; ${error.hint}`
+      : `whoever signs with it failed: ${error instanceof Error ? error.message : String(error)}`;
   return new Error(`cards cannot be signed with the key ${name}: ${why}`, { cause: error });
 }
 

@@ -1,62 +1,61 @@
 import type { Document } from "./document.ts";
 import { parseHttpDate } from "./http-date.ts";
 
-/** What becomes of a conditional GET or HEAD (RFC 9110 §13.2.2); `unchanged`: the tag of what the caller has. */
-export type Condition = { readonly unchanged: string } | "failed" | "met";
+/** What becomes of a conditional GET or HEAD (RFC 9110 §13.2.2). */
+export type Condition = "unchanged" | "failed" | "met";
 
-/** The entity tags of a document: each coding has other bytes, and so a strong tag of its own (RFC 9110 §8.8.3.3). */
-export interface EntityTags {
-  /** Of what this request would get. */
-  readonly selected: string;
-  /** Of the others. */
-  readonly others: readonly string[];
-}
-
-/** One entity tag (RFC 9110 §8.8.3); commas may stand inside. */
-const tagPattern = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
+/** A list of entity tags (RFC 9110 §8.8.3); commas may stand inside, and entries may be empty (§5.6.1). */
+const tag = String.raw`(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"`;
+const tagPattern = new RegExp(tag, "g");
+const listPattern = new RegExp(String.raw`^(?:[\t ,]*${tag}[\t ]*(?=,|$))+[\t ,]*$`);
 
 /**
- * Evaluates the preconditions of a request. A tag of either coding counts as this document's, because what the caller has is
- * as new in one as in the other. Dates that are none are ignored.
+ * Evaluates the preconditions of a request. Lists that are malformed list nothing, and dates that are none are ignored.
+ *
+ * @param selected the tag of what this request would get: each coding has other bytes, and so a tag of its own, and whoever has
+ *   another cannot do with it here (RFC 9110 §8.8.3.3)
  */
 export function evaluatePreconditions(
   header: Headers,
-  tags: EntityTags,
+  selected: string,
   document: Pick<Document, "modifiedMs" | "sharesSecond">,
 ): Condition {
-  return isStale(header, tags, document) ? "failed" : (findUnchanged(header, tags, document) ?? "met");
+  if (isStale(header, selected, document)) {
+    return "failed";
+  }
+  return isUnchanged(header, selected, document) ? "unchanged" : "met";
 }
 
 /** If-Match, else If-Unmodified-Since. */
 function isStale(
   header: Headers,
-  { selected, others }: EntityTags,
-  { modifiedMs }: Pick<Document, "modifiedMs">,
+  selected: string,
+  { modifiedMs }: Pick<Document, "modifiedMs" | "sharesSecond">,
 ): boolean {
   const match = header.get("if-match");
   if (match !== null) {
-    const listed: readonly string[] = match.match(tagPattern) ?? [];
     // A weak tag never matches here (RFC 9110 §13.1.1).
-    return match.trim() !== "*" && ![selected, ...others].some((tag) => listed.includes(tag));
+    return match.trim() !== "*" && !readTags(match).includes(selected);
   }
   const unmodifiedSince = parseHttpDate(header.get("if-unmodified-since") ?? "");
   return unmodifiedSince !== undefined && modifiedMs > unmodifiedSince;
 }
 
 /** If-None-Match, else If-Modified-Since. */
-function findUnchanged(
+function isUnchanged(
   header: Headers,
-  { selected, others }: EntityTags,
+  selected: string,
   { modifiedMs, sharesSecond }: Pick<Document, "modifiedMs" | "sharesSecond">,
-): Condition | undefined {
+): boolean {
   const noneMatch = header.get("if-none-match");
   if (noneMatch !== null) {
-    const listed = (noneMatch.match(tagPattern) ?? []).map((tag) => tag.replace(/^W\//, ""));
-    const unchanged =
-      noneMatch.trim() === "*" ? selected : [selected, ...others].find((tag) => listed.includes(tag));
-    return unchanged === undefined ? undefined : { unchanged };
+    const listed = readTags(noneMatch).map((each) => each.replace(/^W\//, ""));
+    return noneMatch.trim() === "*" || listed.includes(selected);
   }
   const since = parseHttpDate(header.get("if-modified-since") ?? "");
-  const isUnchanged = since !== undefined && (sharesSecond ? since > modifiedMs : since >= modifiedMs);
-  return isUnchanged ? { unchanged: selected } : undefined;
+  return since !== undefined && (sharesSecond ? since > modifiedMs : since >= modifiedMs);
+}
+
+function readTags(list: string): readonly string[] {
+  return listPattern.test(list) ? (list.match(tagPattern) ?? []) : [];
 }

@@ -24,25 +24,21 @@ export async function respondDocument(
 ): Promise<HttpResponse> {
   const coding = negotiateCoding(asked.get("accept-encoding"), codings);
   const gzipped = coding === undefined ? undefined : await document.gzipped();
-  const plainTag = `"${document.digest}"`;
-  const gzipTag = `"${document.digest}-gzip"`;
-  const tags =
-    gzipped === undefined
-      ? { selected: plainTag, others: [gzipTag] }
-      : { selected: gzipTag, others: [plainTag] };
+  const etag = gzipped === undefined ? `"${document.digest}"` : `"${document.digest}-gzip"`;
   const header = new Headers({
     "cache-control": `public, max-age=${maxAgeSeconds}`,
-    etag: tags.selected,
+    etag,
     "last-modified": formatHttpDate(document.modifiedMs),
     vary: ["accept-encoding", ...varyBy].join(", "),
   });
-  const condition = evaluatePreconditions(asked, tags, document);
+  const condition = evaluatePreconditions(asked, etag, document);
   if (condition === "failed") {
+    // It is about this request only: a cache that kept it would hide the document from everybody (RFC 9111 §3).
+    header.set("cache-control", "no-store");
+    header.delete("last-modified");
     return { status: 412, header };
   }
-  if (condition !== "met") {
-    // The tag of what the caller has: it tells a cache which of its copies is meant (RFC 9111 §4.3.4).
-    header.set("etag", condition.unchanged);
+  if (condition === "unchanged") {
     return { status: 304, header };
   }
   header.set("content-type", document.contentType);

@@ -37,6 +37,17 @@ export function skillUnavailableEnding(skill: string): StatusInit {
   );
 }
 
+/** A task that was begun with a skill, or without any, of which an agent that has been started again knows nothing. */
+export function skillRemovedEnding(skill: string | undefined): StatusInit {
+  const what =
+    skill === undefined ? "The agent does no work without a skill" : `The agent has no skill "${skill}"`;
+  return ending(
+    TaskState.FAILED,
+    "skill-removed",
+    `${what} any more, so nothing can go on with the task. What it had done stays done.`,
+  );
+}
+
 /** A question that nobody answered in `timeoutMs`. */
 export function timeoutEnding(reason: "input-timeout" | "auth-timeout", timeoutMs: number): StatusInit {
   const what = reason === "input-timeout" ? "an answer" : "credentials";

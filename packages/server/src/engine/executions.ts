@@ -6,6 +6,7 @@ import type { AgentDefinition } from "../agent/agent-definition.ts";
 import {
   type DurableSelection,
   isDurable,
+  isRemoved,
   readLifecycleRequest,
   type SkillSelection,
   selectSkillById,
@@ -14,10 +15,16 @@ import {
 import type { CallInput } from "../agent/task-tools.ts";
 import type { TaskRef } from "../store/task-store.ts";
 import { type Place, Scheduler } from "./capacity/scheduler.ts";
-import type { CallDetails } from "./command.ts";
+import type { CallDetails, StopCause } from "./command.ts";
 import { DurableExecution } from "./durable/durable-execution.ts";
 import { type Journal, type QueuedMessage, readJournal } from "./durable/journal.ts";
-import { capacityEnding, endings, skillUnavailableEnding, timeoutEnding } from "./endings.ts";
+import {
+  capacityEnding,
+  endings,
+  skillRemovedEnding,
+  skillUnavailableEnding,
+  timeoutEnding,
+} from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import type { StatusInit } from "./events.ts";
 import type { Execution } from "./execution.ts";
@@ -134,8 +141,12 @@ export class Executions {
     return () => this.#reserved.delete(taskId);
   }
 
-  /** The task waited, and its caller has answered: its executor goes on. */
+  /** The task waited, and its caller has answered: its executor goes on, or the task ends where there is none any more. */
   answer(live: LiveTask, answer: QueuedMessage, details: CallDetails): void {
+    if (isRemoved(live.agent, live.skill)) {
+      this.#failRemoved(live);
+      return;
+    }
     const selection = this.#select(live);
     if (!isDurable(selection)) {
       this.#startTurn(live, selection, answer.message, details, 1);
@@ -205,6 +216,8 @@ export class Executions {
       } else if (overdue !== undefined) {
         live.emitStatus(timeoutEnding(overdue, live.questionMs ?? 0));
         this.#byTask.get(taskId)?.giveUp();
+      } else if (!isTerminal(live.acceptedState) && isRemoved(live.agent, live.skill)) {
+        this.#failRemoved(live);
       } else if (!isTerminal(live.acceptedState)) {
         this.#wakeExecutor(live, now);
         // A commit sets the timer anew, or it would be due for ever.
@@ -328,12 +341,30 @@ export class Executions {
     if (this.#byTask.has(taskId)) {
       return; // it was taken up twice, and the other was quicker
     }
-    if (journal.isWaiting || selection.code.recovery === "restart") {
+    const neverAsked = live.skill === undefined && journal.isWaiting; // it is REJECTED, as it would have been
+    if (isRemoved(live.agent, live.skill) && !neverAsked) {
+      this.#failRemoved(live, journal.stop?.cause);
+    } else if (journal.isWaiting || selection.code.recovery === "restart") {
       this.#restartTurn(live, selection, journal);
     } else {
       live.emitStatus(endings.interrupted);
       this.#context.log({ level: "info", message: "a task that was left behind was failed", taskId });
     }
+  }
+
+  /** @param stopped why it was told to stop before, which comes first */
+  #failRemoved(live: LiveTask, stopped?: StopCause): void {
+    const { skill } = live;
+    if (stopped !== undefined) {
+      live.emitStatus(endings[stopped]);
+      return;
+    }
+    live.emitStatus(skillRemovedEnding(skill));
+    this.#context.log({
+      level: "warn",
+      message: `a task was failed, because its ${skill === undefined ? "agent's own code" : `skill ${JSON.stringify(skill)}`} is gone`,
+      taskId: live.name.taskId,
+    });
   }
 
   #resumeDurable(live: LiveTask, selection: DurableSelection): DurableExecution {

@@ -110,7 +110,7 @@ export class LiveTasks {
 
   /** Reads no more than `stored` unless the agent was redefined and something may still be run. */
   async #definitionOf({ owner, taskId, index }: StoredTask): Promise<AgentDefinition> {
-    const { history, store } = this.#context;
+    const { history, store, log } = this.#context;
     const only = isTerminal(index.state) ? history.current : history.createdBy(index.statusTimestamp);
     if (only !== undefined) {
       return only;
@@ -118,7 +118,16 @@ export class LiveTasks {
     const [first] = await store.events(owner, taskId, 0, 1);
     const { payload } = first === undefined ? {} : decodeEvent(first);
     const timestamp = payload?.case === "task" ? payload.value.status?.timestamp : undefined;
-    return timestamp === undefined ? history.current : history.createdAt(timestampMs(timestamp));
+    if (timestamp === undefined) {
+      return history.current;
+    }
+    const createdAt = timestampMs(timestamp);
+    if (history.isForgotten(createdAt)) {
+      const message =
+        "the agent was redefined so often that the code of this task is not kept any more; it is run by the oldest that is";
+      log({ level: "warn", message, taskId });
+    }
+    return history.createdAt(createdAt);
   }
 }
 

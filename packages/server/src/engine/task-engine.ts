@@ -8,6 +8,7 @@ import {
   assertInputModes,
   type DurableSelection,
   isDurable,
+  isRemoved,
   readLifecycleRequest,
   type SkillSelection,
   selectSkill,
@@ -432,7 +433,9 @@ export class TaskEngine {
         live.assertInterrupted();
       }
       readLifecycleRequest(message);
-      assertInputModes(message, inputModes);
+      if (!isRemoved(live.agent, live.skill)) {
+        assertInputModes(message, inputModes); // nobody is left to say what is taken
+      }
       const named = { ...message, contextId };
       return isQueued ? await this.#queue(live, named, input) : await this.#answer(live, named, input);
     } catch (error) {

@@ -22,13 +22,14 @@ export interface AgentHostOptions<Name extends string = string> {
   readonly default?: NoInfer<Name>;
   /** Public URL of the root, such as `https://agents.example.org`. Default: what `moveTo` says. */
   readonly publicUrl?: string;
-  /** Hosts that cards and the catalog may name when a trusted proxy says so, as `AgentServerOptions` has it. */
+  /** Hosts and base URLs that cards and the catalog may name when a trusted proxy says so, as `AgentServerOptions` has it. */
   readonly forwardedHosts?: readonly string[];
   /** Which wires there are, and where below the root and below each agent's path. Default: all, `/rpc` and `/rest`. */
   readonly mounts?: Partial<Mounts>;
   /**
-   * Limits and options of the wires. An agent's own come before these; at the root, where only the request says whom it is
-   * for, these limits hold, and the interceptors of the agent chosen.
+   * Limits and options of the wires. The interceptors are around every call of every agent, outermost; those that an agent has
+   * of its own are within them. Of all else an agent's own comes before this, below its path; at the root, where only the
+   * request says whom it is for, this holds.
    */
   readonly wires?: Omit<BindingOptions, "onError">;
   /** Which browser pages may call; `false`: only those of this server. Default: all, without credentials. */

@@ -1,3 +1,4 @@
+import type { HttpResponse } from "@a2a-connect/bindings";
 import { A2AService } from "@a2a-connect/proto";
 import { say } from "@a2a-connect/testing";
 import {
@@ -124,12 +125,39 @@ describe("createAgentHost", () => {
     );
     await client.listTasks({ tenant: "open" });
     await client.listTasks({ tenant: "own" });
-    expect(passed).toEqual(['shared ListTasks for ""', 'own ListTasks for ""']);
+    expect(passed).toEqual([
+      'shared ListTasks for ""',
+      'shared ListTasks for ""', // outermost: what guards all agents guards those with interceptors of their own, too
+      'own ListTasks for ""',
+    ]);
     const stream = client.subscribeToTask({ tenant: "guarded", id: "1" })[Symbol.asyncIterator]();
     await expect(stream.next()).rejects.toMatchObject({ code: Code.Unauthenticated });
     await expect(client.listTasks({ tenant: "guarded" })).rejects.toMatchObject({
       code: Code.Unauthenticated,
     });
+  });
+
+  it("lets an agent's own options of the wires come before those for all, below its path", async () => {
+    const host = createAgentHost({
+      agents: {
+        a: { agent, assumeVersion: "1.0" },
+        b: { agent, assumeVersion: "1.0", wires: { maxBodyBytes: 10 } },
+      },
+      wires: { maxBodyBytes: 1_000 },
+    });
+    const send = (path: string) => request(host, "POST", path, json, JSON.stringify({ long: "text" }));
+    expect([await send("/agents/a/rpc"), await send("/agents/b/rpc")]).toEqual([200, 413]);
+    expect(await send("/rpc")).toBe(200);
+  });
+
+  it("keeps the query when it sends a caller from an agent's name to its folder", async () => {
+    const host = createAgentHost({ agents: { a: { agent } } });
+    const locationOf = async (path: string) => {
+      const { status, header } = await respond(host, "GET", path, new Headers(), "");
+      return [status, header?.get("location")];
+    };
+    expect(await locationOf("/agents/a")).toEqual([308, "a/"]);
+    expect(await locationOf("/agents/a?x=1&y=/?")).toEqual([308, "a/?x=1&y=/?"]);
   });
 
   it("puts the interceptors for all around health, too, and around a call once", async () => {
@@ -187,29 +215,29 @@ describe("createAgentHost", () => {
   });
 });
 
+const json = new Headers({ "content-type": "application/json" });
+
 function statusOf(host: AgentHost, path: string): Promise<number> {
   return request(host, "GET", path, new Headers(), "");
 }
 
 /** Calls a method over Connect. */
 function callInJson(host: AgentHost, path: string, message: object): Promise<number> {
-  return request(
-    host,
-    "POST",
-    path,
-    new Headers({ "content-type": "application/json" }),
-    JSON.stringify(message),
-  );
+  return request(host, "POST", path, json, JSON.stringify(message));
 }
 
-async function request(
+async function request(...sent: Parameters<typeof respond>): Promise<number> {
+  return (await respond(...sent)).status;
+}
+
+function respond(
   { handle }: AgentHost,
   method: string,
   path: string,
   header: Headers,
   text: string,
-): Promise<number> {
-  const { status } = await handle({
+): Promise<HttpResponse> {
+  return handle({
     httpVersion: "2.0",
     url: `http://localhost${path}`,
     method,
@@ -221,5 +249,4 @@ async function request(
     },
     signal: new AbortController().signal,
   });
-  return status;
 }

@@ -1,10 +1,11 @@
 import { type HttpHandler, refuseUnknownRpc, withCors } from "@a2a-connect/bindings";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import { type AgentServer, createAgentServer } from "../agent-server.ts";
-import { withoutSlash } from "../base-url.ts";
+import { parsePublicUrl, withoutSlash } from "../base-url.ts";
 import { catalogPath, createCatalogHandler } from "../card/ai-catalog.ts";
 import { createForwardedHosts } from "../card/forwarded-hosts.ts";
 import type { Mounts } from "../card/interfaces.ts";
+import { createJointKeySetHandler } from "../card/joint-key-set.ts";
 import { systemClock } from "../engine/clock.ts";
 import { guardLog, internalError } from "../operator-log.ts";
 import { plainError } from "../plain-routes.ts";
@@ -49,9 +50,7 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
     throw new Error(`the default agent ${JSON.stringify(defaultName)} is none of the agents`);
   }
 
-  let baseUrl = withoutSlash(options.publicUrl ?? "http://localhost");
-  const listedAt = (url: string) =>
-    Array.from(servers, ([name, { card }]) => ({ card, url: `${url}${folder}${name}` }));
+  let baseUrl = parsePublicUrl(options.publicUrl ?? "http://localhost");
   const forwardedHosts = createForwardedHosts({
     fixed: options.publicUrl !== undefined,
     hosts: options.forwardedHosts,
@@ -71,12 +70,18 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
       servers,
       defaultServer: defaultName === undefined ? undefined : servers.get(defaultName),
       catalogHandler: createCatalogHandler({
-        agentsAt: listedAt,
+        agents: Array.from(servers, ([name, source]) => ({ path: folder + name, source })),
         baseUrl: () => baseUrl,
-        dependsOn: (forwardedUrl) => forwardedHosts.accepts(forwardedUrl, false), // it is not signed
+        forwardedHosts,
+        isSigned: () => all.some(({ cards }) => cards.signed),
         host: options.catalogHost,
         maxAgeSeconds: cardMaxAgeSeconds,
         clock,
+      }),
+      keySetHandler: createJointKeySetHandler({
+        keySets: () => all.flatMap(({ cards }) => cards.keySet ?? []),
+        clock,
+        maxAgeSeconds: cardMaxAgeSeconds,
       }),
       ready,
     }),
@@ -141,7 +146,9 @@ function createServers(options: AgentHostOptions, mounts: Mounts): Servers {
       throw new Error(`the agent ${JSON.stringify(name)} has the store of another: each needs its own`);
     }
     stores.add(own.store);
-    const wires = { ...options.wires, ...own.wires };
+    // The gates for all are around what an agent brings along, or it would open them by bringing anything.
+    const interceptors = [...(options.wires?.interceptors ?? []), ...(own.wires?.interceptors ?? [])];
+    const wires = { ...options.wires, ...own.wires, interceptors };
     const server = createAgentServer({
       ...(clock === undefined ? {} : { clock }),
       ...(cardMaxAgeSeconds === undefined ? {} : { cardMaxAgeSeconds }),
@@ -157,7 +164,7 @@ function createServers(options: AgentHostOptions, mounts: Mounts): Servers {
       place: { path: `${folder}${name}`, tenant: name },
     });
     servers.set(name, server);
-    targets.set(name, { service: server.service, interceptors: wires.interceptors ?? [] });
+    targets.set(name, { service: server.service, interceptors });
   }
   return { servers, targets };
 }
@@ -175,10 +182,12 @@ function routeByPath(servers: ReadonlyMap<string, AgentServer>, root: HttpHandle
     if (server === undefined) {
       return refuseUnknownRpc(request) ?? plainError(404, "NOT_FOUND", `there is no such agent; ${signpost}`);
     }
+    if (end !== -1) {
+      return server.handle(request);
+    }
     // The links of an agent's page are relative to its folder; so is this one.
-    return end === -1
-      ? { status: 308, header: new Headers({ location: `${name}/` }) }
-      : server.handle(request);
+    const [, ...query] = request.url.split("?");
+    return { status: 308, header: new Headers({ location: [`${name}/`, ...query].join("?") }) };
   };
 }
 

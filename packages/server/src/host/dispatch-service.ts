@@ -1,7 +1,11 @@
 import { type BoundMethod, bindMethod } from "@a2a-connect/bindings";
 import { a2aError, invalidParams, type MethodLocalName, methods } from "@a2a-connect/core";
-import { A2AService } from "@a2a-connect/proto";
-import type { Message } from "@bufbuild/protobuf";
+import {
+  A2AService,
+  ListTaskPushNotificationConfigsResponseSchema,
+  TaskPushNotificationConfigSchema,
+} from "@a2a-connect/proto";
+import { isMessage, type Message } from "@bufbuild/protobuf";
 import type { HandlerContext, Interceptor, MethodImplSpec, ServiceImplSpec } from "@connectrpc/connect";
 import { tenantOf } from "../gates/tenant-gate.ts";
 
@@ -17,7 +21,7 @@ const listed = "the agents are listed at /.well-known/ai-catalog.json";
 
 /**
  * One service in front of several agents: the request's `tenant` is the name of the agent that answers, which gets the call
- * without it, as its own (requirements P-2, P-5). Interceptors and gates are those of the agent chosen.
+ * without it, as its own (requirements P-2, P-5); answers that say whose they are have it again. Interceptors and gates are those of the agent chosen.
  *
  * A name that no agent has is not found (requirement P-4). No name is the default agent; without one, InvalidParams says
  * what to send.
@@ -29,8 +33,8 @@ export function dispatchService(
   const implementations = Object.values(methods).map(({ localName, desc }): [string, MethodImplSpec] => {
     if (desc.methodKind === "unary") {
       const choose = chooser(bindAll(localName, "unary", targets), defaultName);
-      const impl = (request: Message, context: HandlerContext) =>
-        choose(request).call(withoutTenant(request), context);
+      const impl = async (request: Message, context: HandlerContext) =>
+        withTenant(await choose(request).call(withoutTenant(request), context), tenantOf(request));
       return [localName, { kind: "unary", method: desc, impl }];
     }
     const choose = chooser(bindAll(localName, "stream", targets), defaultName);
@@ -84,6 +88,16 @@ function chooser<B extends BoundMethod>(
       ? invalidParams({ field: "tenant", description: `must name one of several agents; ${listed}` })
       : a2aError("TASK_NOT_FOUND", `there is nothing here by that name; ${listed}`);
   };
+}
+
+/** The agent answers as if it were alone, and its caller asks for what the answer names by the same name as before. */
+function withTenant(response: Message, tenant: string): Message {
+  if (isMessage(response, TaskPushNotificationConfigSchema)) {
+    return Object.assign({}, response, { tenant });
+  }
+  return isMessage(response, ListTaskPushNotificationConfigsResponseSchema)
+    ? Object.assign({}, response, { configs: response.configs.map((config) => ({ ...config, tenant })) })
+    : response;
 }
 
 function withoutTenant(request: Message): Message {

@@ -2,7 +2,7 @@ import type { HttpHandler } from "@a2a-connect/bindings";
 import type { AgentServer } from "../agent-server.ts";
 import { catalogMediaType, catalogPath } from "../card/ai-catalog.ts";
 import { escapeHtml, renderPage } from "../front-page.ts";
-import { healthRoutes, plainError, textResponse } from "../plain-routes.ts";
+import { explained, healthRoutes, plainError, textResponse } from "../plain-routes.ts";
 
 /** What the pages at the root show. */
 export interface HostPageOptions {
@@ -12,6 +12,8 @@ export interface HostPageOptions {
   /** Its pages are also those of the root. */
   readonly defaultServer: AgentServer | undefined;
   readonly catalogHandler: HttpHandler;
+  /** The keys of all agents. */
+  readonly keySetHandler: HttpHandler;
   /** Whether all agents take calls. */
   readonly ready: () => boolean;
 }
@@ -22,12 +24,14 @@ export function hostPages({
   servers,
   defaultServer,
   catalogHandler,
+  keySetHandler,
   ready,
 }: HostPageOptions): ReadonlyMap<string, HttpHandler> {
   const paths = Array.from(servers.keys(), (name) => `${folder}${name}/`);
   return new Map<string, HttpHandler>([
     [cardPath, async () => listCards(paths)],
     ...(defaultServer?.pages ?? []),
+    ["/.well-known/jwks.json", explained(keySetHandler)],
     [catalogPath, catalogHandler],
     ...healthRoutes(ready),
     ["/", async () => textResponse(200, "text/html; charset=utf-8", renderFrontPage(folder, servers))],

@@ -5,12 +5,12 @@ import type { Operation } from "./operation.ts";
 
 /** GetExtendedAgentCard: the card for a caller that has said who it is (spec §3.1.11), signed as the public one is. */
 export function getExtendedCard(publisher: CardPublisher): Operation<"getExtendedAgentCard"> {
-  return async (_request, { values }) => {
+  return async (_request, { values, signal }) => {
     const principal = values.get(principalKey);
     if (principal.anonymous && !publisher.extendedCardIsOpen) {
       throw new ConnectError("the extended agent card needs credentials", Code.Unauthenticated);
     }
-    const card = await publisher.findExtended(principal, values.get(forwardedUrlKey));
+    const card = await publisher.findExtended(principal, values.get(forwardedUrlKey).forwardedUrl, signal);
     if (card === undefined) {
       throw a2aError("EXTENDED_AGENT_CARD_NOT_CONFIGURED", "there is no extended agent card");
     }

@@ -12,8 +12,8 @@ import { setMember } from "./set-member.ts";
 
 /** What becomes of members that the schema does not have. */
 export interface PruneOptions {
-  /** Called with the path of each, which is then left out. Default: they stay, untouched (requirement M-6). */
-  readonly onUnknown?: (path: string) => void;
+  /** Called with the path of each, to be read at once, which is then left out. Default: they stay, untouched (requirement M-6). */
+  readonly onUnknown?: (path: readonly (string | number)[]) => void;
 }
 
 /**
@@ -99,7 +99,7 @@ function keepUnknown(
   if (onUnknown === undefined) {
     setMember(pruned, name, value);
   } else {
-    onUnknown(formatFieldPath(path));
+    onUnknown(path);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { JWK } from "jose";
-import { isSignatureAlgorithm } from "./algorithms.ts";
+import { algorithms, isSignatureAlgorithm } from "./algorithms.ts";
 import { KeyMismatchError } from "./key-mismatch-error.ts";
 import type { SignatureAlgorithm } from "./key-types.ts";
 import { publicMembers } from "./public-members.ts";
@@ -13,8 +13,12 @@ import { publicMembers } from "./public-members.ts";
 export function algorithmOf(key: JWK): SignatureAlgorithm {
   if (isSignatureAlgorithm(key.alg)) return key.alg;
   if (key.alg !== undefined) {
+    const names = Object.keys(algorithms).join(", ");
     throw new KeyMismatchError(
       'the key is for an algorithm that cards are not signed with (its member "alg")',
+      key.kty === "oct"
+        ? {}
+        : { hint: `take another key; where the member is wrong, make it one of ${names} or leave it away` },
     );
   }
   const members = publicMembers(key);

@@ -7,6 +7,9 @@ export interface CertifiedKey {
   /** Its validity, in seconds since 1970: from `nbf` on, before `exp`. */
   readonly nbf: number;
   readonly exp: number;
+  /** Names, as DER. */
+  readonly issuer: Uint8Array;
+  readonly subject: Uint8Array;
 }
 
 /**
@@ -19,12 +22,13 @@ export function readCertificate(bytes: Uint8Array<ArrayBuffer>): CertifiedKey | 
   const fields = insideSequence(certificate?.[0]);
   // The version stands first, but for certificates of version 1.
   const offset = fields?.[0]?.tag === derTags.context0 ? 1 : 0;
-  const [, , , validity, , spki] = fields?.slice(offset) ?? [];
+  const [, , issuer, validity, subject, spki] = fields?.slice(offset) ?? [];
   const [notBefore, notAfter] = insideSequence(validity) ?? [];
   const nbf = readTime(notBefore);
   const last = readTime(notAfter);
   if (spki?.tag !== derTags.sequence || nbf === undefined || last === undefined) return undefined;
-  return { spki: spki.bytes, nbf, exp: last + 1 };
+  if (issuer === undefined || subject === undefined) return undefined;
+  return { spki: spki.bytes, nbf, exp: last + 1, issuer: issuer.bytes, subject: subject.bytes };
 }
 
 function only(elements: readonly DerElement[] | undefined): DerElement | undefined {

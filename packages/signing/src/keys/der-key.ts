@@ -26,3 +26,12 @@ export async function readDerKey(
   }
   return undefined;
 }
+
+/** `id-RSASSA-PSS` (RFC 4055 §3.1), as DER. */
+const pssIdentifier = [0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0a];
+
+/** Whether a key says that it is for RSA-PSS alone, which Web Crypto does not read. @param bytes as for {@link readDerKey} */
+export function isBoundToPss(bytes: Uint8Array): boolean {
+  const start = Array.from(bytes.subarray(0, 64), (_, index) => index); // its algorithm stands before everything large
+  return start.some((at) => pssIdentifier.every((byte, index) => bytes[at + index] === byte));
+}

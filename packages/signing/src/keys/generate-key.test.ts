@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { generateSigningKey } from "./generate-key.ts";
+import { publicKeyOf } from "./public-key.ts";
 import { thumbprintOf } from "./verification-key.ts";
 
 describe("generateSigningKey", () => {
@@ -13,6 +14,19 @@ describe("generateSigningKey", () => {
     expect(rest).toEqual(publicJwk);
     expect(d).toMatch(/^[\w-]{43}$/);
   });
+
+  for (const [what, kid] of [
+    ["none", ""],
+    ["with control characters", "a\u001b[31mb\n"],
+    ["that turns the direction of writing", "a\u202eb"],
+    ["longer than verifiers look", "k".repeat(257)],
+  ] as const) {
+    it(`makes none with an id ${what}`, async () => {
+      await expect(generateSigningKey({ kid })).rejects.toThrow("the id of the key (kid)");
+      const { publicJwk } = await generateSigningKey();
+      await expect(publicKeyOf(publicJwk, { kid })).rejects.toThrow("the id of the key (kid)");
+    });
+  }
 
   for (const [alg, type, details] of [
     ["ES256", "ec", { namedCurve: "prime256v1" }],

@@ -1,4 +1,5 @@
 import { exportJWK, generateKeyPair, type JWK } from "jose";
+import { checkKeyId } from "./key-id.ts";
 import type { SignatureAlgorithm, VerificationKey } from "./key-types.ts";
 import { publicMembers } from "./public-members.ts";
 import { thumbprintOf } from "./verification-key.ts";
@@ -22,11 +23,16 @@ export interface SigningKeyPair {
 /** Enough for longer than a key should be used (NIST SP 800-57, part 1, table 2). */
 const rsaBits = 3072;
 
-/** Makes a key pair that signs cards. RSA keys have 3072 bits, and take a moment. */
+/**
+ * Makes a key pair that signs cards. RSA keys have 3072 bits, and take a moment.
+ *
+ * @throws SigningError when the id is none that verifiers look for
+ */
 export async function generateSigningKey({
   alg = "ES256",
   kid,
 }: GenerateKeyOptions = {}): Promise<SigningKeyPair> {
+  if (kid !== undefined) checkKeyId(kid);
   const { privateKey } = await generateKeyPair(alg, { extractable: true, modulusLength: rsaBits });
   const secret = await exportJWK(privateKey);
   const members = publicMembers(secret);

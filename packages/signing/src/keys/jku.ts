@@ -1,4 +1,5 @@
 import { shownText, shownUrl } from "../shown-text.ts";
+import { isWebUrl } from "../trust/memory-key.ts";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
 
 /** The URL of a key set that may be asked, or why it may not: a sentence without a full stop. */
@@ -57,11 +58,12 @@ export function checkJku(jku: unknown, { hosts }: JkuRule, cardUrl: URL | undefi
   if (hosts !== undefined && !hosts.has(url.host)) {
     return refused(`the header names the key set ${shown}, whose host is none that the policy allows`);
   }
-  if (hosts === undefined && url.origin !== cardUrl?.origin) {
+  const cardOrigin = cardUrl !== undefined && isWebUrl(cardUrl) ? cardUrl.origin : undefined;
+  if (hosts === undefined && url.origin !== cardOrigin) {
     const own =
       cardUrl === undefined
         ? "and where the card came from is not known"
-        : `and the card came from ${shownText(cardUrl.origin)}`;
+        : `and the card came from ${shownText(cardOrigin ?? cardUrl.protocol)}`;
     return refused(
       `the header names the key set ${shown}, ${own}: the policy allows only the card's own origin`,
     );

@@ -216,6 +216,18 @@ describe("a key that a set does not have", () => {
     expect(server.requests).toHaveLength(2);
   });
 
+  it("is not asked for again at once of a set that may not be kept", async () => {
+    await using server = await startKeyServer(sending(set(key("a")), { "cache-control": "no-store" }));
+    const source = createJwksSource({});
+    for (let time = start; time < start + 10; time += 1) await find(source, server.origin, "b", time);
+    expect(server.requests).toHaveLength(1);
+    expect(await find(source, server.origin, "b", start + 10)).toMatchObject({ fault: "key-unknown" });
+    expect(await find(source, server.origin, "a", start + 10)).toMatchObject({ ok: true });
+    expect(server.requests).toHaveLength(2);
+    await find(source, server.origin, "b", start + 30_000);
+    expect(server.requests).toHaveLength(3);
+  });
+
   it("does not cost the others their key when the set cannot be asked anew", async () => {
     await using server = await startKeyServer(sending(set(key("a"))));
     const source = createJwksSource({});

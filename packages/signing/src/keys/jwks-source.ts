@@ -13,6 +13,8 @@ export type KeyLookup =
 export interface KeyLookupOptions {
   /** The time, in milliseconds since 1970. */
   readonly now: number;
+  /** Asks, when the policy has no `fetch` of its own. Default the platform's. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
   /** Stops waiting; a request that nobody waits for any more is aborted. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -76,16 +78,19 @@ class KeySetState {
     this.#policy = policy;
   }
 
-  async find(kid: string, { now, signal }: KeyLookupOptions, onAsk: () => void): Promise<KeyLookup> {
+  async find(kid: string, { now, fetch, signal }: KeyLookupOptions, onAsk: () => void): Promise<KeyLookup> {
     const known = isWithin(this.#fresh, now) ? this.#keySet : undefined;
-    const rests = isWithin(this.#recovery, now) || (known !== undefined && isWithin(this.#coolDown, now));
-    if (rests || known?.keys.has(kid) === true) {
+    if (isWithin(this.#recovery, now) || known?.keys.has(kid) === true) {
       return this.#lookup(known, kid);
+    }
+    // A set that may not be kept has rest, too: what it lacked a moment ago it is not asked for.
+    if (isWithin(this.#coolDown, now) && this.#keySet?.keys.has(kid) !== true) {
+      return this.#lookup(this.#keySet, kid);
     }
     onAsk();
     const { ttlMs = 600_000, coolDownMs = 30_000 } = this.#policy;
     try {
-      const { keySet, lifetimeMs } = await this.#request(signal);
+      const { keySet, lifetimeMs } = await this.#request(fetch, signal);
       this.#keySet = keySet;
       this.#problem = undefined;
       this.#fresh = { from: now, until: now + Math.min(longestLifetimeMs, lifetimeMs ?? ttlMs) };
@@ -110,9 +115,9 @@ class KeySetState {
   }
 
   /** Asks, or waits with those who already do. */
-  async #request(signal: AbortSignal | undefined): Promise<FetchedKeySet> {
+  async #request(fetch: KeyLookupOptions["fetch"], signal: AbortSignal | undefined): Promise<FetchedKeySet> {
     signal?.throwIfAborted();
-    this.#running ??= this.#start();
+    this.#running ??= this.#start(fetch);
     const running = this.#running;
     running.waiting += 1;
     try {
@@ -126,8 +131,9 @@ class KeySetState {
     }
   }
 
-  #start() {
-    const { fetch = globalThis.fetch, timeoutMs = 5_000, maxBytes = 256 * 1024 } = this.#policy;
+  #start(given: KeyLookupOptions["fetch"]) {
+    const { timeoutMs = 5_000, maxBytes = 256 * 1024 } = this.#policy;
+    const fetch = this.#policy.fetch ?? given ?? globalThis.fetch;
     const abort = new AbortController();
     const promise = fetchKeySet({ url: this.#url, fetch, timeoutMs, maxBytes, signal: abort.signal });
     promise.catch(() => {}); // those who wait are told; maybe nobody does any more

@@ -1,10 +1,10 @@
 import type { JWK } from "jose";
 import { SigningError } from "../signing-error.ts";
 import { readCertificate } from "./certificate.ts";
-import { readDerKey } from "./der-key.ts";
+import { isBoundToPss, readDerKey } from "./der-key.ts";
 import type { VerificationKey } from "./key-types.ts";
 import { isPem, type PemBlock, readPem } from "./pem.ts";
-import { keyHint } from "./unusable-key.ts";
+import { keyHint, textHint } from "./unusable-key.ts";
 
 /**
  * The one key that a text is: a JWK, or PEM (PKCS#8, SPKI or a certificate). With all its members.
@@ -15,7 +15,9 @@ export async function parseKeyText(text: string): Promise<JWK> {
   const keys = await parseKeyTexts(text);
   const [key] = keys;
   if (key === undefined || keys.length > 1) {
-    throw new SigningError(`the text has ${keys.length} keys, and one is needed`, "give the one key alone");
+    throw keys.length === 0
+      ? new SigningError("the key set is empty", textHint)
+      : new SigningError(`the text has ${keys.length} keys, and one is needed`, "give the one key alone");
   }
   return key;
 }
@@ -59,17 +61,40 @@ async function parsePem(text: string): Promise<readonly JWK[]> {
   const blocks = readPem(text).filter(({ label }) => label !== "EC PARAMETERS");
   if (blocks.length === 0)
     throw new SigningError("the PEM is cut off", "give the whole file, with its BEGIN and END lines");
-  const leaf = blocks.find(({ label }) => label === "CERTIFICATE");
+  const certificates = blocks.filter(({ label }) => label === "CERTIFICATE");
+  checkChain(certificates);
+  const [leaf] = certificates;
   const meant = blocks.filter((block) => block.label !== "CERTIFICATE" || block === leaf);
   return await Promise.all(meant.map(parseBlock));
+}
+
+/** Every certificate but the first must have issued another one: else it is of another key, which would be lost in silence. */
+function checkChain(certificates: readonly PemBlock[]): void {
+  const read = certificates.map(({ bytes }) => (bytes === undefined ? undefined : readCertificate(bytes)));
+  for (const [index, each] of read.entries()) {
+    const issued = read.some(
+      (other) =>
+        other !== each && other !== undefined && each !== undefined && isEqual(other.issuer, each.subject),
+    );
+    if (index > 0 && each !== undefined && !issued) {
+      throw new SigningError(
+        `the PEM has certificates that do not belong together: number ${index + 1} has issued none of the others`,
+        "give one certificate, or one with those of its issuers after it",
+      );
+    }
+  }
+}
+
+function isEqual(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((byte, index) => byte === other[index]);
 }
 
 async function parseBlock({ label, bytes }: PemBlock): Promise<JWK> {
   switch (label) {
     case "PRIVATE KEY":
-      return checkRead(bytes && (await readDerKey("pkcs8", bytes)));
+      return checkRead(bytes, bytes && (await readDerKey("pkcs8", bytes)));
     case "PUBLIC KEY":
-      return checkRead(bytes && (await readDerKey("spki", bytes)));
+      return checkRead(bytes, bytes && (await readDerKey("spki", bytes)));
     case "CERTIFICATE":
       return await parseCertificate(bytes);
     case "ENCRYPTED PRIVATE KEY":
@@ -102,15 +127,26 @@ async function parseCertificate(bytes: Uint8Array<ArrayBuffer> | undefined): Pro
   if (certificate === undefined)
     throw new SigningError("the certificate is malformed", "give it as PEM, as its issuer wrote it");
   const { spki, nbf, exp } = certificate;
-  const key: JWK & Partial<VerificationKey> = { ...checkRead(await readDerKey("spki", spki)), nbf, exp };
+  const key: JWK & Partial<VerificationKey> = {
+    ...checkRead(spki, await readDerKey("spki", spki)),
+    nbf,
+    exp,
+  };
   return key;
 }
 
-function checkRead(key: JWK | undefined): JWK {
+/** @param bytes of the key, as DER */
+function checkRead(bytes: Uint8Array | undefined, key: JWK | undefined): JWK {
+  if (key === undefined && bytes !== undefined && isBoundToPss(bytes)) {
+    throw new SigningError(
+      "the RSA key is bound to RSA-PSS (its OID is id-RSASSA-PSS), and this runtime reads no such key",
+      "make an RSA key of the ordinary kind (openssl genpkey -algorithm RSA): PS256 signs with that",
+    );
+  }
   if (key === undefined) throw new SigningError("the PEM holds no key that signs cards", keyHint);
   return key;
 }
 
 function notAKey(): SigningError {
-  return new SigningError("the text is neither a JWK, nor a key set, nor PEM", keyHint);
+  return new SigningError("the text is neither a JWK, nor a key set, nor PEM", textHint);
 }

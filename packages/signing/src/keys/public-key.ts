@@ -1,5 +1,6 @@
 import type { JWK } from "jose";
 import { algorithmOf } from "./algorithm-of.ts";
+import { checkKeyId } from "./key-id.ts";
 import { parseKeyText } from "./key-text.ts";
 import type { SignatureAlgorithm, VerificationKey } from "./key-types.ts";
 import { publicMembers } from "./public-members.ts";
@@ -39,7 +40,7 @@ export async function publicKeyOf(
  *
  * @param kid default: the JWK's own, else its thumbprint
  * @param alg what it must be for; default: what it is for
- * @throws KeyMismatchError when it is no key that verifies cards
+ * @throws KeyMismatchError when it is no key that verifies cards; SigningError when its id is none that verifiers look for
  */
 export async function toVerificationKey(
   jwk: JWK,
@@ -47,7 +48,7 @@ export async function toVerificationKey(
   alg?: SignatureAlgorithm,
 ): Promise<VerificationKey> {
   const ownId = typeof jwk.kid === "string" && jwk.kid !== "" ? jwk.kid : undefined;
-  const key = publishedKey(jwk, kid ?? ownId ?? (await thumbprintOf(jwk)));
+  const key = publishedKey(jwk, checkKeyId(kid ?? ownId ?? (await thumbprintOf(jwk))));
   checkPurpose(key, alg ?? algorithmOf(jwk), "verify");
   return key;
 }
@@ -67,6 +68,12 @@ function shownMembers(jwk: JWK & Partial<VerificationKey>): Partial<Verification
     ...(key_ops === undefined || isPrivate ? {} : { key_ops }),
     ...(nbf === undefined ? {} : { nbf }),
     ...(exp === undefined ? {} : { exp }),
-    ...(revoked === undefined ? {} : { revoked }),
+    // Not what it tells of when and why: that may be anything.
+    ...(revoked === undefined ? {} : { revoked: isMarked(revoked) }),
   };
+}
+
+/** Whether a mark counts against a key: whatever it is, unless it says that it is none. */
+function isMarked(mark: unknown): boolean {
+  return mark !== null && mark !== false;
 }

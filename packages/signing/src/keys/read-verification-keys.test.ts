@@ -83,7 +83,7 @@ describe("readVerificationKeys", () => {
 
   it("keeps what a key says of its time", async () => {
     const key = { ...publicJwk, nbf: 5, exp: 6, revoked: { reason: "lost" } };
-    expect(await readVerificationKeys(JSON.stringify(key))).toEqual([key]);
+    expect(await readVerificationKeys(JSON.stringify(key))).toEqual([{ ...key, revoked: true }]);
   });
 
   it("gives one key the id that is asked for, and finds the one of several", async () => {
@@ -120,7 +120,12 @@ describe("readVerificationKeys", () => {
     ["a list", "[]", /neither a JWK/, /a2a keys new/],
     ["an empty set", '{"keys":[]}', /is empty/, /a2a keys new/],
     ["a symmetric key", '{"kty":"oct","k":"aHVudGVyMg"}', /symmetric/, /a2a keys new/],
-    ["a key for encryption", JSON.stringify({ ...publicJwk, use: "enc" }), /not for signatures/, /ES256/],
+    [
+      "a key for encryption",
+      JSON.stringify({ ...publicJwk, use: "enc" }),
+      /not for signatures/,
+      /make it "sig"/,
+    ],
     [
       "an algorithm of no card",
       JSON.stringify({ ...publicJwk, alg: "ES512" }),
@@ -195,7 +200,48 @@ describe("readVerificationKeys", () => {
   }
 });
 
+describe("several certificates", () => {
+  /** The certificate with other names: those are not protected from whoever does not look at its signature. */
+  const rename = (issuer: string, subject: string): string => {
+    const [, body = ""] = certificate.split(/-----[A-Z ]+-----/);
+    const [before, between, after] = Buffer.from(body, "base64").toString("latin1").split("Clerk");
+    const der = Buffer.from([before, issuer, between, subject, after].join(""), "latin1");
+    return `-----BEGIN CERTIFICATE-----\n${der.toString("base64")}\n-----END CERTIFICATE-----\n`;
+  };
+
+  it("are one key when those after the first have issued others", async () => {
+    const chain = rename("Inter", "Leafy") + rename("Clerk", "Inter") + certificate;
+    expect(await readVerificationKeys(chain, { kid: "k" })).toEqual([{ ...certified, kid: "k" }]);
+  });
+
+  it("are refused when they do not belong together, for one of them would be lost in silence", async () => {
+    for (const more of [rename("Other", "Other"), rename("Clerk", "Other")]) {
+      await expect(readVerificationKeys(certificate + more)).rejects.toThrow(/do not belong together/);
+    }
+  });
+});
+
 describe("publicKeyOf", () => {
+  it("says that a key is revoked, and nothing of what its mark holds", async () => {
+    for (const [mark, shown] of [
+      [{ d: "SECRET" }, true],
+      [true, true],
+      [false, false],
+    ] as const) {
+      expect(await publicKeyOf(Object.assign({}, publicJwk, { revoked: mark }))).toEqual({
+        ...publicJwk,
+        revoked: shown,
+      });
+    }
+  });
+
+  it("names RSA keys that are bound to RSA-PSS, which no runtime reads", async () => {
+    const { publicKey, privateKey } = generateKeyPairSync("rsa-pss", { modulusLength: 2048 });
+    for (const key of [publicKey, privateKey]) {
+      await expect(publicKeyOf(pem(key))).rejects.toThrow(/bound to RSA-PSS/);
+    }
+  });
+
   it("is the same of the private and the public key, as JWK, as text and as PEM", async () => {
     const secret = createPrivateKey({ key: { ...privateJwk }, format: "jwk" });
     const forms = [

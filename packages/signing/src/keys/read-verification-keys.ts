@@ -3,7 +3,7 @@ import { SigningError } from "../signing-error.ts";
 import { parseKeyTexts } from "./key-text.ts";
 import type { VerificationKey } from "./key-types.ts";
 import { toVerificationKey } from "./public-key.ts";
-import { explainKeyError, keyHint } from "./unusable-key.ts";
+import { explainKeyError, keyHint, textHint } from "./unusable-key.ts";
 
 /** How keys are read. */
 export interface ReadVerificationKeysOptions {
@@ -28,10 +28,9 @@ export async function readVerificationKeys(
   if (only !== undefined && given.length === 1) return [await toKey(only, kid)];
   const { keys, problem } = await readAll(given);
   if (keys.length === 0) {
-    throw new SigningError(
-      problem === undefined ? "the key set is empty" : `no key of the set can be used: ${problem}`,
-      keyHint,
-    );
+    throw problem === undefined
+      ? new SigningError("the key set is empty", textHint)
+      : new SigningError(`no key of the set can be used: ${problem}`, keyHint);
   }
   const wanted = kid === undefined ? keys : keys.filter((key) => key.kid === kid);
   if (wanted.length === 0) {

@@ -55,14 +55,20 @@ export function checkPurpose(key: JWK, alg: SignatureAlgorithm, operation: "sign
   if (crv !== undefined && key.crv !== crv)
     throw new KeyMismatchError(`${alg} needs a key on the curve ${crv}`);
   if (key.alg !== undefined && !isSameAlgorithm(key.alg, alg)) {
-    throw new KeyMismatchError(`the key is for another algorithm than ${alg} (its member "alg")`);
+    throw new KeyMismatchError(`the key is for another algorithm than ${alg} (its member "alg")`, {
+      hint: "let it do what it is for, or take another key; where the member is wrong, correct it or leave it away",
+    });
   }
   if (key.use !== undefined && key.use !== "sig") {
-    throw new KeyMismatchError('the key is not for signatures (its member "use")');
+    throw new KeyMismatchError('the key is not for signatures (its member "use")', {
+      hint: 'take one that is; where the member is wrong, make it "sig" or leave it away',
+    });
   }
   const operations: unknown = key.key_ops;
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes(operation))) {
-    throw new KeyMismatchError(`the key may not ${operation} (its member "key_ops")`);
+    throw new KeyMismatchError(`the key may not ${operation} (its member "key_ops")`, {
+      hint: `take one that may; where the member is wrong, add "${operation}" or leave it away`,
+    });
   }
 }
 

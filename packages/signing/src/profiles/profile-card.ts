@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { canonicalJson, pruneUnsigned } from "../canonical/canonical-card.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
+import { type FieldPath, PathList } from "./field-path.ts";
 import type { LegacyProfile, Profile, ProfiledCard } from "./profile.ts";
 import { writePythonJson } from "./python-json.ts";
 import { withoutEmpties } from "./without-empties.ts";
@@ -52,8 +53,9 @@ interface CleanedCard {
 
 /** A card as both SDKs see it: what their message type does not have is gone, and then whatever is empty. */
 function cleanCard(json: JsonObject): CleanedCard {
-  const uncovered: string[] = [];
-  const onDropped = (path: string) => uncovered.push(path);
+  const uncovered = new PathList();
+  const onDropped = (path: FieldPath) => uncovered.add(path);
   const known = pruneUnsigned(json, { onUnknown: onDropped });
-  return { kept: withoutEmpties(known, onDropped), uncovered };
+  const kept = withoutEmpties(known, onDropped);
+  return { kept, uncovered: uncovered.toArray() };
 }

@@ -17,7 +17,8 @@ export interface ProfiledCard {
   readonly payload: string;
   /**
    * Paths of what stands in the card and not in the payload, such as `skills[0].tags`: whoever changed the card could have put
-   * it there. Each names the outermost value that is left out.
+   * it there. Each names the outermost value that is left out, whole and unmerged; only when the list would be far longer than the
+   * card, some name the member of the card that holds such values.
    */
   readonly uncovered: readonly string[];
 }

@@ -1,6 +1,6 @@
-import { formatFieldPath } from "@a2a-connect/core";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { setMember } from "../canonical/set-member.ts";
+import type { FieldPath } from "./field-path.ts";
 
 /**
  * JSON without whatever is empty: `null`, `""`, `[]`, `{}`, and what is empty once that is gone, everywhere, inside Structs,
@@ -8,11 +8,11 @@ import { setMember } from "../canonical/set-member.ts";
  *
  * @param onDropped told the path of each value that is left out, once for the outermost
  */
-export function withoutEmpties(json: JsonObject, onDropped: (path: string) => void): JsonObject {
-  const dropped: (readonly (string | number)[])[] = [];
-  const kept = cleanMembers(json, [], dropped);
-  for (const path of dropped) {
-    onDropped(formatFieldPath(path));
+export function withoutEmpties(json: JsonObject, onDropped: (path: FieldPath) => void): JsonObject {
+  const dropped: Place[] = [];
+  const kept = cleanMembers(json, undefined, dropped);
+  for (const place of dropped) {
+    onDropped(pathOf(place));
   }
   return isEmpty(kept) ? {} : kept;
 }
@@ -23,37 +23,43 @@ function isEmpty<Kept>(value: Kept | typeof nothing): value is typeof nothing {
   return value === nothing;
 }
 
-function clean(
-  json: JsonValue,
-  path: readonly (string | number)[],
-  dropped: (readonly (string | number)[])[],
-): JsonValue | typeof nothing {
+/** Where a value stands; undefined is the root. Linked, for a deep card has a hundred thousand of them. */
+interface Place {
+  readonly above: Place | undefined;
+  readonly segment: string | number;
+}
+
+function pathOf(place: Place): FieldPath {
+  const path: (string | number)[] = [];
+  for (let at: Place | undefined = place; at !== undefined; at = at.above) path.push(at.segment);
+  return path.reverse();
+}
+
+function clean(json: JsonValue, place: Place, dropped: Place[]): JsonValue | typeof nothing {
   if (json === null || json === "") {
     return nothing;
   }
   if (typeof json !== "object") {
     return json;
   }
+  const before = dropped.length;
+  const kept = Array.isArray(json) ? cleanElements(json, place, dropped) : cleanMembers(json, place, dropped);
   // What is dropped further down is not told when all of this is.
-  const below: (readonly (string | number)[])[] = [];
-  const kept = Array.isArray(json) ? cleanElements(json, path, below) : cleanMembers(json, path, below);
-  if (kept === nothing) {
-    return nothing;
-  }
-  dropped.push(...below);
+  if (isEmpty(kept)) dropped.length = before;
   return kept;
 }
 
 function cleanElements(
   elements: readonly JsonValue[],
-  path: readonly (string | number)[],
-  dropped: (readonly (string | number)[])[],
+  above: Place,
+  dropped: Place[],
 ): JsonValue[] | typeof nothing {
   const kept: JsonValue[] = [];
   for (const [index, element] of elements.entries()) {
-    const value = clean(element, [...path, index], dropped);
+    const place = { above, segment: index };
+    const value = clean(element, place, dropped);
     if (isEmpty(value)) {
-      dropped.push([...path, index]);
+      dropped.push(place);
     } else {
       kept.push(value);
     }
@@ -63,15 +69,16 @@ function cleanElements(
 
 function cleanMembers(
   object: JsonObject,
-  path: readonly (string | number)[],
-  dropped: (readonly (string | number)[])[],
+  above: Place | undefined,
+  dropped: Place[],
 ): JsonObject | typeof nothing {
   const kept: JsonObject = {};
   let size = 0;
   for (const [name, member] of Object.entries(object)) {
-    const value = clean(member, [...path, name], dropped);
+    const place = { above, segment: name };
+    const value = clean(member, place, dropped);
     if (isEmpty(value)) {
-      dropped.push([...path, name]);
+      dropped.push(place);
     } else {
       setMember(kept, name, value);
       size += 1;

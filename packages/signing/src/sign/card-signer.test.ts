@@ -198,7 +198,7 @@ describe("createCardSigner", () => {
       "a key for another algorithm",
       () => ({ key: jwk("RS256"), alg: "PS256" }),
       /for another algorithm than PS256/,
-      /PS256/,
+      /correct it or leave it away/,
     ],
     [
       "a key for an algorithm of no card",
@@ -212,12 +212,17 @@ describe("createCardSigner", () => {
       /not signed with this/,
       /ES256, ES384/,
     ],
-    ["a key for encryption", () => ({ key: jwk("ES256", { use: "enc" }) }), /not for signatures/, /ES256/],
+    [
+      "a key for encryption",
+      () => ({ key: jwk("ES256", { use: "enc" }) }),
+      /not for signatures/,
+      /make it "sig"/,
+    ],
     [
       "a key that may only verify",
       () => ({ key: jwk("ES256", { key_ops: ["verify"] }) }),
       /may not sign/,
-      /ES256/,
+      /add "sign"/,
     ],
     [
       "RSA without its primes",
@@ -397,9 +402,41 @@ describe("somebody who signs", () => {
     );
   });
 
+  for (const [what, signature, alg] of [
+    ["zeros", new Uint8Array(64), "ES256"],
+    ["no R", new Uint8Array(64).fill(1, 32), "ES256"],
+    ["no S", new Uint8Array(96).fill(1, 0, 48), "ES384"],
+    ["zeros", new Uint8Array(64), "EdDSA"],
+    ["zeros", new Uint8Array(256), "RS256"],
+  ] as const) {
+    it(`is told when he returns ${what} for ${alg}`, async () => {
+      await expect(returning(signature, alg)).rejects.toThrow(/returned zeros/);
+    });
+  }
+
   it("may fail in his own words", async () => {
     const failure = new Error("throttled");
     const signer = await createCardSigner({ key: () => Promise.reject(failure), kid: "k", alg: "ES256" });
     await expect(signer.sign(input)).rejects.toBe(failure);
+  });
+});
+
+describe("an RSA key whose numbers do not belong together", () => {
+  it("is refused, without a word about its secrets", async () => {
+    const [one, other] = [pairFor("RS256").privateJwk, pairFor("PS256").privateJwk];
+    const { kid = "" } = one;
+    for (const key of [
+      { ...one, p: "AAAA" },
+      { ...one, n: `${one.n?.slice(0, -4)}AAAA` },
+      { ...one, n: other.n ?? "" },
+      { ...one, d: other.d ?? "", dp: other.dp ?? "" },
+    ]) {
+      const error: unknown = await createCardSigner({ key, kid }).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      expect(error).toBeInstanceOf(SigningError);
+      expect(String(error)).toMatch(/belong together/);
+    }
   });
 });

@@ -1,11 +1,11 @@
 import type { CryptoKey, JWK } from "jose";
 import { algorithms, isSignatureAlgorithm } from "../keys/algorithms.ts";
+import { checkKeyId } from "../keys/key-id.ts";
 import type { RemoteSign, SignatureAlgorithm, VerificationKey } from "../keys/key-types.ts";
 import { importPrivateKey } from "../keys/private-key.ts";
 import { publicKeyOf } from "../keys/public-key.ts";
 import { explainKeyError } from "../keys/unusable-key.ts";
 import { importVerificationKey } from "../keys/verification-key.ts";
-import { isShowable } from "../shown-text.ts";
 import { SigningError } from "../signing-error.ts";
 import { signRemotely } from "./remote-signature.ts";
 import type { CardSignerOptions } from "./sign-options.ts";
@@ -23,9 +23,6 @@ export interface CardSigner {
    */
   sign(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>>;
 }
-
-/** Longest key id: verifiers look no further. */
-const maxKidLength = 256;
 
 /**
  * Imports a key once, and sees that its two sides belong together.
@@ -50,10 +47,23 @@ async function createLocal(
   const publicKey = await openPublicKey(options.publicKey ?? publicJwk, options.kid ?? publicJwk?.kid, alg);
   const kid = checkKid(options.kid ?? publicKey?.kid);
   if (publicKey !== undefined) await checkPair(cryptoKey, publicKey, alg);
-  const { signParameters } = algorithms[alg];
-  const sign: CardSigner["sign"] = async (input) =>
-    new Uint8Array(await crypto.subtle.sign(signParameters, cryptoKey, input));
-  return { kid, alg, publicKey, sign };
+  return { kid, alg, publicKey, sign: (input) => signLocally(cryptoKey, alg, input) };
+}
+
+async function signLocally(
+  key: CryptoKey,
+  alg: SignatureAlgorithm,
+  input: Uint8Array<ArrayBuffer>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const signing = crypto.subtle.sign(algorithms[alg].signParameters, key, input);
+  // Nothing of the platform's error is told: it may be about secret members.
+  const signature = await signing.catch(() => {
+    throw new SigningError(
+      "the private key is malformed: its numbers do not belong together",
+      "export the key anew from where it was made",
+    );
+  });
+  return new Uint8Array(signature);
 }
 
 async function createRemote(sign: RemoteSign, options: CardSignerOptions): Promise<CardSigner> {
@@ -89,13 +99,7 @@ function checkKid(kid: string | undefined): string {
       "give it as kid, or the public key, whose thumbprint it is then",
     );
   }
-  if (kid === "" || !isShowable(kid, maxKidLength)) {
-    throw new SigningError(
-      `the id of the key (kid) is empty, has control characters, or more than ${maxKidLength} characters`,
-      "choose a short name, such as 2026-summer, or leave it away: then it is the key's thumbprint",
-    );
-  }
-  return kid;
+  return checkKeyId(kid);
 }
 
 const probe: Uint8Array<ArrayBuffer> = new TextEncoder().encode("a2a-connect");
@@ -107,7 +111,7 @@ async function checkPair(
   alg: SignatureAlgorithm,
 ): Promise<void> {
   const { signParameters } = algorithms[alg];
-  const signature = await crypto.subtle.sign(signParameters, cryptoKey, probe);
+  const signature = await signLocally(cryptoKey, alg, probe);
   const verifier = await importVerificationKey(publicKey, alg);
   if (!(await crypto.subtle.verify(signParameters, verifier, signature, probe))) {
     throw new SigningError(

@@ -27,7 +27,9 @@ export function ecdsaFromDer(der: Uint8Array, alg: EcdsaAlgorithm): Uint8Array<A
 
 /** Writes a positive integer to the right of a field. Its sign takes a byte of its own when its first bit is set. */
 function placeInteger({ tag, content }: DerElement, target: Uint8Array): boolean {
-  const digits = content[0] === 0 ? content.subarray(1) : content;
+  const first = content[0] ?? 0;
+  if (first >= 0x80) return false; // a negative one
+  const digits = first === 0 ? content.subarray(1) : content;
   if (tag !== derTags.integer || digits.length === 0 || digits.length > target.length) return false;
   target.set(digits, target.length - digits.length);
   return true;

@@ -18,15 +18,21 @@ export function encodeProtectedHeader(
   { alg, kid }: Pick<CardSigner, "alg" | "kid">,
   jku: string | undefined,
 ): string {
-  const header = { alg, typ: "JOSE", kid, ...(jku === undefined ? {} : { jku: checkJku(jku) }) };
+  if (jku !== undefined) assertKeySetUrl(jku);
+  const header = { alg, typ: "JOSE", kid, ...(jku === undefined ? {} : { jku }) };
   return encodeBase64url(encoder.encode(JSON.stringify(header)));
 }
 
-function checkJku(jku: string): string {
+/**
+ * Checks the URL by which signatures are to name a key set: https, or http on this machine; without credentials.
+ *
+ * @throws SigningError when no verifier would ask there
+ */
+export function assertKeySetUrl(jku: string): void {
   const url = jku.length <= maxJkuLength && jku.isWellFormed() ? URL.parse(jku) : null;
   if (url === null)
     throw new SigningError(
-      "the URL of the key set is none (jku)",
+      "the key set is named by what is no URL (jku)",
       "give an absolute URL, such as https://agents.example.org/.well-known/jwks.json",
     );
   const isLocal = url.protocol === "http:" && isLoopback(url.hostname);
@@ -42,7 +48,6 @@ function checkJku(jku: string): string {
       "everybody can read it there: serve public keys without",
     );
   }
-  return jku;
 }
 
 /** What counts only where it is protected, and what demands of verifiers what they do not know. */

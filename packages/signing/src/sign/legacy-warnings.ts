@@ -1,11 +1,16 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { writeCanonical } from "../canonical/write-canonical.ts";
+import { type FieldPath, formatWholePath } from "../profiles/field-path.ts";
 import type { LegacyProfile } from "../profiles/profile.ts";
 import { legacyProfiles, profileCard } from "../profiles/profile-card.ts";
+import { writePythonJson } from "../profiles/python-json.ts";
+import { shownText } from "../shown-text.ts";
 import type { SignedCard } from "../verify/signed-card.ts";
 
 /** Who verifies by a profile, for people. */
 const verifiers: Readonly<Record<LegacyProfile, string>> = {
-  "js-1": "@a2a-js/sdk 1.x and newer a2a-sdk of Python (js-1)",
-  "python-1": "older a2a-sdk of Python (python-1)",
+  "js-1": "@a2a-js/sdk 1.x and a2a-sdk of Python from 1.1.4 on (js-1)",
+  "python-1": "a2a-sdk of Python up to 1.1.3 (python-1)",
   raw: "verifiers of the JSON as it stands (raw)",
 };
 
@@ -27,13 +32,31 @@ export function legacyWarnings(
     const { uncovered } = form;
     const reason =
       uncovered.length === 0
-        ? "write its texts or numbers in another way"
+        ? `write these fields in another way: ${listPaths([...writtenOtherwise(unsigned)])}`
         : `leave these fields uncovered: ${listPaths(uncovered)}`;
     return [`${verifiers[profile]} will refuse this signature, because they ${reason}`];
   });
 }
 
+/** Where Python writes a value, or the name of one, in another way than RFC 8785: what is not ASCII, and numbers. */
+function* writtenOtherwise(json: JsonValue, path: FieldPath = []): Generator<string> {
+  if (typeof json !== "object" || json === null) {
+    if (isWrittenOtherwise(json)) yield formatWholePath(path);
+  } else if (Array.isArray(json)) {
+    for (const [index, element] of json.entries()) yield* writtenOtherwise(element, [...path, index]);
+  } else {
+    for (const [name, member] of Object.entries(json)) {
+      if (isWrittenOtherwise(name)) yield formatWholePath([...path, name]);
+      else yield* writtenOtherwise(member, [...path, name]);
+    }
+  }
+}
+
+function isWrittenOtherwise(scalar: JsonValue): boolean {
+  return writePythonJson(scalar) !== writeCanonical(scalar);
+}
+
 function listPaths(paths: readonly string[]): string {
-  const named = paths.slice(0, maxNamed).join(", ");
+  const named = paths.slice(0, maxNamed).map(shownText).join(", ");
   return paths.length <= maxNamed ? named : `${named} and ${paths.length - maxNamed} more`;
 }

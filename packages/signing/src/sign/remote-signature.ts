@@ -31,6 +31,7 @@ export async function signRemotely(
   }
   const signature = Uint8Array.from(given);
   checkForm(signature, alg, publicKey);
+  checkZeros(signature, alg);
   if (publicKey !== undefined) await checkSignature(signature, alg, publicKey, input);
   return signature;
 }
@@ -52,6 +53,19 @@ function checkForm(
     throw new SigningError(
       `the signer returned ${signature.length} bytes, and a signature with ${alg} has ${wanted}`,
       "look which algorithm and which key the signer uses, and that it returns the bytes, not their base64",
+    );
+  }
+}
+
+/** Neither R nor S of ECDSA is ever zero (RFC 6090 §5.3), nor is the whole of another signature. */
+function checkZeros(signature: Uint8Array, alg: SignatureAlgorithm): void {
+  const half = signature.length / 2;
+  const parts =
+    algorithms[alg].kty === "EC" ? [signature.subarray(0, half), signature.subarray(half)] : [signature];
+  if (parts.some((part) => part.every((byte) => byte === 0))) {
+    throw new SigningError(
+      "the signer returned zeros, which are nobody's signature",
+      "look whether it really signs, and returns what it has made",
     );
   }
 }

@@ -77,6 +77,25 @@ describe("signCard", () => {
   });
 });
 
+describe("a card that verifiers would not look at to its end", () => {
+  const entry = { protected: "e30", signature: "AAAA" };
+  it("is not signed when it has twenty signatures already", async () => {
+    const signatures = Array.from({ length: 19 }, () => entry);
+    const full = await signCardText(JSON.stringify({ ...plainCard, signatures }), { signer });
+    expect(await verifyCard(full, { keys: [publicJwk] })).toMatchObject({ verified: true });
+    expect(JSON.parse(await signCardText(full, { signer })).signatures).toHaveLength(20); // its own is replaced
+    const options = { key: second.privateJwk };
+    await expect(signCardText(full, options)).rejects.toThrow(/20 signatures already/);
+    const message = fromJson(AgentCardSchema, JSON.parse(full));
+    await expect(signCard(message, options)).rejects.toThrow(/20 signatures already/);
+  });
+
+  it("is not signed when it is longer than they read", async () => {
+    const long = { ...message, description: "x".repeat(1024 * 1024) };
+    await expect(signCard(long, { signer })).rejects.toThrow(SigningError);
+  });
+});
+
 describe("signCardText", () => {
   it("returns the canonical bytes to be served, and keeps what nobody knows (M-6)", async () => {
     const odd = JSON.stringify({ ...plainCard, future: { b: [1, null, ""], a: {} } }, null, 2);
@@ -91,10 +110,25 @@ describe("signCardText", () => {
     );
   });
 
-  it("signs a signed card the same as the card", async () => {
+  it("signs a signed card the same as the card, and has one signature of a key", async () => {
     const once = await signCardText(text, { key: second.privateJwk });
-    const twice = JSON.parse(await signCardText(once, { key: second.privateJwk }));
-    expect(twice.signatures[0]).toEqual(twice.signatures[1]); // Ed25519 signs the same bytes the same way
+    expect(await signCardText(once, { key: second.privateJwk })).toBe(once); // Ed25519 signs the same bytes the same way
+  });
+
+  it("replaces what the key has signed before where it stands, and keeps what others have signed", async () => {
+    const both = await signCardText(await signCardText(text, { signer }), { key: second.privateJwk });
+    const stray = { ...JSON.parse(both), name: "Changed", extra: 1 };
+    stray.signatures.push(5, { protected: "?" }, stray.signatures[0]);
+    const anew = JSON.parse(await signCardText(JSON.stringify(stray), { signer }));
+    expect(anew.signatures.slice(1)).toEqual([stray.signatures[1], 5, { protected: "?" }]);
+    anew.signatures = anew.signatures.slice(0, 1);
+    expect(await verifyCard(JSON.stringify(anew), { keys: [publicJwk] })).toMatchObject({ verified: true });
+  });
+
+  it("keeps the signature of another key that has the same id: its algorithm tells", async () => {
+    const namesake = await generateSigningKey({ alg: "EdDSA", kid: "one" });
+    const both = await signCardText(await signCardText(text, { signer }), { key: namesake.privateJwk });
+    expect(JSON.parse(both).signatures).toHaveLength(2);
   });
 
   for (const [title, card, problem] of [
@@ -165,9 +199,9 @@ describe("the protected header (M-2)", () => {
     ["http://127.0.0.1.example.org/jwks.json", /not https/],
     ["file:///jwks.json", /not https/],
     ["https://me:hunter2@keys.example.org/jwks.json", /user name or password/],
-    ["/.well-known/jwks.json", /is none/],
-    ["", /is none/],
-    [`https://keys.example.org/${"x".repeat(2048)}`, /is none/],
+    ["/.well-known/jwks.json", /no URL/],
+    ["", /no URL/],
+    [`https://keys.example.org/${"x".repeat(2048)}`, /no URL/],
   ] as const) {
     it(`may not name ${url.slice(0, 60)}`, async () => {
       const error: unknown = await signCardText(text, { signer, jku: url }).catch(
@@ -249,8 +283,10 @@ describe("warnings", () => {
   });
 
   it("tell who writes the same card in another way", async () => {
-    expect(await warningsOf({ ...openCard, name: "Büro" })).toEqual([
-      expect.stringMatching(/\(python-1\) will refuse .* in another way$/),
+    const extensions = [{ uri: "urn:x", params: { zähler: 1, counts: ["a", 2] } }];
+    const known = { ...openCard, name: "Büro", capabilities: { extensions } };
+    expect(await warningsOf(known)).toEqual([
+      'a2a-sdk of Python up to 1.1.3 (python-1) will refuse this signature, because they write these fields in another way: name, capabilities.extensions[0].params["zähler"], capabilities.extensions[0].params.counts[1]',
     ]);
   });
 

@@ -1,17 +1,18 @@
 import { type AgentCard, AgentCardSchema, AgentCardSignatureSchema } from "@a2a-connect/proto";
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { readCard } from "../canonical/canonical-card.ts";
 import { pruneMessage } from "../canonical/prune-message.ts";
-import { readCardText } from "../canonical/read-card-text.ts";
+import { defaultMaxCardLength, readCardText } from "../canonical/read-card-text.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { encodeBase64url } from "../jws/base64url.ts";
 import { SigningError } from "../signing-error.ts";
 import { findCardProblems } from "../verify/card-problems.ts";
-import { SignedCard, signingInput } from "../verify/signed-card.ts";
+import { maxSignatures, SignedCard, signingInput } from "../verify/signed-card.ts";
 import { createCardSigner } from "./card-signer.ts";
 import { copyUnprotectedHeader, encodeProtectedHeader } from "./jws-header.ts";
 import { legacyWarnings } from "./legacy-warnings.ts";
 import type { SignatureOptions, SignCardOptions } from "./sign-options.ts";
+import { addSignature } from "./signature-list.ts";
 
 /** A signature as a card has it (spec §4.4.7). */
 interface CardSignature {
@@ -23,14 +24,17 @@ interface CardSignature {
 /**
  * Signs a card over its canonical form (spec §8.4.2). To be served, its bytes are best those of `canonicalSignedCard`.
  *
- * @returns a copy with one signature more, which shares the rest with the card; signatures that it has stay, so that keys can be
- *   rotated
+ * @returns a copy with the signature, which shares the rest with the card. Signatures of other keys stay, so that keys can be
+ *   rotated; one that this key has made before (same `kid` and `alg`) is replaced
  * @throws SigningError for a key that cannot sign, for options that make no sense, and for a card that no verifier would take
  *   because a REQUIRED member is missing; CardTextError when the card has no canonical form
  */
 export async function signCard(card: AgentCard, options: SignCardOptions): Promise<AgentCard> {
   const signature = await makeSignature(new SignedCard(readCard(card)), options);
-  return { ...card, signatures: [...card.signatures, create(AgentCardSignatureSchema, signature)] };
+  const added = create(AgentCardSignatureSchema, signature);
+  const signatures = addSignature(card.signatures, added, (entry) => entry.protected);
+  checkCount(signatures);
+  return { ...card, signatures: [...signatures] };
 }
 
 /**
@@ -49,8 +53,26 @@ export async function signCardText(text: string, options: SignCardOptions): Prom
     );
   }
   const signature = await makeSignature(new SignedCard(json), options);
-  const signed = { ...json, signatures: [...(signatures ?? []), { ...signature }] };
+  const all = addSignature(signatures ?? [], { ...signature }, protectedOf);
+  checkCount(all);
+  const signed = { ...json, signatures: [...all] };
   return writeCanonical(pruneMessage(AgentCardSchema, signed));
+}
+
+/** Verifiers look at so many, so the last of more would be for nothing. */
+function checkCount(signatures: readonly unknown[]): void {
+  if (signatures.length > maxSignatures) {
+    throw new SigningError(
+      `the card has ${maxSignatures} signatures already, and verifiers look at no more`,
+      "take out those of keys that nobody needs any more",
+    );
+  }
+}
+
+/** Whatever an entry of a text has there. */
+function protectedOf(entry: JsonValue): unknown {
+  const isObject = typeof entry === "object" && entry !== null && !Array.isArray(entry);
+  return isObject ? entry["protected"] : undefined;
 }
 
 async function makeSignature(card: SignedCard, options: SignCardOptions): Promise<CardSignature> {
@@ -59,6 +81,12 @@ async function makeSignature(card: SignedCard, options: SignCardOptions): Promis
     throw new SigningError(
       `the card cannot be signed: ${problems.join(", ")}`,
       "no verifier would take it; add or correct what is named (spec §8.4.1)",
+    );
+  }
+  if (card.canonical.length > defaultMaxCardLength) {
+    throw new SigningError(
+      `the card cannot be signed: it is longer than ${defaultMaxCardLength} characters, and verifiers read no more`,
+      "shorten it: what is large belongs behind a URL, such as documentationUrl",
     );
   }
   const { jku, header } = options;

@@ -17,6 +17,7 @@ export interface DeclaredInterface {
   readonly url: string;
   readonly binding: string;
   readonly version: string;
+  readonly tenant: string;
 }
 
 /** What must be presented together: scopes by the name of a scheme. Without schemes it demands nothing. */
@@ -41,14 +42,14 @@ export function readCardSecurity(card: JsonObject): CardSecurity {
   };
 }
 
-/** Whether callers need no credentials: nothing is demanded, or one of the alternatives demands nothing. */
-export function demandsNothing(requirements: readonly Requirement[]): boolean {
-  return requirements.length === 0 || requirements.some(({ size }) => size === 0);
-}
-
 function readInterface(json: JsonValue): DeclaredInterface {
-  const { url, protocolBinding, protocolVersion } = objectOf(json);
-  return { url: textOf(url), binding: textOf(protocolBinding), version: textOf(protocolVersion) };
+  const { url, protocolBinding, protocolVersion, tenant } = objectOf(json);
+  return {
+    url: textOf(url),
+    binding: textOf(protocolBinding),
+    version: textOf(protocolVersion),
+    tenant: textOf(tenant),
+  };
 }
 
 function readRequirements(json: JsonValue | undefined): readonly Requirement[] {

@@ -1,4 +1,3 @@
-import process from "node:process";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -6,7 +5,9 @@ import { findDowngrades } from "./downgrade.ts";
 
 const mtls = { mtlsSecurityScheme: {} };
 const oidc = { openIdConnectSecurityScheme: { openIdConnectUrl: "https://id.example/.well-known" } };
+const oidc2 = { openIdConnectSecurityScheme: { openIdConnectUrl: "https://id2.example" } };
 const bearer = { httpAuthSecurityScheme: { scheme: "Bearer" } };
+const dpop = { httpAuthSecurityScheme: { scheme: "DPoP" } };
 const basic = { httpAuthSecurityScheme: { scheme: "basic" } };
 const apiKey = (location: string) => ({ apiKeySecurityScheme: { location, name: "X-Key" } });
 const flow = (name: string, members: JsonObject) => ({
@@ -50,6 +51,13 @@ const skill = (id: string, ...alternatives: Parameters<typeof demands>): JsonObj
 const at = (...urls: string[]): JsonObject => ({
   supportedInterfaces: urls.map((url) => ({ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" })),
 });
+const binds = (...interfaces: [binding: string, url: string][]): JsonObject => ({
+  supportedInterfaces: interfaces.map(([protocolBinding, url]) => ({
+    url,
+    protocolBinding,
+    protocolVersion: "1.0",
+  })),
+});
 const speaks = (...versions: [binding: string, version: string][]): JsonObject => ({
   supportedInterfaces: versions.map(([protocolBinding, protocolVersion]) => ({
     url: "https://a.example",
@@ -57,6 +65,16 @@ const speaks = (...versions: [binding: string, version: string][]): JsonObject =
     protocolVersion,
   })),
 });
+
+/** What is found of a token URL in cleartext, on a host that nothing before was on. */
+const foreignToken = (name: string, url = "http://evil.example/token"): string[][] => {
+  const path = `securitySchemes.${name}.oauth2SecurityScheme.flows.clientCredentials.tokenUrl`;
+  const subject = `The tokenUrl of the security scheme "${name}" is`;
+  return [
+    [path, `${subject} on another host, "${new URL(url).hostname}".`],
+    [path, `${subject} reached without TLS, at "${url}".`],
+  ];
+};
 
 describe("a weaker card", () => {
   for (const [what, before, after, findings] of [
@@ -217,6 +235,10 @@ describe("a weaker card", () => {
           'securitySchemes["a b"]',
           'The security scheme "a b" is gone, and nothing as strong has taken its place.',
         ],
+        [
+          "securitySchemes.new.oauth2SecurityScheme.flows.authorizationCode.tokenUrl",
+          'The tokenUrl of the security scheme "new" is on another host, "evil.example".',
+        ],
       ],
     ],
     [
@@ -238,6 +260,10 @@ describe("a weaker card", () => {
         [
           "securitySchemes.s.openIdConnectSecurityScheme",
           'The security scheme "s" is of a weaker kind: openIdConnectSecurityScheme, no longer mtlsSecurityScheme.',
+        ],
+        [
+          "securitySchemes.s.openIdConnectSecurityScheme.openIdConnectUrl",
+          'The openIdConnectUrl of the security scheme "s" is on another host, "id.example".',
         ],
       ],
     ],
@@ -466,6 +492,163 @@ describe("a weaker card", () => {
       speaks(["JSONRPC", "latest"]),
       [["supportedInterfaces", 'The binding "JSONRPC" is of protocol version "", no longer of "1.0".']],
     ],
+    // Addresses of schemes that were not there before.
+    [
+      "asks for tokens of a stranger in the place of a secret",
+      { ...schemes({ b: bearer }), securityRequirements: demands("b") },
+      {
+        ...schemes({ b: bearer, o: flow("clientCredentials", { tokenUrl: "http://evil.example/token" }) }),
+        securityRequirements: demands("o"),
+      },
+      foreignToken("o"),
+    ],
+    [
+      "asks for tokens of a stranger as well",
+      { ...schemes({ b: oidc }), securityRequirements: demands("b") },
+      {
+        ...schemes({ b: oidc, o: flow("clientCredentials", { tokenUrl: "http://evil.example/token" }) }),
+        securityRequirements: demands({ b: [], o: [] }),
+      },
+      foreignToken("o"),
+    ],
+    [
+      "asks for tokens of a stranger under the name of a secret",
+      schemes({ s: bearer }),
+      schemes({ s: flow("clientCredentials", { tokenUrl: "http://evil.example/token" }) }),
+      foreignToken("s"),
+    ],
+    [
+      "asks for tokens of a stranger where it has asked for nothing",
+      at("https://a.example"),
+      {
+        ...at("https://a.example"),
+        ...schemes({ o: flow("clientCredentials", { tokenUrl: "http://evil.example/token" }) }),
+        securityRequirements: demands("o"),
+      },
+      foreignToken("o"),
+    ],
+    [
+      "has a new scheme without TLS on its own host, though its interface has none either",
+      at("http://a.example"),
+      {
+        ...at("http://a.example"),
+        ...schemes({ o: flow("clientCredentials", { tokenUrl: "http://a.example/token" }) }),
+      },
+      [foreignToken("o", "http://a.example/token")[1] ?? []],
+    ],
+    [
+      "demands a scheme that it does not declare any more",
+      { ...schemes({ b: oidc, c: oidc2 }), securityRequirements: demands("b") },
+      { ...schemes({ c: oidc2 }), securityRequirements: demands("b") },
+      [["securitySchemes.b", 'The security scheme "b" is gone, though callers are still asked for it.']],
+    ],
+    [
+      "has a skill that demands a scheme that is not declared any more",
+      { ...schemes({ b: oidc, c: oidc2 }), skills: [skill("s", "b")] },
+      { ...schemes({ c: oidc2 }), skills: [skill("s", "b")] },
+      [["securitySchemes.b", 'The security scheme "b" is gone, though callers are still asked for it.']],
+    ],
+    [
+      "asks for a token that everybody can use who sees it",
+      schemes({ s: dpop }),
+      schemes({ s: bearer }),
+      [["securitySchemes.s.httpAuthSecurityScheme", 'The security scheme "s" is used in a weaker way.']],
+    ],
+    [
+      "asks for another token that everybody can use who sees it",
+      { ...schemes({ s: dpop }), ...at("https://id.example") },
+      { ...schemes({ s: oidc }), ...at("https://id.example") },
+      [
+        [
+          "securitySchemes.s.openIdConnectSecurityScheme",
+          'The security scheme "s" no longer binds tokens to their owner.',
+        ],
+      ],
+    ],
+    [
+      "asks for a code that is typed in, where PKCE was demanded",
+      schemes({ s: code({ pkceRequired: true }) }),
+      schemes({
+        s: flow("deviceCode", {
+          deviceAuthorizationUrl: "https://id.example/d",
+          tokenUrl: "https://id.example/t",
+        }),
+      }),
+      [
+        [
+          "securitySchemes.s.oauth2SecurityScheme.flows.deviceCode",
+          'The security scheme "s" has tokens by device code, without the PKCE that it demanded.',
+        ],
+      ],
+    ],
+    // Interfaces that are there, in another way.
+    [
+      "has lost TLS over one binding of two",
+      binds(["JSONRPC", "https://a.example/rpc"], ["HTTP+JSON", "http://a.example/rest"]),
+      binds(["JSONRPC", "http://a.example/rpc"], ["HTTP+JSON", "http://a.example/rest"]),
+      [["supportedInterfaces[0].url", 'An interface is reached without TLS, at "http://a.example/rpc".']],
+    ],
+    [
+      "has lost the interface that had TLS",
+      binds(["JSONRPC", "https://a.example/rpc"], ["HTTP+JSON", "http://a.example/rest"]),
+      binds(["HTTP+JSON", "http://a.example/rest"]),
+      [
+        [
+          "supportedInterfaces[0].url",
+          'The interface that comes first is reached without TLS, at "http://a.example/rest".',
+        ],
+      ],
+    ],
+    [
+      "has its interface without TLS first",
+      binds(["JSONRPC", "https://a.example/rpc"], ["HTTP+JSON", "http://a.example/rest"]),
+      binds(["HTTP+JSON", "http://a.example/rest"], ["JSONRPC", "https://a.example/rpc"]),
+      [
+        [
+          "supportedInterfaces[0].url",
+          'The interface that comes first is reached without TLS, at "http://a.example/rest".',
+        ],
+      ],
+    ],
+    [
+      "has the interface without TLS first of those over one binding",
+      binds(["GRPC", "https://a.example"], ["JSONRPC", "https://a.example"], ["JSONRPC", "http://a.example"]),
+      binds(["GRPC", "https://a.example"], ["JSONRPC", "http://a.example"], ["JSONRPC", "https://a.example"]),
+      [
+        [
+          "supportedInterfaces[1].url",
+          'The interface that comes first is reached without TLS, at "http://a.example".',
+        ],
+      ],
+    ],
+    [
+      "has a new interface without TLS before the one that has it",
+      binds(["JSONRPC", "https://a.example"]),
+      binds(["HTTP+JSON", "http://a.example"], ["JSONRPC", "https://a.example"]),
+      [["supportedInterfaces[0].url", 'An interface is reached without TLS, at "http://a.example".']],
+    ],
+    [
+      "speaks an older version first",
+      speaks(["JSONRPC", "1.0"]),
+      speaks(["JSONRPC", "0.3"], ["JSONRPC", "1.0"]),
+      [
+        [
+          "supportedInterfaces[0].protocolVersion",
+          'The interface that comes first is of protocol version "0.3", no longer of "1.0".',
+        ],
+      ],
+    ],
+    [
+      "speaks an older version first over a binding that is new",
+      speaks(["JSONRPC", "1.0"]),
+      speaks(["GRPC", "0.3"], ["JSONRPC", "1.0"]),
+      [
+        [
+          "supportedInterfaces[0].protocolVersion",
+          'The interface that comes first is of protocol version "0.3", no longer of "1.0".',
+        ],
+      ],
+    ],
     // Signatures, where both have some.
     [
       "has fewer signatures",
@@ -548,7 +731,27 @@ describe("a card is not weaker when it", () => {
       schemes({ a: apiKey("header") }),
       schemes({ b: bearer }),
     ],
-    ["has a stronger scheme of the same name", schemes({ s: apiKey("query") }), schemes({ s: oidc })],
+    [
+      "has a stronger scheme of the same name, on its own host",
+      { ...schemes({ s: apiKey("query") }), ...at("https://id.example/rpc") },
+      { ...schemes({ s: oidc }), ...at("https://id.example/rpc") },
+    ],
+    [
+      "has another scheme where it had one",
+      schemes({ a: code({ tokenUrl: "http://id.example/token" }) }),
+      schemes({ a: code(), b: flow("clientCredentials", { tokenUrl: "http://id.example/other" }) }),
+    ],
+    ["is asked for a token that is bound to its owner", schemes({ s: bearer }), schemes({ s: dpop })],
+    [
+      "has the device code as well, where PKCE was not demanded",
+      schemes({ s: code() }),
+      schemes({
+        s: flow("deviceCode", {
+          deviceAuthorizationUrl: "https://id.example/d",
+          tokenUrl: "https://id.example/t",
+        }),
+      }),
+    ],
     ["has a scheme more", schemes({ mtls }), schemes({ mtls, weak: apiKey("query") })],
     ["has its API key in a cookie", schemes({ s: apiKey("header") }), schemes({ s: apiKey("cookie") })],
     ["demands PKCE", schemes({ s: code() }), schemes({ s: code({ pkceRequired: true }) })],
@@ -589,6 +792,11 @@ describe("a card is not weaker when it", () => {
       at("http://a.example", "https://a.example"),
       at("http://a.example"),
     ],
+    [
+      "is reached without TLS over a binding more, as before",
+      binds(["JSONRPC", "http://a.example"]),
+      binds(["JSONRPC", "http://a.example"], ["GRPC", "grpc://a.example:50051"]),
+    ],
     ["cannot be reached any more", at("https://a.example"), {}],
     ["is reached on this machine", at("https://localhost"), at("http://localhost:8080")],
     ["has fewer interfaces", at("https://a.example", "https://b.example"), at("https://b.example")],
@@ -601,7 +809,7 @@ describe("a card is not weaker when it", () => {
     [
       "speaks an older version as well",
       speaks(["JSONRPC", "1.0"]),
-      speaks(["JSONRPC", "0.3"], ["JSONRPC", "1.0"]),
+      speaks(["JSONRPC", "1.0"], ["JSONRPC", "0.3"]),
     ],
     [
       "speaks an older version over a binding that is new",
@@ -708,36 +916,6 @@ describe("findDowngrades", () => {
         expect(findDowngrades(after, after)).toEqual([]);
       }),
     );
-  });
-
-  it("is not slowed down by a card that is made for it", () => {
-    const many = (prefix: string, count: number) =>
-      Array.from({ length: count }, (_, index) => `${prefix}${index}`);
-    const hostile = (prefix: string): JsonObject => ({
-      supportedInterfaces: many(prefix, 20_000).map((url) => ({ url })),
-      securitySchemes: Object.fromEntries([
-        ...many(prefix, 20_000).map((name) => [name, mtls]),
-        [
-          "s",
-          {
-            oauth2SecurityScheme: {
-              flows: Object.fromEntries(many("f", 10_000).map((name) => [name, { tokenUrl: prefix + name }])),
-            },
-          },
-        ],
-      ]),
-      securityRequirements: demands(
-        ...many(prefix, 140).map((name) =>
-          Object.fromEntries(many(name, 40).map((one): [string, string[]] => [one, []])),
-        ),
-      ),
-    });
-    const started = process.cpuUsage();
-    findDowngrades(hostile("a"), { ...hostile("b"), securitySchemes: { s: code() } });
-    findDowngrades(hostile("a"), hostile("b"));
-    // Quadratic time would be minutes; a slow machine is given an order of magnitude.
-    const { user, system } = process.cpuUsage(started);
-    expect((user + system) / 1e6).toBeLessThan(10);
   });
 });
 

@@ -4,6 +4,8 @@ export interface Endpoint {
   readonly hostname: string;
   /** `unsaid`: gRPC's `host:port` leaves it to the caller. `unknown`: no address, or of a scheme that nobody knows. */
   readonly transport: "tls" | "cleartext" | "unsaid" | "unknown";
+  /** Host, port, path and query: the same for addresses that lead to the same place, with TLS or without. */
+  readonly place: string;
 }
 
 const transports: ReadonlyMap<string, Endpoint["transport"]> = new Map([
@@ -22,11 +24,19 @@ export function readEndpoint(text: string): Endpoint {
   const isUrl = target === address && (/^[a-z][a-z\d+.-]*:\/\//i.test(address) || /^https?:/i.test(address));
   const url = URL.parse(isUrl ? address : `ftp://${target}`); // ftp hides neither port 80 nor port 443
   if (url === null || url.hostname === "") {
-    return { hostname: address.toLowerCase(), transport: "unknown" };
+    return { hostname: address.toLowerCase(), transport: "unknown", place: address };
   }
   const hostname = url.hostname.toLowerCase().replace(/\.$/, "");
-  return { hostname, transport: isUrl ? (transports.get(url.protocol) ?? "unknown") : transportOf(url) };
+  const port = usualPorts.has(url.port) ? "" : url.port;
+  return {
+    hostname,
+    transport: isUrl ? (transports.get(url.protocol) ?? "unknown") : transportOf(url),
+    place: `${hostname}:${port}${url.pathname.replace(/\/$/, "")}${url.search}`,
+  };
 }
+
+/** Of HTTP: addresses do not name them, but gRPC's targets do. */
+const usualPorts: ReadonlySet<string> = new Set(["80", "443"]);
 
 /** As clients dial it: the ports of HTTP say, others do not. */
 function transportOf({ port, pathname, search, hash }: URL): Endpoint["transport"] {

@@ -1,13 +1,13 @@
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { thumbprintOf } from "../keys/verification-key.ts";
 import { advice } from "../verify/advice.ts";
 import type { TrustAlarm, VerificationFault } from "../verify/verification.ts";
-import type { CardMemory, RememberedCard } from "./card-memory.ts";
-import { findDowngrades } from "./downgrade.ts";
+import { takeTurn } from "./agent-turns.ts";
+import { findDowngrades, findExtendedDowngrades } from "./downgrade.ts";
 import type { SecurityFinding } from "./finding.ts";
+import { describeChange, describeNews, describeUnknown } from "./key-news.ts";
+import { type KnownAgent, readCanonical, recall, remember } from "./known-agent.ts";
 import { cardMemoryKey } from "./memory-key.ts";
 import { findMissingSecurity } from "./minimum-security.ts";
-import { comparePins, type PinVerdict } from "./pins.ts";
+import { findMoves } from "./moves.ts";
 import type { TrustPolicy } from "./trust-policy.ts";
 
 /** A card whose signatures are right. */
@@ -33,18 +33,10 @@ export interface TrustJudgement {
   readonly message: string | undefined;
   /** Everything that was found, whether it is a fault or not. */
   readonly alarms: readonly TrustAlarm[];
-  /**
-   * Remembers the card and its keys. To be called when everything else about it is right, too. Writes nothing when there is a
-   * fault, nothing of an extended card, and nothing of one that was let pass though none of its keys is known or it is weaker
-   * (`onPinChanged`, `onDowngrade`): that alarm comes back until somebody has the memory forget what it knew.
-   *
-   * @throws what the memory throws
-   */
-  commit(): Promise<void>;
 }
 
-/** Time in which a signature that somebody added is noticed. */
-const defaultNewKeyDelayMs = 24 * 60 * 60 * 1_000;
+/** How often a card is judged when something else is remembered each time that it is. */
+const maxTries = 5;
 
 /** Most findings of a kind that become alarms, and most that stand in the message. */
 const maxAlarms = 50;
@@ -52,23 +44,55 @@ const maxInMessage = 3;
 
 /**
  * Judges a card by what is remembered of its agent, and by what must be declared: its keys first, then the minimum of security,
- * then whether it is weaker than the last trusted one.
+ * then whether it is weaker than the last trusted one. Then remembers the card and its keys, but nothing of one that there is a
+ * fault with, of an extended card, and of one that was let pass though none of its keys is known or it is weaker
+ * (`onPinChanged`, `onDowngrade`): that alarm comes back until somebody has the memory forget what it knew.
  *
- * @throws what the memory throws; Error when what it gives is damaged. Whoever cannot remember does not trust.
+ * Cards of one agent are judged and remembered one after the other; when another process has written meanwhile, the card is
+ * judged again.
+ *
+ * @throws what the memory throws; Error when what it gives is damaged, or is another each time. Whoever cannot remember does not
+ *   trust.
  */
 export async function judgeTrust(question: TrustQuestion): Promise<TrustJudgement> {
+  const { memory } = question.policy;
+  const key = question.url === undefined ? undefined : await cardMemoryKey(question.url);
+  if (memory === undefined || key === undefined) {
+    return judge(question, undefined).judgement;
+  }
+  return await takeTurn(memory, key, async () => {
+    for (let tries = 0; tries < maxTries; tries++) {
+      const known = await recall(question, memory, key);
+      const { judgement, isDoubtful } = judge(question, known);
+      if (isDoubtful || question.extended || (await remember(question, known))) {
+        return judgement;
+      }
+    }
+    throw new Error(`what is remembered of ${key} changes faster than a card can be compared with it`);
+  });
+}
+
+interface Judged {
+  readonly judgement: TrustJudgement;
+  /** Whether there is something about the card for which it is not to be remembered. */
+  readonly isDoubtful: boolean;
+}
+
+function judge(question: TrustQuestion, known: KnownAgent | undefined): Judged {
   const { policy } = question;
-  const known = await recall(question);
   const isCompared = policy.minimumSecurity !== undefined || known?.before !== undefined;
   const card = (isCompared ? readCanonical(question.canonical) : undefined) ?? {};
+  const compare = question.extended ? findExtendedDowngrades : findDowngrades;
   const found: Found = {
-    news: known === undefined ? [] : describeNews(known, question),
+    news: known === undefined ? describeUnknown(policy.memory) : describeNews(known, question.extended),
     change: known?.pins.kind === "changed" ? [describeChange(known.key, question.thumbprints)] : [],
     missing: policy.minimumSecurity === undefined ? [] : findMissingSecurity(card, policy.minimumSecurity),
-    weaker: known?.before === undefined || question.extended ? [] : findDowngrades(known.before, card),
+    weaker: known?.before === undefined ? [] : compare(known.before, card),
+    moved: known?.before === undefined ? [] : findMoves(known.before, card),
+    uncompared: known?.isUncompared && !question.extended ? [tooLarge] : [],
   };
   const faults = findFaults(found, policy);
-  return {
+  const judgement = {
     fault: faults[0]?.fault,
     message: faults.length === 0 ? undefined : tell(faults),
     alarms: [
@@ -76,15 +100,18 @@ export async function judgeTrust(question: TrustQuestion): Promise<TrustJudgemen
       ...toAlarms("pin-changed", found.change),
       ...toAlarms("security-too-weak", found.missing),
       ...toAlarms("downgrade", found.weaker),
+      ...toAlarms("downgrade", found.uncompared),
+      ...toAlarms("moved", found.moved),
     ],
-    commit: async () => {
-      const isDoubtful = faults.length + found.change.length + found.weaker.length > 0;
-      if (known !== undefined && !isDoubtful && !question.extended) {
-        await known.memory.write(known.key, remember(question, known));
-      }
-    },
   };
+  const doubts = [faults, found.change, found.weaker, found.uncompared];
+  return { judgement, isDoubtful: doubts.some(({ length }) => length > 0) };
 }
+
+const tooLarge: SecurityFinding = {
+  text: "The last card of this agent declared other things, and was too large to be compared with this one.",
+  path: "",
+};
 
 /** What was found about a card. */
 interface Found {
@@ -92,6 +119,8 @@ interface Found {
   readonly change: readonly SecurityFinding[];
   readonly missing: readonly SecurityFinding[];
   readonly weaker: readonly SecurityFinding[];
+  readonly moved: readonly SecurityFinding[];
+  readonly uncompared: readonly SecurityFinding[];
 }
 
 interface Fault {
@@ -107,7 +136,7 @@ function tell(faults: readonly Fault[]): string {
 
 /** What of it the policy does not let pass, the worst first. */
 function findFaults(
-  { change, missing, weaker }: Found,
+  { change, missing, weaker, uncompared }: Found,
   { onPinChanged, onDowngrade }: TrustPolicy,
 ): readonly Fault[] {
   const candidates = [
@@ -122,88 +151,19 @@ function findFaults(
       findings: onDowngrade === "alarm" ? [] : weaker,
       opening: "The card is weaker than the last one of this agent. ",
     },
+    { fault: "downgrade", findings: onDowngrade === "alarm" ? [] : uncompared, opening: "" },
   ] as const;
   return candidates
     .filter(({ findings }) => findings.length > 0)
     .map(({ fault, findings, opening }) => ({ fault, message: opening + summarize(findings) }));
 }
 
-/** What is known of the agent. */
-interface Known {
-  readonly memory: CardMemory;
-  readonly key: string;
-  readonly remembered: RememberedCard | undefined;
-  /** Its last trusted card. */
-  readonly before: JsonObject | undefined;
-  readonly pins: PinVerdict;
-}
-
-/** Undefined when there is no memory, or nothing by which the agent would be known again. */
-async function recall(question: TrustQuestion): Promise<Known | undefined> {
-  const { memory } = question.policy;
-  const key = question.url === undefined ? undefined : cardMemoryKey(question.url);
-  if (memory === undefined || key === undefined) {
-    return undefined;
-  }
-  const remembered = await memory.read(key);
-  const before = remembered === undefined ? undefined : readCanonical(remembered.canonical);
-  if (remembered !== undefined && before === undefined) {
-    throw new Error(`what is remembered of ${key} is damaged: its card is no JSON object`);
-  }
-  return { memory, key, remembered, before, pins: await judgePins(question, remembered) };
-}
-
-async function judgePins(
-  { thumbprints: signers, policy, now }: TrustQuestion,
-  remembered: RememberedCard | undefined,
-): Promise<PinVerdict> {
-  const isNews = remembered !== undefined && signers.some((key) => !remembered.thumbprints.includes(key));
-  const vouched = isNews ? await thumbprintsOf(policy) : [];
-  const { newKeyDelayMs = defaultNewKeyDelayMs } = policy;
-  return comparePins({ remembered, signers, vouched: new Set(vouched), now: now(), newKeyDelayMs });
-}
-
-/** Of the keys that the policy names. One that signs nothing here has none. */
-async function thumbprintsOf({ keys = [] }: TrustPolicy): Promise<readonly string[]> {
-  const settled = await Promise.allSettled(keys.map(thumbprintOf));
-  return settled.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
-}
-
-function readCanonical(canonical: string): JsonObject | undefined {
-  try {
-    const json: JsonValue = JSON.parse(canonical);
-    return typeof json === "object" && json !== null && !Array.isArray(json) ? json : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function remember({ canonical, now }: TrustQuestion, { pins, remembered }: Known): RememberedCard {
-  const lastSeen = new Date(now()).toISOString();
-  return { ...pins.keys, canonical, firstSeen: remembered?.firstSeen ?? lastSeen, lastSeen };
-}
-
-function describeNews({ key, pins }: Known, { extended }: TrustQuestion): readonly TrustAlarm[] {
-  if (pins.kind === "new") {
-    const text = extended
-      ? `Nothing is known of ${key} by which its extended card could be recognized.`
-      : `This is the first card of ${key} that is seen. Its keys are trusted from now on.`;
-    return [{ kind: "first-use", text, paths: [] }];
-  }
-  if (pins.waiting.length === 0) {
-    return [];
-  }
-  const text = `Another key signs the card of ${key} beside a known one, and will be known when it has done so for long enough: ${pins.waiting.join(", ")}.`;
-  return [{ kind: "pin-changed", text, paths: ["signatures"] }];
-}
-
-function describeChange(key: string, signers: readonly string[]): SecurityFinding {
-  const text = `None of the keys by which ${key} is known has signed the card, but ${signers.join(", ")}.`;
-  return { text, path: "signatures" };
-}
-
 function toAlarms(kind: TrustAlarm["kind"], findings: readonly SecurityFinding[]): TrustAlarm[] {
-  const alarms = findings.slice(0, maxAlarms).map(({ text, path }) => ({ kind, text, paths: [path] }));
+  const alarms = findings.slice(0, maxAlarms).map(({ text, path }) => ({
+    kind,
+    text,
+    paths: path === "" ? [] : [path],
+  }));
   const rest = findings.length - maxAlarms;
   return rest > 0 ? [...alarms, { kind, text: `There are ${rest} more such findings.`, paths: [] }] : alarms;
 }

@@ -3,9 +3,10 @@ import type { RememberedCard } from "./card-memory.ts";
 import { createCardMemory } from "./memory-card-memory.ts";
 import { cardMemoryKey } from "./memory-key.ts";
 
-const card = (canonical = "{}"): RememberedCard => ({
+const card = (outline = "{}"): RememberedCard => ({
   thumbprints: ["k"],
-  canonical,
+  outline,
+  digest: "d",
   firstSeen: "2030-01-01T00:00:00.000Z",
   lastSeen: "2030-01-01T00:00:00.000Z",
 });
@@ -35,16 +36,33 @@ describe("createCardMemory", () => {
     ]);
   });
 
-  it("forgets by the size of the cards, too, but never the last one", async () => {
+  it("leaves out what cards declare when that gets too much, of those not met for the longest time, and keeps the keys", async () => {
     const memory = createCardMemory({ maxLength: 10 });
+    const { outline: _, ...bare } = card();
     await memory.write("a", card("aaaa"));
     await memory.write("b", card("bbbb"));
     await memory.write("b", card("bbbbbb"));
     expect(await memory.read("a")).toEqual(card("aaaa"));
     await memory.write("c", card("cccc"));
-    expect([await memory.read("a"), await memory.read("b")]).toEqual([card("aaaa"), undefined]);
+    expect([await memory.read("a"), await memory.read("b")]).toEqual([card("aaaa"), bare]);
     await memory.write("d", card("d".repeat(11)));
-    expect([await memory.read("a"), await memory.read("d")]).toEqual([undefined, card("d".repeat(11))]);
+    expect([await memory.read("c"), await memory.read("d")]).toEqual([card("cccc"), bare]);
+    await memory.write("b", card("b"));
+    expect([await memory.read("a"), await memory.read("b")]).toEqual([card("aaaa"), card("b")]);
+  });
+
+  it("writes nothing when something else is there than was expected", async () => {
+    const memory = createCardMemory();
+    expect(await memory.write("a", card("1"), card("0"))).toBe(false);
+    expect(await memory.write("a", card("1"), null)).toBe(true);
+    expect(await memory.write("a", card("2"), null)).toBe(false);
+    const read = await memory.read("a");
+    expect(await memory.write("a", card("3"), read)).toBe(true);
+    expect(await memory.write("a", card("4"), read)).toBe(false);
+    expect(await memory.write("a", card("4"), card("3"))).toBe(true); // a copy will do
+    await memory.forget("a");
+    expect(await memory.write("a", card("5"), card("4"))).toBe(false);
+    expect(await memory.read("a")).toBeUndefined();
   });
 
   it("wants limits that are some", () => {
@@ -59,15 +77,20 @@ describe("cardMemoryKey", () => {
     ["https://Agent.example/.well-known/agent-card.json", "https://agent.example"],
     ["https://agent.example/.well-known/agent.json", "https://agent.example"],
     ["https://agent.example:443", "https://agent.example"],
-    ["https://agent.example:8443/?a=b#c", "https://agent.example:8443"],
+    ["https://agent.example:8443/?#c", "https://agent.example:8443"],
     ["http://agent.example", "http://agent.example"],
     ["https://user:secret@agent.example/", "https://agent.example"],
     ["https://agent.example/agents/a/.well-known/agent-card.json", "https://agent.example/agents/a"],
     ["https://agent.example/agents/x/../a//", "https://agent.example/agents/a"],
-    ["https://agent.example/a/agent-card.json?token=secret", "https://agent.example/a/agent-card.json"],
+    // What openssl has for "?token=secret"
+    [
+      "https://agent.example/a/.well-known/agent-card.json?token=secret",
+      "https://agent.example/a?sha256-86yXVHoxj020-V06XlD9CKsAI3FxHLMLLenWTpU0tXI",
+    ],
     ["file:///etc/card.json", undefined],
+    ["blob:https://agent.example/0b5a", undefined],
     ["agent.example", undefined],
   ] as const) {
-    it(`of ${url} is ${key}`, () => expect(cardMemoryKey(url)).toBe(key));
+    it(`of ${url} is ${key}`, () => expect(cardMemoryKey(url)).resolves.toBe(key));
   }
 });

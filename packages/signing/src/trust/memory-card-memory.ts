@@ -1,10 +1,13 @@
 import type { CardMemory, RememberedCard } from "./card-memory.ts";
 
-/** How much is remembered. Beyond that whoever was not met for the longest time is forgotten: the next time is the first. */
+/** How much is remembered. */
 export interface CardMemoryLimits {
-  /** Agents. Default 10,000. */
+  /** Agents. Beyond that whoever was not met for the longest time is forgotten: the next time is the first. Default 10,000. */
   readonly maxCards?: number;
-  /** All their cards together, in UTF-16 units. Default 67,108,864. */
+  /**
+   * What their cards declare (`RememberedCard.outline`), all together, in UTF-16 units. Beyond that it is left out of those that were
+   * not met for the longest time; their keys stay known. Default 67,108,864.
+   */
   readonly maxLength?: number;
 }
 
@@ -18,17 +21,28 @@ export function createCardMemory(limits: CardMemoryLimits = {}): CardMemory {
   if (!(maxCards > 0 && maxLength > 0)) {
     throw new TypeError("the limits of a card memory are numbers above 0");
   }
-  const cards = new Map<string, RememberedCard>(); // whoever was met last is last
+  // In both, whoever was met last is last.
+  const cards = new Map<string, RememberedCard>();
+  const outlines = new Set<string>();
   let length = 0;
   const forget = (key: string): RememberedCard | undefined => {
     const card = cards.get(key);
     cards.delete(key);
-    length -= card?.canonical.length ?? 0;
+    outlines.delete(key);
+    length -= card?.outline?.length ?? 0;
     return card;
   };
   const remember = (key: string, card: RememberedCard): void => {
     cards.set(key, card);
-    length += card.canonical.length;
+    if (card.outline !== undefined) outlines.add(key);
+    length += card.outline?.length ?? 0;
+  };
+  const leaveOut = (key: string): void => {
+    const card = cards.get(key);
+    if (card === undefined) return;
+    cards.set(key, withoutOutline(card)); // keeps its place
+    outlines.delete(key);
+    length -= card.outline?.length ?? 0;
   };
   return {
     read: async (key) => {
@@ -36,14 +50,30 @@ export function createCardMemory(limits: CardMemoryLimits = {}): CardMemory {
       if (card !== undefined) remember(key, card);
       return card;
     },
-    write: async (key, card) => {
+    write: async (key, card, expected) => {
+      if (expected !== undefined && !isSame(cards.get(key), expected ?? undefined)) return false;
       forget(key);
       remember(key, card);
+      if ((card.outline?.length ?? 0) > maxLength) leaveOut(key); // at nobody else's cost
+      for (const oldest of outlines) {
+        if (length <= maxLength) break;
+        leaveOut(oldest);
+      }
       for (const oldest of cards.keys()) {
-        if (oldest === key || (cards.size <= maxCards && length <= maxLength)) break;
+        if (oldest === key || cards.size <= maxCards) break;
         forget(oldest);
       }
+      return true;
     },
     forget: async (key) => void forget(key),
   };
+}
+
+function withoutOutline({ outline: _, ...card }: RememberedCard): RememberedCard {
+  return card;
+}
+
+/** What was read is the very object that is kept, or a copy of it. */
+function isSame(one: RememberedCard | undefined, other: RememberedCard | undefined): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
 }

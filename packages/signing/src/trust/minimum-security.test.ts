@@ -14,6 +14,9 @@ const asks = (...securityRequirements: JsonObject[]): JsonObject => ({
   securitySchemes,
   securityRequirements,
 });
+const tokensBy = (flow: string, tokenUrl = "https://id.example/token"): JsonObject => ({
+  oauth2SecurityScheme: { flows: { [flow]: { tokenUrl } } },
+});
 const at = (...urls: string[]): JsonObject => ({ supportedInterfaces: urls.map((url) => ({ url })) });
 
 const schemes = ["mtlsSecurityScheme", "oauth2SecurityScheme"];
@@ -50,6 +53,30 @@ describe("the minimum of security", () => {
       [],
     ],
 
+    [
+      "credentials of a card that asks for what it does not declare, among others",
+      { requirements: true },
+      asks(needs("k", "ghost")),
+      [["securityRequirements[0]", 'Callers are asked for "ghost", which the card does not declare.']],
+    ],
+    [
+      "credentials of a card that asks for what is of no kind",
+      { requirements: true },
+      { ...asks(needs("s")), securitySchemes: { s: { futureSecurityScheme: {} } } },
+      [["securityRequirements[0]", 'Callers are asked for "s", which is of no kind that is known.']],
+    ],
+    [
+      "credentials of a card with a skill that asks for what is not declared",
+      { requirements: true },
+      { ...asks(needs("k")), skills: [{ id: "s", securityRequirements: [needs("ghost")] }] },
+      [
+        [
+          "skills[0].securityRequirements[0]",
+          'Callers are asked for "ghost", which the card does not declare.',
+        ],
+      ],
+    ],
+
     ["TLS of a card that has it", { tls: true }, at("https://a.example", "grpcs://a", "a.example:50051"), []],
     [
       "TLS of a card on this machine",
@@ -83,6 +110,29 @@ describe("the minimum of security", () => {
       ],
     ],
 
+    [
+      "TLS where tokens are had",
+      { tls: true },
+      {
+        securitySchemes: {
+          a: tokensBy("clientCredentials", "http://id.example/token"),
+          b: tokensBy("clientCredentials", "http://localhost:8080/token"),
+          c: tokensBy("clientCredentials", "https://id.example/token"),
+          d: { openIdConnectSecurityScheme: { openIdConnectUrl: "id.example:444" } },
+        },
+      },
+      [
+        [
+          "securitySchemes.a.oauth2SecurityScheme.flows.clientCredentials.tokenUrl",
+          'The tokenUrl of the security scheme "a" is reached without TLS, at "http://id.example/token".',
+        ],
+        [
+          "securitySchemes.d.openIdConnectSecurityScheme.openIdConnectUrl",
+          'The openIdConnectUrl of the security scheme "d" may or may not be reached by TLS, at "id.example:444".',
+        ],
+      ],
+    ],
+
     ["a kind of scheme that is demanded", { schemes }, asks(needs("m")), []],
     ["a kind of scheme that is demanded beside another one", { schemes }, asks(needs("k", "m")), []],
     [
@@ -101,11 +151,18 @@ describe("the minimum of security", () => {
       "a kind of scheme of a card that demands what it does not declare",
       { schemes },
       asks(needs("__proto__")),
+      [["securityRequirements[0]", 'Callers are asked for "__proto__", which the card does not declare.']],
+    ],
+    [
+      "a kind of scheme of a card that has tokens in a way that OAuth has given up",
+      { schemes },
+      {
+        securitySchemes: { o: tokensBy("password"), p: tokensBy("implicit"), q: tokensBy("deviceCode") },
+        securityRequirements: [needs("o"), needs("p"), needs("q"), needs("p", "q")],
+      },
       [
-        [
-          "securityRequirements[0]",
-          'Callers are let in with "__proto__", which is none of mtlsSecurityScheme, oauth2SecurityScheme.',
-        ],
+        ["securityRequirements[0]", 'Callers are let in with "o", whose flow OAuth 2.1 has given up.'],
+        ["securityRequirements[1]", 'Callers are let in with "p", whose flow OAuth 2.1 has given up.'],
       ],
     ],
     [

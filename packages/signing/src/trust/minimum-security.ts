@@ -3,6 +3,8 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { type CardSecurity, type Requirement, readCardSecurity } from "./card-security.ts";
 import { isExposed, readEndpoint } from "./endpoint.ts";
 import { quote, quoteList, type SecurityFinding } from "./finding.ts";
+import { findAddresses } from "./scheme-addresses.ts";
+import { hasDeprecatedFlow } from "./scheme-strength.ts";
 import type { MinimumSecurity } from "./trust-policy.ts";
 
 /**
@@ -16,7 +18,7 @@ export function findMissingSecurity(card: JsonObject, minimum: MinimumSecurity):
     ...(minimum.requirements === true || minimum.schemes !== undefined
       ? findOpenDoors(security, minimum.schemes)
       : []),
-    ...(minimum.tls === true ? findExposedInterfaces(security) : []),
+    ...(minimum.tls === true ? [...findExposedInterfaces(security), ...findExposedAddresses(security)] : []),
   ];
 }
 
@@ -45,10 +47,42 @@ function judgeRequirement(
   if (names.length === 0) {
     return "Callers are let in without credentials.";
   }
-  const used = names.map((name) => schemes.get(name)?.kind);
-  return kinds === undefined || used.some((kind) => kind !== undefined && kinds.includes(kind))
-    ? undefined
-    : `Callers are let in with ${quoteList(names)}, which is none of ${kinds.join(", ")}.`;
+  const unknown = names.find((name) => schemes.get(name)?.kind === undefined);
+  if (unknown !== undefined) {
+    const why = schemes.has(unknown) ? "is of no kind that is known" : "the card does not declare";
+    return `Callers are asked for ${quote(unknown)}, which ${why}.`;
+  }
+  return kinds === undefined ? undefined : judgeKinds(names, schemes, kinds);
+}
+
+function judgeKinds(
+  names: readonly string[],
+  schemes: CardSecurity["schemes"],
+  kinds: readonly string[],
+): string | undefined {
+  const used = names
+    .map((name) => schemes.get(name))
+    .filter((scheme) => scheme?.kind !== undefined && kinds.includes(scheme.kind));
+  if (used.length === 0) {
+    return `Callers are let in with ${quoteList(names)}, which is none of ${kinds.join(", ")}.`;
+  }
+  return used.every((scheme) => scheme !== undefined && hasDeprecatedFlow(scheme))
+    ? `Callers are let in with ${quoteList(names)}, whose flow OAuth 2.1 has given up.`
+    : undefined;
+}
+
+function findExposedAddresses({ schemes }: CardSecurity): SecurityFinding[] {
+  return [...schemes].flatMap(([name, scheme]) =>
+    findAddresses(name, scheme).flatMap(({ subject, url, path }) => {
+      const endpoint = readEndpoint(url);
+      const text = isExposed(endpoint)
+        ? `${subject} is reached without TLS, at ${quote(url)}.`
+        : endpoint.transport === "unknown" || endpoint.transport === "unsaid"
+          ? `${subject} may or may not be reached by TLS, at ${quote(url)}.`
+          : undefined;
+      return text === undefined ? [] : [{ text, path }];
+    }),
+  );
 }
 
 function findExposedInterfaces({ interfaces }: CardSecurity): SecurityFinding[] {

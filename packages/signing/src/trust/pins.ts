@@ -1,58 +1,86 @@
 import type { RememberedCard } from "./card-memory.ts";
 
+/** What is remembered of an agent's keys. */
+export type RememberedKeys = Pick<RememberedCard, "thumbprints" | "newKeys" | "missingKeys">;
+
 /** How the keys of a card stand to those by which its agent is known. */
 export interface PinVerdict {
   /** `new`: nothing was remembered. `changed`: none of the known keys has signed. */
   readonly kind: "new" | "known" | "changed";
   /** What is to be remembered of the keys when the card is trusted. */
-  readonly keys: Pick<RememberedCard, "thumbprints" | "newKeys">;
+  readonly keys: RememberedKeys;
   /** Keys that sign beside a known one and do not count by themselves yet. */
   readonly waiting: readonly string[];
+  /** Keys that count from now on because they have signed beside a known one, and not because the policy has them. */
+  readonly adopted: readonly string[];
+  /** Known keys that have not signed. */
+  readonly missing: readonly string[];
+  /** Keys that were known, and have not signed for so long that they are not any more. */
+  readonly forgotten: readonly string[];
 }
 
 /** Compares the keys that have signed a card with those of the last trusted one. */
 export interface PinQuestion {
-  readonly remembered: Pick<RememberedCard, "thumbprints" | "newKeys"> | undefined;
+  readonly remembered: RememberedKeys | undefined;
   /** Thumbprints of the keys that have signed. */
   readonly signers: readonly string[];
   /** Of these, those that are known as soon as they sign beside a known one. */
   readonly vouched: ReadonlySet<string>;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** How long others must have signed beside a known key. */
+  /** How long others must have signed beside a known key, and how long a known one must have been missing. */
   readonly newKeyDelayMs: number;
 }
 
 /**
- * Trust on first use, with rotation: the first keys are known from then on. A key that signs beside a known one gets known, at once
- * or after a while. A known key that signs no longer is forgotten, as soon as another known one has signed without it: nobody
- * who finds it later can use it.
+ * Trust on first use, with rotation: the first keys are known from then on.
+ *
+ * A key that signs beside a known one gets known: at once, or when it is seen again after a while, so that it was seen at two times
+ * that far apart. In between it may have been away; a card without it makes it wait anew.
+ *
+ * A known key that signs no longer stays known for the same while from when it was first missed: otherwise whoever takes its
+ * signature out of a card once would make it a stranger. Then it is forgotten: nobody who finds it later can use it.
  */
 export function comparePins({ remembered, signers, vouched, now, newKeyDelayMs }: PinQuestion): PinVerdict {
   const unique = [...new Set(signers)];
+  const nothing = { waiting: [], adopted: [], missing: [], forgotten: [] };
   if (remembered === undefined) {
-    return { kind: "new", keys: { thumbprints: unique }, waiting: [] };
+    return { kind: "new", keys: { thumbprints: unique }, ...nothing };
   }
-  const { thumbprints, newKeys = {} } = remembered;
-  const since = new Map(Object.entries(newKeys));
-  const sinceMs = (signer: string): number => Date.parse(since.get(signer) ?? "");
-  // NaN, of a key that is seen for the first time, is never long enough.
-  const known = new Set([
-    ...thumbprints,
-    ...unique.filter((signer) => now - sinceMs(signer) >= newKeyDelayMs),
-  ]);
-  if (!unique.some((signer) => known.has(signer))) {
-    return { kind: "changed", keys: remembered, waiting: [] };
+  const today = new Date(now).toISOString();
+  const newSince = new Map(Object.entries(remembered.newKeys ?? {}));
+  const missingSince = new Map(Object.entries(remembered.missingKeys ?? {}));
+  // Neither undefined nor what is no time is ever long enough.
+  const isOver = (since: string | undefined) => now - Date.parse(since ?? "") >= newKeyDelayMs;
+  const pinned = new Set(remembered.thumbprints.filter((key) => !isOver(missingSince.get(key))));
+  const known = new Set([...pinned, ...unique.filter((key) => isOver(newSince.get(key)))]);
+  if (!unique.some((key) => known.has(key))) {
+    return { kind: "changed", keys: remembered, ...nothing };
   }
-  const counts = (signer: string) => known.has(signer) || vouched.has(signer) || newKeyDelayMs <= 0;
-  const waiting = unique.filter((signer) => !counts(signer));
-  const firstSeen = waiting.map((signer) => [signer, since.get(signer) ?? new Date(now).toISOString()]);
+  const counts = (key: string) => known.has(key) || vouched.has(key) || newKeyDelayMs <= 0;
+  const waiting = unique.filter((key) => !counts(key));
+  const away = remembered.thumbprints.filter((key) => !unique.includes(key));
+  const sinceWhen = (key: string) => missingSince.get(key) ?? today;
+  const missing = away.filter((key) => !isOver(sinceWhen(key)));
   return {
     kind: "known",
     keys: {
-      thumbprints: unique.filter(counts),
-      ...(waiting.length === 0 ? {} : { newKeys: Object.fromEntries(firstSeen) }),
+      thumbprints: [...unique.filter(counts), ...missing],
+      ...record("newKeys", waiting, (key) => newSince.get(key) ?? today),
+      ...record("missingKeys", missing, sinceWhen),
     },
     waiting,
+    adopted: unique.filter((key) => counts(key) && !pinned.has(key) && !vouched.has(key)),
+    missing,
+    forgotten: away.filter((key) => isOver(sinceWhen(key))),
   };
+}
+
+/** A member of what is remembered, where there is something to be remembered. */
+function record(
+  member: "newKeys" | "missingKeys",
+  keys: readonly string[],
+  since: (key: string) => string,
+): Pick<RememberedKeys, typeof member> {
+  return keys.length === 0 ? {} : { [member]: Object.fromEntries(keys.map((key) => [key, since(key)])) };
 }

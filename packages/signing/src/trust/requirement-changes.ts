@@ -1,16 +1,15 @@
 import { formatFieldPath } from "@a2a-connect/core";
-import { type CardSecurity, type DeclaredSkill, demandsNothing, type Requirement } from "./card-security.ts";
-import { type DeclaredScheme, undeclaredScheme } from "./declared-scheme.ts";
+import type { CardSecurity, DeclaredSkill, Requirement } from "./card-security.ts";
+import { ComparisonBudget } from "./comparison-budget.ts";
 import { quote, quoteList, type SecurityFinding } from "./finding.ts";
+import { findMissingDemands, type MissingDemands } from "./missing-demands.ts";
+import { type Alternative, createListReader, type RequirementList } from "./requirement-list.ts";
 
-/** Alternatives of which a caller must meet one, and the schemes that they name. */
-type Demands = Pick<CardSecurity, "requirements" | "schemes">;
+/** Most alternatives, of a card or of one of its skills, of which others can be told to be weaker. */
+const maxAlternatives = 256;
 
-/** Comparisons of alternatives in all; a card that needs more is made to be hard to judge. */
-const maxComparisons = 20_000;
-
-/** Most schemes within one alternative that may be replaced by others. */
-const maxReplaced = 8;
+/** Most lists of requirements, of a card and of its skills, that may have changed. */
+const maxLists = 1_000;
 
 /**
  * What callers need not present any more. Requirements are alternatives, each of which may demand several schemes together
@@ -19,25 +18,54 @@ const maxReplaced = 8;
  *
  * A scheme may be replaced by the same under another name, or by a stronger one. A skill without requirements has those of its
  * card; a skill that is new is weaker than nothing.
+ *
+ * What has not changed is told in linear time, whatever its size. Changes beyond some limits are not compared, but are one finding.
  */
 export function findWeakerRequirements(before: CardSecurity, after: CardSecurity): SecurityFinding[] {
-  const compare = createComparison();
-  const findCounterpart = createCounterparts(before.skills);
-  const ofCard = compare(before, after).map(({ text, path }) => ({
-    text,
-    path: formatFieldPath(["securityRequirements", ...path]),
-  }));
-  const ofSkills = after.skills.flatMap((skill, index) => {
-    const was = findCounterpart(skill.id);
-    if (was === undefined || (was.requirements.length === 0 && skill.requirements.length === 0)) {
-      return [];
+  const compare = createComparison(before.schemes, after.schemes);
+  const findings: SecurityFinding[] = [];
+  for (const place of placesOf(before, after)) {
+    const compared = compare(place.was, place.now);
+    const path = formatFieldPath(place.path);
+    if (compared === "too-many-requirements") {
+      const text = `${place.opening}There are too many requirements to be compared with those before.`;
+      return [...findings, { text, path }];
     }
-    return compare(demandsOf(was, before), demandsOf(skill, after)).map(({ text, path }) => ({
-      text: `For the skill ${quote(skill.id)}: ${text}`,
-      path: formatFieldPath(["skills", index, "securityRequirements", ...path]),
-    }));
-  });
-  return [...ofCard, ...ofSkills];
+    if (compared === "too-many-lists") {
+      const text = "There are too many skills to be compared with those before.";
+      return [...findings, { text, path: "skills" }];
+    }
+    findings.push(...compared.map(({ text, below }) => tell(place, text, below)));
+  }
+  return findings;
+}
+
+/** Where there are requirements: in a card, or in one of its skills. */
+interface Place {
+  readonly was: readonly Requirement[];
+  readonly now: readonly Requirement[];
+  readonly opening: string;
+  readonly path: readonly (string | number)[];
+}
+
+function tell({ opening, path }: Place, text: string, below: readonly number[]): SecurityFinding {
+  return { text: opening + text, path: formatFieldPath([...path, ...below]) };
+}
+
+function* placesOf(before: CardSecurity, after: CardSecurity): Generator<Place> {
+  yield { was: before.requirements, now: after.requirements, opening: "", path: ["securityRequirements"] };
+  const findCounterpart = createCounterparts(before.skills);
+  for (const [index, skill] of after.skills.entries()) {
+    const was = findCounterpart(skill.id);
+    if (was !== undefined && (was.requirements.length > 0 || skill.requirements.length > 0)) {
+      yield {
+        was: demandsOf(was, before),
+        now: demandsOf(skill, after),
+        opening: `For the skill ${quote(skill.id)}: `,
+        path: ["skills", index, "securityRequirements"],
+      };
+    }
+  }
 }
 
 /** By id. Where several skills have the same, which they must not, each has its own, and those that are new have the first. */
@@ -52,147 +80,78 @@ function createCounterparts(skills: readonly DeclaredSkill[]): (id: string) => D
   };
 }
 
-function demandsOf({ requirements }: DeclaredSkill, card: CardSecurity): Demands {
-  return {
-    requirements: requirements.length === 0 ? card.requirements : requirements,
-    schemes: card.schemes,
-  };
-}
-
-/** Finds weaker alternatives, with their paths within the requirements. All calls together compare no more than they may. */
-function createComparison(): (before: Demands, after: Demands) => readonly WeakerAlternative[] {
-  const identities = new WeakMap<Demands["requirements"], ReadonlySet<string>>();
-  let left = maxComparisons;
-  return (before, after) => {
-    if (demandsNothing(before.requirements)) {
-      return [];
-    }
-    if (after.requirements.length === 0) {
-      return [{ text: "No credentials are demanded any more.", path: [] }];
-    }
-    const known = identities.get(before.requirements) ?? new Set(before.requirements.map(identify));
-    identities.set(before.requirements, known);
-    left -= after.requirements.length;
-    const changed =
-      left < 0 ? [] : [...after.requirements.entries()].filter(([, now]) => !known.has(identify(now)));
-    left -= changed.length * before.requirements.length;
-    if (left < 0) {
-      return [{ text: "There are too many requirements to be compared with those before.", path: [] }];
-    }
-    return changed.flatMap(([index, now]) => {
-      const missing = findLeastMissing(now, before, after);
-      return missing === undefined ? [] : [{ text: describe(now, missing), path: [index] }];
-    });
-  };
+function demandsOf({ requirements }: DeclaredSkill, card: CardSecurity): readonly Requirement[] {
+  return requirements.length === 0 ? card.requirements : requirements;
 }
 
 interface WeakerAlternative {
   readonly text: string;
-  readonly path: readonly number[];
+  /** Path within the requirements. */
+  readonly below: readonly number[];
 }
 
-/** What an alternative does not demand any more, by the name of a scheme: the scheme itself, or scopes of it. */
-type Missing = Map<string, "scheme" | readonly string[]>;
+type Comparison = readonly WeakerAlternative[] | "too-many-requirements" | "too-many-lists";
 
-/** Undefined when the alternative demands all that one of the old ones did; else what it lacks of the most similar one. */
-function findLeastMissing(now: Requirement, before: Demands, after: Demands): Missing | undefined {
-  let least: Missing | undefined;
-  for (const was of before.requirements) {
-    const missing = findMissing(was, now);
-    if (missing.size > 0) {
-      allowReplacements(missing, was, now, before, after);
-    }
-    if (missing.size === 0) {
-      return undefined;
-    }
-    if (least === undefined || missing.size < least.size) {
-      least = missing;
-    }
-  }
-  return least;
-}
+/** Finds weaker alternatives. All calls together compare no more than they may. */
+function createComparison(
+  schemesBefore: CardSecurity["schemes"],
+  schemesAfter: CardSecurity["schemes"],
+): (was: readonly Requirement[], now: readonly Requirement[]) => Comparison {
+  const read = createListReader();
+  const budget = new ComparisonBudget();
+  let changedLists = 0;
 
-function findMissing(was: Requirement, now: Requirement): Missing {
-  const missing: Missing = new Map();
-  for (const [name, scopes] of was) {
-    const demanded = now.get(name);
-    const lacking = scopesWithout(scopes, demanded);
-    if (demanded === undefined || lacking.length > 0) {
-      missing.set(name, demanded === undefined ? "scheme" : lacking);
-    }
-  }
-  return missing;
-}
-
-/** Takes out of `missing` what something stands for that was not demanded before; each stands for one. */
-function allowReplacements(
-  missing: Missing,
-  was: Requirement,
-  now: Requirement,
-  before: Demands,
-  after: Demands,
-): void {
-  const unused = new Map([...now].filter(([name]) => !was.has(name)));
-  const gone = [...missing.keys()].filter((name) => missing.get(name) === "scheme");
-  if (unused.size === 0 || unused.size > maxReplaced || gone.length > maxReplaced) {
-    return;
-  }
-  // The same by another name first. What is left may then stand for others, the strongest for the strongest.
-  for (const replaces of [isSame, isStronger]) {
-    for (const name of byStrength(gone, before)) {
-      const scopes = was.get(name);
-      const found = byStrength([...unused.keys()], after).find((candidate) => {
-        const [scheme, replaced] = [schemeOf(candidate, after), schemeOf(name, before)];
-        return (
-          scopes !== undefined && replaces(scheme, replaced) && covers(scheme, unused.get(candidate), scopes)
-        );
-      });
-      if (found !== undefined && missing.delete(name)) {
-        unused.delete(found);
+  /** Undefined when the alternative demands all that one of the old ones did; else what it lacks of the most similar one. */
+  const findLeastMissing = (now: Requirement, before: RequirementList): MissingDemands | undefined => {
+    let least: MissingDemands | undefined;
+    for (const { requirement: was } of before.alternatives) {
+      const missing = findMissingDemands({ was, now, schemesBefore, schemesAfter }, budget);
+      if (missing.size === 0 || budget.isExhausted) {
+        return undefined;
+      }
+      if (least === undefined || missing.size < least.size) {
+        least = missing;
       }
     }
-  }
+    return least;
+  };
+
+  return (was, now) => {
+    const [before, after] = [read(was), read(now)];
+    if (before.demandsNothing) {
+      return [];
+    }
+    if (after.alternatives.length === 0) {
+      return [{ text: "No credentials are demanded any more.", below: [] }];
+    }
+    budget.spend(after.alternatives.length);
+    if (budget.isExhausted) {
+      return "too-many-requirements";
+    }
+    const changed = after.alternatives.filter(({ identity }) => !before.identities.has(identity));
+    if (changed.length === 0) {
+      return [];
+    }
+    changedLists++;
+    if (changedLists > maxLists) {
+      return "too-many-lists";
+    }
+    if (!isComparable(before.alternatives) || !isComparable(changed)) {
+      return "too-many-requirements";
+    }
+    const weaker = changed.flatMap(({ requirement, index }) => {
+      const missing = budget.isExhausted ? undefined : findLeastMissing(requirement, before);
+      return missing === undefined ? [] : [{ text: describe(requirement, missing), below: [index] }];
+    });
+    return budget.isExhausted ? "too-many-requirements" : weaker;
+  };
 }
 
-function isSame(candidate: DeclaredScheme, replaced: DeclaredScheme): boolean {
-  return candidate.kind !== undefined && candidate.identity === replaced.identity;
+function isComparable(alternatives: readonly Alternative[]): boolean {
+  return alternatives.length <= maxAlternatives && !alternatives.some(({ isOversized }) => isOversized);
 }
 
-function isStronger(candidate: DeclaredScheme, replaced: DeclaredScheme): boolean {
-  return candidate.strength > replaced.strength;
-}
-
-/** A certificate has no scopes. */
-function covers(
-  { kind }: DeclaredScheme,
-  demanded: ReadonlySet<string> | undefined,
-  scopes: ReadonlySet<string>,
-): boolean {
-  return kind === "mtlsSecurityScheme" || scopesWithout(scopes, demanded).length === 0;
-}
-
-function scopesWithout(
-  scopes: ReadonlySet<string>,
-  demanded: ReadonlySet<string> | undefined,
-): readonly string[] {
-  return [...scopes].filter((scope) => demanded?.has(scope) !== true);
-}
-
-function byStrength(names: readonly string[], demands: Demands): readonly string[] {
-  return names.toSorted((one, other) => schemeOf(other, demands).strength - schemeOf(one, demands).strength);
-}
-
-function schemeOf(name: string, { schemes }: Demands): DeclaredScheme {
-  return schemes.get(name) ?? undeclaredScheme;
-}
-
-/** The same text for alternatives that demand the same. */
-function identify(requirement: Requirement): string {
-  const schemes = [...requirement].map(([name, scopes]) => [name, [...scopes].sort()] as const);
-  return JSON.stringify(schemes.sort(([one], [other]) => (one < other ? -1 : 1)));
-}
-
-function describe(now: Requirement, missing: Missing): string {
+function describe(now: Requirement, missing: MissingDemands): string {
   if (now.size === 0) {
     return "Callers are let in without credentials.";
   }

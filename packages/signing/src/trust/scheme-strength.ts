@@ -8,9 +8,9 @@ import { objectOf, textOf } from "./json-access.ts";
  * | strength | schemes | because |
  * | --- | --- | --- |
  * | 6 | mutual TLS | nothing is sent that could be used again |
- * | 5 | OpenID Connect, OAuth 2.0 by authorization code, client credentials or device code | tokens that expire, for a purpose |
+ * | 5 | OpenID Connect, OAuth 2.0 by authorization code, client credentials or device code; DPoP of HTTP | tokens that expire, for a purpose, or that only their owner can use |
  * | 4 | OAuth 2.0 by the implicit or password flow, or one that nobody knows | tokens, got in ways that OAuth 2.1 has given up |
- * | 3 | schemes of HTTP other than Basic, such as Bearer | a token of unknown origin |
+ * | 3 | other schemes of HTTP but Basic, such as Bearer | a token of unknown origin |
  * | 2 | HTTP Basic, an API key in a header or cookie | the secret itself, each time |
  * | 1 | an API key in the query, or who knows where | the secret itself, in every log |
  * | 0 | none of these, or several at once | nobody knows what is asked for |
@@ -32,11 +32,28 @@ const strengthOf: Readonly<Record<SchemeKind, (content: JsonObject) => SchemeStr
     const names = Object.keys(objectOf(flows));
     return names.length > 0 && names.every((name) => goodFlows.has(name)) ? 5 : 4;
   },
-  httpAuthSecurityScheme: ({ scheme }) => (textOf(scheme).toLowerCase() === "basic" ? 2 : 3),
+  httpAuthSecurityScheme: ({ scheme }) => httpStrengths.get(textOf(scheme).toLowerCase()) ?? 3,
   apiKeySecurityScheme: ({ location }) => (["header", "cookie"].includes(textOf(location)) ? 2 : 1),
 };
 
+const httpStrengths: ReadonlyMap<string, SchemeStrength> = new Map([
+  ["basic", 2],
+  ["dpop", 5],
+]);
+
 const goodFlows: ReadonlySet<string> = new Set(["authorizationCode", "clientCredentials", "deviceCode"]);
+
+/** Whether tokens of an OAuth 2.0 scheme can be had in a way that OAuth 2.1 has given up: the implicit or the password flow. */
+export function hasDeprecatedFlow({
+  kind,
+  content,
+}: {
+  kind: SchemeKind | undefined;
+  content: JsonObject;
+}): boolean {
+  const flows = kind === "oauth2SecurityScheme" ? objectOf(content["flows"]) : {};
+  return Object.hasOwn(flows, "implicit") || Object.hasOwn(flows, "password");
+}
 
 /** The kind of a SecurityScheme; undefined when it has none that is known, or several. */
 export function schemeKind(scheme: JsonObject): SchemeKind | undefined {

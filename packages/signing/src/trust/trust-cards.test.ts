@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { makeKey, plainCard, signText, type TestKey } from "../../test-support/signed-card.ts";
 import { canonicalCard } from "../canonical/canonical-card.ts";
 import { thumbprintOf } from "../keys/verification-key.ts";
-import type { CardVerification } from "../verify/verification.ts";
+import type { CardVerification, TrustAlarm } from "../verify/verification.ts";
 import { CardNotTrustedError } from "./card-not-trusted-error.ts";
 import { createCardMemory } from "./memory-card-memory.ts";
 import { trustCards } from "./trust-cards.ts";
@@ -94,15 +94,19 @@ describe("trustCards", () => {
   it("follows a rotation of keys, and nobody else", async () => {
     const alarms: string[] = [];
     const memory = createCardMemory();
-    const verify = trustCards({ ...policy, memory }, { onAlarm: ({ kind }) => alarms.push(kind) });
+    let now = 0;
+    const listen = { onAlarm: ({ kind }: TrustAlarm) => alarms.push(kind), now: () => now };
+    const verify = trustCards({ ...policy, memory }, listen);
     await verify({ url, text: good });
     expect(await findRefusal(verify({ url, text: await sign(plainCard, k2) }))).toMatchObject({
       reason: "pin-changed",
     });
     await verify({ url, text: await sign(plainCard, k1, k2) });
     await verify({ url, text: await sign(plainCard, k2) });
+    now = 24 * 60 * 60 * 1_000;
     expect(await findRefusal(verify({ url, text: good }))).toMatchObject({ reason: "pin-changed" });
-    expect(alarms).toEqual(["first-use", "pin-changed", "pin-changed"]);
+    await verify({ url, text: await sign(plainCard, k2) });
+    expect(alarms).toEqual(["first-use", "pin-changed", "signer-missing", "pin-changed", "signer-missing"]);
     expect((await memory.read("https://agents.example.org"))?.thumbprints).toEqual([
       await thumbprintOf(k2.public),
     ]);

@@ -24,6 +24,8 @@ export interface TrustCardsOptions {
   readonly onVerified?: (verification: CardVerification, url: string | undefined) => void;
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
+  /** Fetches key sets, when the policy has no `jku.fetch`. Key sets are shared by all who have the same policy object. */
+  readonly fetch?: typeof globalThis.fetch;
 }
 
 /**
@@ -40,13 +42,14 @@ export interface TrustCardsOptions {
  */
 export function trustCards(
   policy: TrustPolicy,
-  { onAlarm, onVerified, now }: TrustCardsOptions = {},
+  { onAlarm, onVerified, now, fetch }: TrustCardsOptions = {},
 ): (received: CardToTrust) => Promise<void> {
   const verifier = createCardVerifier(policy, now === undefined ? {} : { now });
   return async ({ url, asked, text, extended = false }) => {
     const verification = await verifier.verify(text, {
       ...(url === undefined ? {} : { url }),
       ...(asked === undefined ? {} : { asked }),
+      ...(fetch === undefined ? {} : { fetch }),
       extended,
     });
     onVerified?.(verification, url);

@@ -10,16 +10,23 @@ export interface TrustPolicy {
   readonly jku?: JkuPolicy;
   /** Algorithms that count. Default all that are known. */
   readonly algorithms?: readonly SignatureAlgorithm[];
-  /** Key ids or thumbprints (RFC 7638) that do not count any more, wherever the key comes from. */
+  /**
+   * Key ids or thumbprints (RFC 7638) that do not count any more, wherever the key comes from. An id revokes the key of `keys` that
+   * has it, under whatever id that comes back. Of a key that is not in `keys` only a thumbprint is sure: whoever has a stolen key
+   * publishes it under another id.
+   */
   readonly revoked?: readonly string[];
   /** What else than `strict` counts. Default nothing. */
   readonly profiles?: readonly LegacyProfile[];
   /**
-   * Whether a signature of a legacy profile counts although it leaves out something that matters to security: interfaces,
-   * schemes, requirements. Default false.
+   * Whether a signature of a legacy profile counts although it leaves out something that matters to security (interfaces, schemes,
+   * requirements), or although security that it leaves out may have been taken out of the card. Default false.
    */
   readonly allowUncovered?: boolean;
-  /** How many different keys must have signed. Default 1. */
+  /**
+   * How many signers must have signed: different keys, or with `signers` different ones of those, each by a key of its own. Without
+   * `signers` the keys of every key set count that is asked, the card's own origin's, too. Default 1.
+   */
   readonly minSigners?: number;
   /** Key ids or thumbprints of those who count for that. Default: every key that verifies. */
   readonly signers?: readonly string[];
@@ -28,13 +35,18 @@ export interface TrustPolicy {
   /**
    * Remembers keys and cards by agent (`cardMemoryKey`: by origin, where it has one agent): the first keys are kept (trust on
    * first use), others are refused later, but for those that a known key has signed beside; and a card that is weaker than the
-   * last one is refused. Default: nothing is remembered.
+   * last one is refused. Nothing is compared or remembered of a card that came from no http or https URL: that raises the alarm
+   * `not-remembered`. Default: nothing is remembered.
    */
   readonly memory?: CardMemory;
   /**
-   * How long a key of a key set must have signed beside a known one before it is known, too. Whoever serves a card can add a
-   * signature to it, and a key to a key set beside it; this is the time in which that is noticed. Keys that the policy
-   * itself names are known at once. Default 24 h; 0: at once.
+   * How long a key of a key set must have signed beside a known one before it is known, too, and how long a known one must have been
+   * missing before it is forgotten. Whoever serves a card can add a signature to it or take one out, and a key to a key set
+   * beside it; this is the time in which that is noticed, by the alarms `signer-new` and `signer-missing`.
+   *
+   * A new key must have been seen twice, that far apart, so by default on two days: the first time beside a known key, and not gone
+   * from a card in between; the second time it counts, also by itself. The alarm comes both times. Keys that the policy itself
+   * names are known at once, without one. Default 24 h; 0: at once.
    */
   readonly newKeyDelayMs?: number;
   /** What becomes of a card that is weaker than the last one. Default `refuse`. */
@@ -48,11 +60,13 @@ export interface JkuPolicy {
   /**
    * Hosts, such as `keys.example.org` or `keys.example.org:8443`, whose key sets are trusted for every card. Default: only
    * the origin that the card itself came from, and only for its own cards. `https` is demanded, but for this machine itself.
+   * Whatever path a signature names there is taken for a key set: of a host where others can put files, name none, and name the
+   * keys of its agents in `keys`.
    */
   readonly hosts?: readonly string[];
   /** Should refuse what is not public: `createGuardedFetch` of `@a2a-connect/node`. Default: the platform's. */
   readonly fetch?: typeof globalThis.fetch;
-  /** How long a key set may take. Default 5 s. */
+  /** How long a key set may take, whatever limit the caller has for the card. Default 5 s. */
   readonly timeoutMs?: number;
   /** Largest key set. Default 256 KiB. */
   readonly maxBytes?: number;
@@ -64,10 +78,19 @@ export interface JkuPolicy {
 
 /** What a card must declare at least. */
 export interface MinimumSecurity {
-  /** Whether callers must be asked for credentials: at least one requirement, and none that asks for nothing. Default false. */
+  /**
+   * Whether callers must be asked for credentials: at least one requirement, and none that asks for nothing, or for a scheme that
+   * the card does not declare. Default false.
+   */
   readonly requirements?: boolean;
-  /** Whether all interfaces must be reached by TLS, but those on this machine. gRPC's `host:port` says nothing and passes, but for port 80. Default false. */
+  /**
+   * Whether all interfaces and all addresses of schemes must be reached by TLS, but those on this machine. gRPC's `host:port`
+   * of an interface says nothing and passes, but for port 80. Default false.
+   */
   readonly tls?: boolean;
-  /** Schemes of which every requirement must use one, such as `oauth2SecurityScheme`, `mtlsSecurityScheme`. Default any. */
+  /**
+   * Schemes of which every requirement must use one, such as `oauth2SecurityScheme`, `mtlsSecurityScheme`. One with the implicit or
+   * the password flow, which OAuth 2.1 has given up, does not count. Default any.
+   */
   readonly schemes?: readonly string[];
 }

@@ -23,8 +23,12 @@ export interface SignatureContext {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly signal: AbortSignal | undefined;
+  /** Fetches key sets when the policy does not say what does. */
+  readonly fetch: typeof globalThis.fetch | undefined;
   /** The key sets that this card has made us ask, by their URL. */
   readonly askedKeySets: Set<string>;
+  /** What came of each header and signature: the same may stand on a card many times. */
+  readonly found: Map<string, Promise<Outcome>>;
 }
 
 /** Key sets that one card can make us ask: it is somebody else who wrote it. */
@@ -47,7 +51,11 @@ export async function checkSignature(
     const { fault, problem, alg, kid } = read;
     return { index, valid: false, kid, alg, ...nobody, fault, problem };
   }
-  const outcome = await findSigner(read, card, context);
+  const { found } = context;
+  const text = `${read.protectedText}.${read.signatureText}`;
+  const finding = found.get(text) ?? findSigner(read, card, context);
+  found.set(text, finding);
+  const outcome = await finding;
   const { alg, kid } = read;
   return "signer" in outcome
     ? { index, valid: true, kid, alg, ...nobody, ...outcome.signer }
@@ -71,7 +79,8 @@ interface Signer {
   readonly keySource: "trusted" | URL["href"];
 }
 
-type Outcome = { readonly signer: Signer } | Refusal;
+/** Who has signed, or why nobody has that counts. */
+export type Outcome = { readonly signer: Signer } | Refusal;
 
 async function findSigner(
   read: ReadableSignature,
@@ -94,7 +103,7 @@ async function tryRemoteKeys(
   card: SignedCard,
   context: SignatureContext,
 ): Promise<Outcome> {
-  const { policy, cardUrl, now, signal, askedKeySets } = context;
+  const { policy, cardUrl, now, signal, fetch, askedKeySets } = context;
   const { kid, jku } = read;
   if (jku === undefined || policy.remote === undefined) {
     const elsewhere =
@@ -118,7 +127,7 @@ async function tryRemoteKeys(
     };
   }
   askedKeySets.add(url.href);
-  const found = await policy.remote.source.find(url, kid, { now, signal });
+  const found = await policy.remote.source.find(url, kid, { now, signal, fetch });
   return found.ok ? await tryKeys(found.keys, url.href, read, card, context) : found;
 }
 
@@ -139,7 +148,7 @@ async function tryKeys(
   const refusals: Refusal[] = [];
   const usable: UsableKey[] = [];
   for (const key of keys) {
-    const judged = await judgeKey(key, keySource, read, context);
+    const judged = await judgeKey(key, read, context);
     if ("fault" in judged) refusals.push(judged);
     else usable.push(judged);
   }
@@ -164,14 +173,13 @@ async function tryKeys(
 
 async function judgeKey(
   key: VerificationKey,
-  keySource: Signer["keySource"],
   { alg, signature }: ReadableSignature,
   { policy, now }: SignatureContext,
 ): Promise<UsableKey | Refusal> {
   try {
     const thumbprint = await thumbprintOf(key);
-    // What we know of a key counts, too, when it comes from a key set that does not say so.
-    const known = keySource === "trusted" ? [] : await findSameKeys(thumbprint, policy);
+    // What we know of a key counts wherever it comes from, and by whatever id (requirement M-4).
+    const known = await findSameKeys(thumbprint, policy);
     for (const each of [key, ...known]) {
       const refusal = findKeyFault(each, thumbprint, policy, now);
       if (refusal !== undefined) return refusal;
@@ -194,16 +202,26 @@ async function judgeKey(
 }
 
 /** The trusted keys that are this one, under whatever id. */
-async function findSameKeys(
-  thumbprint: string,
-  { keys }: PreparedPolicy,
-): Promise<readonly VerificationKey[]> {
-  const same: VerificationKey[] = [];
+async function findSameKeys(thumbprint: string, policy: PreparedPolicy): Promise<readonly VerificationKey[]> {
+  const sorting = byThumbprint.get(policy) ?? sortByThumbprint(policy);
+  byThumbprint.set(policy, sorting);
+  return (await sorting).get(thumbprint) ?? [];
+}
+
+type KeysByThumbprint = ReadonlyMap<string, readonly VerificationKey[]>;
+
+const byThumbprint = new WeakMap<PreparedPolicy, Promise<KeysByThumbprint>>();
+
+async function sortByThumbprint({ keys }: PreparedPolicy): Promise<KeysByThumbprint> {
+  const sorted = new Map<string, VerificationKey[]>();
   for (const key of [...keys.values()].flat()) {
-    const other = await thumbprintOf(key).catch(() => undefined); // one that is none is nobody's
-    if (other === thumbprint) same.push(key);
+    const thumbprint = await thumbprintOf(key).catch(() => undefined); // one that is none is nobody's
+    if (thumbprint === undefined) continue;
+    const same = sorted.get(thumbprint);
+    if (same === undefined) sorted.set(thumbprint, [key]);
+    else same.push(key);
   }
-  return same;
+  return sorted;
 }
 
 function modulusBytes({ algorithm }: CryptoKey): number {

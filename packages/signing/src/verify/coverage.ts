@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Profile } from "../profiles/profile.ts";
 import { shownText } from "../shown-text.ts";
-import { readCardSecurity } from "../trust/card-security.ts";
+import { type Requirement, readCardSecurity } from "../trust/card-security.ts";
 import { listOf, objectOf } from "../trust/json-access.ts";
 import type { TrustAlarm } from "./verification.ts";
 
@@ -12,7 +12,7 @@ export interface CoverageGap {
 }
 
 /**
- * Why a signature is not enough by what it leaves out; undefined when that does not matter to security.
+ * Why a signature is not enough by what it leaves out, or by what may be gone; undefined when that does not matter to security.
  *
  * @param uncovered paths of what stands in the card and was not signed
  * @param unsigned the card without what says nothing (`pruneUnsigned`)
@@ -27,18 +27,7 @@ export function findCoverageGap(
     const text = `the profile ${profile} does not protect ${listPaths(paths)}: whoever passed the card on could have put it there`;
     return { text, paths };
   }
-  const unnamed = losesEmpties(profile) ? findUnnamedSchemes(unsigned) : [];
-  if (unnamed.length > 0) {
-    const names = unnamed
-      .slice(0, 3)
-      .map((name) => `"${shownText(name)}"`)
-      .join(", ");
-    const text =
-      `no requirement names the security scheme ${names}, and by the profile ${profile} a requirement without scopes could ` +
-      "have been taken out of the card";
-    return { text, paths: ["securityRequirements"] };
-  }
-  return undefined;
+  return losesEmpties(profile) ? findRemovedSecurity(profile, unsigned) : undefined;
 }
 
 /** What nobody can see any more in a card that was signed by a profile which loses what is empty. */
@@ -50,13 +39,25 @@ export function removableAlarm(profile: Profile): TrustAlarm | undefined {
   return { kind: "removable", text, paths: [] };
 }
 
+/** That a card declares a scheme which nothing in it demands: what is left when a requirement was lost before it was signed. */
+export function unrequiredAlarm(unsigned: JsonObject): TrustAlarm | undefined {
+  const { schemes, requirements, skills } = readCardSecurity(unsigned);
+  const named = namesIn([...requirements, ...skills.flatMap((skill) => skill.requirements)]);
+  const unnamed = [...schemes.keys()].filter((name) => !named.has(name));
+  if (unnamed.length === 0) return undefined;
+  const text =
+    `No requirement names the security scheme ${listNames(unnamed)}, so nobody demands it. Signers who lose requirements without ` +
+    "scopes leave such cards; ask the operator of the agent whether that is meant.";
+  return { kind: "unrequired-scheme", text, paths: ["securityRequirements"] };
+}
+
 /** Paths in a sentence: `a, b and 3 more`. */
 export function listPaths(paths: readonly string[], maxItems = 5): string {
   const shown = paths.slice(0, maxItems).map(shownText).join(", ");
   return paths.length > maxItems ? `${shown} and ${paths.length - maxItems} more` : shown;
 }
 
-function losesEmpties(profile: Profile): boolean {
+export function losesEmpties(profile: Profile): boolean {
   return profile === "js-1" || profile === "python-1";
 }
 
@@ -72,9 +73,52 @@ function concernsSecurity(path: string, unsigned: JsonObject): boolean {
   return left.some((skill) => Object.hasOwn(objectOf(skill), "securityRequirements"));
 }
 
-/** Schemes that the card declares, and that neither it nor a skill demands. */
-function findUnnamedSchemes(unsigned: JsonObject): readonly string[] {
+/**
+ * The trace of security that was taken out of a card whose signature does not protect what is empty: requirements without scopes,
+ * empty schemes, and of some signers all schemes. Where a trace could itself be taken out, the place where it should be is one.
+ */
+function findRemovedSecurity(profile: Profile, unsigned: JsonObject): CoverageGap | undefined {
   const { schemes, requirements, skills } = readCardSecurity(unsigned);
-  const all = [...requirements, ...skills.flatMap((skill) => skill.requirements)];
-  return [...schemes.keys()].filter((name) => !all.some((requirement) => requirement.has(name)));
+  const demanded = namesIn(requirements); // a skill replaces the card's requirements, and so says nothing of them
+  const unnamed = [...schemes.keys()].filter((name) => !demanded.has(name));
+  const named = namesIn([...requirements, ...skills.flatMap((skill) => skill.requirements)]);
+  const undeclared = [...named].filter((name) => !schemes.has(name));
+  const gap = (lack: string, lost: string, ...paths: readonly string[]): CoverageGap => ({
+    text: `${lack}, and the profile ${profile} does not protect what is empty: ${lost} could have been taken out of the card`,
+    paths,
+  });
+  const lostRequirement = "a security requirement without scopes";
+  if (requirements.length === 0 && schemes.size === 0 && named.size === 0) {
+    const lost = "security requirements without scopes, and the schemes that they name,";
+    return gap("it declares no security at all", lost, "securityRequirements", "securitySchemes");
+  }
+  const lacks: CoverageGap[] = [];
+  if (requirements.length === 0 || unnamed.length > 0) {
+    const lack =
+      unnamed.length > 0
+        ? `no requirement of the card names the security scheme ${listNames(unnamed)}`
+        : "the card has no requirements";
+    lacks.push(gap(lack, lostRequirement, "securityRequirements"));
+  }
+  if (schemes.size === 0 || undeclared.length > 0) {
+    const lack =
+      undeclared.length > 0
+        ? `its requirements name the security scheme ${listNames(undeclared)}, which it does not declare`
+        : "the card declares no security scheme";
+    lacks.push(gap(lack, "security schemes", "securitySchemes"));
+  }
+  const [first] = lacks;
+  return first === undefined ? undefined : { text: first.text, paths: lacks.flatMap(({ paths }) => paths) };
+}
+
+function namesIn(requirements: readonly Requirement[]): ReadonlySet<string> {
+  return new Set(requirements.flatMap((requirement) => [...requirement.keys()]));
+}
+
+/** Names of the card's own in a sentence, three at most. */
+function listNames(names: readonly string[]): string {
+  return names
+    .slice(0, 3)
+    .map((name) => `"${shownText(name)}"`)
+    .join(", ");
 }

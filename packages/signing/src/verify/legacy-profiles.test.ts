@@ -100,6 +100,20 @@ describe("a legacy profile", () => {
     });
   });
 
+  it("is no reason for the alarm about a scheme that nothing demands, which strict alone has", async () => {
+    const { securityRequirements, ...stripped } = plainCard;
+    const kinds = async (json: JsonObject, policy: TrustPolicy) =>
+      (await verify("strict", json, policy)).alarms.map(({ kind }) => kind);
+    expect(await kinds(stripped, {})).toEqual(["unrequired-scheme"]);
+    expect(await kinds(stripped, { profiles: ["raw"] })).toEqual(["unrequired-scheme"]);
+    expect(await kinds(stripped, { profiles: ["js-1"], allowUncovered: true })).toEqual(["removable"]);
+    expect(await kinds(stripped, { revoked: ["k"] })).toEqual([]);
+    expect(await kinds(plainCard, {})).toEqual([]);
+    const [skill] = plainCard["skills"] as readonly JsonObject[]; // the card has one
+    const onSkill = [{ ...skill, securityRequirements: securityRequirements ?? null }];
+    expect(await kinds({ ...stripped, skills: onSkill }, {})).toEqual([]);
+  });
+
   it("gives way to a strict signature beside it", async () => {
     const signatures = [await sign("js-1", card), await sign("strict", card)];
     const text = JSON.stringify({ ...card, signatures });
@@ -229,7 +243,7 @@ describe("what a legacy profile leaves out", () => {
         reason: "uncovered",
         signatures: [{ valid: true, profile }],
       });
-      expect(result.message).toContain('no requirement names the security scheme "google"');
+      expect(result.message).toContain('no requirement of the card names the security scheme "google"');
     });
   }
 
@@ -239,9 +253,9 @@ describe("what a legacy profile leaves out", () => {
     expect(result).toMatchObject({ verified: true, profile: "raw" });
   });
 
-  it("is no matter where a skill names the scheme", async () => {
-    const { securityRequirements, ...rest } = card;
-    const onSkill = { ...rest, skills: [{ ...skill, securityRequirements: securityRequirements ?? null }] };
+  it("is no matter where a skill has requirements beside those of the card", async () => {
+    const { securityRequirements } = card;
+    const onSkill = { ...card, skills: [{ ...skill, securityRequirements: securityRequirements ?? null }] };
     const result = await verify("js-1", onSkill, { profiles: ["js-1"] });
     expect(result).toMatchObject({ verified: true });
   });

@@ -6,6 +6,7 @@ import type { Profile } from "../profiles/profile.ts";
 import { legacyProfiles } from "../profiles/profile-card.ts";
 import { checkTrustOptions } from "../trust/check-trust-options.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
+import { checkJkuLimits, checkPolicyMembers } from "./policy-members.ts";
 
 /** A policy that was looked over, and made ready for being asked. */
 export interface PreparedPolicy {
@@ -27,6 +28,7 @@ export interface PreparedPolicy {
 
 /** @throws TypeError when the policy says what has no meaning, or what no card could ever meet */
 export function preparePolicy(policy: TrustPolicy): PreparedPolicy {
+  checkPolicyMembers(policy);
   const { keys = [], jku, algorithms, revoked = [], profiles = [], minSigners = 1, signers } = policy;
   for (const alg of algorithms ?? []) {
     if (!isSignatureAlgorithm(alg))
@@ -38,9 +40,11 @@ export function preparePolicy(policy: TrustPolicy): PreparedPolicy {
   }
   if (!Number.isSafeInteger(minSigners) || minSigners < 1)
     throw wrong("minSigners", "must be a whole number from 1 on");
-  if (signers !== undefined && signers.length < minSigners) {
-    throw wrong("signers", `names ${signers.length} keys, and minSigners demands ${minSigners}`);
+  const named = signers === undefined ? undefined : new Set(signers);
+  if (named !== undefined && named.size < minSigners) {
+    throw wrong("signers", `names ${named.size} different keys, and minSigners demands ${minSigners}`);
   }
+  if (jku !== undefined) checkJkuLimits(jku);
   checkTrustOptions(policy);
   return {
     policy,
@@ -50,7 +54,7 @@ export function preparePolicy(policy: TrustPolicy): PreparedPolicy {
     profiles: ["strict", ...legacyProfiles.filter((profile) => profiles.includes(profile))],
     remote: jku === undefined ? undefined : { rule: createJkuRule(jku), source: sourceOf(policy) },
     minSigners,
-    signers: signers === undefined ? undefined : new Set(signers),
+    signers: named,
   };
 }
 

@@ -14,6 +14,8 @@ export interface ReadableSignature {
   /** As it stands there: it is part of what was signed. */
   readonly protectedText: string;
   readonly signature: Uint8Array<ArrayBuffer>;
+  /** As it stands there. It is the only text of these bytes. */
+  readonly signatureText: string;
   readonly alg: SignatureAlgorithm;
   readonly kid: string;
   /** Whatever the header has there; undefined: nothing. */
@@ -96,7 +98,7 @@ export function readSignatureEntry(
   if (profiles.length === 0) {
     return refused("typ-not-allowed", typProblem(typ));
   }
-  return { ok: true, protectedText, signature, alg, kid, jku: header["jku"], profiles };
+  return { ok: true, protectedText, signature, signatureText, alg, kid, jku: header["jku"], profiles };
 }
 
 interface SignatureParts {

@@ -5,6 +5,9 @@ import { base64urlLength, writeBase64url } from "../jws/base64url.ts";
 import type { Profile, ProfiledCard } from "../profiles/profile.ts";
 import { profileCard } from "../profiles/profile-card.ts";
 
+/** Signatures that are looked at: more are on no card that is meant well. */
+export const maxSignatures = 20;
+
 /** One thing that may have been signed of a card, ready to be verified. */
 export interface SignedForm {
   readonly payload: string;

@@ -2,7 +2,7 @@ import type { CardTextError } from "../canonical/card-text-error.ts";
 import { shownText } from "../shown-text.ts";
 import { advice } from "./advice.ts";
 import type { SignatureChoice } from "./choose-signature.ts";
-import { listPaths } from "./coverage.ts";
+import { listPaths, losesEmpties } from "./coverage.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import type { SignatureVerdict, VerificationFault } from "./verification.ts";
 
@@ -24,7 +24,7 @@ export function describeUnsigned(): string {
 export function describeRefused(
   reason: VerificationFault,
   signatures: readonly SignatureVerdict[],
-  { best, gap, signers }: SignatureChoice,
+  { best, gap, signerCount }: SignatureChoice,
   policy: PreparedPolicy,
 ): string {
   const hint = advice[reason] ?? "";
@@ -35,7 +35,7 @@ export function describeRefused(
       const { minSigners } = policy;
       const demanded = minSigners === 1 ? "one key" : `${minSigners} different keys`;
       const named = policy.signers === undefined ? "" : " of those that it names";
-      const has = signers.length === 0 ? "none" : `only ${signers.length}`;
+      const has = signerCount === 0 ? "none" : `only ${signerCount}`;
       return `The policy demands signatures by ${demanded}${named}, and the card has ${has}. ${otherFault(signatures)}${hint}`;
     }
     default: {
@@ -53,21 +53,29 @@ export function describeUnseen(seen: number, total: number): string {
 }
 
 /** The signatures are right, and the policy still does not trust the card. */
-export function describeDistrusted(message: string | undefined, { best }: SignatureChoice): string {
-  return `${signatureStory(best)}, but it is not trusted. ${message ?? ""}`.trim();
+export function describeDistrusted(message: string | undefined, choice: SignatureChoice): string {
+  return `${signatureStory(choice)}, but it is not trusted. ${message ?? ""}`.trim();
 }
 
-export function describeVerified(uncovered: readonly string[], { best, signers }: SignatureChoice): string {
+export function describeVerified(uncovered: readonly string[], choice: SignatureChoice): string {
+  const { best, covering, signers } = choice;
   const others = signers.length > 1 ? ` ${signers.length} different keys have signed it.` : "";
   const rest =
     uncovered.length === 0 ? "" : ` Not protected by that, so do not rely on it: ${listPaths(uncovered)}.`;
-  return `${signatureStory(best)}.${others}${rest}`;
+  const lost =
+    best?.profile === "strict" && covering !== undefined && losesEmpties(covering)
+      ? ` But the policy trusts signers that leave out what is empty (${covering}), so something empty may have been taken out of it.`
+      : "";
+  return `${signatureStory(choice)}.${others}${rest}${lost}`;
 }
 
-function signatureStory(best: SignatureVerdict | undefined): string {
-  return best?.profile === "strict"
-    ? `The card is signed by ${signerOf(best)}, every field of it`
-    : `The card is signed by ${signerOf(best)}, by the profile ${best?.profile} and not as the specification says`;
+function signatureStory({ best, covering }: SignatureChoice): string {
+  if (best?.profile === "strict") {
+    const whole =
+      covering !== undefined && losesEmpties(covering) ? "all that is in it" : "every field of it";
+    return `The card is signed by ${signerOf(best)}, ${whole}`;
+  }
+  return `The card is signed by ${signerOf(best)}, by the profile ${best?.profile} and not as the specification says`;
 }
 
 /** Why another signature does not count, of the first of them. */

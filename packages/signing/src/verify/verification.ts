@@ -67,7 +67,23 @@ export interface SignatureVerdict {
 
 /** Something that a person should look at, though the card may be in order. */
 export interface TrustAlarm {
-  readonly kind: "first-use" | "pin-changed" | "security-too-weak" | "downgrade" | "removable";
+  readonly kind:
+    | "first-use"
+    | "pin-changed"
+    | "security-too-weak"
+    | "downgrade"
+    /** The card has another name, a lower version, or leads to another place on a host that is known (`findMoves`). */
+    | "moved"
+    /** A profile that counts does not sign what is empty, so something empty may be gone. */
+    | "removable"
+    /** The card declares a security scheme that no requirement names. */
+    | "unrequired-scheme"
+    /** Another key than the known ones signs beside them, or has done so for long enough to be known, too. */
+    | "signer-new"
+    /** A known key has not signed. */
+    | "signer-missing"
+    /** Memory cannot help with this card: it came from no URL that agents are known by, or declares too much to be kept. */
+    | "not-remembered";
   /** In a sentence. */
   readonly text: string;
   /** Paths in the card that it is about; may be empty. */
@@ -78,11 +94,18 @@ export interface TrustAlarm {
 export interface CardVerification {
   /** Whether the card may be used by the policy that was given. */
   readonly verified: boolean;
-  /** Of the best signature: the first valid one by the strictest profile, else the one that came furthest. */
+  /**
+   * Of the best signature: the first valid one by the strictest profile, else the one that came furthest. `strict` is that the
+   * specification's form was signed; where the policy also trusts signers who lose what is empty, and theirs is the same, the
+   * alarm `removable` stands beside it.
+   */
   readonly profile: Profile | undefined;
   readonly kid: string | undefined;
   readonly alg: string | undefined;
-  /** Every field that the best signature does not protect; under `strict` there is none. */
+  /**
+   * Every field that the best signature does not protect, by its whole path; under `strict` there is none. What may have been
+   * taken out of the card has no path: of that the alarm `removable` tells.
+   */
   readonly uncovered: readonly string[];
   /** Undefined when verified. */
   readonly reason: VerificationFault | undefined;

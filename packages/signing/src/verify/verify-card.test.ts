@@ -274,7 +274,7 @@ describe("what else the policy demands", () => {
     expect(first.alarms).toMatchObject([{ kind: "first-use" }]);
     expect([...memory.cards.values()]).toMatchObject([
       {
-        canonical: canonicalCard(card),
+        outline: expect.stringContaining('"name":"Clerk"'),
         thumbprints: [await thumbprintOf(one.public)],
         lastSeen: "1970-01-01T00:00:00.000Z",
       },
@@ -303,6 +303,15 @@ describe("options that have no meaning", () => {
     ["an unknown algorithm", { trustPolicy: { algorithms: ["HS256"] } }],
     ["a host that is none", { trustPolicy: { jku: { hosts: ["https://example.org"] } } }],
     ["a URL that is none", { keys: [], url: "card.json" }],
+    ["a largest card that is no number", { keys: [], maxLength: Number(undefined) }],
+    ["a largest card below nothing", { keys: [], maxLength: -1 }],
+    ["a member that is misspelled", { trustPolicy: { minSigner: 3 } }],
+    ["a member of jku that is misspelled", { trustPolicy: { jku: { host: ["example.org"] } } }],
+    ["a member of minimumSecurity that is misspelled", { trustPolicy: { minimumSecurity: { ssl: true } } }],
+    ["a jku that is no object", { trustPolicy: { jku: true } }],
+    ["a policy that is none", { trustPolicy: null }],
+    ["a limit that is no number", { trustPolicy: { jku: { timeoutMs: Number.NaN } } }],
+    ["a limit below nothing", { trustPolicy: { jku: { coolDownMs: -1 } } }],
   ] as const) {
     it(`are refused: ${what}`, async () => {
       // The compiler would refuse most of them, too.
@@ -312,6 +321,13 @@ describe("options that have no meaning", () => {
 
   it("are refused when the verifier is made", () => {
     expect(() => createCardVerifier({ minSigners: 0 })).toThrow(TypeError);
+  });
+
+  it("are refused when a clock does not tell the time", async () => {
+    for (const time of [Number.NaN, Number.POSITIVE_INFINITY, 1e300, "2026"]) {
+      const now = () => time as number;
+      await expect(verifyCard(JSON.stringify(byOne), { trustPolicy, now })).rejects.toThrow(/^now: /);
+    }
   });
 
   it("are refused when the card is no text", async () => {
@@ -330,6 +346,7 @@ function mapMemory(): CardMemory & { readonly cards: Map<string, RememberedCard>
     },
     async write(key, remembered) {
       cards.set(key, remembered);
+      return true;
     },
     async forget(key) {
       cards.delete(key);

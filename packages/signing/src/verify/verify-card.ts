@@ -4,11 +4,11 @@ import { readCardText } from "../canonical/read-card-text.ts";
 import { judgeTrust } from "../trust/judge-trust.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 import { findCardProblems } from "./card-problems.ts";
-import { checkSignature } from "./check-signature.ts";
-import { chooseSignature, coveringProfile, type SignatureChoice } from "./choose-signature.ts";
-import { removableAlarm } from "./coverage.ts";
+import { checkSignature, type SignatureContext } from "./check-signature.ts";
+import { chooseSignature, type SignatureChoice } from "./choose-signature.ts";
+import { losesEmpties, removableAlarm, unrequiredAlarm } from "./coverage.ts";
 import { type PreparedPolicy, preparePolicy } from "./prepared-policy.ts";
-import { SignedCard } from "./signed-card.ts";
+import { maxSignatures, SignedCard } from "./signed-card.ts";
 import {
   describeDistrusted,
   describeInvalid,
@@ -42,7 +42,11 @@ export async function verifyCard(text: string, options: VerifyCardOptions): Prom
   if ((keys === undefined) === (trustPolicy === undefined)) {
     throw new TypeError("verifyCard needs either keys or a trustPolicy");
   }
-  return await verify(text, preparePolicy(trustPolicy ?? { keys: keys ?? [] }), options);
+  return await verify(
+    text,
+    preparePolicy(trustPolicy === undefined ? { keys: keys ?? [] } : trustPolicy),
+    options,
+  );
 }
 
 /**
@@ -60,15 +64,14 @@ export function createCardVerifier(
   return { verify: (text, context = {}) => verify(text, prepared, { ...time, ...context }) };
 }
 
-/** Signatures that are looked at: more are on no card that is meant well. */
-const maxSignatures = 20;
-
 async function verify(
   text: string,
   policy: PreparedPolicy,
   context: VerificationContext,
 ): Promise<CardVerification> {
   if (typeof text !== "string") throw new TypeError("the card must be a text");
+  checkMaxLength(context.maxLength);
+  const now = () => readClock(context.now ?? Date.now);
   const cardUrl = context.url === undefined ? undefined : new URL(context.url);
   const card = readCard(text, context.maxLength);
   if (card instanceof CardTextError) {
@@ -82,12 +85,20 @@ async function verify(
   if (entries.length === 0) {
     return rejected("no-signature", describeUnsigned());
   }
-  const { now = Date.now, signal } = context;
-  const checks = { policy, cardUrl, now: now(), signal, askedKeySets: new Set<string>() };
+  const { signal, fetch } = context;
+  const checks: SignatureContext = {
+    policy,
+    cardUrl,
+    now: now(),
+    signal,
+    fetch,
+    askedKeySets: new Set<string>(),
+    found: new Map(),
+  };
   const signatures = await Promise.all(
     entries.slice(0, maxSignatures).map((entry, index) => checkSignature(entry, index, card, checks)),
   );
-  return await weigh(card, signatures, policy, context);
+  return await weigh(card, signatures, policy, { ...context, now });
 }
 
 /** What the signatures amount to, and then what else the policy demands. */
@@ -95,12 +106,11 @@ async function weigh(
   card: SignedCard,
   signatures: readonly SignatureVerdict[],
   policy: PreparedPolicy,
-  { url, asked = url, extended, now = Date.now }: VerificationContext,
+  { url, asked = url, extended, now }: VerificationContext & { readonly now: () => number },
 ): Promise<CardVerification> {
   const choice = chooseSignature(signatures, card, policy);
-  const { best, signers } = choice;
+  const { best, signers, covering } = choice;
   const total = entriesOf(card.json).length;
-  const covering = best === undefined ? undefined : coveringProfile(best, card, policy);
   // What refuses a signature is the doubt that a legacy profile leaves, whatever else the signature would pass for.
   const profile = choice.gap === undefined ? best?.profile : covering;
   const removable = covering === undefined ? undefined : removableAlarm(covering);
@@ -132,7 +142,10 @@ async function weigh(
     const message = describeDistrusted(judged.message, choice);
     return { ...found, verified: false, reason: judged.fault, message, alarms };
   }
-  await judged.commit();
+  if (covering === undefined || !losesEmpties(covering)) {
+    const unrequired = unrequiredAlarm(card.unsigned);
+    if (unrequired !== undefined) alarms.push(unrequired);
+  }
   return {
     ...found,
     verified: true,
@@ -143,12 +156,28 @@ async function weigh(
 }
 
 function signatureFault(
-  { best, gap, signers }: SignatureChoice,
+  { best, gap, signerCount }: SignatureChoice,
   { minSigners }: PreparedPolicy,
 ): VerificationFault | undefined {
-  if (signers.length >= minSigners) return undefined;
+  if (signerCount >= minSigners) return undefined;
   if (best?.valid !== true) return best?.fault ?? "no-signature";
   return gap === undefined ? "too-few-signers" : "uncovered";
+}
+
+/** @throws TypeError when there is no limit because it is no number */
+function checkMaxLength(maxLength: unknown): void {
+  if (maxLength !== undefined && !(typeof maxLength === "number" && maxLength >= 0)) {
+    throw new TypeError("maxLength: must be a number from 0 on");
+  }
+}
+
+/** @throws TypeError when a clock does not tell a time, which would make keys count for ever */
+function readClock(now: () => number): number {
+  const time: unknown = now();
+  if (typeof time !== "number" || !Number.isFinite(time) || Number.isNaN(new Date(time).getTime())) {
+    throw new TypeError("now: must give milliseconds since 1970");
+  }
+  return time;
 }
 
 function readCard(text: string, maxLength: number | undefined): SignedCard | CardTextError {

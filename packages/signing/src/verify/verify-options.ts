@@ -21,12 +21,18 @@ export interface VerificationContext {
    */
   readonly asked?: string | URL;
   /**
-   * Whether it is the extended card of the agent whose public card is at `url`. Its keys must be those of the public one. What is
-   * in it depends on who asks, so that it is neither compared nor remembered. Default false.
+   * Whether it is the extended card of the agent whose public card is at `url`. When the policy's memory knows that agent, one of
+   * the keys that it is known by must have signed this, too; without a memory, or before the public card was verified with it, any key
+   * will do that the policy trusts. What is in it depends on who asks, so that it is not remembered. Default false.
    */
   readonly extended?: boolean;
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
+  /**
+   * Fetches key sets, when the policy has no `jku.fetch`; should refuse what is not public, as that. What was fetched is kept with
+   * the policy, whoever fetched it. Default the platform's.
+   */
+  readonly fetch?: typeof globalThis.fetch;
   /** Stops fetching key sets. */
   readonly signal?: AbortSignal;
   /** Largest card, in UTF-16 code units. Default 1,048,576. */

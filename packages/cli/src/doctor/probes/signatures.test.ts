@@ -62,6 +62,19 @@ describe("a2a doctor, about signatures", () => {
     });
   });
 
+  it("asks the key set of the card's own origin, and says what that proves", async () => {
+    const text = await signedCard(cwd, signer, {}, "--jku", `${host.url}/jwks.json`);
+    expect(await finding(text)).toMatchObject({
+      severity: "note",
+      what: expect.stringContaining(`whoever controls ${host.url} signed it, and nothing more`),
+      evidence: "1 signature; ES256 by signer, strict",
+    });
+    expect(await finding(tampered(text, { name: "Evil" }))).toMatchObject({
+      severity: "warning",
+      evidence: expect.stringMatching(/^signature-mismatch: /),
+    });
+  });
+
   it("finds a card without one in order, unless a key is known", async () => {
     const unsigned = tampered(card, { signatures: undefined });
     expect(await finding(unsigned)).toMatchObject({ severity: "note" });

@@ -1,0 +1,50 @@
+import { readVerificationKeys, type VerificationKey } from "@a2a-connect/signing";
+import { explainNetworkFailure, type NetworkFailure } from "../doctor/network-failure.ts";
+import { observeBody } from "../wire-log/observe-body.ts";
+
+/** A key set that could not be reached, and why. */
+export interface LostKeySet {
+  readonly url: string;
+  readonly failure: NetworkFailure;
+}
+
+/** Watches key sets being asked for: what they said, and why they could not be had. */
+export class KeySetLog {
+  readonly #texts = new Map<string, string>();
+  readonly #lost: LostKeySet[] = [];
+
+  /** Those that could not be reached. */
+  get lost(): readonly LostKeySet[] {
+    return this.#lost;
+  }
+
+  /** The same `fetch`, watched. */
+  watch(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+    return async (input, init) => {
+      const url = input instanceof Request ? input.url : String(input);
+      try {
+        const response = await fetch(input, init);
+        return response.status === 200 ? this.#keep(url, response) : response;
+      } catch (error) {
+        if (init?.signal?.aborted !== true) this.#lost.push({ url, failure: explainNetworkFailure(error) });
+        throw error;
+      }
+    };
+  }
+
+  /** The keys of all sets that came; what cannot verify cards is passed over. */
+  async keys(): Promise<readonly VerificationKey[]> {
+    const read = [...this.#texts.values()].map((text) => readVerificationKeys(text).catch(() => []));
+    return (await Promise.all(read)).flat();
+  }
+
+  #keep(url: string, response: Response): Response {
+    const chunks: Uint8Array[] = [];
+    return observeBody(response, {
+      chunk: (bytes) => void chunks.push(bytes), // no more of them than somebody reads, who has a limit
+      end: (how) => {
+        if (how === "ended") this.#texts.set(url, Buffer.concat(chunks).toString("utf8"));
+      },
+    });
+  }
+}

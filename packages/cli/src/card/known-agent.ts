@@ -1,0 +1,81 @@
+import { stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { createFileCardMemory } from "@a2a-connect/node/client";
+import { type CardMemory, cardMemoryKey, type RememberedCard } from "@a2a-connect/signing";
+import { CliError } from "../cli-error.ts";
+import type { CliIo } from "../cli-io.ts";
+import { describeFileError } from "../file-error.ts";
+
+/** The file of `--memory`, as the commands use it: what is wrong with it is told as wrong use. */
+export interface OpenedMemory {
+  /** As it was named. */
+  readonly file: string;
+  readonly memory: CardMemory;
+}
+
+/**
+ * Opens the file in which cards are remembered. There need not be one, but the directory it is to be in.
+ *
+ * @throws CliError USAGE when there can be none, and from the memory's own methods when it is damaged or cannot be used
+ */
+export async function openMemory(file: string, { cwd }: Pick<CliIo, "cwd">): Promise<OpenedMemory> {
+  const path = resolve(cwd, file);
+  const [found, directory] = await Promise.all(
+    [path, dirname(path)].map((each) => stat(each).catch(() => undefined)),
+  );
+  if (found?.isDirectory() === true) throw unusable(`${file} is a directory`);
+  if (found !== undefined && !found.isFile()) throw unusable(`${file} is no regular file`);
+  if (found === undefined && directory?.isDirectory() !== true)
+    throw unusable(`there is no directory ${dirname(file)}`);
+  const { read, write, forget } = createFileCardMemory(path);
+  return {
+    file,
+    memory: {
+      read: (key) => explained(read(key), file),
+      write: (...given) => explained(write(...given), file),
+      forget: (key) => explained(forget(key), file),
+    },
+  };
+}
+
+/** What a memory knows of the agent whose card is at hand. */
+export interface KnownAgent {
+  readonly file: string;
+  /** By what it is remembered; undefined where the card came from nowhere. */
+  readonly key: string | undefined;
+  /** Before this card; undefined: nothing. */
+  readonly remembered: RememberedCard | undefined;
+}
+
+/** @param url what was asked for the card; undefined for a file and the standard input */
+export async function recallAgent(
+  { file, memory }: OpenedMemory,
+  url: string | undefined,
+): Promise<KnownAgent> {
+  const key = url === undefined ? undefined : await cardMemoryKey(url);
+  return { file, key, remembered: key === undefined ? undefined : await memory.read(key) };
+}
+
+async function explained<T>(work: Promise<T>, file: string): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const { message, cause } = error instanceof Error ? error : new Error(String(error));
+    if (/ is damaged/.test(message)) throw unusable(`${file} is damaged`, error, hintDamaged(file));
+    const use = / written$/.test(message) ? "written" : "read";
+    throw unusable(`${file} ${describeFileError(cause, use).problem}`, error);
+  }
+}
+
+function hintDamaged(file: string): string {
+  return `restore ${file}, or move it away: then every agent is met for the first time again`;
+}
+
+function unusable(problem: string, cause?: unknown, hint?: string): CliError {
+  return new CliError("A2ACLI_ERR_USAGE", `--memory: ${problem}`, {
+    hint:
+      hint ??
+      "--memory FILE names a file of its own, in a directory that is there; it is made when there is something to remember",
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

@@ -1,0 +1,106 @@
+import { ReceivedText, receivedTextKey } from "@a2a-connect/bindings";
+import type { AgentCard } from "@a2a-connect/proto";
+import { createContextValues } from "@connectrpc/connect";
+import type { AgentLink, Link } from "./agent-link.ts";
+import { type JudgedExtendedCard, judgeExtendedCard } from "./card/extended-card.ts";
+import type { ClientSettings } from "./connection.ts";
+import { judgedLaterKey } from "./content/inspect-interceptor.ts";
+import { CardRefusedError, RequirementError } from "./errors.ts";
+import type { ConnectOptions } from "./options.ts";
+import { repeatCall } from "./send/repeat-call.ts";
+
+/** An extended card that is in use. */
+interface ExtendedCard extends JudgedExtendedCard {
+  /** Of the public card that it belongs to: with another one it is not in use any more. */
+  readonly link: Link;
+  /** Number of the call that brought it. */
+  readonly call: number;
+}
+
+/** Asks for the extended card, and knows the one in use. */
+export class ExtendedCards {
+  readonly #link: AgentLink;
+  readonly #options: ConnectOptions;
+  readonly #settings: ClientSettings;
+  /** Counts the calls for it: of two at the same time the later one wins, whichever answer is judged first. */
+  #calls = 0;
+  #inUse: ExtendedCard | undefined;
+  /** The text of the card whose warnings were told. */
+  #told: string | undefined;
+
+  constructor(link: AgentLink, options: ConnectOptions, settings: ClientSettings) {
+    this.#link = link;
+    this.#options = options;
+    this.#settings = settings;
+  }
+
+  /** The one in use; undefined without one, and when its public card was replaced. */
+  get card(): AgentCard | undefined {
+    return this.#inUse?.link === this.#link.current ? this.#inUse.card : undefined;
+  }
+
+  /** AgentClient says what it does. @param signal of the caller, and of the client */
+  async get(signal: AbortSignal, headers: Readonly<Record<string, string>> = {}): Promise<AgentCard> {
+    for (;;) {
+      await this.#link.renew(signal); // it is told who the caller is
+      const link = this.#link.current;
+      if (link.resolved.card.capabilities?.extendedAgentCard !== true) {
+        throw new RequirementError("The agent's card declares no extended card.", ["extendedAgentCard"]);
+      }
+      this.#calls += 1;
+      const call = this.#calls;
+      const judged = await this.#ask(link, headers, signal);
+      signal.throwIfAborted();
+      if (link === this.#link.current) {
+        this.#use({ ...judged, link, call });
+        return judged.card;
+      } // otherwise that was the agent's before its public card changed
+    }
+  }
+
+  /**
+   * Has the one in use verified again when that was not done for 5 minutes. One that is refused then is in use no more: the
+   * public one is, which is trusted.
+   */
+  async renew(signal: AbortSignal): Promise<void> {
+    const known = this.#inUse;
+    if (known === undefined || known.link !== this.#link.current) {
+      return;
+    }
+    try {
+      await known.verdict.confirm(signal);
+    } catch (error) {
+      if (!(error instanceof CardRefusedError)) {
+        throw error;
+      }
+      if (this.#inUse === known) {
+        this.#inUse = undefined;
+        this.#settings.onWarning(`The agent's extended card is not in use any more: ${error.message}`);
+      }
+    }
+  }
+
+  async #ask(
+    link: Link,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<JudgedExtendedCard> {
+    const { requestTimeoutMs: timeoutMs, clock } = this.#settings;
+    const received = new ReceivedText();
+    const contextValues = createContextValues().set(judgedLaterKey, true).set(receivedTextKey, received);
+    const ask = () => this.#link.rpc.getExtendedAgentCard({}, { signal, timeoutMs, headers, contextValues });
+    const message = await repeatCall(ask, this.#settings, signal);
+    const answer = { message, text: received.of(message), of: link.resolved };
+    return await judgeExtendedCard(answer, this.#options, clock);
+  }
+
+  #use(card: ExtendedCard): void {
+    if (card.text !== this.#told) {
+      this.#told = card.text;
+      for (const warning of card.warnings) this.#settings.onWarning(warning);
+    }
+    if (this.card === undefined || (this.#inUse !== undefined && this.#inUse.call < card.call)) {
+      this.#inUse = card;
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import { type EventIds, eventIdsKey } from "@a2a-connect/bindings";
+import { A2AService } from "@a2a-connect/proto";
+import {
+  type Client,
+  createClient,
+  createContextValues,
+  createRouterTransport,
+  type ServiceImpl,
+} from "@connectrpc/connect";
+import { beforeEach, describe, expect, it } from "vitest";
+import { LinkCalls, type Replaceable } from "./link-calls.ts";
+
+interface TestLink extends Replaceable {
+  readonly name: string;
+  isClosed: boolean;
+}
+
+/** Answers with its name, when it may. */
+function createLink(name: string, service: Partial<ServiceImpl<typeof A2AService>> = {}): TestLink {
+  const link: TestLink = {
+    name,
+    isClosed: false,
+    transport: createRouterTransport(({ service: route }) => {
+      route(A2AService, {
+        getTask: () => ({ id: name }),
+        async *subscribeToTask() {
+          for (const id of ["1", "2"]) yield { payload: { case: "task", value: { id } } };
+        },
+        ...service,
+      });
+    }),
+    close() {
+      link.isClosed = true;
+    },
+  };
+  return link;
+}
+
+describe("calls over a link that is replaced", () => {
+  let first: TestLink;
+  let second: TestLink;
+  let calls: LinkCalls<TestLink>;
+  let rpc: Client<typeof A2AService>;
+  let release: (error?: Error) => void;
+  beforeEach(() => {
+    const released = Promise.withResolvers<void>();
+    release = (error) => (error === undefined ? released.resolve() : released.reject(error));
+    first = createLink("first", {
+      getTask: async () => {
+        await released.promise;
+        return { id: "first" };
+      },
+    });
+    second = createLink("second");
+    calls = new LinkCalls(first);
+    rpc = createClient(A2AService, calls);
+  });
+
+  it("close it at once when there are none", async () => {
+    calls.replace(second);
+    expect([first.isClosed, second.isClosed]).toEqual([true, false]);
+    expect(calls.current).toBe(second);
+    expect((await rpc.getTask({})).id).toBe("second");
+    expect(second.isClosed).toBe(false);
+  });
+
+  for (const [how, error] of [
+    ["well", undefined],
+    ["badly", new Error("no")],
+  ] as const) {
+    it(`close it when the last of them ends ${how}`, async () => {
+      const both = Promise.allSettled([rpc.getTask({}), rpc.getTask({})]);
+      calls.replace(second);
+      expect((await rpc.getTask({})).id).toBe("second");
+      expect(first.isClosed).toBe(false);
+      release(error);
+      await both;
+      expect([first.isClosed, second.isClosed]).toEqual([true, false]);
+    });
+  }
+
+  for (const [what, contextValues] of [
+    ["a stream", createContextValues()],
+    ["an event stream of ours", createContextValues().set(eventIdsKey, { last: "" } satisfies EventIds)],
+  ] as const) {
+    it(`close it when ${what} is aborted, however often`, async () => {
+      const { signal, abort } = createAbort();
+      const stream = rpc.subscribeToTask({}, { signal, contextValues })[Symbol.asyncIterator]();
+      await stream.next();
+      calls.replace(second);
+      expect(first.isClosed).toBe(false);
+      abort();
+      expect(first.isClosed).toBe(true);
+      await stream.next().catch(() => {});
+      expect(second.isClosed).toBe(false);
+    });
+
+    it(`close it when ${what} cannot be opened`, async () => {
+      const transport = { ...first.transport, stream: () => Promise.reject(new Error("no")) };
+      const over = new LinkCalls<Replaceable>({ transport, close: () => first.close() });
+      const stream = createClient(A2AService, over).subscribeToTask({}, { contextValues });
+      const next = stream[Symbol.asyncIterator]().next();
+      over.replace(second);
+      expect(first.isClosed).toBe(false);
+      await expect(next).rejects.toThrow("no");
+      expect(first.isClosed).toBe(true);
+    });
+  }
+
+  it("close it when a stream without a signal is over", async () => {
+    const stream = rpc.subscribeToTask({})[Symbol.asyncIterator]();
+    await stream.next();
+    calls.replace(second);
+    await stream.next();
+    expect(first.isClosed).toBe(false);
+    expect((await stream.next()).done).toBe(true);
+    expect(first.isClosed).toBe(true);
+  });
+
+  it("fail with it when all are closed, and one that comes later is closed, too", async () => {
+    const pending = rpc.getTask({});
+    calls.replace(second);
+    calls.close();
+    expect([first.isClosed, second.isClosed]).toEqual([true, true]);
+    const third = createLink("third");
+    calls.replace(third);
+    expect(third.isClosed).toBe(true);
+    release();
+    await pending;
+  });
+});
+
+function createAbort() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort() };
+}

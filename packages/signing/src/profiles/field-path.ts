@@ -1,0 +1,59 @@
+/** Names and indexes from the root of a card to a value in it. */
+export type FieldPath = readonly (string | number)[];
+
+/**
+ * A path as results have it: `skills[0].tags`, spelled as in messages, but whole. Names of the card's own making are quoted,
+ * without anything that a terminal obeys, so that two values never have the same path.
+ */
+export function formatWholePath(path: FieldPath): string {
+  let text = "";
+  for (const segment of path) {
+    text += formatSegment(segment, text === "");
+  }
+  return text;
+}
+
+function formatSegment(segment: string | number, isFirst: boolean): string {
+  if (typeof segment === "number") return `[${segment}]`;
+  if (/^\w{1,64}$/.test(segment)) return isFirst ? segment : `.${segment}`;
+  return `[${JSON.stringify(segment).replaceAll(unseen, escapeUnits)}]`;
+}
+
+/** Control and format characters, line and paragraph separators: JSON.stringify escapes only some of them. */
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+function escapeUnits(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, "0")}`,
+  ).join("");
+}
+
+/** Units that paths of one card may have together before only whole members are named. */
+const maxTotalLength = 2 * 1024 * 1024;
+
+/**
+ * Collects paths for a result. A card could have long names above many values, and its list would be thousands of times as long
+ * as the card: once the list is long, further values are named by the member of the card that they are in.
+ */
+export class PathList {
+  readonly #paths: string[] = [];
+  readonly #members = new Set<string>();
+  #length = 0;
+
+  /** @param path of a value; it is not kept */
+  add(path: FieldPath): void {
+    if (this.#length > maxTotalLength) {
+      this.#members.add(formatWholePath(path.slice(0, 1)));
+      return;
+    }
+    const text = formatWholePath(path);
+    this.#paths.push(text);
+    this.#length += text.length;
+  }
+
+  /** In the order in which they were added, whole members at the end. */
+  toArray(): readonly string[] {
+    return [...this.#paths, ...this.#members];
+  }
+}

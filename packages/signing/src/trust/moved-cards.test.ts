@@ -1,0 +1,75 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { canonicalCard } from "../canonical/canonical-card.ts";
+import { judgeTrust, type TrustJudgement, type TrustQuestion } from "./judge-trust.ts";
+import { createCardMemory } from "./memory-card-memory.ts";
+
+const card: JsonObject = {
+  name: "Bank",
+  version: "2.0",
+  supportedInterfaces: [{ url: "https://agent.example/bank", protocolBinding: "JSONRPC" }],
+  securitySchemes: { m: { mtlsSecurityScheme: {} } },
+  securityRequirements: [{ schemes: { m: {} } }],
+};
+const elsewhere = (url: string): JsonObject => ({
+  supportedInterfaces: [{ url, protocolBinding: "JSONRPC" }],
+});
+
+function createClient(policy: Omit<TrustQuestion["policy"], "memory"> = {}) {
+  const memory = createCardMemory();
+  return (members: JsonObject = {}, question: Partial<TrustQuestion> = {}): Promise<TrustJudgement> =>
+    judgeTrust({
+      canonical: canonicalCard(JSON.stringify({ ...card, ...members })),
+      url: "https://agent.example",
+      thumbprints: ["k1"],
+      policy: { ...policy, memory },
+      now: () => Date.parse("2030-01-01T00:00:00Z"),
+      ...question,
+    });
+}
+
+describe("a card of known keys", () => {
+  it("raises an alarm once when it leads elsewhere on its host, has another name or an older version", async () => {
+    const meet = createClient();
+    await meet();
+    const other = { ...elsewhere("https://agent.example/mallory"), name: "Mallory", version: "1.0" };
+    const { fault, alarms } = await meet(other);
+    expect(fault).toBeUndefined();
+    expect(alarms).toEqual([
+      {
+        kind: "moved",
+        text: 'An interface is where none was before, at "https://agent.example/mallory".',
+        paths: ["supportedInterfaces[0]"],
+      },
+      { kind: "moved", text: 'The card is called "Mallory", no longer "Bank".', paths: ["name"] },
+      { kind: "moved", text: 'The card is of version "1.0", no longer of "2.0".', paths: ["version"] },
+    ]);
+    expect((await meet(other)).alarms).toEqual([]);
+  });
+
+  it("is refused as the extended one when that leads to another host, or does without TLS", async () => {
+    const meet = createClient();
+    await meet();
+    for (const url of ["https://evil.example/bank", "http://agent.example/bank"]) {
+      const { fault, message, alarms } = await meet(elsewhere(url), { extended: true });
+      expect(fault).toBe("downgrade");
+      expect(message).toMatch(/^The card is weaker than the last one of this agent\. An interface is /);
+      expect(alarms.map(({ kind }) => kind)).toContain("downgrade");
+    }
+  });
+
+  it("raises the alarm of an extended one that leads elsewhere, where the policy lets it pass", async () => {
+    const meet = createClient({ onDowngrade: "alarm" });
+    await meet();
+    const { fault, alarms } = await meet(elsewhere("https://evil.example/bank"), { extended: true });
+    expect(fault).toBeUndefined();
+    expect(alarms.map(({ kind }) => kind)).toEqual(["downgrade"]);
+  });
+
+  it("may demand something else as the extended one", async () => {
+    const meet = createClient();
+    await meet();
+    const { fault, alarms } = await meet({ securityRequirements: [] }, { extended: true });
+    expect({ fault, alarms }).toEqual({ fault: undefined, alarms: [] });
+  });
+});

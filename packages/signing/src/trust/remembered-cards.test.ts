@@ -1,0 +1,400 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { makeKey, plainCard, signText, type TestKey } from "../../test-support/signed-card.ts";
+import { canonicalCard } from "../canonical/canonical-card.ts";
+import { thumbprintOf } from "../keys/verification-key.ts";
+import type { CardVerification } from "../verify/verification.ts";
+import { createCardVerifier } from "../verify/verify-card.ts";
+import type { VerificationContext } from "../verify/verify-options.ts";
+import type { CardMemory, RememberedCard } from "./card-memory.ts";
+import { createCardMemory } from "./memory-card-memory.ts";
+import type { TrustPolicy } from "./trust-policy.ts";
+
+const origin = "https://agents.example.org";
+const url = `${origin}/.well-known/agent-card.json`;
+const jku = `${origin}/jwks.json`;
+const hourMs = 60 * 60 * 1_000;
+const dayMs = 24 * hourMs;
+
+const [a, b, x] = [await makeKey("a"), await makeKey("b"), await makeKey("x")];
+const thumbprints = {
+  a: await thumbprintOf(a.public),
+  b: await thumbprintOf(b.public),
+  x: await thumbprintOf(x.public),
+};
+const open: JsonObject = { ...plainCard, securityRequirements: [], securitySchemes: {} };
+
+async function sign(card: JsonObject, ...keys: readonly TestKey[]): Promise<string> {
+  const payload = canonicalCard(JSON.stringify(card));
+  const signatures = await Promise.all(keys.map((key) => signText(payload, key, { jku })));
+  return JSON.stringify({ ...card, signatures });
+}
+
+/** A client whose agents publish all keys there are. */
+function createClient(memory: CardMemory = createCardMemory(), given: Omit<TrustPolicy, "memory"> = {}) {
+  let now = Date.parse("2030-01-01T00:00:00Z");
+  const keys = [a, b, x].map((key) => key.public);
+  const policy = { jku: { fetch: async () => Response.json({ keys }) }, ...given, memory };
+  const verifier = createCardVerifier(policy, { now: () => now });
+  const verify = (text: string, context: VerificationContext = { url }): Promise<CardVerification> =>
+    verifier.verify(text, context);
+  return {
+    memory,
+    verify,
+    meet: async (...keys: readonly TestKey[]) => tell(await verify(await sign(plainCard, ...keys))),
+    wait: (ms: number) => {
+      now += ms;
+    },
+    known: async () => (await memory.read(origin))?.thumbprints,
+  };
+}
+
+/** The reason, or which alarms there were. */
+function tell({ reason, alarms }: CardVerification): string {
+  return reason ?? (alarms.map(({ kind }) => kind).join(" ") || "trusted");
+}
+
+describe("a known key that has not signed", () => {
+  it("is told, and still known for a day: who takes a signature out unpins nobody", async () => {
+    const { verify, meet, known, wait } = createClient();
+    await meet(a, b);
+    const { verified, alarms } = await verify(await sign(plainCard, a));
+    expect(verified).toBe(true);
+    expect(alarms).toEqual([
+      {
+        kind: "signer-missing",
+        text: `A key by which ${origin} is known has not signed the card: ${thumbprints.b}. When that lasts it is forgotten.`,
+        paths: ["signatures"],
+      },
+    ]);
+    expect(await known()).toEqual([thumbprints.a, thumbprints.b]);
+    wait(dayMs - 1);
+    expect(await meet(b)).toBe("signer-missing"); // now the other one is
+    expect(await meet(a, b)).toBe("trusted");
+  });
+
+  it("is forgotten when that has lasted for a day, and does not come back by itself", async () => {
+    const { verify, meet, known, wait } = createClient();
+    await meet(a, b);
+    await meet(a);
+    wait(dayMs);
+    expect(await meet(b)).toBe("pin-changed");
+    const { alarms } = await verify(await sign(plainCard, a));
+    expect(alarms.map(({ kind, text }) => [kind, text])).toEqual([
+      [
+        "signer-missing",
+        `A key by which ${origin} was known has not signed its card for a while, and is forgotten: ${thumbprints.b}.`,
+      ],
+    ]);
+    expect(await known()).toEqual([thumbprints.a]);
+    expect(await meet(a)).toBe("trusted");
+    expect(await meet(a, b)).toBe("signer-new");
+  });
+
+  it("is missed from the first time on that it was missed, and anew when it has signed in between", async () => {
+    const { meet, wait } = createClient();
+    await meet(a, b);
+    wait(30 * dayMs);
+    await meet(a);
+    expect(await meet(b)).toBe("signer-missing");
+    await meet(a, b);
+    wait(dayMs);
+    await meet(a);
+    wait(dayMs - 1);
+    expect(await meet(a, b)).toBe("trusted");
+  });
+
+  it("is forgotten at once where new keys count at once", async () => {
+    const { meet, known } = createClient(createCardMemory(), { newKeyDelayMs: 0 });
+    await meet(a, b);
+    expect(await meet(a)).toBe("signer-missing");
+    expect(await known()).toEqual([thumbprints.a]);
+  });
+});
+
+describe("a key of a key set that gets known", () => {
+  it("is told when it is seen, and again when it counts from now on", async () => {
+    const { verify, meet, wait } = createClient();
+    await meet(a);
+    expect(await meet(a, x)).toBe("signer-new");
+    wait(dayMs);
+    const { verified, alarms } = await verify(await sign(plainCard, a, x));
+    expect(verified).toBe(true);
+    expect(alarms).toEqual([
+      {
+        kind: "signer-new",
+        text: `Another key is known for ${origin} from now on, having signed beside a known one: ${thumbprints.x}.`,
+        paths: ["signatures"],
+      },
+    ]);
+    expect(await meet(a, x)).toBe("trusted");
+  });
+
+  it("is told, too, when it counts by itself because it was away while the old one went", async () => {
+    const { meet, wait } = createClient();
+    await meet(a);
+    await meet(a, x);
+    wait(30 * dayMs);
+    expect(await meet(x)).toBe("signer-new signer-missing");
+  });
+
+  it("is not told when the policy itself has it", async () => {
+    const { meet } = createClient(createCardMemory(), { keys: [x.public] });
+    await meet(a);
+    expect(await meet(a, x)).toBe("trusted");
+  });
+});
+
+describe("cards of one agent at the same time", () => {
+  /** Answers only after everybody who asks at once has asked, and writes whatever it is given. */
+  function createSlowMemory(): CardMemory {
+    const memory = createCardMemory();
+    return {
+      ...memory,
+      read: async (key) => {
+        const found = await memory.read(key);
+        await new Promise((resolve) => setImmediate(resolve));
+        return found;
+      },
+      write: (key, card) => memory.write(key, card),
+    };
+  }
+
+  it("are not both the first one", async () => {
+    const { verify, known } = createClient(createSlowMemory());
+    const cards = [await sign(plainCard, a), await sign(open, x)];
+    const verdicts = await Promise.all(cards.map((card) => verify(card)));
+    expect(verdicts.map(tell).sort()).toEqual(["first-use", "pin-changed"]);
+    const first = verdicts.findIndex(({ verified }) => verified);
+    expect(await known()).toEqual([[thumbprints.a], [thumbprints.x]][first]);
+  });
+
+  it("do not make the agent forget that it was stronger", async () => {
+    const { verify } = createClient(createSlowMemory());
+    const weaker = { ...plainCard, securityRequirements: [{ schemes: { google: { list: [] } } }] };
+    const [weak, strong] = [await sign(weaker, a), await sign(plainCard, a)];
+    await verify(weak);
+    const verdicts = await Promise.all([verify(strong), verify(weak), verify(strong), verify(weak)]);
+    expect([verdicts[0], verdicts[2]]).toMatchObject([{ verified: true }, { verified: true }]);
+    expect(tell(await verify(weak))).toBe("downgrade");
+  });
+
+  it("are judged also when one before them could not be", async () => {
+    const memory = createCardMemory();
+    let reads = 0;
+    const failing: CardMemory = {
+      ...memory,
+      read: async (key) => {
+        reads += 1;
+        if (reads === 1) throw new Error("disk on fire");
+        return await memory.read(key);
+      },
+    };
+    const { verify } = createClient(failing);
+    const card = await sign(plainCard, a);
+    const verdicts = await Promise.allSettled([verify(card), verify(card)]);
+    expect(
+      verdicts.map((each) => (each.status === "fulfilled" ? tell(each.value) : `${each.reason}`)),
+    ).toEqual(["Error: disk on fire", "first-use"]);
+  });
+
+  it("are judged again when somebody else has written in between", async () => {
+    const memory = createCardMemory();
+    const other = createClient(memory);
+    let meddle = async (): Promise<unknown> => await other.verify(await sign(plainCard, a));
+    const raced: CardMemory = {
+      ...memory,
+      read: async (key) => {
+        const found = await memory.read(key);
+        const now = meddle;
+        meddle = async () => {};
+        await now();
+        return found;
+      },
+    };
+    const { verify } = createClient(raced);
+    expect(tell(await verify(await sign(open, x)))).toBe("pin-changed");
+    expect((await memory.read(origin))?.thumbprints).toEqual([thumbprints.a]);
+  });
+
+  it("are not trusted when that happens time and again", async () => {
+    let reads = 0;
+    const restless: CardMemory = {
+      ...createCardMemory(),
+      read: async () => {
+        reads += 1;
+        return undefined;
+      },
+      write: async () => false,
+    };
+    await expect(createClient(restless).verify(await sign(plainCard, a))).rejects.toThrow(
+      `what is remembered of ${origin} changes faster than a card can be compared with it`,
+    );
+    expect(reads).toBe(5);
+  });
+});
+
+describe("what is remembered of a card", () => {
+  it("is what later ones are compared with, and not what people read", async () => {
+    const { memory, verify } = createClient();
+    const card = { ...plainCard, documentationUrl: "https://agents.example.org/docs" };
+    await verify(await sign(card, a));
+    const { outline = "" } = (await memory.read(origin)) ?? {};
+    expect(JSON.parse(outline)).toEqual({
+      name: "Clerk",
+      version: "1.0.0",
+      supportedInterfaces: plainCard["supportedInterfaces"],
+      securitySchemes: plainCard["securitySchemes"],
+      securityRequirements: plainCard["securityRequirements"],
+      skills: [{ id: "count" }],
+    });
+  });
+
+  it("is written when it has changed, or the agent was not seen for a day", async () => {
+    const memory = createCardMemory();
+    let writes = 0;
+    const counted: CardMemory = {
+      ...memory,
+      write: (...given) => {
+        writes += 1;
+        return memory.write(...given);
+      },
+    };
+    const { verify, wait } = createClient(counted);
+    const writesFor = async (card: JsonObject): Promise<number> => {
+      const before = writes;
+      expect((await verify(await sign(card, a))).verified).toBe(true);
+      return writes - before;
+    };
+    expect(await writesFor(plainCard)).toBe(1);
+    expect(await writesFor({ ...plainCard, description: "Keeps more books" })).toBe(0);
+    wait(dayMs - 1);
+    expect(await writesFor(plainCard)).toBe(0);
+    wait(1);
+    expect(await writesFor(plainCard)).toBe(1);
+    expect(await writesFor({ ...plainCard, version: "1.0.1" })).toBe(1);
+  });
+
+  /** A card that declares more than is kept. */
+  const large: JsonObject = {
+    ...plainCard,
+    skills: Array.from({ length: 3_000 }, (_, index) => ({
+      id: `a skill with a long name ${index}`,
+      name: "S",
+      description: "Does.",
+      tags: [],
+    })),
+  };
+
+  it("is no more than a digest when it is too large: the same card passes, and another one is refused", async () => {
+    const { verify, memory } = createClient();
+    const first = await verify(await sign(large, a));
+    expect(tell(first)).toBe("first-use not-remembered");
+    expect(first.alarms[1]?.text).toMatch(/too large to be remembered/);
+    expect(JSON.stringify(await memory.read(origin)).length).toBeLessThan(500);
+    expect((await verify(await sign({ ...large, description: "Other" }, a))).verified).toBe(true);
+    const other = await verify(await sign({ ...large, version: "1.0.1" }, a));
+    expect(other.reason).toBe("downgrade");
+    expect(other.message).toContain("too large to be compared");
+    expect(other.message).not.toContain("is weaker");
+    const extended = await verify(await sign({ ...large, name: "Extended" }, a), { url, extended: true });
+    expect([extended.verified, tell(extended)]).toEqual([true, "not-remembered"]);
+    expect(tell(await verify(await sign(large, x)))).toBe("pin-changed");
+  });
+
+  it("lets a card that cannot be compared pass where weaker ones do, with an alarm each time", async () => {
+    const { verify } = createClient(createCardMemory(), { onDowngrade: "alarm" });
+    await verify(await sign(large, a));
+    const other = await sign({ ...plainCard, version: "1.0.1" }, a);
+    expect(tell(await verify(other))).toBe("downgrade");
+    expect(tell(await verify(other))).toBe("downgrade");
+  });
+
+  it("keeps its keys however many large cards others have", async () => {
+    const memory = createCardMemory({ maxLength: 100_000 });
+    const { verify, known } = createClient(memory, { keys: [a.public, x.public] });
+    await verify(await sign(plainCard, a));
+    const half: JsonObject = { ...large, skills: (large["skills"] as JsonObject[]).slice(0, 1_000) };
+    const card = await sign(half, x);
+    for (let index = 0; index < 20; index++) {
+      expect((await verify(card, { url: `https://h${index}.example/` })).verified).toBe(true);
+    }
+    expect(await known()).toEqual([thumbprints.a]);
+    expect(tell(await verify(await sign(open, x)))).toBe("pin-changed");
+    expect(tell(await verify(await sign(plainCard, a)))).toBe("trusted");
+  });
+});
+
+describe("an extended card", () => {
+  const extended = { url, extended: true };
+
+  it("must be signed by a known key; one that only begins to be known does not do", async () => {
+    const { verify, meet, wait } = createClient();
+    await meet(a);
+    await meet(a, x);
+    wait(dayMs);
+    expect(tell(await verify(await sign(plainCard, x), extended))).toBe("pin-changed");
+    expect(tell(await verify(await sign(plainCard, a, x), extended))).toBe("trusted");
+  });
+
+  it("is not asked for the signatures of all of them", async () => {
+    const { verify, meet, known } = createClient();
+    await meet(a, b);
+    expect(tell(await verify(await sign(plainCard, b), extended))).toBe("trusted");
+    expect(await known()).toEqual([thumbprints.a, thumbprints.b]);
+  });
+});
+
+describe("a card that came from nowhere on the web", () => {
+  for (const [where, context] of [
+    ["is not known where it came from", {}],
+    ["came from a file", { url: "file:///card.json" }],
+    ["came from the memory of a page", { url: `blob:${origin}/0b5a` }],
+    ["is an extended one", { extended: true }],
+  ] satisfies readonly (readonly [string, VerificationContext])[]) {
+    it(`cannot be compared, and that is told, when it ${where}`, async () => {
+      const { verify } = createClient(createCardMemory(), { keys: [a.public] });
+      const { verified, alarms } = await verify(await sign(plainCard, a), context);
+      expect(verified).toBe(true);
+      expect(alarms).toEqual([
+        {
+          kind: "not-remembered",
+          text: "The card did not come from an http or https URL: it was not compared with anything, and is not remembered.",
+          paths: [],
+        },
+      ]);
+    });
+  }
+
+  it("says nothing of that where there is no memory", async () => {
+    const verifier = createCardVerifier({ keys: [a.public] });
+    expect((await verifier.verify(await sign(plainCard, a))).alarms).toEqual([]);
+  });
+
+  it("has no key set of its own", async () => {
+    const { verify } = createClient();
+    const blob = { url: `blob:${origin}/0b5a` };
+    expect(tell(await verify(await sign(plainCard, a), blob))).toBe("jku-not-allowed");
+  });
+});
+
+describe("agents whose URLs differ in their query", () => {
+  it("are told apart, and the query is not written down", async () => {
+    const written = new Map<string, RememberedCard>();
+    const memory: CardMemory = {
+      read: async (key) => written.get(key),
+      write: async (key, card) => {
+        written.set(key, card);
+        return true;
+      },
+      forget: async (key) => void written.delete(key),
+    };
+    const { verify } = createClient(memory);
+    const at = (query: string) => ({ url: `${origin}/card?${query}` });
+    await verify(await sign(plainCard, a), at("agent=secret-a"));
+    const second = await verify(await sign(open, x), at("agent=secret-b"));
+    expect(tell(second)).toBe("first-use");
+    expect(tell(await verify(await sign(plainCard, x), at("agent=secret-a")))).toBe("pin-changed");
+    expect(JSON.stringify([...written, second])).not.toContain("secret");
+  });
+});
