@@ -3,11 +3,12 @@
 import { fileURLToPath } from "node:url";
 import { serve } from "@a2a-connect/node";
 import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
-import { generateSigningKey, type SignatureAlgorithm, type TrustPolicy } from "@a2a-connect/signing";
+import { generateSigningKey, type SignatureAlgorithm } from "@a2a-connect/signing";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium, launchChromium } from "./launch-chromium.ts";
 import { type ServedPage, servePage } from "./serve-page.ts";
+import type { PagePolicy } from "./trust-page/page-api.ts";
 
 const algorithms: readonly SignatureAlgorithm[] = ["ES256", "ES384", "EdDSA", "RS256", "PS256"];
 
@@ -26,7 +27,7 @@ describe.skipIf(!hasChromium())("a page that trusts some signers", () => {
     served.close();
   });
 
-  const connect = (url: string, policy: TrustPolicy) =>
+  const connect = (url: string, policy: PagePolicy) =>
     page.evaluate(([agentUrl, trusted]) => trustPage.connect(agentUrl, trusted), [url, policy] as const);
 
   for (const alg of algorithms) {

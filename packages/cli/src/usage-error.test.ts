@@ -18,7 +18,7 @@ describe("usage errors", () => {
     [
       ["card"],
       /a command is missing: a2a card …/,
-      "a2a card has get, verify, sign, canonical; a2a help card says more",
+      "a2a card has get, verify, sign, canonical, forget; a2a help card says more",
     ],
     [
       ["task", "push-config"],

@@ -18,7 +18,7 @@ describe("a2a completion (A2ACLI_CLI_002)", () => {
     [["ca"], ["card"]],
     [
       ["card", ""],
-      ["get", "verify", "sign", "canonical", "--help"],
+      ["get", "verify", "sign", "canonical", "forget", "--help"],
     ],
     [["card", "get", "--val"], ["--validate"]],
     [["task", "push"], ["push-config"]],

@@ -27,7 +27,11 @@ export interface NewKeysFlags {
  *
  * @throws CliError USAGE when a file is there, or cannot be written, and for an id that verifiers do not look for
  */
-export async function newKeys({ io, output }: CommandContext, flags: NewKeysFlags): Promise<void> {
+export async function newKeys(
+  { io, output, needReader }: CommandContext,
+  flags: NewKeysFlags,
+): Promise<void> {
+  needReader(); // a private key that nobody has got is lost
   const { alg = "ES256", kid, pem = false, force = false } = flags;
   const file = flags.out ?? `a2a-signing-key.${pem ? "pem" : "json"}`;
   const publicFile = publicName(file);

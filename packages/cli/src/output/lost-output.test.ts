@@ -74,6 +74,10 @@ describe("a verdict whose output is lost", () => {
     }
   });
 
+  it("is no success of keys new, whose private key is lost", async () => {
+    expect((await run("keys new --out -", "| :")).exitCode).toBe(1);
+  });
+
   it("is 1 for doctor and smoke, whatever they would have found", async () => {
     const server = createServer((_, response) => response.writeHead(404).end()).listen(0, "127.0.0.1");
     await once(server, "listening");
