@@ -12,7 +12,7 @@ export function tellStory({ verification, fits, lostKeySets }: Facts): string {
       uncovered.length === 0
         ? "whatever is empty could have been taken out of it without a trace"
         : `it would leave unprotected ${quotedList(uncovered)}`;
-    return `The signature is not one of this card by the specification. It is right by the profile ${profile}, of older software, and by that ${open}. Whether such software has signed the card, or somebody changed it after it was signed, nobody can tell from the card.`;
+    return `The signature is not one of this card by the specification. It is right by the profile ${profile}, of older software, and by that ${open}. Whether such software has signed the card, or somebody changed it after it was signed, nobody can tell from the card: do not use it before you know.`;
   }
   const lost = reason === "jwks-unavailable" ? lostKeySets[0] : undefined;
   if (lost === undefined) return message;

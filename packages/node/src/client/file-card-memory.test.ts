@@ -80,9 +80,17 @@ describe("createFileCardMemory", () => {
     expect(await Promise.all(keys.map((key) => memory.read(key)))).toEqual(keys.map((key) => card(key)));
   });
 
+  it("takes a file that is empty for a new one, and writes to it", async () => {
+    file = join(root, "cards.json");
+    await writeFile(file, "");
+    const memory = createFileCardMemory(file);
+    expect(await memory.read("a")).toBeUndefined();
+    await memory.write("a", card());
+    expect(await memory.read("a")).toEqual(card());
+  });
+
   for (const [what, text] of [
     ["cut short", '{"version":1,"cards":{"a"'],
-    ["empty", ""],
     ["of another kind", "[]"],
     ["of another version", '{"version":2,"cards":{}}'],
     ["without cards", '{"version":1,"cards":[]}'],

@@ -13,7 +13,7 @@ import { holdFileLock } from "./file-lock.ts";
  * Beyond the limits whoever was not written for the longest time is forgotten, or what his card declared is.
  *
  * @returns a memory whose methods throw an Error that names the file when it is damaged, or cannot be read or written; a
- *   damaged file is left as it is
+ *   damaged file is left as it is. One that is empty is new.
  * @throws TypeError when a limit is not a number above 0
  */
 export function createFileCardMemory(file: string, limits: CardMemoryLimits = {}): CardMemory {
