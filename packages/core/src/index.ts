@@ -62,6 +62,7 @@ export {
   readLifecycleReport,
   type Usage,
 } from "./lifecycle.ts";
+export { isLoopbackHost } from "./loopback-host.ts";
 export {
   effectiveMediaType,
   type JsonMedia,

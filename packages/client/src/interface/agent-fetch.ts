@@ -1,5 +1,5 @@
+import { isLoopbackHost } from "@a2a-connect/core";
 import type { ConnectOptions } from "../options.ts";
-import { isLoopbackHost } from "./loopback-host.ts";
 
 /** What decides by which `fetch` an agent is reached. */
 export type FetchOptions = Pick<ConnectOptions, "fetch" | "platform" | "untrusted">;

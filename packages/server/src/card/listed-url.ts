@@ -1,3 +1,4 @@
+import { isLoopbackHost } from "@a2a-connect/core";
 /** Whether a base URL is one of those that an entry of `forwardedHosts` means. */
 export type IsListed = (url: URL) => boolean;
 
@@ -13,7 +14,7 @@ export function parseListedUrl(entry: string): IsListed {
   const urls = hasScheme
     ? [parseUrl(entry)]
     : [parseUrl(`https://${entry}`), parseUrl(`http://${entry}`)].filter(
-        (url) => url?.protocol !== "http:" || isLoopback(url.hostname),
+        (url) => url?.protocol !== "http:" || isLoopbackHost(url.hostname),
       );
   if ((!hasScheme && entry.includes("/")) || !urls.every((url) => url !== undefined)) {
     throw new Error(
@@ -50,9 +51,4 @@ function matchesHost(pattern: string, hostname: string): boolean {
   }
   const domain = pattern.slice(1);
   return hostname.endsWith(domain) && hostname.length > domain.length;
-}
-
-/** Whether a host, as a URL has it, is this machine by its name or address. */
-function isLoopback(hostname: string): boolean {
-  return /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }

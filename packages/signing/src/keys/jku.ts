@@ -1,3 +1,4 @@
+import { isLoopbackHost } from "@a2a-connect/core";
 import { shownText, shownUrl } from "../shown-text.ts";
 import { isWebUrl } from "../trust/memory-key.ts";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
@@ -49,7 +50,7 @@ export function checkJku(jku: unknown, { hosts }: JkuRule, cardUrl: URL | undefi
     return refused("the header names a key set by what is no absolute URL (jku)");
   }
   const shown = shownUrl(url);
-  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopbackHost(url.hostname))) {
     return refused(`the header names the key set ${shown}, which is not reached by https`);
   }
   if (url.username !== "" || url.password !== "") {
@@ -74,14 +75,4 @@ export function checkJku(jku: unknown, { hosts }: JkuRule, cardUrl: URL | undefi
 
 function refused(problem: string): JkuVerdict {
   return { ok: false, problem };
-}
-
-/** Whether a host, as a URL has it, is this machine by its name or address. */
-export function isLoopback(hostname: string): boolean {
-  return (
-    hostname === "localhost" ||
-    hostname.endsWith(".localhost") ||
-    hostname === "[::1]" ||
-    /^127\.\d+\.\d+\.\d+$/.test(hostname)
-  );
 }

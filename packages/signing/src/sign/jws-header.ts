@@ -1,9 +1,10 @@
+import { isLoopbackHost } from "@a2a-connect/core";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { CardTextError } from "../canonical/card-text-error.ts";
 import { readCardText } from "../canonical/read-card-text.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { encodeBase64url } from "../jws/base64url.ts";
-import { isLoopback, maxJkuLength } from "../keys/jku.ts";
+import { maxJkuLength } from "../keys/jku.ts";
 import { SigningError } from "../signing-error.ts";
 import type { CardSigner } from "./card-signer.ts";
 
@@ -35,7 +36,7 @@ export function assertKeySetUrl(jku: string): void {
       "the key set is named by what is no URL (jku)",
       "give an absolute URL, such as https://agents.example.org/.well-known/jwks.json",
     );
-  const isLocal = url.protocol === "http:" && isLoopback(url.hostname);
+  const isLocal = url.protocol === "http:" && isLoopbackHost(url.hostname);
   if (url.protocol !== "https:" && !isLocal) {
     throw new SigningError(
       "the URL of the key set is not https (jku)",

@@ -1,3 +1,5 @@
+import { isLoopbackHost } from "@a2a-connect/core";
+
 /** What the address of an interface or of an authorization server says about where it leads, and how. */
 export interface Endpoint {
   /** In lower case, without a final dot. Of what is no address it is the text itself. */
@@ -48,15 +50,5 @@ function transportOf({ port, pathname, search, hash }: URL): Endpoint["transport
 
 /** Whether everybody between here and there could read along: there is no TLS, and it leaves this machine. */
 export function isExposed({ hostname, transport }: Endpoint): boolean {
-  return transport === "cleartext" && !isThisMachine(hostname);
-}
-
-/** Whether an endpoint's hostname is this machine by its name or address. */
-function isThisMachine(hostname: string): boolean {
-  return (
-    hostname === "localhost" ||
-    hostname.endsWith(".localhost") ||
-    hostname === "[::1]" ||
-    /^127\.\d+\.\d+\.\d+$/.test(hostname)
-  );
+  return transport === "cleartext" && !isLoopbackHost(hostname);
 }
