@@ -8,6 +8,13 @@ const volatile: readonly (readonly [pattern: RegExp, standIn: string])[] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, "2026-01-31T09:30:00.000Z"],
   [/\b\d+ms\b/g, "42ms"],
   [/\b\d+\.\d ms\b/g, "4.2 ms"],
+  // Digests of cards that name the port they are served at.
+  [
+    /(?<=^Digest: SHA-256 )[0-9a-f]{64}$/gm,
+    "8a1f0b7c5d3e49266b0e1d2c3f4a59687786950a4b3c2d1e0f9e8d7c6b5a4f3e",
+  ],
+  [/(?<="sha256": ")[0-9a-f]{64}(?=")/g, "8a1f0b7c5d3e49266b0e1d2c3f4a59687786950a4b3c2d1e0f9e8d7c6b5a4f3e"],
+  [/(?<=^ +")[\w-]{43}(?=",?$)/gm, "kYp0tY6Vn3cD2aR7mQ1xJ8sZfL4uBwE5gHiNoKvTqXc"],
   [/(?<=[Tt]humbprint(?:: | |": "))[\w-]{43}\b/g, "kYp0tY6Vn3cD2aR7mQ1xJ8sZfL4uBwE5gHiNoKvTqXc"],
   [/(?<=^Next page: |--page-token )\S+/gm, "W1siIiwiYW5vbnltb3VzIiwiIiwzLCIiXSwxNzcwMDAwMDAwMDAwXQ"],
   // A task that is left after a second has done as much as it could until then.
