@@ -39,16 +39,9 @@ export async function renderVerdict(output: Output, report: VerdictReport): Prom
 }
 
 /** What a verified card proves, and what not: undefined when nothing was proved. */
-export function describeTrust({
-  verification,
-  trust,
-  signatures,
-  url,
-  keyName,
-}: VerdictReport): string | undefined {
-  const best = signatures.find(({ valid }) => valid);
-  if (!verification.verified || best?.keySource === undefined) return undefined;
-  const { host = "a host", origin = "" } = URL.parse(best.keySource) ?? {};
+export function describeTrust({ proof, trust, signatures, url, keyName }: VerdictReport): string | undefined {
+  if (proof?.keySource === undefined) return undefined;
+  const { host = "a host", origin = "" } = URL.parse(proof.keySource) ?? {};
   switch (trust) {
     case "given-key": {
       const names = signatures

@@ -175,6 +175,59 @@ describe("a2a card sign", () => {
     });
   }
 
+  for (const [what, content] of [
+    ["another private key", () => readFile(second.privateKey, "utf8")],
+    ["a public key", () => readFile(first.publicKey, "utf8")],
+    ["a key that calls itself something", () => '{"kty":"OKP","name":"mine"}'],
+    ["a key set", () => '{"keys":[],"name":"mine"}'],
+    ["other JSON", () => '{"version":"1.0.0"}'],
+    ["a list", () => '[{"name":"x"}]'],
+    ["what is no JSON", () => "name: x\n"],
+    ["what is no text", () => Buffer.from([0x7b, 0xff, 0x7d])],
+    ["what is too long for a card", () => `{"name":"${"x".repeat(1024 * 1024)}"}`],
+  ] as const) {
+    it(`writes over ${what} only with --force`, async () => {
+      const before = Buffer.from(await content());
+      await writeFile(join(cwd, "target.json"), before);
+      const words = ["card.json", "--key", "first.json", "--out", "target.json"];
+      const { stdout, stderr, exitCode } = await sign(words);
+      expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 2 });
+      expect(stderr).toMatch(/target\.json is there already and is no card.*A2ACLI_ERR_USAGE[\s\S]*--force/);
+      expect(before.equals(await readFile(join(cwd, "target.json")))).toBe(true);
+      expect((await sign([...words, "--force"])).exitCode).toBe(0);
+      const signed = await readFile(join(cwd, "target.json"), "utf8");
+      expect(await verify(signed, "--key", first.publicKey)).toBe(0);
+    });
+  }
+
+  for (const [what, content] of [
+    ["a card", text],
+    ["a card of 0.3", '{"name":"x","url":"http://x/","protocolVersion":"0.3.0"}'],
+    ["a card that is not finished", '{"supportedInterfaces":[]}'],
+  ] as const) {
+    it(`writes over ${what}`, async () => {
+      await writeFile(join(cwd, "target.json"), content);
+      const { exitCode } = await sign(["card.json", "--key", "first.json", "--out", "target.json"]);
+      expect([exitCode, signatures(await readFile(join(cwd, "target.json"), "utf8")).length]).toEqual([0, 1]);
+    });
+  }
+
+  it("writes into a device", async () => {
+    expect((await sign(["card.json", "--key", "first.json", "--out", "/dev/null"])).exitCode).toBe(0);
+  });
+
+  it("does not write over the key that it signs with, even with --force", async () => {
+    const { stderr, exitCode } = await sign([
+      "card.json",
+      "--key",
+      "first.json",
+      "--out",
+      "first.json",
+      "--force",
+    ]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining("is the key itself")]);
+  });
+
   it("prints the card with --out -, as keys new does", async () => {
     const { stdout, exitCode } = await sign(["card.json", "--key", "first.json", "--out", "-"]);
     expect([exitCode, stdout]).toEqual([

@@ -16,7 +16,7 @@ import { replaceFile } from "../keys/write-file.ts";
 import { quote } from "../task/hints.ts";
 import { findUnknownMembers } from "./card-problems.ts";
 import { readStandardInput } from "./card-source.ts";
-import { requireOtherFile } from "./key-file.ts";
+import { requireCardFile, requireOtherFile } from "./key-file.ts";
 import { describeOtherJson } from "./odd-text.ts";
 import { noCanonicalForm, writeExactly } from "./print-canonical.ts";
 import { readSignatureHeaders } from "./signature-header.ts";
@@ -30,6 +30,8 @@ export interface SignCardFlags {
   readonly inPlace?: boolean;
   /** `-` is the standard output. */
   readonly out?: string;
+  /** Whether `out` may be a file that is there and is no card. Default: it is refused. */
+  readonly force?: boolean;
   readonly replace?: boolean;
   readonly legacy?: readonly LegacyProfile[];
 }
@@ -41,7 +43,7 @@ const usualVerifiers: readonly LegacyProfile[] = ["js-1", "raw"];
  * Signs a card, and prints or writes the bytes to be served: its canonical form with its signatures, and nothing else. At a
  * terminal, a line feed follows. Signatures of other keys stay, so that keys can be rotated.
  *
- * @throws CliError USAGE for flags that make no sense, a key that cannot sign, and a file that cannot be written;
+ * @throws CliError USAGE for flags that make no sense, a key that cannot sign, and a file that cannot be written or is no card;
  *   CARD_NOT_FOUND; CARD_INVALID for what is no card or has no canonical form
  */
 export async function signCard(context: CommandContext, file: string, flags: SignCardFlags): Promise<void> {
@@ -89,7 +91,7 @@ export async function signCard(context: CommandContext, file: string, flags: Sig
 async function checkFlags(
   { io }: CommandContext,
   file: string,
-  { key, jku, inPlace, out }: SignCardFlags,
+  { key, jku, inPlace, out, force }: SignCardFlags,
 ): Promise<string | undefined> {
   if (inPlace === true && file === "-") {
     throw usage("--in-place needs a file, and - is the standard input");
@@ -113,6 +115,7 @@ async function checkFlags(
   }
   const target = inPlace === true ? file : out === "-" ? undefined : out;
   if (target !== undefined) await requireOtherFile(target, key, io);
+  if (target !== undefined && inPlace !== true && force !== true) await requireCardFile(target, io);
   return target;
 }
 

@@ -57,6 +57,9 @@ export interface VerdictReport {
   readonly sha256: string | undefined;
   /** Undefined when it has no canonical form. */
   readonly claims: CardClaims | undefined;
+  /** The signature on which the trust in the card rests; undefined when it is not verified. */
+  readonly proof: SignatureVerdict | undefined;
+  /** Whose word that is. */
   readonly trust: TrustBasis | undefined;
   readonly policy: AppliedPolicy;
   /** Which of the keys that were given this is, for people; undefined for a key of a key set. */

@@ -222,6 +222,21 @@ describe("keys", () => {
     expect(await verdictOf(stdout, ...two)).toMatchObject({ verified: true });
   });
 
+  it("of the card's own origin are not counted: whoever runs it can make as many as are asked for", async () => {
+    host.serve(await signedCard(cwd, signer, {}, "--jku", `${host.url}/jwks.json`));
+    const words = ["card", "verify", host.url, "--min-signers", "2"];
+    const { stdout, stderr, exitCode } = await runCommand(words, { cwd });
+    expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 2 });
+    expect(stderr).toMatch(/--min-signers.*as many keys as it likes.*A2ACLI_ERR_USAGE[\s\S]*--jwks-host/);
+    const { host: authority } = new URL(host.url);
+    for (const flags of [byKey(), ["--card-key", signer.publicKey], ["--jwks-host", authority]]) {
+      const counted = await runCommand([...words, ...flags], { cwd });
+      expect([counted.exitCode, field(counted.stdout, "Reason")]).toEqual([1, "too-few-signers"]);
+    }
+    const one = await runCommand(["card", "verify", host.url, "--min-signers", "1"], { cwd });
+    expect(one.exitCode).toBe(0);
+  });
+
   for (const [what, flags] of [
     ["a key that is not there", ["--key", "nowhere.json"]],
     ["what is no key", ["--key", '{"hunter2":true}']],
@@ -288,6 +303,63 @@ describe("the key set that a signature names", () => {
   });
 });
 
+describe("whose word the verdict is", () => {
+  /** Another signature, by a key of a key set that is asked for. */
+  const signedToo = async (text: string, { url }: CardHost) => {
+    const words = ["card", "sign", "-", "--key", stranger.privateKey, "--jku", `${url}/jwks.json`];
+    return (await runCommand(words, { cwd, stdin: text })).stdout;
+  };
+
+  it("is that of the signature which counts, not of another that is right and does not", async () => {
+    await using keys = await startCardHost(stranger);
+    const { host: authority } = new URL(keys.url);
+    const text = await signedToo(await legacyCard({}), keys); // without security, which js-1 may have lost
+    const flags = [...byKey(), "--jwks-host", authority, "--profile", "js-1"];
+    const verdict = await verdictOf(text, ...flags);
+    expect(verdict).toMatchObject({ verified: true, kid: "stranger", trust: "named-host" });
+    expect(verdict.signatures).toMatchObject([
+      { valid: true, profile: "js-1", keySource: "trusted" },
+      { valid: true, profile: "strict" },
+    ]);
+    expect((await verify(text, ...flags, "-o", "json")).stderr).toContain(`${authority} that you named`);
+    expect(field((await verify(text, ...flags)).stdout, "Trust")).toContain(`${authority} that you named`);
+    const alone = await verdictOf(text, ...byKey(), "--profile", "js-1", "--allow-uncovered");
+    expect(alone).toMatchObject({ verified: true, kid: "signer", trust: "given-key" });
+  });
+
+  it("is told apart by more than the id: that of the first one, of two keys that have the same", async () => {
+    const directory = await mkdtemp(join(cwd, "twin-"));
+    const twin = await createSigner(directory, signer.kid);
+    await using keys = await startCardHost(twin);
+    const own = await signedCard(cwd, signer);
+    const theirs = await signedCard(cwd, twin, {}, "--jku", `${keys.url}/jwks.json`);
+    const [one, other] = [own, theirs].map((text) => JSON.parse(text).signatures[0]);
+    const flags = [...byKey(), "--jwks-host", new URL(keys.url).host];
+    for (const [signatures, trust] of [
+      [[one, other], "given-key"],
+      [[other, one], "named-host"],
+    ] as const) {
+      const verdict = await verdictOf(tampered(own, { signatures }), ...flags);
+      expect(verdict).toMatchObject({
+        verified: true,
+        signatures: [{ valid: true }, { valid: true }],
+        trust,
+      });
+    }
+  });
+
+  it("is the weakest of those that count where several have to sign", async () => {
+    await using keys = await startCardHost(stranger);
+    const text = await signedToo(card, keys);
+    const flags = [...byKey(), "--jwks-host", new URL(keys.url).host];
+    expect(await verdictOf(text, ...flags)).toMatchObject({ kid: "signer", trust: "given-key" });
+    expect(await verdictOf(text, ...flags, "--min-signers", "2")).toMatchObject({
+      verified: true,
+      trust: "named-host",
+    });
+  });
+});
+
 describe("policies", () => {
   it("--memory remembers who signed, and refuses others", async () => {
     const memory = ["--memory", "cards-memory.json"];
@@ -328,18 +400,16 @@ describe("where there is nothing to verify", () => {
   });
 });
 
+/** Security that older software signs: without any, it might have been taken out. */
+const login = {
+  securitySchemes: { login: { openIdConnectSecurityScheme: { openIdConnectUrl: "https://login.example" } } },
+  securityRequirements: [{ schemes: { login: { list: ["read"] } } }],
+};
+
 /** Signed as the JavaScript SDK does: whatever is empty is left out. */
-async function legacyCard(): Promise<string> {
+async function legacyCard(security: object = login): Promise<string> {
   const { signatures: _, ...unsigned } = JSON.parse(card);
-  // Security that such software signs: without any, it might have been taken out.
-  const secured = {
-    ...unsigned,
-    securitySchemes: {
-      login: { openIdConnectSecurityScheme: { openIdConnectUrl: "https://login.example" } },
-    },
-    securityRequirements: [{ schemes: { login: { list: ["read"] } } }],
-  };
-  const { capabilities: __, ...json } = secured; // an empty message, which it does not sign
+  const { capabilities: __, ...json } = { ...unsigned, ...security }; // an empty message, which it does not sign
   const sorted = (value: unknown): unknown =>
     Array.isArray(value)
       ? value.map(sorted)

@@ -20,8 +20,9 @@ import { type KnownAgent, type OpenedMemory, openMemory, recallAgent } from "./k
 import { describeTrust, renderVerdict } from "./render-verdict.ts";
 import { readSignatureHeaders, readSubject } from "./signature-header.ts";
 import { reportSignatures } from "./signature-report.ts";
+import { basisOf, findProof } from "./trust-basis.ts";
 import { toDocument } from "./verdict-document.ts";
-import type { AppliedPolicy, TrustBasis, VerdictReport } from "./verdict-report.ts";
+import type { AppliedPolicy, VerdictReport } from "./verdict-report.ts";
 import { tellAlarms, tellStory } from "./verdict-story.ts";
 
 /** The options that `card verify` has beside those of every command that talks to an agent. */
@@ -39,7 +40,8 @@ export interface VerifyCardFlags {
  * Verifies a card, prints the verdict, and exits with 1 when it is not verified. A verdict is no error, whatever it is. The exit
  * code is decided before anything is printed, and is not 0 when that could not be printed.
  *
- * @throws CliError USAGE for keys and hosts that are none, and a memory that cannot be used; CARD_NOT_FOUND, CARD_INVALID where
+ * @throws CliError USAGE for keys and hosts that are none, several signers of whom none is named, and a memory that cannot be
+ *   used; CARD_NOT_FOUND, CARD_INVALID where
  *   there is no text to verify
  */
 export async function verifyCard(
@@ -80,6 +82,7 @@ async function judge(
     minSigners: flags.minSigners ?? 1,
     requireSecurity: flags.requireSecurity ?? false,
   };
+  requireCountable(applied);
   await warnAboutOptions(context, applied, keys);
   await using guarded = createGuardedFetch({ allow: namedHosts(source, hosts) });
   const log = new KeySetLog();
@@ -107,15 +110,14 @@ async function judge(
   signal.throwIfAborted();
   const fits = await findFittingProfile(text, verification, policy, situation);
   const canonical = findCanonical(text);
+  const seenKeys = [...trusted, ...(await log.keys())];
+  const proof = await findProof(text, verification, policy, situation, seenKeys);
   const report = {
     verification,
     fits,
     lostKeySets: log.lost,
     known,
-    signatures: await reportSignatures(verification, readSignatureHeaders(text), [
-      ...trusted,
-      ...(await log.keys()),
-    ]),
+    signatures: await reportSignatures(verification, readSignatureHeaders(text), seenKeys),
   };
   return {
     ...report,
@@ -127,7 +129,8 @@ async function judge(
     subject: readSubject(text),
     sha256: canonical === undefined ? undefined : await cardDigest(text),
     claims: canonical === undefined ? undefined : readClaims(canonical),
-    trust: findTrustBasis(verification, url),
+    proof,
+    trust: proof === undefined ? undefined : basisOf(proof, url),
     policy: applied,
     keyName: keys.nameOf,
     time: new Date(at).toISOString(),
@@ -150,6 +153,20 @@ async function recall(
 function changesOf(known: KnownAgent | undefined, canonical: string): VerdictReport["changes"] {
   const outline = known?.remembered?.outline;
   return outline === undefined ? [] : findChanges(outline, canonical);
+}
+
+/**
+ * Several signers are worth more than one only where the card's own server does not make up who they are.
+ *
+ * @throws CliError USAGE
+ */
+function requireCountable({ minSigners, keySets }: AppliedPolicy): void {
+  if (minSigners === 1 || keySets !== "own-origin") return;
+  throw new CliError(
+    "A2ACLI_ERR_USAGE",
+    "--min-signers has nothing to count: without keys or hosts that you name, the card's own origin says who signs, and can make as many keys as it likes",
+    { hint: "name the signers with --key, or with --jwks-host a host that says who they are" },
+  );
 }
 
 /** Options that do not do what somebody may think. */
@@ -192,18 +209,6 @@ async function hasGaps(
   if (!verified || policy.allowUncovered !== true) return false;
   const trustPolicy = { ...policy, allowUncovered: false };
   return (await verifyCardText(text, { ...situation, trustPolicy })).reason === "uncovered";
-}
-
-function findTrustBasis(
-  { verified, signatures }: CardVerification,
-  url: string | undefined,
-): TrustBasis | undefined {
-  const keySource = verified ? signatures.find(({ valid }) => valid)?.keySource : undefined;
-  if (keySource === undefined) return undefined;
-  if (keySource === "trusted") return "given-key";
-  return url !== undefined && URL.parse(keySource)?.origin === URL.parse(url)?.origin
-    ? "own-origin"
-    : "named-host";
 }
 
 /** Who names a host means it, wherever it leads. */

@@ -47,7 +47,11 @@ function addVerify(card: Command, host: CommandHost): void {
         .argParser(collectProfile),
     )
     .option("--allow-uncovered", "let such a signature count although it leaves out what matters to security")
-    .option("--min-signers <n>", "how many different keys must have signed (default: 1)", parseSigners)
+    .option(
+      "--min-signers <n>",
+      "how many different keys must have signed (default: 1); more need --key or --jwks-host",
+      parseSigners,
+    )
     .option("--require-security", "refuse a card that lets callers in without credentials or without TLS")
     .option("--memory <file>", "remember keys and cards by origin; refuse other keys and weaker cards later")
     .addHelpText("after", verifyExamples);
@@ -75,6 +79,7 @@ function addSign(card: Command, host: CommandHost): void {
     .option("--jku <url>", "where verifiers find the public key: URL of its key set")
     .addOption(new Option("--in-place", "write the signed card over the file").conflicts("out"))
     .option("--out <file>", "write it to this file instead of the standard output (-)")
+    .option("--force", "overwrite the file of --out even when it is no card")
     .option("--replace", "drop all signatures that the card has; without it those of other keys stay")
     .addOption(
       new Option(
