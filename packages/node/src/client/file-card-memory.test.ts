@@ -150,6 +150,17 @@ describe("createFileCardMemory", () => {
     expect(known).toEqual([bare, card("bbbb"), card("cccc"), bare]);
   });
 
+  it("keeps 8 Mi units of what cards declare", async () => {
+    const half = "x".repeat(4 * 1024 * 1024);
+    const memory = createFileCardMemory(file);
+    await memory.write("a", card(half));
+    await memory.write("b", card(half));
+    expect((await memory.read("a"))?.outline).toHaveLength(half.length);
+    await memory.write("c", card("x"));
+    expect((await memory.read("a"))?.outline).toBeUndefined();
+    expect((await memory.read("b"))?.outline).toHaveLength(half.length);
+  });
+
   it("writes nothing when something else is there than was expected", async () => {
     const [memory, other] = [createFileCardMemory(file), createFileCardMemory(file)];
     expect(await memory.write("a", card("1"), card("0"))).toBe(false);

@@ -17,7 +17,7 @@ import { holdFileLock } from "./file-lock.ts";
  * @throws TypeError when a limit is not a number above 0
  */
 export function createFileCardMemory(file: string, limits: CardMemoryLimits = {}): CardMemory {
-  const { maxCards = 10_000, maxLength = 64 * 1024 * 1024 } = limits;
+  const { maxCards = 10_000, maxLength = 8 * 1024 * 1024 } = limits;
   if (!(maxCards > 0 && maxLength > 0)) {
     throw new TypeError("the limits of a card memory are numbers above 0");
   }

@@ -1,4 +1,5 @@
-import { mkdtemp, readdir, readFile, realpath, rm, utimes, writeFile } from "node:fs/promises";
+import { writeFileSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -11,6 +12,19 @@ beforeEach(async () => {
   lock = join(root, "lock");
 });
 afterEach(() => rm(root, { recursive: true }));
+
+/** A second goes by each time that somebody looks. */
+function createClock(onTick: (ms: number) => unknown = () => {}) {
+  let ms = 0;
+  return {
+    now: () => {
+      ms += 1_000;
+      onTick(ms);
+      return ms;
+    },
+    passed: () => ms,
+  };
+}
 
 describe("holdFileLock", () => {
   it("lets one in at a time, and leaves nothing behind", async () => {
@@ -29,14 +43,36 @@ describe("holdFileLock", () => {
     expect(await readdir(root)).toEqual([]);
   });
 
-  it("takes over from whoever was stopped inside", async () => {
-    await writeFile(lock, "");
-    await utimes(lock, new Date(), new Date(Date.now() - 60_000));
-    {
-      await using _ = await holdFileLock(lock, { waitMs: 0 });
-      expect(await readFile(lock, "utf8")).not.toBe("");
-    }
-    expect(await readdir(root)).toEqual([]);
+  for (const [when, offsetMs] of [
+    ["long ago", -60_000],
+    ["by a clock that is ahead", 60 * 60 * 1_000],
+  ] as const) {
+    it(`takes over after 10 s from whoever was stopped inside ${when}`, async () => {
+      for (const holder of ["", "somebody"]) {
+        await writeFile(lock, holder);
+        await utimes(lock, new Date(), new Date(Date.now() + offsetMs));
+        const { now, passed } = createClock();
+        {
+          await using _ = await holdFileLock(lock, { now });
+          expect(await readFile(lock, "utf8")).not.toBe(holder);
+          expect(passed()).toBeGreaterThan(10_000);
+        }
+        expect(await readdir(root)).toEqual([]);
+      }
+    });
+  }
+
+  it("does not take over while others come and go", async () => {
+    await writeFile(lock, "0");
+    const { now, passed } = createClock((ms) => writeFileSync(lock, `${ms}`));
+    await expect(holdFileLock(lock, { now, waitMs: 30_000 })).rejects.toThrow("is held by somebody else");
+    expect(passed()).toBeGreaterThan(30_000);
+  });
+
+  it("says at once that a directory is no lock, and leaves it there", async () => {
+    await mkdir(lock);
+    await expect(holdFileLock(lock)).rejects.toThrow("EISDIR");
+    expect(await readdir(root)).toEqual(["lock"]);
   });
 
   it("gives up when somebody stays inside", async () => {

@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { link, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 
 /** How long others are waited for. */
 export interface FileLockOptions {
   /** Until it is an error. Default 15 s. */
   readonly waitMs?: number;
+  /** Milliseconds since some time, by a clock that is never set. Default `performance.now`. */
+  readonly now?: () => number;
 }
 
 /** After that whoever holds a lock was stopped while he did: nobody needs it for as long. */
@@ -13,20 +15,28 @@ const maxHeldMs = 10_000;
 
 /**
  * Holds a lock, which no other process does meanwhile that uses this: a file that exists until it is disposed of. One that was left
- * behind is taken over after 10 s.
+ * behind is taken over when we have seen it unchanged for 10 s: what clocks say of its age need not be true.
  *
  * @param path of the lock, in a directory that exists
  * @throws Error when it cannot be had
  */
 export async function holdFileLock(
   path: string,
-  { waitMs = 15_000 }: FileLockOptions = {},
+  { waitMs = 15_000, now = () => performance.now() }: FileLockOptions = {},
 ): Promise<AsyncDisposable> {
   const holder = randomUUID();
-  const deadline = performance.now() + waitMs;
+  const start = now();
+  let other: string | undefined;
+  let since = start;
   while (!(await tryHold(path, holder))) {
-    if (await takeAway(path)) continue;
-    if (performance.now() > deadline) throw new Error(`the lock ${path} is held by somebody else`);
+    const found = await identify(path);
+    const time = now();
+    if (found !== other) {
+      other = found;
+      since = time;
+    }
+    if (found !== undefined && time - since > maxHeldMs && (await takeAway(path, found))) continue;
+    if (time - start > waitMs) throw new Error(`the lock ${path} is held by somebody else`);
     await wait(5 + Math.random() * 15); // not all at the same time again
   }
   return { [Symbol.asyncDispose]: () => release(path, holder) };
@@ -49,13 +59,12 @@ async function release(path: string, holder: string): Promise<void> {
   if (held === holder) await rm(path, { force: true });
 }
 
-/** Takes away a lock that was left behind. True when it is gone. */
-async function takeAway(path: string): Promise<boolean> {
-  if (!(await isLeftBehind(path))) return false;
+/** Takes away the lock of `other`, who has left it behind. True when it is gone. */
+async function takeAway(path: string, other: string): Promise<boolean> {
   const aside = `${path}.${randomUUID()}`;
   try {
     await rename(path, aside);
-    if (await isLeftBehind(aside)) return true;
+    if ((await identify(aside)) === other) return true;
     await link(aside, path); // somebody was quicker, and this is his: give it back
     return false;
   } catch {
@@ -65,11 +74,14 @@ async function takeAway(path: string): Promise<boolean> {
   }
 }
 
-async function isLeftBehind(path: string): Promise<boolean> {
+/** Who holds it: his text, and when it was written, since he may not have written it yet. Undefined when nobody does. */
+async function identify(path: string): Promise<string | undefined> {
   try {
-    return Date.now() - (await stat(path)).mtimeMs > maxHeldMs;
+    await using file = await open(path);
+    const { mtimeMs } = await file.stat();
+    return `${mtimeMs} ${await file.readFile("utf8")}`;
   } catch (error) {
-    if (hasCode(error, "ENOENT")) return false;
+    if (hasCode(error, "ENOENT")) return undefined;
     throw error;
   }
 }

@@ -247,11 +247,31 @@ describe("rotation of keys", () => {
     expect(await tell(["k2"])).toBe("pin-changed");
   });
 
+  it("never forgets a known key that the policy names", async () => {
+    const jwk = {
+      kid: "k2",
+      kty: "OKP",
+      crv: "Ed25519",
+      x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+    };
+    const k2 = await thumbprintOf(jwk);
+    const { meet, tell, known, wait } = createClient({ keys: [jwk] });
+    await meet(["k1", k2]);
+    for (let day = 0; day < 3; day++) {
+      expect((await meet(["k1"])).fault).toBeUndefined();
+      wait(dayMs);
+    }
+    expect(await tell(["k1"])).toBe("trusted"); // that it has not signed was told for a day
+    expect(await known()).toEqual(["k1", k2]);
+    expect(await tell([k2])).toBe("signer-missing");
+  });
+
   it("forgets a key that signs no longer, after a day", async () => {
     const { meet, tell, wait } = createClient();
     await meet(["k1", "k2"]);
     await meet(["k2"]);
     wait(dayMs);
+    await meet(["k2"]);
     expect(await tell(["k1"])).toBe("pin-changed");
   });
 });

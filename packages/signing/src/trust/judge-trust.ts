@@ -23,6 +23,8 @@ export interface TrustQuestion {
   readonly now: () => number;
   /** Whether it is the extended card of the agent. Default false. */
   readonly extended?: boolean | undefined;
+  /** Stops waiting for the memory, and for others who ask it about the agent. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Whether a card may be trusted, beyond its signatures. */
@@ -51,8 +53,8 @@ const maxInMessage = 3;
  * Cards of one agent are judged and remembered one after the other; when another process has written meanwhile, the card is
  * judged again.
  *
- * @throws what the memory throws; Error when what it gives is damaged, or is another each time. Whoever cannot remember does not
- *   trust.
+ * @throws what the memory throws, and what `signal` was aborted with; Error when what it gives is damaged, or is another each
+ *   time, or when it does not answer within 15 s. Whoever cannot remember does not trust.
  */
 export async function judgeTrust(question: TrustQuestion): Promise<TrustJudgement> {
   const { memory } = question.policy;
@@ -60,16 +62,18 @@ export async function judgeTrust(question: TrustQuestion): Promise<TrustJudgemen
   if (memory === undefined || key === undefined) {
     return judge(question, undefined).judgement;
   }
-  return await takeTurn(memory, key, async () => {
+  const compare = async (turn: AbortSignal): Promise<TrustJudgement> => {
     for (let tries = 0; tries < maxTries; tries++) {
       const known = await recall(question, memory, key);
+      turn.throwIfAborted();
       const { judgement, isDoubtful } = judge(question, known);
       if (isDoubtful || question.extended || (await remember(question, known))) {
         return judgement;
       }
     }
     throw new Error(`what is remembered of ${key} changes faster than a card can be compared with it`);
-  });
+  };
+  return await takeTurn(memory, key, compare, { signal: question.signal });
 }
 
 interface Judged {
@@ -89,7 +93,7 @@ function judge(question: TrustQuestion, known: KnownAgent | undefined): Judged {
     missing: policy.minimumSecurity === undefined ? [] : findMissingSecurity(card, policy.minimumSecurity),
     weaker: known?.before === undefined ? [] : compare(known.before, card),
     moved: known?.before === undefined ? [] : findMoves(known.before, card),
-    uncompared: known?.isUncompared && !question.extended ? [tooLarge] : [],
+    uncompared: known?.isUncompared && !question.extended ? [notKept] : [],
   };
   const faults = findFaults(found, policy);
   const judgement = {
@@ -108,8 +112,8 @@ function judge(question: TrustQuestion, known: KnownAgent | undefined): Judged {
   return { judgement, isDoubtful: doubts.some(({ length }) => length > 0) };
 }
 
-const tooLarge: SecurityFinding = {
-  text: "The last card of this agent declared other things, and was too large to be compared with this one.",
+const notKept: SecurityFinding = {
+  text: "The last card of this agent declared other things, and was not kept any more: it cannot be compared with this one.",
   path: "",
 };
 

@@ -52,8 +52,9 @@ async function judgePins(
   { thumbprints: signers, policy, now, extended }: TrustQuestion,
   remembered: RememberedCard | undefined,
 ): Promise<PinVerdict> {
-  const { thumbprints = [], missingKeys = {} } = remembered ?? {};
-  const isNews = signers.some((key) => !thumbprints.includes(key) || Object.hasOwn(missingKeys, key));
+  const { thumbprints = [] } = remembered ?? {};
+  const isNews =
+    signers.some((key) => !thumbprints.includes(key)) || thumbprints.some((key) => !signers.includes(key));
   const vouched = remembered !== undefined && isNews ? await thumbprintsOf(policy) : [];
   const { newKeyDelayMs = defaultNewKeyDelayMs } = policy;
   // Keys get known by public cards: those that wait to be do not count for the extended one.
@@ -86,9 +87,10 @@ export async function remember({ now }: TrustQuestion, known: KnownAgent): Promi
   return (await memory.write(key, news, remembered ?? null)) !== false;
 }
 
-/** But for when the agent was last seen, and for an outline that the memory has left out: it has no room for it. */
-function isSame(one: RememberedCard, other: RememberedCard): boolean {
-  return identify(one) === identify(other);
+/** But for when the agent was last seen. An outline that the memory has left out is written back: there may be room for it now. */
+function isSame(news: RememberedCard, remembered: RememberedCard): boolean {
+  const isLeftOut = news.outline !== undefined && remembered.outline === undefined;
+  return !isLeftOut && identify(news) === identify(remembered);
 }
 
 function identify({

@@ -6,7 +6,8 @@ export interface CardMemoryLimits {
   readonly maxCards?: number;
   /**
    * What their cards declare (`RememberedCard.outline`), all together, in UTF-16 units. Beyond that it is left out of those that were
-   * not met for the longest time; their keys stay known. Default 67,108,864.
+   * not met for the longest time; their keys stay known. Default 67,108,864; in a file, which
+   * is read as a whole each time, 8,388,608.
    */
   readonly maxLength?: number;
 }

@@ -13,7 +13,7 @@ export interface PinVerdict {
   readonly waiting: readonly string[];
   /** Keys that count from now on because they have signed beside a known one, and not because the policy has them. */
   readonly adopted: readonly string[];
-  /** Known keys that have not signed. */
+  /** Known keys that have not signed, and have not been missing for long. */
   readonly missing: readonly string[];
   /** Keys that were known, and have not signed for so long that they are not any more. */
   readonly forgotten: readonly string[];
@@ -24,7 +24,7 @@ export interface PinQuestion {
   readonly remembered: RememberedKeys | undefined;
   /** Thumbprints of the keys that have signed. */
   readonly signers: readonly string[];
-  /** Of these, those that are known as soon as they sign beside a known one. */
+  /** Keys that are known as soon as they sign beside a known one, and stay known. */
   readonly vouched: ReadonlySet<string>;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -38,8 +38,9 @@ export interface PinQuestion {
  * A key that signs beside a known one gets known: at once, or when it is seen again after a while, so that it was seen at two times
  * that far apart. In between it may have been away; a card without it makes it wait anew.
  *
- * A known key that signs no longer stays known for the same while from when it was first missed: otherwise whoever takes its
- * signature out of a card once would make it a stranger. Then it is forgotten: nobody who finds it later can use it.
+ * A known key that signs no longer is forgotten when it is missed again after the same while, so that it was missed at two times
+ * that far apart: otherwise whoever takes its signature out of a card once would make it a stranger. In between it is as known
+ * as ever. Then nobody who finds it later can use it.
  */
 export function comparePins({ remembered, signers, vouched, now, newKeyDelayMs }: PinQuestion): PinVerdict {
   const unique = [...new Set(signers)];
@@ -52,7 +53,7 @@ export function comparePins({ remembered, signers, vouched, now, newKeyDelayMs }
   const missingSince = new Map(Object.entries(remembered.missingKeys ?? {}));
   // Neither undefined nor what is no time is ever long enough.
   const isOver = (since: string | undefined) => now - Date.parse(since ?? "") >= newKeyDelayMs;
-  const pinned = new Set(remembered.thumbprints.filter((key) => !isOver(missingSince.get(key))));
+  const pinned = new Set(remembered.thumbprints);
   const known = new Set([...pinned, ...unique.filter((key) => isOver(newSince.get(key)))]);
   if (!unique.some((key) => known.has(key))) {
     return { kind: "changed", keys: remembered, ...nothing };
@@ -61,18 +62,19 @@ export function comparePins({ remembered, signers, vouched, now, newKeyDelayMs }
   const waiting = unique.filter((key) => !counts(key));
   const away = remembered.thumbprints.filter((key) => !unique.includes(key));
   const sinceWhen = (key: string) => missingSince.get(key) ?? today;
-  const missing = away.filter((key) => !isOver(sinceWhen(key)));
+  const isForgotten = (key: string) => isOver(sinceWhen(key)) && !vouched.has(key);
+  const kept = away.filter((key) => !isForgotten(key));
   return {
     kind: "known",
     keys: {
-      thumbprints: [...unique.filter(counts), ...missing],
+      thumbprints: [...unique.filter(counts), ...kept],
       ...record("newKeys", waiting, (key) => newSince.get(key) ?? today),
-      ...record("missingKeys", missing, sinceWhen),
+      ...record("missingKeys", kept, sinceWhen),
     },
     waiting,
     adopted: unique.filter((key) => counts(key) && !pinned.has(key) && !vouched.has(key)),
-    missing,
-    forgotten: away.filter((key) => isOver(sinceWhen(key))),
+    missing: away.filter((key) => !isOver(sinceWhen(key))),
+    forgotten: away.filter(isForgotten),
   };
 }
 

@@ -78,7 +78,6 @@ describe("a known key that has not signed", () => {
     await meet(a, b);
     await meet(a);
     wait(dayMs);
-    expect(await meet(b)).toBe("pin-changed");
     const { alarms } = await verify(await sign(plainCard, a));
     expect(alarms.map(({ kind, text }) => [kind, text])).toEqual([
       [
@@ -87,8 +86,20 @@ describe("a known key that has not signed", () => {
       ],
     ]);
     expect(await known()).toEqual([thumbprints.a]);
+    expect(await meet(b)).toBe("pin-changed");
     expect(await meet(a)).toBe("trusted");
     expect(await meet(a, b)).toBe("signer-new");
+  });
+
+  it("is known again when it signs, however long ago it was missed once", async () => {
+    for (const back of [[b], [a, b]]) {
+      const { meet, known, wait } = createClient();
+      await meet(a, b);
+      await meet(a); // its signature was taken out on the way
+      wait(30 * dayMs);
+      expect(await meet(...back)).toBe(back.length === 1 ? "signer-missing" : "trusted");
+      expect((await known())?.toSorted()).toEqual([thumbprints.a, thumbprints.b].toSorted());
+    }
   });
 
   it("is missed from the first time on that it was missed, and anew when it has signed in between", async () => {
@@ -295,7 +306,7 @@ describe("what is remembered of a card", () => {
     expect((await verify(await sign({ ...large, description: "Other" }, a))).verified).toBe(true);
     const other = await verify(await sign({ ...large, version: "1.0.1" }, a));
     expect(other.reason).toBe("downgrade");
-    expect(other.message).toContain("too large to be compared");
+    expect(other.message).toContain("was not kept any more");
     expect(other.message).not.toContain("is weaker");
     const extended = await verify(await sign({ ...large, name: "Extended" }, a), { url, extended: true });
     expect([extended.verified, tell(extended)]).toEqual([true, "not-remembered"]);
@@ -322,6 +333,51 @@ describe("what is remembered of a card", () => {
     expect(await known()).toEqual([thumbprints.a]);
     expect(tell(await verify(await sign(open, x)))).toBe("pin-changed");
     expect(tell(await verify(await sign(plainCard, a)))).toBe("trusted");
+  });
+});
+
+describe("what a card declares that a memory has left out", () => {
+  const card = { keys: [a.public] };
+  const release = { ...plainCard, version: "1.0.1" };
+
+  /** A memory without what the last card of the agent declared. */
+  async function createPushedOut(): Promise<ReturnType<typeof createClient>> {
+    const client = createClient(createCardMemory(), card);
+    await client.verify(await sign(plainCard, a));
+    const { outline: _, ...rest } = (await client.memory.read(origin)) ?? expect.fail();
+    await client.memory.write(origin, rest);
+    return client;
+  }
+
+  it("is written back when the same card is seen again", async () => {
+    const { verify, memory } = await createPushedOut();
+    expect(tell(await verify(await sign(plainCard, a)))).toBe("trusted");
+    expect((await memory.read(origin))?.outline).toBeDefined();
+    expect(tell(await verify(await sign(release, a)))).toBe("trusted");
+  });
+
+  it("is said to be kept no more when another card cannot be compared with it", async () => {
+    const { verify } = await createPushedOut();
+    const { reason, message } = await verify(await sign(release, a));
+    expect(reason).toBe("downgrade");
+    expect(message).toContain("was not kept any more");
+    expect(message).not.toContain("too large");
+  });
+});
+
+describe("a memory that does not answer", () => {
+  const hung: CardMemory = { ...createCardMemory(), read: () => new Promise(() => {}) };
+
+  it("is not waited for by whoever is aborted", async () => {
+    const { verify } = createClient(hung);
+    const card = await sign(plainCard, a);
+    const first = new AbortController();
+    const second = new AbortController();
+    const verdicts = [first, second].map(({ signal }) => verify(card, { url, signal }));
+    second.abort(new Error("second"));
+    await expect(verdicts[1]).rejects.toThrow("second");
+    first.abort(new Error("first"));
+    await expect(verdicts[0]).rejects.toThrow("first");
   });
 });
 

@@ -104,9 +104,16 @@ describe("trustCards", () => {
     await verify({ url, text: await sign(plainCard, k1, k2) });
     await verify({ url, text: await sign(plainCard, k2) });
     now = 24 * 60 * 60 * 1_000;
+    await verify({ url, text: await sign(plainCard, k2) }); // the policy still names the old one: it stays known
+    await trustCards(
+      { ...policy, keys: [k2.public], memory },
+      listen,
+    )({
+      url,
+      text: await sign(plainCard, k2),
+    });
     expect(await findRefusal(verify({ url, text: good }))).toMatchObject({ reason: "pin-changed" });
-    await verify({ url, text: await sign(plainCard, k2) });
-    expect(alarms).toEqual(["first-use", "pin-changed", "signer-missing", "pin-changed", "signer-missing"]);
+    expect(alarms).toEqual(["first-use", "pin-changed", "signer-missing", "signer-missing", "pin-changed"]);
     expect((await memory.read("https://agents.example.org"))?.thumbprints).toEqual([
       await thumbprintOf(k2.public),
     ]);

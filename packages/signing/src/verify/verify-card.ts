@@ -35,7 +35,8 @@ export interface CardVerifier {
  *
  * @param text the whole card, as it came
  * @throws TypeError when the options have no meaning
- * @throws what `signal` was aborted with while a key set was fetched, and what the policy's memory throws
+ * @throws what `signal` was aborted with while a key set was fetched or the policy's memory asked, and what that memory
+ *   throws; Error when it does not answer
  */
 export async function verifyCard(text: string, options: VerifyCardOptions): Promise<CardVerification> {
   const { keys, trustPolicy } = options;
@@ -106,7 +107,7 @@ async function weigh(
   card: SignedCard,
   signatures: readonly SignatureVerdict[],
   policy: PreparedPolicy,
-  { url, asked = url, extended, now }: VerificationContext & { readonly now: () => number },
+  { url, asked = url, extended, signal, now }: VerificationContext & { readonly now: () => number },
 ): Promise<CardVerification> {
   const choice = chooseSignature(signatures, card, policy);
   const { best, signers, covering } = choice;
@@ -136,6 +137,7 @@ async function weigh(
     policy: policy.policy,
     now,
     extended,
+    signal,
   });
   alarms.push(...judged.alarms);
   if (judged.fault !== undefined) {

@@ -33,7 +33,7 @@ export interface VerificationContext {
    * the policy, whoever fetched it. Default the platform's.
    */
   readonly fetch?: typeof globalThis.fetch;
-  /** Stops fetching key sets. */
+  /** Stops fetching key sets, and waiting for the memory. */
   readonly signal?: AbortSignal;
   /** Largest card, in UTF-16 code units. Default 1,048,576. */
   readonly maxLength?: number;
