@@ -9,7 +9,7 @@ import {
   wordsOf,
 } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 import type { TaskStore } from "../store/task-store.ts";
@@ -200,6 +200,7 @@ describe("an answer to a question with an idempotency key", () => {
     const answers = Array.from({ length: 10 }, () => client.sendMessage(request, withKey()));
     const second = await script.nextTurn();
     const stream = readStream((signal) => client.sendStreamingMessage(request, { ...withKey(), signal }));
+    await vi.waitFor(() => expect(stream.events).toHaveLength(1)); // it begins with the task as it is now
     await second.yields(second.turn.working("looking"));
     await second.yields(second.turn.inputRequired("Surname?"));
     const [first, ...others] = (await Promise.all(answers)).map(taskOf);
