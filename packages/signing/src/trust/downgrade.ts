@@ -2,7 +2,6 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { readCardSecurity } from "./card-security.ts";
 import type { SecurityFinding } from "./finding.ts";
 import { findWeakerInterfaces } from "./interface-changes.ts";
-import { listOf } from "./json-access.ts";
 import { findWeakerRequirements } from "./requirement-changes.ts";
 import { findOtherAddresses } from "./scheme-addresses.ts";
 import { findLostSchemes, findWeakenedSchemes } from "./scheme-changes.ts";
@@ -14,10 +13,9 @@ import { findLostSchemes, findWeakenedSchemes } from "./scheme-changes.ts";
  * - schemes: one is gone and nothing as strong is there, or it is still demanded; one is of a weaker kind (`SchemeStrength`), no
  *   longer demands PKCE, or no longer binds tokens to their owner;
  * - addresses of schemes, of new ones, too: one is without TLS, or on a host that nothing was on;
- * - interfaces: one is on another host, without TLS, or of a lower protocol version, or one such comes first;
- * - signatures: there are fewer, where both cards have some.
+ * - interfaces: one is on another host, without TLS, or of a lower protocol version, or one such comes first.
  *
- * What a card can do, which skills it has, and how it describes itself is not looked at. What stays on its host is for
+ * Who has signed is for pins and `minSigners`. What a card can do, which skills it has, and how it describes itself is not looked at. What stays on its host is for
  * `findMoves` to say: a host is its name, without a port.
  *
  * What would take too long to be compared is a finding, too, whatever it says.
@@ -32,7 +30,6 @@ export function findDowngrades(before: JsonObject, after: JsonObject): SecurityF
     ...findWeakenedSchemes(was.schemes, is.schemes),
     ...findOtherAddresses(was, is),
     ...findWeakerInterfaces(was.interfaces, is.interfaces),
-    ...findFewerSignatures(before, after),
   ];
 }
 
@@ -49,13 +46,4 @@ export function findExtendedDowngrades(publicBefore: JsonObject, extended: JsonO
     ...findOtherAddresses(was, is),
     ...findWeakerInterfaces(was.interfaces, is.interfaces),
   ];
-}
-
-function findFewerSignatures(before: JsonObject, after: JsonObject): SecurityFinding[] {
-  const [was, is] = [before, after].map(({ signatures }) => listOf(signatures).length);
-  if (was === undefined || is === undefined || is === 0 || is >= was) {
-    return [];
-  }
-  const text = `There ${is === 1 ? "is 1 signature" : `are ${is} signatures`}, no longer ${was}.`;
-  return [{ text, path: "signatures" }];
 }
