@@ -15,8 +15,8 @@ import { findLostSchemes, findWeakenedSchemes } from "./scheme-changes.ts";
  * - addresses of schemes, of new ones, too: one is without TLS, or on a host that nothing was on;
  * - interfaces: one is on another host, without TLS, or of a lower protocol version, or one such comes first.
  *
- * Who has signed is for pins and `minSigners`. What a card can do, which skills it has, and how it describes itself is not looked at. What stays on its host is for
- * `findMoves` to say: a host is its name, without a port.
+ * Who has signed is for pins and `minSigners`. What a card can do, which skills it has, and how it describes itself is not looked
+ * at. What stays on its host is for `findMoves` to say: a host is its name, without a port.
  *
  * What would take too long to be compared is a finding, too, whatever it says.
  *
