@@ -3,6 +3,7 @@ import { burst } from "./burst.ts";
 import { cards } from "./cards.ts";
 import { client } from "./client.ts";
 import { fanout } from "./fanout.ts";
+import { hostile } from "./hostile.ts";
 import { list } from "./list.ts";
 import { memory } from "./memory.ts";
 import { million } from "./million.ts";
@@ -32,4 +33,5 @@ export const scenarios: readonly Scenario[] = [
   million,
   client,
   cards,
+  hostile,
 ];
