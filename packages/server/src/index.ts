@@ -73,4 +73,5 @@ export type {
   TaskRef,
   TaskStore,
   TaskView,
+  TaskWeight,
 } from "./store/task-store.ts";

@@ -31,6 +31,8 @@ export const finished: string = `(state = ${TaskState.COMPLETED} or state = ${Ta
  * - `doomed` has the tasks whose row is gone and whose entries, keys and configs still go. Until they have gone, their
  *   number is not given again, and a key or a config without its task counts as removed.
  * - What is no event has an index of its own: a journal is found among a million chunks without passing them.
+ *
+ * Version 3: `loads`, as `TaskStore.noteLoads` tells it.
  */
 export const schemaSteps: readonly string[] = [
   `
@@ -118,6 +120,9 @@ export const schemaSteps: readonly string[] = [
   create index keys_by_expiry on keys (expires_at) where expires_at is not null;
 
   create table doomed (task integer primary key) strict;
+  `,
+  `
+  alter table tasks add column loads integer not null default 0;
   `,
 ];
 

@@ -121,6 +121,17 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
       return read(() => unfinished.all(after ?? "", limit).map(toRef));
     },
 
+    async weigh(owner, taskId) {
+      return read(() => {
+        const row = reader.ownRow(owner, taskId);
+        return row && reader.weight(row);
+      });
+    },
+
+    async noteLoads(owner, taskId, loads) {
+      return writes.run(0, () => writer.noteLoads(owner, taskId, loads));
+    },
+
     async due(until, limit) {
       return read(() => due.all(until, limit).map((row) => ({ ...toRef(row), wakeAt: row.wake_at })));
     },

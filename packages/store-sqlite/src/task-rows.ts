@@ -12,6 +12,7 @@ import {
   type StoredTask,
   type TaskIndex,
   type TaskView,
+  type TaskWeight,
   takeEventPage,
   takeLogPage,
 } from "@a2a-connect/server";
@@ -20,7 +21,7 @@ import { prepareQuery } from "./query.ts";
 /** Columns of `tasks` that make a TaskRow. */
 export const taskColumns: string =
   "number, task_id, tenant, principal, context_id, state, status_timestamp, wake_at, " +
-  "sequence, generation, fence, snapshot_sequence, snapshot_generation, push_config_count";
+  "sequence, generation, fence, snapshot_sequence, snapshot_generation, push_config_count, loads";
 
 /** One row of `tasks`, by the names of its columns. */
 export interface TaskRow {
@@ -38,6 +39,7 @@ export interface TaskRow {
   readonly snapshot_sequence: number;
   readonly snapshot_generation: number;
   readonly push_config_count: number;
+  readonly loads: number;
 }
 
 interface EntryRow {
@@ -77,6 +79,8 @@ export interface TaskReader {
   ownRow(owner: Owner, taskId: string): TaskRow | undefined;
   /** The whole task of a row: its snapshot and what follows. */
   task(row: TaskRow, view: TaskView): StoredTask;
+  /** What reading that would read. */
+  weight(row: TaskRow): TaskWeight;
   /** A page of a task's events, as `TaskStore.events` bounds it. */
   events(row: TaskRow, after: number, limit: number): readonly LogEvent[];
   /** A page of a task's log, as `TaskStore.entries` bounds it. */
@@ -102,6 +106,12 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
   const entriesHead = prepareQuery<EntryRow>(
     database,
     `select ${entryColumns} ${entriesAfter} and kind <> ${artifactKind} ${inOrder}`,
+  );
+  // SQLite knows the length of a value without reading it.
+  const bytes = prepareQuery<{ readonly bytes: number }>(
+    database,
+    `select (select ifnull(sum(length(payload)), 0) ${entriesAfter}) +
+       ifnull((select length(head) + ifnull(length(artifacts), 0) from snapshots where task = ?), 0) as bytes`,
   );
   const notes = prepareQuery<EntryRow>(
     database,
@@ -141,6 +151,19 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
           artifacts: snapshot.artifacts ?? undefined,
         },
         entries: entries.map(toEntry),
+      };
+    },
+
+    weight(row) {
+      const { number, snapshot_sequence, snapshot_generation } = row;
+      return {
+        owner: { tenant: row.tenant, principal: row.principal },
+        taskId: row.task_id,
+        index: toIndex(row),
+        tail: toTail(row),
+        fence: row.fence,
+        loads: row.loads,
+        bytes: bytes.get(number, snapshot_generation, snapshot_sequence, number)?.bytes ?? 0,
       };
     },
 

@@ -19,6 +19,7 @@ import { formatKind, type TaskReader, type TaskRow, toTail } from "./task-rows.t
 export interface TaskWriter {
   commit(commit: TaskCommit): CommitResult;
   claim(owner: Owner, taskId: string): StoredTask | undefined;
+  noteLoads(owner: Owner, taskId: string, loads: number): void;
   putPushConfig(owner: Owner, config: TaskPushNotificationConfig): boolean;
   deletePushConfig(owner: Owner, taskId: string, id: string): boolean;
 }
@@ -53,6 +54,7 @@ export function createTaskWriter(
     "update tasks set snapshot_sequence = ?, snapshot_generation = ? where number = ?",
   );
   const raiseFence = database.prepare("update tasks set fence = fence + 1 where number = ?");
+  const setLoads = database.prepare("update tasks set loads = ? where number = ?");
   /**
    * SQLite would give the number of a removed task again, whose entries may still be there. A write that is undone
    * leaves a gap in the numbers, and nothing else.
@@ -128,6 +130,11 @@ export function createTaskWriter(
       if (row === undefined) return undefined;
       raiseFence.run(row.number);
       return { ...reader.task(row, "full"), fence: row.fence + 1 };
+    },
+
+    noteLoads(owner, taskId, loads) {
+      const row = reader.ownRow(owner, taskId);
+      if (row !== undefined) setLoads.run(loads, row.number);
     },
 
     putPushConfig(owner, config) {

@@ -13,6 +13,7 @@ import {
   type MemoryTask,
   readLogPage,
   toStoredTask,
+  toTaskWeight,
 } from "./memory-task.ts";
 import type { ListCursor, Owner, TaskCommit, TaskPage, TaskQuery, TaskStore } from "./task-store.ts";
 import { compareText } from "./text-order.ts";
@@ -126,6 +127,16 @@ export function createMemoryTaskStore(): TaskStore {
         .sort((one, other) => compareText(one.taskId, other.taskId))
         .slice(0, limit)
         .map(({ owner, taskId }) => ({ owner, taskId }));
+    },
+
+    async weigh(owner, taskId) {
+      const task = findTask(owner, taskId);
+      return task && toTaskWeight(task);
+    },
+
+    async noteLoads(owner, taskId, loads) {
+      const task = findTask(owner, taskId);
+      if (task !== undefined) task.loads = loads;
     },
 
     async due(until, limit) {

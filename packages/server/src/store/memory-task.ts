@@ -12,6 +12,7 @@ import type {
   TaskCommit,
   TaskIndex,
   TaskView,
+  TaskWeight,
 } from "./task-store.ts";
 
 /** A push config and its cursor as the memory store keeps them. */
@@ -31,6 +32,8 @@ export interface MemoryTask {
   index: TaskIndex;
   tail: LogTail;
   fence: number;
+  /** See `TaskStore.noteLoads`. */
+  loads: number;
   snapshot: Snapshot | undefined;
   /** The whole log: `entries[n]` has sequence n + 1. */
   readonly entries: LogEntry[];
@@ -52,6 +55,7 @@ export function createMemoryTask({ owner, taskId, index }: TaskCommit): MemoryTa
     index,
     tail: { sequence: 0, generation: 0 },
     fence: 1,
+    loads: 0,
     snapshot: undefined,
     entries: [],
     events: [],
@@ -94,6 +98,22 @@ export function toStoredTask(
     snapshot: snapshot === undefined ? undefined : { ...snapshot, artifacts: undefined },
     entries: rest.filter(({ kind }) => kind !== "artifact"),
   };
+}
+
+/** The task as `TaskStore.weigh` gives it. */
+export function toTaskWeight({
+  owner,
+  taskId,
+  index,
+  tail,
+  fence,
+  loads,
+  snapshot,
+  entries,
+}: MemoryTask): TaskWeight {
+  let bytes = (snapshot?.head.length ?? 0) + (snapshot?.artifacts?.length ?? 0);
+  for (const { payload } of entries.slice(snapshot?.sequence ?? 0)) bytes += payload.length;
+  return { owner, taskId, index, tail, fence, loads, bytes };
 }
 
 /** One page of the log, as `TaskStore.entries` bounds it. */

@@ -208,6 +208,17 @@ export interface TaskRef {
   readonly taskId: string;
 }
 
+/** What is known of a task without reading its log: enough to end one that cannot be read. */
+export interface TaskWeight extends TaskRef {
+  readonly index: TaskIndex;
+  readonly tail: LogTail;
+  readonly fence: number;
+  /** About how many bytes `claim` reads: the snapshot, and the payloads after it. */
+  readonly bytes: number;
+  /** What `noteLoads` was told last; 0 for most tasks. */
+  readonly loads: number;
+}
+
 /** Position in a list: the last task of the page before. */
 export interface ListCursor {
   readonly statusTimestamp: number;
@@ -288,6 +299,15 @@ export interface TaskStore {
 
   /** Tasks in SUBMITTED or WORKING, of all owners, by id after `after`: what a crash has left behind. */
   unfinished(after: string | undefined, limit: number): Promise<readonly TaskRef[]>;
+
+  /** The owner's task without its log, or undefined. Must work for a task whose log and snapshot cannot be read. */
+  weigh(owner: Owner, taskId: string): Promise<TaskWeight | undefined>;
+
+  /**
+   * Keeps with the task how many loads of it were begun and have not ended well; 0 forgets that. Nothing happens when the
+   * owner has no such task. Calls made in one turn of the event loop should share one write.
+   */
+  noteLoads(owner: Owner, taskId: string, loads: number): Promise<void>;
 
   /** Tasks whose `wakeAt` is not after `until`, of all owners, earliest first. */
   due(until: number, limit: number): Promise<readonly (TaskRef & { readonly wakeAt: number })[]>;

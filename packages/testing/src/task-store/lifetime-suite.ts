@@ -29,6 +29,8 @@ const calls: readonly (readonly [keyof TaskStore, (store: TaskStore) => Promise<
   ["findKey", (store) => store.findKey(alice, "key-2")],
   ["putReply", (store) => store.putReply(alice, key, reply, 5_000)],
   ["unfinished", (store) => store.unfinished(undefined, 10)],
+  ["weigh", (store) => store.weigh(alice, "task-1")],
+  ["noteLoads", (store) => store.noteLoads(alice, "task-1", 1)],
   ["due", (store) => store.due(10_000, 10)],
   ["dueDeliveries", (store) => store.dueDeliveries({ now: 10_000, latest: 20_000, after: 0, limit: 10 })],
   ["moveDelivery", (store) => store.moveDelivery({ number: 1, next: 2, attempts: 0, retryAt: undefined })],
@@ -46,6 +48,7 @@ const reading: ReadonlySet<keyof TaskStore> = new Set([
   "entries",
   "findKey",
   "unfinished",
+  "weigh",
   "due",
   "dueDeliveries",
   "findPushConfig",
@@ -103,6 +106,7 @@ export function lifetimeSuite(open: OpenTaskStore): void {
       );
       await accepted(store, createCommit({ taskId: "task-2" }));
       await store.claim(alice, "task-2");
+      await store.noteLoads(alice, "task-1", 2);
       await store.putReply(alice, { ...key, key: "key-2" }, reply, 5_000);
       const reads = calls.filter(([name]) => reading.has(name));
       const before = await Promise.all(reads.map(([, call]) => call(store)));

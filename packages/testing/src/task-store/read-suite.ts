@@ -172,6 +172,7 @@ export function readSuite(open: OpenTaskStore): void {
         await accepted(store, createCommit({ pushConfigs: [createPushConfig("task-1", "config-1")] }));
         expect(await answersTo(store, owner, "task-1")).toEqual(nothing);
         expect(await answersTo(store, alice, "task-2")).toEqual(nothing);
+        expect(await store.weigh(alice, "task-1")).toMatchObject({ loads: 0 });
         expect(present(await store.find(alice, "task-1", "full")).fence).toBe(1);
         expect(await store.listPushConfigs(alice, "task-1", undefined, 10)).toHaveLength(1);
       });
@@ -214,6 +215,40 @@ export function readSuite(open: OpenTaskStore): void {
     });
   });
 
+  describe("weigh", () => {
+    it("tells what a load would read, and knows the rest without it", async () => {
+      const store = await openForTest(open);
+      const first = createCommit({ kinds: ["task", "artifact"], text: "before", snapshot: true });
+      const after = await accepted(store, first);
+      const second = createCommit({ after, kinds: ["journal", "artifact"], text: "after", wakeAt: 100 });
+      const { tail } = await accepted(store, second);
+      const read = present(await store.find(alice, "task-1", "full"));
+      const { head, artifacts } = read.snapshot ?? expect.fail("there is a snapshot");
+      const payloads = [head, artifacts ?? [], ...second.entries.map(({ payload }) => payload)];
+      expect(await store.weigh(alice, "task-1")).toEqual({
+        owner: alice,
+        taskId: "task-1",
+        index: second.index,
+        tail,
+        fence: 1,
+        bytes: payloads.reduce((sum, { length }) => sum + length, 0),
+        loads: 0,
+      });
+    });
+
+    it("has the number of loads that was noted, of this task alone, until it is forgotten", async () => {
+      const store = await openForTest(open);
+      for (const taskId of ["task-1", "task-2"]) await accepted(store, createCommit({ taskId }));
+      await store.noteLoads(alice, "task-1", 2);
+      await store.claim(alice, "task-1");
+      expect(await store.weigh(alice, "task-1")).toMatchObject({ loads: 2, fence: 2 });
+      expect(await store.weigh(alice, "task-2")).toMatchObject({ loads: 0 });
+      await store.noteLoads(alice, "task-1", 0);
+      expect(await store.weigh(alice, "task-1")).toMatchObject({ loads: 0 });
+      await expect(store.noteLoads(alice, "task-3", 1)).resolves.toBeUndefined();
+    });
+  });
+
   describe("due", () => {
     it("gives timers up to a time, earliest first, then by id", async () => {
       const store = await openForTest(open);
@@ -249,6 +284,7 @@ const noLog = { sequence: 0, generation: 0 };
 const nothing = {
   find: undefined,
   claim: undefined,
+  weight: undefined,
   events: [],
   entries: { entries: [], end: { sequence: 0, generation: 0 }, more: false },
   notes: { entries: [], end: { sequence: 1, generation: 1 }, more: false },
@@ -273,10 +309,12 @@ async function answersTo(
     after: undefined,
     limit: 10,
   } as const;
+  await store.noteLoads(owner, taskId, 7);
   const { tasks } = await store.list({ ...query, view: "full" });
   return {
     find: await store.find(owner, taskId, "full"),
     claim: await store.claim(owner, taskId),
+    weight: await store.weigh(owner, taskId),
     events: await store.events(owner, taskId, 0, 10),
     entries: await store.entries(owner, taskId, noLog, "all", 10),
     notes: await store.entries(owner, taskId, { sequence: 1, generation: 1 }, "notes", 10),
