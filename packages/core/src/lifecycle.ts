@@ -43,6 +43,7 @@ export type EndReason =
   | "skill-removed"
   | "skill-unavailable"
   | "task-too-large"
+  | "unloadable"
   | "unsupported-skill";
 
 /** What an agent tells in the metadata of a status message under `lifecycleExtension`. */

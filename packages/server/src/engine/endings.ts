@@ -7,7 +7,9 @@ function ending(state: TaskState, reason: EndReason, words: string): StatusInit 
 }
 
 /** How the engine itself ends a task: always with a reason for machines and a sentence for people. */
-export const endings: Readonly<Record<"canceled" | "deadline" | "inactive" | "interrupted", StatusInit>> = {
+export const endings: Readonly<
+  Record<"canceled" | "deadline" | "inactive" | "interrupted" | "unloadable", StatusInit>
+> = {
   canceled: ending(TaskState.CANCELED, "canceled", "The task was canceled."),
   deadline: ending(TaskState.CANCELED, "deadline", "The task's deadline has passed."),
   inactive: ending(TaskState.FAILED, "inactive", "The agent was silent for too long and was stopped."),
@@ -15,6 +17,11 @@ export const endings: Readonly<Record<"canceled" | "deadline" | "inactive" | "in
     TaskState.FAILED,
     "interrupted",
     "The agent was stopped while it worked on the task; send it again.",
+  ),
+  unloadable: ending(
+    TaskState.FAILED,
+    "unloadable",
+    "The server could not read the task back, several times; its history and artifacts are not shown any more.",
   ),
 };
 

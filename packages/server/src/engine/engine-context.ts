@@ -35,6 +35,11 @@ export interface EngineLimits {
   readonly maxStepBytes: number;
   /** How long a durable executor may wait in memory before it is dropped, and read back when it is needed. Default 30 s. */
   readonly unloadAfterMs: number;
+  /**
+   * Bytes of the tasks that are in memory at a time because they were taken up at the start, or by a timer, as the store has
+   * them; a larger one is alone. Default 64 MiB.
+   */
+  readonly maxRecoveryBytes: number;
 }
 
 /** Every limit with its default. */
@@ -48,6 +53,7 @@ export const defaultEngineLimits: EngineLimits = {
   maxUncommitted: 64,
   maxStepBytes: 2 ** 20,
   unloadAfterMs: 30_000,
+  maxRecoveryBytes: 64 * 2 ** 20,
 };
 
 /** Something worth a line in the operator's log. Never sent to a caller. */

@@ -30,6 +30,7 @@ import type { StatusInit } from "./events.ts";
 import type { Execution } from "./execution.ts";
 import type { LiveTask } from "./live-task.ts";
 import type { LiveTasks } from "./live-tasks.ts";
+import { LoadFailure, Recovery } from "./recovery.ts";
 import { TurnExecution } from "./turn-execution.ts";
 
 /** How long after a failed write a task is taken up again; again after as long while that fails, too. */
@@ -43,6 +44,7 @@ export class Executions {
   readonly #context: EngineContext;
   readonly #tasks: LiveTasks;
   readonly #scheduler: Scheduler;
+  readonly #recovery: Recovery;
   /** The newest of each task. */
   readonly #byTask = new Map<string, Execution>();
   readonly #running = new Set<Execution>();
@@ -55,6 +57,7 @@ export class Executions {
     this.#context = context;
     this.#tasks = tasks;
     this.#scheduler = new Scheduler(context);
+    this.#recovery = new Recovery(context, tasks, () => this.#dropResting());
   }
 
   /** The agent has another card, and so perhaps skills of another capacity. */
@@ -125,7 +128,7 @@ export class Executions {
       priority: readLifecycleRequest(message).priority,
       call,
       askForPlace: () => void this.#scheduler.start(execution, "always"),
-      onRest: () => this.#closed && this.#dropIfResting(execution),
+      onRest: () => (this.#closed || this.#recovery.isFull) && this.#dropIfResting(execution),
     });
     return execution;
   }
@@ -198,13 +201,13 @@ export class Executions {
   }
 
   /** Does what a timer of the task is due for. */
-  async wake({ owner, taskId }: TaskRef): Promise<void> {
-    const live = await this.#tasks.acquire(owner, taskId);
+  async wake(task: TaskRef): Promise<void> {
+    const { taskId } = task;
+    const live = await this.#recovery.acquire(task);
     if (live === undefined) {
       return;
     }
     try {
-      await live.claim();
       const now = this.#context.clock.now();
       const overdue = live.overdueQuestion(now);
       if (live.takeDeadline(now)) {
@@ -229,16 +232,20 @@ export class Executions {
     }
   }
 
-  /** Takes up a task that nobody works on, as its code says; again and again while that fails. */
+  /** Takes up what a crash has left behind, as much of it as there is room for; the rest follows when there is. */
+  recoverAll(): Promise<void> {
+    return this.#recovery.recoverAll((task) => this.recover(task));
+  }
+
+  /** Takes up a task that nobody works on, as its code says; again and again while the store fails. */
   async recover(task: TaskRef): Promise<void> {
-    const { owner, taskId } = task;
+    const { taskId } = task;
     try {
-      const live = await this.#tasks.acquire(owner, taskId);
+      const live = await this.#recovery.acquire(task);
       if (live === undefined) {
-        return; // its creation was never written
+        return; // its creation was never written, or it has ended
       }
       try {
-        await live.claim();
         if (!isSettled(live.acceptedState) && !this.#byTask.has(taskId)) {
           await this.#takeUp(live);
           await live.flushed();
@@ -249,7 +256,9 @@ export class Executions {
     } catch (error) {
       if (findA2AError(error)?.reason !== "TASK_NOT_FOUND") {
         this.#warn("a task that was left behind could not be taken up", taskId, error);
-        this.#recoverSoon(task);
+        if (!(error instanceof LoadFailure)) {
+          this.#recoverSoon(task);
+        }
       }
     }
   }
@@ -263,9 +272,8 @@ export class Executions {
     for (const cancelRetry of this.#retries) {
       cancelRetry();
     }
-    for (const execution of this.#running) {
-      this.#dropIfResting(execution);
-    }
+    this.#recovery.close();
+    this.#dropResting();
     const grace = Promise.withResolvers<void>();
     const cancelGrace = this.#context.clock.schedule(graceMs, grace.resolve);
     await Promise.race([this.#idle(), grace.promise]);
@@ -292,7 +300,13 @@ export class Executions {
     void execution.done.then(() => this.#running.delete(execution));
   }
 
-  /** At the end: what it waits for cannot come any more. */
+  #dropResting(): void {
+    for (const execution of this.#running) {
+      this.#dropIfResting(execution);
+    }
+  }
+
+  /** At the end, because what it waits for cannot come any more; or to make room, and it is read back when it is needed. */
   #dropIfResting(execution: Execution): void {
     if (execution.isResting) {
       execution.abort("shutdown");

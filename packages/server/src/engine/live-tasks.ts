@@ -9,6 +9,8 @@ import { decodeEvent } from "./log-codec.ts";
 interface Holding {
   readonly live: LiveTask;
   holders: number;
+  /** Called when it is no longer in memory. */
+  onDrop?: () => void;
 }
 
 /** The tasks that somebody in this process is working on or reading. Each is here once, as long as anybody holds it. */
@@ -63,7 +65,18 @@ export class LiveTasks {
     if (holding?.live === live && --holding.holders === 0) {
       this.#holdings.delete(taskId);
       live.dispose();
+      holding.onDrop?.();
     }
+  }
+
+  /** Calls `drop` once, when the task leaves memory. @returns whether it will be: one that has left already, or has such a call, gets none */
+  onDrop(live: LiveTask, drop: () => void): boolean {
+    const holding = this.#holdings.get(live.name.taskId);
+    if (holding?.live !== live || holding.onDrop !== undefined) {
+      return false;
+    }
+    holding.onDrop = drop;
+    return true;
   }
 
   /** Lets go of the tasks that ended before a time, because the store has forgotten them: their readers are told. */
@@ -77,12 +90,14 @@ export class LiveTasks {
 
   #hold(live: LiveTask, holders: number): void {
     const { taskId } = live.name;
-    this.#holdings.set(taskId, { live, holders });
+    const holding: Holding = { live, holders };
+    this.#holdings.set(taskId, holding);
     // Whoever needs a task that could not be written reads it anew.
     const forget = () => {
       live.dispose();
-      if (this.#holdings.get(taskId)?.live === live) {
+      if (this.#holdings.get(taskId) === holding) {
         this.#holdings.delete(taskId);
+        holding.onDrop?.();
       }
     };
     live.lost.addEventListener("abort", forget, { once: true });

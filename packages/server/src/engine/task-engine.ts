@@ -101,17 +101,9 @@ export class TaskEngine {
     this.#executions = new Executions(this.#context, this.#tasks);
   }
 
-  /** Ends what a crash has left behind (design: recovery) and sets the timers. Call it before serving. */
+  /** Takes up what a crash has left behind (see `Recovery`) and sets the timers. Call it before serving. */
   async start(): Promise<void> {
-    let after: string | undefined;
-    for (;;) {
-      const page = await this.#context.store.unfinished(after, 100);
-      await Promise.all(page.map((task) => this.#executions.recover(task)));
-      after = page.at(-1)?.taskId;
-      if (after === undefined) {
-        break;
-      }
-    }
+    await this.#executions.recoverAll();
     await this.#timers.start();
   }
 

@@ -1,0 +1,300 @@
+import { findA2AError } from "@a2a-connect/core";
+import { TaskSchema, TaskState } from "@a2a-connect/proto";
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { TaskRef, TaskWeight } from "../store/task-store.ts";
+import { endings } from "./endings.ts";
+import type { EngineContext } from "./engine-context.ts";
+import { statusEvent } from "./events.ts";
+import type { LiveTask } from "./live-task.ts";
+import type { LiveTasks } from "./live-tasks.ts";
+import { encodeEvent, encodeSnapshot } from "./log-codec.ts";
+
+/** Processes that began to load a task and did not end well; after so many it is not tried again. */
+const maxFailedLoads = 2;
+
+/** Names of unfinished tasks that are read at a time. */
+const pageSize = 100;
+
+/** How long after a failed read the next names are asked for again. */
+const retryMs = 1_000;
+
+/** A task could not be read, and not because the store could not be reached. It stays as it is until it is tried again. */
+export class LoadFailure extends Error {}
+
+/** What waits for room. */
+interface Waiting {
+  readonly bytes: number;
+  /** Whether nothing else may be loaded meanwhile. */
+  readonly alone: boolean;
+  readonly admit: (admitted: boolean) => void;
+}
+
+/**
+ * Loads tasks that no caller has asked for: those that a crash left behind, and those whose timer is due.
+ *
+ * - No more than `maxRecoveryBytes` of them are in memory at a time, or one. What is at work for longer than `unloadAfterMs`
+ *   does not hold up the others, which it may be waiting for.
+ * - Before a task is loaded, the store counts the attempt; it forgets that when the load has ended well. A task whose count
+ *   says that something went wrong is loaded while nothing else is, so that it takes no other with it, and the third time it is
+ *   FAILED with reason `unloadable`, without being read.
+ */
+export class Recovery {
+  readonly #context: Pick<EngineContext, "store" | "clock" | "limits" | "log" | "randomId" | "onDeliveryDue">;
+  readonly #tasks: LiveTasks;
+  readonly #onFull: () => void;
+  /** What was loaded here and is in memory still, and what is being loaded. */
+  #bytes = 0;
+  #loading = 0;
+  /** Whether what is being loaded is alone. */
+  #isAlone = false;
+  readonly #waiting: Waiting[] = [];
+  readonly #full = Promise.withResolvers<void>();
+  /** Failed loads before this process, of the tasks that it has not loaded yet although it tried: it counts as one attempt. */
+  readonly #failedBefore = new Map<string, number>();
+  #cancelPatience: (() => void) | undefined;
+  #closed = false;
+
+  /** @param onFull told when what is at work leaves no room: what can be dropped should be */
+  constructor(context: EngineContext, tasks: LiveTasks, onFull: () => void) {
+    this.#context = context;
+    this.#tasks = tasks;
+    this.#onFull = onFull;
+  }
+
+  /** Whether something waits until there is room. */
+  get isFull(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  /**
+   * Calls `takeUp` for every unfinished task. Resolves when that is done for all of them, or for as many as there is room for;
+   * the others follow when there is.
+   *
+   * @param takeUp loads the task by `acquire`; must not reject
+   * @throws ConnectError `Unavailable` when the store cannot be reached
+   */
+  async recoverAll(takeUp: (task: TaskRef) => Promise<void>): Promise<void> {
+    let inBackground = false;
+    const all = this.#recoverPages(takeUp, async (error) => {
+      if (!inBackground) {
+        throw error;
+      }
+      this.#warn("tasks that were left behind could not be looked for; trying again", undefined, error);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#context.clock.schedule(retryMs, resolve);
+      await promise;
+    });
+    await Promise.race([all, this.#full.promise]);
+    inBackground = true;
+    all.catch((error: unknown) =>
+      this.#warn("tasks that were left behind could not be looked for", undefined, error),
+    );
+  }
+
+  async #recoverPages(
+    takeUp: (task: TaskRef) => Promise<void>,
+    onError: (error: unknown) => Promise<void>,
+  ): Promise<void> {
+    let after: string | undefined;
+    while (!this.#closed) {
+      try {
+        const page = await this.#context.store.unfinished(after, pageSize);
+        await Promise.all(page.map(takeUp));
+        after = page.at(-1)?.taskId;
+        if (after === undefined) {
+          return;
+        }
+      } catch (error) {
+        await onError(error);
+      }
+    }
+  }
+
+  /**
+   * The task, loaded when there is room for it, claimed, and held until it is released; undefined when there is none any more,
+   * when it has been failed as unloadable, and when the server stops.
+   *
+   * @throws LoadFailure when it cannot be read; ConnectError `Unavailable` when the store cannot be reached
+   */
+  async acquire(task: TaskRef): Promise<LiveTask | undefined> {
+    const { owner, taskId } = task;
+    if (this.#tasks.peek(owner, taskId) !== undefined) {
+      return this.#claim(task); // it is in memory already
+    }
+    const weight = await this.#context.store.weigh(owner, taskId);
+    if (weight === undefined) {
+      return undefined;
+    }
+    const failed = this.#failedBefore.get(taskId) ?? weight.loads;
+    if (failed >= maxFailedLoads) {
+      await this.#fail(weight);
+      return undefined;
+    }
+    const bytes = Math.min(weight.bytes, this.#context.limits.maxRecoveryBytes);
+    const alone = failed > 0;
+    if (!(await this.#room(bytes, alone))) {
+      return undefined;
+    }
+    let isHeld = false;
+    try {
+      const live = await this.#load(task, failed);
+      isHeld = live !== undefined && this.#tasks.onDrop(live, () => this.#giveBack(bytes));
+      return live;
+    } finally {
+      this.#loading--;
+      this.#isAlone = false;
+      this.#giveBack(isHeld ? 0 : bytes);
+    }
+  }
+
+  /** What waits for room gets none any more. */
+  close(): void {
+    this.#closed = true;
+    this.#cancelPatience?.();
+    for (const { admit } of this.#waiting.splice(0)) {
+      admit(false);
+    }
+    this.#full.resolve();
+  }
+
+  async #load(task: TaskRef, failed: number): Promise<LiveTask | undefined> {
+    const { owner, taskId } = task;
+    const { store } = this.#context;
+    this.#failedBefore.set(taskId, failed);
+    await store.noteLoads(owner, taskId, failed + 1);
+    const note = (loads: number) =>
+      store
+        .noteLoads(owner, taskId, loads)
+        .catch((error: unknown) => this.#warn("it could not be noted how a task was loaded", taskId, error));
+    try {
+      const live = await this.#claim(task);
+      this.#failedBefore.delete(taskId);
+      void note(0);
+      return live;
+    } catch (error) {
+      if (findA2AError(error)?.reason === "TASK_NOT_FOUND") {
+        this.#failedBefore.delete(taskId);
+        return undefined;
+      }
+      if (error instanceof ConnectError && error.code === Code.Unavailable) {
+        void note(failed);
+        throw error;
+      }
+      throw new LoadFailure(`a task could not be loaded; start ${failed + 1} of ${maxFailedLoads}`, {
+        cause: error,
+      });
+    }
+  }
+
+  async #claim({ owner, taskId }: TaskRef): Promise<LiveTask | undefined> {
+    const live = await this.#tasks.acquire(owner, taskId);
+    try {
+      await live?.claim();
+      return live;
+    } catch (error) {
+      if (live !== undefined) {
+        this.#tasks.release(live);
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Ends a task whose log cannot be read. The log stays; the snapshot that comes with the end covers it, so that gets and lists
+   * show the task as it ended, without its history and artifacts.
+   */
+  async #fail({ owner, taskId, index, tail, fence }: TaskWeight): Promise<void> {
+    const { store, clock, randomId, log, onDeliveryDue } = this.#context;
+    const { contextId } = index;
+    const at = Math.max(clock.now(), index.statusTimestamp);
+    const event = statusEvent({ taskId, contextId }, endings.unloadable, at, randomId);
+    const { payload, step, kind } = encodeEvent(event);
+    const status = step.case === "statusUpdate" ? step.value.status : undefined;
+    const sequence = tail.sequence + 1;
+    const result = await store.commit({
+      owner,
+      taskId,
+      expectedSequence: tail.sequence,
+      fence,
+      entries: [{ sequence, generation: tail.generation + 1, kind, payload }],
+      index: { contextId, state: TaskState.FAILED, statusTimestamp: at, wakeAt: undefined },
+      snapshot: encodeSnapshot(
+        create(TaskSchema, { id: taskId, contextId, ...(status === undefined ? {} : { status }) }),
+        sequence,
+      ),
+      pushConfigs: [],
+      keys: [],
+    });
+    if ("refused" in result) {
+      return; // it goes on elsewhere
+    }
+    log({
+      level: "error",
+      message: "a task was failed, because it could not be loaded two times before",
+      taskId,
+    });
+    if (result.deliveryDue) {
+      onDeliveryDue();
+    }
+  }
+
+  /** @returns whether there is room now; not when the server stops */
+  #room(bytes: number, alone: boolean): Promise<boolean> {
+    if (this.#closed) {
+      return Promise.resolve(false);
+    }
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#waiting.push({ bytes, alone, admit: resolve });
+    this.#admit();
+    return promise;
+  }
+
+  #giveBack(bytes: number): void {
+    this.#bytes -= bytes;
+    this.#admit();
+  }
+
+  #admit(): void {
+    while (this.#hasRoom(this.#waiting[0])) {
+      this.#admitFirst();
+    }
+    if (this.#waiting.length === 0) {
+      this.#cancelPatience?.();
+      this.#cancelPatience = undefined;
+    } else if (this.#loading === 0 && this.#cancelPatience === undefined) {
+      this.#cancelPatience = this.#context.clock.schedule(this.#context.limits.unloadAfterMs, () => {
+        this.#cancelPatience = undefined;
+        if (this.#loading === 0) {
+          this.#admitFirst();
+        }
+        this.#admit();
+      });
+      this.#full.resolve();
+      this.#onFull();
+    }
+  }
+
+  #hasRoom(next: Waiting | undefined): boolean {
+    return (
+      next !== undefined &&
+      !this.#isAlone &&
+      (!next.alone || this.#loading === 0) &&
+      (this.#bytes === 0 || this.#bytes + next.bytes <= this.#context.limits.maxRecoveryBytes)
+    );
+  }
+
+  #admitFirst(): void {
+    const first = this.#waiting.shift();
+    if (first !== undefined) {
+      this.#bytes += first.bytes;
+      this.#loading++;
+      this.#isAlone = first.alone;
+      first.admit(true);
+    }
+  }
+
+  #warn(message: string, taskId: string | undefined, error: unknown): void {
+    this.#context.log({ level: "warn", message, ...(taskId === undefined ? {} : { taskId }), error });
+  }
+}

@@ -1,0 +1,185 @@
+import { TaskState } from "@a2a-connect/proto";
+import { createEngineHarness, createFakeClock, reasonOf, say, taskOf } from "@a2a-connect/testing";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { anonymous } from "../../test-support/durable-servers.ts";
+import { createMortalStore } from "../../test-support/mortal-store.ts";
+import type { AgentDefinition, DurableExecutor } from "../agent/agent-definition.ts";
+import { createMemoryTaskStore } from "../store/memory-task-store.ts";
+import type { Owner, TaskStore } from "../store/task-store.ts";
+
+const detached = (words: string) => ({ ...say(words), configuration: { returnImmediately: true } });
+
+/** What becomes of a process that reads a task: undefined reads it, an error is thrown. */
+type Fate = "killed" | Error | undefined;
+
+/** Starts of one server over one store; `fates` has what becomes of those who read a task. */
+function createStarts(execute: DurableExecutor, limits = {}) {
+  const clock = createFakeClock();
+  const memory = createMemoryTaskStore();
+  const agent: AgentDefinition = { card: { name: "Durable" }, durable: true, execute };
+  const fates = new Map<string, Fate>();
+  const reads: string[] = [];
+  let ids = 0;
+  /** Resolves when the process has taken up what it can, or was killed by it. */
+  async function start() {
+    const mortal = createMortalStore(memory);
+    const reading =
+      <Rest extends unknown[]>(
+        call: (owner: Owner, taskId: string, ...rest: Rest) => ReturnType<TaskStore["find"]>,
+      ) =>
+      async (owner: Owner, taskId: string, ...rest: Rest) => {
+        reads.push(taskId);
+        const fate = fates.get(taskId);
+        if (fate === "killed") mortal.kill();
+        if (fate instanceof Error) throw fate;
+        await clock.nextTurn(); // all that are read at a time have begun
+        return call(owner, taskId, ...rest);
+      };
+    const store: TaskStore = { ...mortal, find: reading(mortal.find), claim: reading(mortal.claim) };
+    const harness = createEngineHarness({ agent, clock, store, limits, randomId: () => `id-${++ids}` });
+    const started = Promise.race([harness, clock.settle().then(() => clock.settle())]);
+    return { harness, kill: mortal.kill, started: started.then(() => {}), isDead: () => mortal.dead };
+  }
+  /** A process with tasks at work, which dies. */
+  async function leaveBehind(...words: string[]): Promise<string[]> {
+    const { harness, kill } = await start();
+    const { client } = await harness;
+    const tasks = [];
+    for (const each of words) tasks.push(taskOf(await client.sendMessage(detached(each))).id);
+    await clock.settle();
+    kill();
+    reads.length = 0;
+    return tasks;
+  }
+  const stateOf = async (taskId: string) => (await memory.weigh(anonymous, taskId))?.index.state;
+  return { clock, memory, fates, reads, start, leaveBehind, stateOf };
+}
+
+const works: DurableExecutor = async function* (task) {
+  yield task.artifact({ text: task.text });
+  if (task.text !== "ends") await task.step("work", () => new Promise<void>(() => {}));
+};
+
+describe("a task that cannot be read", () => {
+  it("is left alone until the next start, and FAILED at the third without being read; the others go on", async () => {
+    const { clock, fates, reads, start, leaveBehind, stateOf, memory } = createStarts(works);
+    const [one = "", broken = "", other = ""] = await leaveBehind("one", "broken", "other");
+    fates.set(broken, new RangeError("invalid wire type"));
+    for (const attempt of [1, 2]) {
+      const process = await start();
+      const { log, client } = await process.harness;
+      await clock.advance(20_000);
+      expect(log.map(({ message, taskId }) => [message, taskId])).toEqual([
+        ["a task that was left behind could not be taken up", broken],
+      ]);
+      expect(await memory.weigh(anonymous, broken)).toMatchObject({ loads: attempt });
+      for (const id of [one, other]) {
+        expect((await client.getTask({ id })).artifacts).toHaveLength(1);
+        expect(await memory.weigh(anonymous, id)).toMatchObject({ loads: 0 });
+      }
+      process.kill();
+    }
+    reads.length = 0;
+    const { client, log } = await (await start()).harness;
+    expect(reads).not.toContain(broken);
+    expect(await stateOf(broken)).toBe(TaskState.FAILED);
+    fates.clear();
+    const task = await client.getTask({ id: broken });
+    expect([task.status?.state, reasonOf(task), task.history, task.artifacts]).toEqual([
+      TaskState.FAILED,
+      "unloadable",
+      [],
+      [],
+    ]);
+    const { tasks } = await client.listTasks({});
+    expect(tasks.map(({ id, status }) => [id, status?.state])).toContainEqual([broken, TaskState.FAILED]);
+    expect(log.map(({ level, taskId }) => [level, taskId])).toEqual([["error", broken]]);
+  });
+
+  it("is FAILED at the third start when reading it ends the process, and takes none of the others with it", async () => {
+    const { fates, start, leaveBehind, stateOf, memory, reads } = createStarts(works);
+    const [one = "", deadly = "", other = ""] = await leaveBehind("one", "deadly", "other");
+    fates.set(deadly, "killed");
+    for (const loads of [1, 2]) {
+      const process = await start();
+      await process.started;
+      expect(process.isDead()).toBe(true);
+      expect(await memory.weigh(anonymous, deadly)).toMatchObject({ loads });
+    }
+    reads.length = 0;
+    const process = await start();
+    await process.harness;
+    expect(reads).not.toContain(deadly);
+    expect(await Promise.all([one, deadly, other].map(stateOf))).toEqual([
+      TaskState.SUBMITTED,
+      TaskState.FAILED,
+      TaskState.SUBMITTED,
+    ]);
+    for (const id of [one, other]) expect(reads).toContain(id);
+    expect(await memory.weigh(anonymous, other)).toMatchObject({ loads: 0 });
+  });
+
+  it("does not count when it was the store that could not be reached", async () => {
+    const { clock, fates, start, leaveBehind, memory } = createStarts(works);
+    const [id = ""] = await leaveBehind("ends not");
+    fates.set(id, new ConnectError("the disk is gone", Code.Unavailable));
+    await (await start()).harness;
+    await clock.advance(10_000);
+    expect(await memory.weigh(anonymous, id)).toMatchObject({
+      loads: 0,
+      index: { state: TaskState.SUBMITTED },
+    });
+  });
+
+  it("is FAILED by its timer, too, at the third start, and holds up no other timer", async () => {
+    const { clock, fates, start, leaveBehind, stateOf } = createStarts(async function* (task) {
+      yield* task.ask("?");
+    });
+    const [broken = "", whole = ""] = await leaveBehind("broken", "whole");
+    fates.set(broken, new RangeError("invalid wire type"));
+    for (const attempt of [1, 2]) {
+      const process = await start();
+      await process.harness;
+      await clock.advance(attempt * 600_000);
+      expect([attempt, await stateOf(broken)]).toEqual([attempt, TaskState.INPUT_REQUIRED]);
+      expect(await stateOf(whole)).toBe(TaskState.CANCELED);
+      process.kill();
+    }
+    await (await start()).harness;
+    await clock.advance(1_000);
+    expect(await stateOf(broken)).toBe(TaskState.FAILED);
+  });
+});
+
+describe("tasks that are taken up", () => {
+  const size = 100_000;
+  const large = Array.from({ length: 10 }, () => "x".repeat(size));
+
+  it("are read a few at a time when they are large; what is at work for long holds up no other", async () => {
+    const { clock, reads, start, leaveBehind } = createStarts(works, { maxRecoveryBytes: 5 * size });
+    await leaveBehind(...large);
+    await (await start()).harness; // it serves before the others are read
+    expect(new Set(reads).size).toBe(2); // message and artifact: twice the size
+    await clock.advance(30_000);
+    expect(new Set(reads).size).toBe(3);
+    await clock.advance(300_000);
+    expect(new Set(reads).size).toBe(10);
+  });
+
+  it("make room at once when they do nothing but wait", async () => {
+    const sleeps: DurableExecutor = async function* (task) {
+      yield task.artifact({ text: task.text });
+      await task.sleep(3_600_000);
+    };
+    const { clock, reads, start, leaveBehind, stateOf } = createStarts(sleeps, {
+      maxRecoveryBytes: 5 * size,
+    });
+    const tasks = await leaveBehind(...large);
+    await (await start()).harness;
+    await clock.settle();
+    expect(new Set(reads).size).toBe(10);
+    await clock.advance(3_600_000);
+    for (const id of tasks) expect(await stateOf(id)).toBe(TaskState.COMPLETED);
+  });
+});
