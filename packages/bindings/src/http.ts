@@ -14,6 +14,11 @@ export interface HttpRequest {
    * prefix of paths that the proxy takes off. Undefined: nobody trustworthy said.
    */
   readonly forwardedUrl?: string | undefined;
+  /**
+   * Where the caller is: IPv4 address, or IPv6 network of 64 bits; of the connection, or as a trusted proxy says. Undefined:
+   * not known. It tells callers apart that have no credentials.
+   */
+  readonly callerNetwork?: string | undefined;
   readonly method: string;
   readonly header: Headers;
   readonly body: HttpBody;

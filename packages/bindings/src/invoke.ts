@@ -1,4 +1,4 @@
-import { forwardedUrlKey } from "@a2a-connect/core";
+import { callerKey, forwardedUrlKey } from "@a2a-connect/core";
 import {
   create,
   type DescMethod,
@@ -150,8 +150,10 @@ export class CallContext implements HandlerContext {
     this.timeoutMs = deadline === undefined ? noDeadline : () => deadline.remainingMs;
     this.#request = request;
     this.#deadline = deadline;
+    // Nothing is read of the request before somebody asks.
+    this.values.set(callerKey, request);
     if (request.trustsProxies === true) {
-      this.values.set(forwardedUrlKey, request); // nothing is read of it before somebody asks
+      this.values.set(forwardedUrlKey, request);
     }
   }
 

@@ -29,6 +29,21 @@ export const forwardedUrlKey: ContextKey<ForwardedUrlSource> = createContextKey<
   { description: "a2a forwarded URL" },
 );
 
+/** Knows where a caller is; finding it out may cost something. */
+export interface CallerSource {
+  /**
+   * IPv4 address, or IPv6 network of 64 bits (`2001:db8:1:2::/64`): of the connection, or as a trusted proxy says. Undefined
+   * where calls do not come over a network.
+   */
+  readonly callerNetwork?: string | undefined;
+}
+
+/** Where the caller is; by default not known. */
+export const callerKey: ContextKey<CallerSource> = createContextKey<CallerSource>(
+  {},
+  { description: "a2a caller" },
+);
+
 /** The tenant of the call, `""` for none (requirements P). */
 export const tenantKey: ContextKey<string> = createContextKey("", { description: "a2a tenant" });
 

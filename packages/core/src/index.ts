@@ -2,6 +2,8 @@ export { bindHttpRequest, type HttpRequestParts, httpRequestParts, isQueryField 
 export { connectBinding, grpcWebBinding } from "./binding-names.ts";
 export {
   anonymousPrincipal,
+  type CallerSource,
+  callerKey,
   extensionsKey,
   type ForwardedUrlSource,
   forwardedUrlKey,

@@ -1,6 +1,7 @@
 import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { CallSignal } from "./call-signal.ts";
+import type { ReadCallerNetwork } from "./caller-network.ts";
 import type { ReadForwardedUrl } from "./forwarded-url.ts";
 import { internalError } from "./plain-error.ts";
 import { type ResponseSink, sendResponse } from "./send-response.ts";
@@ -17,6 +18,7 @@ export interface ExchangeContext {
   readonly maxHeaderBytes: number;
   /** Undefined: no proxy is trusted. */
   readonly readForwardedUrl: ReadForwardedUrl | undefined;
+  readonly readCallerNetwork: ReadCallerNetwork;
   readonly onError: ((error: unknown, request: HttpRequest) => void) | undefined;
   /** The calls that have no complete response yet. */
   readonly inFlight: Set<CallSignal>;

@@ -34,6 +34,13 @@ export function parseForwarded(text: string): readonly ForwardedElement[] | unde
   }
 }
 
+/** `192.0.2.60`, `192.0.2.60:4711`, `[2001:db8::1]:4711`; names and `unknown` are no address. */
+export function nodeAddress(node: string | undefined): string | undefined {
+  if (node === undefined) return undefined;
+  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(node);
+  return bracketed?.[1] ?? node.replace(/:\d+$/, "");
+}
+
 /** A token or a quoted string (RFC 9110 §5.6.4). */
 function takeValue(reader: FieldReader): string | undefined {
   return reader.take(token) ?? reader.take(quotedString)?.slice(1, -1).replaceAll(/\\(.)/g, "$1");

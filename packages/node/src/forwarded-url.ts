@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { parseForwarded } from "./forwarded-field.ts";
+import { nodeAddress, parseForwarded } from "./forwarded-field.ts";
 import { formatRequestUrl } from "./request-url.ts";
 import { type Connection, type IsTrustedProxy, parseTrustedProxies, trustedOnce } from "./trusted-proxies.ts";
 
@@ -125,13 +125,6 @@ function readForwarded(fields: IncomingHttpHeaders, isTrusted: IsTrustedProxy): 
   const host = parseHost(outermost?.get("host"));
   if (outermost === undefined || scheme === null || host === null) return malformed("Forwarded");
   return { scheme, ...host };
-}
-
-/** `192.0.2.60`, `192.0.2.60:4711`, `[2001:db8::1]:4711`; names and `unknown` are no address. */
-function nodeAddress(node: string | undefined): string | undefined {
-  if (node === undefined) return undefined;
-  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(node);
-  return bracketed?.[1] ?? node.replace(/:\d+$/, "");
 }
 
 function readXForwarded(fields: IncomingHttpHeaders): Forwarding | Refusal {

@@ -46,6 +46,7 @@ function createHttp1Request(
     body: createRequestBody(message, { declaredLength: declaredLength(message) }),
     call,
     readForwardedUrl: context.readForwardedUrl,
+    readCallerNetwork: context.readCallerNetwork,
     connection: message.socket,
   });
 }

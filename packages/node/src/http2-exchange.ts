@@ -46,7 +46,6 @@ function createHttp2Request(
   url: string,
   call: CallSignal,
 ): HttpRequest {
-  const { readForwardedUrl } = context;
   const length = stream.endAfterHeaders ? "0" : headers["content-length"];
   return new NodeRequest({
     httpVersion: "2.0",
@@ -58,8 +57,9 @@ function createHttp2Request(
       timeoutMs: context.requestTimeoutMs,
     }),
     call,
-    readForwardedUrl,
-    connection: readForwardedUrl && stream.session?.socket,
+    readForwardedUrl: context.readForwardedUrl,
+    readCallerNetwork: context.readCallerNetwork,
+    connection: stream.session?.socket,
   });
 }
 

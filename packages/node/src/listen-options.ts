@@ -13,7 +13,7 @@ export interface ListenOptions {
   readonly tls?: { readonly cert: string | Uint8Array; readonly key: string | Uint8Array };
   /**
    * Proxies that are believed when they say where callers reach this server (`Forwarded`, `X-Forwarded-Proto`, `-Host`,
-   * `-Port`, `-Prefix`): addresses, networks such as `10.0.0.0/8`, and `loopback`. Each of them must set these fields, or drop
+   * `-Port`, `-Prefix`), and where callers are (`Forwarded`, `X-Forwarded-For`): addresses, networks such as `10.0.0.0/8`, and `loopback`. Each of them must set these fields, or drop
    * those that its caller sent. Default: nobody is.
    */
   readonly trustedProxies?: readonly string[];

@@ -2,6 +2,7 @@ import type { Server as HttpServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { createCallerNetworkReader } from "./caller-network.ts";
 import type { ExchangeContext } from "./exchange.ts";
 import { createForwardedUrlReader } from "./forwarded-url.ts";
 import { createHttp1Server } from "./http1-server.ts";
@@ -44,6 +45,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
     maxHeaderBytes: limits.maxHeaderBytes,
     readForwardedUrl:
       trustedProxies.length === 0 ? undefined : createForwardedUrlReader(trustedProxies, onWarning),
+    readCallerNetwork: createCallerNetworkReader(trustedProxies),
     onError,
     inFlight: new Set(),
     draining: false,

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { HttpBody, HttpRequest } from "@a2a-connect/bindings";
 import type { CallSignal } from "./call-signal.ts";
+import type { ReadCallerNetwork } from "./caller-network.ts";
 import type { ReadForwardedUrl } from "./forwarded-url.ts";
 import { toHeaders } from "./header-fields.ts";
 import type { Connection } from "./trusted-proxies.ts";
@@ -15,7 +16,8 @@ export interface NodeRequestInit {
   readonly call: CallSignal;
   /** Undefined: no proxy is trusted. */
   readonly readForwardedUrl: ReadForwardedUrl | undefined;
-  /** What the request came over; needed where a proxy is trusted. */
+  readonly readCallerNetwork: ReadCallerNetwork;
+  /** What the request came over. */
   readonly connection: Connection | undefined;
 }
 
@@ -28,6 +30,7 @@ export class NodeRequest implements HttpRequest {
   readonly #fields: IncomingHttpHeaders;
   readonly #call: CallSignal;
   readonly #readForwardedUrl: ReadForwardedUrl | undefined;
+  readonly #readCallerNetwork: ReadCallerNetwork;
   readonly #connection: Connection | undefined;
   /** Null: nobody has asked yet. */
   #forwardedUrl: string | null | undefined = null;
@@ -41,6 +44,7 @@ export class NodeRequest implements HttpRequest {
     this.#fields = init.fields;
     this.#call = init.call;
     this.#readForwardedUrl = init.readForwardedUrl;
+    this.#readCallerNetwork = init.readCallerNetwork;
     this.#connection = init.connection;
   }
 
@@ -60,6 +64,10 @@ export class NodeRequest implements HttpRequest {
       this.#forwardedUrl = this.#readForwardedUrl?.({ connection, url, fields });
     }
     return this.#forwardedUrl;
+  }
+
+  get callerNetwork(): string | undefined {
+    return this.#readCallerNetwork(this.#connection, this.#fields);
   }
 
   get signal(): AbortSignal {

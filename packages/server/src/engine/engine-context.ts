@@ -16,6 +16,11 @@ export interface EngineLimits {
    */
   readonly maxQueued: number;
   /**
+   * The part of the running and of the waiting places that one caller can have: above 0, to 1 for all of them. A caller is a
+   * principal, or without credentials an IPv4 address or an IPv6 network of 64 bits. Default 7/8.
+   */
+  readonly maxShare: number;
+  /**
    * Bytes of one task's artifacts, and as many again of its messages; one whose agent goes beyond fails with reason
    * `task-too-large`, and a caller's message beyond is refused with TASK_TOO_LARGE. Default 64 MiB.
    */
@@ -46,6 +51,7 @@ export interface EngineLimits {
 export const defaultEngineLimits: EngineLimits = {
   maxRunning: 1_000,
   maxQueued: 10_000,
+  maxShare: 7 / 8,
   maxTaskBytes: 64 * 2 ** 20,
   maxTailBytes: 2 ** 20,
   maxTotalTailBytes: 64 * 2 ** 20,

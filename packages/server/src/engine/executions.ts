@@ -1,4 +1,4 @@
-import { findA2AError, isInterrupted, isSettled, isTerminal } from "@a2a-connect/core";
+import { anonymousPrincipal, findA2AError, isInterrupted, isSettled, isTerminal } from "@a2a-connect/core";
 import type { Message } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -13,8 +13,9 @@ import {
   type TurnSelection,
 } from "../agent/skill-selection.ts";
 import type { CallInput } from "../agent/task-tools.ts";
-import type { TaskRef } from "../store/task-store.ts";
+import type { Owner, TaskRef } from "../store/task-store.ts";
 import { type Place, Scheduler } from "./capacity/scheduler.ts";
+import { shareOf } from "./capacity/shares.ts";
 import type { CallDetails, StopCause } from "./command.ts";
 import { DurableExecution } from "./durable/durable-execution.ts";
 import { type Journal, type QueuedMessage, readJournal } from "./durable/journal.ts";
@@ -85,9 +86,9 @@ export class Executions {
   }
 
   /** Whether `start` would take work of this skill, or reject it. @throws ConnectError CAPACITY when it would throw that */
-  assertRoom(skill: string | undefined): void {
-    if (!this.#isOff(skill)) {
-      this.#scheduler.assertRoom(skill);
+  assertRoom(work: Pick<Execution, "skill" | "share">): void {
+    if (!this.#isOff(work.skill)) {
+      this.#scheduler.assertRoom(work);
     }
   }
 
@@ -112,12 +113,14 @@ export class Executions {
    * Makes the execution of a durable task.
    *
    * @param call what came with the call of a task that has just been made; undefined: its journal has it
+   * @param share the caller whose part of the places it takes
    */
   createDurable(
     live: LiveTask,
     selection: DurableSelection,
     message: Message,
     call: CallDetails | undefined,
+    share: string | undefined,
   ): DurableExecution {
     const execution = new DurableExecution(this.#context, {
       live,
@@ -126,6 +129,7 @@ export class Executions {
       input: (details) => callInput(live, selection, message, details),
       outputModes: selection.outputModes,
       priority: readLifecycleRequest(message).priority,
+      share,
       call,
       askForPlace: () => void this.#scheduler.start(execution, "always"),
       onRest: () => (this.#closed || this.#recovery.isFull) && this.#dropIfResting(execution),
@@ -382,7 +386,13 @@ export class Executions {
   }
 
   #resumeDurable(live: LiveTask, selection: DurableSelection): DurableExecution {
-    const execution = this.createDurable(live, selection, firstMessage(live), undefined);
+    const execution = this.createDurable(
+      live,
+      selection,
+      firstMessage(live),
+      undefined,
+      principalShare(live.owner),
+    );
     this.track(live, execution);
     this.#abortIfLate(live, execution);
     this.#scheduler.start(execution, "always");
@@ -427,6 +437,7 @@ export class Executions {
       code: selection.code,
       outputModes: selection.outputModes,
       priority: readLifecycleRequest(message).priority,
+      share: principalShare(live.owner),
       live,
       createTask: () => live,
     });
@@ -513,6 +524,11 @@ function firstMessage(live: LiveTask): Message {
     throw new Error("a task begins with a message");
   }
   return message;
+}
+
+/** The caller by its credentials, for work whose call is not at hand: callers without any are not told apart then. */
+function principalShare({ principal }: Owner): string | undefined {
+  return shareOf({ id: principal, anonymous: principal === anonymousPrincipal.id }, undefined);
 }
 
 /** What every executor is told about its task and the call that started it. */

@@ -39,6 +39,8 @@ import { WakeTimers } from "./wake-timers.ts";
 /** A caller's message and what came with it. */
 export interface SendInput extends Intake {
   readonly owner: Owner;
+  /** The caller whose part of the places its task takes (`shareOf`); undefined: it is not bounded. */
+  readonly share: string | undefined;
   readonly message: Message;
   readonly metadata: JsonObject | undefined;
   readonly acceptedOutputModes: readonly string[];
@@ -334,7 +336,7 @@ export class TaskEngine {
       return live;
     };
     if (isDurable(selection)) {
-      this.#executions.assertRoom(selection.skill); // a task that exists cannot be refused with an error any more
+      this.#executions.assertRoom({ skill: selection.skill, share: input.share }); // a task that exists cannot be refused with an error any more
       return this.#beginDurable(createTask(), selection, named, input);
     }
     return this.#beginTurn({ owner, name }, selection, named, input, createTask);
@@ -347,7 +349,7 @@ export class TaskEngine {
     message: Message,
     input: SendInput,
   ): Promise<Sent> {
-    const execution = this.#executions.createDurable(live, selection, message, detailsOf(input));
+    const execution = this.#executions.createDurable(live, selection, message, detailsOf(input), input.share);
     this.#executions.track(live, execution);
     if (this.#isLate(message)) {
       execution.abort("deadline"); // it does not even begin
@@ -374,6 +376,7 @@ export class TaskEngine {
       code: selection.code,
       outputModes: selection.outputModes,
       priority: readLifecycleRequest(message).priority,
+      share: input.share,
       live: undefined,
       createTask: () => {
         const live = createTask();

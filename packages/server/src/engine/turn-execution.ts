@@ -28,6 +28,8 @@ export interface TurnPlan {
   readonly outputModes: readonly string[];
   /** Which waiting turn starts first. Default `normal`. */
   readonly priority: Priority | undefined;
+  /** See `Runnable`. */
+  readonly share: string | undefined;
   /** The task, when it exists already. */
   readonly live: LiveTask | undefined;
   /** Makes the task of a new message. */
@@ -80,6 +82,11 @@ export class TurnExecution implements Execution {
   /** See `Scheduler`. */
   get skill(): string | undefined {
     return this.#plan.input.skill;
+  }
+
+  /** See `Scheduler`. */
+  get share(): string | undefined {
+    return this.#plan.share;
   }
 
   readonly isResting: boolean = false;

@@ -1,6 +1,7 @@
-import { invalidParams } from "@a2a-connect/core";
+import { callerKey, invalidParams, principalKey } from "@a2a-connect/core";
 import type { SendMessageRequest, TaskPushNotificationConfig } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
+import { shareOf } from "../engine/capacity/shares.ts";
 import type { SendInput } from "../engine/task-engine.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import { assertHistoryLength } from "./history-length.ts";
@@ -21,6 +22,7 @@ export function toSendInput(
   const config = acceptInlineConfig(configuration?.taskPushNotificationConfig, push);
   return {
     owner,
+    share: shareOf(context.values.get(principalKey), context.values.get(callerKey).callerNetwork),
     message,
     metadata,
     acceptedOutputModes: configuration?.acceptedOutputModes ?? [],

@@ -26,6 +26,10 @@ export class Crew {
     return this.#maxRunning;
   }
 
+  get maxQueued(): number {
+    return this.#maxQueued;
+  }
+
   get hasPlace(): boolean {
     return this.running < this.maxRunning;
   }

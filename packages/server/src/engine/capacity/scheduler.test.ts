@@ -33,12 +33,13 @@ function schedule({ limits, skills = {}, ...capacity }: Setup) {
     limits: { ...defaultEngineLimits, ...limits },
     clock: { ...systemClock, now: () => now },
   });
-  function work(name: string, skill?: string, priority: Priority = "normal"): Work {
+  function work(name: string, skill?: string, priority: Priority = "normal", share?: string): Work {
     const end = Promise.withResolvers<void>();
     return {
       name,
       skill,
       priority,
+      share,
       async run() {
         running.push(name);
         await end.promise;
@@ -165,6 +166,56 @@ describe("the scheduler", () => {
     for (const name of ["1", "2", "3", "4", "5"]) start(name);
     expect(start("6")).toBe("refused");
     expect(scheduler.retryAfterSeconds(undefined)).toBe(18); // 10 s × (6 + 1) / 4
+  });
+
+  it("keeps places for others: one caller has seven eighths, the next as much of the rest", () => {
+    const { running, start } = schedule({ maxRunning: 80 });
+    const fill = (share: string) => {
+      for (let at = 0; at < 100; at += 1) start(share, undefined, "normal", share);
+      return running.filter((name) => name === share).length;
+    };
+    expect(fill("one")).toBe(70);
+    expect(fill("two")).toBe(9);
+    expect(fill("three")).toBe(1);
+  });
+
+  it("bounds nobody where there are few places, and none whose caller is not known", () => {
+    const few = schedule({ maxRunning: 7 });
+    for (let at = 0; at < 10; at += 1) few.start(`${at}`, undefined, "normal", "one");
+    expect(few.running).toHaveLength(7);
+    const unknown = schedule({ maxRunning: 80 });
+    for (let at = 0; at < 100; at += 1) unknown.start(`${at}`);
+    expect(unknown.running).toHaveLength(80);
+  });
+
+  it("refuses a caller that has its share of the queue, says so, and queues others", () => {
+    const { start } = schedule({ maxRunning: 1, limits: { maxQueued: 80 } });
+    const fill = () => {
+      for (let at = 0; ; at += 1) {
+        try {
+          start(`${at}`, undefined, "normal", "one");
+        } catch (error) {
+          return { begun: at, error };
+        }
+      }
+    };
+    const { begun, error } = fill();
+    const { reason, metadata } = findA2AError(error) ?? {};
+    expect([begun, reason, metadata?.["retryAfterSeconds"]]).toEqual([71, "CAPACITY", "71"]);
+    expect(String(error)).toContain("your own share of the places is used up");
+    expect(start("other", undefined, "normal", "two")).toBe("queued");
+    expect(start("unknown")).toBe("queued");
+  });
+
+  it("serves callers in turns, and passes over one at its limit", async () => {
+    const { scheduler, running, work, start } = schedule({ maxRunning: 9 });
+    const first = Array.from({ length: 11 }, (_, at) => work(`a${at}`, undefined, "normal", "a"));
+    for (const each of first) scheduler.start(each);
+    for (let at = 0; at < 3; at += 1) start(`b${at}`, undefined, "normal", "b");
+    start("c0", undefined, "normal", "c");
+    expect(running).toEqual(["a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "b0"]);
+    for (const each of first.slice(0, 3)) await each.finish();
+    expect(running.slice(5)).toEqual(["b0", "c0", "a8", "b1"]);
   });
 
   it("serves as a simple model does (property)", async () => {

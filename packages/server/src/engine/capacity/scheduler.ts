@@ -1,14 +1,19 @@
 import { a2aError, type Priority } from "@a2a-connect/core";
+import type { ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition, CapacityDefinition } from "../../agent/agent-definition.ts";
 import type { EngineContext } from "../engine-context.ts";
 import { Crew } from "./crew.ts";
-import { type Waiting, WaitingQueue } from "./waiting-queue.ts";
+import { FairQueue } from "./fair-queue.ts";
+import { Shares } from "./shares.ts";
+import type { Waiting } from "./waiting-queue.ts";
 
 /** A piece of work that may have to wait for its place. It has that place until `run` resolves. */
 export interface Runnable {
   readonly priority: Priority;
   /** Whose places it takes besides the agent's; undefined: of no skill. */
   readonly skill: string | undefined;
+  /** The caller whose part of the places it takes; undefined: not known, and not bounded. */
+  readonly share: string | undefined;
   /** Must not reject. */
   run(): Promise<void>;
 }
@@ -19,23 +24,24 @@ export type Place = "running" | "queued" | "refused";
 /** One skill's work. */
 interface Lane {
   readonly crew: Crew;
-  readonly queues: Readonly<Record<Priority, WaitingQueue<Runnable>>>;
+  readonly queues: Readonly<Record<Priority, FairQueue<Runnable>>>;
 }
 
 /** In the order in which they are served. */
 const priorities: readonly Priority[] = ["high", "normal", "low"];
 
 /**
- * Lets a bounded number of executions run at a time, of the agent and of each skill; the others wait by priority, then by
- * age (docs/limits.md). A skill at its limit holds up nobody else.
+ * Lets a bounded number of executions run at a time, of the agent and of each skill; the others wait by priority, then in
+ * turns of their callers, then by age (docs/limits.md). A skill or a caller at its limit holds up no other.
  */
 export class Scheduler {
   #agent: AgentDefinition;
-  readonly #limits: Pick<EngineContext["limits"], "maxRunning" | "maxQueued">;
+  readonly #limits: Pick<EngineContext["limits"], "maxQueued">;
   readonly #clock: Pick<EngineContext["clock"], "now">;
   readonly #all: Crew;
   /** One for each skill that has been asked for; as many as the card has, or has had, at most. */
   readonly #lanes = new Map<string | undefined, Lane>();
+  readonly #shares: Shares;
   #tickets = 0;
 
   constructor({ agent, limits, clock }: Pick<EngineContext, "agent" | "limits" | "clock">) {
@@ -43,6 +49,7 @@ export class Scheduler {
     this.#limits = limits;
     this.#clock = clock;
     this.#all = new Crew(agent, limits.maxRunning);
+    this.#shares = new Shares(limits.maxShare);
   }
 
   /** The skills may have other capacities from now on. Work of one that is gone keeps the limits that it had. */
@@ -61,24 +68,23 @@ export class Scheduler {
    * Runs `work` now, or when a place becomes free.
    *
    * @param admission `always` for work that was promised already: it waits even where the queue is full
-   * @throws ConnectError CAPACITY when the queue of this process is full
+   * @throws ConnectError CAPACITY when the queue of this process is full, or the caller's part of it
    */
   start(work: Runnable, admission: "bounded" | "always" = "bounded"): Place {
     const { crew, queues } = this.#laneOf(work.skill);
-    const place = this.#findPlace(crew, admission);
+    const place = this.#findPlace(crew, work.share, admission);
     if (place === "running") {
       this.#run(work, crew);
     } else if (place === "queued") {
       queues[work.priority].add(work, ++this.#tickets);
-      crew.waiting++;
-      this.#all.waiting++;
+      this.#countWaiting(work, crew, 1);
     }
     return place;
   }
 
   /** For work that is to be known to others before it is started. @throws ConnectError CAPACITY when `start` would */
-  assertRoom(skill: string | undefined): void {
-    this.#findPlace(this.#laneOf(skill).crew, "bounded");
+  assertRoom({ skill, share }: Pick<Runnable, "skill" | "share">): void {
+    this.#findPlace(this.#laneOf(skill).crew, share, "bounded");
   }
 
   /** Takes waiting work out of the queue; false when it runs or is done. */
@@ -87,8 +93,7 @@ export class Scheduler {
     if (!queues[work.priority].delete(work)) {
       return false;
     }
-    crew.waiting--;
-    this.#all.waiting--;
+    this.#countWaiting(work, crew, -1);
     return true;
   }
 
@@ -99,8 +104,8 @@ export class Scheduler {
     return full.runTime.retryAfterSeconds(full.waiting, Math.min(full.maxRunning, this.#all.maxRunning));
   }
 
-  #findPlace(crew: Crew, admission: "bounded" | "always"): Place {
-    if (this.#all.hasPlace && crew.hasPlace) {
+  #findPlace(crew: Crew, share: string | undefined, admission: "bounded" | "always"): Place {
+    if (crew.hasPlace && this.#mayRun(share)) {
       return "running";
     }
     if (admission === "always") {
@@ -110,19 +115,45 @@ export class Scheduler {
       return "refused";
     }
     const { maxQueued } = this.#limits;
-    if (this.#all.waiting >= maxQueued) {
-      throw a2aError("CAPACITY", `${maxQueued} tasks are waiting already; try again later`);
+    const { waiting } = this.#all;
+    const places = { all: Math.min(maxQueued, this.#all.maxQueued), taken: waiting };
+    if (waiting >= maxQueued) {
+      throw this.#capacityError(`${maxQueued} tasks are waiting already`);
+    }
+    if (!this.#shares.mayTake(share, "waiting", places)) {
+      throw this.#capacityError(
+        "your own share of the places is used up, and the others are kept for other callers",
+      );
     }
     return "queued";
+  }
+
+  #capacityError(sentence: string): ConnectError {
+    const { runTime, waiting, maxRunning } = this.#all;
+    const retryAfterSeconds = runTime.retryAfterSeconds(waiting, maxRunning);
+    return a2aError("CAPACITY", `${sentence}; try again in ${retryAfterSeconds} seconds or later`, {
+      retryAfterSeconds: String(retryAfterSeconds),
+    });
+  }
+
+  /** Whether the agent has a place for the caller. */
+  #mayRun(share: string | undefined): boolean {
+    return this.#shares.mayTake(share, "running", { all: this.#all.maxRunning, taken: this.#all.running });
+  }
+
+  #countWaiting({ share }: Runnable, crew: Crew, change: 1 | -1): void {
+    crew.waiting += change;
+    this.#all.waiting += change;
+    this.#shares.count(share, "waiting", change);
   }
 
   #laneOf(skill: string | undefined): Lane {
     let lane = this.#lanes.get(skill);
     if (lane === undefined) {
       const queues = {
-        high: new WaitingQueue<Runnable>(),
-        normal: new WaitingQueue<Runnable>(),
-        low: new WaitingQueue<Runnable>(),
+        high: new FairQueue<Runnable>(),
+        normal: new FairQueue<Runnable>(),
+        low: new FairQueue<Runnable>(),
       };
       lane = { crew: new Crew(this.#definitionOf(skill) ?? {}), queues };
       this.#lanes.set(skill, lane);
@@ -140,11 +171,14 @@ export class Scheduler {
     for (const each of crews) {
       each.running++;
     }
+    this.#shares.count(work.share, "running", 1);
+    this.#shares.serve(work.share);
     void work.run().finally(() => {
       for (const each of crews) {
         each.running--;
         each.runTime.note(this.#clock.now() - beganAt);
       }
+      this.#shares.count(work.share, "running", -1);
       this.#runNext();
     });
   }
@@ -159,21 +193,27 @@ export class Scheduler {
     return next !== undefined;
   }
 
-  /** Looks at the first of each skill only, never at those behind. */
+  /** Looks at the first of each caller and skill only, never at those behind. */
   #findNext(): Runnable | undefined {
     const lanes = [...this.#lanes.values()].filter(({ crew }) => crew.waiting > 0 && crew.hasPlace);
     for (const priority of priorities) {
-      let oldest: Waiting<Runnable> | undefined;
+      let best: Waiting<Runnable> | undefined;
       for (const { queues } of lanes) {
-        const { first } = queues[priority];
-        if (first !== undefined && (oldest === undefined || first.ticket < oldest.ticket)) {
-          oldest = first;
+        for (const head of queues[priority].heads()) {
+          if (this.#mayRun(head.work.share) && (best === undefined || this.#isBefore(head, best))) {
+            best = head;
+          }
         }
       }
-      if (oldest !== undefined) {
-        return oldest.work;
+      if (best !== undefined) {
+        return best.work;
       }
     }
     return undefined;
+  }
+
+  #isBefore(one: Waiting<Runnable>, other: Waiting<Runnable>): boolean {
+    const [served, otherServed] = [one, other].map(({ work }) => this.#shares.servedAt(work.share));
+    return served === otherServed ? one.ticket < other.ticket : (served ?? 0) < (otherServed ?? 0);
   }
 }

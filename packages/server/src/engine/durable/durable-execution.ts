@@ -35,6 +35,8 @@ export interface DurablePlan {
   /** Media types the skill may give out. */
   readonly outputModes: readonly string[];
   readonly priority: Priority | undefined;
+  /** See `Runnable`. */
+  readonly share: string | undefined;
   /** What came with the call of a task that has just been made; undefined: the journal has it. */
   readonly call: CallDetails | undefined;
   /** Asks for a place for the next activation. */
@@ -116,6 +118,11 @@ export class DurableExecution implements Execution, DurableRun {
   /** See `Scheduler`. */
   get skill(): string | undefined {
     return this.#plan.skill;
+  }
+
+  /** See `Scheduler`. */
+  get share(): string | undefined {
+    return this.#plan.share;
   }
 
   /** Whether its code has been called, by this process or an earlier one. */

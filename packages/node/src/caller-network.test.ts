@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { createCallerNetworkReader } from "./caller-network.ts";
+
+describe("where a caller is", () => {
+  for (const [peer, network] of [
+    ["192.0.2.1", "192.0.2.1"],
+    ["::ffff:192.0.2.1", "192.0.2.1"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+    ["2001:db8:1:2::1", "2001:db8:1:2::/64"],
+    ["fe80::1%eth0", "fe80::/64"],
+    [undefined, undefined],
+  ] as const) {
+    it(`is ${network} for ${peer}, whatever it says of itself`, () => {
+      const read = createCallerNetworkReader([]);
+      expect(read({ remoteAddress: peer }, { "x-forwarded-for": "203.0.113.9" })).toBe(network);
+    });
+  }
+
+  const proxies = ["10.0.0.0/8", "fd00::/8"];
+  for (const [what, fields, network] of [
+    [
+      "the last address that is no proxy",
+      { "x-forwarded-for": "203.0.113.9, 192.0.2.7, 10.1.1.1" },
+      "192.0.2.7",
+    ],
+    [
+      "the same of Forwarded",
+      { forwarded: 'for=203.0.113.9, for="[2001:db8::7]:80", for=10.1.1.1' },
+      "2001:db8::/64",
+    ],
+    ["an IPv6 address without brackets", { "x-forwarded-for": "2001:db8:5::1" }, "2001:db8:5::/64"],
+    ["the first, where all are proxies", { "x-forwarded-for": "10.1.1.2, 10.1.1.1" }, "10.1.1.2"],
+    ["what both fields say", { "x-forwarded-for": "192.0.2.7", forwarded: "for=192.0.2.7" }, "192.0.2.7"],
+    [
+      "the proxy, where they say different things",
+      { "x-forwarded-for": "192.0.2.7", forwarded: "for=192.0.2.8" },
+      "10.2.2.2",
+    ],
+    ["the proxy, where it says nothing", {}, "10.2.2.2"],
+    ["the proxy, for what is malformed", { forwarded: "for=" }, "10.2.2.2"],
+    ["the proxy, for a name", { forwarded: "for=unknown" }, "10.2.2.2"],
+    [
+      "the proxy, for a field that is too long",
+      { "x-forwarded-for": `${"1".repeat(2_100)}, 192.0.2.7` },
+      "10.2.2.2",
+    ],
+  ] as const) {
+    it(`is, behind a trusted proxy, ${what}`, () => {
+      const read = createCallerNetworkReader(proxies);
+      expect(read({ remoteAddress: "10.2.2.2" }, fields)).toBe(network);
+      expect(read({ remoteAddress: "192.0.2.50" }, fields)).toBe("192.0.2.50");
+    });
+  }
+});

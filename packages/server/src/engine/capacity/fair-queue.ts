@@ -1,0 +1,34 @@
+import { type Waiting, WaitingQueue } from "./waiting-queue.ts";
+
+/** Work in the order in which it came, of each share by itself. */
+export class FairQueue<T extends { readonly share: string | undefined }> {
+  readonly #queues = new Map<string | undefined, WaitingQueue<T>>();
+
+  add(work: T, ticket: number): void {
+    let queue = this.#queues.get(work.share);
+    if (queue === undefined) {
+      queue = new WaitingQueue();
+      this.#queues.set(work.share, queue);
+    }
+    queue.add(work, ticket);
+  }
+
+  /** @returns whether it was there */
+  delete(work: T): boolean {
+    const queue = this.#queues.get(work.share);
+    const wasThere = queue?.delete(work) === true;
+    if (queue?.size === 0) {
+      this.#queues.delete(work.share);
+    }
+    return wasThere;
+  }
+
+  /** What has waited longest, of each share. */
+  *heads(): Iterable<Waiting<T>> {
+    for (const { first } of this.#queues.values()) {
+      if (first !== undefined) {
+        yield first;
+      }
+    }
+  }
+}
