@@ -15,7 +15,8 @@ interface Row {
 }
 
 const host = "Host: localhost\r\n";
-const fields = `${host}A2A-Version: 1.0\r\nConnection: close\r\n`;
+const close = "A2A-Version: 1.0\r\nConnection: close\r\n";
+const fields = `${host}${close}`;
 const json = "Content-Type: application/json\r\n";
 const list = '{"jsonrpc":"2.0","id":1,"method":"ListTasks"}';
 const refused = '"error":{"code":400';
@@ -64,28 +65,51 @@ const rows: readonly Row[] = [
     status: 400,
     body: refused,
   },
-  { title: "no host", request: "GET /rest/tasks HTTP/1.1\r\nConnection: close\r\n\r\n", status: 400 },
+  {
+    title: "no host",
+    request: `GET /rest/tasks HTTP/1.1\r\n${close}\r\n`,
+    status: 400,
+    body: refused,
+  },
   {
     title: "an empty host",
-    request: "GET /rest/tasks HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n",
+    request: `GET /rest/tasks HTTP/1.1\r\nHost:\r\n${close}\r\n`,
     status: 400,
     body: refused,
   },
   {
     title: "a path in the host",
-    request: "GET /rest/tasks HTTP/1.1\r\nHost: a/b\r\nConnection: close\r\n\r\n",
+    request: `GET /rest/tasks HTTP/1.1\r\nHost: localhost/b\r\n${close}\r\n`,
     status: 400,
     body: refused,
   },
   {
     title: "user info in the host",
-    request: "GET /rest/tasks HTTP/1.1\r\nHost: a@b\r\nConnection: close\r\n\r\n",
+    request: `GET /rest/tasks HTTP/1.1\r\nHost: a@localhost\r\n${close}\r\n`,
     status: 400,
     body: refused,
   },
   {
     title: "two hosts",
-    request: `GET /rest/tasks HTTP/1.1\r\nHost: a.example\r\nHost: b.example\r\nConnection: close\r\n\r\n`,
+    request: `GET /rest/tasks HTTP/1.1\r\n${host}Host: evil.example\r\n${close}\r\n`,
+    status: 400,
+    body: refused,
+  },
+  {
+    title: "the same host twice",
+    request: `GET /rest/tasks HTTP/1.1\r\n${host}hOST: localhost\r\n${close}\r\n`,
+    status: 400,
+    body: refused,
+  },
+  {
+    title: "a host beside that of an absolute target, twice",
+    request: `GET http://localhost/rest/tasks HTTP/1.1\r\n${host}${host}${close}\r\n`,
+    status: 400,
+    body: refused,
+  },
+  {
+    title: "two hosts in HTTP/1.0",
+    request: `GET /healthz HTTP/1.0\r\n${host}${host}\r\n`,
     status: 400,
     body: refused,
   },
@@ -320,6 +344,25 @@ describe("bytes that HTTP/2 does not allow", () => {
     const answer = await target.send({ http: 2, verb: "GET", target: "/rest/tasks", fields });
     expect(answer.status).toBe(431);
     await target.answersGoodCall();
+  });
+
+  for (const [title, fields] of [
+    ["another host beside the authority", { ":authority": "localhost", host: "evil.example" }],
+    ["another port", { ":authority": "localhost:81", host: "localhost:82" }],
+  ] as const) {
+    it(`are refused by the request when nothing else is wrong: ${title}`, async () => {
+      const all = { "a2a-version": "1.0", ...fields };
+      const answer = await target.send({ http: 2, verb: "GET", target: "/rest/tasks", fields: all });
+      expect(answer.status).toBe(400);
+      expect(new TextDecoder().decode(answer.body)).toContain(refused);
+      await target.answersGoodCall();
+    });
+  }
+
+  it("are none when the authority and the host are two spellings of one", async () => {
+    const fields = { "a2a-version": "1.0", ":authority": "localhost:80", host: "LOCALHOST" };
+    const answer = await target.send({ http: 2, verb: "GET", target: "/rest/tasks", fields });
+    expect(answer.status).toBe(200);
   });
 
   it("reset their stream when nothing else is wrong: a path without a slash", async () => {

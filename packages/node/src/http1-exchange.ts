@@ -8,7 +8,7 @@ import { toHttp1Fields } from "./header-fields.ts";
 import { NodeRequest } from "./node-request.ts";
 import { plainError } from "./plain-error.ts";
 import { createRequestBody } from "./request-body.ts";
-import { formatRequestUrl } from "./request-url.ts";
+import { formatRequestUrl, hasItsHost } from "./request-url.ts";
 import { type ResponseHead, type ResponseSink, sendResponse } from "./send-response.ts";
 
 /** Answer one HTTP/1.x request. */
@@ -23,7 +23,9 @@ export async function serveHttp1(
   response.once("close", () => {
     if (!sink.complete) call.abort(callerGone());
   });
-  const url = formatRequestUrl(context.scheme, message.headers.host, message.url);
+  const url = hasItsHost(message)
+    ? formatRequestUrl(context.scheme, message.headers.host, message.url)
+    : undefined;
   if (url === undefined) {
     await sendResponse(plainError(400), "GET", sink, context.stalledReaderTimeoutMs);
   } else {

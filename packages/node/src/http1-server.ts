@@ -31,6 +31,7 @@ export function createHttp1Server(
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxHeaderSize: limits.maxHeaderBytes,
     connectionsCheckingInterval: headersTimeout / 2,
+    requireHostHeader: false, // the exchange asks for it, and says so in JSON
     keepAlive: true,
     keepAliveInitialDelay: tcpKeepAliveMs,
   };

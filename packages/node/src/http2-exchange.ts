@@ -7,7 +7,7 @@ import { toHttp2Fields } from "./header-fields.ts";
 import { NodeRequest } from "./node-request.ts";
 import { plainError } from "./plain-error.ts";
 import { createRequestBody } from "./request-body.ts";
-import { formatRequestUrl } from "./request-url.ts";
+import { formatRequestUrl, readAuthority } from "./request-url.ts";
 import { type ResponseHead, type ResponseSink, sendResponse } from "./send-response.ts";
 
 /** Answer one HTTP/2 request, on the stream itself: Node's compatibility layer costs twice as much per call. */
@@ -23,7 +23,9 @@ export async function serveHttp2(
   stream.once("close", () => {
     if (!sink.complete) call.abort(callerGone());
   });
-  const url = formatRequestUrl(context.scheme, headers[":authority"] ?? headers.host, headers[":path"]);
+  const authority = readAuthority(headers);
+  const url =
+    authority === undefined ? undefined : formatRequestUrl(context.scheme, authority, headers[":path"]);
   if (url === undefined || headerBytes(rawHeaders) > context.maxHeaderBytes) {
     const code = url !== undefined ? 431 : headers[":method"] === "CONNECT" ? 405 : 400;
     await sendResponse(plainError(code), "GET", sink, context.stalledReaderTimeoutMs);

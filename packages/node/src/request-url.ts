@@ -1,3 +1,6 @@
+import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders } from "node:http2";
+
 /** reg-name, IPv4 or bracketed IPv6 with an optional port (RFC 3986 §3.2); no user info, nothing that could start a path. */
 const authorityPattern = /^(?:[A-Za-z0-9._~%!$&'()*+,;=-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?$/;
 
@@ -7,7 +10,7 @@ const authorityPattern = /^(?:[A-Za-z0-9._~%!$&'()*+,;=-]+|\[[0-9A-Fa-f:.]+\])(?
  * The authority is whatever the caller claims: good for links, never for trust. A path can not be smuggled into it.
  *
  * @param scheme of the socket, not of a forwarding header
- * @param authority `:authority` or `host`; HTTP/1.0 needs none
+ * @param authority `:authority` or `host`; undefined where HTTP/1.0 has none, which then is localhost
  * @param target origin form, `*` or absolute form (RFC 9112 §3.2)
  */
 export function formatRequestUrl(
@@ -21,6 +24,34 @@ export function formatRequestUrl(
   const url = URL.parse(target);
   if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) return undefined;
   return withOrigin(scheme, url.host, url.pathname + url.search);
+}
+
+/**
+ * Whether a request of HTTP/1 has the `Host` fields that it has to have: one, or before HTTP/1.1 perhaps none. Two are
+ * refused even when they are the same (RFC 9112 §3.2): Node would take the first, and a proxy before it the last.
+ */
+export function hasItsHost({
+  httpVersion,
+  rawHeaders,
+}: Pick<IncomingMessage, "httpVersion" | "rawHeaders">): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  return hosts === 1 || (hosts === 0 && httpVersion !== "1.1");
+}
+
+/**
+ * The authority of a request of HTTP/2: `:authority`, and `host` where that is missing. Undefined when both are there and mean
+ * different places (RFC 9113 §8.3.1). Node has looked that each is there once at most, and one of them at all.
+ */
+export function readAuthority(headers: IncomingHttpHeaders): string | undefined {
+  const { ":authority": authority, host } = headers;
+  if (authority === undefined || host === undefined || authority === host) return authority ?? host;
+  // The parser makes one spelling of many: letters in lower case, and no port where it is the scheme's own.
+  const [one, other] = [authority, host].map((each) => URL.parse(`${headers[":scheme"]}://${each}`)?.host);
+  return one !== undefined && one === other ? authority : undefined;
 }
 
 function withOrigin(scheme: string, authority: string, path: string): string | undefined {
