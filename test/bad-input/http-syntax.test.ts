@@ -25,9 +25,15 @@ const refused = '"error":{"code":400';
 const rows: readonly Row[] = [
   {
     title: "an absolute target",
-    request: `GET http://elsewhere.example/rest/tasks HTTP/1.1\r\n${fields}\r\n`,
+    request: `GET http://127.0.0.1/rest/tasks HTTP/1.1\r\n${fields}\r\n`,
     status: 200,
     body: '"tasks":[]',
+  },
+  {
+    title: "an absolute target elsewhere, which counts more than the host",
+    request: `GET http://elsewhere.example/rest/tasks HTTP/1.1\r\n${fields}\r\n`,
+    status: 421,
+    body: "elsewhere.example",
   },
   {
     title: "an absolute target of another scheme",

@@ -21,8 +21,12 @@ export function hasChromium(): boolean {
   return false;
 }
 
-/** A browser with a fresh profile that talks to nobody but us. */
-export function launchChromium(): Promise<Browser> {
+/**
+ * A browser with a fresh profile that talks to nobody but us.
+ *
+ * @param hosts names that it takes for this machine, whatever DNS says
+ */
+export function launchChromium(hosts: readonly string[] = []): Promise<Browser> {
   return chromium.launch({
     executablePath: executablePath ?? "",
     args: [
@@ -33,6 +37,7 @@ export function launchChromium(): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      `--host-resolver-rules=${hosts.map((host) => `MAP ${host} 127.0.0.1`).join(",")}`,
     ],
   });
 }

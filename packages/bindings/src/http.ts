@@ -5,6 +5,11 @@ export interface HttpRequest {
   /** Absolute. */
   readonly url: string;
   /**
+   * Whether the server is bound to an address of loopback alone, so that every caller is on its own machine, or comes through
+   * something there: a proxy, a tunnel, a browser. Default false.
+   */
+  readonly boundToLoopback?: boolean;
+  /**
    * Whether the server listens to what proxies say about its URL: then `forwardedUrl` depends on header fields, whether
    * they are there or not. Default false.
    */

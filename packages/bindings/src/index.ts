@@ -16,7 +16,7 @@ export { sendHeadNow } from "./open-stream.ts";
 export type { BindingOptions, ErrorContext } from "./options.ts";
 export { createRpcHandlers } from "./rpc/handlers.ts";
 export { type HealthOptions, registerHealth } from "./rpc/health.ts";
-export { refuseUnknownRpc } from "./rpc/plain-error.ts";
+export { refuseRpc, refuseUnknownRpc } from "./rpc/plain-error.ts";
 export { type ReflectionOptions, registerReflection } from "./rpc/reflection.ts";
 export { eventIdHeader } from "./sse/respond-stream.ts";
 export type { Timer } from "./timer.ts";

@@ -10,6 +10,8 @@ import { type ResponseSink, sendResponse } from "./send-response.ts";
 export interface ExchangeContext {
   readonly handler: HttpHandler;
   readonly scheme: "http" | "https";
+  /** Whether only this machine reaches the port; known once it is bound. */
+  boundToLoopback: boolean;
   /** How long a write may wait for a reader that takes nothing, in milliseconds. */
   readonly stalledReaderTimeoutMs: number;
   /** How long the body of an HTTP/2 request may take, in milliseconds (Node watches HTTP/1.1 itself). */

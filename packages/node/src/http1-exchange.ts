@@ -47,6 +47,7 @@ function createHttp1Request(
     fields: message.headers,
     body: createRequestBody(message, { declaredLength: declaredLength(message) }),
     call,
+    boundToLoopback: context.boundToLoopback,
     readForwardedUrl: context.readForwardedUrl,
     readCallerNetwork: context.readCallerNetwork,
     connection: message.socket,

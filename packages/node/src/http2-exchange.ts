@@ -59,6 +59,7 @@ function createHttp2Request(
       timeoutMs: context.requestTimeoutMs,
     }),
     call,
+    boundToLoopback: context.boundToLoopback,
     readForwardedUrl: context.readForwardedUrl,
     readCallerNetwork: context.readCallerNetwork,
     connection: stream.session?.socket,

@@ -1,6 +1,7 @@
 import type { Server as HttpServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { HttpHandler } from "@a2a-connect/bindings";
+import { isLoopbackHost } from "@a2a-connect/core";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { createCallerNetworkReader } from "./caller-network.ts";
 import type { ExchangeContext } from "./exchange.ts";
@@ -40,6 +41,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   const context: ExchangeContext = {
     handler,
     scheme: tls === undefined ? "http" : "https",
+    boundToLoopback: false,
     stalledReaderTimeoutMs: limits.stalledReaderTimeoutMs,
     requestTimeoutMs: limits.requestTimeoutMs,
     maxHeaderBytes: limits.maxHeaderBytes,
@@ -70,6 +72,9 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   }
   await bind(server, port, host === "localhost" ? "127.0.0.1" : host);
   const address = server.address() as AddressInfo; // a bound TCP server has one
+  context.boundToLoopback = isLoopbackHost(
+    address.family === "IPv6" ? `[${address.address}]` : address.address,
+  );
   let closed: Promise<void> | undefined;
   const close = (closeOptions: CloseOptions = {}): Promise<void> => {
     closed ??= drain(server, context, connections, () => http2.goAway(), closeOptions);

@@ -14,6 +14,7 @@ export interface NodeRequestInit {
   readonly fields: IncomingHttpHeaders;
   readonly body: HttpBody;
   readonly call: CallSignal;
+  readonly boundToLoopback: boolean;
   /** Undefined: no proxy is trusted. */
   readonly readForwardedUrl: ReadForwardedUrl | undefined;
   readonly readCallerNetwork: ReadCallerNetwork;
@@ -27,6 +28,7 @@ export class NodeRequest implements HttpRequest {
   readonly url: string;
   readonly method: string;
   readonly body: HttpBody;
+  readonly boundToLoopback: boolean;
   readonly #fields: IncomingHttpHeaders;
   readonly #call: CallSignal;
   readonly #readForwardedUrl: ReadForwardedUrl | undefined;
@@ -41,6 +43,7 @@ export class NodeRequest implements HttpRequest {
     this.url = init.url;
     this.method = init.method;
     this.body = init.body;
+    this.boundToLoopback = init.boundToLoopback;
     this.#fields = init.fields;
     this.#call = init.call;
     this.#readForwardedUrl = init.readForwardedUrl;

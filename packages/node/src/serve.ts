@@ -125,6 +125,7 @@ async function serveSeveral(
     publicUrl,
     mounts,
     cors,
+    allowedHosts,
     catalogHost,
     forwardedHosts,
     wires,

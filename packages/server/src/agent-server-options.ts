@@ -21,7 +21,7 @@ export interface AgentServerOptions {
   readonly mounts?: Partial<Mounts>;
   /**
    * Where the agent is beside others: its card says so, `handle` answers below its path only, and leaves gRPC, gRPC-Web
-   * and Connect to whoever tells the agents apart. `createAgentHost` sets it. Default: the agent is alone.
+   * and Connect, and which hosts and pages are refused, to what tells the agents apart. `createAgentHost` sets it. Default: the agent is alone.
    */
   readonly place?: AgentPlace;
   /**
@@ -52,7 +52,18 @@ export interface AgentServerOptions {
   readonly limits?: Partial<EngineLimits>;
   /** Limits and options of the wires: body size, JSON depth, keep-alive, compression, interceptors. */
   readonly wires?: Omit<BindingOptions, "onError">;
-  /** Which browser pages may call; `false`: only those of this server. Default: all, without credentials. */
+  /**
+   * Hosts that callers reach the server by, without a port: `agents.example.org`, `*.example.org` for every name below, `*` for
+   * all. A request for any other is refused with 421. Names of this machine (`localhost`, `*.localhost`, `127.0.0.0/8`, `[::1]`),
+   * the host of `publicUrl`, and what a trusted proxy forwards, within `forwardedHosts`, need not be listed. Default: none more
+   * where the server is bound to loopback; everywhere else the host is not looked at.
+   */
+  readonly allowedHosts?: readonly string[];
+  /**
+   * Which browser pages may call; `false`: only those of this server. Default: all, without credentials; where the server is
+   * bound to loopback, those of this machine, of the public URL and of `allowedHosts`, and a page of another origin is refused
+   * with 403, `{ origins: ["*"] }` excepted.
+   */
   readonly cors?: false | CorsOptions;
   /**
    * How the cards are signed, the extended ones included. A card that has to be signed and cannot be is not served. Default: they

@@ -1,10 +1,11 @@
-import { type BindingOptions, createOpenApi, type HttpHandler, withCors } from "@a2a-connect/bindings";
+import { type BindingOptions, createOpenApi, type HttpHandler } from "@a2a-connect/bindings";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import { withCard } from "./agent/given-card.ts";
 import { createSkillSwitches, type SkillSwitches } from "./agent/skill-switches.ts";
 import type { AgentServerOptions } from "./agent-server-options.ts";
 import { parsePublicUrl, withoutSlash } from "./base-url.ts";
+import { guardCallers } from "./caller-guard.ts";
 import { type AgentCards, createAgentCards } from "./card/agent-cards.ts";
 import { createCatalogHandler } from "./card/ai-catalog.ts";
 import { createCardHandler, createKeySetHandler } from "./card/card-handler.ts";
@@ -147,7 +148,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     below: place?.path ?? "",
   });
   return {
-    handle: options.cors === false ? route : withCors(route, options.cors),
+    handle: place === undefined ? guardCallers(route, { ...options, baseUrl: () => cards.baseUrl }) : route,
     get card() {
       return cards.card;
     },

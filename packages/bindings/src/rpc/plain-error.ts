@@ -1,12 +1,20 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { codeToString } from "@connectrpc/connect/protocol-connect";
 import type { HttpRequest, HttpResponse } from "../http.ts";
+import { setStatus } from "./status-trailer.ts";
 
 const encoder = new TextEncoder();
 
 /** An error of a request that is no call: JSON as Connect writes it, so that its clients read it. */
-export function plainRpcError(status: number, message: string, headers?: HeadersInit): HttpResponse {
+export function plainRpcError(
+  status: number,
+  message: string,
+  headers?: HeadersInit,
+  code: Code = Code.Unimplemented,
+): HttpResponse {
   const header = new Headers(headers);
   header.set("content-type", "application/json");
-  return { status, header, body: encoder.encode(JSON.stringify({ code: "unimplemented", message })) };
+  return { status, header, body: encoder.encode(JSON.stringify({ code: codeToString(code), message })) };
 }
 
 /** 405 for a verb that calls nothing. */
@@ -27,26 +35,33 @@ export function refuseContentType(): HttpResponse {
  *
  * @returns undefined when the request is no gRPC, gRPC-Web or Connect call
  */
-export function refuseUnknownRpc({
-  header,
-  url,
-}: Pick<HttpRequest, "header" | "url">): HttpResponse | undefined {
+export function refuseUnknownRpc(request: Pick<HttpRequest, "header" | "url">): HttpResponse | undefined {
+  return refuseRpc(request, unknownMethod, 404);
+}
+
+const unknownMethod = new ConnectError("there is no such method", Code.Unimplemented);
+
+/**
+ * Refuses a call in its own protocol, before it is one: nothing is read of it. gRPC and gRPC-Web get the error's code and
+ * message in their status, and HTTP's 200 as always; Connect gets `status`, which is for what its codes have no words.
+ *
+ * @returns undefined when the request is no gRPC, gRPC-Web or Connect call
+ */
+export function refuseRpc(
+  { header, url }: Pick<HttpRequest, "header" | "url">,
+  error: ConnectError,
+  status: number,
+): HttpResponse | undefined {
   const type = header.get("content-type")?.toLowerCase() ?? "";
   if (type.startsWith("application/grpc")) {
-    return {
-      status: 200,
-      header: new Headers({
-        "content-type": type.startsWith("application/grpc-web")
-          ? "application/grpc-web+proto"
-          : "application/grpc",
-        "grpc-status": "12",
-        "grpc-message": "there is no such method",
-      }),
-    };
+    const isWeb = type.startsWith("application/grpc-web");
+    const answer = new Headers({ "content-type": isWeb ? "application/grpc-web+proto" : "application/grpc" });
+    setStatus(answer, error);
+    return { status: 200, header: answer };
   }
   const connect =
     /^application\/(?:connect\+|proto\b)/.test(type) ||
     header.has("connect-protocol-version") ||
     url.includes("?connect=");
-  return connect ? plainRpcError(404, "there is no such method") : undefined;
+  return connect ? plainRpcError(status, error.rawMessage, undefined, error.code) : undefined;
 }

@@ -45,7 +45,8 @@ function prefixOf({ pathname }: URL): string {
   return pathname.endsWith("/") ? pathname.slice(0, -1) : pathname;
 }
 
-function matchesHost(pattern: string, hostname: string): boolean {
+/** @param pattern a host, or `*.` and a domain, which means every name below it */
+export function matchesHost(pattern: string, hostname: string): boolean {
   if (!pattern.startsWith("*.")) {
     return pattern === hostname;
   }

@@ -8,7 +8,7 @@ import type { LogRecord } from "../engine/engine-context.ts";
 /** What one of several agents may be told: everything that a server alone may be, but what is one for all. */
 export type HostedAgentOptions = Omit<
   AgentServerOptions,
-  "catalogHost" | "cors" | "forwardedHosts" | "mounts" | "place" | "publicUrl"
+  "allowedHosts" | "catalogHost" | "cors" | "forwardedHosts" | "mounts" | "place" | "publicUrl"
 >;
 
 /** Several agents behind the same wires. */
@@ -32,7 +32,18 @@ export interface AgentHostOptions<Name extends string = string> {
    * request says whom it is for, this holds.
    */
   readonly wires?: Omit<BindingOptions, "onError">;
-  /** Which browser pages may call; `false`: only those of this server. Default: all, without credentials. */
+  /**
+   * Hosts that callers reach the server by, without a port: `agents.example.org`, `*.example.org` for every name below, `*` for
+   * all. A request for any other is refused with 421. Names of this machine (`localhost`, `*.localhost`, `127.0.0.0/8`, `[::1]`),
+   * the host of `publicUrl`, and what a trusted proxy forwards, within `forwardedHosts`, need not be listed. Default: none more
+   * where the server is bound to loopback; everywhere else the host is not looked at.
+   */
+  readonly allowedHosts?: readonly string[];
+  /**
+   * Which browser pages may call; `false`: only those of this server. Default: all, without credentials; where the server is
+   * bound to loopback, those of this machine, of the public URL and of `allowedHosts`, and a page of another origin is refused
+   * with 403, `{ origins: ["*"] }` excepted.
+   */
   readonly cors?: false | CorsOptions;
   /** How long clients may keep the catalog, and the cards of agents that do not say it themselves, in seconds. Default 300. */
   readonly cardMaxAgeSeconds?: number;

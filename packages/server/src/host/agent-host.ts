@@ -1,7 +1,8 @@
-import { type HttpHandler, refuseUnknownRpc, withCors } from "@a2a-connect/bindings";
+import { type HttpHandler, refuseUnknownRpc } from "@a2a-connect/bindings";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import { type AgentServer, createAgentServer } from "../agent-server.ts";
 import { parsePublicUrl, withoutSlash } from "../base-url.ts";
+import { guardCallers } from "../caller-guard.ts";
 import { catalogPath, createCatalogHandler } from "../card/ai-catalog.ts";
 import { createForwardedHosts } from "../card/forwarded-hosts.ts";
 import type { Mounts } from "../card/interfaces.ts";
@@ -97,7 +98,7 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
     return closed;
   };
   return {
-    handle: options.cors === false ? route : withCors(route, options.cors),
+    handle: guardCallers(route, { ...options, baseUrl: () => baseUrl }),
     // The names are exactly the keys of the options.
     agents: Object.fromEntries(servers) as Record<Name, AgentServer>,
     service,
@@ -160,7 +161,6 @@ function createServers(options: AgentHostOptions, mounts: Mounts): Servers {
       ...(forwardedHosts === undefined ? {} : { forwardedHosts }),
       wires,
       mounts,
-      cors: false, // the host's answer for all
       place: { path: `${folder}${name}`, tenant: name },
     });
     servers.set(name, server);

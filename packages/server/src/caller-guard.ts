@@ -1,0 +1,128 @@
+import { type HttpHandler, type HttpRequest, refuseRpc, withCors } from "@a2a-connect/bindings";
+import { isLoopbackHost } from "@a2a-connect/core";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { AgentServerOptions } from "./agent-server-options.ts";
+import { matchesHost, parseListedUrl } from "./card/listed-url.ts";
+import { plainError } from "./plain-routes.ts";
+
+/** By which names callers reach a server, and which pages may call it. */
+export interface CallerGuardOptions
+  extends Pick<AgentServerOptions, "allowedHosts" | "cors" | "forwardedHosts"> {
+  /** Where the server is, as its card says. */
+  readonly baseUrl: () => string;
+}
+
+/**
+ * Lets pages call that may (CORS), and refuses, before anything is read of a request, those that a browser on this machine
+ * brings in from elsewhere.
+ *
+ * Whatever is bound to loopback is behind no firewall for a browser on this machine, so a page of any site could call it.
+ * Two ways lead in, and both are closed:
+ * - A name of the attacker's that points at this machine (DNS rebinding). To the browser that is the page's own server: no
+ *   CORS is asked for, and only the request's host tells. It is 421: the request was meant for another server
+ *   (RFC 9110 §7.4, §15.5.20).
+ * - The server's own name, across origins. Without CORS the page cannot read the answer, but a GET is answered and a stream
+ *   opened all the same. It is 403. Without an `Origin` (images, scripts) `Sec-Fetch-Site` tells; a link may be followed.
+ *
+ * A server that is open to the network has no such callers, and names that it does not know (a balancer's probes use
+ * addresses): there the host is looked at only when `allowedHosts` is given, and the origin is left to CORS.
+ *
+ * @throws Error when an allowed or forwarded host is none
+ */
+export function guardCallers(
+  handler: HttpHandler,
+  { allowedHosts, cors, forwardedHosts, baseUrl }: CallerGuardOptions,
+): HttpHandler {
+  const patterns = (allowedHosts ?? []).map(parseAllowedHost);
+  const forwardable = forwardedHosts?.map(parseListedUrl);
+  const origins = cors === false ? [] : cors?.origins;
+  const answer = cors === false ? handler : withCors(handler, cors);
+  const anyOrigin = origins?.includes("*") === true;
+
+  /** A name of this machine, which nobody's DNS can claim, or one that the operator has given. */
+  function isOwnHost(hostname: string): boolean {
+    return (
+      isLoopbackHost(hostname) ||
+      hostname === URL.parse(baseUrl())?.hostname ||
+      patterns.some((pattern) => pattern === "*" || matchesHost(pattern, hostname))
+    );
+  }
+
+  /** Where a trusted proxy says that the request was sent to. */
+  function forwardedTo({ forwardedUrl }: HttpRequest): URL | undefined {
+    const url = forwardedUrl === undefined ? null : URL.parse(forwardedUrl);
+    return url !== null && forwardable?.some((fits) => fits(url)) !== false ? url : undefined;
+  }
+
+  function isForeignPage(request: HttpRequest): boolean {
+    const { header } = request;
+    const origin = header.get("origin");
+    if (origin === null) {
+      return header.get("sec-fetch-site") === "cross-site" && header.get("sec-fetch-dest") !== "document";
+    }
+    if (origins === undefined && isOwnHost(URL.parse(origin)?.hostname ?? "")) {
+      return false;
+    }
+    const isSame = origin.endsWith(`://${authorityOf(request)}`) || origin === forwardedTo(request)?.origin;
+    return !isSame && origins?.includes(origin) !== true;
+  }
+
+  let known: string | undefined; // the last authority that was ours: nearly all requests have the same
+  return (request) => {
+    const { boundToLoopback = false } = request;
+    if (boundToLoopback || allowedHosts !== undefined) {
+      const authority = authorityOf(request);
+      if (authority !== known) {
+        const { hostname } = new URL(request.url);
+        if (isOwnHost(hostname)) {
+          known = authority;
+        } else if (forwardedTo(request) === undefined) {
+          return Promise.resolve(refuse(request, 421, misdirected(hostname)));
+        }
+      }
+    }
+    if (boundToLoopback && !anyOrigin && isForeignPage(request)) {
+      return Promise.resolve(refuse(request, 403, foreignPage(request.header.get("origin"))));
+    }
+    return answer(request);
+  };
+}
+
+/** A host without a port, `*.` and a domain, or `*`. @throws Error for anything else */
+function parseAllowedHost(entry: string): string {
+  const url = /^(?:\[[\da-f:.]+\]|[^/?#@\\\s:]+)$/i.test(entry) ? URL.parse(`http://${entry}`) : null;
+  if (url === null) {
+    throw new Error(
+      `allowedHosts: ${JSON.stringify(entry)} is no host without a port, such as agents.example.org, *.example.org or * for all`,
+    );
+  }
+  return url.hostname;
+}
+
+/** Of an absolute URL, as it stands. */
+function authorityOf({ url }: HttpRequest): string {
+  const start = url.indexOf("://") + 3;
+  const end = url.indexOf("/", start);
+  return url.slice(start, end === -1 ? undefined : end);
+}
+
+function misdirected(hostname: string): string {
+  return `this server does not answer to the host ${quote(hostname)}: if callers reach it by that name, list it in the option "allowedHosts", or say it in "publicUrl"`;
+}
+
+function foreignPage(origin: string | null): string {
+  const page = origin === null ? "a page of another site" : `a page of the origin ${quote(origin)}`;
+  return `this server is for its own machine, and ${page} may not call it: list origins that may in the option "cors", as { origins: ["https://app.example"] }`;
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.slice(0, 100));
+}
+
+/** In the words of the caller's wire: gRPC has no HTTP status for it. */
+function refuse(request: HttpRequest, status: 403 | 421, message: string): ReturnType<typeof plainError> {
+  return (
+    refuseRpc(request, new ConnectError(message, Code.PermissionDenied), status) ??
+    plainError(status, "PERMISSION_DENIED", message)
+  );
+}
