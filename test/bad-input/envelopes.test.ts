@@ -32,6 +32,13 @@ const rows: readonly Row[] = [
   { title: "true for an id", body: { ...call, id: true }, code: invalidRequest, id: null, field: "id" },
   { title: "an object for an id", body: { ...call, id: {} }, code: invalidRequest, id: null, field: "id" },
   {
+    title: "a long id",
+    body: { ...call, id: "x".repeat(65_537) },
+    code: invalidRequest,
+    id: null,
+    field: "id",
+  },
+  {
     title: "an id that JSON numbers cannot carry",
     body: { ...call, id: 1e300 },
     code: invalidRequest,

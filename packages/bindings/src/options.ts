@@ -19,6 +19,11 @@ export interface BindingOptions {
   readonly maxBodyBytes?: number;
   /** Nested JSON objects and arrays in a request message. Default 100. */
   readonly maxJsonDepth?: number;
+  /**
+   * Values in a request: objects, arrays, strings, numbers, true, false and null; each member name is one more. Over binary
+   * wires, what they come to. Everything counts, unknown fields and the envelope of JSON-RPC included. Default 120,000.
+   */
+  readonly maxValues?: number;
   /** Content codings that are accepted and offered, best first. Default none; the Node listener brings gzip and br. */
   readonly compressions?: readonly Compression[];
   /** Shortest response body in bytes that is worth compressing. Default 1024. */
@@ -48,6 +53,7 @@ export function resolveOptions(options: BindingOptions): BindingSettings {
   return {
     maxBodyBytes: options.maxBodyBytes ?? 16 * 1024 * 1024,
     maxJsonDepth: options.maxJsonDepth ?? 100,
+    maxValues: options.maxValues ?? 120_000,
     compressions: options.compressions ?? [],
     compressMinBytes: options.compressMinBytes ?? 1024,
     keepAliveMs: options.keepAliveMs ?? 15_000,

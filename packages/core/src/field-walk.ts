@@ -25,6 +25,14 @@ export function protobufRecursionLimit(maxDepth: number = defaultMaxDepth): numb
   return 2 * maxDepth + 2;
 }
 
+/**
+ * What a request is told that has more values than `maxValues`: objects, arrays, strings, numbers, true, false and null,
+ * each one, and each member name one more.
+ */
+export function tooManyValues(maxValues: number, field = ""): FieldViolation {
+  return { field, description: `has more than ${maxValues} values, counting each member name as one` };
+}
+
 /** Violations reported for one message: more tell a caller nothing, and gRPC clients accept only 8 KiB of trailers. */
 const maxViolations = 10;
 /** Longest path in a violation, in UTF-16 units; a longer one ends in an ellipsis. */

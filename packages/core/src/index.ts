@@ -38,7 +38,7 @@ export {
   toConnectError,
   wireCodes,
 } from "./errors.ts";
-export { defaultMaxDepth, formatFieldPath, protobufRecursionLimit } from "./field-walk.ts";
+export { defaultMaxDepth, formatFieldPath, protobufRecursionLimit, tooManyValues } from "./field-walk.ts";
 export { formatMessage, formatOnce, formatResponse } from "./format-json.ts";
 export type { HttpRoute } from "./http-rule.ts";
 export {
@@ -53,6 +53,7 @@ export {
   type SchemaPartOptions,
   typeSchema,
 } from "./json-schema.ts";
+export { type JsonProblem, type JsonText, parseJsonText, readJsonText } from "./json-text.ts";
 export {
   type EndReason,
   formatLifecycleReport,
@@ -77,13 +78,7 @@ export {
   parseMediaType,
 } from "./media-type.ts";
 export { type MethodLocalName, type MethodName, methodByName, methods, type RpcMethod } from "./methods.ts";
-export {
-  findWrongFields,
-  type JsonText,
-  type ParseMessageOptions,
-  parseJsonText,
-  parseMessage,
-} from "./parse-json.ts";
+export { findWrongFields, type ParseMessageOptions, parseMessage } from "./parse-json.ts";
 export {
   agentMessage,
   bytes,

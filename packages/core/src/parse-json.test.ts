@@ -7,7 +7,6 @@ import {
   Role,
   SendMessageRequestSchema,
   SendMessageResponseSchema,
-  TaskSchema,
   TaskState,
   TaskStatusSchema,
 } from "@a2a-connect/proto";
@@ -17,7 +16,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { type FieldViolation, findFieldViolations } from "./errors.ts";
 import { protobufRecursionLimit } from "./field-walk.ts";
-import { type ParseMessageOptions, parseJsonText, parseMessage } from "./parse-json.ts";
+import { type ParseMessageOptions, parseMessage } from "./parse-json.ts";
 import { findMissingFields } from "./required-fields.ts";
 
 /** The violations that parsing reports; fails the test when it reports none. */
@@ -36,8 +35,6 @@ function violationsOf(desc: DescMessage, json: unknown, options?: ParseMessageOp
 function nested(levels: number): unknown {
   return JSON.parse(`${'{"a":'.repeat(levels - 1)}{}${"}".repeat(levels - 1)}`);
 }
-
-const bytesOf = (text: string) => new TextEncoder().encode(text);
 
 describe("parseMessage accepts", () => {
   for (const [title, desc, json, want] of [
@@ -328,31 +325,6 @@ describe("the depth limit", () => {
       metadata: { ["<script>".repeat(10_000)]: Number.NaN },
     });
     expect(violation?.field.length).toBeLessThan(100);
-  });
-});
-
-describe("parseJsonText", () => {
-  it("parses UTF-8", () => {
-    expect(parseJsonText(bytesOf('{"a":"é"}'))).toEqual({ ok: true, value: { a: "é" } });
-    expect(parseJsonText(bytesOf('\ufeff{"a":1}'))).toEqual({ ok: true, value: { a: 1 } });
-  });
-
-  for (const [title, bytes, problem] of [
-    ["nothing", new Uint8Array(), "the body is not valid JSON"],
-    ["broken JSON", bytesOf('{"a":'), "the body is not valid JSON"],
-    ["100,000 open brackets", bytesOf("[".repeat(100_000)), "the body is not valid JSON"],
-    ["two values", bytesOf("{} {}"), "the body is not valid JSON"],
-    ["invalid UTF-8", new Uint8Array([0x22, 0xff, 0x22]), "the body is not valid UTF-8"],
-    ["an encoded surrogate", new Uint8Array([0x22, 0xed, 0xa0, 0x80, 0x22]), "the body is not valid UTF-8"],
-  ] as const) {
-    it(`says what is wrong with ${title}`, () =>
-      expect(parseJsonText(bytes)).toEqual({ ok: false, problem }));
-  }
-
-  it("parses 100,000 closed brackets, for the depth limit to refuse", () => {
-    const parsed = parseJsonText(bytesOf("[".repeat(100_000) + "]".repeat(100_000)));
-    expect(parsed.ok).toBe(true);
-    expect(violationsOf(TaskSchema, parsed.ok && parsed.value)).toHaveLength(1);
   });
 });
 

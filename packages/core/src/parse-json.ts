@@ -16,48 +16,12 @@ import {
 } from "./field-walk.ts";
 import { checkJson, checkKey, enterContainer } from "./json-depth.ts";
 import { checkTimestamp, enumCheck, type JsonCheck, scalarCheck } from "./json-scalar.ts";
-import { type JsonDefect, type ScanJsonOptions, scanJson } from "./scan-json.ts";
 
 /** How {@link parseMessage} reads. */
 export interface ParseMessageOptions {
   /** Nested JSON objects and arrays, the message itself included. Default 100; each needs some stack. */
   readonly maxDepth?: number;
 }
-
-/** The outcome of {@link parseJsonText}: a value, or a sentence for the caller that repeats none of their text. */
-export type JsonText =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly problem: string };
-
-const decoder = new TextDecoder("utf-8", { fatal: true });
-
-/**
- * Decode a body as UTF-8 (strictly; a byte order mark is skipped) and parse it as JSON. Never throws.
- *
- * @param scan what to look for before anything is built of the text; default: nothing
- */
-export function parseJsonText(bytes: Uint8Array, scan?: ScanJsonOptions): JsonText {
-  let text: string;
-  try {
-    text = decoder.decode(bytes);
-  } catch {
-    return { ok: false, problem: "the body is not valid UTF-8" };
-  }
-  const defect = scan === undefined ? undefined : scanJson(text, scan);
-  if (defect !== undefined) {
-    return { ok: false, problem: defects[defect.kind] };
-  }
-  try {
-    return { ok: true, value: JSON.parse(text) };
-  } catch {
-    return { ok: false, problem: "the body is not valid JSON" };
-  }
-}
-
-const defects: Readonly<Record<JsonDefect["kind"], string>> = {
-  "too-deep": "the body is nested too deeply",
-  "duplicate-member": "the body names a member twice",
-};
 
 /**
  * Read a message from parsed JSON by the rules of requirements H: both spellings of a field, enum names and numbers,

@@ -1,5 +1,6 @@
 import { invalidParams } from "@a2a-connect/core";
 import type { ConnectError } from "@connectrpc/connect";
+import { findMemberText } from "./member-text.ts";
 import type { JsonRpcId } from "./response.ts";
 
 /** A JSON-RPC request whose envelope is in order. */
@@ -19,7 +20,7 @@ export interface EnvelopeRefusal {
 /**
  * Check the envelope of a JSON-RPC request (requirements I-2, I-8, I-9).
  *
- * Batches are refused: A2A does not know them. So are notifications: every operation has a result. An id is a string,
+ * Batches are refused: A2A does not know them. So are notifications: every operation has a result. An id is a string of up to 65,536 characters,
  * null, or an integer that JSON numbers carry exactly, because it is echoed.
  */
 export function readEnvelope(json: unknown): Envelope | EnvelopeRefusal {
@@ -31,7 +32,7 @@ export function readEnvelope(json: unknown): Envelope | EnvelopeRefusal {
   }
   const { jsonrpc, id, method, params }: Partial<Record<string, unknown>> = json;
   if (!isJsonRpcId(id)) {
-    return refuse(null, "id", id === undefined ? "is required" : "must be a string, an integer or null");
+    return refuse(null, "id", describeId(id));
   }
   if (jsonrpc !== "2.0") {
     return refuse(id, "jsonrpc", 'must be "2.0"');
@@ -42,8 +43,33 @@ export function readEnvelope(json: unknown): Envelope | EnvelopeRefusal {
   return { id, method, params: params ?? {} };
 }
 
+/** The id of a request whose text was not parsed to its end; null when it has none that can be used. */
+export function readId(text: string): JsonRpcId {
+  try {
+    const id = findMemberText(text, "id") ?? "null";
+    const parsed: unknown = id.length <= longestIdText ? JSON.parse(id) : null;
+    return isJsonRpcId(parsed) ? parsed : null;
+  } catch {
+    return null; // it was no JSON
+  }
+}
+
+/** An id is in every event of a stream. */
+const maxIdLength = 65_536;
+/** Each character may be written as an escape of six. */
+const longestIdText = 6 * maxIdLength + 2;
+
 function isJsonRpcId(id: unknown): id is JsonRpcId {
-  return id === null || typeof id === "string" || Number.isSafeInteger(id);
+  return id === null || (typeof id === "string" ? id.length <= maxIdLength : Number.isSafeInteger(id));
+}
+
+function describeId(id: unknown): string {
+  if (id === undefined) {
+    return "is required";
+  }
+  return typeof id === "string"
+    ? `has ${id.length} characters; at most ${maxIdLength} are taken`
+    : "must be a string, an integer or null";
 }
 
 function refuse(id: JsonRpcId, field: string, description: string): EnvelopeRefusal {

@@ -12,11 +12,11 @@ import { type BodyRefusal, unsupportedMediaType } from "../body.ts";
 import { addErrorHeaders, explainFailure } from "../failure.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
 import { type BoundMethod, bindMethod, CallContext } from "../invoke.ts";
-import { readJson } from "../json/read-json.ts";
+import { type JsonOverflow, readJson, refuseValues } from "../json/read-json.ts";
 import { respondJson } from "../json/respond-json.ts";
 import { type BindingOptions, type BindingSettings, type ErrorContext, resolveOptions } from "../options.ts";
 import { type EventFormat, respondStream } from "../sse/respond-stream.ts";
-import { type Envelope, readEnvelope } from "./envelope.ts";
+import { type Envelope, readEnvelope, readId } from "./envelope.ts";
 import {
   formatError,
   invalidRequest,
@@ -58,6 +58,9 @@ export function createJsonRpcHandler(spec: ServiceImplSpec, options: BindingOpti
       return refuseBody(request, refusedType, settings);
     }
     const body = await readJson(request, settings, checkType);
+    if ("path" in body) {
+      return refuseOverflow(request, body, settings);
+    }
     if ("error" in body) {
       return refuseBody(request, body, settings);
     }
@@ -181,6 +184,16 @@ function refuseBody(
   return status === 400
     ? respondError(request, null, parseError(error), { status: 200, header }, settings)
     : respondError(request, null, toJsonRpcError(error), { status, header }, settings);
+}
+
+/** The answer to a body of too many values: its params are wrong, named as on other wires, and its id is in its text. */
+function refuseOverflow(
+  request: HttpRequest,
+  { path, text }: JsonOverflow,
+  settings: BindingSettings,
+): Promise<HttpResponse> {
+  const error = refuseValues(settings.maxValues, path[0] === "params" ? path.slice(1) : path);
+  return respondError(request, readId(text), toJsonRpcError(error), { status: 200 }, settings);
 }
 
 function methodNotAllowed(request: HttpRequest, settings: BindingSettings): Promise<HttpResponse> {

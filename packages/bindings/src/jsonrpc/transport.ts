@@ -8,8 +8,8 @@ import { send } from "../fetch/send.ts";
 import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/transport-options.ts";
 import { fromWireError } from "../fetch/wire-error.ts";
 import { isObject } from "../json/is-object.ts";
+import { findMemberText } from "./member-text.ts";
 import { withoutHeading } from "./response.ts";
-import { findResultText } from "./result-text.ts";
 
 /** What the client end of the JSON-RPC binding may be told. */
 export interface JsonRpcTransportOptions extends JsonTransportOptions {
@@ -48,7 +48,7 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Transp
         const { response } = exchange;
         const body = await readJsonResponse(response, settings.maxResponseBytes);
         const json = readResult(body.json, exchange);
-        return { header: response.headers, json, text: () => findResultText(body.text) ?? "" };
+        return { header: response.headers, json, text: () => findMemberText(body.text, "result") ?? "" };
       },
       async stream(call) {
         const exchange = await post(call, `text/event-stream, ${mediaType}`);

@@ -1,6 +1,7 @@
 import { formatOnce, formatResponse, parseMessage } from "@a2a-connect/core";
 import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { parseJsonBytes } from "../json/read-json.ts";
+import type { BindingSettings } from "../options.ts";
 import type { RpcOperation } from "./protocol.ts";
 import { malformedRequest, unlessRefused } from "./refusal.ts";
 
@@ -9,22 +10,26 @@ export interface Codec {
   /** As in the names of media types: `application/grpc+proto`. */
   readonly name: "proto" | "json";
   /**
-   * @param maxDepth nested JSON objects and arrays, or what they come to in protobuf
-   * @throws ConnectError InvalidArgument for what is no message of this type
+   * The message in these bytes, at once or, where they are many, later.
+   *
+   * @throws ConnectError InvalidArgument for what is no message of this type, or beyond the limits
    */
-  decode(desc: DescMessage, bytes: Uint8Array, maxDepth: number): Message;
+  decode(desc: DescMessage, bytes: Uint8Array, limits: MessageLimits): Message | Promise<Message>;
   /** The answer to a unary call; text stays text where a body may be one. */
   encodeResponse(operation: RpcOperation, request: Message, response: Message): Uint8Array | string;
   /** An event of a stream. */
   encodeEvent(desc: DescMessage, event: Message): Uint8Array;
 }
 
+/** How much JSON a message may be, or would be if it were JSON. */
+export type MessageLimits = Pick<BindingSettings, "maxJsonDepth" | "maxValues">;
+
 /** Protobuf's own encoding. */
 export const protoCodec: Codec = {
   name: "proto",
-  decode(desc, bytes, maxDepth) {
+  decode(desc, bytes, { maxJsonDepth }) {
     try {
-      return fromBinary(desc, bytes, { readUnknownFields: false, recursionLimit: binaryDepth(maxDepth) });
+      return fromBinary(desc, bytes, { readUnknownFields: false, recursionLimit: binaryDepth(maxJsonDepth) });
     } catch {
       throw malformedRequest(`is not a valid ${desc.name} in protobuf encoding`);
     }
@@ -36,8 +41,10 @@ export const protoCodec: Codec = {
 /** ProtoJSON by the rules of all wires (requirements H). */
 export const jsonCodec: Codec = {
   name: "json",
-  decode: (desc, bytes, maxDepth) =>
-    parseMessage(desc, unlessRefused(parseJsonBytes(bytes)).json, { maxDepth }),
+  decode: async (desc, bytes, limits) =>
+    parseMessage(desc, unlessRefused(await parseJsonBytes(bytes, limits)).json, {
+      maxDepth: limits.maxJsonDepth,
+    }),
   encodeResponse: ({ method }, request, response) =>
     JSON.stringify(formatResponse(method, request, response)),
   encodeEvent: (desc, event) => encoder.encode(formatOnce(desc, event)),

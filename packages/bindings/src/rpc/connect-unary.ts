@@ -55,7 +55,7 @@ async function answer(
       throw refused;
     }
     const bytes = unlessRefused(await readBody(request, settings));
-    const message = codec.decode(bound.desc.input, bytes, settings.maxJsonDepth);
+    const message = await codec.decode(bound.desc.input, bytes, settings);
     const body = codec.encodeResponse(operation, message, await bound.call(message, context));
     return await respond(200, `application/${codec.name}`, body);
   } catch (thrown) {

@@ -84,9 +84,8 @@ class EnvelopedCall implements StreamFormat {
   }
 
   async #readMessage(): Promise<Message> {
-    const { maxJsonDepth } = this.#settings;
     const bytes = await readEnvelope(this.#request, this.#call.requestCompression, this.#settings);
-    return this.#codec.decode(this.#operation.bound.desc.input, bytes, maxJsonDepth);
+    return this.#codec.decode(this.#operation.bound.desc.input, bytes, this.#settings);
   }
 
   async #encodeResponse(request: Message, response: Message): Promise<Uint8Array> {

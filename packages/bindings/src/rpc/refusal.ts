@@ -3,11 +3,11 @@ import type { ConnectError } from "@connectrpc/connect";
 import type { BodyRefusal } from "../body.ts";
 
 /** What was read of a body. @throws ConnectError why it was refused: these wires have no HTTP status for it */
-export function unlessRefused<T extends object>(result: T | BodyRefusal): T {
+export function unlessRefused<T extends object>(result: T): Exclude<T, BodyRefusal> {
   if ("error" in result) {
     throw result.error;
   }
-  return result;
+  return result as Exclude<T, BodyRefusal>; // which all have an error, and nothing else has
 }
 
 /** InvalidArgument for a request that is not one message of its type. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findResultText } from "./result-text.ts";
+import { findMemberText } from "./member-text.ts";
 
 describe("the text of a result", () => {
   for (const [response, result] of [
@@ -16,7 +16,7 @@ describe("the text of a result", () => {
     ['"result"', undefined],
     ["null", undefined],
   ] as const) {
-    it(`of ${response} is ${result}`, () => expect(findResultText(response)).toBe(result));
+    it(`of ${response} is ${result}`, () => expect(findMemberText(response, "result")).toBe(result));
   }
 
   it("is what JSON.parse finds there, whatever stands around it", () => {
@@ -30,7 +30,7 @@ describe("the text of a result", () => {
           const response = last ? { ...others, result } : { result, ...others };
           const text = JSON.stringify(response, undefined, space);
           // `others` may have a result of its own.
-          expect(JSON.parse(findResultText(text) ?? "")).toEqual(JSON.parse(text).result);
+          expect(JSON.parse(findMemberText(text, "result") ?? "")).toEqual(JSON.parse(text).result);
         },
       ),
     );

@@ -1,0 +1,66 @@
+/**
+ * The text of a member of the outermost object in a JSON text, of the last one of that name as `JSON.parse` has it; undefined
+ * when there is none.
+ *
+ * @param text valid JSON; of other text the answer means nothing
+ * @throws SyntaxError for text that is no JSON, sometimes
+ */
+export function findMemberText(text: string, member: string): string | undefined {
+  if (!/^\s*\{/.test(text)) {
+    return undefined;
+  }
+  let found: string | undefined;
+  let depth = 0;
+  /** Name of the member of the outermost object that the place is in. */
+  let name: string | undefined;
+  let valueStart = 0;
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charCodeAt(at);
+    switch (character) {
+      case quote: {
+        const end = findStringEnd(text, at);
+        if (depth === 1 && name === undefined) {
+          name = String(JSON.parse(text.slice(at, end)));
+          valueStart = text.indexOf(":", end) + 1;
+        }
+        at = end - 1;
+        break;
+      }
+      case openBrace:
+      case openBracket:
+        depth += 1;
+        break;
+      case closeBrace:
+      case closeBracket:
+      case comma:
+        if (depth === 1) {
+          if (name === member) {
+            found = text.slice(valueStart, at).trim();
+          }
+          name = undefined;
+        }
+        if (character !== comma) {
+          depth -= 1;
+        }
+        break;
+    }
+  }
+  return found;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/** Index after the quote that ends the string which begins at `start`. */
+function findStringEnd(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text.charCodeAt(at) !== quote) {
+    at += text.charCodeAt(at) === backslash ? 2 : 1;
+  }
+  return at + 1;
+}

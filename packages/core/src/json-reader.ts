@@ -1,0 +1,386 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+
+/** What a JSON text may hold. */
+export interface JsonLimits {
+  /** Objects and arrays that may be nested in each other. */
+  readonly maxDepth: number;
+  /** Values in the whole text: objects, arrays, strings, numbers, true, false and null; each member name counts, too. */
+  readonly maxValues: number;
+}
+
+/** Why a {@link JsonReader} stopped. */
+export type JsonFault =
+  | { readonly kind: "malformed" | "too-deep" | "duplicate-member" }
+  /** `path` leads to the value at which the limit was passed: member names and indexes. */
+  | { readonly kind: "too-many-values"; readonly path: readonly (string | number)[] };
+
+/**
+ * Parses a JSON text, as far as it is told to at a time, and counts what it builds.
+ *
+ * It accepts what `JSON.parse` accepts, within its limits, and builds the same values. A name that occurs twice in the
+ * outermost object is refused, of which `JSON.parse` silently keeps the last: a proxy that looked at the first saw
+ * another text.
+ */
+export class JsonReader {
+  readonly #text: string;
+  readonly #limits: JsonLimits;
+  #at = 0;
+  #expected: Expected = "value";
+  /** The objects and arrays that are open here, outermost first. */
+  readonly #open: Container[] = [];
+  /** For each open object the member that is read; unused for arrays. */
+  readonly #names: string[] = [];
+  /** The innermost of them. */
+  #container: Container | undefined;
+  #values = 0;
+  #result: JsonValue | undefined;
+  #fault: JsonFault | undefined;
+
+  constructor(text: string, limits: JsonLimits) {
+    this.#text = text;
+    this.#limits = limits;
+  }
+
+  /** What is wrong with the text, once `read` has returned true. */
+  get fault(): JsonFault | undefined {
+    return this.#fault;
+  }
+
+  /** What the text says, once `read` has returned true and there is no fault. */
+  get result(): JsonValue | undefined {
+    return this.#result;
+  }
+
+  /**
+   * Read on up to about this index of the text. A single string or number is read as a whole.
+   *
+   * @returns whether the reader is done: at the end, or at a fault
+   */
+  read(until: number): boolean {
+    const text = this.#text;
+    for (;;) {
+      const at = skipWhitespace(text, this.#at, until);
+      this.#at = at;
+      if (at >= until) {
+        break;
+      }
+      if (!this.#step(text.charCodeAt(at))) {
+        return true;
+      }
+    }
+    if (until < text.length) {
+      return false;
+    }
+    if (this.#expected !== "end") {
+      this.#refuse("malformed");
+    }
+    return true;
+  }
+
+  /** Read one token, which begins with this character; false when there is a fault. */
+  #step(character: number): boolean {
+    switch (this.#expected) {
+      case "value":
+        return this.#readValue(character);
+      case "value or ]":
+        return character === closeBracket ? this.#close() : this.#readValue(character);
+      case "name":
+        return character === quote ? this.#readName() : this.#refuse("malformed");
+      case "name or }":
+        if (character === closeBrace) {
+          return this.#close();
+        }
+        return character === quote ? this.#readName() : this.#refuse("malformed");
+      case ":":
+        this.#expected = "value";
+        return character === colon ? this.#advance() : this.#refuse("malformed");
+      case ", or ]":
+        this.#expected = "value";
+        return character === comma ? this.#advance() : this.#closeOr(character, closeBracket);
+      case ", or }":
+        this.#expected = "name";
+        return character === comma ? this.#advance() : this.#closeOr(character, closeBrace);
+      case "end":
+        return this.#refuse("malformed");
+    }
+  }
+
+  #readValue(character: number): boolean {
+    if (!this.#count(this.#open.length)) {
+      return false;
+    }
+    switch (character) {
+      case openBrace:
+        return this.#openContainer(createTable(), "name or }");
+      case openBracket:
+        return this.#openContainer([], "value or ]");
+      case quote: {
+        const string = this.#readString(longestCopied);
+        return string !== undefined && this.#put(string);
+      }
+      case letterT:
+        return this.#readLiteral("true", true);
+      case letterF:
+        return this.#readLiteral("false", false);
+      case letterN:
+        return this.#readLiteral("null", null);
+      default: {
+        const number = this.#readNumber();
+        return number !== undefined && this.#put(number);
+      }
+    }
+  }
+
+  #readName(): boolean {
+    const name = this.#count(this.#open.length - 1) ? this.#readString(longestName) : undefined;
+    if (name === undefined) {
+      return false;
+    }
+    if (this.#open.length === 1 && this.#container !== undefined && Object.hasOwn(this.#container, name)) {
+      return this.#refuse("duplicate-member");
+    }
+    this.#names[this.#open.length - 1] = name;
+    this.#expected = ":";
+    return true;
+  }
+
+  #openContainer(container: Container, expected: Expected): boolean {
+    if (this.#open.length === this.#limits.maxDepth) {
+      return this.#refuse("too-deep");
+    }
+    this.#put(container);
+    this.#open.push(container);
+    this.#container = container;
+    this.#expected = expected;
+    return this.#advance();
+  }
+
+  #closeOr(character: number, closing: number): boolean {
+    return character === closing ? this.#close() : this.#refuse("malformed");
+  }
+
+  #close(): boolean {
+    this.#open.pop();
+    this.#container = this.#open.at(-1);
+    this.#expectMore();
+    return this.#advance();
+  }
+
+  /** Put a value where it belongs: into the innermost open container. */
+  #put(value: JsonValue): boolean {
+    const container = this.#container;
+    if (container === undefined) {
+      this.#result = value;
+    } else if (Array.isArray(container)) {
+      container.push(value);
+    } else {
+      setMember(container, this.#names[this.#open.length - 1] ?? "", value);
+    }
+    this.#expectMore();
+    return true;
+  }
+
+  #expectMore(): void {
+    const container = this.#container;
+    this.#expected = container === undefined ? "end" : Array.isArray(container) ? ", or ]" : ", or }";
+  }
+
+  #readLiteral(literal: string, value: boolean | null): boolean {
+    if (!this.#text.startsWith(literal, this.#at)) {
+      return this.#refuse("malformed");
+    }
+    this.#at += literal.length;
+    return this.#put(value);
+  }
+
+  /** A string of up to `maxSlice` characters may be a slice of the text. */
+  #readString(maxSlice: number): string | undefined {
+    const start = this.#at;
+    const end = findStringEnd(this.#text, start + 1);
+    this.#at = end + 1;
+    if (end === this.#text.length) {
+      this.#refuse("malformed");
+      return undefined;
+    }
+    if (end - start <= maxSlice && isPlain(this.#text, start + 1, end)) {
+      return this.#text.slice(start + 1, end);
+    }
+    try {
+      return String(JSON.parse(this.#text.slice(start, end + 1)));
+    } catch {
+      this.#refuse("malformed");
+      return undefined;
+    }
+  }
+
+  #readNumber(): number | undefined {
+    const start = this.#at;
+    const end = findNumberEnd(this.#text, start);
+    if (end === undefined) {
+      this.#refuse("malformed");
+      return undefined;
+    }
+    this.#at = end;
+    return Number(this.#text.slice(start, end));
+  }
+
+  /** Count a value or a name that stands `levels` members and indexes deep. */
+  #count(levels: number): boolean {
+    this.#values += 1;
+    if (this.#values <= this.#limits.maxValues) {
+      return true;
+    }
+    this.#fault = { kind: "too-many-values", path: this.#path(levels) };
+    return false;
+  }
+
+  #path(levels: number): (string | number)[] {
+    const innermost = this.#open.length - 1;
+    return this.#open.slice(0, levels).map((container, level) => {
+      if (Array.isArray(container)) {
+        return level === innermost ? container.length : container.length - 1;
+      }
+      return this.#names[level] ?? "";
+    });
+  }
+
+  #advance(): boolean {
+    this.#at += 1;
+    return true;
+  }
+
+  #refuse(kind: "malformed" | "too-deep" | "duplicate-member"): false {
+    this.#fault = { kind };
+    return false;
+  }
+}
+
+type Container = JsonObject | JsonValue[];
+
+type Expected = "value" | "value or ]" | "name" | "name or }" | ":" | ", or ]" | ", or }" | "end";
+
+const quote = 0x22;
+const backslash = 0x5c;
+const colon = 0x3a;
+const comma = 0x2c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const letterT = 0x74;
+const letterF = 0x66;
+const letterN = 0x6e;
+
+/** Longest name that is looked at character by character. */
+const longestName = 64;
+
+/**
+ * Longest value that is taken as a slice of the text. A longer slice would be a window onto the text, and keep all of it
+ * in memory for as long as it lives (V8); names are copied when they become names.
+ */
+const longestCopied = 12;
+
+/**
+ * An empty object that the engine keeps as a table, because a member was deleted that is not its last: an object with
+ * many different names, or many objects of a few each, would make a hidden class for every name, which takes a
+ * microsecond and a hundred bytes each.
+ */
+function createTable(): JsonObject {
+  const table: JsonObject = { first: 0, last: 0 };
+  delete table["first"];
+  delete table["last"];
+  return table;
+}
+
+function setMember(object: JsonObject, name: string, value: JsonValue): void {
+  if (name === "__proto__") {
+    // An assignment would set the prototype. JSON.parse makes it a member, and the next to read it refuses it.
+    Object.defineProperty(object, name, { value, configurable: true, enumerable: true, writable: true });
+  } else {
+    object[name] = value;
+  }
+}
+
+function skipWhitespace(text: string, from: number, to: number): number {
+  let at = from;
+  for (; at < to; at++) {
+    const character = text.charCodeAt(at);
+    if (character !== 0x20 && character !== 0x0a && character !== 0x0d && character !== 0x09) {
+      break;
+    }
+  }
+  return at;
+}
+
+/** Whether a string's text stands for itself. */
+function isPlain(text: string, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) {
+    const character = text.charCodeAt(at);
+    if (character === backslash || character < 0x20) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/** Index of the quote that ends the string whose content starts at `from`; the length of the text when there is none. */
+function findStringEnd(text: string, from: number): number {
+  const first = text.indexOf('"', from);
+  if (first === -1) {
+    return text.length;
+  }
+  if (text.charCodeAt(first - 1) !== backslash) {
+    return first;
+  }
+  // With escapes it is read from its start: counting backslashes back from each quote could take quadratic time.
+  let at = from;
+  for (; at < text.length; at++) {
+    const character = text.charCodeAt(at);
+    if (character === quote) {
+      break;
+    }
+    if (character === backslash) {
+      at += 1;
+    }
+  }
+  return Math.min(at, text.length);
+}
+
+/** Index after the number that starts here; undefined when none does. */
+function findNumberEnd(text: string, start: number): number | undefined {
+  let at = text.charCodeAt(start) === 0x2d ? start + 1 : start;
+  const integer = at;
+  at = skipDigits(text, at);
+  if (at === integer || (at > integer + 1 && text.charCodeAt(integer) === 0x30)) {
+    return undefined;
+  }
+  if (text.charCodeAt(at) === 0x2e) {
+    const fraction = at + 1;
+    at = skipDigits(text, fraction);
+    if (at === fraction) {
+      return undefined;
+    }
+  }
+  if ((text.charCodeAt(at) | 0x20) === 0x65) {
+    const sign = text.charCodeAt(at + 1);
+    const exponent = sign === 0x2b || sign === 0x2d ? at + 2 : at + 1;
+    at = skipDigits(text, exponent);
+    if (at === exponent) {
+      return undefined;
+    }
+  }
+  return at;
+}
+
+function skipDigits(text: string, from: number): number {
+  for (let at = from; at < from + 32; at++) {
+    const character = text.charCodeAt(at);
+    if (!(character >= 0x30 && character <= 0x39)) {
+      return at;
+    }
+  }
+  // Of millions a regular expression is done several times as fast.
+  const other = /[^0-9]/g;
+  other.lastIndex = from;
+  return other.exec(text)?.index ?? text.length;
+}

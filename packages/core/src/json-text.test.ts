@@ -1,0 +1,187 @@
+import { PartSchema } from "@a2a-connect/proto";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type JsonText, parseJsonText, readJsonText } from "./json-text.ts";
+import { parseMessage } from "./parse-json.ts";
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+
+describe("parseJsonText", () => {
+  it("parses UTF-8", () => {
+    expect(parseJsonText(bytesOf('{"a":"é"}'))).toEqual({ ok: true, value: { a: "é" } });
+    expect(parseJsonText(bytesOf('\ufeff{"a":1}'))).toEqual({ ok: true, value: { a: 1 } });
+  });
+
+  for (const [title, bytes, problem] of [
+    ["nothing", new Uint8Array(), "the body is not valid JSON"],
+    ["broken JSON", bytesOf('{"a":'), "the body is not valid JSON"],
+    ["100,000 open brackets", bytesOf("[".repeat(100_000)), "the body is not valid JSON"],
+    ["two values", bytesOf("{} {}"), "the body is not valid JSON"],
+    ["invalid UTF-8", new Uint8Array([0x22, 0xff, 0x22]), "the body is not valid UTF-8"],
+    ["an encoded surrogate", new Uint8Array([0x22, 0xed, 0xa0, 0x80, 0x22]), "the body is not valid UTF-8"],
+  ] as const) {
+    it(`says what is wrong with ${title}`, () =>
+      expect(parseJsonText(bytes)).toEqual({ ok: false, problem }));
+  }
+
+  it("parses 100,000 closed brackets, for the depth limit to refuse", () => {
+    const parsed = parseJsonText(bytesOf("[".repeat(100_000) + "]".repeat(100_000)));
+    expect(parsed.ok).toBe(true);
+    expect(() => parseMessage(PartSchema, { data: parsed.ok && parsed.value })).toThrow("100 levels");
+  });
+});
+
+const limits = { maxDepth: 50, maxValues: 1_000 };
+
+/** More than a slice of nothing, so that the text is read in several. */
+const filler = " ".repeat(100_000);
+
+function read(text: string, given: Partial<typeof limits> = {}): Promise<JsonText> {
+  return Promise.resolve(readJsonText(bytesOf(text), { ...limits, ...given }, () => Promise.resolve()));
+}
+
+/** The outcome without the text. */
+async function outcome(text: string, given?: Partial<typeof limits>) {
+  const read_ = await read(text, given);
+  return read_.ok ? read_ : { problem: read_.problem, path: read_.overflow?.path };
+}
+
+describe("readJsonText", () => {
+  it("counts each value and each name, wherever they stand", async () => {
+    for (const [text, values] of [
+      ["0", 1],
+      ["[]", 1],
+      ['[0,true,null,"",-1.5e3]', 6],
+      ['{"a":0}', 3],
+      ['{"a":{"b":[{},[]]}}', 7],
+      ['[[],[[]],{"a":"b"}]', 7],
+      ['{"a":1,"b":{"c":1,"c":2}}', 9],
+    ] as const) {
+      expect(await outcome(filler + text, { maxValues: values })).toEqual({
+        ok: true,
+        value: JSON.parse(text),
+      });
+      expect(await outcome(filler + text, { maxValues: values - 1 })).toMatchObject({
+        problem: "the body has too many values",
+      });
+    }
+  });
+
+  for (const [text, maxValues, path] of [
+    ["[0,0,0,0]", 3, [2]],
+    ['{"message":{"parts":[{"text":"a"},{"data":[0,0,0,0]}]}}', 13, ["message", "parts", 1, "data", 2]],
+    ['{"a":[[],[]],"b":0}', 5, []],
+    ['{"a":[[],[]],"b":0}', 6, ["b"]],
+    ['{"a":{"b":{"c":0}}}', 3, ["a"]],
+    ['{"a":{"b":{"c":0}}}', 4, ["a", "b"]],
+    ['{"a":{"b":{"c":0}}}', 6, ["a", "b", "c"]],
+  ] as const) {
+    it(`says that the limit of ${maxValues} was passed at ${path.join("/")} in ${text}`, async () => {
+      for (const given of [text, filler + text, `${text}${filler}`]) {
+        const outcome = await read(given, { maxValues });
+        expect(outcome).toEqual({
+          ok: false,
+          problem: "the body has too many values",
+          overflow: { path: [...path], text: given },
+        });
+      }
+    });
+  }
+
+  it("stops at the limit: what follows is not looked at", async () => {
+    expect(await outcome(`[0,0,0${"[".repeat(1_000)}`, { maxValues: 2 })).toEqual({
+      problem: "the body has too many values",
+      path: [1],
+    });
+  });
+
+  it("takes a turn between slices, as many for any filler of one size", async () => {
+    const size = 1_000_000;
+    for (const text of [
+      `[${" ".repeat(size)}]`,
+      `[${"0, ".repeat(size / 3)}0]`,
+      `[${'"\\u0041\\\\ xyz",'.repeat(size / 16)}0]`,
+      `[${"[],".repeat(size / 3)}[]]`,
+      `{${Array.from({ length: size / 12 }, (_, index) => `"${String(index).padStart(7)}":0`).join(",")}}`,
+    ]) {
+      let turns = 0;
+      const outcome = await readJsonText(bytesOf(text), { maxDepth: 50, maxValues: size }, async () => {
+        turns += 1;
+      });
+      expect(outcome.ok && JSON.stringify(outcome.value)).toBe(JSON.stringify(JSON.parse(text)));
+      expect(turns).toBe(Math.ceil(text.length / 65_536) - 1);
+    }
+  });
+
+  it("reads a short text at once", () => {
+    expect(readJsonText(bytesOf("{}"), limits, () => expect.unreachable())).toEqual({ ok: true, value: {} });
+  });
+
+  for (const [title, text] of [
+    ["a string", `"${"x".repeat(200_000)}"`],
+    ["a string of escapes", `"${'\\u00e9\\n\\"\\\\'.repeat(20_000)}"`],
+    ["a name", `{"${"x".repeat(200_000)}":{"${"\\\\".repeat(50_000)}":1}}`],
+    ["a number", `-${"1".repeat(200_000)}.${"0".repeat(200_000)}e-${"0".repeat(200_000)}9`],
+  ] as const) {
+    it(`reads ${title} that is longer than a slice`, async () => {
+      expect(await outcome(text)).toEqual({ ok: true, value: JSON.parse(text) });
+    });
+  }
+
+  it("agrees with JSON.parse on all JSON, prototypes included", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.json({ maxDepth: 6 }), async (text) => {
+        expect(await outcome(text + filler)).toStrictEqual({ ok: true, value: JSON.parse(text) });
+      }),
+    );
+  });
+
+  it("agrees with JSON.parse on what is none", async () => {
+    const token = fc.constantFrom(
+      ...'[]{}:,"\\0123-+.eEtrufalsn \t\r\n\f\u00a0\ufeff\0'.split(""),
+      ...["true", "false", "null", '"a"', '"\\u00e9"', "1.5", '"__proto__"', "{}", '{"a":', "[1,"],
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(token, { maxLength: 12 }), async (tokens) => {
+        const text = tokens.join("");
+        const long = await outcome(filler + text);
+        const short = await outcome(text);
+        expect(long).toStrictEqual(short);
+        expect(short).toStrictEqual(parse(text) ?? { problem: expect.any(String), path: undefined });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("makes a member of __proto__, and no prototype", async () => {
+    const text = '{"a":{"__proto__":{"polluted":1}}}';
+    const long = await outcome(filler + text);
+    expect(JSON.stringify(long)).toBe(`{"ok":true,"value":${text}}`);
+    expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+  });
+
+  for (const [text, problem] of [
+    ["[".repeat(60), "the body is nested too deeply"],
+    ['{"a":1,"b":2,"\\u0061":3}', "the body names a member twice"],
+    ['{"a":1', "the body is not valid JSON"],
+    ['"a\nb"', "the body is not valid JSON"],
+    ["01", "the body is not valid JSON"],
+    ["[1,]", "the body is not valid JSON"],
+    ["{} {}", "the body is not valid JSON"],
+    ["", "the body is not valid JSON"],
+  ] as const) {
+    it(`says ${problem} of ${JSON.stringify(text)}, long or short`, async () => {
+      expect(await outcome(text)).toMatchObject({ problem });
+      expect(await outcome(filler + text)).toMatchObject({ problem });
+    });
+  }
+});
+
+/** What is right about a text; undefined when nothing is. A name that stands twice in the outermost object is not tried. */
+function parse(text: string): JsonText | undefined {
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,92 @@
+import { type JsonFault, type JsonLimits, JsonReader } from "./json-reader.ts";
+import { scanJson } from "./scan-json.ts";
+
+/** The outcome of parsing a JSON text: a value, or a sentence for the caller that repeats none of their text. */
+export type JsonText = { readonly ok: true; readonly value: unknown } | JsonProblem;
+
+/** Why a text was not taken. */
+export interface JsonProblem {
+  readonly ok: false;
+  readonly problem: string;
+  /** When it holds too many values: where, as member names and indexes, and the text itself, of which no more was read. */
+  readonly overflow?: { readonly path: readonly (string | number)[]; readonly text: string };
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * Decode a body as UTF-8 (strictly; a byte order mark is skipped) and parse it as JSON, whatever it holds. Never throws.
+ * For texts of callers there is {@link readJsonText}.
+ */
+export function parseJsonText(bytes: Uint8Array): JsonText {
+  const text = decodeText(bytes);
+  return text === undefined ? notUtf8 : parseText(text);
+}
+
+/**
+ * The same for the text of a caller, who may mean ill: within limits, and without keeping others waiting. A text of more
+ * than 64 Ki characters is read in slices of a few milliseconds. A name that stands twice in the outermost object is
+ * refused.
+ *
+ * @param turn lets everything else that waits run, between two slices
+ * @returns the outcome, at once where the text is short; never rejects
+ */
+export function readJsonText(
+  bytes: Uint8Array,
+  limits: JsonLimits,
+  turn: () => Promise<void>,
+): JsonText | Promise<JsonText> {
+  const text = decodeText(bytes);
+  if (text === undefined) {
+    return notUtf8;
+  }
+  // A value takes at least one character, so a text that is shorter than the limit cannot pass it.
+  if (text.length > Math.min(limits.maxValues, sliceLength)) {
+    return readInSlices(text, limits, turn);
+  }
+  const defect = scanJson(text, limits);
+  return defect === undefined ? parseText(text) : { ok: false, problem: problems[defect.kind] };
+}
+
+/** Characters that are read at a time: the worst are many short names, of which this takes about ten milliseconds. */
+const sliceLength = 64 * 1024;
+
+async function readInSlices(text: string, limits: JsonLimits, turn: () => Promise<void>): Promise<JsonText> {
+  const reader = new JsonReader(text, limits);
+  for (let until = sliceLength; !reader.read(Math.min(until, text.length)); until += sliceLength) {
+    await turn();
+  }
+  const { fault } = reader;
+  if (fault === undefined) {
+    return { ok: true, value: reader.result };
+  }
+  const problem = problems[fault.kind];
+  return fault.kind === "too-many-values"
+    ? { ok: false, problem, overflow: { path: fault.path, text } }
+    : { ok: false, problem };
+}
+
+function decodeText(bytes: Uint8Array): string | undefined {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function parseText(text: string): JsonText {
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch {
+    return { ok: false, problem: problems.malformed };
+  }
+}
+
+const notUtf8: JsonProblem = { ok: false, problem: "the body is not valid UTF-8" };
+
+const problems: Readonly<Record<JsonFault["kind"], string>> = {
+  malformed: "the body is not valid JSON",
+  "too-deep": "the body is nested too deeply",
+  "duplicate-member": "the body names a member twice",
+  "too-many-values": "the body has too many values",
+};
