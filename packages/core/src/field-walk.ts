@@ -52,6 +52,11 @@ export function report(walk: FieldWalk, description: string): void {
   }
 }
 
+/** Whether as many violations were found as are reported: what follows need not be looked at. */
+export function isFull(walk: FieldWalk): boolean {
+  return walk.violations.length >= maxViolations;
+}
+
 /** Note that the member `key` of the value at the current path is wrong. */
 export function reportAt(walk: FieldWalk, key: string | number, description: string): void {
   walk.path.push(key);

@@ -1,4 +1,5 @@
-import { type FieldWalk, report, reportAt } from "./field-walk.ts";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { type FieldWalk, isFull, report, reportAt } from "./field-walk.ts";
 
 /**
  * Check JSON that is the caller's own (Struct, Value and unknown fields): nested no deeper than the limit, no
@@ -32,18 +33,21 @@ export function checkJson(walk: FieldWalk, value: unknown, depth: number): void 
 
 function checkContainer(walk: FieldWalk, value: object, depth: number): void {
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) {
+    for (let index = 0; index < value.length && !isFull(walk); index++) {
       walk.path.push(index);
       checkJson(walk, value[index], depth + 1);
       walk.path.pop();
     }
     return;
   }
-  for (const [key, member] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
     if (checkKey(walk, key)) {
       walk.path.push(key);
-      checkJson(walk, member, depth + 1);
+      checkJson(walk, (value as JsonObject)[key], depth + 1); // a key of its own
       walk.path.pop();
+    }
+    if (isFull(walk)) {
+      return;
     }
   }
 }

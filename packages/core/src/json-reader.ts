@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { createTable } from "./json-value.ts";
 
 /** What a JSON text may hold. */
 export interface JsonLimits {
@@ -111,7 +112,7 @@ export class JsonReader {
     }
     switch (character) {
       case openBrace:
-        return this.#openContainer(createTable(), "name or }");
+        return this.#openContainer(createTable<JsonValue>(), "name or }");
       case openBracket:
         return this.#openContainer([], "value or ]");
       case quote: {
@@ -279,18 +280,6 @@ const longestName = 64;
  * in memory for as long as it lives (V8); names are copied when they become names.
  */
 const longestCopied = 12;
-
-/**
- * An empty object that the engine keeps as a table, because a member was deleted that is not its last: an object with
- * many different names, or many objects of a few each, would make a hidden class for every name, which takes a
- * microsecond and a hundred bytes each.
- */
-function createTable(): JsonObject {
-  const table: JsonObject = { first: 0, last: 0 };
-  delete table["first"];
-  delete table["last"];
-  return table;
-}
 
 function setMember(object: JsonObject, name: string, value: JsonValue): void {
   if (name === "__proto__") {

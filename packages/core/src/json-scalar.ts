@@ -1,108 +1,188 @@
-import { type DescEnum, ScalarType } from "@bufbuild/protobuf";
+import { create, type DescEnum, ScalarType } from "@bufbuild/protobuf";
+import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
+import { type FieldWalk, report } from "./field-walk.ts";
+import { checkUnicode } from "./json-depth.ts";
 
 /**
- * Checks of single JSON values against ProtoJSON (requirements H-3, H-4, H-5, H-12). Each answers with what the value
- * must be, or undefined when it is fine. Answers never repeat the value: it is the caller's text.
+ * Reads a JSON value at the walk's path by ProtoJSON (requirements H-3, H-4, H-5, H-12): what it comes to as a field, or
+ * undefined when it is not what it must be, which is reported then. Reports never repeat the value: it is the caller's text.
  */
-export type JsonCheck = (value: unknown) => string | undefined;
+export type ScalarReader = (walk: FieldWalk, value: unknown) => unknown;
 
-/** The check of one scalar type. */
-export function scalarCheck(type: ScalarType): JsonCheck {
+/** The reader of one scalar type. */
+export function scalarReader(type: ScalarType): ScalarReader {
   switch (type) {
     case ScalarType.STRING:
-      return checkString;
+      return readString;
     case ScalarType.BOOL:
-      return (value) => (typeof value === "boolean" ? undefined : "must be true or false");
+      return orReport((value) => (typeof value === "boolean" ? value : undefined), "must be true or false");
     case ScalarType.BYTES:
-      return checkBase64;
+      return orReport(readBase64, "must be a base64 string");
     case ScalarType.DOUBLE:
     case ScalarType.FLOAT:
-      return checkFloat;
+      return orReport(readFloat, "must be a number");
     case ScalarType.INT32:
     case ScalarType.SINT32:
     case ScalarType.SFIXED32:
-      return integerCheck(-(2n ** 31n), 2n ** 31n - 1n, "a 32-bit integer");
+      return integerReader(-(2n ** 31n), 2n ** 31n - 1n, Number, "a 32-bit integer");
     case ScalarType.UINT32:
     case ScalarType.FIXED32:
-      return integerCheck(0n, 2n ** 32n - 1n, "an unsigned 32-bit integer");
+      return integerReader(0n, 2n ** 32n - 1n, Number, "an unsigned 32-bit integer");
     case ScalarType.INT64:
     case ScalarType.SINT64:
     case ScalarType.SFIXED64:
-      return integerCheck(-(2n ** 63n), 2n ** 63n - 1n, "a 64-bit integer");
+      return integerReader(-(2n ** 63n), 2n ** 63n - 1n, BigInt, "a 64-bit integer");
     case ScalarType.UINT64:
     case ScalarType.FIXED64:
-      return integerCheck(0n, 2n ** 64n - 1n, "an unsigned 64-bit integer");
+      return integerReader(0n, 2n ** 64n - 1n, BigInt, "an unsigned 64-bit integer");
   }
 }
 
 /** A name or a number of the enum; unknown ones are refused, although protobuf-es would drop or keep them (H-3). */
-export function enumCheck(desc: DescEnum): JsonCheck {
-  const names = new Set(desc.values.flatMap(({ name, jsonName }) => [name, jsonName]));
-  return (value) => {
-    const known = typeof value === "number" ? desc.value[value] !== undefined : names.has(value as string); // Set.has takes anything
-    return known ? undefined : `must be a value of ${desc.name}`;
-  };
+export function enumReader(desc: DescEnum): ScalarReader {
+  const numbers = new Map<unknown, number>(
+    desc.values.flatMap(({ name, jsonName, number }) => [
+      [name, number],
+      [jsonName, number],
+      [number, number],
+    ]),
+  );
+  return orReport((value) => numbers.get(value), `must be a value of ${desc.name}`);
 }
 
 /** RFC 3339 with 0 to 9 fraction digits and any offset, years 0001 to 9999. */
-export function checkTimestamp(value: unknown): string | undefined {
-  const problem = "must be a timestamp such as 2026-01-31T12:00:00.000Z";
+export const readTimestamp: ScalarReader = orReport(
+  parseTimestamp,
+  "must be a timestamp such as 2026-01-31T12:00:00.000Z",
+);
+
+function parseTimestamp(value: unknown): Timestamp | undefined {
   const match =
     typeof value === "string"
-      ? /^(\d{4})-(\d\d)-(\d\d)T(\d\d:\d\d:\d\d)(?:\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.exec(value)
+      ? /^(\d{4})-(\d\d)-(\d\d)T(\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/.exec(value)
       : null;
   if (match === null) {
-    return problem;
+    return undefined;
   }
-  const [, year, month, day, time, offset] = match;
+  const [, year, month, day, time, fraction = "", offset] = match;
   const ms = Date.parse(`${year}-${month}-${day}T${time}${offset}`);
   // Date.parse turns 30 February into 1 March, and years outside protobuf's range are dates to it.
   const days = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
   const inRange = ms >= earliestMs && ms <= latestMs;
-  return inRange && (Number(year) < 100 || Number(day) <= days) ? undefined : problem;
+  return inRange && (Number(year) < 100 || Number(day) <= days)
+    ? create(TimestampSchema, { seconds: BigInt(ms / 1_000), nanos: Number(fraction.padEnd(9, "0")) })
+    : undefined;
 }
 
 /** Range of google.protobuf.Timestamp: 0001-01-01T00:00:00Z to 9999-12-31T23:59:59Z. */
 const earliestMs = Date.parse("0001-01-01T00:00:00Z");
 const latestMs = Date.parse("9999-12-31T23:59:59Z");
 
-function checkString(value: unknown): string | undefined {
+/** A reader that reports this problem of what `read` makes nothing of. */
+function orReport(read: (value: unknown) => unknown, problem: string): ScalarReader {
+  return (walk, value) => {
+    const result = read(value);
+    if (result === undefined) {
+      report(walk, problem);
+    }
+    return result;
+  };
+}
+
+function readString(walk: FieldWalk, value: unknown): unknown {
   if (typeof value !== "string") {
-    return "must be a string";
+    report(walk, "must be a string");
+    return undefined;
   }
-  return value.isWellFormed() ? undefined : "must be valid Unicode";
+  checkUnicode(walk, value);
+  return value;
 }
 
 /** Standard or URL-safe alphabet, padded or not (H-5). */
-function checkBase64(value: unknown): string | undefined {
-  const problem = "must be a base64 string";
+function readBase64(value: unknown): Uint8Array<ArrayBuffer> | undefined {
   if (typeof value !== "string") {
-    return problem;
+    return undefined;
   }
-  // Searching for the first other character takes no backtracking, whose stack a body of some megabytes would fill.
-  const end = value.search(/[^A-Za-z0-9+/_-]/);
-  const digits = end === -1 ? value.length : end;
-  const padding = value.slice(digits, digits + 3);
-  const complete =
-    padding === "" ? digits % 4 !== 1 : digits % 4 === 4 - padding.length && /^={1,2}$/.test(padding);
-  return complete ? undefined : problem;
+  // Its bytes are read several times as fast as its characters.
+  const text = encoder.encode(value);
+  const digits = text.length - countPadding(text);
+  const rest = digits % 4;
+  if (rest === 1 || (digits < text.length && text.length % 4 !== 0)) {
+    return undefined;
+  }
+  const bytes = new Uint8Array(Math.floor((digits * 3) / 4));
+  const digitAt = (at: number) => base64Digits[text[at] ?? 0] ?? notADigit;
+  /** All digits together: the bit of `notADigit` stays. */
+  let seen = 0;
+  let to = 0;
+  let at = 0;
+  for (; at < digits - rest; at += 4) {
+    const one = digitAt(at);
+    const two = digitAt(at + 1);
+    const three = digitAt(at + 2);
+    const four = digitAt(at + 3);
+    seen |= one | two | three | four;
+    bytes[to++] = (one << 2) | (two >> 4);
+    bytes[to++] = (two << 4) | (three >> 2);
+    bytes[to++] = (three << 6) | four;
+  }
+  if (rest > 0) {
+    const one = digitAt(at);
+    const two = digitAt(at + 1);
+    const three = rest === 3 ? digitAt(at + 2) : 0;
+    seen |= one | two | three;
+    bytes[to++] = (one << 2) | (two >> 4);
+    if (rest === 3) {
+      bytes[to] = (two << 4) | (three >> 2);
+    }
+  }
+  return seen < notADigit ? bytes : undefined;
 }
 
-function checkFloat(value: unknown): string | undefined {
-  const fine =
-    typeof value === "string"
-      ? /^(?:NaN|-?Infinity|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)$/.test(value)
-      : typeof value === "number" && Number.isFinite(value);
-  return fine ? undefined : "must be a number";
+function countPadding(text: Uint8Array): number {
+  const isPadding = (at: number) => text[at] === 0x3d;
+  const { length } = text;
+  return isPadding(length - 1) ? (isPadding(length - 2) ? 2 : 1) : 0;
 }
+
+const encoder = new TextEncoder();
+
+const notADigit = 64;
+
+/** What each byte is worth, `notADigit` for others. */
+const base64Digits = new Uint8Array(256).fill(notADigit);
+for (const alphabet of ["+/", "-_"]) {
+  const digits = `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789${alphabet}`;
+  encoder.encode(digits).forEach((byte, worth) => {
+    base64Digits[byte] = worth;
+  });
+}
+
+function readFloat(value: unknown): number | undefined {
+  if (typeof value === "number") {
+    return Number.isFinite(value) ? value : undefined;
+  }
+  return typeof value === "string" &&
+    value.length <= longestNumber &&
+    /^(?:NaN|-?Infinity|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)$/.test(value)
+    ? Number(value)
+    : undefined;
+}
+
+/** Longer than any number that a double tells from its neighbours, in characters: 17 digits, or 1,075 written out. */
+const longestNumber = 1_100;
 
 /** Integers come as numbers or as decimal strings (H-12). */
-function integerCheck(min: bigint, max: bigint, what: string): JsonCheck {
-  const problem = `must be ${what}`;
-  return (value) => {
+function integerReader(
+  min: bigint,
+  max: bigint,
+  convert: (value: bigint) => number | bigint,
+  what: string,
+): ScalarReader {
+  return orReport((value) => {
     const integer = toInteger(value);
-    return integer !== undefined && integer >= min && integer <= max ? undefined : problem;
-  };
+    return integer !== undefined && integer >= min && integer <= max ? convert(integer) : undefined;
+  }, `must be ${what}`);
 }
 
 function toInteger(value: unknown): bigint | undefined {

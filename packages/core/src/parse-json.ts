@@ -1,21 +1,9 @@
-import {
-  type DescField,
-  type DescMessage,
-  fromJson,
-  type JsonValue,
-  type MessageShape,
-} from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, type MessageShape, ScalarType } from "@bufbuild/protobuf";
 import { type FieldViolation, invalidParams } from "./errors.ts";
-import {
-  defaultMaxDepth,
-  type FieldWalk,
-  protobufRecursionLimit,
-  report,
-  reportAt,
-  startWalk,
-} from "./field-walk.ts";
+import { defaultMaxDepth, type FieldWalk, isFull, report, reportAt, startWalk } from "./field-walk.ts";
 import { checkJson, checkKey, enterContainer } from "./json-depth.ts";
-import { checkTimestamp, enumCheck, type JsonCheck, scalarCheck } from "./json-scalar.ts";
+import { enumReader, readTimestamp, scalarReader } from "./json-scalar.ts";
+import { readJsonValue } from "./json-value.ts";
 
 /** How {@link parseMessage} reads. */
 export interface ParseMessageOptions {
@@ -28,6 +16,8 @@ export interface ParseMessageOptions {
  * null as unset, unknown fields ignored; everything else that does not fit is refused, with every wrong field named.
  * Whether REQUIRED fields are there is another question: see `findMissingFields`.
  *
+ * One walk checks and builds. Structs of the message are the JSON's own objects, not copies.
+ *
  * @throws ConnectError InvalidArgument with the field violations
  */
 export function parseMessage<Desc extends DescMessage>(
@@ -35,21 +25,11 @@ export function parseMessage<Desc extends DescMessage>(
   json: unknown,
   options: ParseMessageOptions = {},
 ): MessageShape<Desc> {
-  const walk = walkJson(desc, json, options);
+  const { walk, message } = readJson(desc, json, options);
   if (walk.violations.length > 0) {
     throw invalidParams(walk.violations);
   }
-  const clean = walk.unsetMembers.size === 0 ? json : withoutMembers(json, walk.unsetMembers);
-  try {
-    // The cast is safe: the walk has seen that it is a JSON object.
-    return fromJson(desc, clean as JsonValue, {
-      ignoreUnknownFields: true,
-      recursionLimit: protobufRecursionLimit(options.maxDepth),
-    });
-  } catch {
-    // Only well-known types that the walk does not know can still fail; no A2A message has one.
-    throw invalidParams({ field: "", description: `is not a valid ${desc.name}` });
-  }
+  return message as MessageShape<Desc>; // what the reader of this type makes
 }
 
 /** Why {@link parseMessage} would refuse this JSON, for those who do not need the message; empty when it would not. */
@@ -58,65 +38,67 @@ export function findWrongFields(
   json: unknown,
   options: ParseMessageOptions = {},
 ): readonly FieldViolation[] {
-  return walkJson(desc, json, options).violations;
+  return readJson(desc, json, options).walk.violations;
 }
 
-function walkJson(
+function readJson(
   desc: DescMessage,
   json: unknown,
   { maxDepth = defaultMaxDepth }: ParseMessageOptions,
-): JsonWalk {
-  const walk: JsonWalk = { ...startWalk("", maxDepth), unsetMembers: new Map() };
-  messageCheck(desc)(walk, json, 1);
-  return walk;
+): { readonly walk: FieldWalk; readonly message: unknown } {
+  const walk = startWalk("", maxDepth);
+  return { walk, message: messageReader(desc)(walk, json, 1) };
 }
 
-interface JsonWalk extends FieldWalk {
-  /** Keys of oneof members that are null and so unset (H-11), by their object: protobuf-es would count them as set. */
-  readonly unsetMembers: Map<object, Set<string>>;
-}
-
-/** Checks the JSON of one value at the walk's path; `depth` is the level of the value if it is an object or array. */
-type ValueCheck = (walk: JsonWalk, json: unknown, depth: number) => void;
+/**
+ * Reads the JSON of one value at the walk's path: what it comes to in a message. `depth` is the level of the value if it
+ * is an object or array. Whether it is wrong is in the walk's violations: then what is returned means nothing.
+ */
+type ValueReader = (walk: FieldWalk, json: unknown, depth: number) => unknown;
 
 interface FieldEntry {
   readonly field: DescField;
-  readonly check: ValueCheck;
+  readonly read: ValueReader;
   /** Null is a value of google.protobuf.Value, and "not set" everywhere else (H-10, H-11). */
   readonly nullIsValue: boolean;
 }
 
-const messageChecks = new WeakMap<DescMessage, ValueCheck>();
+/** A message while it is built, by the local names of its members. */
+type Fields = Record<string, unknown>;
 
-/** The check for a message type, compiled on first use. */
-function messageCheck(desc: DescMessage): ValueCheck {
-  const compiled = messageChecks.get(desc) ?? wellKnownCheck(desc);
+const messageReaders = new WeakMap<DescMessage, ValueReader>();
+
+/** The reader of a message type, compiled on first use. */
+function messageReader(desc: DescMessage): ValueReader {
+  const compiled = messageReaders.get(desc) ?? wellKnownReader(desc);
   if (compiled !== undefined) {
     return compiled;
   }
   const entries = new Map<string, FieldEntry>();
-  const check: ValueCheck = (walk, json, depth) => checkMessage(entries, walk, json, depth);
-  messageChecks.set(desc, check); // before the fields, so that recursive types end
+  const read: ValueReader = (walk, json, depth) => readMessage(desc, entries, walk, json, depth);
+  messageReaders.set(desc, read); // before the fields, so that recursive types end
   for (const field of desc.fields) {
-    const entry = { field, check: fieldCheck(field), nullIsValue: isValueField(field) };
+    const entry = { field, read: fieldReader(field), nullIsValue: isValueField(field) };
     entries.set(field.name, entry).set(field.jsonName, entry);
   }
-  return check;
+  return read;
 }
 
-function checkMessage(
+function readMessage(
+  desc: DescMessage,
   entries: ReadonlyMap<string, FieldEntry>,
-  walk: JsonWalk,
+  walk: FieldWalk,
   json: unknown,
   depth: number,
-): void {
+): unknown {
   if (!isObject(json)) {
     report(walk, "must be an object");
-    return;
+    return undefined;
   }
   if (!enterContainer(walk, depth)) {
-    return;
+    return undefined;
   }
+  const message = create(desc) as Fields; // a plain object
   let members: Map<string, string> | undefined;
   for (const key of Object.keys(json)) {
     const entry = entries.get(key);
@@ -125,15 +107,12 @@ function checkMessage(
       checkUnknown(walk, key, value, depth);
       continue;
     }
-    const { field, check, nullIsValue } = entry;
+    const { field, read, nullIsValue } = entry;
     if (key !== field.jsonName && Object.hasOwn(json, field.jsonName)) {
       reportAt(walk, field.jsonName, `is given twice, also as ${field.name}`);
       continue;
     }
     if (value === null && !nullIsValue) {
-      if (field.oneof !== undefined && field.fieldKind === "message") {
-        noteUnset(walk, json, key);
-      }
       continue;
     }
     if (field.oneof !== undefined) {
@@ -145,13 +124,22 @@ function checkMessage(
       members.set(field.oneof.name, field.jsonName);
     }
     walk.path.push(field.jsonName);
-    check(walk, value, depth + 1);
+    const element = read(walk, value, depth + 1);
     walk.path.pop();
+    if (field.oneof === undefined) {
+      message[field.localName] = element;
+    } else {
+      message[field.oneof.localName] = { case: field.localName, value: element };
+    }
+    if (isFull(walk)) {
+      break;
+    }
   }
+  return message;
 }
 
 /** Unknown fields are ignored (H-6), but they obey the same limits. */
-function checkUnknown(walk: JsonWalk, key: string, value: unknown, depth: number): void {
+function checkUnknown(walk: FieldWalk, key: string, value: unknown, depth: number): void {
   if (checkKey(walk, key)) {
     walk.path.push(key);
     checkJson(walk, value, depth + 1);
@@ -159,104 +147,110 @@ function checkUnknown(walk: JsonWalk, key: string, value: unknown, depth: number
   }
 }
 
-function fieldCheck(field: DescField): ValueCheck {
+function fieldReader(field: DescField): ValueReader {
   switch (field.fieldKind) {
     case "scalar":
-      return leaf(scalarCheck(field.scalar));
+      return scalarReader(field.scalar);
     case "enum":
-      return leaf(enumCheck(field.enum));
+      return enumReader(field.enum);
     case "message":
-      return messageCheck(field.message);
+      return messageReader(field.message);
     case "list":
-      return listCheck(elementCheck(field), isValueField(field));
+      return listReader(elementReader(field), isValueField(field));
     case "map":
-      return mapCheck(elementCheck(field), isValueField(field));
+      if (field.mapKey !== ScalarType.STRING) {
+        throw new Error(`${field.toString()}: only strings are known as keys of maps`);
+      }
+      return mapReader(elementReader(field), isValueField(field));
   }
 }
 
-function elementCheck(field: DescField & { fieldKind: "list" | "map" }): ValueCheck {
+function elementReader(field: DescField & { fieldKind: "list" | "map" }): ValueReader {
   if (field.message !== undefined) {
-    return messageCheck(field.message);
+    return messageReader(field.message);
   }
-  return leaf(field.enum === undefined ? scalarCheck(field.scalar) : enumCheck(field.enum));
+  return field.enum === undefined ? scalarReader(field.scalar) : enumReader(field.enum);
 }
 
-function leaf(check: JsonCheck): ValueCheck {
-  return (walk, json) => {
-    const problem = check(json);
-    if (problem !== undefined) {
-      report(walk, problem);
-    }
-  };
-}
-
-function listCheck(check: ValueCheck, nullIsValue: boolean): ValueCheck {
+function listReader(read: ValueReader, nullIsValue: boolean): ValueReader {
   return (walk, json, depth) => {
+    const list: unknown[] = [];
     if (!Array.isArray(json)) {
       report(walk, "must be an array");
-      return;
-    }
-    if (!enterContainer(walk, depth)) {
-      return;
-    }
-    for (let index = 0; index < json.length; index++) {
-      walk.path.push(index);
-      checkElement(check, nullIsValue, walk, json[index], depth + 1);
-      walk.path.pop();
-    }
-  };
-}
-
-function mapCheck(check: ValueCheck, nullIsValue: boolean): ValueCheck {
-  return (walk, json, depth) => {
-    if (!isObject(json)) {
-      report(walk, "must be an object");
-      return;
-    }
-    if (!enterContainer(walk, depth)) {
-      return;
-    }
-    for (const key of Object.keys(json)) {
-      if (checkKey(walk, key)) {
-        walk.path.push(key);
-        checkElement(check, nullIsValue, walk, json[key], depth + 1);
+    } else if (enterContainer(walk, depth)) {
+      for (let index = 0; index < json.length && !isFull(walk); index++) {
+        walk.path.push(index);
+        list.push(readElement(read, nullIsValue, walk, json[index], depth + 1));
         walk.path.pop();
       }
     }
+    return list;
   };
 }
 
-function checkElement(
-  check: ValueCheck,
-  nullIsValue: boolean,
-  walk: JsonWalk,
-  json: unknown,
-  depth: number,
-): void {
-  if (json === null && !nullIsValue) {
-    report(walk, "must not be null");
-    return;
-  }
-  check(walk, json, depth);
+function mapReader(read: ValueReader, nullIsValue: boolean): ValueReader {
+  return (walk, json, depth) => {
+    const map: Fields = {};
+    if (!isObject(json)) {
+      report(walk, "must be an object");
+    } else if (enterContainer(walk, depth)) {
+      for (const key of Object.keys(json)) {
+        if (checkKey(walk, key)) {
+          walk.path.push(key);
+          map[key] = readElement(read, nullIsValue, walk, json[key], depth + 1);
+          walk.path.pop();
+        }
+        if (isFull(walk)) {
+          break;
+        }
+      }
+    }
+    return map;
+  };
 }
 
-/** Well-known types with a JSON form of their own. Those that no A2A message has are left to protobuf-es. */
-function wellKnownCheck(desc: DescMessage): ValueCheck | undefined {
+function readElement(
+  read: ValueReader,
+  nullIsValue: boolean,
+  walk: FieldWalk,
+  json: unknown,
+  depth: number,
+): unknown {
+  if (json === null && !nullIsValue) {
+    report(walk, "must not be null");
+    return undefined;
+  }
+  return read(walk, json, depth);
+}
+
+/**
+ * Well-known types with a JSON form of their own.
+ *
+ * @throws Error for those that no A2A message has
+ */
+function wellKnownReader(desc: DescMessage): ValueReader | undefined {
   switch (desc.typeName) {
     case "google.protobuf.Struct":
-      return (walk, json, depth) =>
-        isObject(json) ? checkJson(walk, json, depth) : report(walk, "must be an object");
-    case "google.protobuf.ListValue":
-      return (walk, json, depth) =>
-        Array.isArray(json) ? checkJson(walk, json, depth) : report(walk, "must be an array");
+      // A field of this type is the JSON object itself.
+      return (walk, json, depth) => {
+        if (isObject(json)) {
+          checkJson(walk, json, depth);
+        } else {
+          report(walk, "must be an object");
+        }
+        return json;
+      };
     case "google.protobuf.Value":
-      return checkJson;
+      return readJsonValue;
     case "google.protobuf.Timestamp":
-      return leaf(checkTimestamp);
+      return readTimestamp;
     case "google.protobuf.Empty":
       return undefined;
     default:
-      return desc.file.proto.package === "google.protobuf" ? checkJson : undefined;
+      if (desc.file.proto.package === "google.protobuf") {
+        throw new Error(`${desc.typeName} is not a type that A2A messages have`);
+      }
+      return undefined;
   }
 }
 
@@ -269,24 +263,4 @@ function isValueField(field: DescField): boolean {
 
 function isObject(json: unknown): json is Record<string, unknown> {
   return typeof json === "object" && json !== null && !Array.isArray(json);
-}
-
-function noteUnset(walk: JsonWalk, parent: object, key: string): void {
-  const keys = walk.unsetMembers.get(parent) ?? new Set();
-  walk.unsetMembers.set(parent, keys.add(key));
-}
-
-/** A copy of the JSON without these members; the caller's own value stays as it is. */
-function withoutMembers(json: unknown, members: ReadonlyMap<object, ReadonlySet<string>>): unknown {
-  if (Array.isArray(json)) {
-    return json.map((element) => withoutMembers(element, members));
-  }
-  if (!isObject(json)) {
-    return json;
-  }
-  return Object.fromEntries(
-    Object.entries(json)
-      .filter(([key]) => members.get(json)?.has(key) !== true)
-      .map(([key, value]) => [key, withoutMembers(value, members)]),
-  );
 }
