@@ -44,6 +44,22 @@ export const callerKey: ContextKey<CallerSource> = createContextKey<CallerSource
   { description: "a2a caller" },
 );
 
+/** Counts what the answer to a call keeps in memory until its reader has taken it. */
+export interface AnswerBudget {
+  /**
+   * About so many bytes more, until the call is over. Small answers are not counted.
+   *
+   * @throws ConnectError ResourceExhausted when all answers of the process together are over their limit
+   */
+  hold?(bytes: number): void;
+}
+
+/** What the answer to the call may keep in memory; by default nobody counts it. */
+export const answerBudgetKey: ContextKey<AnswerBudget> = createContextKey<AnswerBudget>(
+  {},
+  { description: "a2a answer budget" },
+);
+
 /** The tenant of the call, `""` for none (requirements P). */
 export const tenantKey: ContextKey<string> = createContextKey("", { description: "a2a tenant" });
 

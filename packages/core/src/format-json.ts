@@ -30,13 +30,18 @@ export function formatMessage<Desc extends DescMessage>(desc: Desc, message: Mes
  */
 export function formatResponse(method: RpcMethod, request: Message, response: Message): JsonValue {
   const json = formatMessage(method.desc.output, response);
-  if (isMessage(request, ListTasksRequestSchema) && request.includeArtifacts === true) {
+  if (asksForArtifacts(request)) {
     for (const task of (json as { tasks: JsonObject[] }).tasks) {
       // tasks is REQUIRED and so always emitted
       task["artifacts"] ??= [];
     }
   }
   return json;
+}
+
+/** Whether a list of tasks was asked for with their artifacts. */
+export function asksForArtifacts(request: Message): boolean {
+  return isMessage(request, ListTasksRequestSchema) && request.includeArtifacts === true;
 }
 
 const texts = new WeakMap<Message, string>();

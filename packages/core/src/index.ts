@@ -1,7 +1,9 @@
 export { bindHttpRequest, type HttpRequestParts, httpRequestParts, isQueryField } from "./bind-request.ts";
 export { connectBinding, grpcWebBinding } from "./binding-names.ts";
 export {
+  type AnswerBudget,
   anonymousPrincipal,
+  answerBudgetKey,
   type CallerSource,
   callerKey,
   extensionsKey,
@@ -77,6 +79,14 @@ export {
   parseJsonMedia,
   parseMediaType,
 } from "./media-type.ts";
+export {
+  byteLength,
+  decodeInSteps,
+  encodeInSteps,
+  formatInPieces,
+  formatResponseInPieces,
+  isLarge,
+} from "./message-pieces.ts";
 export { type MethodLocalName, type MethodName, methodByName, methods, type RpcMethod } from "./methods.ts";
 export { findWrongFields, type ParseMessageOptions, parseMessage } from "./parse-json.ts";
 export {

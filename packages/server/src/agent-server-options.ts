@@ -31,6 +31,11 @@ export interface AgentServerOptions {
   readonly protocolVersions?: readonly string[];
   /** How long GetTask of A2A 1.1 waits for a newer generation, in milliseconds. Default 30,000. */
   readonly longPollMs?: number;
+  /**
+   * Bytes of a page of ListTasks, as they are stored: the page ends with the task that brings it over this, and says where the
+   * list goes on. Default 4 MiB.
+   */
+  readonly maxPageBytes?: number;
   /** What a request without a version is taken for. Default: 0.3, which is refused (requirement F-4). */
   readonly assumeVersion?: string;
   /** Whether the streaming operations are offered. Default true. */

@@ -68,7 +68,13 @@ export interface AgentServer {
  * @throws Error when an option contradicts another, such as a public URL that is none
  */
 export function createAgentServer(options: AgentServerOptions): AgentServer {
-  const { place, protocolVersions = ["1.0"], longPollMs = 30_000, clock = systemClock } = options;
+  const {
+    place,
+    protocolVersions = ["1.0"],
+    longPollMs = 30_000,
+    maxPageBytes = 4 * 2 ** 20,
+    clock = systemClock,
+  } = options;
   const agent = withCard(options.agent, options.agent.card);
   const log = guardLog(options.log);
   const store = options.store ?? createMemoryTaskStore();
@@ -109,7 +115,10 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     fieldGate(options.maxParts ?? 1_000),
     tenantGate(options.isTenant ?? (() => true), place?.tenant),
   ];
-  const service = implementService({ agent, engine, store, publisher, push, longPollMs }, gates);
+  const service = implementService(
+    { agent, engine, store, publisher, push, longPollMs, maxPageBytes },
+    gates,
+  );
 
   let draining = false;
   const { cardMaxAgeSeconds = 300 } = options;

@@ -43,7 +43,7 @@ export type { AgentHostOptions, HostedAgentOptions } from "./host/agent-host-opt
 export { assertAgentName } from "./host/agent-name.ts";
 export type { PushFetch, PushOptions, PushRetry } from "./push/push-options.ts";
 export { type CommitTarget, decideCommit } from "./store/decide-commit.ts";
-export { type PlacedEntry, takeEventPage, takeLogPage } from "./store/log-page.ts";
+export { type PlacedEntry, takeEventPage, takeLogPage, taskPageLimit } from "./store/log-page.ts";
 export { createMemoryTaskStore } from "./store/memory-task-store.ts";
 export type {
   CommitResult,
@@ -75,3 +75,11 @@ export type {
   TaskView,
   TaskWeight,
 } from "./store/task-store.ts";
+export {
+  showsArtifacts,
+  takeTaskPage,
+  type ViewedTask,
+  viewedKinds,
+  viewPage,
+  viewTask,
+} from "./store/task-view.ts";

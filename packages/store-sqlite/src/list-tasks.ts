@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import type { TaskPage, TaskQuery } from "@a2a-connect/server";
+import { type TaskPage, type TaskQuery, takeTaskPage } from "@a2a-connect/server";
 import { prepareQuery, type Query } from "./query.ts";
 import { type TaskReader, type TaskRow, taskColumns } from "./task-rows.ts";
 
@@ -40,16 +40,12 @@ export function createListTasks(database: DatabaseSync, reader: TaskReader): Lis
     const place = toPlace(query);
     const paged = [...filters, ...place];
     const rows = page(formatSource(query, paged)).all(...toValues(paged), query.limit + 1);
-    const more = rows.length > query.limit;
-    const isAll = !more && place.length === 0;
+    const isAll = rows.length <= query.limit && place.length === 0;
     const total = isAll
       ? rows.length
       : (count(formatSource(query, filters)).get(...toValues(filters))?.total ?? 0);
-    return {
-      tasks: rows.slice(0, query.limit).map((row) => reader.task(row, query.view)),
-      totalSize: total,
-      more,
-    };
+    const tasks = takeTaskPage(rows, query, (row) => reader.task(row, query.view));
+    return { tasks, totalSize: total, more: rows.length > tasks.length };
   };
 }
 

@@ -85,7 +85,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     async find(owner, taskId, view) {
       return read(() => {
         const row = reader.ownRow(owner, taskId);
-        return row && reader.task(row, view);
+        return row && reader.task(row, view).task;
       });
     },
 

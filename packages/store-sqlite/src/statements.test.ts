@@ -44,7 +44,7 @@ async function recordStatements(): Promise<readonly string[]> {
   const prepare = vi.spyOn(DatabaseSync.prototype, "prepare");
   onTestFinished(() => prepare.mockRestore());
   const store = createSqliteTaskStore({ file: ":memory:" });
-  const base = { owner: alice, limit: 1, view: "head" } as const;
+  const base = { owner: alice, limit: 1, maxBytes: 1, view: "head" } as const;
   for (const contextId of [undefined, "context-1"]) {
     for (const state of [undefined, TaskState.WORKING]) {
       for (const since of [undefined, 0]) {

@@ -128,6 +128,6 @@ async function storedIds(store: TaskStore): Promise<readonly string[]> {
     since: undefined,
     after: undefined,
   } as const;
-  const { tasks } = await store.list({ ...query, limit: 100, view: "full" });
+  const { tasks } = await store.list({ ...query, limit: 100, maxBytes: 1e6, view: "full" });
   return tasks.map(({ taskId }) => taskId).sort();
 }

@@ -9,14 +9,19 @@ import {
   type LogView,
   type Owner,
   type PlacedEntry,
-  type StoredTask,
+  showsArtifacts,
   type TaskIndex,
   type TaskView,
   type TaskWeight,
   takeEventPage,
   takeLogPage,
+  taskPageLimit,
+  type ViewedTask,
+  viewedKinds,
+  viewPage,
+  viewTask,
 } from "@a2a-connect/server";
-import { prepareQuery } from "./query.ts";
+import { prepareQuery, type Query } from "./query.ts";
 
 /** Columns of `tasks` that make a TaskRow. */
 export const taskColumns: string =
@@ -63,7 +68,6 @@ const kinds = [
   "command",
   "journal",
 ] as const satisfies readonly EntryKind[];
-const artifactKind = formatKind("artifact");
 const lastEventKind = formatKind("artifact");
 
 /** The number that stands for a kind in the file. */
@@ -77,8 +81,8 @@ export interface TaskReader {
   row(taskId: string): TaskRow | undefined;
   /** The row of the owner's task. */
   ownRow(owner: Owner, taskId: string): TaskRow | undefined;
-  /** The whole task of a row: its snapshot and what follows. */
-  task(row: TaskRow, view: TaskView): StoredTask;
+  /** The task of a row: its snapshot and the first page of what follows. */
+  task(row: TaskRow, view: TaskView): ViewedTask;
   /** What reading that would read. */
   weight(row: TaskRow): TaskWeight;
   /** A page of a task's events, as `TaskStore.events` bounds it. */
@@ -102,21 +106,27 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
     database,
     "select head, null as artifacts from snapshots where task = ?",
   );
-  const entriesFull = prepareQuery<EntryRow>(database, `select ${entryColumns} ${entriesAfter} ${inOrder}`);
-  const entriesHead = prepareQuery<EntryRow>(
-    database,
-    `select ${entryColumns} ${entriesAfter} and kind <> ${artifactKind} ${inOrder}`,
-  );
   // SQLite knows the length of a value without reading it.
   const bytes = prepareQuery<{ readonly bytes: number }>(
     database,
     `select (select ifnull(sum(length(payload)), 0) ${entriesAfter}) +
        ifnull((select length(head) + ifnull(length(artifacts), 0) from snapshots where task = ?), 0) as bytes`,
   );
-  const notes = prepareQuery<EntryRow>(
-    database,
-    `select ${entryColumns} ${entriesAfter} and kind > ${lastEventKind} ${inOrder}`,
-  );
+  const entriesOf = (view: LogView): Query<EntryRow> => {
+    const kind = `kind in (${viewedKinds[view].map(formatKind).join(", ")})`;
+    return prepareQuery(database, `select ${entryColumns} ${entriesAfter} and ${kind} ${inOrder}`);
+  };
+  const views: Readonly<Record<LogView, Query<EntryRow>>> = {
+    all: prepareQuery(database, `select ${entryColumns} ${entriesAfter} ${inOrder}`),
+    full: entriesOf("full"),
+    head: entriesOf("head"),
+    results: entriesOf("results"),
+    summary: entriesOf("summary"),
+    notes: prepareQuery(
+      database,
+      `select ${entryColumns} ${entriesAfter} and kind > ${lastEventKind} ${inOrder}`,
+    ),
+  };
   const events = prepareQuery<EntryRow>(
     database,
     `select ${entryColumns} from entries where task = ? and generation > ? and kind <= ${lastEventKind} ${inOrder}`,
@@ -124,6 +134,11 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
 
   function row(taskId: string): TaskRow | undefined {
     return byId.get(taskId);
+  }
+
+  function readPage(row: TaskRow, after: LogTail, view: LogView, limit: number): LogPage {
+    const rows = views[view].iterate(row.number, after.generation, after.sequence);
+    return takeLogPage(toPlaced(rows), after, toTail(row), limit);
   }
 
   return {
@@ -136,22 +151,27 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
 
     task(row, view) {
       const { number, snapshot_sequence, snapshot_generation } = row;
-      const full = view === "full";
-      const snapshot = snapshot_sequence === 0 ? undefined : (full ? snapshotFull : snapshotHead).get(number);
-      const entries = (full ? entriesFull : entriesHead).all(number, snapshot_generation, snapshot_sequence);
-      return {
-        owner: { tenant: row.tenant, principal: row.principal },
-        taskId: row.task_id,
-        index: toIndex(row),
-        tail: toTail(row),
-        fence: row.fence,
-        snapshot: snapshot && {
-          sequence: snapshot_sequence,
-          head: snapshot.head,
-          artifacts: snapshot.artifacts ?? undefined,
+      const begin = { sequence: snapshot_sequence, generation: snapshot_generation };
+      const half = showsArtifacts(view) ? snapshotFull : snapshotHead;
+      const snapshot = snapshot_sequence === 0 ? undefined : half.get(number);
+      const { entries, end, more } = readPage(row, begin, view, taskPageLimit);
+      return viewTask(
+        {
+          owner: { tenant: row.tenant, principal: row.principal },
+          taskId: row.task_id,
+          index: toIndex(row),
+          tail: toTail(row),
+          fence: row.fence,
+          snapshot: snapshot && {
+            sequence: snapshot_sequence,
+            head: snapshot.head,
+            artifacts: snapshot.artifacts ?? undefined,
+          },
+          entries,
+          more: more ? end : undefined,
         },
-        entries: entries.map(toEntry),
-      };
+        view,
+      );
     },
 
     weight(row) {
@@ -172,9 +192,7 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
     },
 
     entries(row, after, view, limit) {
-      const found = view === "all" ? entriesFull : notes;
-      const rows = found.iterate(row.number, after.generation, after.sequence);
-      return takeLogPage(toPlaced(rows), after, toTail(row), limit);
+      return viewPage(readPage(row, after, view, limit), view);
     },
   };
 }

@@ -129,7 +129,7 @@ export function createTaskWriter(
       const row = reader.ownRow(owner, taskId);
       if (row === undefined) return undefined;
       raiseFence.run(row.number);
-      return { ...reader.task(row, "full"), fence: row.fence + 1 };
+      return { ...reader.task(row, "full").task, fence: row.fence + 1 };
     },
 
     noteLoads(owner, taskId, loads) {

@@ -1,7 +1,7 @@
 import { lifecycleExtension } from "@a2a-connect/core";
-import type { Task, TaskArtifactUpdateEvent } from "@a2a-connect/proto";
+import type { TaskArtifactUpdateEvent } from "@a2a-connect/proto";
 import { AgentMistake } from "./agent-mistake.ts";
-import { artifactSizes } from "./log-codec.ts";
+import type { LoadedTask } from "./read-task.ts";
 
 interface Line {
   bytes: number;
@@ -23,13 +23,12 @@ export class ArtifactLedger {
     return this.#bytes;
   }
 
-  /** Begins anew from a folded task. */
-  load(task: Task): void {
+  /** Begins anew from a task that was read. */
+  load({ task, artifactBytes }: LoadedTask): void {
     this.#lines.clear();
     this.#bytes = 0;
-    const sizes = artifactSizes(task);
     for (const { artifactId, metadata } of task.artifacts) {
-      const bytes = sizes.get(artifactId) ?? 0;
+      const bytes = artifactBytes.get(artifactId) ?? 0;
       this.#lines.set(artifactId, { bytes, sealed: isSealed(metadata?.[lifecycleExtension]) });
       this.#bytes += bytes;
     }

@@ -18,15 +18,7 @@ import {
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import { readSkill } from "../agent/skill-selection.ts";
-import type {
-  LogEntry,
-  LogTail,
-  Owner,
-  RequestKey,
-  StoredTask,
-  TaskIndex,
-  TaskKey,
-} from "../store/task-store.ts";
+import type { LogEntry, LogTail, Owner, RequestKey, TaskIndex, TaskKey } from "../store/task-store.ts";
 import { AgentMistake } from "./agent-mistake.ts";
 import { ArtifactLedger } from "./artifact-ledger.ts";
 import { type CallDetails, type Command, encodeCommand } from "./command.ts";
@@ -34,7 +26,8 @@ import { CommittedEvent } from "./committed-event.ts";
 import type { QueuedMessage } from "./durable/journal.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { type StatusInit, statusEvent, type TaskName } from "./events.ts";
-import { type EncodedStep, encodeEvent, encodeInput, foldStoredTask } from "./log-codec.ts";
+import { type EncodedStep, encodeEvent, encodeInput } from "./log-codec.ts";
+import { type LoadedTask, readTask } from "./read-task.ts";
 import type { SeenTask } from "./seen-task.ts";
 import { SnapshotPolicy } from "./snapshot-policy.ts";
 import { taskNotFound } from "./task-not-found.ts";
@@ -100,7 +93,7 @@ export class LiveTask {
     agent: AgentDefinition,
     owner: Owner,
     name: TaskName,
-    stored: StoredTask | undefined,
+    loaded: LoadedTask | undefined,
   ) {
     this.#context = context;
     this.agent = agent;
@@ -108,13 +101,13 @@ export class LiveTask {
     this.name = name;
     this.#readers = new TaskReaders(context, owner, name);
     this.#artifacts = new ArtifactLedger(context.limits.maxTaskBytes);
-    this.#fence = stored === undefined ? 1 : 0;
+    this.#fence = loaded === undefined ? 1 : 0;
     this.#committed = { sequence: 0, generation: 0 };
     this.#accepted = this.#committed;
     this.#acceptedState = TaskState.UNSPECIFIED;
     this.#timers = new TaskTimers(context.agent);
-    if (stored !== undefined) {
-      this.#load(stored);
+    if (loaded !== undefined) {
+      this.#load(loaded);
     }
   }
 
@@ -138,9 +131,9 @@ export class LiveTask {
   }
 
   /** A task read from the store; it is claimed when it is first written. */
-  static load(context: EngineContext, agent: AgentDefinition, stored: StoredTask): LiveTask {
-    const { owner, taskId, index } = stored;
-    return new LiveTask(context, agent, owner, { taskId, contextId: index.contextId }, stored);
+  static load(context: EngineContext, agent: AgentDefinition, loaded: LoadedTask): LiveTask {
+    const { owner, taskId, index } = loaded.stored;
+    return new LiveTask(context, agent, owner, { taskId, contextId: index.contextId }, loaded);
   }
 
   /** Lets go of the newest events; readers that are still there read them from the store. */
@@ -175,6 +168,11 @@ export class LiveTask {
   /** Whether it was lost to somebody else, who goes on with it. */
   get takenOver(): boolean {
     return this.#takenOver;
+  }
+
+  /** What it weighs in memory, about. */
+  get bytes(): number {
+    return this.#snapshots.headBytes + this.#artifacts.bytes;
   }
 
   /** Generation of the newest event that callers may see. */
@@ -648,14 +646,14 @@ export class LiveTask {
       throw taskNotFound(this.name.taskId);
     }
     if (stored.tail.sequence !== this.#committed.sequence) {
-      this.#load(stored);
+      this.#load(await readTask(this.#context, stored, "full"));
     }
     this.#fence = stored.fence;
   }
 
-  #load(stored: StoredTask): void {
+  #load(loaded: LoadedTask): void {
+    const { stored, task } = loaded;
     const { index } = stored;
-    const task = foldStoredTask(stored);
     this.#task = task;
     this.#committed = stored.tail;
     this.#accepted = stored.tail;
@@ -668,8 +666,8 @@ export class LiveTask {
     if (index.wakeAt !== this.#timers.wakeAt) {
       this.#timers.setAlarm(index.wakeAt); // an executor's; what it really waits for it says when it runs again
     }
-    this.#snapshots.load(stored, task);
-    this.#artifacts.load(task);
+    this.#snapshots.load(loaded);
+    this.#artifacts.load(loaded);
     this.#readers.load(stored.tail.generation, index.state);
   }
 }

@@ -5,6 +5,7 @@ import type { Owner, StoredTask } from "../store/task-store.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { LiveTask } from "./live-task.ts";
 import { decodeEvent } from "./log-codec.ts";
+import { readTask } from "./read-task.ts";
 
 interface Holding {
   readonly live: LiveTask;
@@ -120,7 +121,11 @@ export class LiveTasks {
     const stored = await this.#context.store.find(owner, taskId, "full");
     return stored === undefined
       ? undefined
-      : LiveTask.load(this.#context, await this.#definitionOf(stored), stored);
+      : LiveTask.load(
+          this.#context,
+          await this.#definitionOf(stored),
+          await readTask(this.#context, stored, "full"),
+        );
   }
 
   /** Reads no more than `stored` unless the agent was redefined and something may still be run. */

@@ -32,6 +32,10 @@ export class QueuedHandle implements TaskHandle {
     return this.#handle.seen();
   }
 
+  weigh(): number {
+    return this.#handle.weigh();
+  }
+
   async settled(signal: AbortSignal): Promise<SeenTask> {
     const seen = await this.#handle.settled(signal);
     await this.#assertTaken();

@@ -1,7 +1,8 @@
 import { applyStep, copyTask } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
-import type { Snapshot, StoredTask } from "../store/task-store.ts";
-import { type EncodedStep, encodeSnapshot, headLength } from "./log-codec.ts";
+import type { Snapshot } from "../store/task-store.ts";
+import { type EncodedStep, encodeSnapshot } from "./log-codec.ts";
+import type { LoadedTask } from "./read-task.ts";
 
 /** Smaller tasks are read from their log alone. */
 const minSnapshotBytes = 4_096;
@@ -20,10 +21,10 @@ export class SnapshotPolicy {
     return this.#headBytes;
   }
 
-  /** The task was read from the store, and folds to this. */
-  load({ entries }: StoredTask, task: Task): void {
-    this.#headBytes = headLength(task);
-    this.#grownBytes = entries.reduce((sum, { payload }) => sum + payload.length, 0);
+  /** The task was read from the store. */
+  load({ headBytes, grownBytes }: LoadedTask): void {
+    this.#headBytes = headBytes;
+    this.#grownBytes = grownBytes;
   }
 
   /** A step was accepted, which brings the task to `state`. What WORKING says is gone with the next status. */
@@ -63,6 +64,7 @@ export class SnapshotPolicy {
   }
 }
 
+/** What a load has to read of a batch: the engine's own notes are none of it. */
 function byteLength(batch: readonly EncodedStep[]): number {
-  return batch.reduce((sum, { payload }) => sum + payload.length, 0);
+  return batch.reduce((sum, { step, payload }) => sum + (step.case === undefined ? 0 : payload.length), 0);
 }

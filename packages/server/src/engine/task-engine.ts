@@ -16,7 +16,7 @@ import {
   skillMetadata,
   type TurnSelection,
 } from "../agent/skill-selection.ts";
-import type { KeyedResult, Owner, StoredTask, TaskPage, TaskQuery } from "../store/task-store.ts";
+import type { KeyedResult, Owner, StoredTask, TaskPage, TaskQuery, TaskView } from "../store/task-store.ts";
 import type { CallDetails } from "./command.ts";
 import type { CommittedEvent } from "./committed-event.ts";
 import { readJournal } from "./durable/journal.ts";
@@ -28,8 +28,8 @@ import { KeyedSends } from "./keyed-sends.ts";
 import { TailBudget } from "./live-tail.ts";
 import { type Intake, LiveTask } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";
-import { foldStoredTask } from "./log-codec.ts";
 import { QueuedHandle } from "./queued-handle.ts";
+import { readTask } from "./read-task.ts";
 import type { SeenTask } from "./seen-task.ts";
 import { taskNotFound } from "./task-not-found.ts";
 import { readDeadline } from "./task-timers.ts";
@@ -53,6 +53,9 @@ export interface SendInput extends Intake {
   readonly reserveConfigs?: (() => Promise<() => void>) | undefined;
 }
 
+/** Counts bytes that an answer takes in memory until it has been read; throws when there is no room for them. */
+export type HoldBytes = (bytes: number) => void;
+
 /** What a send led to. */
 export type Sent = { readonly kind: "message"; readonly message: Message } | TaskHandle;
 
@@ -61,6 +64,8 @@ export interface TaskHandle {
   readonly kind: "task";
   /** The task as it may be seen now. */
   seen(): SeenTask;
+  /** What the task takes in memory now, about, in bytes. */
+  weigh(): number;
   /** Generation after which the consequences of the caller's message begin; 0 when it created the task. */
   readonly accepted: number;
   /** The task at its first interrupted or terminal event after `accepted`. */
@@ -138,17 +143,23 @@ export class TaskEngine {
         );
   }
 
-  /** The owner's task. @throws ConnectError TASK_NOT_FOUND */
-  async get(owner: Owner, taskId: string): Promise<SeenTask> {
+  /**
+   * The owner's task as far as a view shows it, at least.
+   *
+   * @param hold told of the bytes that the task takes in memory; may throw
+   * @throws ConnectError TASK_NOT_FOUND
+   */
+  async get(owner: Owner, taskId: string, view: TaskView, hold: HoldBytes): Promise<SeenTask> {
     const live = this.#tasks.peek(owner, taskId);
     if (live?.exists === true) {
+      hold(live.bytes);
       return live.seen();
     }
-    const stored = await this.#context.store.find(owner, taskId, "full");
+    const stored = await this.#context.store.find(owner, taskId, view);
     if (stored === undefined) {
       throw taskNotFound(taskId);
     }
-    return seeStoredTask(stored);
+    return this.#see(stored, view, hold);
   }
 
   /**
@@ -161,7 +172,11 @@ export class TaskEngine {
     owner: Owner,
     taskId: string,
     generation: bigint,
-    { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+    {
+      timeoutMs,
+      signal,
+      hold,
+    }: { readonly timeoutMs: number; readonly signal: AbortSignal; readonly hold: HoldBytes },
   ): Promise<SeenTask> {
     const live = await this.#acquire(owner, taskId);
     const expiry = new AbortController();
@@ -176,13 +191,19 @@ export class TaskEngine {
       stopTimer();
       this.#tasks.release(live);
     }
+    hold(live.bytes);
     return live.seen();
   }
 
-  /** One page of the owner's tasks, folded. */
-  async list(query: TaskQuery): Promise<{ readonly tasks: readonly SeenTask[]; readonly page: TaskPage }> {
+  /** One page of the owner's tasks, folded. @param hold as for `get` */
+  async list(
+    query: TaskQuery,
+    hold: HoldBytes,
+  ): Promise<{ readonly tasks: readonly SeenTask[]; readonly page: TaskPage }> {
     const page = await this.#context.store.list(query);
-    return { tasks: page.tasks.map(seeStoredTask), page };
+    const tasks: SeenTask[] = [];
+    for (const stored of page.tasks) tasks.push(await this.#see(stored, query.view, hold));
+    return { tasks, page };
   }
 
   /**
@@ -230,7 +251,12 @@ export class TaskEngine {
    *
    * @throws ConnectError TASK_NOT_FOUND; TASK_NOT_CANCELABLE when it has ended, or ends otherwise meanwhile
    */
-  async cancel(owner: Owner, taskId: string, metadata: JsonObject | undefined): Promise<SeenTask> {
+  async cancel(
+    owner: Owner,
+    taskId: string,
+    metadata: JsonObject | undefined,
+    hold: HoldBytes,
+  ): Promise<SeenTask> {
     const live = await this.#acquire(owner, taskId);
     try {
       await live.claim();
@@ -240,6 +266,7 @@ export class TaskEngine {
       if (ended || seen.task.status?.state !== TaskState.CANCELED) {
         throw notCancelable(taskId);
       }
+      hold(live.bytes);
       return seen;
     } finally {
       this.#tasks.release(live);
@@ -472,6 +499,11 @@ export class TaskEngine {
     return new QueuedHandle(this.#handle(live, generation, seen), () => live.assertTaken(queued.sequence));
   }
 
+  async #see(stored: StoredTask, view: TaskView, hold: HoldBytes): Promise<SeenTask> {
+    const { task } = await readTask(this.#context, stored, view, hold);
+    return { task, generation: stored.tail.generation };
+  }
+
   async #acquire(owner: Owner, taskId: string): Promise<LiveTask> {
     const live = await this.#tasks.acquire(owner, taskId);
     if (live === undefined) {
@@ -488,6 +520,7 @@ export class TaskEngine {
       first,
       cursor: first?.generation ?? cursor,
       seen: () => live.seen(),
+      weigh: () => live.bytes,
       settled: (signal) => live.settledAfter(accepted, signal),
       eventsAfter: (generation, signal) => live.eventsAfter(generation, signal),
       release: () => this.#tasks.release(live),
@@ -506,10 +539,6 @@ function detailsOf({ metadata, acceptedOutputModes, extensions }: SendInput): Ca
 
 function hasDetails({ metadata, acceptedOutputModes, extensions }: SendInput): boolean {
   return metadata !== undefined || acceptedOutputModes.length > 0 || extensions.length > 0;
-}
-
-function seeStoredTask(stored: StoredTask): SeenTask {
-  return { task: foldStoredTask(stored), generation: stored.tail.generation };
 }
 
 function notCancelable(taskId: string): ConnectError {

@@ -1,7 +1,7 @@
 import { invalidParams } from "@a2a-connect/core";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import { assertHistoryLength } from "./history-length.ts";
-import { type Operation, ownerOf, speaksDraft } from "./operation.ts";
+import { holderOf, type Operation, ownerOf, speaksDraft } from "./operation.ts";
 import { showTask } from "./show-task.ts";
 
 /**
@@ -21,10 +21,11 @@ export function getTask(engine: TaskEngine, longPollMs: number): Operation<"getT
       });
     }
     const owner = ownerOf(context);
+    const hold = holderOf(context);
     const seen =
       known === undefined
-        ? await engine.get(owner, id)
-        : await engine.getNewer(owner, id, known, { timeoutMs: longPollMs, signal: context.signal });
+        ? await engine.get(owner, id, historyLength === 0 ? "results" : "full", hold)
+        : await engine.getNewer(owner, id, known, { timeoutMs: longPollMs, signal: context.signal, hold });
     return showTask(seen, context, historyLength);
   };
 }

@@ -35,16 +35,18 @@ export interface OperationContext {
   readonly push: PushSender | undefined;
   /** How long GetTask waits for a newer generation (requirement R-3). */
   readonly longPollMs: number;
+  /** Bytes of a page of ListTasks. */
+  readonly maxPageBytes: number;
 }
 
 /** The one implementation that all wires call: every operation behind the gates. */
 export function implementService(context: OperationContext, gates: readonly Gate[]): ServiceImplSpec {
-  const { agent, engine, store, publisher, push, longPollMs } = context;
+  const { agent, engine, store, publisher, push, longPollMs, maxPageBytes } = context;
   const operations: ServiceImpl<typeof A2AService> = {
     sendMessage: sendMessage(engine, agent, push),
     sendStreamingMessage: sendStreamingMessage(engine, agent, push),
     getTask: getTask(engine, longPollMs),
-    listTasks: listTasks(engine),
+    listTasks: listTasks(engine, maxPageBytes),
     cancelTask: cancelTask(engine),
     subscribeToTask: subscribeToTask(engine),
     createTaskPushNotificationConfig: createPushConfig(store, push),

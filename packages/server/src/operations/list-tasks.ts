@@ -2,31 +2,38 @@ import { findTaskPhase, invalidParams } from "@a2a-connect/core";
 import { type ListTasksRequest, TaskState } from "@a2a-connect/proto";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { TaskEngine } from "../engine/task-engine.ts";
-import type { ListCursor, Owner, TaskPage } from "../store/task-store.ts";
+import type { ListCursor, Owner, TaskPage, TaskQuery, TaskView } from "../store/task-store.ts";
 import { assertHistoryLength } from "./history-length.ts";
-import { type Operation, ownerOf } from "./operation.ts";
+import { holderOf, type Operation, ownerOf } from "./operation.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
 import { showTask } from "./show-task.ts";
 
 const defaultPageSize = 50;
 const maxPageSize = 100;
 
-/** ListTasks: the caller's tasks, newest status first, page by page (spec §3.1.4). */
-export function listTasks(engine: TaskEngine): Operation<"listTasks"> {
+/**
+ * ListTasks: the caller's tasks, newest status first, page by page (spec §3.1.4). A page that would be too large ends early:
+ * its token says where the list goes on.
+ *
+ * @param maxBytes of a page: it ends with the task that brings it over this
+ */
+export function listTasks(engine: TaskEngine, maxBytes: number): Operation<"listTasks"> {
   return async (request, context) => {
     assertRequest(request);
     const owner = ownerOf(context);
     const { includeArtifacts = false, pageSize = defaultPageSize, pageToken, historyLength } = request;
     const scope = scopeOf(owner, request);
-    const { tasks, page } = await engine.list({
+    const query: TaskQuery = {
       owner,
       contextId: request.contextId || undefined,
       state: request.status === TaskState.UNSPECIFIED ? undefined : request.status,
       since: lowerBoundMs(request.statusTimestampAfter),
       after: pageToken === "" ? undefined : toCursor(parsePageToken(pageToken, scope)),
       limit: pageSize,
-      view: includeArtifacts ? "full" : "head",
-    });
+      maxBytes,
+      view: chooseView(includeArtifacts, historyLength),
+    };
+    const { tasks, page } = await engine.list(query, holderOf(context));
     return {
       tasks: tasks.map((seen) => showTask(seen, context, historyLength)),
       nextPageToken: nextPageToken(page, scope),
@@ -47,6 +54,13 @@ function assertRequest({ pageSize, historyLength, status }: ListTasksRequest): v
   if (status !== TaskState.UNSPECIFIED && findTaskPhase(status) === undefined) {
     throw invalidParams({ field: "status", description: `there is no task state ${status}` });
   }
+}
+
+function chooseView(withArtifacts: boolean, historyLength: number | undefined): TaskView {
+  if (historyLength === 0) {
+    return withArtifacts ? "results" : "summary";
+  }
+  return withArtifacts ? "full" : "head";
 }
 
 /** Our timestamps have milliseconds: at or after a bound with nanoseconds is at or after the next millisecond (A-45). */

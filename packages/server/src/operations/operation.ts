@@ -1,4 +1,5 @@
 import {
+  answerBudgetKey,
   draftProtocolVersion,
   extensionsKey,
   type MethodLocalName,
@@ -8,6 +9,7 @@ import {
 } from "@a2a-connect/core";
 import type { A2AService } from "@a2a-connect/proto";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { HoldBytes } from "../engine/task-engine.ts";
 import type { Owner } from "../store/task-store.ts";
 
 /** The implementation of one RPC: translates and delegates. Gates have let the call pass. */
@@ -16,6 +18,12 @@ export type Operation<Name extends MethodLocalName> = ServiceImpl<typeof A2AServ
 /** Whose tasks a call may reach. */
 export function ownerOf({ values }: HandlerContext): Owner {
   return { tenant: values.get(tenantKey), principal: values.get(principalKey).id };
+}
+
+/** Counts what the answer to a call takes in memory. */
+export function holderOf({ values }: HandlerContext): HoldBytes {
+  const budget = values.get(answerBudgetKey);
+  return (bytes) => budget.hold?.(bytes);
 }
 
 /** Whether the caller speaks A2A 1.1: to all others its fields do not exist (requirement R-7). */

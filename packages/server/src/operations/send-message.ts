@@ -2,7 +2,7 @@ import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import { readRequestKey } from "./idempotency-key.ts";
-import type { Operation } from "./operation.ts";
+import { holderOf, type Operation } from "./operation.ts";
 import { toSendInput } from "./send-request.ts";
 import { showTask } from "./show-task.ts";
 
@@ -21,6 +21,7 @@ export function sendMessage(
     try {
       const { returnImmediately = false, historyLength } = request.configuration ?? {};
       const seen = returnImmediately ? sent.seen() : await sent.settled(context.signal);
+      holderOf(context)(sent.weigh());
       return { payload: { case: "task", value: showTask(seen, context, historyLength) } };
     } finally {
       sent.release();

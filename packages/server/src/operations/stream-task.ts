@@ -4,6 +4,7 @@ import { type StreamResponse, TaskState } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
 import { taskEvent } from "../engine/events.ts";
 import type { TaskHandle } from "../engine/task-engine.ts";
+import { holderOf } from "./operation.ts";
 import { showEvent, showTask } from "./show-task.ts";
 
 /** What differs between the streams of the two operations. */
@@ -26,6 +27,7 @@ export async function* streamTask(
 ): AsyncGenerator<StreamResponse> {
   try {
     const { first, cursor, accepted } = handle;
+    const hold = holderOf(context);
     context.responseHeader.set(eventIdHeader, String(first === undefined ? cursor + 1 : first.generation));
     if (first === undefined) {
       sendHeadNow(context); // the next event may be long in coming, and the caller waits for that id
@@ -34,6 +36,7 @@ export async function* streamTask(
       if (isOver) {
         await handle.settled(context.signal); // throws when the task has ended without reading the caller's message
       }
+      hold(handle.weigh());
       yield taskEvent(showTask(first, context, historyLength));
       if (isOver) {
         return;

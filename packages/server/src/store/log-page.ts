@@ -53,3 +53,6 @@ export function takeLogPage(
   }
   return { entries, end: end.sequence < tail.sequence ? tail : end, more: false };
 }
+
+/** Entries of the page that comes with a task, and of those that follow it, at most. */
+export const taskPageLimit = 1_000;

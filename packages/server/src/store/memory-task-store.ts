@@ -12,10 +12,11 @@ import {
   eventsAfter,
   type MemoryTask,
   readLogPage,
-  toStoredTask,
+  readTask,
   toTaskWeight,
 } from "./memory-task.ts";
 import type { ListCursor, Owner, TaskCommit, TaskPage, TaskQuery, TaskStore } from "./task-store.ts";
+import { takeTaskPage } from "./task-view.ts";
 import { compareText } from "./text-order.ts";
 
 /**
@@ -86,12 +87,12 @@ export function createMemoryTaskStore(): TaskStore {
       const task = findTask(owner, taskId);
       if (task === undefined) return undefined;
       task.fence += 1;
-      return toStoredTask(task, "full");
+      return readTask(task, "full").task;
     },
 
     async find(owner, taskId, view) {
       const task = findTask(owner, taskId);
-      return task === undefined ? undefined : toStoredTask(task, view);
+      return task === undefined ? undefined : readTask(task, view).task;
     },
 
     async list(query) {
@@ -215,7 +216,7 @@ function isFinished({ index }: MemoryTask, before: number | undefined): boolean 
 
 function listTasks(
   owned: readonly MemoryTask[],
-  { contextId, state, since, after, limit, view }: TaskQuery,
+  { contextId, state, since, after, limit, maxBytes, view }: TaskQuery,
 ): TaskPage {
   const matches = owned
     .filter(({ index }) => contextId === undefined || index.contextId === contextId)
@@ -224,11 +225,8 @@ function listTasks(
     .sort((one, other) => compareNewestFirst(toCursor(one), toCursor(other)));
   const rest =
     after === undefined ? matches : matches.filter((task) => compareNewestFirst(toCursor(task), after) > 0);
-  return {
-    tasks: rest.slice(0, limit).map((task) => toStoredTask(task, view)),
-    totalSize: matches.length,
-    more: rest.length > limit,
-  };
+  const tasks = takeTaskPage(rest, { limit, maxBytes }, (task) => readTask(task, view));
+  return { tasks, totalSize: matches.length, more: rest.length > tasks.length };
 }
 
 function toCursor({ taskId, index }: MemoryTask): ListCursor {

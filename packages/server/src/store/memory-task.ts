@@ -1,5 +1,5 @@
 import type { TaskPushNotificationConfig } from "@a2a-connect/proto";
-import { type PlacedEntry, takeLogPage } from "./log-page.ts";
+import { type PlacedEntry, takeLogPage, taskPageLimit } from "./log-page.ts";
 import type {
   LogEntry,
   LogEvent,
@@ -8,12 +8,12 @@ import type {
   LogView,
   Owner,
   Snapshot,
-  StoredTask,
   TaskCommit,
   TaskIndex,
   TaskView,
   TaskWeight,
 } from "./task-store.ts";
+import { type ViewedTask, viewedKinds, viewPage, viewTask } from "./task-view.ts";
 
 /** A push config and its cursor as the memory store keeps them. */
 export interface MemoryDelivery {
@@ -35,6 +35,8 @@ export interface MemoryTask {
   /** See `TaskStore.noteLoads`. */
   loads: number;
   snapshot: Snapshot | undefined;
+  /** Generation that the log had reached with the snapshot. */
+  snapshotGeneration: number;
   /** The whole log: `entries[n]` has sequence n + 1. */
   readonly entries: LogEntry[];
   /** Its events: `events[n]` has generation n + 1. */
@@ -57,6 +59,7 @@ export function createMemoryTask({ owner, taskId, index }: TaskCommit): MemoryTa
     fence: 1,
     loads: 0,
     snapshot: undefined,
+    snapshotGeneration: 0,
     entries: [],
     events: [],
     notes: [],
@@ -79,25 +82,21 @@ export function appendTo(task: MemoryTask, { entries, index, snapshot }: TaskCom
   }
   task.index = index;
   task.tail = tail;
-  task.snapshot = snapshot ?? task.snapshot;
+  if (snapshot !== undefined) {
+    task.snapshot = snapshot;
+    task.snapshotGeneration = tail.generation;
+  }
 }
 
-/** The task as `TaskStore.find` gives it. */
-export function toStoredTask(
-  { owner, taskId, index, tail, fence, snapshot, entries }: MemoryTask,
-  view: TaskView,
-): StoredTask {
-  const rest = entries.slice(snapshot?.sequence ?? 0);
-  if (view === "full") return { owner, taskId, index, tail, fence, snapshot, entries: rest };
-  return {
-    owner,
-    taskId,
-    index,
-    tail,
-    fence,
-    snapshot: snapshot === undefined ? undefined : { ...snapshot, artifacts: undefined },
-    entries: rest.filter(({ kind }) => kind !== "artifact"),
-  };
+/** The task as `TaskStore.find` gives it, and how much of it the view has cut out. */
+export function readTask(task: MemoryTask, view: TaskView): ViewedTask {
+  const { owner, taskId, index, tail, fence, snapshot, snapshotGeneration } = task;
+  const begin = { sequence: snapshot?.sequence ?? 0, generation: snapshotGeneration };
+  const { entries, end, more } = takeLogPage(entriesAfter(task, begin, view), begin, tail, taskPageLimit);
+  return viewTask(
+    { owner, taskId, index, tail, fence, snapshot, entries, more: more ? end : undefined },
+    view,
+  );
 }
 
 /** The task as `TaskStore.weigh` gives it. */
@@ -118,8 +117,9 @@ export function toTaskWeight({
 
 /** One page of the log, as `TaskStore.entries` bounds it. */
 export function readLogPage(task: MemoryTask, after: LogTail, view: LogView, limit: number): LogPage {
-  const placed = view === "all" ? entriesAfter(task, after) : notesAfter(task, after);
-  return takeLogPage(placed, after, task.tail, limit);
+  const placed = view === "notes" ? notesAfter(task, after) : entriesAfter(task, after, view);
+  const page = takeLogPage(placed, after, task.tail, limit);
+  return viewPage(page, view);
 }
 
 /** The events after a generation, read as they are asked for. */
@@ -130,13 +130,18 @@ export function* eventsAfter({ events }: MemoryTask, generation: number): Iterab
   }
 }
 
-function* entriesAfter({ entries }: MemoryTask, { sequence, generation }: LogTail): Iterable<PlacedEntry> {
+function* entriesAfter(
+  { entries }: MemoryTask,
+  { sequence, generation }: LogTail,
+  view: LogView,
+): Iterable<PlacedEntry> {
+  const kinds = viewedKinds[view];
   let reached = generation;
   for (let at = sequence; at < entries.length; at += 1) {
     const entry = entries[at];
     if (entry === undefined) return;
     reached = entry.generation ?? reached;
-    yield { entry, reached };
+    if (kinds.includes(entry.kind)) yield { entry, reached };
   }
 }
 

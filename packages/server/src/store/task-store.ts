@@ -39,8 +39,19 @@ export interface LogTail {
   readonly generation: number;
 }
 
-/** Which entries of a log to read: all, or only those that callers never see (`input`, `command`, `journal`). */
-export type LogView = "all" | "notes";
+/**
+ * What is read of a task and its log: what callers may see of it, as far as the view goes. What a view leaves out is not
+ * read where it lies by itself (entries, halves of snapshots), and never decoded.
+ *
+ * - `full`: history and artifacts; everything but `command` and `journal`.
+ * - `head`: no artifacts, neither their entries nor their half of the snapshot.
+ * - `results`: no history: no `input` entries, and a `task` entry and a snapshot come without it.
+ * - `summary`: neither.
+ */
+export type TaskView = "full" | "head" | "results" | "summary";
+
+/** Which entries of a log to read: all, those of a task's view, or what callers never see (`input`, `command`, `journal`). */
+export type LogView = "all" | TaskView | "notes";
 
 /** One bounded page of a log. */
 export interface LogPage {
@@ -187,9 +198,6 @@ export type CommitResult =
    */
   | { readonly refused: "conflict" | "fenced" | "duplicate"; readonly tail: LogTail };
 
-/** Whether artifacts are read. `head` skips their entries and their half of the snapshot. */
-export type TaskView = "full" | "head";
-
 /** A task as it lies in the store: fold the snapshot, then the entries. */
 export interface StoredTask {
   readonly owner: Owner;
@@ -198,8 +206,10 @@ export interface StoredTask {
   readonly tail: LogTail;
   readonly fence: number;
   readonly snapshot: Snapshot | undefined;
-  /** All entries after the snapshot, oldest first; without `artifact` entries in the view `head`. */
+  /** What the view shows of the log after the snapshot, oldest first: one page, as `TaskStore.entries` bounds it. */
   readonly entries: readonly LogEntry[];
+  /** Where that page ends and the next one begins, in the same view; undefined when there is no more. */
+  readonly more: LogTail | undefined;
 }
 
 /** A task by name only. */
@@ -235,6 +245,11 @@ export interface TaskQuery {
   readonly after: ListCursor | undefined;
   /** At least 1. */
   readonly limit: number;
+  /**
+   * Bytes of the page: it ends with the task that brings its payloads over this, or whose log has more than one page. What
+   * a view cuts out of a payload counts a sixteenth.
+   */
+  readonly maxBytes: number;
   readonly view: TaskView;
 }
 
@@ -264,7 +279,7 @@ export interface TaskStore {
   /**
    * Takes the task for writing and reads it: raises its fence, so that every earlier holder's commits are refused.
    *
-   * @returns the whole task with the new fence, or undefined when the owner has no such task
+   * @returns the task in the view `full` with the new fence, or undefined when the owner has no such task
    */
   claim(owner: Owner, taskId: string): Promise<StoredTask | undefined>;
 

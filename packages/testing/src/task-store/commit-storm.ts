@@ -85,16 +85,15 @@ async function findLoss(store: TaskStore, taskId: string, acknowledged: number):
   if (stored === undefined) return "the task is missing";
   if (stored.tail.sequence < acknowledged)
     return `entry ${acknowledged} is missing, the log ends at ${stored.tail.sequence}`;
-  const events = await store.events(alice, taskId, 0, stored.tail.sequence + 1);
-  const entries = new Map([...events, ...stored.entries].map((entry) => [entry.sequence, entry]));
+  const log = await store.entries(alice, taskId, { sequence: 0, generation: 0 }, "all", 10_000);
+  const entries = new Map(log.entries.map((entry) => [entry.sequence, entry]));
   const folded = stored.snapshot?.sequence ?? 0;
   for (let tail: LogTail = { sequence: 0, generation: 0 }; tail.sequence < stored.tail.sequence; ) {
     const commit = stormCommit(taskId, tail);
     for (const { sequence, generation, kind, payload } of commit.entries) {
       const found = entries.get(sequence);
-      const mayBeFolded = generation === undefined && sequence <= folded;
-      if (found === undefined && !mayBeFolded) return `entry ${sequence} is missing`;
-      if (found !== undefined && (found.kind !== kind || Buffer.compare(found.payload, payload) !== 0)) {
+      if (found === undefined) return `entry ${sequence} is missing`;
+      if (found.kind !== kind || Buffer.compare(found.payload, payload) !== 0) {
         return `entry ${sequence} has changed`;
       }
       tail = { sequence, generation: generation ?? tail.generation };

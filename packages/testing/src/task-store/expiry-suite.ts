@@ -191,7 +191,13 @@ async function expireAll(store: TaskStore, init: ExpireInit): Promise<number> {
 
 async function idsOf(store: TaskStore, owner: typeof alice): Promise<readonly string[]> {
   const filters = { contextId: undefined, state: undefined, since: undefined, after: undefined };
-  const { tasks, totalSize } = await store.list({ owner, ...filters, limit: 100, view: "head" });
+  const { tasks, totalSize } = await store.list({
+    owner,
+    ...filters,
+    limit: 100,
+    maxBytes: 1e6,
+    view: "head",
+  });
   expect(totalSize).toBe(tasks.length);
   return tasks.map(({ taskId }) => taskId).sort();
 }

@@ -11,6 +11,7 @@ const all: TaskQuery = {
   since: undefined,
   after: undefined,
   limit: 100,
+  maxBytes: 1_000_000,
   view: "full",
 };
 
@@ -74,9 +75,12 @@ export function listSuite(open: OpenTaskStore): void {
     for (const [what, filter, want] of filters) {
       it(`filters by ${what} (A-45) and counts all matches on every page (A-43)`, async () => {
         const store = await storeWith(tasks);
-        expect(await readPages(store, { ...all, ...filter })).toEqual({ ids: want, totals: [want.length] });
+        expect(await readPages(store, { ...all, ...filter })).toMatchObject({
+          ids: want,
+          totals: [want.length],
+        });
         const small = await readPages(store, { ...all, ...filter, limit: 1 });
-        expect(small).toEqual({
+        expect(small).toMatchObject({
           ids: want,
           totals: Array.from({ length: Math.max(1, want.length) }, () => want.length),
         });
@@ -105,11 +109,44 @@ export function listSuite(open: OpenTaskStore): void {
       expect(idsOf(await store.list({ ...all, after: cursor }))).toEqual(["3", "2", "1"]);
     });
 
-    it("gives each task as find does, in either view", async () => {
+    it("ends a page with the task that brings it over its bytes, and goes on after that", async () => {
+      const text = "x".repeat(1_000);
+      const store = await storeWith(
+        Array.from({ length: 5 }, (_, at) => ({ taskId: `${at}`, at, kinds: ["task", "artifact"], text })),
+      );
+      const sizesOf = async (query: Partial<TaskQuery>): Promise<readonly number[]> => {
+        const { ids, totals, sizes } = await readPages(store, { ...all, ...query });
+        expect(ids).toEqual(["4", "3", "2", "1", "0"]);
+        expect(new Set(totals)).toEqual(new Set([5]));
+        return sizes;
+      };
+      expect(await sizesOf({ maxBytes: 1 })).toEqual([1, 1, 1, 1, 1]);
+      expect(await sizesOf({ maxBytes: 3_000 })).toEqual([2, 2, 1]);
+      expect(await sizesOf({ maxBytes: 3_000, view: "head" })).toEqual([3, 2]);
+      expect(await sizesOf({ maxBytes: 3_000, limit: 1 })).toEqual([1, 1, 1, 1, 1]);
+    });
+
+    it("ends a page with a task whose log has more than one page of its own", async () => {
+      const store = await storeWith([{ taskId: "a" }, { taskId: "b" }]);
+      const large = { tail: { sequence: 1, generation: 1 }, fence: 1 };
+      const kinds = ["artifact", "artifact", "artifact"] as const;
+      await accepted(store, createCommit({ taskId: "b", after: large, kinds, text: "x".repeat(600 * 1024) }));
+      const query = { ...all, maxBytes: 2 ** 30 };
+      const { tasks: page, more, totalSize } = await store.list(query);
+      expect({ ids: page.map(({ taskId }) => taskId), more, totalSize }).toEqual({
+        ids: ["b"],
+        more: true,
+        totalSize: 2,
+      });
+      expect(page[0]?.more).toEqual({ sequence: 3, generation: 3 });
+      expect(idsOf(await store.list({ ...query, view: "head" }))).toEqual(["b", "a"]);
+    });
+
+    it("gives each task as find does, in every view", async () => {
       const store = await storeWith([{ taskId: "a", kinds: ["task", "artifact", "status"], snapshot: true }]);
       const after = { tail: { sequence: 3, generation: 3 }, fence: 1 };
       await accepted(store, createCommit({ taskId: "a", after, kinds: ["artifact", "status"] }));
-      for (const view of ["full", "head"] as const) {
+      for (const view of ["full", "head", "results", "summary"] as const) {
         expect((await store.list({ ...all, view })).tasks).toEqual([await store.find(alice, "a", view)]);
       }
       const { tasks: heads } = await store.list({ ...all, view: "head" });
@@ -167,16 +204,18 @@ function idsOf({ tasks }: TaskPage): readonly string[] {
 async function readPages(
   store: TaskStore,
   query: TaskQuery,
-): Promise<{ ids: readonly string[]; totals: readonly number[] }> {
+): Promise<{ ids: readonly string[]; totals: readonly number[]; sizes: readonly number[] }> {
   const ids: string[] = [];
   const totals: number[] = [];
+  const sizes: number[] = [];
   for (let { after } = query; ; ) {
     const page = await store.list({ ...query, after });
     expect(page.tasks.length).toBeLessThanOrEqual(query.limit);
     ids.push(...idsOf(page));
     totals.push(page.totalSize);
+    sizes.push(page.tasks.length);
     const last = page.tasks.at(-1);
-    if (!page.more || last === undefined) return { ids, totals };
+    if (!page.more || last === undefined) return { ids, totals, sizes };
     after = { taskId: last.taskId, statusTimestamp: last.index.statusTimestamp };
   }
 }

@@ -1,4 +1,13 @@
-import type { CommitResult, Delivery, LogTail, StoredTask, TaskCommit, TaskStore } from "@a2a-connect/server";
+import type {
+  CommitResult,
+  Delivery,
+  LogEntry,
+  LogTail,
+  Owner,
+  StoredTask,
+  TaskCommit,
+  TaskStore,
+} from "@a2a-connect/server";
 import { expect, onTestFinished } from "vitest";
 
 /** A new, empty store that a contract may write to. */
@@ -50,6 +59,17 @@ export function refusalOf(result: CommitResult): string | undefined {
 export function present(task: StoredTask | undefined): StoredTask {
   if (task === undefined) expect.fail("the task is missing");
   return task;
+}
+
+/** All entries of a task's log, page by page. */
+export async function readLog(store: TaskStore, owner: Owner, taskId: string): Promise<readonly LogEntry[]> {
+  const found: LogEntry[] = [];
+  for (let after: LogTail = { sequence: 0, generation: 0 }; ; ) {
+    const { entries, end, more } = await store.entries(owner, taskId, after, "all", 1_000);
+    found.push(...entries);
+    if (!more) return found;
+    after = end;
+  }
 }
 
 /** Sequences of the entries that were read. */

@@ -73,7 +73,8 @@ const query: fc.Arbitrary<TaskQuery> = fc.record({
     },
   ),
   limit: fc.integer({ min: 1, max: 6 }),
-  view: fc.constantFrom("full", "head"),
+  maxBytes: fc.constantFrom(1, 200, 500, Number.POSITIVE_INFINITY),
+  view: fc.constantFrom("full", "head", "results", "summary"),
 });
 
 /** Random commits, claims, deliveries, expiries and reads answer as lists of tasks, webhooks and keys would. */
@@ -186,7 +187,7 @@ async function compare(store: TaskStore, model: StoreModel, questions: readonly 
     }
     for (const taskId of taskIds) {
       const own = ownTask(model, owner, taskId);
-      for (const view of ["full", "head"] as const) {
+      for (const view of ["full", "head", "results", "summary"] as const) {
         expect(await store.find(owner, taskId, view)).toEqual(own && stored(own, view));
       }
       const events = own?.entries.filter(isEvent) ?? [];

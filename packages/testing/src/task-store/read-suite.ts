@@ -1,5 +1,6 @@
-import { TaskState } from "@a2a-connect/proto";
-import type { TaskStore } from "@a2a-connect/server";
+import { StreamResponseSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
+import type { TaskStore, TaskView } from "@a2a-connect/server";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { alice, createCommit, createPushConfig } from "../task-commit.ts";
 import { accepted, type OpenTaskStore, openForTest, present, sequencesOf } from "./opened-store.ts";
@@ -19,12 +20,72 @@ export function readSuite(open: OpenTaskStore): void {
         store,
         createCommit({ kinds: ["task", "artifact", "input", "artifact", "status", "journal"] }),
       );
-      expect(sequencesOf(present(await store.find(alice, "task-1", "full")).entries)).toEqual([
-        1, 2, 3, 4, 5, 6,
-      ]);
-      const head = present(await store.find(alice, "task-1", "head"));
-      expect(sequencesOf(head.entries)).toEqual([1, 3, 5, 6]);
-      expect(head.tail).toEqual({ sequence: 6, generation: 4 });
+      const seen = async (view: TaskView) => {
+        const { entries, tail } = present(await store.find(alice, "task-1", view));
+        expect(tail).toEqual({ sequence: 6, generation: 4 });
+        return sequencesOf(entries);
+      };
+      expect(await seen("full")).toEqual([1, 2, 3, 4, 5]);
+      expect(await seen("head")).toEqual([1, 3, 5]);
+      expect(await seen("results")).toEqual([1, 2, 4, 5]);
+      expect(await seen("summary")).toEqual([1, 5]);
+    });
+
+    it("cuts the history out of a task and of a snapshot in the views without it", async () => {
+      const store = await openForTest(open);
+      const task = (history: readonly string[]) =>
+        create(TaskSchema, {
+          id: "task-1",
+          history: history.map((messageId) => ({ messageId })),
+          metadata: { skill: "one" },
+        });
+      const event = (history: readonly string[]) =>
+        toBinary(
+          StreamResponseSchema,
+          create(StreamResponseSchema, { payload: { case: "task", value: task(history) } }),
+        );
+      const commit = createCommit();
+      const [entry] = commit.entries;
+      if (entry === undefined) throw new Error("the commit has an entry");
+      await accepted(store, { ...commit, entries: [{ ...entry, payload: event(["a", "b"]) }] });
+      const head = toBinary(TaskSchema, task(["a", "b", "c"]));
+      const after = { tail: { sequence: 1, generation: 1 }, fence: 1 };
+      for (const view of ["results", "summary"] as const) {
+        const { entries } = present(await store.find(alice, "task-1", view));
+        expect(entries).toEqual([{ ...entry, payload: event([]) }]);
+        expect((await store.entries(alice, "task-1", noLog, view, 10)).entries).toEqual(entries);
+      }
+      await accepted(store, {
+        ...createCommit({ after }),
+        snapshot: { sequence: 2, head, artifacts: new Uint8Array([1]) },
+      });
+      expect(present(await store.find(alice, "task-1", "head")).snapshot?.head).toEqual(head);
+      const { snapshot } = present(await store.find(alice, "task-1", "summary"));
+      expect(snapshot).toEqual({ sequence: 2, head: toBinary(TaskSchema, task([])), artifacts: undefined });
+      const results = present(await store.find(alice, "task-1", "results"));
+      expect(results.snapshot).toEqual({ ...snapshot, artifacts: new Uint8Array([1]) });
+    });
+
+    it("gives a long log page by page, in every view", async () => {
+      const store = await openForTest(open);
+      const kinds = ["input", "artifact", "input", "artifact", "status"] as const;
+      const after = await accepted(store, createCommit());
+      await accepted(store, createCommit({ after, kinds, text: "x".repeat(600 * 1024) }));
+      const pages = async (view: TaskView) => {
+        const first = present(await store.find(alice, "task-1", view));
+        const found = [sequencesOf(first.entries)];
+        for (let next = first.more; next !== undefined; ) {
+          const page = await store.entries(alice, "task-1", next, view, 10);
+          found.push(sequencesOf(page.entries));
+          next = page.more ? page.end : undefined;
+        }
+        return found;
+      };
+      expect(await pages("full")).toEqual([[1, 2, 3], [4, 5], [6]]);
+      expect(await pages("head")).toEqual([[1, 2, 4], [6]]);
+      expect(await pages("results")).toEqual([[1, 3, 5], [6]]);
+      expect(await pages("summary")).toEqual([[1, 6]]);
+      expect(present(await store.claim(alice, "task-1")).more).toEqual({ sequence: 3, generation: 2 });
     });
 
     it("gives the newest snapshot and what follows it", async () => {
@@ -43,10 +104,10 @@ export function readSuite(open: OpenTaskStore): void {
       await accepted(store, third);
       const full = present(await store.find(alice, "task-1", "full"));
       expect(full.snapshot).toEqual(second.snapshot);
-      expect(full.entries).toEqual(third.entries);
+      expect(full.entries).toEqual(third.entries.slice(1));
       const head = present(await store.find(alice, "task-1", "head"));
       expect(head.snapshot).toEqual({ ...second.snapshot, artifacts: undefined });
-      expect(sequencesOf(head.entries)).toEqual([5, 7, 8]);
+      expect(sequencesOf(head.entries)).toEqual([7, 8]);
     });
 
     it("gives no entries after a snapshot that covers the log", async () => {
@@ -308,6 +369,7 @@ async function answersTo(
     since: undefined,
     after: undefined,
     limit: 10,
+    maxBytes: 1_000_000,
   } as const;
   await store.noteLoads(owner, taskId, 7);
   const { tasks } = await store.list({ ...query, view: "full" });

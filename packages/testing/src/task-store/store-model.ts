@@ -1,5 +1,13 @@
 import { TaskState } from "@a2a-connect/proto";
-import type { Owner, StoredTask, TaskCommit, TaskPage, TaskQuery, TaskView } from "@a2a-connect/server";
+import type {
+  EntryKind,
+  Owner,
+  StoredTask,
+  TaskCommit,
+  TaskPage,
+  TaskQuery,
+  TaskView,
+} from "@a2a-connect/server";
 
 /** A task as the model has it: the whole log in one list. */
 export type ModelTask = StoredTask;
@@ -50,6 +58,7 @@ export function append(task: ModelTask | undefined, commit: TaskCommit): ModelTa
     fence: task?.fence ?? 1,
     snapshot: commit.snapshot ?? task?.snapshot,
     entries,
+    more: undefined,
   };
 }
 
@@ -70,20 +79,29 @@ export function forgetFinished({ tasks, hooks, keys }: StoreModel, before: numbe
   }
 }
 
+const hiddenBy: Readonly<Record<TaskView, readonly EntryKind[]>> = {
+  full: [],
+  head: ["artifact"],
+  results: ["input"],
+  summary: ["artifact", "input"],
+};
+
 /** What a store gives for a task of the model. */
 export function stored(task: ModelTask, view: TaskView): StoredTask {
   const { snapshot } = task;
+  const hidden = ["command", "journal", ...hiddenBy[view]];
   const entries = task.entries.filter(
-    ({ sequence, kind }) => sequence > (snapshot?.sequence ?? 0) && (view === "full" || kind !== "artifact"),
+    ({ sequence, kind }) => sequence > (snapshot?.sequence ?? 0) && !hidden.includes(kind),
   );
-  const half = view === "head" && snapshot !== undefined ? { ...snapshot, artifacts: undefined } : snapshot;
+  const half =
+    hidden.includes("artifact") && snapshot !== undefined ? { ...snapshot, artifacts: undefined } : snapshot;
   return { ...task, snapshot: half, entries };
 }
 
 /** What `list` answers. */
 export function answer(
   tasks: readonly ModelTask[],
-  { owner, contextId, state, since, after, limit, view }: TaskQuery,
+  { owner, contextId, state, since, after, limit, maxBytes, view }: TaskQuery,
 ): TaskPage {
   const matches = tasks.filter(
     (task) =>
@@ -98,11 +116,15 @@ export function answer(
     key({ taskId: task.taskId, statusTimestamp: task.index.statusTimestamp });
   matches.sort((one, other) => byBytes(place(other), place(one)));
   const rest = matches.filter((task) => after === undefined || byBytes(place(task), key(after)) < 0);
-  return {
-    tasks: rest.slice(0, limit).map((task) => stored(task, view)),
-    totalSize: matches.length,
-    more: rest.length > limit,
-  };
+  const found = rest.map((task) => stored(task, view));
+  const full = found.findIndex((_, at) => found.slice(0, at + 1).reduce(addBytes, 0) > maxBytes);
+  const page = found.slice(0, Math.min(limit, full < 0 ? found.length : full + 1));
+  return { tasks: page, totalSize: matches.length, more: rest.length > page.length };
+}
+
+function addBytes(sum: number, { snapshot, entries }: StoredTask): number {
+  const halves = [snapshot?.head, snapshot?.artifacts, ...entries.map(({ payload }) => payload)];
+  return sum + halves.reduce((bytes, half) => bytes + (half?.byteLength ?? 0), 0);
 }
 
 /** What `dueDeliveries` answers, both kinds in one list, without number and config. */

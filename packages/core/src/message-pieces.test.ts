@@ -1,0 +1,159 @@
+import {
+  ListTasksRequestSchema,
+  ListTasksResponseSchema,
+  type PartSchema,
+  StreamResponseSchema,
+  type Task,
+  TaskSchema,
+} from "@a2a-connect/proto";
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  type Message,
+  type MessageInitShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import type { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { describe, expect, it } from "vitest";
+import { formatMessage, formatResponse } from "./format-json.ts";
+import {
+  byteLength,
+  decodeInSteps,
+  encodeInSteps,
+  formatInPieces,
+  formatResponseInPieces,
+  isLarge,
+} from "./message-pieces.ts";
+import { methods } from "./methods.ts";
+
+const kib = 1024;
+
+function part(kind: number): MessageInitShape<typeof PartSchema> {
+  const data: MessageInitShape<typeof ValueSchema> = { kind: { case: "listValue", value: { values: [] } } };
+  switch (kind % 5) {
+    case 0:
+      return { content: { case: "text", value: `a "quoted" ü🙂\n`.repeat(20 * kib) } };
+    case 1:
+      return {
+        content: { case: "raw", value: new Uint8Array(200 * kib + kind).map((_, at) => at) },
+      };
+    case 2:
+      return { content: { case: "data", value: data }, filename: "x".repeat(70 * kib) };
+    case 3:
+      return { content: { case: "text", value: "" }, metadata: { a: [1, null, { b: "c" }] } };
+    default:
+      return { content: { case: "text", value: `${"x".repeat(64 * kib - 1)}🙂 after` } };
+  }
+}
+
+/** A task with something large in every place. */
+function largeTask(id: string): Task {
+  const parts = Array.from({ length: 5 }, (_, kind) => part(kind));
+  return create(TaskSchema, {
+    id,
+    status: { state: 2, message: { messageId: "status", parts } },
+    metadata: { z: 1 },
+    history: [{ messageId: "empty" }, { messageId: "large", parts, extensions: ["one"] }],
+    artifacts: [
+      { artifactId: "small" },
+      { artifactId: "many", parts: Array.from({ length: 10_000 }, () => part(3)) },
+    ],
+  });
+}
+
+const cases: readonly (readonly [string, DescMessage, Message])[] = [
+  ["a task", TaskSchema, largeTask("one")],
+  [
+    "an event",
+    StreamResponseSchema,
+    create(StreamResponseSchema, { payload: { case: "task", value: largeTask("one") } }),
+  ],
+  [
+    "a page of tasks",
+    ListTasksResponseSchema,
+    create(ListTasksResponseSchema, {
+      tasks: [largeTask("one"), create(TaskSchema), largeTask("two")],
+      totalSize: 9,
+    }),
+  ],
+  ["a small task", TaskSchema, create(TaskSchema, { id: "small" })],
+  ["nothing", TaskSchema, create(TaskSchema)],
+];
+
+describe.each(cases)("%s", (_, desc, message) => {
+  it("is formatted in pieces that say the same", () => {
+    const pieces = [...formatInPieces(desc, message)];
+    expect(JSON.parse(pieces.join(""))).toEqual(formatMessage(desc, message));
+    // A piece is full with 64 Ki characters; what fills it may be as long again, or six times in escapes.
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(512 * kib);
+  });
+
+  it("is encoded in steps, into pieces that are the same message", () => {
+    const steps = encodeInSteps(desc, message);
+    const { sizes, result } = run(steps);
+    const whole = new Uint8Array(Buffer.concat(result));
+    expect(byteLength(result)).toBe(whole.length);
+    expect(fromBinary(desc, whole)).toEqual(fromBinary(desc, toBinary(desc, message)));
+    expect(Math.max(...sizes)).toBeLessThan(600 * kib);
+  });
+
+  it("is decoded in steps to the same message", () => {
+    const bytes = toBinary(desc, message);
+    const { sizes, result } = run(decodeInSteps(desc, bytes));
+    expect(result).toEqual(fromBinary(desc, bytes));
+    expect(Math.max(...sizes)).toBeLessThan(600 * kib);
+  });
+});
+
+it("merges the halves of a task, and of a message in it", () => {
+  const task = largeTask("one");
+  const halves = [{ ...task, artifacts: [] }, create(TaskSchema, { artifacts: task.artifacts })];
+  const bytes = Buffer.concat(halves.map((half) => toBinary(TaskSchema, half)));
+  const event = Uint8Array.from(
+    Buffer.concat(
+      halves.map((value) =>
+        toBinary(StreamResponseSchema, create(StreamResponseSchema, { payload: { case: "task", value } })),
+      ),
+    ),
+  );
+  expect(run(decodeInSteps(TaskSchema, bytes)).result).toEqual(
+    fromBinary(TaskSchema, toBinary(TaskSchema, task)),
+  );
+  expect(run(decodeInSteps(StreamResponseSchema, event)).result).toEqual(
+    fromBinary(StreamResponseSchema, event),
+  );
+});
+
+it("says of listed tasks that they have no artifacts, when these were asked for", () => {
+  const request = create(ListTasksRequestSchema, { includeArtifacts: true });
+  const tasks = [
+    { ...largeTask("one"), artifacts: [] },
+    create(TaskSchema, { id: "two" }),
+    largeTask("three"),
+  ];
+  const response = create(ListTasksResponseSchema, { tasks });
+  const text = [...formatResponseInPieces(methods.listTasks, request, response)].join("");
+  expect(JSON.parse(text)).toEqual(formatResponse(methods.listTasks, request, response));
+});
+
+it("calls a message large by its texts, its bytes and the number of its values", () => {
+  const of = (init: MessageInitShape<typeof PartSchema>) =>
+    create(TaskSchema, { artifacts: [{ parts: [init] }] });
+  expect(isLarge(create(TaskSchema))).toBe(false);
+  expect(isLarge(of(part(3)))).toBe(false);
+  expect(isLarge(of(part(0)))).toBe(true);
+  expect(isLarge(of(part(1)), 200 * kib)).toBe(true);
+  expect(isLarge(largeTask("one"))).toBe(true);
+  const values = Array.from({ length: 50_000 }, () => null);
+  expect(isLarge(create(TaskSchema, { metadata: { values } }))).toBe(true);
+});
+
+function run<T>(steps: Generator<number, T>): { readonly sizes: readonly number[]; readonly result: T } {
+  const sizes: number[] = [0];
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return { sizes, result: value };
+    sizes.push(value);
+  }
+}

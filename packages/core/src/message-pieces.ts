@@ -1,0 +1,300 @@
+import { TaskSchema } from "@a2a-connect/proto";
+import {
+  clearField,
+  type DescField,
+  type DescMessage,
+  fromBinary,
+  isMessage,
+  type JsonObject,
+  type Message,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { asksForArtifacts, formatMessage } from "./format-json.ts";
+import type { RpcMethod } from "./methods.ts";
+
+/*
+ * Large messages are decoded, formatted and encoded piece by piece, so that others have their turn in between and no
+ * second copy of all of it is ever in memory. A piece is a message below the large one that is not large itself; one
+ * Struct, Value or scalar is never divided, except for long texts and bytes in JSON.
+ */
+
+/** What one piece weighs, about: bytes of an encoding, or characters. */
+const pieceBytes = 64 * 1024;
+
+/** What a value that is no text weighs. */
+const valueBytes = 8;
+
+/** Whether a message weighs more than `limit`, about in bytes of its binary encoding; looks at no more than that. */
+export function isLarge(message: Message, limit: number = 4 * pieceBytes): boolean {
+  return weigh(message, limit) > limit;
+}
+
+function weigh(value: unknown, limit: number): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return valueBytes;
+  if (value instanceof Uint8Array) return value.length;
+  let weight = valueBytes;
+  if (Array.isArray(value)) {
+    for (const element of value) {
+      weight += weigh(element, limit - weight);
+      if (weight > limit) return weight;
+    }
+    return weight;
+  }
+  for (const name in value) {
+    weight += weigh((value as Record<string, unknown>)[name], limit - weight); // any object's own members
+    if (weight > limit) return weight;
+  }
+  return weight;
+}
+
+/** A field whose messages are pieces of their own. Struct, Value and the like are none: they lie in memory as JSON. */
+function isDivided(field: DescField): field is DescField & { readonly message: DescMessage } {
+  return (
+    (field.fieldKind === "message" || (field.fieldKind === "list" && field.listKind === "message")) &&
+    !field.message.typeName.startsWith("google.")
+  );
+}
+
+/** The messages in a field; none when it is not set. */
+function readField(message: Message, { fieldKind, localName, oneof }: DescField): readonly Message[] {
+  // protobuf-es lays fields out like this: by name, those of a oneof as `case` and `value`.
+  const record = message as unknown as Record<string, unknown>;
+  if (oneof !== undefined) {
+    const chosen = record[oneof.localName] as { readonly case?: string; readonly value?: Message };
+    return chosen.case === localName && chosen.value !== undefined ? [chosen.value] : [];
+  }
+  const value = record[localName];
+  if (fieldKind === "list") return value as readonly Message[];
+  return value === undefined ? [] : [value as Message];
+}
+
+function writeField(message: Message, { fieldKind, localName, oneof }: DescField, values: Message[]): void {
+  const record = message as unknown as Record<string, unknown>; // as `readField`
+  if (oneof !== undefined) record[oneof.localName] = { case: localName, value: values[0] };
+  else record[localName] = fieldKind === "list" ? values : values[0];
+}
+
+/** A shallow copy without what is divided, and the divided fields that are set. */
+function divide(
+  desc: DescMessage,
+  message: Message,
+): { readonly rest: Message; readonly fields: readonly (DescField & { readonly message: DescMessage })[] } {
+  const rest = { ...message };
+  const fields = desc.fields.filter(isDivided).filter((field) => readField(message, field).length > 0);
+  for (const field of fields) clearField(rest, field);
+  return { rest, fields };
+}
+
+/** Where a large message is decoded. Every step yields the bytes that it has decoded; the message is what comes last. */
+export function* decodeInSteps(desc: DescMessage, bytes: Uint8Array): Generator<number, Message> {
+  const reader = new BinaryReader(bytes);
+  const rest = new BinaryWriter();
+  const divided = new Map<DescField & { readonly message: DescMessage }, Uint8Array[]>();
+  while (reader.pos < reader.len && bytes.length > pieceBytes) {
+    const start = reader.pos;
+    const [number, wireType] = reader.tag();
+    const field = desc.fields.find((each) => each.number === number);
+    if (field !== undefined && isDivided(field) && wireType === WireType.LengthDelimited) {
+      const found = divided.get(field) ?? [];
+      found.push(reader.bytes());
+      divided.set(field, found);
+    } else {
+      reader.skip(wireType, number);
+      rest.raw(bytes.subarray(start, reader.pos));
+    }
+  }
+  const own = bytes.length > pieceBytes ? rest.finish() : bytes;
+  const message: Message = fromBinary(desc, own, unlimited);
+  yield own.length;
+  for (const [field, found] of divided) {
+    const values: Message[] = [];
+    const parts = field.fieldKind === "list" ? found : [joined(found)]; // halves of one message are merged
+    for (const part of parts) values.push(yield* decodeInSteps(field.message, part));
+    writeField(message, field, values);
+  }
+  return message;
+}
+
+/** What was let in was checked then; protobuf-es's own limit is below ours, and a task that cannot be read again is lost. */
+const unlimited = { recursionLimit: Number.POSITIVE_INFINITY };
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const [only] = parts;
+  if (only !== undefined && parts.length === 1) return only;
+  const writer = new BinaryWriter();
+  for (const part of parts) writer.raw(part);
+  return writer.finish();
+}
+
+/** Encodes a large message. Every step yields the bytes that it has encoded; what comes last are the pieces of the whole. */
+export function* encodeInSteps(
+  desc: DescMessage,
+  message: Message,
+): Generator<number, readonly Uint8Array[]> {
+  if (!isLarge(message, pieceBytes)) {
+    const bytes = toBinary(desc, message);
+    yield bytes.length;
+    return [bytes];
+  }
+  const { rest, fields } = divide(desc, message);
+  const own = toBinary(desc, rest);
+  yield own.length;
+  const whole = new PieceWriter();
+  whole.add(own);
+  for (const field of fields) {
+    for (const each of readField(message, field)) {
+      const parts = yield* encodeInSteps(field.message, each);
+      whole.add(
+        new BinaryWriter().tag(field.number, WireType.LengthDelimited).uint32(byteLength(parts)).finish(),
+      );
+      for (const part of parts) whole.add(part);
+    }
+  }
+  return whole.finish();
+}
+
+/** Bytes of all pieces. */
+export function byteLength(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** Joins what is small, and keeps what is large as it is. */
+class PieceWriter {
+  readonly #pieces: Uint8Array[] = [];
+  #small: Uint8Array[] = [];
+  #smallBytes = 0;
+
+  add(bytes: Uint8Array): void {
+    if (bytes.length >= pieceBytes) {
+      this.#flush();
+      this.#pieces.push(bytes);
+      return;
+    }
+    this.#small.push(bytes);
+    this.#smallBytes += bytes.length;
+    if (this.#smallBytes >= pieceBytes) this.#flush();
+  }
+
+  finish(): readonly Uint8Array[] {
+    this.#flush();
+    return this.#pieces;
+  }
+
+  #flush(): void {
+    if (this.#smallBytes > 0) this.#pieces.push(joined(this.#small));
+    this.#small = [];
+    this.#smallBytes = 0;
+  }
+}
+
+/** The JSON text of a large message in pieces of some 64 KiB; together they say what `formatMessage` says. */
+export function* formatInPieces(desc: DescMessage, message: Message): Generator<string, void> {
+  yield* joinTexts(formatTexts(desc, message, false));
+}
+
+/** The same for the answer to a request; together the pieces say what `formatResponse` says. */
+export function* formatResponseInPieces(
+  method: RpcMethod,
+  request: Message,
+  response: Message,
+): Generator<string, void> {
+  yield* joinTexts(formatTexts(method.desc.output, response, asksForArtifacts(request)));
+}
+
+function* joinTexts(texts: Iterable<string>): Generator<string, void> {
+  let joined = "";
+  for (const text of texts) {
+    joined += text;
+    if (joined.length >= pieceBytes) {
+      yield joined;
+      joined = "";
+    }
+  }
+  yield joined;
+}
+
+/** @param withArtifacts whether tasks without artifacts say so */
+function* formatTexts(desc: DescMessage, message: Message, withArtifacts: boolean): Generator<string, void> {
+  const large = isLarge(message, pieceBytes);
+  const { rest, fields } = large ? divide(desc, message) : { rest: message, fields: [] };
+  const long = large ? desc.fields.filter((field) => findLong(message, field) !== undefined) : [];
+  for (const field of long) clearField(rest, field);
+  const json = formatMessage(desc, rest) as JsonObject; // messages of A2A are JSON objects
+  for (const { jsonName } of [...fields, ...long]) delete json[jsonName];
+  if (withArtifacts && isMessage(message, TaskSchema) && message.artifacts.length === 0)
+    json["artifacts"] = [];
+  if (!large) {
+    yield JSON.stringify(json);
+    return;
+  }
+  let before = "{";
+  for (const name in json) {
+    yield `${before}${JSON.stringify(name)}:${JSON.stringify(json[name])}`;
+    before = ",";
+  }
+  for (const field of fields) {
+    const isList = field.fieldKind === "list";
+    yield `${before}${JSON.stringify(field.jsonName)}:${isList ? "[" : ""}`;
+    before = "";
+    for (const each of readField(message, field)) {
+      yield before;
+      yield* formatTexts(field.message, each, withArtifacts);
+      before = ",";
+    }
+    yield isList ? "]" : "";
+    before = ",";
+  }
+  for (const field of long) {
+    yield `${before}${JSON.stringify(field.jsonName)}:"`;
+    yield* formatLong(findLong(message, field) ?? "");
+    yield '"';
+    before = ",";
+  }
+  yield before === "{" ? "{}" : "}";
+}
+
+/** The value of a field that is one long text, or many bytes. */
+function findLong(
+  message: Message,
+  { fieldKind, localName, oneof }: DescField,
+): string | Uint8Array | undefined {
+  if (fieldKind !== "scalar") return undefined;
+  const record = message as unknown as Record<string, unknown>; // as `readField`
+  const chosen = oneof && (record[oneof.localName] as { readonly case?: string; readonly value?: unknown });
+  const value =
+    oneof === undefined ? record[localName] : chosen?.case === localName ? chosen.value : undefined;
+  const isLong = (typeof value === "string" || value instanceof Uint8Array) && value.length > pieceBytes;
+  return isLong ? value : undefined;
+}
+
+/** Bytes in one piece of base64: whole groups of three. */
+const base64Bytes = 48 * 1024;
+
+function* formatLong(value: string | Uint8Array): Generator<string, void> {
+  if (value instanceof Uint8Array) {
+    for (let at = 0; at < value.length; at += base64Bytes)
+      yield encodeBase64(value.subarray(at, at + base64Bytes));
+    return;
+  }
+  for (let at = 0; at < value.length; ) {
+    let end = at + pieceBytes;
+    if (isHighSurrogate(value.charCodeAt(end - 1))) end += 1; // a pair stays together
+    yield JSON.stringify(value.slice(at, end)).slice(1, -1);
+    at = end;
+  }
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+/** The platform's own encoder takes characters, and is many times as fast as one in JavaScript. */
+function encodeBase64(bytes: Uint8Array): string {
+  let characters = "";
+  for (let at = 0; at < bytes.length; at += 4096) {
+    characters += String.fromCharCode(...bytes.subarray(at, at + 4096));
+  }
+  return btoa(characters);
+}

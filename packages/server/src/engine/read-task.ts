@@ -1,0 +1,162 @@
+import { applyStep, decodeInSteps, type TaskStep } from "@a2a-connect/core";
+import {
+  type Message,
+  MessageSchema,
+  type StreamResponse,
+  StreamResponseSchema,
+  type Task,
+  TaskSchema,
+  TaskState,
+} from "@a2a-connect/proto";
+import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { taskPageLimit } from "../store/log-page.ts";
+import type { LogEntry, Snapshot, StoredTask, TaskStore, TaskView } from "../store/task-store.ts";
+import { storedBytes } from "../store/task-view.ts";
+import type { Clock } from "./clock.ts";
+import { taskNotFound } from "./task-not-found.ts";
+
+/** Bytes that are decoded before everybody else has a turn. */
+const turnBytes = 128 * 1024;
+
+/** What a task is read with. */
+export interface TaskSource {
+  readonly store: Pick<TaskStore, "entries">;
+  readonly clock: Pick<Clock, "nextTurn">;
+}
+
+/** A task that was read from the store and folded, and what it weighs. */
+export interface LoadedTask {
+  readonly stored: Omit<StoredTask, "snapshot" | "entries" | "more">;
+  readonly task: Task;
+  /** Bytes of all that was folded but artifacts, and what WORKING has said. */
+  readonly headBytes: number;
+  /** Bytes that the log has grown by since the snapshot. */
+  readonly grownBytes: number;
+  /** Bytes of each artifact, by id. */
+  readonly artifactBytes: ReadonlyMap<string, number>;
+}
+
+/**
+ * Folds a stored task: its snapshot, the entries that came with it, and page by page those after them, up to its tail. A
+ * large task is decoded in steps, and between them everybody else has a turn.
+ *
+ * @param view the one that `stored` was read in
+ * @param hold told of the bytes that are about to be decoded; may throw
+ * @throws Error when the log is empty or was damaged; ConnectError TASK_NOT_FOUND when the task has expired meanwhile
+ */
+export async function readTask(
+  { store, clock }: TaskSource,
+  stored: StoredTask,
+  view: TaskView,
+  hold: (bytes: number) => void = () => {},
+): Promise<LoadedTask> {
+  const { snapshot, entries, more, ...rest } = stored;
+  const fold = new TaskFold();
+  let decoded = 0;
+  const run = async (steps: Iterable<number>): Promise<void> => {
+    for (const bytes of steps) {
+      decoded += bytes;
+      if (decoded > turnBytes) {
+        decoded = 0;
+        await clock.nextTurn();
+      }
+    }
+  };
+  hold(storedBytes(stored));
+  if (snapshot !== undefined) await run(fold.begin(snapshot));
+  for (const entry of entries) await run(fold.add(entry));
+  for (let next = more; next !== undefined && next.sequence < rest.tail.sequence; ) {
+    const page = await store.entries(rest.owner, rest.taskId, next, view, taskPageLimit);
+    if (page.end.sequence === next.sequence) throw taskNotFound(rest.taskId);
+    hold(storedBytes({ snapshot: undefined, entries: page.entries }));
+    for (const entry of page.entries) {
+      if (entry.sequence <= rest.tail.sequence) await run(fold.add(entry));
+    }
+    next = page.end;
+  }
+  return { stored: rest, ...fold.end(view) };
+}
+
+class TaskFold {
+  #task: Task | undefined;
+  #headBytes = 0;
+  #grownBytes = 0;
+  readonly #artifactBytes = new Map<string, number>();
+
+  *begin({ head, artifacts }: Snapshot): Generator<number, void> {
+    const task = yield* decode<Task>(TaskSchema, head);
+    this.#headBytes = head.length;
+    if (artifacts !== undefined) {
+      task.artifacts = (yield* decode<Task>(TaskSchema, artifacts)).artifacts;
+      const sizes = lengthsOf(TaskSchema.field.artifacts.number, artifacts);
+      for (const [at, { artifactId }] of task.artifacts.entries()) {
+        this.#artifactBytes.set(artifactId, sizes[at] ?? 0);
+      }
+    }
+    this.#task = task;
+  }
+
+  *add(entry: LogEntry): Generator<number, void> {
+    const step = yield* decodeStep(entry);
+    if (step === undefined) return;
+    this.#task = applyStep(this.#task, step);
+    this.#weigh(step, entry.payload.length);
+  }
+
+  end(view: TaskView): Omit<LoadedTask, "stored"> {
+    const task = this.#task;
+    if (task === undefined) throw new Error("the log of a stored task is empty");
+    // What an agent has asked becomes history in the fold.
+    if (view === "results" || view === "summary") task.history = [];
+    return {
+      task,
+      headBytes: this.#headBytes,
+      grownBytes: this.#grownBytes,
+      artifactBytes: this.#artifactBytes,
+    };
+  }
+
+  #weigh(step: TaskStep, bytes: number): void {
+    this.#grownBytes += bytes;
+    if (step.case === "artifactUpdate") {
+      const { artifact, append } = step.value;
+      const id = artifact?.artifactId ?? "";
+      this.#artifactBytes.set(id, bytes + (append ? (this.#artifactBytes.get(id) ?? 0) : 0));
+    } else if (step.case !== "statusUpdate" || step.value.status?.state !== TaskState.WORKING) {
+      this.#headBytes += bytes;
+    }
+  }
+}
+
+function* decodeStep(entry: LogEntry): Generator<number, TaskStep | undefined> {
+  switch (entry.kind) {
+    case "task":
+    case "status":
+    case "artifact":
+      return (yield* decode<StreamResponse>(StreamResponseSchema, entry.payload)).payload;
+    case "input":
+      return { case: "input", value: yield* decode<Message>(MessageSchema, entry.payload) };
+    case "command":
+    case "journal":
+      return undefined;
+  }
+}
+
+/** @typeParam Shape the messages of `desc` */
+function* decode<Shape extends AnyMessage>(desc: DescMessage, bytes: Uint8Array): Generator<number, Shape> {
+  return (yield* decodeInSteps(desc, bytes)) as Shape; // the generated type of the descriptor
+}
+
+/** Lengths of the messages in one field of an encoded message, in order. */
+function lengthsOf(field: number, bytes: Uint8Array): readonly number[] {
+  const lengths: number[] = [];
+  const reader = new BinaryReader(bytes);
+  while (reader.pos < reader.len) {
+    const [number, wireType] = reader.tag();
+    const start = reader.pos;
+    reader.skip(wireType, number);
+    if (number === field) lengths.push(reader.pos - start);
+  }
+  return lengths;
+}

@@ -1,0 +1,126 @@
+import { StreamResponseSchema, TaskSchema } from "@a2a-connect/proto";
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import type {
+  EntryKind,
+  LogEntry,
+  LogPage,
+  LogView,
+  Snapshot,
+  StoredTask,
+  TaskQuery,
+  TaskView,
+} from "./task-store.ts";
+
+/** Kinds of entries that each view has. */
+export const viewedKinds: Readonly<Record<LogView, readonly EntryKind[]>> = {
+  all: ["task", "status", "artifact", "input", "command", "journal"],
+  full: ["task", "status", "artifact", "input"],
+  head: ["task", "status", "input"],
+  results: ["task", "status", "artifact"],
+  summary: ["task", "status"],
+  notes: ["input", "command", "journal"],
+};
+
+/** Whether a view has artifacts. */
+export function showsArtifacts(view: TaskView): boolean {
+  return view === "full" || view === "results";
+}
+
+function showsHistory(view: LogView): boolean {
+  return view !== "results" && view !== "summary";
+}
+
+/** A page as a view has it. Entries that the view leaves out are not in it any more. */
+export function viewPage(page: LogPage, view: LogView): LogPage {
+  return showsHistory(view) ? page : { ...page, entries: page.entries.map(cutEntry) };
+}
+
+/** A task as a view has it, and how many bytes of what was read the view has cut out. */
+export interface ViewedTask {
+  readonly task: StoredTask;
+  readonly cutBytes: number;
+}
+
+/** Cuts out of a task what its view does not have. Entries that the view leaves out are not in it any more. */
+export function viewTask(read: StoredTask, view: TaskView): ViewedTask {
+  if (view === "full") return { task: read, cutBytes: 0 };
+  const snapshot = read.snapshot && viewSnapshot(read.snapshot, view);
+  const task = { ...read, snapshot, entries: showsHistory(view) ? read.entries : read.entries.map(cutEntry) };
+  const unread = (showsArtifacts(view) ? 0 : read.snapshot?.artifacts?.byteLength) ?? 0;
+  return { task, cutBytes: storedBytes(read) - unread - storedBytes(task) };
+}
+
+function viewSnapshot(snapshot: Snapshot, view: TaskView): Snapshot {
+  return {
+    sequence: snapshot.sequence,
+    head: showsHistory(view) ? snapshot.head : cutHistory(snapshot.head),
+    artifacts: showsArtifacts(view) ? snapshot.artifacts : undefined,
+  };
+}
+
+/**
+ * The bound that `TaskStore.list` promises: takes at least one task, if there is any.
+ *
+ * @param read reads one of `found`; it is not called for those beyond the page
+ */
+export function takeTaskPage<Found>(
+  found: Iterable<Found>,
+  { limit, maxBytes }: Pick<TaskQuery, "limit" | "maxBytes">,
+  read: (found: Found) => ViewedTask,
+): readonly StoredTask[] {
+  const page: StoredTask[] = [];
+  let size = 0;
+  for (const each of found) {
+    const { task, cutBytes } = read(each);
+    page.push(task);
+    size += storedBytes(task) + cutBytes / 16;
+    if (page.length >= limit || size > maxBytes || task.more !== undefined) break;
+  }
+  return page;
+}
+
+/** Bytes of what was read of a task. */
+export function storedBytes({ snapshot, entries }: Pick<StoredTask, "snapshot" | "entries">): number {
+  let bytes = (snapshot?.head.byteLength ?? 0) + (snapshot?.artifacts?.byteLength ?? 0);
+  for (const { payload } of entries) bytes += payload.byteLength;
+  return bytes;
+}
+
+/** A `task` entry without history; any other as it is. */
+function cutEntry(entry: LogEntry): LogEntry {
+  return entry.kind === "task" ? { ...entry, payload: cutTaskEvent(entry.payload) } : entry;
+}
+
+/** A StreamResponse that is a task, without the task's history. */
+function cutTaskEvent(response: Uint8Array): Uint8Array {
+  const reader = new BinaryReader(response);
+  const { number } = StreamResponseSchema.field.task;
+  const writer = new BinaryWriter();
+  while (reader.pos < reader.len) {
+    const [field, wireType] = reader.tag();
+    if (field === number && wireType === WireType.LengthDelimited) {
+      writer.tag(number, WireType.LengthDelimited).bytes(cutHistory(reader.bytes()));
+    } else {
+      writer.tag(field, wireType).raw(reader.skip(wireType, field));
+    }
+  }
+  return writer.finish();
+}
+
+/** A Task in protobuf without its history, found without decoding anything. */
+function cutHistory(task: Uint8Array): Uint8Array {
+  const { number } = TaskSchema.field.history;
+  const reader = new BinaryReader(task);
+  const writer = new BinaryWriter();
+  let kept = 0;
+  while (reader.pos < reader.len) {
+    const start = reader.pos;
+    const [field, wireType] = reader.tag();
+    reader.skip(wireType, field);
+    if (field === number) {
+      writer.raw(task.subarray(kept, start));
+      kept = reader.pos;
+    }
+  }
+  return kept === 0 ? task : writer.raw(task.subarray(kept)).finish();
+}
