@@ -1,5 +1,14 @@
 import type { AgentSituation } from "./agent/agent-connection.ts";
 import { resolveAgentSettings } from "./agent/agent-settings.ts";
+import {
+  CredentialPermits,
+  findNamer,
+  findStrayCredentials,
+  type HeldCredential,
+  type Provenance,
+  sayRefusal,
+  withoutCredentials,
+} from "./agent/credential-permits.ts";
 import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -28,11 +37,18 @@ export async function runAction(
   const signal =
     timer.signal === undefined ? io.interrupted : AbortSignal.any([io.interrupted, timer.signal]);
   await using opened = new AsyncDisposableStack();
-  const situationFor = (reference: string | undefined): AgentSituation => ({
+  const permits = new CredentialPermits(io, output, settings.allowedCredentials);
+  const originOf = (reference: string | undefined, isListed = false): Provenance => {
+    if (isListed) return { source: "found-file", where: "a list of agents" };
+    return (reference === undefined ? resolved.origins.get("agent-card") : undefined) ?? typed;
+  };
+  const situationFor = (reference: string | undefined, isListed?: boolean): AgentSituation => ({
     io,
     output,
     resolved,
     reference: reference ?? settings.agentCard,
+    referenceOrigin: originOf(reference, isListed),
+    permits,
     signal,
     adopt: (effective) => {
       run.settings = effective;
@@ -44,9 +60,21 @@ export async function runAction(
     settings,
     signal,
     settingsFor: (entry) => resolveAgentSettings(resolved, entry),
-    openAgent: async ({ reference, ...options } = {}) => {
+    permittedSettings: async (reference, given) => {
+      const entry = reference.kind === "url" ? reference.entry : undefined;
+      const named = findNamer(reference, originOf(given), io);
+      const withheld: HeldCredential[] = [];
+      for (const credential of findStrayCredentials(resolved, entry, named)) {
+        if (!(await permits.allows(credential, named))) withheld.push(credential);
+      }
+      for (const credential of withheld) {
+        await output.warn(`${sayRefusal(credential, named)} (--allow-credential ${credential.name})`);
+      }
+      return withoutCredentials(resolveAgentSettings(resolved, entry), withheld);
+    },
+    openAgent: async ({ reference, isListed, ...options } = {}) => {
       const { openAgent } = await import("./agent/open-agent.ts");
-      const opening = openAgent(situationFor(reference), options);
+      const opening = openAgent(situationFor(reference, isListed), options);
       return opened.use(await opening.catch((error: unknown) => Promise.reject(whileConnecting(error, io))));
     },
     receiveCard: async (reference) => {
@@ -61,6 +89,9 @@ export async function runAction(
     },
   });
 }
+
+/** A reference that stands among the arguments. */
+const typed: Provenance = { source: "flag", where: "the command line" };
 
 /** Who interrupts wants to know that nothing has begun. */
 function whileConnecting(error: unknown, { interrupted }: CliIo): unknown {

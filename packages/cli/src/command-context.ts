@@ -1,5 +1,6 @@
 import type { AgentClient, ConnectOptions } from "@a2a-connect/client";
 import type { AgentSettings } from "./agent/agent-settings.ts";
+import type { CardReference } from "./agent/card-reference.ts";
 import type { FoundCard } from "./agent/receive-card.ts";
 import type { CliIo } from "./cli-io.ts";
 import type { Output } from "./output/output.ts";
@@ -10,6 +11,8 @@ import type { Settings } from "./settings/settings.ts";
 export interface OpenAgentOptions extends Partial<ConnectOptions> {
   /** In place of `--agent-card`: for commands that take the agent as an argument. */
   readonly reference?: string | undefined;
+  /** Whether the reference stands in a file, and was not typed: then others may have written it. */
+  readonly isListed?: boolean;
 }
 
 /** What a command's action is given, beside its own arguments and options. */
@@ -20,6 +23,13 @@ export interface CommandContext {
   readonly settings: Settings;
   /** The same for one agent, with what `a2a.config.yaml` says about it. */
   settingsFor(entry: AgentEntry | undefined): AgentSettings;
+  /**
+   * The same without the credentials that the agent may have only when the user allows it; a warning says which. For a command that
+   * goes on without them: `openAgent` asks, or refuses.
+   *
+   * @param given the reference, where it is an argument
+   */
+  permittedSettings(reference: CardReference, given: string | undefined): Promise<AgentSettings>;
   /**
    * Connects to the agent that `--agent-card` names (or a name in `a2a.config.yaml`), with its credentials, binding
    * and version. Closed by itself when the command ends. Where a key is known for the agent, its card has to be signed by it.

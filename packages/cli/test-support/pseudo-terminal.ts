@@ -21,6 +21,7 @@ export interface TerminalCommand extends AsyncDisposable {
 export interface TerminalSurroundings {
   readonly columns?: number;
   readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
   /** A file that the standard output goes to instead of the terminal. */
   readonly stdout?: string;
 }
@@ -28,14 +29,14 @@ export interface TerminalSurroundings {
 /** Starts the command as a user does, at a terminal of that width. */
 export function startOnTerminal(
   argv: readonly string[],
-  { columns = 80, cwd = tmpdir(), stdout }: TerminalSurroundings = {},
+  { columns = 80, cwd = tmpdir(), env = {}, stdout }: TerminalSurroundings = {},
 ): TerminalCommand {
   const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
   const words = [process.execPath, main, ...argv].map(quote).join(" ");
   const shell = `stty cols ${columns}; exec ${words}${stdout === undefined ? "" : ` >${quote(stdout)}`}`;
   const child = spawn("script", ["-qefc", shell, "/dev/null"], {
     cwd,
-    env: { PATH: process.env["PATH"], HOME: cwd, TERM: "xterm", SHELL: "/bin/sh" },
+    env: { PATH: process.env["PATH"], HOME: cwd, TERM: "xterm", SHELL: "/bin/sh", ...env },
   });
   let sent = "";
   let seen = 0;

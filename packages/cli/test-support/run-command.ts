@@ -16,6 +16,8 @@ export interface CommandResult {
 /** What a command finds around it. */
 export interface CommandSurroundings {
   readonly cwd?: string;
+  /** Default `cwd`. */
+  readonly home?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
 }
@@ -42,7 +44,7 @@ export async function runCommand(
 /** Starts a command in this process. */
 export function startCommand(
   argv: readonly string[],
-  { cwd = tmpdir(), env = {}, stdin = "" }: CommandSurroundings = {},
+  { cwd = tmpdir(), home = cwd, env = {}, stdin = "" }: CommandSurroundings = {},
 ): RunningCommand {
   const transcript = new Transcript();
   const interrupts = new AbortController();
@@ -52,7 +54,7 @@ export function startCommand(
     stdin: Readable.from([Buffer.from(stdin)]),
     env,
     cwd,
-    home: cwd,
+    home,
     interrupted: interrupts.signal,
   };
   const result = runCli(argv, io).then((exitCode) => transcript.end(exitCode));
@@ -62,12 +64,12 @@ export function startCommand(
 /** Starts the command as a user does, in a process of its own. */
 export function spawnCommand(
   argv: readonly string[],
-  { cwd = tmpdir(), env = {}, stdin = "" }: CommandSurroundings = {},
+  { cwd = tmpdir(), home = cwd, env = {}, stdin = "" }: CommandSurroundings = {},
 ): RunningCommand {
   const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
   const child: ChildProcess = spawn(process.execPath, [main, ...argv], {
     cwd,
-    env: { PATH: process.env["PATH"], HOME: cwd, ...env },
+    env: { PATH: process.env["PATH"], HOME: home, ...env },
   });
   const transcript = new Transcript();
   child.stdin?.end(stdin);

@@ -7,6 +7,14 @@ import { createWireLog } from "../wire-log/wire-log.ts";
 import { type AgentSettings, resolveAgentSettings } from "./agent-settings.ts";
 import { type CallHeaders, createCallHeaders } from "./call-headers.ts";
 import { nameHint, resolveCardReference } from "./card-reference.ts";
+import {
+  type CredentialPermits,
+  findNamer,
+  findStrayCredentials,
+  type HeldCredential,
+  type NamedAgent,
+  type Provenance,
+} from "./credential-permits.ts";
 import { readCardFile } from "./read-card-file.ts";
 
 /** What an agent is opened with. */
@@ -16,6 +24,9 @@ export interface AgentSituation {
   readonly resolved: ResolvedSettings;
   /** The agent: `--agent-card`, or an argument. */
   readonly reference: string | undefined;
+  /** What holds the reference. */
+  readonly referenceOrigin: Provenance;
+  readonly permits: CredentialPermits;
   readonly signal: AbortSignal;
   /** Told which settings apply to this agent. */
   adopt(settings: AgentSettings): void;
@@ -33,6 +44,9 @@ export interface AgentConnection {
   readonly settings: AgentSettings;
   readonly options: NodeConnectOptions;
   readonly calls: CallHeaders;
+  /** What names the agent, and the credentials that it may have only when the user allows it. */
+  readonly named: NamedAgent;
+  readonly strayCredentials: readonly HeldCredential[];
   close(): Promise<void>;
 }
 
@@ -44,7 +58,9 @@ export interface AgentConnection {
 export async function prepareConnection(situation: AgentSituation): Promise<AgentConnection> {
   const { io, output, resolved } = situation;
   const reference = await resolveCardReference(situation.reference, io);
-  const settings = resolveAgentSettings(resolved, reference.kind === "url" ? reference.entry : undefined);
+  const entry = reference.kind === "url" ? reference.entry : undefined;
+  const settings = resolveAgentSettings(resolved, entry);
+  const named = findNamer(reference, situation.referenceOrigin, io);
   situation.adopt(settings);
   if (settings.insecure) {
     await output.warn(
@@ -70,6 +86,8 @@ export async function prepareConnection(situation: AgentSituation): Promise<Agen
     target,
     settings,
     calls,
+    named,
+    strayCredentials: findStrayCredentials(resolved, entry, named),
     options: {
       ...pinsOf(settings),
       fetch: calls.wrapFetch(log?.wrapFetch(fetch) ?? fetch),

@@ -67,7 +67,7 @@ function overlay(
       if (!isOwn(flag, own)) return [flag, origin];
       const line = locate(["agents", entry.name, members[flag]]);
       const where = flag === "svc-param" && origin.source !== "built-in" ? `${line}, ${origin.where}` : line;
-      return [flag, { option: origin.option, source: "file", where, value: own[flag] }];
+      return [flag, { option: origin.option, source: "found-file", where, value: own[flag] }];
     }),
   );
 }

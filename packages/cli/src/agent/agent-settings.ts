@@ -1,6 +1,7 @@
 import type { LegacyProfile } from "@a2a-connect/signing";
 import type { AgentEntry } from "../settings/agent-book.ts";
 import { parseBinding } from "../settings/bindings.ts";
+import { isOwn } from "../settings/provenance.ts";
 import type { ResolvedSettings } from "../settings/resolve-settings.ts";
 import type { Settings } from "../settings/settings.ts";
 
@@ -16,7 +17,8 @@ export interface AgentSettings extends Settings {
 
 /**
  * What `a2a.config.yaml` says about a named agent comes after flags and before everything that is said of all agents:
- * environment and `.env` files. An agent with credentials of its own gets no others.
+ * environment and `.env` files. The key of its card is the user's own, where he has named one: a file that was found does not
+ * choose whom to trust in his place. An agent with credentials of its own gets no others.
  */
 export function resolveAgentSettings(
   resolved: ResolvedSettings,
@@ -35,7 +37,8 @@ export function resolveAgentSettings(
     pinBinding: binding === undefined ? undefined : (parseBinding(binding) ?? binding),
     cardVersion: entry.cardVersion,
     cardKey: own["card-key"] ?? settings.cardKey,
-    cardProfiles: entry.cardProfiles,
+    // They say how the file's key has signed; a key of the user's own is not made to accept more by a file.
+    cardProfiles: own["card-key"] === undefined ? [] : entry.cardProfiles,
     bearer: "bearer" in own ? own.bearer : settings.bearer,
     apiKey: "api-key" in own ? own["api-key"] : settings.apiKey,
     serviceParameters: { ...lowerCaseNames(entry.headers), ...settings.serviceParameters },
@@ -55,11 +58,12 @@ export interface OwnSettings {
 export function ownSettings({ origins }: Pick<ResolvedSettings, "origins">, entry: AgentEntry): OwnSettings {
   const { binding, protocolVersion, cardKey, bearer, apiKey } = entry;
   const isFlag = (flag: keyof OwnSettings): boolean => origins.get(flag)?.source === "flag";
+  const isOurs = (flag: keyof OwnSettings): boolean => isOwn(origins.get(flag)?.source ?? "built-in");
   const hasOwn = bearer !== undefined || apiKey !== undefined;
   return {
     ...(binding === undefined || isFlag("transport") ? {} : { transport: binding }),
     ...(protocolVersion === undefined || isFlag("a2a-version") ? {} : { "a2a-version": protocolVersion }),
-    ...(cardKey === undefined || isFlag("card-key") ? {} : { "card-key": cardKey }),
+    ...(cardKey === undefined || isOurs("card-key") ? {} : { "card-key": cardKey }),
     ...(!hasOwn || isFlag("bearer") ? {} : { bearer }),
     ...(!hasOwn || isFlag("api-key") ? {} : { "api-key": apiKey }),
   };

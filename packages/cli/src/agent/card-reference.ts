@@ -10,7 +10,12 @@ import { type AgentEntry, findAgent, knownAgentsHint } from "../settings/agent-b
 /** What `--agent-card` means: an address, a file, or an agent of `a2a.config.yaml` (a2a-cli §10.1). */
 export type CardReference =
   | { readonly kind: "url"; readonly url: string; readonly entry?: AgentEntry }
-  | { readonly kind: "file"; readonly path: string };
+  | {
+      readonly kind: "file";
+      readonly path: string;
+      /** What was given need not have meant a file: the one that is there takes the place of a host or a name. */
+      readonly isFound: boolean;
+    };
 
 /**
  * Reads a reference: a file that is there, a name that `a2a.config.yaml` knows, or an address. A host without a scheme is
@@ -29,20 +34,25 @@ export async function resolveCardReference(text: string | undefined, io: CliIo):
     return { kind: "url", url: requireUrl(reference) };
   }
   if (/^file:/i.test(reference)) {
-    return { kind: "file", path: await requireFile(toPath(reference)) };
+    return { kind: "file", path: await requireFile(toPath(reference)), isFound: false };
   }
   const path = resolve(io.cwd, reference.replace(/^~(?=\/|$)/, io.home || homedir()));
   if (isReadable(await look(path))) {
-    return { kind: "file", path };
+    return { kind: "file", path, isFound: !isPath(reference) };
   }
   const entry = await findAgent(reference, io);
   if (entry !== undefined) {
     return { kind: "url", url: withScheme(entry.url), entry };
   }
-  if (/^[./~]|\.json$/i.test(reference) && !/^[^./~][^/]*\/.*\.json$/i.test(reference)) {
-    return { kind: "file", path: await requireFile(path) };
+  if (isPath(reference)) {
+    return { kind: "file", path: await requireFile(path), isFound: false };
   }
   return { kind: "url", url: requireUrl(withScheme(reference)) };
+}
+
+/** Whether it can only be a path: neither a host, with or without one behind it, nor a name. */
+function isPath(reference: string): boolean {
+  return /^[./~]|\.json$/i.test(reference) && !/^[^./~][^/]*\/.*\.json$/i.test(reference);
 }
 
 /** For the hint of a host that could not be reached and may have been meant as a name. */

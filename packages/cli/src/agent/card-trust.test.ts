@@ -106,14 +106,14 @@ describe("an agent whose key is known", () => {
     });
   }
 
-  it("is known by a2a.config.yaml, by the environment, or by a flag, the nearest first", async () => {
+  it("is known by a flag, by the environment, or by a found a2a.config.yaml, in this order", async () => {
     await using agent = await startSigned(signer);
     const config = (key: string) => `agents:\n  it:\n    url: ${agent.url}\n    key: ${key}\n`;
     const send = async (flags: readonly string[], env: Readonly<Record<string, string>> = {}) =>
       (await a2a(["send", "hi", "-a", "it", ...flags], { env })).exitCode;
     await writeFile(join(cwd, "a2a.config.yaml"), config("signer.public.json"));
     expect(await send([])).toBe(0);
-    expect(await send([], { A2ACLI_CARD_KEY: stranger.publicKey })).toBe(0); // said of all agents, and of this one else
+    expect(await send([], { A2ACLI_CARD_KEY: stranger.publicKey })).toBe(1); // a found file does not replace it
     expect(await send(["--card-key", stranger.publicKey])).toBe(1);
     await writeFile(join(cwd, "a2a.config.yaml"), config("stranger.public.json"));
     expect(await send([])).toBe(1);

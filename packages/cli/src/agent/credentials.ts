@@ -14,6 +14,8 @@ export interface CredentialPlace {
   readonly location: "header" | "query" | "cookie";
   readonly name: string;
   readonly value: string;
+  /** Which of the given ones it is. */
+  readonly credential: "bearer" | "api-key";
 }
 
 /** How requests to one agent are authenticated. */
@@ -52,7 +54,9 @@ export function planCredentials(card: AgentCard, given: GivenCredentials): Crede
 function undeclaredPlaces({ bearer, apiKey }: GivenCredentials): readonly CredentialPlace[] {
   return [
     ...(bearer === undefined ? [] : [authorization(bearer)]),
-    ...(apiKey === undefined ? [] : [{ location: "header" as const, name: "x-api-key", value: apiKey }]),
+    ...(apiKey === undefined
+      ? []
+      : [{ location: "header" as const, name: "x-api-key", value: apiKey, credential: "api-key" as const }]),
   ];
 }
 
@@ -110,12 +114,12 @@ function apiKeyPlaces(
     return location === "header" && serviceParameters[name.toLowerCase()] !== undefined ? [] : undefined;
   }
   return location === "header" || location === "query" || location === "cookie"
-    ? [{ location, name, value: apiKey }]
+    ? [{ location, name, value: apiKey, credential: "api-key" }]
     : undefined;
 }
 
 function authorization(bearer: string): CredentialPlace {
-  return { location: "header", name: "authorization", value: `Bearer ${bearer}` };
+  return { location: "header", name: "authorization", value: `Bearer ${bearer}`, credential: "bearer" };
 }
 
 function withoutRepeats(places: readonly CredentialPlace[]): readonly CredentialPlace[] {

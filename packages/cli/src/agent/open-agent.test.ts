@@ -84,8 +84,9 @@ describe("an agent of a2a.config.yaml", () => {
     const before = recorder.calls.length;
     const env = { ...token, A2ACLI_BEARER: "for-all", A2ACLI_API_KEY: "for-all" };
     const surroundings = { cwd: directory, env };
-    expect((await runCommand(["send", "-a", "acme", "hello"], surroundings)).exitCode).toBe(0);
-    await runCommand(["send", "-a", "acme", "hello", "--bearer", "flag-token"], surroundings);
+    const send = ["send", "-a", "acme", "hello", "--allow-credential"];
+    expect((await runCommand([...send, "ACME_TOKEN"], surroundings)).exitCode).toBe(0);
+    await runCommand([...send, "A2ACLI_BEARER", "--bearer", "flag-token"], surroundings);
     const sent = recorder.calls.slice(before).map(({ headers }) => headers["authorization"]);
     expect(sent).toEqual(["Bearer acme-token", "Bearer flag-token"]);
     expect(JSON.stringify(recorder.calls)).not.toContain("for-all");
@@ -100,10 +101,8 @@ describe("an agent of a2a.config.yaml", () => {
 
   it("never shows its credentials, with --debug neither", async () => {
     await write(`agents:\n  acme:\n    url: ${recorder.url}\n    auth:\n      tokenEnv: ACME_TOKEN\n`);
-    const { stderr } = await runCommand(["send", "-a", "acme", "say acme-token", "--debug"], {
-      cwd: directory,
-      env: token,
-    });
+    const send = ["send", "-a", "acme", "say acme-token", "--debug", "--allow-credential", "ACME_TOKEN"];
+    const { stderr } = await runCommand(send, { cwd: directory, env: token });
     expect(stderr).toContain("authorization: Bearer ***");
     expect(stderr).not.toContain("acme-token");
   });

@@ -4,6 +4,7 @@ import type { Output } from "../output/output.ts";
 import type { Settings } from "../settings/settings.ts";
 import { type AgentSituation, prepareConnection, withNameHint } from "./agent-connection.ts";
 import { findCardTrust, requireTrusted } from "./card-trust.ts";
+import type { HeldCredential } from "./credential-permits.ts";
 import { type CredentialPlan, planCredentials } from "./credentials.ts";
 import { readFileCard } from "./receive-card.ts";
 import { untilAborted } from "./until-aborted.ts";
@@ -39,6 +40,9 @@ export async function openAgent(
       untilAborted(signal, connectAgent(card, { ...connectOptions, verifyCard, ...choice })),
     );
     const plan = planCredentials(agent.card, settings);
+    for (const credential of connection.strayCredentials.filter((held) => isSent(held, plan))) {
+      await situation.permits.require(credential, connection.named, signal);
+    }
     calls.use(plan, () => agent.interface.protocolBinding);
     await warnAboutExposure(output, settings, plan, agent.interface.url);
     return agent;
@@ -64,6 +68,11 @@ async function connectPreferably(
     }
     throw error;
   }
+}
+
+/** Service parameters go with every call. */
+function isSent({ kind }: HeldCredential, { places }: CredentialPlan): boolean {
+  return kind === "parameter" || places.some(({ credential }) => credential === kind);
 }
 
 /** Credentials that others could read on their way. */

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { AddCommand } from "../command.ts";
 import type { CommandContext } from "../command-context.ts";
 import { readGivenFlags } from "../command-options.ts";
+import type { SettingSource } from "../settings/provenance.ts";
 import { formatRawValue, maskRawValue } from "../settings/raw-value.ts";
 import { resolveSettings, type SettingOrigin } from "../settings/resolve-settings.ts";
 
@@ -33,7 +34,7 @@ async function showConfig({ io, output }: CommandContext, command: Command): Pro
     flag,
     {
       value: maskRawValue(option, value) ?? null,
-      source,
+      source: nameSource(source),
       ...(source === "built-in" ? { default: where } : { where }),
     },
   ]);
@@ -47,5 +48,10 @@ async function showConfig({ io, output }: CommandContext, command: Command): Pro
 }
 
 function describeSource({ source, where }: Pick<SettingOrigin, "source" | "where">): string {
-  return source === "built-in" ? "built in" : `${source} ${where}`;
+  return source === "built-in" ? "built in" : `${nameSource(source)} ${where}`;
+}
+
+/** A file is a file, whether it was named or found: its path says which. */
+function nameSource(source: SettingSource): string {
+  return source.startsWith("found-") ? "file" : source;
 }

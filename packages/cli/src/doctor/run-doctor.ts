@@ -2,6 +2,7 @@ import { webTransports } from "@a2a-connect/client";
 import { parseJsonText } from "@a2a-connect/core";
 import { nodePlatform } from "@a2a-connect/node/client";
 import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
+import type { AgentSettings } from "../agent/agent-settings.ts";
 import { type CallHeaders, createCallHeaders } from "../agent/call-headers.ts";
 import { type CardReference, resolveCardReference } from "../agent/card-reference.ts";
 import { findCardTrust, verifyByOwnOrigin } from "../agent/card-trust.ts";
@@ -46,9 +47,10 @@ export async function runDoctor(
   }
   const name = given ?? settings.agentCard;
   const reference = await resolveCardReference(name, io);
-  const diagnosis = await diagnose(context, reference, flags);
+  const agentSettings = await context.permittedSettings(reference, given);
+  const diagnosis = await diagnose(context, reference, agentSettings, flags);
   const checklist =
-    flags.checklist === true ? await check(context, name ?? "", diagnosis, flags.restartCommand) : undefined;
+    flags.checklist === true ? await check(context, given, diagnosis, flags.restartCommand) : undefined;
   const count = countFindings(diagnosis.findings);
   if (count.problem > 0) context.exitWith(1);
   const score = checklist === undefined ? undefined : scoreOf(checklist);
@@ -79,27 +81,24 @@ function counted(count: number, what: string): string {
 async function diagnose(
   context: CommandContext,
   reference: CardReference,
+  settings: AgentSettings,
   flags: DoctorFlags,
 ): Promise<Diagnosis> {
-  const { io, output, settings, signal } = context;
+  const { io, output, signal } = context;
   const target = reference.kind === "url" ? parseTarget(reference.url) : undefined;
-  const entry = reference.kind === "url" ? reference.entry : undefined;
   const platform = nodePlatform({
     connectTimeoutMs: flags.requestTimeout,
     tls: settings.insecure ? { insecure: true } : {},
     ...(target === undefined ? {} : { cardUrl: target.url }),
   });
-  const serviceParameters = { ...entry?.headers, ...settings.serviceParameters };
-  const hasOwn = entry?.bearer !== undefined || entry?.apiKey !== undefined;
-  const given = { ...(hasOwn ? entry : settings), serviceParameters };
   const options: ExamineOptions = {
     fetch: platform.fetch ?? globalThis.fetch,
     transports: [...(platform.transports ?? []), ...webTransports],
-    credentials: (card, served) => authenticate(card, served, given),
-    cardHeaders: serviceParameters,
+    credentials: (card, served) => authenticate(card, served, settings),
+    cardHeaders: settings.serviceParameters,
     timeoutMs: flags.requestTimeout,
     insecure: settings.insecure,
-    trust: await findCardTrust(context.settingsFor(entry), io),
+    trust: await findCardTrust(settings, io),
     ownOrigin: (text, url) => verifyByOwnOrigin(text, url, signal),
     signal,
     onFinding: (finding) => printFinding(output, finding),
@@ -143,7 +142,7 @@ async function readText(reference: CardReference): Promise<CardText> {
 
 async function check(
   context: CommandContext,
-  reference: string,
+  reference: string | undefined,
   { card, findings }: Diagnosis,
   restartCommand: string | undefined,
 ): Promise<readonly ChecklistItem[] | undefined> {
@@ -168,7 +167,7 @@ async function check(
 
 async function open(
   context: CommandContext,
-  reference: string,
+  reference: string | undefined,
 ): Promise<Awaited<ReturnType<CommandContext["openAgent"]>> | undefined> {
   try {
     return await context.openAgent({ reference });

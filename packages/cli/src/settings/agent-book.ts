@@ -10,6 +10,10 @@ import { holdsPrivateKey, isInlineKey } from "./inline-key.ts";
 /** An agent that `a2a.config.yaml` names, with its credentials at hand. */
 export interface AgentEntry {
   readonly name: string;
+  /** `file:line` of what names it. */
+  readonly where: string;
+  /** The directory of that file. */
+  readonly directory: string;
   /** Its origin or its card's URL; may be without a scheme. */
   readonly url: string;
   /** The only binding to be used. */
@@ -27,6 +31,8 @@ export interface AgentEntry {
   readonly bearer: string | undefined;
   /** Goes where the card's API key scheme says. */
   readonly apiKey: string | undefined;
+  /** The variable that the file has taken either from. */
+  readonly secretName: string | undefined;
 }
 
 /** Where names are looked up: the file above `cwd`, the secrets in `env`. */
@@ -56,6 +62,8 @@ export async function findAgent(name: string, io: BookIo): Promise<AgentEntry | 
   if (agent.auth !== undefined) refuseFlow(agent.auth, where);
   return {
     name,
+    where,
+    directory: dirname(found.path),
     url: agent.url,
     binding: agent.binding,
     protocolVersion: agent.protocolVersion,
@@ -65,6 +73,7 @@ export async function findAgent(name: string, io: BookIo): Promise<AgentEntry | 
     headers: agent.headers ?? {},
     bearer: readSecret(agent.auth?.tokenEnv, where, io),
     apiKey: readSecret(agent.auth?.apiKeyEnv, where, io),
+    secretName: agent.auth?.tokenEnv ?? agent.auth?.apiKeyEnv,
   };
 }
 

@@ -44,6 +44,9 @@ describe("the agent book", () => {
     await mkdir(cwd, { recursive: true });
     expect(await findAgent("legal-agent", { cwd, env: { LEGAL_TOKEN: " s3cret\n" } })).toEqual({
       name: "legal-agent",
+      where: expect.stringMatching(/a2a\.config\.yaml:\d+$/),
+      directory,
+      secretName: "LEGAL_TOKEN",
       url: "https://legal.example.org",
       binding: "GRPC",
       protocolVersion: "1.0",

@@ -47,6 +47,7 @@ describe("settings (A2ACLI_CONFIG_002)", () => {
       taskId: undefined,
       metadata: undefined,
       serviceParameters: {},
+      allowedCredentials: [],
       pollIntervalMs: 2_000,
       timeoutMs: undefined,
     });

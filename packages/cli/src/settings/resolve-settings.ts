@@ -1,7 +1,10 @@
+import { dirname, resolve } from "node:path";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { parseBinding } from "./bindings.ts";
 import { parseDuration } from "./duration.ts";
+import { isInlineKey } from "./inline-key.ts";
+import { isOwn, type SettingSource } from "./provenance.ts";
 import {
   environmentName,
   parseObject,
@@ -11,7 +14,7 @@ import {
   type SettingOption,
   settingOptions,
 } from "./setting-options.ts";
-import type { SettingSource, Settings } from "./settings.ts";
+import type { Settings } from "./settings.ts";
 import { readSettingsFiles, type SettingsFile } from "./settings-files.ts";
 import { describeUnknownNames } from "./unknown-names.ts";
 
@@ -61,6 +64,7 @@ export function resolveSettings(
     files: files.map(({ path }) => path),
     warnings: [
       ...files.flatMap(exposedSecrets),
+      ...files.flatMap(ignoredLines),
       ...[{ path: "environment", values: io.env }, ...files].flatMap(
         ({ path, values }) => describeUnknownNames(path, values) ?? [],
       ),
@@ -83,14 +87,19 @@ function findOrigin(
     if (variable !== undefined && variable !== "") {
       return { option, source: "environment", where: name, value: readText(option, variable) };
     }
-    for (const { path, values } of files) {
+    for (const { path, source, values } of files) {
       const line = values[name];
-      if (line !== undefined && line !== "") {
-        return { option, source: "file", where: path, value: readText(option, line) };
+      if (line !== undefined && line !== "" && !(option.ownOnly === true && !isOwn(source))) {
+        return { option, source, where: path, value: readText(option, beside(path, option, line)) };
       }
     }
   }
   return { option, source: "built-in", where: option.builtIn ?? "none", value: undefined };
+}
+
+/** A file of yours means the key beside it, and not one of the directory that the command happens to run in. */
+function beside(path: string, { flag }: SettingOption, text: string): string {
+  return flag === "card-key" && !isInlineKey(text) ? resolve(dirname(path), text) : text;
 }
 
 /** Switches are words in the environment; of a repeatable option there is one value a line, or between commas. */
@@ -125,13 +134,25 @@ function checkValue({ option, source, where, value }: SettingOrigin): void {
       const shown = isPrivate ? "its value" : `"${text}"`;
       throw new CliError(
         "A2ACLI_ERR_USAGE",
-        `${source === "file" ? `${environmentName(option.flag)} in ${where}` : where}: ${shown} ${problem}`,
+        `${isFile(source) ? `${environmentName(option.flag)} in ${where}` : where}: ${shown} ${problem}`,
       );
     }
   }
 }
 
-const rank: Readonly<Record<SettingSource, number>> = { flag: 3, environment: 2, file: 1, "built-in": 0 };
+function isFile(source: SettingSource): boolean {
+  return rank[source] === rank.file;
+}
+
+/** Which of two settings that contradict each other wins. */
+const rank: Readonly<Record<SettingSource, number>> = {
+  flag: 3,
+  environment: 2,
+  file: 1,
+  "found-file": 1,
+  "found-env": 1,
+  "built-in": 0,
+};
 
 function toSettings(origins: ReadonlyMap<SettingFlag, SettingOrigin>): Settings {
   const text = (flag: SettingFlag): string | undefined => {
@@ -166,6 +187,7 @@ function toSettings(origins: ReadonlyMap<SettingFlag, SettingOrigin>): Settings 
     serviceParameters: Object.fromEntries(
       list("svc-param").flatMap((pair) => [parseServiceParameter(pair) ?? []]),
     ),
+    allowedCredentials: list("allow-credential"),
     pollIntervalMs: parseDuration(text("poll-interval") ?? "2s") ?? 2_000,
     timeoutMs: timeout === undefined ? undefined : parseDuration(timeout),
   };
@@ -183,6 +205,18 @@ function findWait(wait: SettingOrigin | undefined, async: SettingOrigin | undefi
     throw new CliError("A2ACLI_ERR_USAGE", "--wait and --async contradict each other");
   }
   return waitRank > asyncRank ? asked : refused;
+}
+
+/** What a found `.env` says that only the user may say. */
+function ignoredLines({ path, source, values }: SettingsFile): readonly string[] {
+  const names = settingOptions
+    .filter(({ ownOnly }) => ownOnly === true && !isOwn(source))
+    .map(({ flag }) => environmentName(flag))
+    .filter((name) => (values[name] ?? "") !== "");
+  return names.map(
+    (name) =>
+      `${path} was found, not named by you: its ${name} does not count. Set it in the environment or in ~/.config/a2a-cli/.env, or name the file with --config`,
+  );
 }
 
 function exposedSecrets({ path, values, exposed }: SettingsFile): readonly string[] {

@@ -24,6 +24,7 @@ export type SettingFlag =
   | "api-key"
   | "svc-param"
   | "insecure"
+  | "allow-credential"
   | "config"
   | "verbose"
   | "debug";
@@ -40,6 +41,8 @@ export interface SettingOption {
   readonly secret?: true;
   /** Only as a flag: not read from the environment or a file (§7.2). */
   readonly flagOnly?: true;
+  /** Not taken from an `.env` that was found: it says whom to trust. */
+  readonly ownOnly?: true;
   /** For people; the default is added. */
   readonly description: string;
   /** The built-in default, in words. */
@@ -67,6 +70,7 @@ export const settingOptions: readonly SettingOption[] = [
   {
     flag: "card-key",
     argument: "key",
+    ownOnly: true,
     description:
       "public key that the agent's card has to be verified by: file of a JWK, key set or PEM, or a JWK",
     builtIn: "cards are not verified",
@@ -163,7 +167,17 @@ export const settingOptions: readonly SettingOption[] = [
       parseServiceParameter(text) === undefined ? "is not of the form name:value" : undefined,
   },
   {
+    flag: "allow-credential",
+    argument: "name",
+    repeatable: true,
+    flagOnly: true,
+    description:
+      "send this credential, such as A2ACLI_BEARER, to the agent that a found file names, repeatable",
+    builtIn: "ask on a terminal",
+  },
+  {
     flag: "insecure",
+    ownOnly: true,
     description: "do not verify TLS certificates (development only)",
     builtIn: "off",
   },

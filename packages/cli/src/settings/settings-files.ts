@@ -7,6 +7,8 @@ import type { CliIo } from "../cli-io.ts";
 /** A configuration file that was found, and what it says (a2a-cli §8.3). */
 export interface SettingsFile {
   readonly path: string;
+  /** Whether the user has named it, or it was found above the working directory. */
+  readonly source: "file" | "found-env";
   readonly values: Readonly<Record<string, string | undefined>>;
   /** Others than its owner may read it. */
   readonly exposed: boolean;
@@ -24,18 +26,18 @@ export function readSettingsFiles(
 ): readonly SettingsFile[] {
   const globalPath = join(home, ".config", "a2a-cli", ".env");
   const local = config === undefined ? findLocalFile(cwd) : readNamedFile(resolve(cwd, config));
-  const files = [local, readSettingsFile(globalPath)];
-  return files.filter((file) => file !== undefined);
+  const files = local?.path === globalPath ? [] : [local];
+  return [...files, readSettingsFile(globalPath, "file")].filter((file) => file !== undefined);
 }
 
 function findLocalFile(directory: string): SettingsFile | undefined {
-  const file = readSettingsFile(join(directory, ".env"));
+  const file = readSettingsFile(join(directory, ".env"), "found-env");
   const parent = dirname(directory);
   return file ?? (parent === directory ? undefined : findLocalFile(parent));
 }
 
 function readNamedFile(path: string): SettingsFile {
-  const file = readSettingsFile(path);
+  const file = readSettingsFile(path, "file");
   if (file === undefined) {
     throw new CliError("A2ACLI_ERR_USAGE", `cannot read the configuration file ${path}`, {
       hint: "--config takes the path of an .env file",
@@ -44,10 +46,15 @@ function readNamedFile(path: string): SettingsFile {
   return file;
 }
 
-function readSettingsFile(path: string): SettingsFile | undefined {
+function readSettingsFile(path: string, source: SettingsFile["source"]): SettingsFile | undefined {
   try {
     const values = parseEnv(readFileSync(path, "utf8"));
-    return { path, values, exposed: process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0 };
+    return {
+      path,
+      source,
+      values,
+      exposed: process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0,
+    };
   } catch {
     return undefined; // not there, or not for us
   }

@@ -1,6 +1,3 @@
-/** Where a value comes from, highest first (a2a-cli §8.3). */
-export type SettingSource = "flag" | "environment" | "file" | "built-in";
-
 /** The options that every command that talks to an agent has, resolved. */
 export interface Settings {
   /** Reference to the agent: host, URL, file, or a name in `a2a.config.yaml`. */
@@ -27,6 +24,8 @@ export interface Settings {
   /** Metadata of the message, parsed. */
   readonly metadata: Readonly<Record<string, unknown>> | undefined;
   readonly serviceParameters: Readonly<Record<string, string>>;
+  /** Names of credentials that may go to an agent that a found file names, such as `A2ACLI_BEARER`. */
+  readonly allowedCredentials: readonly string[];
   readonly pollIntervalMs: number;
   /** Undefined: no limit. */
   readonly timeoutMs: number | undefined;

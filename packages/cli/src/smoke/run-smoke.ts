@@ -29,7 +29,12 @@ export async function runSmoke(
   }
   const results: SmokeResult[] = [];
   await smokeAgents(targets, {
-    open: (reference) => context.openAgent({ reference }),
+    open: (reference) =>
+      context.openAgent(
+        reference === settings.agentCard && !given.includes(reference)
+          ? {}
+          : { reference, isListed: !given.includes(reference) },
+      ),
     concurrency: flags.concurrency,
     timeoutMs: flags.skillTimeout,
     signal,

@@ -1,0 +1,215 @@
+import { chmod, mkdir, readFile, realpath } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { CliError } from "../cli-error.ts";
+import type { CliIo } from "../cli-io.ts";
+import { replaceFile } from "../keys/write-file.ts";
+import type { Output } from "../output/output.ts";
+import type { AgentEntry } from "../settings/agent-book.ts";
+import { mayReceive, type SettingSource, weaker } from "../settings/provenance.ts";
+import type { ResolvedSettings } from "../settings/resolve-settings.ts";
+import { environmentName } from "../settings/setting-options.ts";
+import { isCredentialName } from "../wire-log/credential-name.ts";
+import { type AgentSettings, ownSettings } from "./agent-settings.ts";
+import type { CardReference } from "./card-reference.ts";
+
+/** Something that is said, and by which source. */
+export interface Provenance {
+  readonly source: SettingSource;
+  /** The flag, the variable, or the file. */
+  readonly where: string;
+}
+
+/** The agent that credentials would go to, and what says that it is this one. */
+export interface NamedAgent extends Provenance {
+  /** The folder of the file that says so. */
+  readonly directory: string;
+  /** Its origin, or the path of its card. */
+  readonly agent: string;
+}
+
+/** A credential that the settings hold. */
+export interface HeldCredential extends Provenance {
+  readonly kind: "bearer" | "api-key" | "parameter";
+  /** Its variable, wherever it is from. */
+  readonly name: string;
+}
+
+/** What says which agent is meant. @param given what holds the reference */
+export function findNamer(
+  reference: CardReference,
+  given: Provenance,
+  { cwd }: Pick<CliIo, "cwd">,
+): NamedAgent {
+  if (reference.kind === "file") {
+    const { path, isFound } = reference;
+    const isTyped = given.source === "flag" && !isFound;
+    const source = isTyped ? given.source : weaker(given.source, "found-file");
+    return { source, where: path, directory: dirname(path), agent: path };
+  }
+  const { entry, url } = reference;
+  const agent = new URL(url).origin;
+  if (entry === undefined) {
+    return { ...given, directory: given.source === "found-env" ? dirname(given.where) : cwd, agent };
+  }
+  const source = weaker(given.source, "found-file");
+  return { source, where: entry.where, directory: entry.directory, agent };
+}
+
+/** The credentials that would go to an agent whose source is trusted less than theirs. */
+export function findStrayCredentials(
+  resolved: Pick<ResolvedSettings, "origins" | "settings">,
+  entry: AgentEntry | undefined,
+  named: NamedAgent,
+): readonly HeldCredential[] {
+  return findCredentials(resolved, entry).filter(({ source }) => !mayReceive(named.source, source));
+}
+
+function findCredentials(
+  { origins, settings }: Pick<ResolvedSettings, "origins" | "settings">,
+  entry: AgentEntry | undefined,
+): readonly HeldCredential[] {
+  const own = entry === undefined ? {} : ownSettings({ origins }, entry);
+  const given = (
+    kind: HeldCredential["kind"],
+    flag: "bearer" | "api-key" | "svc-param",
+  ): HeldCredential[] => {
+    const { source = "built-in", where = "" } = origins.get(flag) ?? {};
+    return source === "built-in" ? [] : [{ kind, name: environmentName(flag), source, where }];
+  };
+  const secret = (kind: "bearer" | "api-key"): HeldCredential[] => {
+    if (!Object.hasOwn(own, kind)) return given(kind, kind);
+    const name = entry?.secretName;
+    return own[kind] === undefined || name === undefined
+      ? []
+      : [{ kind, name, source: "environment", where: name }];
+  };
+  const hasParameters = Object.keys(settings.serviceParameters).some(isCredentialName);
+  return [
+    ...secret("bearer"),
+    ...secret("api-key"),
+    ...(hasParameters ? given("parameter", "svc-param") : []),
+  ];
+}
+
+/**
+ * Which credentials may go to an agent although they are trusted more than what names it: those of `--allow-credential`, and those
+ * that the user was asked about. An answer holds for the folder of the file that names the agent, the credential's name and the
+ * agent's origin; the file below `~/.local/state/a2a-cli` that remembers it is for its owner alone.
+ */
+export class CredentialPermits {
+  readonly #io: CliIo;
+  readonly #output: Output;
+  readonly #allowed: readonly string[];
+  /** Several agents may be opened at a time, and there is one terminal. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(io: CliIo, output: Output, allowed: readonly string[]) {
+    this.#io = io;
+    this.#output = output;
+    this.#allowed = allowed;
+  }
+
+  /** Whether it may go there without a question. */
+  async allows({ name }: HeldCredential, named: NamedAgent): Promise<boolean> {
+    if (this.#allowed.includes(name)) return true;
+    const permit = await toPermit(name, named);
+    return (await readPermits(this.#path)).some((known) => isSame(known, permit));
+  }
+
+  /** @throws CliError USAGE where it may not go there, and no terminal allows it */
+  async require(credential: HeldCredential, named: NamedAgent, signal: AbortSignal): Promise<void> {
+    const work = this.#last.then(() => this.#require(credential, named, signal));
+    this.#last = work.catch(() => {}); // its caller hears of it
+    await work;
+  }
+
+  async #require(credential: HeldCredential, named: NamedAgent, signal: AbortSignal): Promise<void> {
+    if (await this.allows(credential, named)) return;
+    const { stdin, stderr } = this.#io;
+    if (stdin.isTTY === true && stderr.isTerminal && (await this.#ask(credential, named, signal))) {
+      await this.#remember(await toPermit(credential.name, named));
+      return;
+    }
+    throw new CliError("A2ACLI_ERR_USAGE", sayRefusal(credential, named), {
+      hint: `--allow-credential ${credential.name} sends it this time; on a terminal you are asked once for this folder; an agent that you name by its URL (-a) needs neither`,
+    });
+  }
+
+  async #ask({ name }: HeldCredential, { agent, where }: NamedAgent, signal: AbortSignal): Promise<boolean> {
+    await this.#output.note(`${where} says that the agent is ${agent}, and you have not. Send it ${name}?`);
+    await this.#output.note(
+      "Your yes is remembered for this folder, credential and agent. Answer yes or no:",
+    );
+    const lines = createInterface({ input: this.#io.stdin, terminal: false });
+    try {
+      const answer = await new Promise<string>((resolve, reject) => {
+        lines.once("line", resolve);
+        lines.once("close", () => resolve(""));
+        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      });
+      return /^y(?:es)?$/i.test(answer.trim());
+    } finally {
+      lines.close();
+    }
+  }
+
+  get #path(): string {
+    return join(this.#io.home, ".local", "state", "a2a-cli", "allowed-credentials.json");
+  }
+
+  async #remember(permit: Permit): Promise<void> {
+    const directory = dirname(this.#path);
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await chmod(directory, 0o700);
+    const permits = [...(await readPermits(this.#path)), permit];
+    await replaceFile(this.#path, `${JSON.stringify(permits, null, 1)}\n`, this.#io, 0o600);
+  }
+}
+
+/** The settings without credentials that were refused. Parameters that are none stay. */
+export function withoutCredentials(
+  settings: AgentSettings,
+  refused: readonly HeldCredential[],
+): AgentSettings {
+  const kinds = new Set(refused.map(({ kind }) => kind));
+  const harmless = Object.entries(settings.serviceParameters).filter(([name]) => !isCredentialName(name));
+  return {
+    ...settings,
+    bearer: kinds.has("bearer") ? undefined : settings.bearer,
+    apiKey: kinds.has("api-key") ? undefined : settings.apiKey,
+    serviceParameters: kinds.has("parameter") ? Object.fromEntries(harmless) : settings.serviceParameters,
+  };
+}
+
+/** That a credential is not sent, and why. */
+export function sayRefusal({ name, where: from }: HeldCredential, { where, agent }: NamedAgent): string {
+  const origin = from === name ? "" : ` (${from})`;
+  return `${name}${origin} is not sent to ${agent}: ${where} says that the agent is there, and you have not`;
+}
+
+interface Permit {
+  readonly directory: string;
+  readonly credential: string;
+  readonly agent: string;
+}
+
+async function toPermit(credential: string, { directory, agent }: NamedAgent): Promise<Permit> {
+  return { directory: await realpath(directory), credential, agent };
+}
+
+function isSame(one: Permit, other: Permit): boolean {
+  return (
+    one.directory === other.directory && one.credential === other.credential && one.agent === other.agent
+  );
+}
+
+/** A file that is not there, or is damaged, allows nothing. */
+async function readPermits(path: string): Promise<readonly Permit[]> {
+  try {
+    const permits: unknown = JSON.parse(await readFile(path, "utf8"));
+    return Array.isArray(permits) ? permits : [];
+  } catch {
+    return [];
+  }
+}
