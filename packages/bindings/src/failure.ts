@@ -1,4 +1,4 @@
-import { a2aError, findA2AError, toConnectError } from "@a2a-connect/core";
+import { type A2AErrorReason, a2aError, findA2AError, toConnectError } from "@a2a-connect/core";
 import { RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
@@ -17,15 +17,22 @@ export function explainFailure(
   if (isMasked(thrown, error)) {
     onError(thrown, context);
   }
-  return nameUnavailable(error);
+  return nameFailure(error);
 }
 
-/** Gives what will pass its reason, by which a caller knows it on every wire: the same request may do later. */
-function nameUnavailable(error: ConnectError): ConnectError {
-  if (error.code !== Code.Unavailable || findA2AError(error) !== undefined) {
+/** What stores say by a code alone. */
+const reasons: ReadonlyMap<Code, A2AErrorReason> = new Map([
+  [Code.Unavailable, "UNAVAILABLE"], // it will pass: the same request may do later
+  [Code.DataLoss, "DATA_LOSS"],
+]);
+
+/** Gives such an error its reason, by which a caller knows it on every wire. */
+function nameFailure(error: ConnectError): ConnectError {
+  const reason = reasons.get(error.code);
+  if (reason === undefined || findA2AError(error) !== undefined) {
     return error;
   }
-  const { code, details } = a2aError("UNAVAILABLE", error.rawMessage);
+  const { code, details } = a2aError(reason, error.rawMessage);
   const named = new ConnectError(error.rawMessage, code, error.metadata, undefined, error.cause);
   named.details.push(...details, ...error.details);
   return named;
@@ -33,7 +40,7 @@ function nameUnavailable(error: ConnectError): ConnectError {
 
 /** Whether the log should hear of it: an error with a hidden cause that is the server's fault. */
 function isMasked(thrown: unknown, error: ConnectError): boolean {
-  const serverFault = error.code === Code.Internal || error.code === Code.Unknown;
+  const serverFault = [Code.Internal, Code.Unknown, Code.DataLoss].includes(error.code);
   return serverFault && (thrown !== error || error.cause !== undefined);
 }
 

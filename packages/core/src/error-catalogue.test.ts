@@ -25,6 +25,7 @@ const wanted: readonly (readonly [A2AErrorReason, number, Code, number, string])
   ["BODY_TOO_LARGE", -32051, Code.ResourceExhausted, 413, "a2a-connect"],
   ["CAPACITY", -32052, Code.ResourceExhausted, 429, "a2a-connect"],
   ["TASK_TOO_LARGE", -32053, Code.ResourceExhausted, 413, "a2a-connect"],
+  ["DATA_LOSS", -32054, Code.DataLoss, 500, "a2a-connect"],
   ["UNAVAILABLE", -32603, Code.Unavailable, 503, "a2a-connect"],
 ];
 

@@ -42,6 +42,7 @@ export type A2AErrorReason =
   | "BODY_TOO_LARGE"
   | "CAPACITY"
   | "TASK_TOO_LARGE"
+  | "DATA_LOSS"
   | "UNAVAILABLE";
 
 /** JSON-RPC's number for whatever has none of its own. */
@@ -68,6 +69,7 @@ export const errorCatalogue: Readonly<Record<A2AErrorReason, ErrorEntry>> = {
   BODY_TOO_LARGE: own(-32051, Code.ResourceExhausted, 413),
   CAPACITY: own(-32052, Code.ResourceExhausted, 429),
   TASK_TOO_LARGE: own(-32053, Code.ResourceExhausted, 413),
+  DATA_LOSS: own(-32054, Code.DataLoss, 500),
   // The store or the whole server, for the time being. Its number is that of every internal error (E.1).
   UNAVAILABLE: own(internalErrorCode, Code.Unavailable, 503),
 };

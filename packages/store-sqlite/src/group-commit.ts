@@ -31,8 +31,12 @@ const maxGroupWrites = 64;
 /** Bytes of one transaction, after which no further write is added, for the same reason. */
 const maxGroupBytes = 1024 * 1024;
 
-/** Gathers what arrives in one turn of the event loop and commits it at the turn's end, in groups of bounded size. */
-export function createGroupCommit(database: DatabaseSync): GroupCommit {
+/**
+ * Gathers what arrives in one turn of the event loop and commits it at the turn's end, in groups of bounded size.
+ *
+ * @param assertInPlace called before each transaction; what it throws is what becomes of the group
+ */
+export function createGroupCommit(database: DatabaseSync, assertInPlace: () => void): GroupCommit {
   const begin = database.prepare("begin immediate");
   const commit = database.prepare("commit");
   const waiting: PendingWrite[] = [];
@@ -57,6 +61,7 @@ export function createGroupCommit(database: DatabaseSync): GroupCommit {
     while (group.length > 0) {
       const results: unknown[] = [];
       try {
+        assertInPlace();
         begin.run();
         for (const { write } of group) results.push(write());
         commit.run();

@@ -1,8 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { ConnectError } from "@connectrpc/connect";
+import { checkIntegrity } from "./check-integrity.ts";
+import { type FileGuard, guardFile, whatToDo } from "./file-guard.ts";
 import { checkSchema, migrate } from "./schema.ts";
-import { findResultCode } from "./store-failure.ts";
+import { dataLoss, findResultCode, isDamage } from "./store-failure.ts";
 
 /** What an acknowledged commit survives: the death of the process, or a power cut as well (an fsync per group). */
 export type Durability = "process" | "power";
@@ -12,6 +15,17 @@ export interface DatabaseOptions {
   readonly file: string;
   readonly durability: Durability;
   readonly maxFileBytes: number | undefined;
+  readonly maxCheckedBytes: number;
+  readonly now: () => number;
+}
+
+/** An open database, and what watches over its file. */
+export interface OpenDatabase<Parts> {
+  /** What was prepared on it. */
+  readonly parts: Parts;
+  /** See `FileGuard.assertInPlace`. */
+  assertInPlace(): void;
+  close(): void;
 }
 
 const inMemory = ":memory:";
@@ -25,15 +39,22 @@ const maxIdleLogBytes = 64 * 1024 * 1024;
 const busy = 5;
 
 /**
- * Opens the file for this process alone and brings its schema up to date. The lock is the operating system's: it goes
- * with the process, however that ends, and so a restart never finds a stale one.
+ * Opens the file for this process alone, looks whether it is whole, and brings its schema up to date. The lock is the operating
+ * system's: it goes with the process, however that ends, and so a restart never finds a stale one.
  *
- * @throws Error naming the file when it is in use, unusable or of a newer version
+ * @param prepare makes the statements; may read
+ * @throws Error naming the file when it is in use, unusable, of a newer version, or (with a ConnectError `DataLoss` as its cause)
+ *   when something of it is lost
  */
-export function openDatabase({ file, durability, maxFileBytes }: DatabaseOptions): DatabaseSync {
+export function openDatabase<Parts>(
+  { file, durability, maxFileBytes, maxCheckedBytes, now }: DatabaseOptions,
+  prepare: (database: DatabaseSync) => Parts,
+): OpenDatabase<Parts> {
   let database: DatabaseSync | undefined;
+  let guard: FileGuard | undefined;
   try {
     if (file !== inMemory) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    guard = file === inMemory ? undefined : guardFile(file, now);
     database = new DatabaseSync(file);
     database.exec("pragma locking_mode = exclusive");
     checkSchema(database);
@@ -45,17 +66,43 @@ export function openDatabase({ file, durability, maxFileBytes }: DatabaseOptions
       pragma cache_size = -16384;
       pragma temp_store = memory;
     `);
+    checkIntegrity(database, maxCheckedBytes);
     migrate(database);
+    const parts = prepare(database);
+    guard?.opened();
     if (maxFileBytes !== undefined)
       database.exec(`pragma max_page_count = ${Math.max(1, Math.floor(maxFileBytes / 4096))}`);
-    return database;
-  } catch (cause) {
-    database?.close();
+    return {
+      parts,
+      assertInPlace: guard?.assertInPlace ?? (() => undefined),
+      close: closeDatabase.bind(undefined, database, guard),
+    };
+  } catch (error) {
+    if (database !== undefined) closeDatabase(database, guard);
+    const cause = isDamage(error) ? dataLoss(`it is damaged; ${whatToDo}`, error) : error;
     throw new Error(`cannot open the task store ${file}: ${explain(cause)}`, { cause });
+  }
+}
+
+/** Leaves one file behind, when that is still where it was. */
+function closeDatabase(database: DatabaseSync, guard: FileGuard | undefined): void {
+  // The log stays until the mark is gone: whoever finds the mark without a log knows that somebody has taken it.
+  if (guard !== undefined && isMoved(database)) guard.closing();
+  database.close();
+}
+
+/** Moves the log into the file. @returns whether all of it is there now */
+function isMoved(database: DatabaseSync): boolean {
+  try {
+    const { busy, log, checkpointed } = database.prepare("pragma wal_checkpoint(full)").get() ?? {};
+    return busy === 0 && log === checkpointed;
+  } catch {
+    return false; // a full or broken disk: the next start finds the log, and its mark
   }
 }
 
 function explain(cause: unknown): string {
   if (findResultCode(cause) === busy) return "another process or another store of this one has it open";
+  if (cause instanceof ConnectError) return cause.rawMessage;
   return cause instanceof Error ? cause.message : String(cause);
 }

@@ -1,0 +1,94 @@
+import { closeSync, openSync, rmSync, type StatsBase, statSync } from "node:fs";
+import type { ConnectError } from "@connectrpc/connect";
+import { dataLoss } from "./store-failure.ts";
+
+/** How often the places of the files are looked at while they are written, in milliseconds: two calls of the system each time. */
+const lookEveryMs = 1_000;
+
+/** What to do about a file that is not whole. */
+export const whatToDo =
+  'restore a backup, take another file, or save what can be read with "sqlite3 FILE .recover"';
+
+/**
+ * Notices when the file of a database, or its log, is taken away: before it is opened, by a mark beside it (`FILE-open`) that
+ * is there from when it has been opened until it is closed; and while it is open, by its place in the file system.
+ */
+export interface FileGuard {
+  /** The database and its log are open: sets the mark. */
+  opened(): void;
+  /** Call it before a transaction. @throws ConnectError `DataLoss` when the file or its log was removed or replaced, from then on */
+  assertInPlace(): void;
+  /** Everything is in the file, and its log is not needed any more. */
+  closing(): void;
+}
+
+/**
+ * Looks at the files before they are opened.
+ *
+ * @param now milliseconds, never going back
+ * @throws ConnectError `DataLoss` when a server that did not close its database has left files that are gone or empty now
+ */
+export function guardFile(file: string, now: () => number): FileGuard {
+  const mark = `${file}-open`;
+  const log = `${file}-wal`;
+  if (find(mark) !== undefined) {
+    assertWhole(file, log, mark);
+  }
+  let places: readonly [path: string, StatsBase<bigint>][] = [];
+  let lookAt = 0;
+  let lost: ConnectError | undefined;
+  return {
+    opened() {
+      places = [file, log].flatMap((path) => {
+        const found = find(path);
+        return found === undefined ? [] : [[path, found] as const];
+      });
+      closeSync(openSync(mark, "a", 0o600));
+      lookAt = now() + lookEveryMs;
+    },
+
+    assertInPlace() {
+      if (lost === undefined && now() >= lookAt) {
+        lookAt = now() + lookEveryMs;
+        const missing = places.find(([path, before]) => !isSame(before, find(path)));
+        if (missing !== undefined) {
+          lost = dataLoss(
+            "the file of the task store was removed or replaced while it was open; nothing was stored",
+            new Error(
+              `${missing[0]} is not the file that was opened: what was stored since then is lost; ${whatToDo}`,
+            ),
+          );
+        }
+      }
+      if (lost !== undefined) throw lost;
+    },
+
+    closing() {
+      if (lost === undefined) rmSync(mark, { force: true });
+    },
+  };
+}
+
+function assertWhole(file: string, log: string, mark: string): void {
+  for (const [path, what] of [
+    [file, "everything in it"],
+    [log, "what was stored since it was last moved into the file, up to 8 MiB"],
+  ] as const) {
+    const found = find(path);
+    // The mark of a server that has stopped just now went before its log did.
+    if ((found === undefined || found.size === 0n) && find(mark) !== undefined) {
+      throw dataLoss(
+        `the server before was not stopped in order, and ${path} ${found === undefined ? "is gone" : "is empty"}: ${what}, is lost; ` +
+          `${whatToDo}, or remove ${mark} to go on with what is there`,
+      );
+    }
+  }
+}
+
+function isSame(before: StatsBase<bigint>, now: StatsBase<bigint> | undefined): boolean {
+  return now !== undefined && before.ino === now.ino && before.dev === now.dev;
+}
+
+function find(path: string): StatsBase<bigint> | undefined {
+  return statSync(path, { bigint: true, throwIfNoEntry: false });
+}
