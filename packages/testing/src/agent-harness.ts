@@ -5,7 +5,12 @@ import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bi
 import { extensionsHeader, formatExtensions, protocolVersion, versionHeader } from "@a2a-connect/core";
 import { type ServeOptions, serve } from "@a2a-connect/node";
 import { A2AService } from "@a2a-connect/proto";
-import { type AgentDefinition, createMemoryTaskStore, type SkillSwitches } from "@a2a-connect/server";
+import {
+  type AgentDefinition,
+  createMemoryTaskStore,
+  type SkillSwitches,
+  type TaskStore,
+} from "@a2a-connect/server";
 import { type Client, createClient, type Interceptor, type Transport } from "@connectrpc/connect";
 import {
   createConnectTransport,
@@ -29,8 +34,8 @@ export type StoreKind = "memory" | "sqlite";
 /** What is served. Everything else that `serve` takes may be given too. */
 export interface HarnessOptions extends Omit<ServeOptions, "file" | "store"> {
   readonly agent: AgentDefinition;
-  /** `sqlite` is a file in a directory of its own, removed at the end. Default `memory`. */
-  readonly store?: StoreKind;
+  /** `sqlite` is a file in a directory of its own, removed at the end; a store that is given is closed at the end. Default `memory`. */
+  readonly store?: StoreKind | TaskStore;
 }
 
 /** How a client presents itself. */
@@ -69,7 +74,7 @@ export async function startAgentHarness(options: HarnessOptions): Promise<AgentH
   const served = await serve(agent, {
     ...serveOptions,
     ...(directory === undefined
-      ? { store: createMemoryTaskStore() }
+      ? { store: typeof store === "object" ? store : createMemoryTaskStore() }
       : { file: join(directory, "tasks.sqlite") }),
   });
   const { url } = served;
