@@ -43,6 +43,11 @@ export interface ListenOptions {
   readonly halfCloseTimeoutMs?: number;
   /** Limit of a request's header fields in bytes; beyond it 431. Default 32 KiB; HTTP/2 resets a stream over 64 KiB. */
   readonly maxHeaderBytes?: number;
+  /**
+   * Connections that the system keeps until the process gets to accept them; the rest have to knock again, a second later and more.
+   * Default 4,096; the system may allow fewer (`net.core.somaxconn`). Must be a whole number.
+   */
+  readonly maxPendingConnections?: number;
   /** Open streams on one HTTP/2 connection. Default 4,096: a subscription holds one as long as it lives. */
   readonly maxStreamsPerConnection?: number;
   /** Told of what the handler or a response body threw, for the operator's log. Must not throw. Default: nobody is told. */
@@ -68,6 +73,7 @@ export const defaultLimits: ListenLimits = {
   stalledReaderTimeoutMs: 60_000,
   halfCloseTimeoutMs: 500,
   maxHeaderBytes: 32 * 1024,
+  maxPendingConnections: 4_096,
   maxStreamsPerConnection: 4_096,
 };
 

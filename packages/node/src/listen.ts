@@ -70,7 +70,11 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
       route(socket, socket.alpnProtocol === "h2" ? "h2" : "http/1.1"),
     );
   }
-  await bind(server, port, host === "localhost" ? "127.0.0.1" : host);
+  await bind(server, {
+    port,
+    host: host === "localhost" ? "127.0.0.1" : host,
+    backlog: limits.maxPendingConnections,
+  });
   const address = server.address() as AddressInfo; // a bound TCP server has one
   context.boundToLoopback = isLoopbackHost(
     address.family === "IPv6" ? `[${address.address}]` : address.address,
@@ -146,10 +150,13 @@ function shuttingDown(): ConnectError {
   return new ConnectError("the server is shutting down", Code.Unavailable);
 }
 
-function bind(server: HttpServer, port: number, host: string): Promise<void> {
+function bind(
+  server: HttpServer,
+  place: { readonly port: number; readonly host: string; readonly backlog: number },
+): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject);
-  server.listen({ port, host }, () => {
+  server.listen(place, () => {
     server.off("error", reject);
     resolve();
   });

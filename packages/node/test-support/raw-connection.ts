@@ -20,7 +20,8 @@ export async function openRawConnection(port: number): Promise<RawConnection> {
   });
   socket.on("error", () => undefined);
   await once(socket, "connect");
-  const closed = once(socket, "close");
+  const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+  socket.once("close", () => close()); // also after a write that failed
   return {
     socket,
     write: (text) => new Promise((resolve) => socket.write(text, () => resolve())),

@@ -1,0 +1,71 @@
+import { once } from "node:events";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { callHttp2, openHttp2 } from "../test-support/http2-call.ts";
+import {
+  formatFrame,
+  frameTypes,
+  openSilentHttp2,
+  parseFrames,
+  requestFrame,
+} from "../test-support/http2-frames.ts";
+import { openRawConnection } from "../test-support/raw-connection.ts";
+import { listen } from "./listen.ts";
+
+const nothing = Buffer.alloc(0);
+const frame = (type: number, flags: number, streamId: number, payload: Buffer = nothing): Buffer =>
+  formatFrame({ type, flags, streamId, payload });
+
+/** A request whose body follows: HEADERS without END_STREAM. */
+const withBody = requestFrame(1);
+withBody.writeUInt8(0x4, 4);
+/** The same, whose fields go on: without END_HEADERS. */
+const unfinished = requestFrame(1);
+unfinished.writeUInt8(0, 4);
+
+const padded = 0x8;
+const floods: readonly (readonly [what: string, first: Buffer, frame: (at: number) => Buffer])[] = [
+  ["empty DATA", withBody, () => frame(0, 0, 1)],
+  ["padded empty DATA", withBody, () => frame(0, padded, 1, Buffer.alloc(1))],
+  ["CONTINUATION", unfinished, () => frame(9, 0, 1)],
+  ["PRIORITY", withBody, () => frame(2, 0, 1, Buffer.from([0, 0, 0, 0, 1]))],
+  ["frames of an unknown type", nothing, () => frame(0x55, 0, 0)],
+  [
+    "requests that are reset",
+    nothing,
+    (at) => Buffer.concat([requestFrame(2 * at + 1), frame(3, 0, 2 * at + 1, Buffer.from([0, 0, 0, 8]))]),
+  ],
+];
+
+/** More than Node's own limits let pass, and too few to take long. */
+const most = 40_000;
+const piece = 200;
+
+for (const [what, first, next] of floods) {
+  it(`an HTTP/2 peer that floods us with ${what} is cut, and others are served`, async () => {
+    await using listener = await listen(async (request) => {
+      for await (const _ of request.body) {
+        // whatever comes
+      }
+      return { status: 200, body: "read" };
+    });
+    using connection = await openRawConnection(listener.port);
+    const closed = connection.closed();
+    await openSilentHttp2(connection);
+    await connection.write(first);
+    let sent = 0;
+    while (!connection.socket.destroyed && sent < most) {
+      const frames = Array.from({ length: piece }, (_, at) => next(sent + at));
+      sent += piece;
+      await Promise.race([connection.write(Buffer.concat(frames)), closed]);
+      await nextTurn(); // the listener is in this process, too
+    }
+    if (sent >= most) expect.fail(`${sent} frames were taken`);
+    const goAway = parseFrames(await closed).find(({ type }) => type === frameTypes.goAway);
+    expect(goAway === undefined || goAway.payload.readUInt32BE(4) !== 0).toBe(true); // a cut may overtake its reason
+    const session = openHttp2(listener.url);
+    expect((await callHttp2(session, {})).body).toBe("read");
+    session.close();
+    await once(session, "close");
+  });
+}
