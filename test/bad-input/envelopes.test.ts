@@ -69,7 +69,6 @@ const rows: readonly Row[] = [
     field: "method",
   },
   { title: "an unknown method", body: { ...call, method: "Nope" }, code: unknownMethod, id: 7 },
-  { title: "a method of version 0.3", body: { ...call, method: "message/send" }, code: unknownMethod, id: 7 },
   { title: "a method in lower case", body: { ...call, method: "listTasks" }, code: unknownMethod, id: 7 },
   { title: "an empty method", body: { ...call, method: "" }, code: unknownMethod, id: 7 },
   { title: "__proto__ for a method", body: { ...call, method: "__proto__" }, code: unknownMethod, id: 7 },
@@ -111,9 +110,10 @@ describe("a bad JSON-RPC envelope", () => {
         code,
       });
       if (field !== undefined) {
-        expect(error.data).toMatchObject([
-          { "@type": "type.googleapis.com/google.rpc.BadRequest", fieldViolations: [{ field }] },
-        ]);
+        const reason =
+          code === invalidParams ? [{ reason: "INVALID_PARAMS", domain: "a2a-protocol.org" }] : [];
+        const detail = { "@type": "type.googleapis.com/google.rpc.BadRequest", fieldViolations: [{ field }] };
+        expect(error.data).toMatchObject([...reason, detail]);
       }
       await target.answersGoodCall(jsonRpc);
     });

@@ -3,9 +3,9 @@
  * of its own, and this one must not be derived from it.
  */
 export const errorTable = {
-  invalidParams: { jsonRpc: -32602, grpc: 3, http: 400 },
-  /** Bad JSON; and whatever else is not the encoding it says it is. */
-  parse: { jsonRpc: -32700, grpc: 3, http: 400 },
+  invalidParams: { jsonRpc: -32602, grpc: 3, http: 400, reason: "INVALID_PARAMS" },
+  /** Bad JSON; and whatever else is not the encoding it says it is. JSON-RPC has a number for it that says enough. */
+  parse: { jsonRpc: -32700, grpc: 3, http: 400, reason: "INVALID_PARAMS", jsonRpcReason: undefined },
   unknownMethod: { jsonRpc: -32601, grpc: 12, http: 404 },
   internal: { jsonRpc: -32603, grpc: 13, http: 500 },
   taskNotFound: { jsonRpc: -32001, grpc: 5, http: 404, reason: "TASK_NOT_FOUND" },
@@ -33,6 +33,8 @@ export interface ErrorRow {
   readonly jsonRpcHttp?: number;
   /** `google.rpc.ErrorInfo.reason`. */
   readonly reason?: string;
+  /** The same over JSON-RPC, when it is another. */
+  readonly jsonRpcReason?: undefined;
 }
 
 export type ErrorName = keyof typeof errorTable;

@@ -98,7 +98,7 @@ describe("an unknown method", () => {
       "/lf.a2a.v1.A2AService/Nope",
       "/lf.a2a.v1.A2AService/sendMessage",
       "/lf.a2a.v1.A2AService/",
-      "/a2a.v1.A2AService/SendMessage",
+      "/a2a.v2.A2AService/SendMessage",
       "/nope.Service/Method",
       "/__proto__/constructor",
     ]) {

@@ -142,9 +142,10 @@ function readOutcome({ protocol }: Wire, answer: RawAnswer): Outcome {
 
 function outcomeOf({ protocol }: Wire, row: ErrorRow, { fields }: RawAnswer): Outcome {
   const { reason } = row;
+  const jsonRpcReason = "jsonRpcReason" in row ? undefined : reason;
   switch (protocol) {
     case "jsonrpc":
-      return { http: row.jsonRpcHttp ?? 200, code: row.jsonRpc, reason };
+      return { http: row.jsonRpcHttp ?? 200, code: row.jsonRpc, reason: jsonRpcReason };
     case "http-json":
       return { http: row.http, code: row.http, reason };
     case "connect": {

@@ -65,3 +65,56 @@ for (const wire of wires) {
     }
   });
 }
+
+/** Names of version 0.3, and words of the sentence that says what to send. */
+const older: readonly (readonly [wire: string, target: string, body: string, words: string])[] = [
+  ...[
+    ["message/send", "SendMessage"],
+    ["message/stream", "SendStreamingMessage"],
+    ["tasks/get", "GetTask"],
+    ["tasks/list", "ListTasks"],
+    ["tasks/cancel", "CancelTask"],
+    ["tasks/resubscribe", "SubscribeToTask"],
+    ["tasks/pushNotificationConfig/set", "CreateTaskPushNotificationConfig"],
+    ["tasks/pushNotificationConfig/get", "GetTaskPushNotificationConfig"],
+    ["tasks/pushNotificationConfig/list", "ListTaskPushNotificationConfigs"],
+    ["tasks/pushNotificationConfig/delete", "DeleteTaskPushNotificationConfig"],
+    ["agent/getAuthenticatedExtendedCard", "GetExtendedAgentCard"],
+  ].map(
+    ([method, operation]) =>
+      [
+        "JSON-RPC",
+        "/rpc",
+        JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: {} }),
+        `call ${operation},`,
+      ] as const,
+  ),
+  ["HTTP+JSON", "/rest/v1/message:send", '{"message":{"role":"user","kind":"message"}}', "leave /v1 out"],
+  ["HTTP+JSON", "/rest/v1/card", "{}", "leave /v1 out"],
+  ["gRPC", "/a2a.v1.A2AService/SendMessage", "\0\0\0\0\0", "call lf.a2a.v1.A2AService"],
+  ["gRPC-Web", "/a2a.v1.A2AService/SendMessage", "\0\0\0\0\0", "call lf.a2a.v1.A2AService"],
+  ["Connect", "/a2a.v1.A2AService/SendMessage", "{}", "call lf.a2a.v1.A2AService"],
+];
+
+describe("a name of version 0.3", () => {
+  for (const [name, path, body, words] of older) {
+    it(`is refused over ${name}, with what to send: ${path} ${body.slice(0, 60)}`, async () => {
+      const wire = wires.find((each) => each.name === name) ?? expect.unreachable(`no wire ${name}`);
+      const call = encodeCall(wire, { method: "SendMessage", fields: { "a2a-version": undefined } });
+      const request = { ...call, target: path, body: new TextEncoder().encode(body) };
+      const refusal = await target.refuses(wire, request, { error: "versionNotSupported" });
+      expect(refusal.message).toContain(words);
+      expect(refusal.message).toContain('"A2A-Version: 1.0"');
+    });
+  }
+
+  it("is a tenant's over HTTP+JSON, when the request says a version of today", async () => {
+    const answer = await target.send({
+      http: 1,
+      verb: "GET",
+      target: "/rest/v1/tasks",
+      fields: { "a2a-version": "1.0" },
+    });
+    expect(answer.status).toBe(200);
+  });
+});

@@ -17,17 +17,17 @@ export function explainFailure(
   if (isMasked(thrown, error)) {
     onError(thrown, context);
   }
-  return nameFailure(error);
+  return withReason(error);
 }
 
-/** What stores say by a code alone. */
+/** The reason of errors that others throw with nothing but a code: by it a caller knows them on every wire. */
 const reasons: ReadonlyMap<Code, A2AErrorReason> = new Map([
-  [Code.Unavailable, "UNAVAILABLE"], // it will pass: the same request may do later
+  [Code.Unavailable, "UNAVAILABLE"],
   [Code.DataLoss, "DATA_LOSS"],
+  [Code.InvalidArgument, "INVALID_PARAMS"],
 ]);
 
-/** Gives such an error its reason, by which a caller knows it on every wire. */
-function nameFailure(error: ConnectError): ConnectError {
+function withReason(error: ConnectError): ConnectError {
   const reason = reasons.get(error.code);
   if (reason === undefined || findA2AError(error) !== undefined) {
     return error;

@@ -20,6 +20,7 @@ const wanted: readonly (readonly [A2AErrorReason, number, Code, number, string])
   ["EXTENDED_AGENT_CARD_NOT_CONFIGURED", -32007, Code.FailedPrecondition, 400, "a2a-protocol.org"],
   ["EXTENSION_SUPPORT_REQUIRED", -32008, Code.FailedPrecondition, 400, "a2a-protocol.org"],
   ["VERSION_NOT_SUPPORTED", -32009, Code.FailedPrecondition, 400, "a2a-protocol.org"],
+  ["INVALID_PARAMS", -32602, Code.InvalidArgument, 400, "a2a-protocol.org"],
   ["TASK_GENERATION_MISMATCH", -32010, Code.Aborted, 409, "a2a-protocol.org"],
   ["IDEMPOTENCY_CONFLICT", -32050, Code.FailedPrecondition, 409, "a2a-connect"],
   ["BODY_TOO_LARGE", -32051, Code.ResourceExhausted, 413, "a2a-connect"],

@@ -37,6 +37,7 @@ export type A2AErrorReason =
   | "EXTENDED_AGENT_CARD_NOT_CONFIGURED"
   | "EXTENSION_SUPPORT_REQUIRED"
   | "VERSION_NOT_SUPPORTED"
+  | "INVALID_PARAMS"
   | "TASK_GENERATION_MISMATCH"
   | "IDEMPOTENCY_CONFLICT"
   | "BODY_TOO_LARGE"
@@ -62,6 +63,8 @@ export const errorCatalogue: Readonly<Record<A2AErrorReason, ErrorEntry>> = {
   EXTENDED_AGENT_CARD_NOT_CONFIGURED: protocol(-32007, Code.FailedPrecondition, 400),
   EXTENSION_SUPPORT_REQUIRED: protocol(-32008, Code.FailedPrecondition, 400),
   VERSION_NOT_SUPPORTED: protocol(-32009, Code.FailedPrecondition, 400),
+  // Not among the errors that the specification names, but what its SDKs call this one, in its domain.
+  INVALID_PARAMS: protocol(-32602, Code.InvalidArgument, 400),
   // Draft of A2A 1.1.
   TASK_GENERATION_MISMATCH: protocol(-32010, Code.Aborted, 409),
 

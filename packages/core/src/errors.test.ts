@@ -61,7 +61,8 @@ describe("invalidParams (E-3)", () => {
     const both = invalidParams([one, other]);
     expect(both.rawMessage).toBe("message: is required; message.parts[0]: has no content");
     expect(findFieldViolations(both)).toMatchObject([one, other]);
-    expect(wireCodes(both)).toEqual({ jsonRpcCode: -32602, httpStatus: 400 });
+    expect(findA2AError(both)?.reason).toBe("INVALID_PARAMS");
+    expect(wireCodes(both)).toMatchObject({ jsonRpcCode: -32602, httpStatus: 400 });
     expect(findFieldViolations(new Error("x"))).toEqual([]);
   });
 
@@ -77,7 +78,7 @@ describe("error details in JSON (E-1)", () => {
     const error = new ConnectError("x", Code.InvalidArgument);
     error.details = [
       ...a2aError("CAPACITY", "x", { k: "v" }).details,
-      ...invalidParams({ field: "f", description: "d" }).details,
+      ...invalidParams({ field: "f", description: "d" }).details.slice(1), // its own ErrorInfo left out
     ];
     const json = formatErrorDetails(error);
     expect(json).toEqual([

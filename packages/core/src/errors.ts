@@ -51,7 +51,7 @@ export function a2aError(
   ]);
 }
 
-/** InvalidArgument with a `google.rpc.BadRequest` that names every wrong field (requirement E-3). */
+/** INVALID_PARAMS with a `google.rpc.BadRequest` that names every wrong field (requirement E-3). */
 export function invalidParams(violations: FieldViolation | readonly FieldViolation[]): ConnectError {
   const list = Array.isArray(violations)
     ? (violations as readonly FieldViolation[])
@@ -59,9 +59,10 @@ export function invalidParams(violations: FieldViolation | readonly FieldViolati
   const sentence = list
     .map(({ field, description }) => (field === "" ? description : `${field}: ${description}`))
     .join("; ");
-  return new ConnectError(sentence, Code.InvalidArgument, undefined, [
-    { desc: BadRequestSchema, value: { fieldViolations: list.map((violation) => ({ ...violation })) } },
-  ]);
+  const error = a2aError("INVALID_PARAMS", sentence);
+  const fieldViolations = list.map((violation) => ({ ...violation }));
+  error.details.push({ desc: BadRequestSchema, value: { fieldViolations } });
+  return error;
 }
 
 /** A request body of more than `maxBytes`. */

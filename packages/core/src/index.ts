@@ -75,6 +75,7 @@ export {
   jsonMediaTypes,
   type MediaType,
   matchesMediaType,
+  negotiateErrorMedia,
   negotiateJsonMedia,
   parseJsonMedia,
   parseMediaType,

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import {
   effectiveMediaType,
   matchesMediaType,
+  negotiateErrorMedia,
   negotiateJsonMedia,
   parseJsonMedia,
   parseMediaType,
@@ -68,6 +69,27 @@ describe("parseJsonMedia", () => {
     [null, undefined],
   ] as const) {
     it(`reads ${value}`, () => expect(parseJsonMedia(value)).toBe(want));
+  }
+});
+
+describe("negotiateErrorMedia", () => {
+  for (const [contentType, accept, want] of [
+    [undefined, undefined, a2a],
+    [undefined, "*/*", a2a],
+    [plain, "*/*", plain],
+    [a2a, undefined, a2a],
+    [undefined, "text/event-stream", plain],
+    [a2a, "text/event-stream", plain],
+    [undefined, "text/event-stream, */*", plain],
+    [undefined, `text/event-stream, ${a2a}`, a2a],
+    [a2a, `${plain}, ${a2a}`, plain],
+    [plain, `${a2a}, ${plain}`, a2a],
+    [plain, `${plain};q=0.5, ${a2a}`, a2a],
+    [plain, `text/event-stream, ${plain}`, plain],
+  ] as const) {
+    it(`answers ${want} to body ${contentType}, Accept ${accept} (K-3)`, () => {
+      expect(negotiateErrorMedia({ contentType, accept, fallback: a2a })).toBe(want);
+    });
   }
 });
 

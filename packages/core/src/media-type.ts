@@ -83,6 +83,24 @@ export function negotiateJsonMedia({ contentType, accept, fallback }: JsonMediaR
   return parseJsonMedia(contentType) ?? only ?? fallback;
 }
 
+/**
+ * The media type of an error (requirement K-3): the first one that Accept weighs highest, as for every answer; but a caller that
+ * names neither and wants a stream gets application/json. The official Go client asks for `text/event-stream` alone, and
+ * reads no error of any other type.
+ */
+export function negotiateErrorMedia(request: JsonMediaRequest): JsonMedia {
+  const accept = request.accept ?? "";
+  const [first] = preferredJsonMedia(accept);
+  if (first !== undefined) {
+    return first;
+  }
+  return accept
+    .split(",")
+    .some((range) => matchesMediaType(range, "text/event-stream") && !range.includes("*"))
+    ? "application/json"
+    : negotiateJsonMedia(request);
+}
+
 /** Our media types with the highest weight in an Accept header, in its order. */
 function preferredJsonMedia(accept: string): JsonMedia[] {
   const weighed = accept.split(",").flatMap((range) => {

@@ -107,12 +107,12 @@ const conditions: readonly Condition[] = [
   },
   {
     name: "a request without its required fields",
-    ...{ reason: undefined, jsonRpcCode: -32602, grpcCode: Code.InvalidArgument, httpStatus: 400 },
+    ...{ reason: "INVALID_PARAMS", jsonRpcCode: -32602, grpcCode: Code.InvalidArgument, httpStatus: 400 },
     provoke: (client) => client.sendMessage({}),
   },
   {
     name: "a value out of range",
-    ...{ reason: undefined, jsonRpcCode: -32602, grpcCode: Code.InvalidArgument, httpStatus: 400 },
+    ...{ reason: "INVALID_PARAMS", jsonRpcCode: -32602, grpcCode: Code.InvalidArgument, httpStatus: 400 },
     provoke: (client) => client.listTasks({ pageSize: 150 }),
   },
   {
@@ -217,14 +217,20 @@ export const errors: ScenarioGroup = scenarios("E Errors", (verifies) => {
 
   verifies(
     "E-3",
-    "has a BadRequest with fieldViolations",
+    "has a BadRequest with fieldViolations, beside the reason that the SDKs look for",
     async (stage) => {
       const { error } = await capture(stage, (client) => client.sendMessage({}));
-      const [detail] = error.data ?? error.details ?? [];
-      expect(detail).toMatchObject({
-        "@type": "type.googleapis.com/google.rpc.BadRequest",
-        fieldViolations: [{ field: "message", description: expect.stringMatching(/\w/) }],
-      });
+      expect(error.data ?? error.details).toMatchObject([
+        {
+          "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+          reason: "INVALID_PARAMS",
+          domain: "a2a-protocol.org",
+        },
+        {
+          "@type": "type.googleapis.com/google.rpc.BadRequest",
+          fieldViolations: [{ field: "message", description: expect.stringMatching(/\w/) }],
+        },
+      ]);
     },
     { places: jsonWires },
   );

@@ -123,7 +123,8 @@ export const grpc: ScenarioGroup = scenarios("J gRPC", (verifies) => {
     ] as const) {
       const answer = await callGrpc(harness.url, `${service}/${name}`, nothing);
       expect([name, answer.trailers["grpc-status"]]).toStrictEqual([name, "3"]);
-      const [detail] = detailsOf(answer).details.map((any) => anyUnpack(any, BadRequestSchema));
+      expect(reasonOf(answer)).toBe("INVALID_PARAMS");
+      const [, detail] = detailsOf(answer).details.map((any) => anyUnpack(any, BadRequestSchema));
       expect(detail?.fieldViolations.map((violation) => violation.field)).toStrictEqual([field]);
     }
   });

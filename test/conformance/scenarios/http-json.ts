@@ -133,7 +133,7 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", (verifies) => {
     ]) {
       const answer = await callRest(harness, "GET", `/tasks?${query}`);
       expectErrorBody(answer, 400);
-      expect(answer.error.details?.[0]?.fieldViolations.map((violation) => violation.field)).toStrictEqual([
+      expect(answer.error.details?.[1]?.fieldViolations.map((violation) => violation.field)).toStrictEqual([
         field,
       ]);
     }

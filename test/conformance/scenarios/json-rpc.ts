@@ -66,7 +66,7 @@ export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", (verifies) => {
       [call({ method: undefined }), -32600],
       [call({ method: 7 }), -32600],
       [call({ params: [] }), -32602],
-      [call({ method: "tasks/get" }), -32601],
+      [call({ method: "tasks/get" }), -32009], // of version 0.3
       [call({ method: "listTasks" }), -32601],
       [call({ method: "constructor" }), -32601],
     ] as const) {

@@ -201,7 +201,10 @@ export const resume: ScenarioGroup = scenarios("A.3 Resuming a stream", (verifie
       const error = await failureOf(
         client.sendStreamingMessage(toRequest("task no", { contextId }), { headers }),
       );
-      expect([error.code, findA2AError(error)]).toStrictEqual([Code.InvalidArgument, undefined]);
+      expect([error.code, findA2AError(error)?.reason]).toStrictEqual([
+        Code.InvalidArgument,
+        "INVALID_PARAMS",
+      ]);
       expect(findFieldViolations(error)).toStrictEqual([
         expect.objectContaining({ field: "Last-Event-ID", description: expect.stringContaining(words) }),
       ]);

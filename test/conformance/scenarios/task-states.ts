@@ -171,7 +171,7 @@ export const taskStates: ScenarioGroup = scenarios("B States", (verifies) => {
     const { id } = await sendTask(client, "task done");
     const error = await failureOf(client.sendMessage(toRequest("more", { taskId: id, contextId: newId() })));
     expect(error.code).toBe(Code.InvalidArgument);
-    expect(findA2AError(error)).toBeUndefined();
+    expect(findA2AError(error)?.reason).toBe("INVALID_PARAMS");
   });
 
   verifies(

@@ -184,7 +184,7 @@ describe("HTTP+JSON errors (K-7)", () => {
 
   for (const [line, body, status, code, field] of [
     ["GET /", undefined, 404, "UNIMPLEMENTED", undefined],
-    ["GET /v1/nowhere/at/all", undefined, 404, "UNIMPLEMENTED", undefined],
+    ["GET /acme/nowhere/at/all", undefined, 404, "UNIMPLEMENTED", undefined],
     ["POST /message:bogus", undefined, 404, "UNIMPLEMENTED", undefined],
     ["GET /tasks/%ff", undefined, 404, "UNIMPLEMENTED", undefined],
     ["GET /tasks/..", undefined, 200, undefined, undefined],
@@ -212,7 +212,7 @@ describe("HTTP+JSON errors (K-7)", () => {
       }
       if (field !== undefined) {
         const violation = { ...(field === "" ? {} : { field }), description: expect.any(String) };
-        expect(answer).toHaveProperty("error.details.0.fieldViolations.0", violation);
+        expect(answer).toHaveProperty("error.details.1.fieldViolations.0", violation);
       }
       if (status === 405) {
         expect(response.header?.get("allow")).toMatch(/^(GET|POST)/);

@@ -5,7 +5,9 @@ import {
   formatResponse,
   invalidParams,
   type JsonMedia,
+  type JsonMediaRequest,
   methods,
+  negotiateErrorMedia,
   negotiateJsonMedia,
   parseJsonMedia,
   type RouteMatch,
@@ -18,6 +20,7 @@ import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
 import { type BoundMethod, bindMethod, CallContext } from "../invoke.ts";
 import { readJson } from "../json/read-json.ts";
 import { respondJson } from "../json/respond-json.ts";
+import { refuseOlderPath } from "../older-protocol.ts";
 import { type BindingOptions, type BindingSettings, resolveOptions } from "../options.ts";
 import { type EventFormat, respondStream } from "../sse/respond-stream.ts";
 import { formatErrorBody } from "./error-body.ts";
@@ -49,6 +52,10 @@ export function createHttpJsonHandler(spec: ServiceImplSpec, options: HttpJsonOp
   return async (request) => {
     const { path, query, queryIsUtf8 } = splitTarget(request.url);
     const below = path.startsWith(prefix) ? path.slice(prefix.length) : undefined;
+    const older = refuseOlderPath(below ?? "", query, request);
+    if (older !== undefined) {
+      return respondError(request, older, { status: wireCodes(older).httpStatus }, settings);
+    }
     const verb = request.method === "HEAD" ? "GET" : request.method;
     const match = below === undefined ? undefined : routes.find(verb, below);
     if (match === undefined) {
@@ -120,7 +127,7 @@ async function answer(
     if (!header.has("cache-control")) {
       header.set("cache-control", "no-store"); // GET is cacheable, and a task changes
     }
-    const mediaType = chooseMedia(request, settings);
+    const mediaType = negotiateJsonMedia(wishes(request, settings));
     return await respondJson(request, { status: 200, text, mediaType, header }, settings);
   } catch (thrown) {
     const error = explain(thrown);
@@ -139,12 +146,12 @@ function checkType(header: Headers): BodyRefusal | undefined {
     : undefined;
 }
 
-function chooseMedia({ header }: HttpRequest, settings: Pick<BindingSettings, "jsonMedia">): JsonMedia {
-  return negotiateJsonMedia({
+function wishes({ header }: HttpRequest, { jsonMedia: fallback }: BindingSettings): JsonMediaRequest {
+  return {
     contentType: header.get("content-type"),
     accept: header.get("accept"),
-    fallback: settings.jsonMedia === "json" ? "application/json" : "application/a2a+json",
-  });
+    fallback: fallback === "json" ? "application/json" : "application/a2a+json",
+  };
 }
 
 /** Requirement E.1: an unknown operation is the same error on every wire, although HTTP calls it 404. */
@@ -173,7 +180,8 @@ function respondError(
 ): Promise<HttpResponse> {
   addErrorHeaders(header, error);
   const text = formatErrorBody(error, status);
-  return respondJson(request, { status, text, mediaType: chooseMedia(request, settings), header }, settings);
+  const mediaType = negotiateErrorMedia(wishes(request, settings));
+  return respondJson(request, { status, text, mediaType, header }, settings);
 }
 
 function withoutBody({ status, header, body }: HttpResponse): HttpResponse {

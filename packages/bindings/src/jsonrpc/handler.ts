@@ -14,6 +14,7 @@ import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
 import { type BoundMethod, bindMethod, CallContext } from "../invoke.ts";
 import { type JsonOverflow, readJson, refuseValues } from "../json/read-json.ts";
 import { respondJson } from "../json/respond-json.ts";
+import { refuseOlderMethod } from "../older-protocol.ts";
 import { type BindingOptions, type BindingSettings, type ErrorContext, resolveOptions } from "../options.ts";
 import { type EventFormat, respondStream } from "../sse/respond-stream.ts";
 import { type Envelope, readEnvelope, readId } from "./envelope.ts";
@@ -77,7 +78,7 @@ export function createJsonRpcHandler(spec: ServiceImplSpec, options: BindingOpti
     }
     const operation = operations.get(envelope.method);
     return operation === undefined
-      ? respondFailure(request, envelope, unknownMethod(), new Headers(), settings)
+      ? respondFailure(request, envelope, unknownMethod(envelope.method), new Headers(), settings)
       : answer(operation, envelope, request, settings);
   };
   // What is left to go wrong outside a call is reading from a connection that broke.
@@ -168,8 +169,11 @@ function respondFailure(
   );
 }
 
-function unknownMethod(): ConnectError {
-  return new ConnectError("names of methods are those of the proto, such as SendMessage", Code.Unimplemented);
+function unknownMethod(method: string): ConnectError {
+  return (
+    refuseOlderMethod(method) ??
+    new ConnectError("names of methods are those of the proto, such as SendMessage", Code.Unimplemented)
+  );
 }
 
 /** The answer to a body that could not be read; without its id, because that is in the body. */

@@ -34,18 +34,22 @@ export function formatError(id: JsonRpcId, error: JsonRpcError): string {
 /** What an error is called on this wire (requirements E.1, E.2). */
 export function toJsonRpcError(error: ConnectError): JsonRpcError {
   const { jsonRpcCode } = wireCodes(error);
-  const heading = findA2AError(error) === undefined ? headings.get(jsonRpcCode) : undefined;
-  return jsonRpcError(jsonRpcCode, heading, error);
+  return jsonRpcError(jsonRpcCode, headings.get(jsonRpcCode), error, formatErrorDetails(error));
 }
 
 /** -32700: the body is no JSON at all. */
 export function parseError(error: ConnectError): JsonRpcError {
-  return jsonRpcError(-32700, "Invalid JSON payload", error);
+  return jsonRpcError(-32700, "Invalid JSON payload", error, withoutReason(error));
 }
 
 /** -32600: the body is JSON, but not one JSON-RPC request. */
 export function invalidRequest(error: ConnectError): JsonRpcError {
-  return jsonRpcError(-32600, "Request payload validation error", error);
+  return jsonRpcError(-32600, "Request payload validation error", error, withoutReason(error));
+}
+
+/** INVALID_PARAMS is what the other wires call it: here params come later, and the number says enough. */
+function withoutReason(error: ConnectError): readonly JsonObject[] {
+  return formatErrorDetails(error).filter(({ "@type": type }) => !String(type).endsWith("ErrorInfo"));
 }
 
 /** The message of an error without the words that {@link toJsonRpcError} put before it. */
@@ -62,8 +66,12 @@ const headings: ReadonlyMap<number, string> = new Map([
   [-32602, "Invalid parameters"],
 ]);
 
-function jsonRpcError(code: number, heading: string | undefined, error: ConnectError): JsonRpcError {
-  const data = formatErrorDetails(error);
+function jsonRpcError(
+  code: number,
+  heading: string | undefined,
+  error: ConnectError,
+  data: readonly JsonObject[],
+): JsonRpcError {
   const message = heading === undefined ? error.rawMessage : `${heading}: ${error.rawMessage}`;
   return data.length === 0 ? { code, message } : { code, message, data };
 }

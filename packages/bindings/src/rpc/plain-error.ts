@@ -1,20 +1,12 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { codeToString } from "@connectrpc/connect/protocol-connect";
+import { errorToJson } from "@connectrpc/connect/protocol-connect";
 import type { HttpRequest, HttpResponse } from "../http.ts";
+import { refuseOlderRpc } from "../older-protocol.ts";
 import { setStatus } from "./status-trailer.ts";
 
-const encoder = new TextEncoder();
-
 /** An error of a request that is no call: JSON as Connect writes it, so that its clients read it. */
-export function plainRpcError(
-  status: number,
-  message: string,
-  headers?: HeadersInit,
-  code: Code = Code.Unimplemented,
-): HttpResponse {
-  const header = new Headers(headers);
-  header.set("content-type", "application/json");
-  return { status, header, body: encoder.encode(JSON.stringify({ code: codeToString(code), message })) };
+export function plainRpcError(status: number, message: string, headers?: HeadersInit): HttpResponse {
+  return connectError(status, new ConnectError(message, Code.Unimplemented), headers);
 }
 
 /** 405 for a verb that calls nothing. */
@@ -31,12 +23,13 @@ export function refuseContentType(): HttpResponse {
 
 /**
  * The answer to a call of a method that does not exist, in its own protocol: Unimplemented. For servers to ask before they
- * say 404.
+ * say 404. One of A2A 0.3 is told which version to speak.
  *
  * @returns undefined when the request is no gRPC, gRPC-Web or Connect call
  */
 export function refuseUnknownRpc(request: Pick<HttpRequest, "header" | "url">): HttpResponse | undefined {
-  return refuseRpc(request, unknownMethod, 404);
+  const older = refuseOlderRpc(request);
+  return older === undefined ? refuseRpc(request, unknownMethod, 404) : refuseRpc(request, older, 400);
 }
 
 const unknownMethod = new ConnectError("there is no such method", Code.Unimplemented);
@@ -63,5 +56,11 @@ export function refuseRpc(
     /^application\/(?:connect\+|proto\b)/.test(type) ||
     header.has("connect-protocol-version") ||
     url.includes("?connect=");
-  return connect ? plainRpcError(status, error.rawMessage, undefined, error.code) : undefined;
+  return connect ? connectError(status, error) : undefined;
+}
+
+function connectError(status: number, error: ConnectError, headers?: HeadersInit): HttpResponse {
+  const header = new Headers(headers);
+  header.set("content-type", "application/json");
+  return { status, header, body: JSON.stringify(errorToJson(error, undefined)) };
 }

@@ -72,6 +72,15 @@ describe("server reflection", () => {
     });
   }
 
+  it("finds the details of errors, which no file of the services imports", async () => {
+    const file = "google/rpc/error_details.proto";
+    for (const value of ["google.rpc.ErrorInfo", "google.rpc.BadRequest", "google.rpc.RetryInfo"]) {
+      expect((await filesOf({ case: "fileContainingSymbol", value }))?.at(-1)).toBe(file);
+    }
+    const files = ["google/protobuf/duration.proto", file];
+    expect(await filesOf({ case: "fileByFilename", value: file })).toEqual(files);
+  });
+
   it("finds files by name and extensions by number", async () => {
     expect(await filesOf({ case: "fileByFilename", value: "google/api/http.proto" })).toEqual([
       "google/api/http.proto",

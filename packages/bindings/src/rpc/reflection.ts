@@ -1,3 +1,4 @@
+import { file_google_rpc_error_details } from "@a2a-connect/proto/google/rpc/error_details";
 import {
   ServerReflection,
   type ServerReflectionRequest,
@@ -16,7 +17,7 @@ import { createFileCatalogue, type FileCatalogue } from "./file-catalogue.ts";
 
 /** What may be asked about. */
 export interface ReflectionOptions {
-  /** The services that are listed. Their files, and all that these import, can be fetched. */
+  /** The services that are listed. Their files, and all that these import, can be fetched; the details of errors, too. */
   readonly services: readonly DescService[];
 }
 
@@ -27,7 +28,8 @@ export interface ReflectionOptions {
 export function registerReflection(router: ConnectRouter, { services }: ReflectionOptions): void {
   const listed = [...services, ServerReflection, ServerReflectionAlpha];
   const names = listed.map(({ typeName }) => typeName);
-  const files = createFileCatalogue(listed.map(({ file }) => file));
+  // No service imports the details of errors, which tools have to know before they can show them.
+  const files = createFileCatalogue([...listed.map(({ file }) => file), file_google_rpc_error_details]);
 
   router.service(ServerReflection, {
     async *serverReflectionInfo(requests) {

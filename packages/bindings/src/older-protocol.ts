@@ -1,0 +1,61 @@
+import {
+  a2aError,
+  absentProtocolVersion,
+  methods,
+  protocolVersion,
+  readProtocolVersion,
+  versionHeader,
+} from "@a2a-connect/core";
+import type { ConnectError } from "@connectrpc/connect";
+import type { HttpRequest } from "./http.ts";
+
+/** The operation that each JSON-RPC method of A2A 0.3 has become. */
+const operations: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    "message/send": methods.sendMessage,
+    "message/stream": methods.sendStreamingMessage,
+    "tasks/get": methods.getTask,
+    "tasks/list": methods.listTasks,
+    "tasks/cancel": methods.cancelTask,
+    "tasks/resubscribe": methods.subscribeToTask,
+    "tasks/pushNotificationConfig/set": methods.createTaskPushNotificationConfig,
+    "tasks/pushNotificationConfig/get": methods.getTaskPushNotificationConfig,
+    "tasks/pushNotificationConfig/list": methods.listTaskPushNotificationConfigs,
+    "tasks/pushNotificationConfig/delete": methods.deleteTaskPushNotificationConfig,
+    "agent/getAuthenticatedExtendedCard": methods.getExtendedAgentCard,
+  }).map(([older, { name }]) => [older, name]),
+);
+
+/** Why a JSON-RPC method is not called, when it is one of A2A 0.3. */
+export function refuseOlderMethod(method: string): ConnectError | undefined {
+  const operation = operations.get(method);
+  return operation === undefined
+    ? undefined
+    : olderProtocol(`the method ${JSON.stringify(method)} is`, `call ${operation}`);
+}
+
+/** Why an HTTP+JSON path is not looked at, when it is one of A2A 0.3: below /v1, which else is a tenant, and without a version. */
+export function refuseOlderPath(
+  path: string,
+  query: URLSearchParams,
+  { header }: Pick<HttpRequest, "header">,
+): ConnectError | undefined {
+  return path.startsWith("/v1/") && readProtocolVersion(header, query) === absentProtocolVersion
+    ? olderProtocol("paths below /v1 are", "leave /v1 out")
+    : undefined;
+}
+
+/** Why a gRPC, gRPC-Web or Connect call is none, when it is one of the service of A2A 0.3. */
+export function refuseOlderRpc({ url }: Pick<HttpRequest, "url">): ConnectError | undefined {
+  return url.includes("/a2a.v1.A2AService/")
+    ? olderProtocol("the service a2a.v1.A2AService is", `call ${methods.sendMessage.desc.parent.typeName}`)
+    : undefined;
+}
+
+function olderProtocol(what: string, todo: string): ConnectError {
+  return a2aError(
+    "VERSION_NOT_SUPPORTED",
+    `${what} of A2A ${absentProtocolVersion}, and this interface speaks ${protocolVersion}: ${todo}, with the header "${versionHeader}: ${protocolVersion}"`,
+    { supportedVersions: protocolVersion },
+  );
+}
