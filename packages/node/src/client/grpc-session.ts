@@ -1,4 +1,4 @@
-import type { ClientHttp2Stream, Http2Session } from "node:http2";
+import { type ClientHttp2Stream, constants, type Http2Session } from "node:http2";
 import { type GrpcTransportOptions, Http2SessionManager } from "@connectrpc/connect-node";
 
 /** What a transport of connect-node wants of its connections. */
@@ -54,12 +54,13 @@ export class GrpcSession implements SessionManager {
 }
 
 /**
- * Connect's session manager, made safe against errors that come late. It stops listening as soon as a session has failed
+ * Connect's session manager, made to end without an error code, and safe against errors that come late. It stops listening as soon as a session has failed
  * or is given up; what the session says after that, such as the protocol error of a server that speaks HTTP/1.1, would end
  * the process.
  */
 class SafeSessionManager extends Http2SessionManager {
   #streams = 0;
+  #session: Http2Session | undefined;
   #onUnused: (() => void) | undefined;
 
   override async request(...call: Parameters<Http2SessionManager["request"]>): Promise<ClientHttp2Stream> {
@@ -67,12 +68,19 @@ class SafeSessionManager extends Http2SessionManager {
     try {
       const stream = await super.request(...call);
       stream.once("close", () => this.#release());
-      listenForLateErrors(stream.session);
+      this.#session = stream.session;
+      listenForLateErrors(this.#session);
       return stream;
     } catch (error) {
       this.#release();
       throw error;
     }
+  }
+
+  /** Connect would say CANCEL in the GOAWAY, which servers log as an error. Its calls end with the reason all the same. */
+  override abort(reason?: Error): void {
+    this.#session?.destroy(reason, constants.NGHTTP2_NO_ERROR);
+    super.abort(reason);
   }
 
   /** Ends the connection with the last of its calls. */
