@@ -134,7 +134,10 @@ describe("an error", () => {
   it("names the field that is wrong (J-8, E-3)", async () => {
     const failure = await serviceErrorOf(client.unary("SendMessage", {}));
     expect(failure.code).toBe(status.INVALID_ARGUMENT);
-    expect(errorDetails(failure)).toMatchObject([{ reason: "INVALID_PARAMS" }, { fieldViolations: [{ field: "message" }] }]);
+    expect(errorDetails(failure)).toMatchObject([
+      { reason: "INVALID_PARAMS" },
+      { fieldViolations: [{ field: "message" }] },
+    ]);
   });
 
   it.each([

@@ -21,6 +21,11 @@ const specialIpv4 = [
   ["benchmarks", "198.18.0.0", "198.19.255.255", ["198.17.255.255", "198.20.0.0"]],
   ["documentation 2", "198.51.100.0", "198.51.100.255", ["198.51.99.255", "198.51.101.0"]],
   ["documentation 3", "203.0.113.0", "203.0.113.255", ["203.0.112.255", "203.0.114.0"]],
+  ["Alibaba's metadata service", "100.100.100.200", "100.100.100.200", []],
+  ["Oracle's metadata service", "192.0.0.192", "192.0.0.192", []],
+  ["Azure's platform", "168.63.129.16", "168.63.129.16", ["168.63.129.15", "168.63.129.17"]],
+  ["IBM's service network", "161.26.0.0", "161.26.255.255", ["161.25.255.255", "161.27.0.0"]],
+  ["IBM's private endpoints", "166.8.0.0", "166.11.255.255", ["166.7.255.255", "166.12.0.0"]],
   ["multicast", "224.0.0.0", "239.255.255.255", ["223.255.255.255"]],
   ["reserved", "240.0.0.0", "255.255.255.254", []],
   ["broadcast", "255.255.255.255", "255.255.255.255", []],
@@ -37,7 +42,10 @@ const specialIpv6 = [
   ["IPv4-translated", "::ffff:0:10.0.0.1"],
   ["NAT64 to private", "64:ff9b::10.0.0.1"],
   ["NAT64 to metadata", "64:ff9b::a9fe:a9fe"],
+  ["NAT64 to Azure's platform", "64:ff9b::168.63.129.16"],
+  ["IPv4-mapped Azure's platform", "::ffff:a83f:8110"],
   ["NAT64 of a site", "64:ff9b:1::8.8.8.8"],
+  ["NAT64 of a site to metadata", "64:ff9b:1:a9fe:a9:fe00::"],
   ["discard", "100::1"],
   ["Teredo", "2001:0:4136:e378:8000:63bf:3fff:fdd2"],
   ["benchmarks", "2001:2::1"],
@@ -49,7 +57,8 @@ const specialIpv6 = [
   ["6to4 of public", "2002:808:808::1"],
   ["segment routing", "5f00::1"],
   ["unique local fc", "fc00::1"],
-  ["unique local fd", "fd00:ec2::254"],
+  ["unique local fd, Amazon's metadata service", "fd00:ec2::254"],
+  ["Google's metadata service", "fd20:ce::254"],
   ["link-local", "fe80::1"],
   ["link-local with zone", "fe80::1%eth0"],
   ["site-local", "fec0::1"],
@@ -112,6 +121,8 @@ describe("an address guard's URLs (N-6)", () => {
     // and others
     "https://169.254.169.254/latest/meta-data/",
     "https://0xa9fea9fe/",
+    "https://168.63.129.16/machine",
+    "https://0xa83f8110/",
     "https://192.168.0.1",
     "https://[::1]/",
     "https://[::]/",
@@ -191,6 +202,12 @@ describe("an address guard's URLs (N-6)", () => {
   for (const url of fine) {
     it(`takes ${url}`, () => expect(guard.refuseUrl(url)).toBeUndefined());
   }
+
+  it("takes what the operator lists, a cloud's own addresses too", () => {
+    const listed = createAddressGuard({ allow: ["168.63.129.16"] });
+    expect(listed.refuseUrl("http://168.63.129.16/")).toBeUndefined();
+    expect(listed.permits({ host: "168.63.129.16", port: 80 }, "168.63.129.16")).toBe(true);
+  });
 
   it("wants TLS, unless it is told otherwise", () => {
     const strict = createAddressGuard();
