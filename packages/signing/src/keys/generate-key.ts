@@ -1,4 +1,5 @@
 import { exportJWK, generateKeyPair, type JWK } from "jose";
+import { checkSigningMembers } from "../option-members.ts";
 import { checkKeyId } from "./key-id.ts";
 import type { SignatureAlgorithm, VerificationKey } from "./key-types.ts";
 import { publicMembers } from "./public-members.ts";
@@ -28,10 +29,9 @@ const rsaBits = 3072;
  *
  * @throws SigningError when the id is none that verifiers look for
  */
-export async function generateSigningKey({
-  alg = "ES256",
-  kid,
-}: GenerateKeyOptions = {}): Promise<SigningKeyPair> {
+export async function generateSigningKey(options: GenerateKeyOptions = {}): Promise<SigningKeyPair> {
+  checkSigningMembers("the options of generateSigningKey", options);
+  const { alg = "ES256", kid } = options;
   if (kid !== undefined) checkKeyId(kid);
   const { privateKey } = await generateKeyPair(alg, { extractable: true, modulusLength: rsaBits });
   const secret = await exportJWK(privateKey);

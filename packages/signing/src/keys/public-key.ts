@@ -1,4 +1,5 @@
 import type { JWK } from "jose";
+import { checkSigningMembers } from "../option-members.ts";
 import { algorithmOf } from "./algorithm-of.ts";
 import { checkKeyId } from "./key-id.ts";
 import { parseKeyText } from "./key-text.ts";
@@ -23,8 +24,10 @@ export interface PublicKeyOptions {
  */
 export async function publicKeyOf(
   key: JWK | string,
-  { kid, alg }: PublicKeyOptions = {},
+  options: PublicKeyOptions = {},
 ): Promise<VerificationKey> {
+  checkSigningMembers("the options of publicKeyOf", options);
+  const { kid, alg } = options;
   const jwk = typeof key === "string" ? await parseKeyText(key) : key;
   try {
     const chosen = alg ?? algorithmOf(jwk);

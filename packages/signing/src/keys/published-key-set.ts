@@ -1,3 +1,4 @@
+import { checkSigningMembers } from "../option-members.ts";
 import { SigningError } from "../signing-error.ts";
 import type { VerificationKey } from "./key-types.ts";
 import { publishedKey } from "./public-key.ts";
@@ -27,8 +28,10 @@ const latestDate = 100_000_000_000;
  */
 export function createKeySet(
   keys: readonly VerificationKey[],
-  { now = Date.now() }: CreateKeySetOptions = {},
+  options: CreateKeySetOptions = {},
 ): PublishedKeySet {
+  checkSigningMembers("the options of createKeySet", options);
+  const { now = Date.now() } = options;
   const published = new Map<string, VerificationKey>();
   for (const key of keys) {
     const { kid, exp, revoked } = key;

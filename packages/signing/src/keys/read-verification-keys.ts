@@ -1,4 +1,5 @@
 import type { JWK } from "jose";
+import { checkSigningMembers } from "../option-members.ts";
 import { SigningError } from "../signing-error.ts";
 import { parseKeyTexts } from "./key-text.ts";
 import type { VerificationKey } from "./key-types.ts";
@@ -21,8 +22,10 @@ export interface ReadVerificationKeysOptions {
  */
 export async function readVerificationKeys(
   text: string,
-  { kid }: ReadVerificationKeysOptions = {},
+  options: ReadVerificationKeysOptions = {},
 ): Promise<readonly VerificationKey[]> {
+  checkSigningMembers("the options of readVerificationKeys", options);
+  const { kid } = options;
   const given = await parseKeyTexts(text);
   const [only] = given;
   if (only !== undefined && given.length === 1) return [await toKey(only, kid)];

@@ -6,6 +6,7 @@ import { importPrivateKey } from "../keys/private-key.ts";
 import { publicKeyOf } from "../keys/public-key.ts";
 import { explainKeyError } from "../keys/unusable-key.ts";
 import { importVerificationKey } from "../keys/verification-key.ts";
+import { checkSigningMembers } from "../option-members.ts";
 import { SigningError } from "../signing-error.ts";
 import { signRemotely } from "./remote-signature.ts";
 import type { CardSignerOptions } from "./sign-options.ts";
@@ -31,6 +32,12 @@ export interface CardSigner {
  *   somebody else signs and `kid` or `alg` is missing
  */
 export async function createCardSigner(options: CardSignerOptions): Promise<CardSigner> {
+  checkSigningMembers("the options of createCardSigner", options);
+  return await openCardSigner(options);
+}
+
+/** The same, of options that have more members. */
+export async function openCardSigner(options: CardSignerOptions): Promise<CardSigner> {
   const { key } = options;
   try {
     return typeof key === "function" ? await createRemote(key, options) : await createLocal(key, options);

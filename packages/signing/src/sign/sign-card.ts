@@ -5,10 +5,11 @@ import { pruneMessage } from "../canonical/prune-message.ts";
 import { defaultMaxCardLength, readCardText } from "../canonical/read-card-text.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { encodeBase64url } from "../jws/base64url.ts";
+import { checkSigningMembers } from "../option-members.ts";
 import { SigningError } from "../signing-error.ts";
 import { findCardProblems } from "../verify/card-problems.ts";
 import { maxSignatures, SignedCard, signingInput } from "../verify/signed-card.ts";
-import { createCardSigner } from "./card-signer.ts";
+import { openCardSigner } from "./card-signer.ts";
 import { copyUnprotectedHeader, encodeProtectedHeader } from "./jws-header.ts";
 import { legacyWarnings } from "./legacy-warnings.ts";
 import type { SignatureOptions, SignCardOptions } from "./sign-options.ts";
@@ -76,6 +77,10 @@ function protectedOf(entry: JsonValue): unknown {
 }
 
 async function makeSignature(card: SignedCard, options: SignCardOptions): Promise<CardSignature> {
+  checkSigningMembers(
+    options.signer === undefined ? "the options of signCard" : "the options of signCard with a signer",
+    options,
+  );
   const problems = findCardProblems(card.unsigned);
   if (problems.length > 0) {
     throw new SigningError(
@@ -91,7 +96,7 @@ async function makeSignature(card: SignedCard, options: SignCardOptions): Promis
   }
   const { jku, header } = options;
   const unprotected = header === undefined ? {} : { header: copyUnprotectedHeader(header) };
-  const signer = options.signer ?? (await createCardSigner(options));
+  const signer = options.signer ?? (await openCardSigner(options));
   const protectedText = encodeProtectedHeader(signer, jku);
   const signature = await signer.sign(signingInput(protectedText, card.strict));
   warn(card, options);

@@ -1,3 +1,4 @@
+import { checkMembers } from "../option-members.ts";
 import type { CardMemory, RememberedCard } from "./card-memory.ts";
 
 /** How much is remembered. */
@@ -18,6 +19,7 @@ export interface CardMemoryLimits {
  * @throws TypeError when a limit is not a number above 0
  */
 export function createCardMemory(limits: CardMemoryLimits = {}): CardMemory {
+  checkMembers("the limits of a card memory", limits);
   const { maxCards = 10_000, maxLength = 64 * 1024 * 1024 } = limits;
   if (!(maxCards > 0 && maxLength > 0)) {
     throw new TypeError("the limits of a card memory are numbers above 0");

@@ -1,5 +1,6 @@
 import { formatFieldPath } from "@a2a-connect/core";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { checkMembers } from "../option-members.ts";
 import { type CardSecurity, type Requirement, readCardSecurity } from "./card-security.ts";
 import { isExposed, readEndpoint } from "./endpoint.ts";
 import { quote, quoteList, type SecurityFinding } from "./finding.ts";
@@ -11,8 +12,10 @@ import type { MinimumSecurity } from "./trust-policy.ts";
  * What a card lacks of what must be declared. Requirements of skills count as those of the card: they may stand in their place.
  *
  * @param card canonical JSON. Total: what is not as it should be declares nothing.
+ * @throws TypeError when `minimum` has a member that means nothing
  */
 export function findMissingSecurity(card: JsonObject, minimum: MinimumSecurity): SecurityFinding[] {
+  checkMembers("minimumSecurity of a trust policy", minimum);
   const security = readCardSecurity(card);
   return [
     ...(minimum.requirements === true || minimum.schemes !== undefined

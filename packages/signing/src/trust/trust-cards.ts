@@ -1,3 +1,4 @@
+import { checkMembers } from "../option-members.ts";
 import { shownUrl } from "../shown-text.ts";
 import type { CardVerification, TrustAlarm } from "../verify/verification.ts";
 import { createCardVerifier } from "../verify/verify-card.ts";
@@ -42,8 +43,10 @@ export interface TrustCardsOptions {
  */
 export function trustCards(
   policy: TrustPolicy,
-  { onAlarm, onVerified, now, fetch }: TrustCardsOptions = {},
+  options: TrustCardsOptions = {},
 ): (received: CardToTrust) => Promise<void> {
+  checkMembers("the options of trustCards", options);
+  const { onAlarm, onVerified, now, fetch } = options;
   const verifier = createCardVerifier(policy, now === undefined ? {} : { now });
   return async ({ url, asked, text, extended = false }) => {
     const verification = await verifier.verify(text, {

@@ -2,11 +2,11 @@ import { isSignatureAlgorithm } from "../keys/algorithms.ts";
 import { createJkuRule, type JkuRule } from "../keys/jku.ts";
 import { createJwksSource, type JwksSource } from "../keys/jwks-source.ts";
 import type { VerificationKey } from "../keys/key-types.ts";
+import { checkMembers } from "../option-members.ts";
 import type { Profile } from "../profiles/profile.ts";
 import { legacyProfiles } from "../profiles/profile-card.ts";
 import { checkTrustOptions } from "../trust/check-trust-options.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
-import { checkJkuLimits, checkPolicyMembers } from "./policy-members.ts";
 
 /** A policy that was looked over, and made ready for being asked. */
 export interface PreparedPolicy {
@@ -28,7 +28,9 @@ export interface PreparedPolicy {
 
 /** @throws TypeError when the policy says what has no meaning, or what no card could ever meet */
 export function preparePolicy(policy: TrustPolicy): PreparedPolicy {
-  checkPolicyMembers(policy);
+  checkMembers("trustPolicy", policy);
+  checkMembers("jku of a trust policy", policy.jku ?? {});
+  checkMembers("minimumSecurity of a trust policy", policy.minimumSecurity ?? {});
   const { keys = [], jku, algorithms, revoked = [], profiles = [], minSigners = 1, signers } = policy;
   for (const alg of algorithms ?? []) {
     if (!isSignatureAlgorithm(alg))
@@ -44,7 +46,6 @@ export function preparePolicy(policy: TrustPolicy): PreparedPolicy {
   if (named !== undefined && named.size < minSigners) {
     throw wrong("signers", `names ${named.size} different keys, and minSigners demands ${minSigners}`);
   }
-  if (jku !== undefined) checkJkuLimits(jku);
   checkTrustOptions(policy);
   return {
     policy,

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { CardTextError } from "../canonical/card-text-error.ts";
 import { readCardText } from "../canonical/read-card-text.ts";
+import { checkMembers } from "../option-members.ts";
 import { judgeTrust } from "../trust/judge-trust.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 import { findCardProblems } from "./card-problems.ts";
@@ -39,6 +40,7 @@ export interface CardVerifier {
  *   throws; Error when it does not answer
  */
 export async function verifyCard(text: string, options: VerifyCardOptions): Promise<CardVerification> {
+  checkMembers("the options of verifyCard", options);
   const { keys, trustPolicy } = options;
   if ((keys === undefined) === (trustPolicy === undefined)) {
     throw new TypeError("verifyCard needs either keys or a trustPolicy");
@@ -58,11 +60,18 @@ export async function verifyCard(text: string, options: VerifyCardOptions): Prom
  */
 export function createCardVerifier(
   policy: TrustPolicy,
-  { now }: Pick<VerificationContext, "now"> = {},
+  options: Pick<VerificationContext, "now"> = {},
 ): CardVerifier {
+  checkMembers("the options of createCardVerifier", options);
   const prepared = preparePolicy(policy);
+  const { now } = options;
   const time = now === undefined ? {} : { now };
-  return { verify: (text, context = {}) => verify(text, prepared, { ...time, ...context }) };
+  return {
+    async verify(text, context = {}) {
+      checkMembers("what a verifier is told of a card", context);
+      return await verify(text, prepared, { ...time, ...context });
+    },
+  };
 }
 
 async function verify(
