@@ -71,7 +71,10 @@ function describe(card: Readonly<Record<string, unknown>>, origin: string): Reco
 
 function answer(body: string, authorization: string | undefined): Record<string, unknown> {
   // Our own client wrote it, or doctor, which sends what is none as well.
-  const { id, method } = JSON.parse(/^\{.*\}$/s.test(body) ? body : "{}") as { id?: unknown; method?: string };
+  const { id, method } = JSON.parse(/^\{.*\}$/s.test(body) ? body : "{}") as {
+    id?: unknown;
+    method?: string;
+  };
   if (body.includes("refuse")) {
     return { jsonrpc: "2.0", id, error: { code: -32602, message: `${authorization} is refused` } };
   }

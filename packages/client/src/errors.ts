@@ -1,7 +1,6 @@
-import { type LifecycleReport, readLifecycleReport } from "@a2a-connect/core";
+import { type LifecycleReport, readLifecycleReport, visibleText } from "@a2a-connect/core";
 import type { AgentCard, AgentInterface, Message, Task } from "@a2a-connect/proto";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { stripControlSequences } from "./content/strip-control-sequences.ts";
 
 /**
  * Everything that goes wrong on the client's side of a call, and every way a task ends without a result. What a server
@@ -15,9 +14,9 @@ export abstract class AgentError extends Error {
 
   constructor(message: string, options: { readonly hint?: string; readonly cause?: unknown } = {}) {
     // Both may repeat what an agent said, and both go to terminals and logs.
-    super(stripControlSequences(message), options.cause === undefined ? {} : { cause: options.cause });
+    super(visibleText(message), options.cause === undefined ? {} : { cause: options.cause });
     this.name = new.target.name;
-    this.hint = options.hint === undefined ? undefined : stripControlSequences(options.hint);
+    this.hint = options.hint === undefined ? undefined : visibleText(options.hint);
   }
 }
 

@@ -1,6 +1,6 @@
 import { ResponseLimitError } from "@a2a-connect/bindings";
+import { visibleText } from "@a2a-connect/core";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { stripControlSequences } from "./content/strip-control-sequences.ts";
 import { AgentError, ContentTooLargeError, InvalidResponseError, UnreachableError } from "./errors.ts";
 
 /**
@@ -55,7 +55,7 @@ function explainLocal(error: ConnectError): Error {
 
 /** What a server says may go to a terminal. */
 function withPlainMessage(error: ConnectError): ConnectError {
-  const text = stripControlSequences(error.rawMessage);
+  const text = visibleText(error.rawMessage);
   if (text === error.rawMessage) {
     return error;
   }

@@ -1,4 +1,4 @@
-export { bytes, fileUrl, json, text } from "@a2a-connect/core";
+export { bytes, fileUrl, json, text, visibleText } from "@a2a-connect/core";
 export { cardDigest } from "@a2a-connect/signing/canonical";
 export type * from "./agent-client.ts";
 export { readCard } from "./card/read-card.ts";
@@ -11,7 +11,6 @@ export {
   type SaveOptions,
 } from "./content/artifact-reader.ts";
 export { findUntrustedOutput } from "./content/inspect-interceptor.ts";
-export { stripControlSequences } from "./content/strip-control-sequences.ts";
 export { defaultMaxFileBytes, type FileContent, type FileOptions, file } from "./content/upload.ts";
 export * from "./errors.ts";
 export type * from "./options.ts";

@@ -1,4 +1,5 @@
 import type { FieldViolation } from "./errors.ts";
+import { escapeInvisible } from "./visible-text.ts";
 
 /**
  * Where a walk over a message stands and what it has found so far. The JSON parser and the required-field check share
@@ -85,12 +86,5 @@ function formatSegment(segment: string | number, first: boolean): string {
   }
   // A key that the caller made up: quoted, so that it cannot pass for a path of ours, short, and nothing that a terminal obeys.
   const key = segment.length > maxKeyLength ? `${segment.slice(0, maxKeyLength)}…` : segment;
-  return `[${JSON.stringify(key.toWellFormed()).replaceAll(unseen, escapeCharacter)}]`;
-}
-
-/** Control and format characters, line and paragraph separators: JSON.stringify escapes only some of them. */
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-function escapeCharacter(character: string): string {
-  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+  return `[${escapeInvisible(JSON.stringify(key.toWellFormed()))}]`;
 }

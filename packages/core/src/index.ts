@@ -136,3 +136,4 @@ export {
   isTerminal,
   type TaskPhase,
 } from "./task-state.ts";
+export { escapeInvisible, isShowable, shownText, shownUrl, visibleText } from "./visible-text.ts";

@@ -1,4 +1,4 @@
-import { stripControlSequences } from "@a2a-connect/node/client";
+import { visibleText } from "@a2a-connect/node/client";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
 /** A contradiction as the worker asks about it, and as somebody who is to decide it sees it. */
@@ -57,7 +57,7 @@ export function readObjects(value: JsonValue | undefined): readonly JsonObject[]
 
 /** Text that a terminal may see. */
 export function readText(value: JsonValue | undefined): string {
-  return typeof value === "string" ? stripControlSequences(value) : "";
+  return typeof value === "string" ? visibleText(value) : "";
 }
 
 /** Whether JSON is an object. */

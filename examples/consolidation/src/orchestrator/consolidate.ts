@@ -4,7 +4,7 @@ import {
   type ConnectOptions,
   type Question,
   type ResumeOptions,
-  stripControlSequences,
+  visibleText,
 } from "@a2a-connect/node/client";
 import { type Part, type Task, TaskState } from "@a2a-connect/proto";
 import { type ClashResolver, readClash } from "./clash.ts";
@@ -90,7 +90,7 @@ async function decide(
 function assertCompleted(task: Task | undefined): Task {
   if (task?.status?.state !== TaskState.COMPLETED) {
     const words = task?.status?.message === undefined ? "without a word" : partText(task.status.message);
-    throw new Error(`The worker gave no memory set: ${stripControlSequences(words)}`);
+    throw new Error(`The worker gave no memory set: ${visibleText(words)}`);
   }
   return task;
 }

@@ -1,5 +1,5 @@
 import { partText, readLifecycleReport } from "@a2a-connect/core";
-import { stripControlSequences } from "@a2a-connect/node/client";
+import { visibleText } from "@a2a-connect/node/client";
 import type { TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from "@a2a-connect/proto";
 
 /** Takes a line for whoever watches. */
@@ -10,13 +10,13 @@ export function tellProgress({ status }: TaskStatusUpdateEvent, tell: Tell): voi
   const { message } = status ?? {};
   const { progress } = readLifecycleReport(message?.metadata);
   if (message !== undefined && typeof progress === "number") {
-    tell(`${Math.round(progress * 100)}%`.padEnd(8) + stripControlSequences(partText(message)));
+    tell(`${Math.round(progress * 100)}%`.padEnd(8) + visibleText(partText(message)));
   }
 }
 
 /** "got     report" for an artifact that is complete. */
 export function tellArtifact({ artifact, lastChunk }: TaskArtifactUpdateEvent, tell: Tell): void {
   if (artifact !== undefined && lastChunk) {
-    tell(`got     ${stripControlSequences(artifact.artifactId)}`);
+    tell(`got     ${visibleText(artifact.artifactId)}`);
   }
 }

@@ -1,11 +1,11 @@
-import { stripControlSequences } from "@a2a-connect/client";
+import { visibleText } from "@a2a-connect/client";
 
 /**
  * Text that may be stored and shown: without terminal sequences, control characters and invisible ones; white space is
  * single spaces.
  */
 export function plainText(text: string): string {
-  return stripControlSequences(text)
+  return visibleText(text)
     .replaceAll(/\s+/gu, " ")
     .replaceAll(/\p{Cf}/gu, "")
     .trim();

@@ -1,8 +1,8 @@
+import { escapeInvisible } from "@a2a-connect/core";
 import { CardTextError, canonicalCard } from "@a2a-connect/signing";
 import { CliError } from "../cli-error.ts";
 import type { TextSink } from "../cli-io.ts";
 import type { CommandContext } from "../command-context.ts";
-import { escapeUnsafe } from "../output/plain-text.ts";
 import { readCardSource } from "./card-source.ts";
 import { describeNotJson } from "./odd-text.ts";
 
@@ -47,5 +47,5 @@ export function noCanonicalForm(error: CardTextError, name: string, text: string
 
 /** JSON, byte for byte. At a terminal, what that might act upon is escaped, which leaves the value the same. */
 export async function writeExactly(stdout: TextSink, json: string): Promise<void> {
-  await stdout.write(stdout.isTerminal ? escapeUnsafe(json) : json);
+  await stdout.write(stdout.isTerminal ? escapeInvisible(json) : json);
 }

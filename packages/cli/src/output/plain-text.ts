@@ -1,10 +1,8 @@
-import { stripVTControlCharacters } from "node:util";
+import { escapeInvisible, visibleText } from "@a2a-connect/core";
 
-/** Text that a terminal may see: no control sequences, line feeds and tabs kept. */
+/** Text that people may see, its lines ended by line feeds alone. */
 export function toText(text: string): string {
-  return stripVTControlCharacters(text)
-    .replace(/\r\n?/g, "\n")
-    .replace(unsafe, (character) => (character === "\n" || character === "\t" ? character : ""));
+  return visibleText(text.replace(/\r\n?/g, "\n"));
 }
 
 /**
@@ -28,17 +26,7 @@ export function toBlock(text: string): string {
   return toText(text).replace(/\n+$/, "").replace(/^$/gm, " ");
 }
 
-/** JSON on one line, or indented. What a terminal might act upon is escaped, which leaves the value the same. */
+/** JSON on one line, or indented. What nobody sees and what a terminal might act upon is escaped, which leaves the value the same. */
 export function formatJsonDocument(value: unknown, oneLine: boolean): string {
-  return escapeUnsafe(JSON.stringify(value, undefined, oneLine ? undefined : 2));
+  return escapeInvisible(JSON.stringify(value, undefined, oneLine ? undefined : 2));
 }
-
-/** The text of some JSON with what a terminal might act upon escaped, which leaves the value the same. */
-export function escapeUnsafe(json: string): string {
-  return json.replace(unsafe, (character) =>
-    character === "\n" ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-}
-
-// C0 and C1 controls, DEL, and what turns the direction of writing.
-const unsafe = /[\p{Cc}\p{Bidi_C}]/gu;

@@ -1,4 +1,4 @@
-import { formatMessage } from "@a2a-connect/core";
+import { formatMessage, shownText } from "@a2a-connect/core";
 import {
   type AgentCard,
   type AgentExtension,
@@ -9,7 +9,7 @@ import {
   SecuritySchemeSchema,
 } from "@a2a-connect/proto";
 import { create, equals } from "@bufbuild/protobuf";
-import { shownInterface, shownList, shownText } from "../interface/shown-text.ts";
+import { shownInterface, shownList } from "../interface/shown-list.ts";
 
 /**
  * What differs between two cards of an agent and matters to its callers, a sentence each: version, provider, skills, interfaces,

@@ -1,6 +1,5 @@
-import { isLoopbackHost } from "@a2a-connect/core";
+import { isLoopbackHost, shownText, shownUrl } from "@a2a-connect/core";
 import { CardNotFoundError } from "../errors.ts";
-import { shownText, shownUrl } from "../interface/shown-text.ts";
 
 /** Where a card is by the specification (spec §8.2), and where it was before 0.3. */
 const wellKnownPaths = ["/.well-known/agent-card.json", "/.well-known/agent.json"] as const;

@@ -1,10 +1,9 @@
-import { findMissingFields, formatMessage } from "@a2a-connect/core";
+import { findMissingFields, formatMessage, shownUrl } from "@a2a-connect/core";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { ClientSettings } from "../connection.ts";
 import { CardInvalidError, CardNotFoundError } from "../errors.ts";
 import { agentFetch } from "../interface/agent-fetch.ts";
 import { wasNeverSent } from "../interface/never-sent.ts";
-import { shownUrl } from "../interface/shown-text.ts";
 import type { ConnectOptions, ReceivedCard } from "../options.ts";
 import { resolveSettings } from "../settings.ts";
 import { findCardUrls } from "./card-reference.ts";

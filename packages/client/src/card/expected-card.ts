@@ -1,7 +1,7 @@
+import { shownText } from "@a2a-connect/core";
 import { CardTextError, cardDigest } from "@a2a-connect/signing/canonical";
 import { satisfies, validate } from "compare-versions";
 import { CardExpectationError, CardInvalidError } from "../errors.ts";
-import { shownText } from "../interface/shown-text.ts";
 import type { CardExpectation } from "../options.ts";
 import type { ResolvedCard } from "./card-resolver.ts";
 

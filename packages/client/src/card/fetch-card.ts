@@ -1,7 +1,7 @@
+import { shownUrl } from "@a2a-connect/core";
 import { CardInvalidError, CardNotFoundError } from "../errors.ts";
 import { findNetworkFailure } from "../interface/network-failure.ts";
 import { redirectLocation } from "../interface/redirect-location.ts";
-import { shownUrl } from "../interface/shown-text.ts";
 import { ByteBuffer } from "../transports/byte-buffer.ts";
 
 /** How a card is asked for. */

@@ -1,7 +1,7 @@
-import { effectiveMediaType, matchesMediaType } from "@a2a-connect/core";
+import { effectiveMediaType, matchesMediaType, shownText } from "@a2a-connect/core";
 import type { AgentCard, Part } from "@a2a-connect/proto";
 import { InputModeError, RequirementError } from "../errors.ts";
-import { shownList, shownText } from "../interface/shown-text.ts";
+import { shownList } from "../interface/shown-list.ts";
 
 /**
  * Checks that an agent takes these parts: by the modes of the skill, which override the card's (requirement L-8). Without a

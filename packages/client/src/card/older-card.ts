@@ -1,5 +1,4 @@
-import { parseProtocolVersion } from "@a2a-connect/core";
-import { shownText } from "../interface/shown-text.ts";
+import { parseProtocolVersion, shownText } from "@a2a-connect/core";
 import { isObject, type Members } from "./json-members.ts";
 import {
   normalizeSecurityRequirements,

@@ -1,4 +1,5 @@
-import { shownList, shownText } from "../interface/shown-text.ts";
+import { shownText } from "@a2a-connect/core";
+import { shownList } from "../interface/shown-list.ts";
 import { isObject, type Members } from "./json-members.ts";
 
 /**

@@ -1,9 +1,15 @@
-import { findFieldViolations, findMissingFields, isRequiredField, parseMessage } from "@a2a-connect/core";
+import {
+  findFieldViolations,
+  findMissingFields,
+  isRequiredField,
+  parseMessage,
+  shownText,
+} from "@a2a-connect/core";
 import { type AgentCard, AgentCardSchema, AgentExtensionSchema } from "@a2a-connect/proto";
 import { create, fromJsonString } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { CardInvalidError } from "../errors.ts";
-import { shownList, shownText } from "../interface/shown-text.ts";
+import { shownList } from "../interface/shown-list.ts";
 import { isObject } from "./json-members.ts";
 import { inputRequiredCapability } from "./older-capabilities.ts";
 import { isOlderCard, normalizeOlderCard, olderFieldPath } from "./older-card.ts";

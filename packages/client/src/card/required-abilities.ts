@@ -1,7 +1,7 @@
-import { matchesMediaType } from "@a2a-connect/core";
+import { matchesMediaType, shownText } from "@a2a-connect/core";
 import type { AgentCard } from "@a2a-connect/proto";
 import { RequirementError } from "../errors.ts";
-import { shownList, shownText } from "../interface/shown-text.ts";
+import { shownList } from "../interface/shown-list.ts";
 import type { AgentRequirements } from "../options.ts";
 import { readLifecycleParams } from "./lifecycle-params.ts";
 import { inputRequiredCapability } from "./older-capabilities.ts";

@@ -1,5 +1,5 @@
+import { shownUrl } from "@a2a-connect/core";
 import { CardRefusedError } from "../errors.ts";
-import { shownUrl } from "../interface/shown-text.ts";
 import type { ConnectOptions, ReceivedCard } from "../options.ts";
 
 /** Has a card verified. @throws CardRefusedError with what `verifyCard` throws as its cause */

@@ -1,10 +1,10 @@
-import { draftProtocolVersion, parseProtocolVersion, protocolVersion } from "@a2a-connect/core";
+import { draftProtocolVersion, parseProtocolVersion, protocolVersion, shownText } from "@a2a-connect/core";
 import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
 import { NoInterfaceError } from "../errors.ts";
 import type { ConnectOptions } from "../options.ts";
 import type { BindingTransport } from "../platform.ts";
 import { knownTransports } from "./known-transports.ts";
-import { shownList, shownText } from "./shown-text.ts";
+import { shownList } from "./shown-list.ts";
 
 /** An interface that both sides know. */
 export interface Candidate {

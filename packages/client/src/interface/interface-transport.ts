@@ -16,7 +16,7 @@ import { type Attempt, failureOf, isOutOfReach, NotCallable, shownReason } from 
 import type { Candidate } from "./choose-interfaces.ts";
 import { wasNeverSent } from "./never-sent.ts";
 import { callHeaders, isRepeatable, withTenant } from "./outgoing-call.ts";
-import { shownInterface } from "./shown-text.ts";
+import { shownInterface } from "./shown-list.ts";
 
 /** How the interfaces of a card are called. */
 export interface InterfaceSettings

@@ -1,8 +1,7 @@
-import { partText } from "@a2a-connect/core";
+import { partText, visibleText } from "@a2a-connect/core";
 import { type Message, type Task, TaskState } from "@a2a-connect/proto";
 import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import { stripControlSequences } from "../content/strip-control-sequences.ts";
 import type { Question } from "./run-types.ts";
 
 /** The question that an interrupted task asks. Nothing in it is trusted: the agent wrote it. */
@@ -13,7 +12,7 @@ export function readQuestion(task: Task, signal: AbortSignal): Question {
     kind: task.status?.state === TaskState.AUTH_REQUIRED ? "auth" : "input",
     taskId: task.id,
     contextId: task.contextId,
-    text: message === undefined ? "" : stripControlSequences(partText(message)),
+    text: message === undefined ? "" : visibleText(partText(message)),
     choices: readChoices(asked?.["choices"]),
     schema: isObject(asked?.["schema"]) ? asked["schema"] : undefined,
     details: asked?.["details"],
@@ -38,7 +37,7 @@ function findProgramForm(message: Message | undefined): JsonObject | undefined {
 
 function readChoices(value: JsonValue | undefined): readonly string[] | undefined {
   return Array.isArray(value) && value.length > 0 && value.every((choice) => typeof choice === "string")
-    ? value.map(stripControlSequences)
+    ? value.map(visibleText)
     : undefined;
 }
 

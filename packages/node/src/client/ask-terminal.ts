@@ -1,4 +1,4 @@
-import { type Question, type Resolver, stripControlSequences } from "@a2a-connect/client";
+import { type Question, type Resolver, visibleText } from "@a2a-connect/client";
 import { LineReader } from "./line-reader.ts";
 
 /** Where a person is asked. */
@@ -50,12 +50,12 @@ async function ask(
 function format({ kind, text, choices = [] }: Question): string {
   const heading = kind === "auth" ? "The agent asks for credentials:" : "The agent asks:";
   const numbered = choices.map((choice, index) => `  ${index + 1}) ${oneLine(choice)}\n`);
-  return `${heading} ${stripControlSequences(text)}\n${numbered.join("")}`;
+  return `${heading} ${visibleText(text)}\n${numbered.join("")}`;
 }
 
 /** A choice cannot pass for several. */
 function oneLine(text: string): string {
-  return stripControlSequences(text).replace(/\s+/g, " ");
+  return visibleText(text).replace(/\s+/g, " ");
 }
 
 /** The choice as the agent has it. Words come before numbers: a choice may be a number. */

@@ -1,4 +1,4 @@
-import { type ConnectOptions, stripControlSequences } from "@a2a-connect/client";
+import { type ConnectOptions, visibleText } from "@a2a-connect/client";
 import type { TrustPolicy } from "@a2a-connect/signing";
 
 /** What a policy is carried out with. */
@@ -32,7 +32,7 @@ export async function trustByPolicy(
       if (told.has(text)) return;
       if (told.size >= maxTold) told.clear();
       told.add(text);
-      onWarning?.(stripControlSequences(text)); // it may repeat what the card says
+      onWarning?.(visibleText(text)); // it may repeat what the card says
     },
   });
   return async (received) => {

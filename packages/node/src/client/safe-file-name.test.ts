@@ -19,7 +19,17 @@ describe("safeFileName", () => {
     [".ssh/authorized_keys", "authorized_keys"],
     ["name.", "name"],
     ["name. . ", "name"],
-    ["a\0b\x1b[31m\n.txt", "ab[31m.txt"],
+    ["a\0b\x1b[31m\n.txt", "ab_.txt"],
+    ["-rf", "rf"],
+    ["--output=x.txt", "output=x.txt"],
+    ["~root", "root"],
+    ["~/.ssh/config", "config"],
+    [" -.-~ notes.txt", "notes.txt"],
+    ["-", "file"],
+    ["#backup#", "backup#"],
+    ["a$(id)`id`;b&c!d'e", "a_(id)_id_;b&c!d'e"],
+    ["tag\u{e0061}ged \u2028 text", "tagged _ text"],
+    ["family 👩‍👩‍👧.png", "family 👩‍👩‍👧.png"],
     ["annex\u202efdp.exe", "annexfdp.exe"],
     ["zero\u200bwidth", "zerowidth"],
     ['a<b>c:d"e|f?g*h', "a_b_c_d_e_f_g_h"],
@@ -50,7 +60,7 @@ describe("safeFileName", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (name) => {
         const safe = safeFileName(name);
-        expect(safe).not.toMatch(/^[.\s]|[.\s]$|[/\\<>:"|?*]|\p{Cc}/u);
+        expect(safe).not.toMatch(/^[.\s~#-]|[.\s]$|[/\\<>:"|?*]|\p{Cc}/u);
         expect(safe).not.toBe("");
         expect(Buffer.byteLength(safe)).toBeLessThanOrEqual(249);
         expect(safeFileName(safe)).toBe(safe);

@@ -1,3 +1,5 @@
+import { visibleText } from "@a2a-connect/core";
+
 const encoder = new TextEncoder();
 
 /** The longest name that common file systems take, in bytes of UTF-8. */
@@ -9,20 +11,20 @@ const maxNumberBytes = 6;
 /** What Windows takes for devices, whatever their extension. */
 const deviceNames = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])$/i;
 
-/** Control characters of both kinds, and those that turn the direction of writing: `annex‮fdp.exe` looks like a PDF. */
-const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+/** What Windows gives a meaning, what a shell expands even within quotes, and ends of lines. */
+const special = /[<>:"|?*$`\n\t]/g;
 
-/** What Windows or a shell gives a meaning. */
-const special = /[<>:"|?*]/g;
+/** What a name does not begin with: it would hide the file, be an option (`-rf`), somebody's home (`~root`) or a comment. */
+const leading = /^[.\s~#-]+/;
 
 /**
  * A name that a file may have on any system, from one that others chose: its last segment, without what is invisible,
- * hides the file, or names a device. `file` when nothing is left.
+ * hides the file, names a device, or means something to a shell or a program that is given it. `file` when nothing is left.
  */
 export function safeFileName(name: string): string {
   const segment = name.split(/[/\\]/).pop() ?? "";
-  const plain = segment.replace(invisible, "").replace(special, "_");
-  const trimmed = plain.replace(/^[.\s]+/, "").replace(/[.\s]+$/, "");
+  const plain = visibleText(segment).replace(special, "_"); // unseen, `annex‮fdp.exe` would look like a PDF
+  const trimmed = plain.replace(leading, "").replace(/[.\s]+$/, "");
   const [stem, extension] = splitExtension(trimmed === "" ? "file" : trimmed);
   const base = deviceNames.test(stem.split(".")[0]?.trimEnd() ?? "") ? `_${stem}` : stem;
   return shorten(base, extension, maxNameBytes - maxNumberBytes);

@@ -1,3 +1,5 @@
+import { escapeInvisible } from "@a2a-connect/core";
+
 /** Names and indexes from the root of a card to a value in it. */
 export type FieldPath = readonly (string | number)[];
 
@@ -16,17 +18,7 @@ export function formatWholePath(path: FieldPath): string {
 function formatSegment(segment: string | number, isFirst: boolean): string {
   if (typeof segment === "number") return `[${segment}]`;
   if (/^\w{1,64}$/.test(segment)) return isFirst ? segment : `.${segment}`;
-  return `[${JSON.stringify(segment).replaceAll(unseen, escapeUnits)}]`;
-}
-
-/** Control and format characters, line and paragraph separators: JSON.stringify escapes only some of them. */
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-function escapeUnits(character: string): string {
-  return Array.from(
-    { length: character.length },
-    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, "0")}`,
-  ).join("");
+  return `[${escapeInvisible(JSON.stringify(segment))}]`;
 }
 
 /** Units that paths of one card may have together before only whole members are named. */

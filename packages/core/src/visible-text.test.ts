@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { stripControlSequences } from "./strip-control-sequences.ts";
+import { escapeInvisible, isShowable, shownText, visibleText } from "./visible-text.ts";
 
 const esc = "\x1b";
 const bel = "\x07";
 
-/** What a terminal obeys, or a reader is deceived by. */
-const forbidden = /[\u202a-\u202e\u2066-\u2069]|(?![\t\n])\p{Cc}/u;
+/** What a terminal obeys, or a reader is deceived by; joiners and selectors stay where they make one picture. */
+const forbidden = /(?!\t|\n|\u200d|\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{DI}]/u;
 
-describe("stripControlSequences", () => {
+describe("visibleText", () => {
   for (const [what, text, want] of [
     ["a colour", `${esc}[1;31mred${esc}[0m`, "red"],
     ["a colour in its 8-bit form", "\x9b31mred\x9b0m", "red"],
@@ -33,18 +33,27 @@ describe("stripControlSequences", () => {
     ["backspaces, bells and DEL", `a\b\b${bel}\x7fb`, "ab"],
     ["a reversed file name", "annex\u202efdp.exe", "annexfdp.exe"],
     ["isolates", "a\u2066b\u2069", "ab"],
+    ["zero-width characters", "pay\u200bload\u200c\u2060\ufeff\u00ad", "payload"],
+    ["words in tag characters", "hello\u{e0001}\u{e0072}\u{e006d}\u{e007f}", "hello"],
+    ["words in variation selectors", "a\ufe0f\ufe01\u{e0100}\u{e01ef}", "a"],
+    ["a joiner between letters", "a\u200db", "ab"],
+    ["a joiner at the end of a picture", "👩\u200d", "👩"],
+    ["a second selector", "❤\ufe0f\ufe0f", "❤\ufe0f"],
+    ["fillers", "a\u3164b\u115fc", "abc"],
+    ["lone surrogates", "a\ud800b", "ab"],
   ] as const) {
-    it(`removes ${what}`, () => expect(stripControlSequences(text)).toBe(want));
+    it(`removes ${what}`, () => expect(visibleText(text)).toBe(want));
   }
 
   for (const text of [
     "",
     "plain\ttext\nof two lines",
     "größer 日本語 👩‍👩‍👧 עברית",
+    "👩🏽‍🚀 ❤️‍🔥 1️⃣ 🇩🇪 ☺︎",
     "[31m is no sequence",
     "a\\b",
   ]) {
-    it(`leaves ${JSON.stringify(text)} alone`, () => expect(stripControlSequences(text)).toBe(text));
+    it(`leaves ${JSON.stringify(text)} alone`, () => expect(visibleText(text)).toBe(text));
   }
 
   it("leaves nothing that a terminal obeys, and nothing to do a second time", () => {
@@ -70,18 +79,20 @@ describe("stripControlSequences", () => {
     const hostile = fc.oneof(fc.string({ unit: pieces }), fc.string({ unit: "binary" }));
     fc.assert(
       fc.property(hostile, (text) => {
-        const stripped = stripControlSequences(text);
+        const stripped = visibleText(text);
         expect(stripped).not.toMatch(forbidden);
-        expect(stripControlSequences(stripped)).toBe(stripped);
+        expect(visibleText(stripped)).toBe(stripped);
       }),
     );
   });
 
-  it("changes no text without control characters", () => {
-    const harmless = fc.string({ unit: "grapheme" }).filter((text) => !forbidden.test(text));
+  it("changes no text without such characters", () => {
+    const harmless = fc
+      .string({ unit: "grapheme" })
+      .filter((text) => !/\u200d|\ufe0e|\ufe0f/.test(text) && !forbidden.test(text));
     fc.assert(
       fc.property(harmless, (text) => {
-        expect(stripControlSequences(text)).toBe(text);
+        expect(visibleText(text)).toBe(text);
       }),
     );
   });
@@ -99,10 +110,55 @@ describe("stripControlSequences", () => {
       `${esc} `,
       esc,
     ]) {
-      expect(stripControlSequences(unit.repeat(length / unit.length))).not.toMatch(forbidden);
-      expect(stripControlSequences(unit + "0;".repeat(length / 2))).not.toMatch(forbidden);
+      expect(visibleText(unit.repeat(length / unit.length))).not.toMatch(forbidden);
+      expect(visibleText(unit + "0;".repeat(length / 2))).not.toMatch(forbidden);
     }
     // Quadratic time would be days; a busy machine is given three orders of magnitude.
     expect(performance.now() - started).toBeLessThan(15_000);
   });
+});
+
+describe("visibleText", () => {
+  it("ends lines where a separator does, so that no words grow together", () => {
+    expect(visibleText("a\u2028b\u2029c")).toBe("a\nb\nc");
+  });
+});
+
+describe("escapeInvisible", () => {
+  it("leaves a value the same, and nothing of it unseen", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        const escaped = escapeInvisible(JSON.stringify({ text }));
+        expect(JSON.parse(escaped)).toEqual({ text });
+        expect(escaped).not.toMatch(forbidden);
+      }),
+    );
+  });
+
+  it("writes what has two units as two", () => {
+    expect(escapeInvisible('"\u{e0061}"')).toBe('"\\udb40\\udc61"');
+  });
+});
+
+describe("shownText", () => {
+  for (const [text, want] of [
+    [" a\n\u2028b\tc ", "a b c"],
+    ["x".repeat(200), `${"x".repeat(100)}…`],
+    ["\u200b".repeat(1_000), "…"],
+  ] as const) {
+    it(`makes ${JSON.stringify(want.slice(0, 20))} of ${JSON.stringify(text.slice(0, 20))}`, () =>
+      expect(shownText(text)).toBe(want));
+  }
+});
+
+describe("isShowable", () => {
+  for (const [text, want] of [
+    ["key-1", true],
+    ["key\n1", false],
+    ["key\u200b", false],
+    ["key\u{e0061}", false],
+    ["x".repeat(21), false],
+  ] as const) {
+    it(`is ${want} for ${JSON.stringify(text)}`, () => expect(isShowable(text, 20)).toBe(want));
+  }
 });
