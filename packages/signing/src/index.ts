@@ -12,7 +12,7 @@ export { profileCard } from "./profiles/profile-card.ts";
 export { type CardSigner, createCardSigner } from "./sign/card-signer.ts";
 export { ecdsaFromDer } from "./sign/ecdsa-der.ts";
 export { assertKeySetUrl } from "./sign/jws-header.ts";
-export { signCard, signCardText } from "./sign/sign-card.ts";
+export { findLegacyWarnings, signCard, signCardText } from "./sign/sign-card.ts";
 export type { CardSignerOptions, SignatureOptions, SignCardOptions } from "./sign/sign-options.ts";
 export { SigningError } from "./signing-error.ts";
 export type * from "./trust/card-memory.ts";

@@ -1,4 +1,5 @@
-import { thumbprintOf } from "@a2a-connect/signing";
+import type { AgentCard } from "@a2a-connect/proto";
+import { findLegacyWarnings, thumbprintOf } from "@a2a-connect/signing";
 import type { Output } from "../output/output.ts";
 import type { ServedSigning } from "./card-signing.ts";
 
@@ -12,11 +13,15 @@ export interface SignedPlace {
   readonly host: string | undefined;
 }
 
-/** Says where the key set is and which keys are in it, and warns of cards that nobody can verify. */
+/**
+ * Says where the key set is and which keys are in it, and warns of cards that cannot be verified from elsewhere, or that the
+ * verifiers in use refuse.
+ */
 export async function announceSigning(
   output: Output,
   { keys }: ServedSigning,
   place: SignedPlace,
+  cards: readonly AgentCard[],
 ): Promise<void> {
   await output.field("Key Set", `${place.publicUrl ?? place.url}/.well-known/jwks.json`);
   for (const { key, retiredUntil } of keys) {
@@ -27,6 +32,12 @@ export async function announceSigning(
   }
   const warning = findPlaceFault(place);
   if (warning !== undefined) await output.warn(warning);
+  for (const card of cards) {
+    // What is raw is served canonical, and the Python of before that wrote otherwise has few users left.
+    for (const sentence of findLegacyWarnings(card, ["js-1"])) {
+      await output.warn(cards.length === 1 ? sentence : `${card.name}: ${sentence}`);
+    }
+  }
 }
 
 /** Why callers cannot verify what is served there. */

@@ -17,7 +17,7 @@ export async function announce(
 ): Promise<void> {
   await output.document(formatMessage(AgentCardSchema, card));
   await announceAgent(output, { url, card });
-  if (signing !== undefined) await announceSigning(output, signing, signing);
+  if (signing !== undefined) await announceSigning(output, signing, signing, [card]);
   await announceCommands(output, commands);
 }
 
@@ -37,7 +37,14 @@ export async function announceAll(
     await announceAgent(output, agent);
   }
   await output.field("Catalog", `${url}/.well-known/ai-catalog.json`);
-  if (signing !== undefined) await announceSigning(output, signing, signing);
+  if (signing !== undefined) {
+    await announceSigning(
+      output,
+      signing,
+      signing,
+      Object.values(agents).map(({ card }) => card),
+    );
+  }
   await announceCommands(output, commands);
 }
 

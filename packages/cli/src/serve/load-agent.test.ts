@@ -197,6 +197,8 @@ describe("an ES module that Node takes for CommonJS", () => {
 
 describe("the place of a mistake", () => {
   for (const [text, file, line] of [
+    ["Error\n    at f (/a/node_modules/b/c.js:1:2)\n    at /a/d.ts:3:4", "/a/d.ts", 3],
+    ["Error\n    at f (/a/node_modules/b/c.js:1:2)\n    at node:x:3:4", "/a/node_modules/b/c.js", 1],
     ["C:\\my agents\\a (1).ts:2\nconst a = 2;\n      ^", "C:\\my agents\\a (1).ts", 2],
     ["Error: x\n    at new A (C:\\my agents\\a (1).ts:12:7)", "C:\\my agents\\a (1).ts", 12],
     ["Error: x\n    at async \\\\server\\share\\a.ts:12:7", "\\\\server\\share\\a.ts", 12],

@@ -39,13 +39,19 @@ const placed =
 /** What imports the modules is in all stacks, and at fault in none. */
 const ownFolder = new URL(".", import.meta.url).href;
 
-/** The first place that a stack, or what Node prints of an error, names outside of Node and this command. */
+/**
+ * The first place that a stack, or what Node prints of an error, names outside of Node and this command; one in what is installed only
+ * where there is no other.
+ */
 export function findPlace(text: string): Place | undefined {
+  let installed: Place | undefined;
   for (const { groups: { place = "", line } = {} } of text.matchAll(placed)) {
     if (place.startsWith(ownFolder) || place.endsWith("<anonymous>")) continue; // the latter: what was evaluated
-    return { file: /^file:/i.test(place) ? fileURLToPath(place) : place, line: Number(line) };
+    const found = { file: /^file:/i.test(place) ? fileURLToPath(place) : place, line: Number(line) };
+    if (!/[\\/]node_modules[\\/]/.test(found.file)) return found;
+    installed ??= found;
   }
-  return undefined;
+  return installed;
 }
 
 /**

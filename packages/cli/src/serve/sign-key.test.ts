@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { thumbprintOf } from "@a2a-connect/signing";
@@ -72,6 +72,19 @@ describe("a2a serve --sign-key", () => {
     expect(field(stdout, "Signing Key")).toBe(`old, ES256, thumbprint ${thumbprint}`);
   });
 
+  it("warns of what is empty in the card, which the verifiers of Python leave out, with its path", async () => {
+    const agent = await readFile(join(cwd, "agent.ts"), "utf8");
+    const skill = '{ id: "s", name: "S", description: "Says it.", tags: [] }';
+    await writeFile(join(cwd, "empty.ts"), agent.replace('thing." }', `thing.", skills: [${skill}] }`));
+    const flags = ["--port", "0", "--store", "memory", "--sign-key", old.privateKey];
+    const server = startCommand(["serve", "empty.ts", ...flags], { cwd });
+    await server.waitFor(/Ctrl-C/);
+    server.interrupt();
+    expect((await server.result).stderr).toMatch(
+      /^warning: .*a2a-sdk of Python.* uncovered: .*skills\[0\]\.tags.*; give what is empty of them a value/m,
+    );
+  });
+
   it("warns when the card is for the network and says that it is on this machine", async () => {
     const flags = ["--host", "0.0.0.0", "--sign-key", old.privateKey];
     const server = serving(...flags);
@@ -83,7 +96,7 @@ describe("a2a serve --sign-key", () => {
     const card = await (await fetch(`http://localhost:${port}/.well-known/agent-card.json`)).json();
     reachable.interrupt();
     const { stdout, stderr } = await reachable.result;
-    expect(stderr).not.toContain("warning:");
+    expect(stderr).not.toMatch(/^warning: .*--public-url/m);
     expect(field(stdout, "Key Set")).toBe(`${origin}/.well-known/jwks.json`);
     expect(card.supportedInterfaces[0].url).toMatch(/^https:\/\/agents\.example\.org/);
     expect(JSON.parse(Buffer.from(card.signatures[0].protected, "base64url").toString()).jku).toBe(

@@ -33,7 +33,7 @@ export function legacyWarnings(
     const reason =
       uncovered.length === 0
         ? `write these fields in another way: ${listPaths([...writtenOtherwise(unsigned)])}`
-        : `leave these fields uncovered: ${listPaths(uncovered)}`;
+        : `leave these fields uncovered: ${listPaths(uncovered)}; give what is empty of them a value, or take it out where it is optional`;
     return [`${verifiers[profile]} will refuse this signature, because they ${reason}`];
   });
 }

@@ -6,6 +6,7 @@ import { defaultMaxCardLength, readCardText } from "../canonical/read-card-text.
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { encodeBase64url } from "../jws/base64url.ts";
 import { checkSigningMembers } from "../option-members.ts";
+import type { LegacyProfile } from "../profiles/profile.ts";
 import { SigningError } from "../signing-error.ts";
 import { findCardProblems } from "../verify/card-problems.ts";
 import { maxSignatures, SignedCard, signingInput } from "../verify/signed-card.ts";
@@ -101,6 +102,16 @@ async function makeSignature(card: SignedCard, options: SignCardOptions): Promis
   const signature = await signer.sign(signingInput(protectedText, card.strict));
   warn(card, options);
   return { protected: protectedText, signature: encodeBase64url(signature), ...unprotected };
+}
+
+/**
+ * What signing this card would tell of verifiers that do not follow the specification: a sentence for each of them that refuses
+ * its signatures, with the paths of what it makes something else of, and what to do.
+ *
+ * @throws CardTextError when the card has no canonical form
+ */
+export function findLegacyWarnings(card: AgentCard, profiles?: readonly LegacyProfile[]): readonly string[] {
+  return legacyWarnings(new SignedCard(readCard(card)), profiles);
 }
 
 function warn(card: SignedCard, { legacyVerifiers, onWarning }: SignatureOptions): void {
