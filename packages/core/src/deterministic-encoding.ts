@@ -1,5 +1,15 @@
-import { type DescField, type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import {
+  type DescField,
+  type DescMessage,
+  isMessage,
+  type JsonObject,
+  type JsonValue,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
 import { isReflectMessage, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
+import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { createTable, toValue } from "./json-value.ts";
 
 /**
  * The one binary encoding of a message: the same for messages that mean the same, whichever wire they came over.
@@ -53,6 +63,10 @@ function copyField(
       break;
     }
     case "message": {
+      if (isJson(field.message)) {
+        copyJson(field, source, copy);
+        break;
+      }
       const value = sortMaps(source.get(field), omit);
       if (field.oneof !== undefined || value.fields.some((inner) => value.isSet(inner))) {
         copy.set(field, value);
@@ -66,11 +80,69 @@ function copyField(
   }
 }
 
+/** Types whose contents are the caller's own, and may be many: they are copied by hand, at a twentieth of the cost. */
+function isJson({ typeName }: DescMessage): boolean {
+  return typeName === "google.protobuf.Struct" || typeName === "google.protobuf.Value";
+}
+
+/** A field of these types, as protobuf-es lays it out: a Struct is the JSON object itself, a Value a message. */
+function copyJson({ oneof, localName }: DescField, source: ReflectMessage, copy: ReflectMessage): void {
+  const from: Readonly<Record<string, unknown>> = { ...source.message };
+  const chosen = oneof === undefined ? undefined : (from[oneof.localName] as { readonly value: unknown });
+  const value = chosen === undefined ? from[localName] : chosen.value;
+  const sorted = isMessage(value, ValueSchema) ? sortValue(value) : sortJson(value as JsonObject); // a Struct's
+  if (oneof !== undefined) {
+    Object.assign(copy.message, { [oneof.localName]: { case: localName, value: sorted } });
+  } else if (Object.keys(sorted).length > 0) {
+    Object.assign(copy.message, { [localName]: sorted });
+  }
+}
+
+function sortValue({ kind }: Value): Value {
+  switch (kind.case) {
+    case "structValue": {
+      const fields = sortMembers(kind.value.fields, sortValue);
+      return toValue({ case: "structValue", value: { $typeName: "google.protobuf.Struct", fields } });
+    }
+    case "listValue": {
+      const values = kind.value.values.map(sortValue);
+      return toValue({ case: "listValue", value: { $typeName: "google.protobuf.ListValue", values } });
+    }
+    case "numberValue":
+      return toValue({ case: "numberValue", value: withoutSign(kind.value) });
+    default:
+      return toValue(kind);
+  }
+}
+
+function sortJson<T extends JsonValue>(json: T): T;
+function sortJson(json: JsonValue): JsonValue {
+  if (typeof json === "number") {
+    return withoutSign(json);
+  }
+  if (typeof json !== "object" || json === null) {
+    return json;
+  }
+  return Array.isArray(json) ? json.map((each) => sortJson(each)) : sortMembers(json, sortJson);
+}
+
+function sortMembers<T>(members: Readonly<Record<string, T>>, sort: (value: T) => T): Record<string, T> {
+  const sorted = createTable<T>();
+  for (const key of Object.keys(members).sort()) {
+    sorted[key] = sort(members[key] as T); // a key of its own; `__proto__` was refused long before
+  }
+  return sorted;
+}
+
+function withoutSign(number: number): number {
+  return number === 0 ? 0 : number;
+}
+
 function copyValue(value: unknown, omit: ReadonlySet<DescField>): unknown {
   if (isReflectMessage(value)) {
     return sortMaps(value, omit);
   }
-  return value === 0 ? 0 : value;
+  return typeof value === "number" ? withoutSign(value) : value;
 }
 
 function compareKeys(one: unknown, other: unknown): number {

@@ -56,7 +56,7 @@ function readContainer(walk: FieldWalk, json: object, depth: number): Value {
 }
 
 /** As `create` makes it, at a tenth of the cost. */
-function toValue(kind: Value["kind"]): Value {
+export function toValue(kind: Value["kind"]): Value {
   return { $typeName: "google.protobuf.Value", kind };
 }
 
