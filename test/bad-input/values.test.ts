@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { serveTarget, type Target } from "./target.ts";
-import { type Call, encodeBytes, encodeCall, jsonWires, type Wire, wrapParams } from "./wires.ts";
+import { type Call, encodeBytes, encodeCall, jsonWires, type Wire, wires, wrapParams } from "./wires.ts";
 
 const limit = 1_000;
 const small = serveTarget({ wires: { maxValues: limit } });
@@ -71,6 +71,23 @@ for (const wire of jsonWires) {
     }
   });
 }
+
+describe("an id", () => {
+  const fields = {
+    "message.messageId": (id: string) => send('"parts":[{"text":"a"}]').json?.replace("m-1", id),
+    "message.contextId": (id: string) => send(`"parts":[{"text":"a"}],"contextId":"${id}"`).json,
+    "message.taskId": (id: string) => send(`"parts":[{"text":"a"}],"taskId":"${id}"`).json,
+    tenant: (id: string) => send('"parts":[{"text":"a"}]', `,"tenant":"${id}"`).json,
+  };
+  for (const wire of wires) {
+    it(`may not be longer than 4,096 characters over ${wire.name}`, async () => {
+      for (const [field, json] of Object.entries(fields)) {
+        const call = { method: "SendMessage", json: json("x".repeat(4_097)) ?? "" } as const;
+        await normal.refuses(wire, encodeCall(wire, call), { error: "invalidParams", field });
+      }
+    });
+  }
+});
 
 function members(count: number): string {
   return Array.from({ length: count }, (_, index) => `"k${index}":0`).join();

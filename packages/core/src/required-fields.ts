@@ -20,7 +20,7 @@ import { defaultMaxDepth, type FieldWalk, report, reportAt, startWalk } from "./
 import { checkJson, checkKey, checkUnicode, enterContainer } from "./json-depth.ts";
 
 /**
- * What is missing from a message, or is in it but has no place on our wires: unset REQUIRED fields (by
+ * What is missing from a message, or is in it but has no place on our wires: ids of more than 4,096 characters, unset REQUIRED fields (by
  * `google.api.field_behavior`, requirement H-7), a Part without content (H-9), and what binary wires let through but
  * JSON does not: unknown enum numbers, timestamps out of range, and Struct and Value contents that are nested deeper
  * than the limit, not finite, or use the key `__proto__`.
@@ -198,7 +198,7 @@ function missingTest(field: DescField): ((value: unknown) => boolean) | undefine
 function compileValue(field: DescField): ValueCheck | undefined {
   switch (field.fieldKind) {
     case "scalar":
-      return undefined;
+      return isId(field) ? checkId : undefined;
     case "enum":
       return (value, walk) => {
         // The value of an enum field is its number.
@@ -211,6 +211,21 @@ function compileValue(field: DescField): ValueCheck | undefined {
     case "list":
     case "map":
       return field.message === undefined ? undefined : compileElements(field.message, field.fieldKind);
+  }
+}
+
+/** Names of things that callers make up, and that are kept, looked up and repeated in errors. */
+function isId({ scalar, jsonName }: DescField): boolean {
+  return scalar === ScalarType.STRING && /^(?:id|tenant)$|Id$/.test(jsonName);
+}
+
+/** In UTF-16 units. */
+const maxIdLength = 4_096;
+
+function checkId(value: unknown, walk: FieldWalk): void {
+  const { length } = value as string; // by its type
+  if (length > maxIdLength) {
+    report(walk, `has ${length} characters; at most ${maxIdLength} are taken`);
   }
 }
 
