@@ -27,6 +27,13 @@ export interface HttpRequest {
   readonly method: string;
   readonly header: Headers;
   readonly body: HttpBody;
+  /**
+   * Counts about so many bytes more that the answer takes in memory until it is sent. A server that bounds what unread
+   * answers take has it. Small answers are not counted.
+   *
+   * @throws ConnectError ResourceExhausted, reason CAPACITY, when all answers together take too much
+   */
+  hold?(bytes: number): void;
   /** Aborts when the caller goes away. */
   readonly signal: AbortSignal;
 }
@@ -42,7 +49,8 @@ export interface HttpBody extends AsyncIterable<Uint8Array> {
 }
 
 /**
- * One HTTP response. A body of bytes or text (UTF-8) is sent in one piece with its length, an iterable chunk by chunk.
+ * One HTTP response. A body of bytes or text (UTF-8) is sent in one piece with its length, an iterable chunk by chunk, and
+ * between chunks that are not small everybody else has a turn.
  * Text costs a runtime less than bytes where it can write it together with the head.
  */
 export interface HttpResponse {

@@ -1,4 +1,4 @@
-import { callerKey, forwardedUrlKey } from "@a2a-connect/core";
+import { answerBudgetKey, callerKey, forwardedUrlKey } from "@a2a-connect/core";
 import {
   create,
   type DescMethod,
@@ -152,6 +152,9 @@ export class CallContext implements HandlerContext {
     this.#deadline = deadline;
     // Nothing is read of the request before somebody asks.
     this.values.set(callerKey, request);
+    if (request.hold !== undefined) {
+      this.values.set(answerBudgetKey, request);
+    }
     if (request.trustsProxies === true) {
       this.values.set(forwardedUrlKey, request);
     }

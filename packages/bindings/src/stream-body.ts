@@ -2,9 +2,13 @@ import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Timer } from "./timer.ts";
 
+/** A message as bytes, whole or in pieces. */
+export type Encoded = Uint8Array | Iterator<Uint8Array>;
+
 /** How a wire writes what happens on a stream. */
 export interface StreamFormat {
-  message(message: Message): Uint8Array | Promise<Uint8Array>;
+  /** One chunk; or, of a large message, several: each is asked for when the one before it was taken. */
+  message(message: Message): Encoded | Promise<Encoded>;
   /** The last bytes of a stream that went well, undefined for none. */
   end(): Uint8Array | undefined;
   /** The last bytes of a stream that broke, undefined for none. */
@@ -47,6 +51,8 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
   /** What came when nobody was waiting: a message, and the failure that may follow it. */
   readonly #ready: Chunk[] = [];
   #pulling = false;
+  /** What is left of a large message that is being sent. */
+  #pieces: Iterator<Uint8Array> | undefined;
   #ended = false;
 
   constructor(source: StreamSource) {
@@ -66,6 +72,10 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
     const ready = this.#ready.shift();
     if (ready !== undefined) {
       return Promise.resolve(ready);
+    }
+    const piece = this.#nextPiece();
+    if (piece !== undefined) {
+      return Promise.resolve(piece);
     }
     if (this.#ended) {
       return Promise.resolve(end);
@@ -105,22 +115,43 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
     }
     try {
       const encoded = this.#source.format.message(result.value);
-      if (encoded instanceof Uint8Array) {
-        this.#deliverMessage(encoded);
-      } else {
+      if (encoded instanceof Promise) {
         encoded.then(this.#deliverMessage, this.#giveUp);
+      } else {
+        this.#deliverMessage(encoded);
       }
     } catch (thrown) {
       this.#giveUp(thrown);
     }
   }
 
-  readonly #deliverMessage = (value: Uint8Array): void => {
+  readonly #deliverMessage = (encoded: Encoded): void => {
     this.#pulling = false;
-    if (!this.#ended) {
-      this.#deliver({ done: false, value });
+    if (this.#ended) {
+      return;
+    }
+    if (encoded instanceof Uint8Array) {
+      this.#deliver({ done: false, value: encoded });
+      return;
+    }
+    this.#pieces = encoded;
+    if (this.#waiting !== undefined) {
+      const piece = this.#nextPiece();
+      if (piece !== undefined) {
+        this.#deliver(piece);
+      }
     }
   };
+
+  /** The next piece of a large message; undefined when there is none left. */
+  #nextPiece(): Chunk | undefined {
+    const piece = this.#pieces?.next();
+    if (piece?.done === false) {
+      return piece;
+    }
+    this.#pieces = undefined;
+    return undefined;
+  }
 
   /** The implementation goes well, but we do not. */
   readonly #giveUp = (thrown: unknown): void => {
@@ -136,8 +167,9 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
 
   /** The last bytes may be none, and then the end itself is what a reader waits for. */
   #finish(last: Uint8Array | undefined): void {
+    const isCut = this.#pieces !== undefined; // whatever followed would be read as the rest of the message
     this.#end();
-    this.#deliver(last === undefined ? end : { done: false, value: last });
+    this.#deliver(last === undefined || isCut ? end : { done: false, value: last });
   }
 
   #deliver(chunk: Chunk): void {
@@ -174,6 +206,7 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
 
   #end(): void {
     this.#ended = true;
+    this.#pieces = undefined;
     this.#source.signal.removeEventListener("abort", this.#abort);
     this.#source.onEnd?.();
   }

@@ -47,22 +47,6 @@ export function asksForArtifacts(request: Message): boolean {
   return isMessage(request, ListTasksRequestSchema) && request.includeArtifacts === true;
 }
 
-const texts = new WeakMap<Message, string>();
-
-/**
- * The JSON text of a message, formatted once for as long as the message is reachable. For messages that no longer
- * change: an event that goes to many readers is encoded once.
- */
-export function formatOnce<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): string {
-  const known = texts.get(message);
-  if (known !== undefined) {
-    return known;
-  }
-  const text = JSON.stringify(formatMessage(desc, message));
-  texts.set(message, text);
-  return text;
-}
-
 /** What a set value of a field is in JSON. */
 type ValueWriter = (value: unknown) => JsonValue;
 

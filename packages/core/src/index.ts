@@ -41,7 +41,7 @@ export {
   wireCodes,
 } from "./errors.ts";
 export { defaultMaxDepth, formatFieldPath, protobufRecursionLimit, tooManyValues } from "./field-walk.ts";
-export { formatMessage, formatOnce, formatResponse } from "./format-json.ts";
+export { formatMessage, formatResponse } from "./format-json.ts";
 export type { HttpRoute } from "./http-rule.ts";
 export {
   collectSchemas,
@@ -84,8 +84,8 @@ export {
   byteLength,
   decodeInSteps,
   encodeInSteps,
-  formatInPieces,
-  formatResponseInPieces,
+  formatAnswer,
+  formatOnce,
   isLarge,
 } from "./message-pieces.ts";
 export { type MethodLocalName, type MethodName, methodByName, methods, type RpcMethod } from "./methods.ts";

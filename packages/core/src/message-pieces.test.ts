@@ -21,8 +21,8 @@ import {
   byteLength,
   decodeInSteps,
   encodeInSteps,
+  formatAnswer,
   formatInPieces,
-  formatResponseInPieces,
   isLarge,
 } from "./message-pieces.ts";
 import { methods } from "./methods.ts";
@@ -133,7 +133,9 @@ it("says of listed tasks that they have no artifacts, when these were asked for"
     largeTask("three"),
   ];
   const response = create(ListTasksResponseSchema, { tasks });
-  const text = [...formatResponseInPieces(methods.listTasks, request, response)].join("");
+  const pieces = formatAnswer(methods.listTasks, request, response);
+  expect(typeof pieces).not.toBe("string");
+  const text = [...pieces].join("");
   expect(JSON.parse(text)).toEqual(formatResponse(methods.listTasks, request, response));
 });
 

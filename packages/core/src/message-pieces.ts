@@ -10,7 +10,7 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { asksForArtifacts, formatMessage } from "./format-json.ts";
+import { asksForArtifacts, formatMessage, formatResponse } from "./format-json.ts";
 import type { RpcMethod } from "./methods.ts";
 
 /*
@@ -194,13 +194,31 @@ export function* formatInPieces(desc: DescMessage, message: Message): Generator<
   yield* joinTexts(formatTexts(desc, message, false));
 }
 
-/** The same for the answer to a request; together the pieces say what `formatResponse` says. */
-export function* formatResponseInPieces(
+/** The JSON text of the answer to a request, as `formatResponse` has it; of a large one in pieces, made as they are read. */
+export function formatAnswer(
   method: RpcMethod,
   request: Message,
   response: Message,
-): Generator<string, void> {
-  yield* joinTexts(formatTexts(method.desc.output, response, asksForArtifacts(request)));
+): string | Iterable<string> {
+  return isLarge(response)
+    ? joinTexts(formatTexts(method.desc.output, response, asksForArtifacts(request)))
+    : JSON.stringify(formatResponse(method, request, response));
+}
+
+const texts = new WeakMap<Message, string>();
+
+/**
+ * The JSON text of a message, formatted once for as long as the message is reachable. For messages that no longer
+ * change: an event that goes to many readers is encoded once. A large one is given in pieces, made as they are read, and
+ * not kept.
+ */
+export function formatOnce(desc: DescMessage, message: Message): string | Iterable<string> {
+  const known = texts.get(message);
+  if (known !== undefined) return known;
+  if (isLarge(message)) return formatInPieces(desc, message);
+  const text = JSON.stringify(formatMessage(desc, message));
+  texts.set(message, text);
+  return text;
 }
 
 function* joinTexts(texts: Iterable<string>): Generator<string, void> {

@@ -5,6 +5,7 @@ import type { ReadCallerNetwork } from "./caller-network.ts";
 import type { ReadForwardedUrl } from "./forwarded-url.ts";
 import { internalError } from "./plain-error.ts";
 import { type ResponseSink, sendResponse } from "./send-response.ts";
+import type { HeldAnswer, UnreadAnswers } from "./unread-answers.ts";
 
 /** What all requests on one port share. */
 export interface ExchangeContext {
@@ -22,6 +23,8 @@ export interface ExchangeContext {
   readonly readForwardedUrl: ReadForwardedUrl | undefined;
   readonly readCallerNetwork: ReadCallerNetwork;
   readonly onError: ((error: unknown, request: HttpRequest) => void) | undefined;
+  /** What answers take in memory that their callers have not read. */
+  readonly unread: UnreadAnswers;
   /** The calls that have no complete response yet. */
   readonly inFlight: Set<CallSignal>;
   /** Set once, when the port stops accepting. */
@@ -37,6 +40,7 @@ export async function serveExchange(
   request: HttpRequest,
   call: CallSignal,
   sink: ResponseSink,
+  held: HeldAnswer,
 ): Promise<void> {
   context.inFlight.add(call);
   try {
@@ -52,6 +56,7 @@ export async function serveExchange(
     else await sendResponse(internalError(), request.method, sink, context.stalledReaderTimeoutMs);
   } finally {
     context.inFlight.delete(call);
+    held.release();
   }
 }
 

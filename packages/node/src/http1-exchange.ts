@@ -10,6 +10,7 @@ import { plainError } from "./plain-error.ts";
 import { createRequestBody } from "./request-body.ts";
 import { formatRequestUrl, hasItsHost } from "./request-url.ts";
 import { type ResponseHead, type ResponseSink, sendResponse } from "./send-response.ts";
+import { HeldAnswer } from "./unread-answers.ts";
 
 /** Answer one HTTP/1.x request. */
 export async function serveHttp1(
@@ -29,7 +30,8 @@ export async function serveHttp1(
   if (url === undefined) {
     await sendResponse(plainError(400), "GET", sink, context.stalledReaderTimeoutMs);
   } else {
-    await serveExchange(context, createHttp1Request(context, message, url, call), call, sink);
+    const held = new HeldAnswer(context.unread);
+    await serveExchange(context, createHttp1Request(context, message, url, call, held), call, sink, held);
   }
   discardBody(message, () => message.socket.destroy());
 }
@@ -39,6 +41,7 @@ function createHttp1Request(
   message: IncomingMessage,
   url: string,
   call: CallSignal,
+  held: HeldAnswer,
 ): HttpRequest {
   return new NodeRequest({
     httpVersion: message.httpVersion,
@@ -48,6 +51,7 @@ function createHttp1Request(
     body: createRequestBody(message, { declaredLength: declaredLength(message) }),
     call,
     boundToLoopback: context.boundToLoopback,
+    held,
     readForwardedUrl: context.readForwardedUrl,
     readCallerNetwork: context.readCallerNetwork,
     connection: message.socket,

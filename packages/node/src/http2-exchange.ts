@@ -9,6 +9,7 @@ import { plainError } from "./plain-error.ts";
 import { createRequestBody } from "./request-body.ts";
 import { formatRequestUrl, readAuthority } from "./request-url.ts";
 import { type ResponseHead, type ResponseSink, sendResponse } from "./send-response.ts";
+import { HeldAnswer } from "./unread-answers.ts";
 
 /** Answer one HTTP/2 request, on the stream itself: Node's compatibility layer costs twice as much per call. */
 export async function serveHttp2(
@@ -31,7 +32,14 @@ export async function serveHttp2(
     await sendResponse(plainError(code), "GET", sink, context.stalledReaderTimeoutMs);
   } else {
     if (headers.expect === "100-continue") stream.additionalHeaders({ ":status": 100 });
-    await serveExchange(context, createHttp2Request(context, stream, headers, url, call), call, sink);
+    const held = new HeldAnswer(context.unread);
+    await serveExchange(
+      context,
+      createHttp2Request(context, stream, headers, url, call, held),
+      call,
+      sink,
+      held,
+    );
   }
   discardBody(stream, () => stream.close(constants.NGHTTP2_NO_ERROR)); // the rest is not needed (RFC 9113 §8.1)
 }
@@ -47,6 +55,7 @@ function createHttp2Request(
   headers: IncomingHttpHeaders,
   url: string,
   call: CallSignal,
+  held: HeldAnswer,
 ): HttpRequest {
   const length = stream.endAfterHeaders ? "0" : headers["content-length"];
   return new NodeRequest({
@@ -59,6 +68,7 @@ function createHttp2Request(
       timeoutMs: context.requestTimeoutMs,
     }),
     call,
+    held,
     boundToLoopback: context.boundToLoopback,
     readForwardedUrl: context.readForwardedUrl,
     readCallerNetwork: context.readCallerNetwork,

@@ -50,6 +50,11 @@ export interface ListenOptions {
   readonly maxPendingConnections?: number;
   /** Open streams on one HTTP/2 connection. Default 4,096: a subscription holds one as long as it lives. */
   readonly maxStreamsPerConnection?: number;
+  /**
+   * Bytes that answers take in memory until their callers have read them, all of the port together, as they are stored; a
+   * further one is refused with CAPACITY until some have been read or cut. Answers up to 64 KiB are not counted. Default 256 MiB.
+   */
+  readonly maxUnreadBytes?: number;
   /** Told of what the handler or a response body threw, for the operator's log. Must not throw. Default: nobody is told. */
   readonly onError?: (error: unknown, request: HttpRequest) => void;
   /** Told why something that a trusted proxy says does not count, once for each reason. Must not throw. Default: nobody is told. */
@@ -75,6 +80,7 @@ export const defaultLimits: ListenLimits = {
   maxHeaderBytes: 32 * 1024,
   maxPendingConnections: 4_096,
   maxStreamsPerConnection: 4_096,
+  maxUnreadBytes: 256 * 2 ** 20,
 };
 
 /** How a port stops. */

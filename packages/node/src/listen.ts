@@ -10,6 +10,7 @@ import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
 import { type CloseOptions, defaultLimits, type ListenLimits, type ListenOptions } from "./listen-options.ts";
 import { type Protocol, sniffProtocol } from "./protocol-sniffer.ts";
+import { UnreadAnswers } from "./unread-answers.ts";
 
 /** A bound port. */
 export interface Listener extends AsyncDisposable {
@@ -49,6 +50,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
       trustedProxies.length === 0 ? undefined : createForwardedUrlReader(trustedProxies, onWarning),
     readCallerNetwork: createCallerNetworkReader(trustedProxies),
     onError,
+    unread: new UnreadAnswers(limits.maxUnreadBytes),
     inFlight: new Set(),
     draining: false,
   };

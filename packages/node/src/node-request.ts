@@ -5,6 +5,7 @@ import type { ReadCallerNetwork } from "./caller-network.ts";
 import type { ReadForwardedUrl } from "./forwarded-url.ts";
 import { toHeaders } from "./header-fields.ts";
 import type { Connection } from "./trusted-proxies.ts";
+import type { HeldAnswer } from "./unread-answers.ts";
 
 /** What a request is made of, on both HTTP versions. */
 export interface NodeRequestInit {
@@ -15,6 +16,7 @@ export interface NodeRequestInit {
   readonly body: HttpBody;
   readonly call: CallSignal;
   readonly boundToLoopback: boolean;
+  readonly held: HeldAnswer;
   /** Undefined: no proxy is trusted. */
   readonly readForwardedUrl: ReadForwardedUrl | undefined;
   readonly readCallerNetwork: ReadCallerNetwork;
@@ -31,6 +33,7 @@ export class NodeRequest implements HttpRequest {
   readonly boundToLoopback: boolean;
   readonly #fields: IncomingHttpHeaders;
   readonly #call: CallSignal;
+  readonly #held: HeldAnswer;
   readonly #readForwardedUrl: ReadForwardedUrl | undefined;
   readonly #readCallerNetwork: ReadCallerNetwork;
   readonly #connection: Connection | undefined;
@@ -46,6 +49,7 @@ export class NodeRequest implements HttpRequest {
     this.boundToLoopback = init.boundToLoopback;
     this.#fields = init.fields;
     this.#call = init.call;
+    this.#held = init.held;
     this.#readForwardedUrl = init.readForwardedUrl;
     this.#readCallerNetwork = init.readCallerNetwork;
     this.#connection = init.connection;
@@ -71,6 +75,10 @@ export class NodeRequest implements HttpRequest {
 
   get callerNetwork(): string | undefined {
     return this.#readCallerNetwork(this.#connection, this.#fields);
+  }
+
+  hold(bytes: number): void {
+    this.#held.add(bytes);
   }
 
   get signal(): AbortSignal {

@@ -100,9 +100,15 @@ async function writeChunks(
     let next = await iterator.next();
     if (sink.gone) return;
     if (!headAtOnce) sendHead();
+    let written = 0;
     for (; !next.done; next = await iterator.next()) {
       if (sink.gone) return;
-      if (!sink.writable.write(next.value)) await drained(sink, stalledTimeoutMs);
+      await writeChunk(next.value, sink, stalledTimeoutMs);
+      written += next.value.length;
+      if (written >= sliceBytes) {
+        written = 0;
+        await nextTurn(); // a socket that takes everything at once would leave none to others
+      }
     }
   } catch (error) {
     if (!sink.gone) throw error;
@@ -118,13 +124,21 @@ async function writeSlices(
   sink: ResponseSink,
   stalledTimeoutMs: number,
 ): Promise<void> {
-  let offset = 0;
-  for (; body.length - offset > sliceBytes; offset += sliceBytes) {
-    if (!sink.writable.write(body.subarray(offset, offset + sliceBytes)))
-      await drained(sink, stalledTimeoutMs);
-    if (sink.gone) return;
+  const last = body.length - (body.length % sliceBytes || sliceBytes);
+  await writeChunk(body.subarray(0, last), sink, stalledTimeoutMs);
+  if (!sink.gone) sink.end(body.subarray(last), trailer);
+}
+
+/** Writes a chunk in slices, so that a stalled reader shows and no more is buffered than one of them. */
+async function writeChunk(chunk: Uint8Array, sink: ResponseSink, stalledTimeoutMs: number): Promise<void> {
+  for (let at = 0; at < chunk.length && !sink.gone; at += sliceBytes) {
+    const slice = chunk.length > sliceBytes ? chunk.subarray(at, at + sliceBytes) : chunk;
+    if (!sink.writable.write(slice)) await drained(sink, stalledTimeoutMs);
   }
-  sink.end(body.subarray(offset), trailer);
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Resolves when the sink takes more, or never will. */

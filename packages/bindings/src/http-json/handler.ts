@@ -1,8 +1,8 @@
 import {
   bindHttpRequest,
   createRouteTable,
+  formatAnswer,
   formatOnce,
-  formatResponse,
   invalidParams,
   type JsonMedia,
   type JsonMediaRequest,
@@ -122,7 +122,7 @@ async function answer(
       return await respondStream(bound.call(message, context), context, format, settings);
     }
     const result = await bound.call(message, context);
-    const text = JSON.stringify(formatResponse(method, message, result));
+    const text = formatAnswer(method, message, result);
     const header = context.responseHeader;
     if (!header.has("cache-control")) {
       header.set("cache-control", "no-store"); // GET is cacheable, and a task changes

@@ -1,4 +1,5 @@
 import type { HttpRequest, HttpResponse } from "../http.ts";
+import { encodeTexts, gzip, streamedCoding, toBody } from "../large-answer.ts";
 import type { BindingSettings } from "../options.ts";
 import { negotiateCoding } from "./accept-encoding.ts";
 
@@ -7,7 +8,8 @@ const encoder = new TextEncoder();
 /** A JSON text with its status, and the headers that go with it. */
 export interface JsonAnswer {
   readonly status: number;
-  readonly text: string;
+  /** In pieces when it is large: they are made as the reader takes them. */
+  readonly text: string | Iterable<string>;
   readonly mediaType: string;
   /** Taken over and completed. */
   readonly header: Headers;
@@ -21,11 +23,22 @@ export async function respondJson(
 ): Promise<HttpResponse> {
   header.set("content-type", mediaType);
   // Every character is at least a byte: what is shorter in characters may still be longer in bytes, and is left alone.
-  if (text.length < compressMinBytes || compressions.length === 0) {
-    return { status, header, body: text };
+  const isSmall = typeof text === "string" && text.length < compressMinBytes;
+  if (isSmall || compressions.length === 0) {
+    return { status, header, body: typeof text === "string" ? text : toBody(encodeTexts(text)) };
   }
   header.append("vary", "accept-encoding");
-  const compression = negotiateCoding(request.header.get("accept-encoding"), compressions);
+  const accepted = request.header.get("accept-encoding");
+  if (typeof text !== "string") {
+    const pieces = encodeTexts(text);
+    const streamed = compressions.filter(({ name }) => name === streamedCoding);
+    if (negotiateCoding(accepted, streamed) === undefined) {
+      return { status, header, body: toBody(pieces) };
+    }
+    header.set("content-encoding", streamedCoding);
+    return { status, header, body: gzip(pieces) };
+  }
+  const compression = negotiateCoding(accepted, compressions);
   if (compression === undefined) {
     return { status, header, body: text };
   }

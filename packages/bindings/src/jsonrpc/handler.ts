@@ -1,6 +1,6 @@
 import {
+  formatAnswer,
   formatOnce,
-  formatResponse,
   invalidParams,
   methods,
   parseJsonMedia,
@@ -119,13 +119,13 @@ async function answer(
     const { before, after } = wrapResult(envelope.id);
     if (bound.kind === "stream") {
       const format: EventFormat = {
-        event: (event) => `${before}${formatOnce(bound.desc.output, event)}${after}`,
+        event: (event) => wrap(before, formatOnce(bound.desc.output, event), after),
         failure: (thrown) => formatError(envelope.id, toJsonRpcError(explain(thrown, envelope, settings))),
       };
       return await respondStream(bound.call(message, context), context, format, settings);
     }
     const result = await bound.call(message, context);
-    const text = `${before}${JSON.stringify(formatResponse(method, message, result))}${after}`;
+    const text = wrap(before, formatAnswer(method, message, result), after);
     return await respondJson(
       request,
       { status: 200, text, mediaType, header: context.responseHeader },
@@ -134,6 +134,16 @@ async function answer(
   } catch (thrown) {
     return respondFailure(request, envelope, thrown, context.responseHeader, settings);
   }
+}
+
+function wrap(before: string, text: string | Iterable<string>, after: string): string | Iterable<string> {
+  return typeof text === "string" ? `${before}${text}${after}` : wrapPieces(before, text, after);
+}
+
+function* wrapPieces(before: string, texts: Iterable<string>, after: string): Generator<string> {
+  yield before;
+  yield* texts;
+  yield after;
 }
 
 function parseParams(method: RpcMethod, params: unknown, { maxJsonDepth }: BindingSettings) {

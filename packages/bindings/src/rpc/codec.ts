@@ -1,6 +1,7 @@
-import { formatOnce, formatResponse, parseMessage } from "@a2a-connect/core";
+import { encodeInSteps, formatAnswer, formatOnce, isLarge, parseMessage } from "@a2a-connect/core";
 import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { parseJsonBytes } from "../json/read-json.ts";
+import { encodeInTurns, runInTurns } from "../large-answer.ts";
 import type { BindingSettings } from "../options.ts";
 import type { RpcOperation } from "./protocol.ts";
 import { malformedRequest, unlessRefused } from "./refusal.ts";
@@ -15,10 +16,14 @@ export interface Codec {
    * @throws ConnectError InvalidArgument for what is no message of this type, or beyond the limits
    */
   decode(desc: DescMessage, bytes: Uint8Array, limits: MessageLimits): Message | Promise<Message>;
-  /** The answer to a unary call; text stays text where a body may be one. */
-  encodeResponse(operation: RpcOperation, request: Message, response: Message): Uint8Array | string;
-  /** An event of a stream. */
-  encodeEvent(desc: DescMessage, event: Message): Uint8Array;
+  /** The answer to a unary call; text stays text where a body may be one. A large one is made in turns, and given in pieces. */
+  encodeResponse(
+    operation: RpcOperation,
+    request: Message,
+    response: Message,
+  ): Uint8Array | string | Promise<readonly Uint8Array[]>;
+  /** An event of a stream; a large one as `encodeResponse` gives it. */
+  encodeEvent(desc: DescMessage, event: Message): Uint8Array | Promise<readonly Uint8Array[]>;
 }
 
 /** How much JSON a message may be, or would be if it were JSON. */
@@ -34,8 +39,8 @@ export const protoCodec: Codec = {
       throw malformedRequest(`is not a valid ${desc.name} in protobuf encoding`);
     }
   },
-  encodeResponse: ({ bound }, _request, response) => toBinary(bound.desc.output, response),
-  encodeEvent: toBinary,
+  encodeResponse: ({ bound }, _request, response) => encodeBinary(bound.desc.output, response),
+  encodeEvent: encodeBinary,
 };
 
 /** ProtoJSON by the rules of all wires (requirements H). */
@@ -45,10 +50,19 @@ export const jsonCodec: Codec = {
     parseMessage(desc, unlessRefused(await parseJsonBytes(bytes, limits)).json, {
       maxDepth: limits.maxJsonDepth,
     }),
-  encodeResponse: ({ method }, request, response) =>
-    JSON.stringify(formatResponse(method, request, response)),
-  encodeEvent: (desc, event) => encoder.encode(formatOnce(desc, event)),
+  encodeResponse({ method }, request, response) {
+    const text = formatAnswer(method, request, response);
+    return typeof text === "string" ? text : encodeInTurns(text);
+  },
+  encodeEvent(desc, event) {
+    const text = formatOnce(desc, event);
+    return typeof text === "string" ? encoder.encode(text) : encodeInTurns(text);
+  },
 };
+
+function encodeBinary(desc: DescMessage, message: Message): Uint8Array | Promise<readonly Uint8Array[]> {
+  return isLarge(message) ? runInTurns(encodeInSteps(desc, message)) : toBinary(desc, message);
+}
 
 const encoder = new TextEncoder();
 

@@ -13,6 +13,7 @@ import { readBody } from "../body.ts";
 import { explainFailure } from "../failure.ts";
 import type { HttpRequest, HttpResponse } from "../http.ts";
 import type { UnaryMethod } from "../invoke.ts";
+import { gzip, streamedCoding, toBody } from "../large-answer.ts";
 import type { BindingSettings } from "../options.ts";
 import { type Codec, jsonCodec, protoCodec } from "./codec.ts";
 import { type CallHeaders, openCall } from "./open-call.ts";
@@ -56,7 +57,7 @@ async function answer(
     }
     const bytes = unlessRefused(await readBody(request, settings));
     const message = await codec.decode(bound.desc.input, bytes, settings);
-    const body = codec.encodeResponse(operation, message, await bound.call(message, context));
+    const body = await codec.encodeResponse(operation, message, await bound.call(message, context));
     return await respond(200, `application/${codec.name}`, body);
   } catch (thrown) {
     const error = explainFailure(thrown, { wire: headers.wire, method: method.name }, settings);
@@ -72,11 +73,18 @@ async function answer(
   async function respond(
     status: number,
     mediaType: string,
-    body: Uint8Array | string,
+    body: Uint8Array | string | readonly Uint8Array[],
   ): Promise<HttpResponse> {
     const { responseHeader, usedTrailer } = context;
     const header = usedTrailer === undefined ? responseHeader : trailerMux(responseHeader, usedTrailer);
     header.set("content-type", mediaType);
+    if (typeof body !== "string" && !(body instanceof Uint8Array)) {
+      if (responseCompression?.name !== streamedCoding) {
+        return { status, header, body: toBody(body) };
+      }
+      header.set(headers.encoding, streamedCoding);
+      return { status, header, body: gzip(body) };
+    }
     // Every character is at least a byte: a text that is too short in characters only is left alone.
     if (responseCompression === null || body.length < settings.compressMinBytes) {
       return { status, header, body };

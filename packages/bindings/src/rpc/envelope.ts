@@ -1,5 +1,7 @@
+import { byteLength } from "@a2a-connect/core";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { type Compression, compressedFlag, encodeEnvelope } from "@connectrpc/connect/protocol";
+import { gzip, streamedCoding } from "../large-answer.ts";
 import type { Codec } from "./codec.ts";
 
 /** What precedes a message in an envelope: a byte of flags, four with its length. The same in all three protocols. */
@@ -12,14 +14,22 @@ const events: Readonly<Record<Codec["name"], WeakMap<Message, Uint8Array>>> = {
 
 /**
  * An event in its envelope, encoded once for as long as the event is reachable: gRPC, gRPC-Web and Connect send the very
- * same bytes to all their readers. For messages that no longer change.
+ * same bytes to all their readers. For messages that no longer change. A large one is encoded anew, in pieces.
  */
-export function envelopOnce(codec: Codec, desc: DescMessage, event: Message): Uint8Array {
+export function envelopOnce(
+  codec: Codec,
+  desc: DescMessage,
+  event: Message,
+): Uint8Array | Promise<readonly Uint8Array[]> {
   const known = events[codec.name].get(event);
   if (known !== undefined) {
     return known;
   }
-  const envelope = encodeEnvelope(0, codec.encodeEvent(desc, event));
+  const encoded = codec.encodeEvent(desc, event);
+  if (!(encoded instanceof Uint8Array)) {
+    return encoded;
+  }
+  const envelope = encodeEnvelope(0, encoded);
   events[codec.name].set(event, envelope);
   return envelope;
 }
@@ -39,6 +49,31 @@ export function compressOnce(envelope: Uint8Array, compression: Compression): Pr
     codings.set(compression.name, result);
   }
   return result;
+}
+
+/**
+ * A large message in its envelope, in pieces. It is compressed where that can be done piece by piece, and goes as it is
+ * where it cannot: the flag in the envelope tells.
+ */
+export async function envelopPieces(
+  message: readonly Uint8Array[],
+  compression: Compression | null,
+): Promise<readonly Uint8Array[]> {
+  if (compression?.name !== streamedCoding) {
+    return [prefixOf(0, message), ...message];
+  }
+  const compressed: Uint8Array[] = [];
+  for await (const piece of gzip(message)) {
+    compressed.push(piece);
+  }
+  return [prefixOf(compressedFlag, compressed), ...compressed];
+}
+
+function prefixOf(flags: number, message: readonly Uint8Array[]): Uint8Array {
+  const prefix = new Uint8Array(prefixBytes);
+  prefix[0] = flags;
+  new DataView(prefix.buffer).setUint32(1, byteLength(message));
+  return prefix;
 }
 
 /** An envelope with its message compressed. */

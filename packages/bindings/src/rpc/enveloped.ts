@@ -4,11 +4,12 @@ import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { joinBytes } from "../body.ts";
 import { explainFailure } from "../failure.ts";
 import type { HttpRequest, HttpResponse } from "../http.ts";
+import { toBody } from "../large-answer.ts";
 import { openStream } from "../open-stream.ts";
 import type { BindingSettings } from "../options.ts";
-import { createStreamBody, type StreamFormat } from "../stream-body.ts";
+import { createStreamBody, type Encoded, type StreamFormat } from "../stream-body.ts";
 import type { Codec } from "./codec.ts";
-import { compressEnvelope, compressOnce, envelopOnce, prefixBytes } from "./envelope.ts";
+import { compressEnvelope, compressOnce, envelopOnce, envelopPieces, prefixBytes } from "./envelope.ts";
 import { type CallHeaders, type OpenCall, openCall } from "./open-call.ts";
 import type { RpcOperation, RpcProtocol } from "./protocol.ts";
 import { readEnvelope } from "./read-envelope.ts";
@@ -76,6 +77,9 @@ class EnvelopedCall implements StreamFormat {
       const body = await this.#encodeResponse(request, await bound.call(request, context));
       close();
       const end = this.end();
+      if (!(body instanceof Uint8Array)) {
+        return this.#respond(toBody(end === undefined ? body : [...body, end]));
+      }
       return this.#respond(end === undefined ? body : joinBytes([body, end], body.length + end.length));
     } catch (thrown) {
       close();
@@ -88,9 +92,12 @@ class EnvelopedCall implements StreamFormat {
     return this.#codec.decode(this.#operation.bound.desc.input, bytes, this.#settings);
   }
 
-  async #encodeResponse(request: Message, response: Message): Promise<Uint8Array> {
+  async #encodeResponse(request: Message, response: Message): Promise<Uint8Array | readonly Uint8Array[]> {
     const { responseCompression: compression } = this.#call;
     const encoded = this.#codec.encodeResponse(this.#operation, request, response);
+    if (encoded instanceof Promise) {
+      return envelopPieces(await encoded, compression);
+    }
     const envelope = encodeEnvelope(0, typeof encoded === "string" ? encoder.encode(encoded) : encoded);
     return compression !== null && this.#isWorthwhile(envelope)
       ? await compressEnvelope(envelope, compression)
@@ -105,9 +112,12 @@ class EnvelopedCall implements StreamFormat {
     return { ...this.#respond(body), headAtOnce: silent };
   }
 
-  message(message: Message): Uint8Array | Promise<Uint8Array> {
+  message(message: Message): Encoded | Promise<Encoded> {
     const { responseCompression: compression } = this.#call;
     const envelope = envelopOnce(this.#codec, this.#operation.bound.desc.output, message);
+    if (envelope instanceof Promise) {
+      return envelope.then(async (pieces) => (await envelopPieces(pieces, compression)).values());
+    }
     return compression !== null && this.#isWorthwhile(envelope)
       ? compressOnce(envelope, compression)
       : envelope;

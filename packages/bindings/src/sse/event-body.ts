@@ -1,4 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
+import { encodeTexts } from "../large-answer.ts";
 import type { BindingSettings } from "../options.ts";
 import { createStreamBody, type StreamFormat, type StreamSource } from "../stream-body.ts";
 import type { EventFormat } from "./respond-stream.ts";
@@ -28,6 +29,12 @@ export function createEventBody(source: EventSource): AsyncIterableIterator<Uint
   });
 }
 
+function* surround(before: string, texts: Iterable<string>): Generator<string> {
+  yield before;
+  yield* texts;
+  yield "\n\n";
+}
+
 const encoder = new TextEncoder();
 const comment: Uint8Array = encoder.encode(":\n\n");
 
@@ -43,15 +50,15 @@ class EventWriter implements StreamFormat {
     this.#firstId = firstId;
   }
 
-  message(message: Message): Uint8Array {
+  message(message: Message): Uint8Array | Iterator<Uint8Array> {
     const text = this.#format.event(message);
     const id = this.#begun ? this.#nextId : this.#firstId();
     this.#begun = true;
-    if (id === undefined) {
-      return encoder.encode(`data: ${text}\n\n`);
-    }
-    this.#nextId = id + 1;
-    return encoder.encode(`id: ${id}\ndata: ${text}\n\n`);
+    this.#nextId = id === undefined ? undefined : id + 1;
+    const before = id === undefined ? "data: " : `id: ${id}\ndata: `;
+    return typeof text === "string"
+      ? encoder.encode(`${before}${text}\n\n`)
+      : encodeTexts(surround(before, text));
   }
 
   end(): undefined {

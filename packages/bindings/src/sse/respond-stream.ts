@@ -7,7 +7,8 @@ import { createEventBody } from "./event-body.ts";
 
 /** How a wire writes what happens on a stream as the JSON text of an SSE event. */
 export interface EventFormat {
-  event(message: Message): string;
+  /** In pieces when it is large. */
+  event(message: Message): string | Iterable<string>;
   /** The last event of a stream that broke. */
   failure(thrown: unknown): string;
 }

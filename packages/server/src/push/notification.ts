@@ -1,5 +1,5 @@
 import { eventIdHeader } from "@a2a-connect/bindings";
-import { formatOnce } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core";
 import { StreamResponseSchema, type TaskPushNotificationConfig } from "@a2a-connect/proto";
 import { decodeEvent } from "../engine/log-codec.ts";
 import type { LogEvent } from "../store/task-store.ts";
@@ -32,7 +32,10 @@ export function createNotification(config: TaskPushNotificationConfig, event: Lo
   if (token !== "") {
     headers.set(tokenHeader, token);
   }
-  return { headers, body: new TextEncoder().encode(formatOnce(StreamResponseSchema, decodeEvent(event))) };
+  return {
+    headers,
+    body: new TextEncoder().encode(JSON.stringify(formatMessage(StreamResponseSchema, decodeEvent(event)))),
+  };
 }
 
 /** The first field of a config whose value no header takes; undefined when all can be sent. */

@@ -1,0 +1,74 @@
+import { a2aError } from "@a2a-connect/core";
+import { RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
+import type { ConnectError } from "@connectrpc/connect";
+
+/** What one answer may take without being counted. */
+const smallBytes = 64 * 1024;
+
+/** When a caller may try again, in seconds. */
+const retryAfterSeconds = 1;
+
+/** Counts what all answers of a port take in memory until their readers have taken them. */
+export class UnreadAnswers {
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  /** @param maxBytes of all of them together; one alone may take more, so that it can be had at all */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /**
+   * Counts `bytes` more for an answer that has `own` already.
+   *
+   * @throws ConnectError CAPACITY when there are others, and no room beside them
+   */
+  take(bytes: number, own: number): void {
+    if (this.#bytes > own && this.#bytes + bytes > this.#maxBytes) throw tooMuch(this.#maxBytes);
+    this.#bytes += bytes;
+  }
+
+  giveBack(bytes: number): void {
+    this.#bytes -= bytes;
+  }
+}
+
+/** What the answer to one request takes. */
+export class HeldAnswer {
+  readonly #all: UnreadAnswers;
+  #bytes = 0;
+  #counted = 0;
+
+  constructor(all: UnreadAnswers) {
+    this.#all = all;
+  }
+
+  /** @throws ConnectError CAPACITY when the answers of the port take too much already */
+  add(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > smallBytes) {
+      const more = this.#bytes - this.#counted;
+      this.#all.take(more, this.#counted);
+      this.#counted += more;
+    }
+  }
+
+  /** The answer was sent, or nobody wants it any more. */
+  release(): void {
+    if (this.#counted > 0) this.#all.giveBack(this.#counted);
+    this.#bytes = 0;
+    this.#counted = 0;
+  }
+}
+
+function tooMuch(maxBytes: number): ConnectError {
+  const error = a2aError(
+    "CAPACITY",
+    `answers that have not been read yet take most of ${maxBytes} bytes; try again later, or ask for less`,
+  );
+  error.details.push({
+    desc: RetryInfoSchema,
+    value: { retryDelay: { seconds: BigInt(retryAfterSeconds) } },
+  });
+  return error;
+}
