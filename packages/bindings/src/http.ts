@@ -28,8 +28,8 @@ export interface HttpRequest {
   readonly header: Headers;
   readonly body: HttpBody;
   /**
-   * Counts about so many bytes more that the answer takes in memory until it is sent. A server that bounds what unread
-   * answers take has it. Small answers are not counted.
+   * Counts about so many bytes more that the answer takes in memory until it is sent, or, when negative, fewer. A server that
+   * bounds what unread answers take has it. Small answers are not counted.
    *
    * @throws ConnectError ResourceExhausted, reason CAPACITY, when all answers together take too much
    */

@@ -47,7 +47,8 @@ export const callerKey: ContextKey<CallerSource> = createContextKey<CallerSource
 /** Counts what the answer to a call keeps in memory until its reader has taken it. */
 export interface AnswerBudget {
   /**
-   * About so many bytes more, until the call is over. Small answers are not counted.
+   * About so many bytes more, until the call is over or they are taken back by a negative number. Small answers are not
+   * counted.
    *
    * @throws ConnectError ResourceExhausted when all answers of the process together are over their limit
    */

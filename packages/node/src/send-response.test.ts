@@ -43,6 +43,29 @@ function resetCode(stream: ClientHttp2Stream): Promise<number | undefined> {
 }
 
 describe("a streamed response", () => {
+  it("gives everybody a turn between large chunks, however fast its reader is", async () => {
+    const chunks = 40;
+    const turns = { taken: 0, running: true };
+    const count = (): void => {
+      turns.taken += 1;
+      if (turns.running) setImmediate(count);
+    };
+    const takenAt: number[] = [];
+    async function* body(): AsyncGenerator<Uint8Array> {
+      count();
+      for (let at = 0; at < chunks; at += 1) {
+        takenAt.push(turns.taken);
+        yield new Uint8Array(16 * 1024);
+      }
+      turns.running = false;
+    }
+    await using listener = await listen(async () => ({ status: 200, body: body() }));
+    expect((await (await fetch(listener.url)).arrayBuffer()).byteLength).toBe(chunks * 16 * 1024);
+    // 64 KiB are four chunks: in no longer run of them is the event loop kept.
+    const longest = Math.max(...takenAt.map((taken) => takenAt.filter((other) => other === taken).length));
+    expect(longest).toBeLessThanOrEqual(4);
+  });
+
   it("delivers every chunk by itself, before the next is made", async () => {
     const next = createGate();
     async function* body(): AsyncGenerator<Uint8Array> {

@@ -43,14 +43,17 @@ export class HeldAnswer {
     this.#all = all;
   }
 
-  /** @throws ConnectError CAPACITY when the answers of the port take too much already */
+  /**
+   * @param bytes negative: so much of it was sent
+   * @throws ConnectError CAPACITY when the answers of the port take too much already
+   */
   add(bytes: number): void {
-    this.#bytes += bytes;
-    if (this.#bytes > smallBytes) {
-      const more = this.#bytes - this.#counted;
-      this.#all.take(more, this.#counted);
-      this.#counted += more;
-    }
+    const held = this.#bytes + bytes;
+    const more = (held > smallBytes ? held : 0) - this.#counted;
+    if (more > 0) this.#all.take(more, this.#counted);
+    else if (more < 0) this.#all.giveBack(-more);
+    this.#bytes = held;
+    this.#counted += more;
   }
 
   /** The answer was sent, or nobody wants it any more. */

@@ -79,7 +79,7 @@ export {
   showsArtifacts,
   takeTaskPage,
   type ViewedTask,
+  viewEntries,
   viewedKinds,
-  viewPage,
   viewTask,
 } from "./store/task-view.ts";

@@ -44,7 +44,7 @@ export function createListTasks(database: DatabaseSync, reader: TaskReader): Lis
     const total = isAll
       ? rows.length
       : (count(formatSource(query, filters)).get(...toValues(filters))?.total ?? 0);
-    const tasks = takeTaskPage(rows, query, (row) => reader.task(row, query.view));
+    const tasks = takeTaskPage(rows, query, (row, bytes) => reader.task(row, query.view, bytes));
     return { tasks, totalSize: total, more: rows.length > tasks.length };
   };
 }

@@ -17,8 +17,8 @@ import {
   takeLogPage,
   taskPageLimit,
   type ViewedTask,
+  viewEntries,
   viewedKinds,
-  viewPage,
   viewTask,
 } from "@a2a-connect/server";
 import { prepareQuery, type Query } from "./query.ts";
@@ -82,7 +82,7 @@ export interface TaskReader {
   /** The row of the owner's task. */
   ownRow(owner: Owner, taskId: string): TaskRow | undefined;
   /** The task of a row: its snapshot and the first page of what follows. */
-  task(row: TaskRow, view: TaskView): ViewedTask;
+  task(row: TaskRow, view: TaskView, maxBytes?: number): ViewedTask;
   /** What reading that would read. */
   weight(row: TaskRow): TaskWeight;
   /** A page of a task's events, as `TaskStore.events` bounds it. */
@@ -136,9 +136,8 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
     return byId.get(taskId);
   }
 
-  function readPage(row: TaskRow, after: LogTail, view: LogView, limit: number): LogPage {
-    const rows = views[view].iterate(row.number, after.generation, after.sequence);
-    return takeLogPage(toPlaced(rows), after, toTail(row), limit);
+  function placedAfter({ number }: TaskRow, { generation, sequence }: LogTail, view: LogView) {
+    return toPlaced(views[view].iterate(number, generation, sequence));
   }
 
   return {
@@ -149,12 +148,14 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
       return found?.tenant === tenant && found.principal === principal ? found : undefined;
     },
 
-    task(row, view) {
+    task(row, view, maxBytes) {
       const { number, snapshot_sequence, snapshot_generation } = row;
       const begin = { sequence: snapshot_sequence, generation: snapshot_generation };
       const half = showsArtifacts(view) ? snapshotFull : snapshotHead;
       const snapshot = snapshot_sequence === 0 ? undefined : half.get(number);
-      const { entries, end, more } = readPage(row, begin, view, taskPageLimit);
+      const cut = { bytes: 0 };
+      const placed = viewEntries(placedAfter(row, begin, view), view, cut);
+      const { entries, end, more } = takeLogPage(placed, begin, toTail(row), taskPageLimit, maxBytes);
       return viewTask(
         {
           owner: { tenant: row.tenant, principal: row.principal },
@@ -171,6 +172,7 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
           more: more ? end : undefined,
         },
         view,
+        cut.bytes,
       );
     },
 
@@ -192,7 +194,7 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
     },
 
     entries(row, after, view, limit) {
-      return viewPage(readPage(row, after, view, limit), view);
+      return takeLogPage(viewEntries(placedAfter(row, after, view), view), after, toTail(row), limit);
     },
   };
 }

@@ -42,6 +42,17 @@ describe("push configs", () => {
     expect(reasons).toEqual(outcomes.map(() => "PUSH_NOTIFICATION_NOT_SUPPORTED"));
   });
 
+  it("are refused when they are too large for a list of them", async () => {
+    const { client, taskId } = await harnessWith(true, { maxConfigBytes: 200 });
+    const create = (length: number) =>
+      client.createTaskPushNotificationConfig({ taskId, url, token: "t".repeat(length) });
+    const refusal = await create(200).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code: Code.InvalidArgument });
+    expect(findFieldViolations(refusal)).toMatchObject([{ description: expect.stringMatching(/limit .* is 200$/) }]);
+    expect(await create(50)).toMatchObject({ url });
+    expect((await client.listTaskPushNotificationConfigs({ taskId })).configs).toHaveLength(1);
+  });
+
   it("are stored whole, with the caller's id or one of ours, also on a task that has ended (A-51, A-52)", async () => {
     const { client, taskId } = await harnessWith(true);
     const given = {

@@ -1,5 +1,6 @@
 import { a2aError, invalidParams } from "@a2a-connect/core";
-import type { TaskPushNotificationConfig } from "@a2a-connect/proto";
+import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
+import { toBinary } from "@bufbuild/protobuf";
 import { findUnsendableField } from "../push/notification.ts";
 import type { PushSender } from "../push/push-sender.ts";
 
@@ -8,8 +9,8 @@ import type { PushSender } from "../push/push-sender.ts";
  *
  * @param push undefined when the agent sends no push notifications
  * @param path prefix of field names in errors
- * @throws ConnectError PUSH_NOTIFICATION_NOT_SUPPORTED; InvalidArgument when nothing can be sent to its url, or that is
- *   not allowed
+ * @throws ConnectError PUSH_NOTIFICATION_NOT_SUPPORTED; InvalidArgument when it is too large, nothing can be sent to its
+ *   url, or that is not allowed
  */
 export function acceptPushConfig(
   config: TaskPushNotificationConfig,
@@ -23,6 +24,11 @@ export function acceptPushConfig(
   const problem = findUrlProblem(config.url) ?? push.refuseUrl(config.url);
   if (problem !== undefined) {
     throw invalidParams({ field: `${path}url`, description: problem });
+  }
+  const { length } = toBinary(TaskPushNotificationConfigSchema, config);
+  if (length > push.maxConfigBytes) {
+    const description = `has ${length} bytes in protobuf, and the limit of a push config is ${push.maxConfigBytes}`;
+    throw invalidParams({ field: path.slice(0, -1), description });
   }
   const unsendable = findUnsendableField(config);
   if (unsendable !== undefined) {

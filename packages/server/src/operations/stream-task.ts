@@ -36,8 +36,10 @@ export async function* streamTask(
       if (isOver) {
         await handle.settled(context.signal); // throws when the task has ended without reading the caller's message
       }
-      hold(handle.weigh());
+      const bytes = handle.weigh();
+      hold(bytes);
       yield taskEvent(showTask(first, context, historyLength));
+      hold(-bytes); // whoever asks for the next event has taken this one
       if (isOver) {
         return;
       }
@@ -45,7 +47,9 @@ export async function* streamTask(
     // What the caller has already may hold the event that closed the stream: it is read again, and not sent again.
     for await (const event of handle.eventsAfter(Math.min(accepted, cursor), context.signal)) {
       if (event.generation > cursor) {
+        hold(event.bytes);
         yield showEvent(event, context, historyLength);
+        hold(-event.bytes);
       }
       if (event.generation > accepted && closes(event.response)) {
         return;

@@ -37,6 +37,8 @@ export interface PushOptions {
   readonly maxConcurrent?: number;
   /** Webhooks of one task; one more is refused with TASK_TOO_LARGE, unless it replaces another. Default 100. */
   readonly maxConfigsPerTask?: number;
+  /** Bytes of one push config; a larger one is refused with InvalidArgument, so that a list of them stays small. Default 16 KiB. */
+  readonly maxConfigBytes?: number;
   /** Leaves `authentication.credentials` and `token` out of what callers are answered (requirement N-9). Default false. */
   readonly redactCredentials?: boolean;
 }
@@ -57,16 +59,27 @@ export function completePushOptions(
     timeoutMs = 15_000,
     maxConcurrent = 32,
     maxConfigsPerTask = 100,
+    maxConfigBytes = 16 * 1024,
     redactCredentials = false,
   } = options;
   const retry = { ...defaultRetry, ...options.retry };
   assertAtLeast("timeoutMs", timeoutMs, 1);
   assertAtLeast("maxConcurrent", maxConcurrent, 1);
   assertAtLeast("maxConfigsPerTask", maxConfigsPerTask, 1);
+  assertAtLeast("maxConfigBytes", maxConfigBytes, 1);
   assertAtLeast("retry.initialMs", retry.initialMs, 1);
   assertAtLeast("retry.factor", retry.factor, 1);
   assertAtLeast("retry.maxMs", retry.maxMs, retry.initialMs);
-  return { fetch, refuseUrl, timeoutMs, retry, maxConcurrent, maxConfigsPerTask, redactCredentials };
+  return {
+    fetch,
+    refuseUrl,
+    timeoutMs,
+    retry,
+    maxConcurrent,
+    maxConfigsPerTask,
+    maxConfigBytes,
+    redactCredentials,
+  };
 }
 
 function assertAtLeast(name: string, value: number, least: number): void {

@@ -65,6 +65,11 @@ export class PushSender {
     return this.#options.refuseUrl(url);
   }
 
+  /** Bytes that one config may have. */
+  get maxConfigBytes(): number {
+    return this.#options.maxConfigBytes;
+  }
+
   /**
    * Keeps room for a config until it is stored; whoever stores one calls this before and the returned function after.
    *

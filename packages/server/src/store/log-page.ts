@@ -32,12 +32,14 @@ export function takeEventPage(events: Iterable<LogEvent>, limit: number): readon
  *
  * @param placed what the view shows after `after`, oldest first; no more of it is taken than the page holds
  * @param tail where the log ends
+ * @param maxBytes in place of 1 MiB
  */
 export function takeLogPage(
   placed: Iterable<PlacedEntry>,
   after: LogTail,
   tail: LogTail,
   limit: number,
+  maxBytes: number = maxPageBytes,
 ): LogPage {
   const entries: LogEntry[] = [];
   let end = after;
@@ -47,7 +49,7 @@ export function takeLogPage(
     entries.push(entry);
     end = { sequence: entry.sequence, generation: reached };
     size += entry.payload.byteLength;
-    if (entries.length >= limit || size > maxPageBytes) {
+    if (entries.length >= limit || size > maxBytes) {
       return { entries, end, more: end.sequence < tail.sequence };
     }
   }
@@ -55,4 +57,4 @@ export function takeLogPage(
 }
 
 /** Entries of the page that comes with a task, and of those that follow it, at most. */
-export const taskPageLimit = 1_000;
+export const taskPageLimit = 5_000;

@@ -225,7 +225,7 @@ function listTasks(
     .sort((one, other) => compareNewestFirst(toCursor(one), toCursor(other)));
   const rest =
     after === undefined ? matches : matches.filter((task) => compareNewestFirst(toCursor(task), after) > 0);
-  const tasks = takeTaskPage(rest, { limit, maxBytes }, (task) => readTask(task, view));
+  const tasks = takeTaskPage(rest, { limit, maxBytes }, (task, bytes) => readTask(task, view, bytes));
   return { tasks, totalSize: matches.length, more: rest.length > tasks.length };
 }
 

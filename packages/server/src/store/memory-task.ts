@@ -13,7 +13,7 @@ import type {
   TaskView,
   TaskWeight,
 } from "./task-store.ts";
-import { type ViewedTask, viewedKinds, viewPage, viewTask } from "./task-view.ts";
+import { type ViewedTask, viewEntries, viewedKinds, viewTask } from "./task-view.ts";
 
 /** A push config and its cursor as the memory store keeps them. */
 export interface MemoryDelivery {
@@ -89,13 +89,16 @@ export function appendTo(task: MemoryTask, { entries, index, snapshot }: TaskCom
 }
 
 /** The task as `TaskStore.find` gives it, and how much of it the view has cut out. */
-export function readTask(task: MemoryTask, view: TaskView): ViewedTask {
+export function readTask(task: MemoryTask, view: TaskView, maxBytes?: number): ViewedTask {
   const { owner, taskId, index, tail, fence, snapshot, snapshotGeneration } = task;
   const begin = { sequence: snapshot?.sequence ?? 0, generation: snapshotGeneration };
-  const { entries, end, more } = takeLogPage(entriesAfter(task, begin, view), begin, tail, taskPageLimit);
+  const cut = { bytes: 0 };
+  const placed = viewEntries(entriesAfter(task, begin, view), view, cut);
+  const { entries, end, more } = takeLogPage(placed, begin, tail, taskPageLimit, maxBytes);
   return viewTask(
     { owner, taskId, index, tail, fence, snapshot, entries, more: more ? end : undefined },
     view,
+    cut.bytes,
   );
 }
 
@@ -118,8 +121,7 @@ export function toTaskWeight({
 /** One page of the log, as `TaskStore.entries` bounds it. */
 export function readLogPage(task: MemoryTask, after: LogTail, view: LogView, limit: number): LogPage {
   const placed = view === "notes" ? notesAfter(task, after) : entriesAfter(task, after, view);
-  const page = takeLogPage(placed, after, task.tail, limit);
-  return viewPage(page, view);
+  return takeLogPage(viewEntries(placed, view), after, task.tail, limit);
 }
 
 /** The events after a generation, read as they are asked for. */

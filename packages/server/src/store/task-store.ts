@@ -246,8 +246,8 @@ export interface TaskQuery {
   /** At least 1. */
   readonly limit: number;
   /**
-   * Bytes of the page: it ends with the task that brings its payloads over this, or whose log has more than one page. What
-   * a view cuts out of a payload counts a sixteenth.
+   * Bytes of the page: it ends with the task that brings its payloads over this, of whose log no more is read then, or whose
+   * log has very many entries. What a view cuts out of a payload counts a sixteenth.
    */
   readonly maxBytes: number;
   readonly view: TaskView;

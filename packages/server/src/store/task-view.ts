@@ -1,15 +1,7 @@
 import { StreamResponseSchema, TaskSchema } from "@a2a-connect/proto";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import type {
-  EntryKind,
-  LogEntry,
-  LogPage,
-  LogView,
-  Snapshot,
-  StoredTask,
-  TaskQuery,
-  TaskView,
-} from "./task-store.ts";
+import type { PlacedEntry } from "./log-page.ts";
+import type { EntryKind, LogView, StoredTask, TaskQuery, TaskView } from "./task-store.ts";
 
 /** Kinds of entries that each view has. */
 export const viewedKinds: Readonly<Record<LogView, readonly EntryKind[]>> = {
@@ -30,9 +22,21 @@ function showsHistory(view: LogView): boolean {
   return view !== "results" && view !== "summary";
 }
 
-/** A page as a view has it. Entries that the view leaves out are not in it any more. */
-export function viewPage(page: LogPage, view: LogView): LogPage {
-  return showsHistory(view) ? page : { ...page, entries: page.entries.map(cutEntry) };
+/** Entries as a view has them, each cut when it is read. Those that the view leaves out are not in it any more. */
+export function* viewEntries(
+  placed: Iterable<PlacedEntry>,
+  view: LogView,
+  cut: { bytes: number } = { bytes: 0 },
+): Iterable<PlacedEntry> {
+  for (const each of placed) {
+    if (each.entry.kind !== "task" || showsHistory(view)) {
+      yield each;
+      continue;
+    }
+    const payload = cutTaskEvent(each.entry.payload);
+    cut.bytes += each.entry.payload.byteLength - payload.byteLength;
+    yield { ...each, entry: { ...each.entry, payload } };
+  }
 }
 
 /** A task as a view has it, and how many bytes of what was read the view has cut out. */
@@ -41,37 +45,34 @@ export interface ViewedTask {
   readonly cutBytes: number;
 }
 
-/** Cuts out of a task what its view does not have. Entries that the view leaves out are not in it any more. */
-export function viewTask(read: StoredTask, view: TaskView): ViewedTask {
-  if (view === "full") return { task: read, cutBytes: 0 };
-  const snapshot = read.snapshot && viewSnapshot(read.snapshot, view);
-  const task = { ...read, snapshot, entries: showsHistory(view) ? read.entries : read.entries.map(cutEntry) };
-  const unread = (showsArtifacts(view) ? 0 : read.snapshot?.artifacts?.byteLength) ?? 0;
-  return { task, cutBytes: storedBytes(read) - unread - storedBytes(task) };
-}
-
-function viewSnapshot(snapshot: Snapshot, view: TaskView): Snapshot {
-  return {
-    sequence: snapshot.sequence,
-    head: showsHistory(view) ? snapshot.head : cutHistory(snapshot.head),
-    artifacts: showsArtifacts(view) ? snapshot.artifacts : undefined,
-  };
+/**
+ * Puts a task together as a view has it.
+ *
+ * @param read with the whole head of the snapshot, and the entries as `viewEntries` gave them
+ * @param cutBytes what that has cut out
+ */
+export function viewTask(read: StoredTask, view: TaskView, cutBytes: number): ViewedTask {
+  if (read.snapshot === undefined) return { task: read, cutBytes };
+  const { sequence, head: whole, artifacts } = read.snapshot;
+  const head = showsHistory(view) ? whole : cutHistory(whole);
+  const snapshot = { sequence, head, artifacts: showsArtifacts(view) ? artifacts : undefined };
+  return { task: { ...read, snapshot }, cutBytes: cutBytes + whole.byteLength - head.byteLength };
 }
 
 /**
  * The bound that `TaskStore.list` promises: takes at least one task, if there is any.
  *
- * @param read reads one of `found`; it is not called for those beyond the page
+ * @param read reads one of `found`, about so many bytes of its log; it is not called for those beyond the page
  */
 export function takeTaskPage<Found>(
   found: Iterable<Found>,
   { limit, maxBytes }: Pick<TaskQuery, "limit" | "maxBytes">,
-  read: (found: Found) => ViewedTask,
+  read: (found: Found, maxBytes: number) => ViewedTask,
 ): readonly StoredTask[] {
   const page: StoredTask[] = [];
   let size = 0;
   for (const each of found) {
-    const { task, cutBytes } = read(each);
+    const { task, cutBytes } = read(each, maxBytes - size);
     page.push(task);
     size += storedBytes(task) + cutBytes / 16;
     if (page.length >= limit || size > maxBytes || task.more !== undefined) break;
@@ -84,11 +85,6 @@ export function storedBytes({ snapshot, entries }: Pick<StoredTask, "snapshot" |
   let bytes = (snapshot?.head.byteLength ?? 0) + (snapshot?.artifacts?.byteLength ?? 0);
   for (const { payload } of entries) bytes += payload.byteLength;
   return bytes;
-}
-
-/** A `task` entry without history; any other as it is. */
-function cutEntry(entry: LogEntry): LogEntry {
-  return entry.kind === "task" ? { ...entry, payload: cutTaskEvent(entry.payload) } : entry;
 }
 
 /** A StreamResponse that is a task, without the task's history. */

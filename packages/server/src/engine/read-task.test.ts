@@ -1,0 +1,86 @@
+import { createMemoryTaskStore, type EntryKind, type LogEntry, type TaskStore } from "@a2a-connect/server";
+import { alice, createCommit } from "@a2a-connect/testing";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { expect, it } from "vitest";
+import { readTask } from "./read-task.ts";
+
+const kib = 1024;
+
+/** A store with one task, and what is read of it. */
+async function storeWith(kinds: readonly EntryKind[], text: string) {
+  const store = createMemoryTaskStore();
+  await store.commit(createCommit({ kinds: ["task", ...kinds], text }));
+  const pages: number[] = [];
+  let turns = 0;
+  const source = {
+    store: {
+      async entries(...args: Parameters<TaskStore["entries"]>) {
+        const page = await store.entries(...args);
+        pages.push(bytesOf(page.entries));
+        return page;
+      },
+    },
+    clock: {
+      async nextTurn() {
+        turns += 1;
+      },
+    },
+  };
+  return { store, source, pages, turns: () => turns };
+}
+
+function bytesOf(entries: readonly LogEntry[]): number {
+  return entries.reduce((sum, { payload }) => sum + payload.length, 0);
+}
+
+async function find(store: TaskStore, view: "full" | "head" | "results" | "summary") {
+  const stored = await store.find(alice, "task-1", view);
+  if (stored === undefined) throw new Error("the task is there");
+  return stored;
+}
+
+it("reads a long log in bounded pages, counts their bytes, and gives everybody a turn in between", async () => {
+  const kinds = Array.from({ length: 400 }, () => "artifact" as const);
+  const { store, source, pages, turns } = await storeWith(kinds, "x".repeat(32 * kib));
+  const stored = await find(store, "full");
+  const held: number[] = [];
+  const { task, artifactBytes, grownBytes } = await readTask(source, stored, "full", (bytes) =>
+    held.push(bytes),
+  );
+  expect(task.artifacts.map(({ parts }) => parts.length)).toEqual([400]);
+  expect(Math.max(bytesOf(stored.entries), ...pages)).toBeLessThan(1100 * kib);
+  expect(held).toEqual([bytesOf(stored.entries), ...pages]);
+  expect([...artifactBytes.values()]).toEqual([grownBytes - (stored.entries[0]?.payload.length ?? 0)]);
+  expect(turns()).toBeGreaterThanOrEqual(Math.floor(grownBytes / (192 * kib)));
+});
+
+it("reads nothing of what its view leaves out", async () => {
+  const kinds = Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? "artifact" : "input"));
+  const { store, source, pages } = await storeWith([...kinds, "status"], "x".repeat(100 * kib));
+  const { task } = await readTask(source, await find(store, "summary"), "summary");
+  expect([task.artifacts, task.history, task.status?.message?.messageId]).toEqual([[], [], "status"]);
+  expect(pages).toEqual([]);
+  const { task: results } = await readTask(source, await find(store, "results"), "results");
+  expect([results.artifacts[0]?.parts.length, results.history]).toEqual([20, []]);
+  expect(pages.reduce((sum, bytes) => sum + bytes)).toBeLessThan(20 * 101 * kib);
+});
+
+it("decodes nothing more when there is no room for it", async () => {
+  const kinds = Array.from({ length: 40 }, () => "artifact" as const);
+  const { store, source, pages } = await storeWith(kinds, "x".repeat(100 * kib));
+  let room = 2_000 * kib;
+  const full = readTask(source, await find(store, "full"), "full", (bytes) => {
+    room -= bytes;
+    if (room < 0) throw new ConnectError("full", Code.ResourceExhausted);
+  });
+  await expect(full).rejects.toMatchObject({ code: Code.ResourceExhausted });
+  expect(pages).toHaveLength(1);
+});
+
+it("says that there is no task when it expires while it is read", async () => {
+  const kinds = Array.from({ length: 40 }, () => "artifact" as const);
+  const { store, source } = await storeWith(kinds, "x".repeat(100 * kib));
+  const stored = await find(store, "full");
+  const gone = { ...stored, owner: { tenant: "", principal: "nobody" } };
+  await expect(readTask(source, gone, "full")).rejects.toMatchObject({ code: Code.NotFound });
+});
