@@ -48,7 +48,9 @@ describe("push configs", () => {
       client.createTaskPushNotificationConfig({ taskId, url, token: "t".repeat(length) });
     const refusal = await create(200).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ code: Code.InvalidArgument });
-    expect(findFieldViolations(refusal)).toMatchObject([{ description: expect.stringMatching(/limit .* is 200$/) }]);
+    expect(findFieldViolations(refusal)).toMatchObject([
+      { description: expect.stringMatching(/limit .* is 200$/) },
+    ]);
     expect(await create(50)).toMatchObject({ url });
     expect((await client.listTaskPushNotificationConfigs({ taskId })).configs).toHaveLength(1);
   });
