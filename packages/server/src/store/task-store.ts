@@ -247,7 +247,7 @@ export interface TaskQuery {
   readonly limit: number;
   /**
    * Bytes of the page: it ends with the task that brings its payloads over this, of whose log no more is read then, or whose
-   * log has very many entries. What a view cuts out of a payload counts a sixteenth.
+   * log has very many entries. What a view cuts out of a payload counts an eighth.
    */
   readonly maxBytes: number;
   readonly view: TaskView;

@@ -74,7 +74,7 @@ export function takeTaskPage<Found>(
   for (const each of found) {
     const { task, cutBytes } = read(each, maxBytes - size);
     page.push(task);
-    size += storedBytes(task) + cutBytes / 16;
+    size += storedBytes(task) + cutBytes / 8;
     if (page.length >= limit || size > maxBytes || task.more !== undefined) break;
   }
   return page;
