@@ -20,6 +20,7 @@ export const errorTable = {
     reason: "CONTENT_TYPE_NOT_SUPPORTED",
   },
   bodyTooLarge: { jsonRpc: -32051, grpc: 8, http: 413, jsonRpcHttp: 413, reason: "BODY_TOO_LARGE" },
+  capacity: { jsonRpc: -32052, grpc: 8, http: 429, reason: "CAPACITY" },
 } as const satisfies Record<string, ErrorRow>;
 
 /** One row: its number on each wire. */

@@ -1,7 +1,8 @@
-import { brotliCompressSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { frame } from "./framing.ts";
 import { messageWithText, requestOf } from "./protobuf-bytes.ts";
+import type { RawRequest } from "./raw-call.ts";
 import { findProblem, serveTarget, type Target } from "./target.ts";
 import { encodeBytes, isFramed, type Wire, wires, wrapParams } from "./wires.ts";
 
@@ -34,6 +35,10 @@ function withText(wire: Wire, text: string): Uint8Array {
   return encoder.encode(wire.protocol === "jsonrpc" ? wrapParams({ method: "SendMessage", json }) : json);
 }
 
+function packQuickly(bytes: Uint8Array): Uint8Array {
+  return brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
+}
+
 async function expectRefused(target: Target, wire: Wire, limit: number): Promise<void> {
   const refusal = await target.refuses(wire, encodeBytes(wire, messageOf(wire, limit + 1)), {
     error: "bodyTooLarge",
@@ -54,15 +59,28 @@ for (const wire of wires) {
 
     for (const [coding, pack] of [
       ["gzip", gzipSync],
-      ["br", brotliCompressSync],
+      ["br", packQuickly],
     ] as const) {
+      const packedRequest = (packed: Uint8Array): RawRequest =>
+        isFramed(wire)
+          ? { ...encodeBytes(wire, packed, { "grpc-encoding": coding }), body: frame(packed, 1) }
+          : encodeBytes(wire, packed, { "content-encoding": coding });
+
       it(`may not be one byte more when ${coding} is taken off`, async () => {
         const packed = pack(messageOf(wire, smallLimit + 1));
         expect(packed.byteLength).toBeLessThan(kibibyte);
-        const request = isFramed(wire)
-          ? { ...encodeBytes(wire, packed, { "grpc-encoding": coding }), body: frame(packed, 1) }
-          : encodeBytes(wire, packed, { "content-encoding": coding });
-        await small.refuses(wire, request, { error: "bodyTooLarge" });
+        await small.refuses(wire, packedRequest(packed), { error: "bodyTooLarge" });
+      });
+
+      it(`may be 4 MiB when ${coding} is taken off, and beyond that 200 times what was sent`, async () => {
+        const fine = await normal.send(packedRequest(pack(messageOf(wire, 4 * kibibyte * kibibyte))));
+        expect(findProblem(wire, fine)).toBeUndefined();
+        const refusal = await normal.refuses(
+          wire,
+          packedRequest(pack(messageOf(wire, 4 * kibibyte * kibibyte + 1))),
+          { error: "bodyTooLarge" },
+        );
+        expect(refusal.metadata["maxCompressionRatio"]).toBe("200");
       });
     }
   });

@@ -1,11 +1,11 @@
-import { a2aError, bodyTooLarge, invalidParams } from "@a2a-connect/core";
+import { a2aError, bodyTooLarge, findA2AError } from "@a2a-connect/core";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
 import type { HttpBody, HttpRequest } from "./http.ts";
+import { type Caller, type UnpackLimits, unpackBody } from "./unpack-body.ts";
 
 /** How much of a request is read, and in which codings. */
-export interface BodyLimits {
-  readonly maxBodyBytes: number;
+export interface BodyLimits extends UnpackLimits {
   readonly compressions: readonly Compression[];
 }
 
@@ -18,13 +18,19 @@ export interface BodyRefusal {
 }
 
 /**
- * Read a whole request body, decompressed. Neither the bytes on the wire nor what they unpack to may exceed the limit.
+ * Read a whole request body, decompressed. Neither the bytes on the wire nor what they unpack to may exceed the limit. A large
+ * one has its turn then (see `unpackBody`).
  *
+ * @param caller whose signal ends the wait of a large body for its turn; default that of the request
  * @returns the bytes, or a refusal: 413 when they are too many, 415 for an unknown content coding, 400 when they are not
  *   what their coding says
- * @throws whatever reading from the connection throws
+ * @throws ConnectError when the connection breaks, the caller has gone, or the server has no room for the body (CAPACITY)
  */
-export async function readBody(request: HttpRequest, limits: BodyLimits): Promise<Uint8Array | BodyRefusal> {
+export async function readBody(
+  request: HttpRequest,
+  limits: BodyLimits,
+  caller: Caller = request,
+): Promise<Uint8Array | BodyRefusal> {
   const { maxBodyBytes, compressions } = limits;
   const coding = request.header.get("content-encoding")?.trim().toLowerCase() ?? "identity";
   const compression = compressions.find(({ name }) => name === coding);
@@ -38,7 +44,25 @@ export async function readBody(request: HttpRequest, limits: BodyLimits): Promis
   if (bytes === undefined) {
     return tooLarge(maxBodyBytes);
   }
-  return compression === undefined ? bytes : decompressBody(compression, bytes, maxBodyBytes);
+  try {
+    return await unpackBody(request.body, caller, bytes, compression, limits);
+  } catch (thrown) {
+    return toRefusal(thrown);
+  }
+}
+
+function toRefusal(thrown: unknown): BodyRefusal {
+  if (thrown instanceof ConnectError && thrown.code === Code.InvalidArgument) {
+    return { status: 400, error: thrown };
+  }
+  if (isTooLarge(thrown)) {
+    return { status: 413, error: thrown };
+  }
+  throw thrown;
+}
+
+function isTooLarge(thrown: unknown): thrown is ConnectError {
+  return findA2AError(thrown)?.reason === "BODY_TOO_LARGE";
 }
 
 /** 415 for a body of a media type that the wire does not take. */
@@ -70,7 +94,7 @@ export async function collectBytes(body: HttpBody, maxBytes: number): Promise<Ui
     try {
       return await body.bytes(maxBytes);
     } catch (thrown) {
-      if (thrown instanceof ConnectError && thrown.code === Code.ResourceExhausted) {
+      if (isTooLarge(thrown)) {
         return undefined;
       }
       throw thrown;
@@ -101,24 +125,4 @@ export function joinBytes(chunks: readonly Uint8Array[], length: number): Uint8A
     offset += chunk.byteLength;
   }
   return bytes;
-}
-
-/** Bytes without their coding; refused when they are not of that coding, or unpack to more than `maxBytes`. */
-export async function decompressBody(
-  compression: Compression,
-  bytes: Uint8Array,
-  maxBytes: number,
-): Promise<Uint8Array | BodyRefusal> {
-  if (bytes.byteLength === 0) {
-    return bytes;
-  }
-  try {
-    return await compression.decompress(bytes, maxBytes);
-  } catch (thrown) {
-    if (thrown instanceof ConnectError && thrown.code === Code.ResourceExhausted) {
-      return tooLarge(maxBytes);
-    }
-    const description = `the request body is not valid ${compression.name}`;
-    return { status: 400, error: invalidParams({ field: "", description }) };
-  }
 }

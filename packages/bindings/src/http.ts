@@ -46,6 +46,15 @@ export interface HttpBody extends AsyncIterable<Uint8Array> {
    * @throws ConnectError `bodyTooLarge(maxBytes)` when the body is longer
    */
   bytes?(maxBytes: number): Promise<Uint8Array>;
+  /**
+   * For a large body, after `bytes`: waits until it may be decompressed and parsed. One body at a time is, and others are served
+   * between two. `release` ends the turn.
+   *
+   * @throws ConnectError when the caller has gone, or the body's memory is needed for others
+   */
+  turn?(): Promise<void>;
+  /** A message was made of the body, or never will be: its bytes do not count any more, and its turn is over. */
+  release?(): void;
 }
 
 /**

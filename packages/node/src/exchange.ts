@@ -1,10 +1,12 @@
 import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { BodyBudget } from "./body-budget.ts";
 import type { CallSignal } from "./call-signal.ts";
 import type { ReadCallerNetwork } from "./caller-network.ts";
 import type { ReadForwardedUrl } from "./forwarded-url.ts";
 import { internalError } from "./plain-error.ts";
 import { type ResponseSink, sendResponse } from "./send-response.ts";
+import type { Turns } from "./turns.ts";
 import type { HeldAnswer, UnreadAnswers } from "./unread-answers.ts";
 
 /** What all requests on one port share. */
@@ -19,6 +21,10 @@ export interface ExchangeContext {
   readonly requestTimeoutMs: number;
   /** The limit of an HTTP/2 request's header fields (Node holds that of HTTP/1.1 itself). */
   readonly maxHeaderBytes: number;
+  /** What request bodies hold in memory. */
+  readonly bodies: BodyBudget;
+  /** Large bodies are made into messages one at a time. */
+  readonly turns: Turns;
   /** Undefined: no proxy is trusted. */
   readonly readForwardedUrl: ReadForwardedUrl | undefined;
   readonly readCallerNetwork: ReadCallerNetwork;
@@ -70,6 +76,8 @@ async function respond(
   } catch (error) {
     report(context, error, request, sink);
     return internalError();
+  } finally {
+    request.body.release?.(); // of a handler that does not do it itself as soon as it can
   }
 }
 

@@ -2,12 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { HttpRequest } from "@a2a-connect/bindings";
 import { CallSignal } from "./call-signal.ts";
-import { discardBody } from "./discard-body.ts";
 import { callerGone, type ExchangeContext, serveExchange } from "./exchange.ts";
 import { toHttp1Fields } from "./header-fields.ts";
 import { NodeRequest } from "./node-request.ts";
 import { plainError } from "./plain-error.ts";
-import { createRequestBody } from "./request-body.ts";
+import { RequestBody } from "./request-body.ts";
 import { formatRequestUrl, hasItsHost } from "./request-url.ts";
 import { type ResponseHead, type ResponseSink, sendResponse } from "./send-response.ts";
 import { HeldAnswer } from "./unread-answers.ts";
@@ -18,11 +17,22 @@ export async function serveHttp1(
   message: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const { socket } = message;
   const call = new CallSignal();
-  const sink = new Http1Sink(context, response, message.socket);
+  const sink = new Http1Sink(context, response, socket);
+  const body = new RequestBody(message, {
+    declaredLength: declaredLength(message),
+    budget: context.bodies,
+    account: context.bodies.accountOf(socket, () => socket.remoteAddress),
+    turns: context.turns,
+    cut: () => socket.destroy(),
+  });
   response.on("error", () => undefined); // a write to a broken socket; "close" follows and tells the rest
   response.once("close", () => {
-    if (!sink.complete) call.abort(callerGone());
+    if (sink.complete) return;
+    const gone = callerGone();
+    call.abort(gone);
+    body.refuse(gone);
   });
   const url = hasItsHost(message)
     ? formatRequestUrl(context.scheme, message.headers.host, message.url)
@@ -31,14 +41,21 @@ export async function serveHttp1(
     await sendResponse(plainError(400), "GET", sink, context.stalledReaderTimeoutMs);
   } else {
     const held = new HeldAnswer(context.unread);
-    await serveExchange(context, createHttp1Request(context, message, url, call, held), call, sink, held);
+    await serveExchange(
+      context,
+      createHttp1Request(context, message, body, url, call, held),
+      call,
+      sink,
+      held,
+    );
   }
-  discardBody(message, () => message.socket.destroy());
+  body.discard();
 }
 
 function createHttp1Request(
   context: ExchangeContext,
   message: IncomingMessage,
+  body: RequestBody,
   url: string,
   call: CallSignal,
   held: HeldAnswer,
@@ -48,7 +65,7 @@ function createHttp1Request(
     url,
     method: message.method ?? "GET",
     fields: message.headers,
-    body: createRequestBody(message, { declaredLength: declaredLength(message) }),
+    body,
     call,
     boundToLoopback: context.boundToLoopback,
     held,

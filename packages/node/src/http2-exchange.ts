@@ -1,12 +1,16 @@
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import {
+  constants,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { HttpRequest } from "@a2a-connect/bindings";
 import { CallSignal } from "./call-signal.ts";
-import { discardBody } from "./discard-body.ts";
 import { callerGone, type ExchangeContext, serveExchange } from "./exchange.ts";
 import { toHttp2Fields } from "./header-fields.ts";
 import { NodeRequest } from "./node-request.ts";
 import { plainError } from "./plain-error.ts";
-import { createRequestBody } from "./request-body.ts";
+import { RequestBody } from "./request-body.ts";
 import { formatRequestUrl, readAuthority } from "./request-url.ts";
 import { type ResponseHead, type ResponseSink, sendResponse } from "./send-response.ts";
 import { HeldAnswer } from "./unread-answers.ts";
@@ -14,15 +18,28 @@ import { HeldAnswer } from "./unread-answers.ts";
 /** Answer one HTTP/2 request, on the stream itself: Node's compatibility layer costs twice as much per call. */
 export async function serveHttp2(
   context: ExchangeContext,
+  session: ServerHttp2Session,
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   rawHeaders: readonly string[],
 ): Promise<void> {
   const call = new CallSignal();
   const sink = new Http2Sink(stream);
+  const length = stream.endAfterHeaders ? "0" : headers["content-length"];
+  const body = new RequestBody(stream, {
+    declaredLength: length === undefined ? undefined : Number(length),
+    timeoutMs: context.requestTimeoutMs,
+    budget: context.bodies,
+    account: context.bodies.accountOf(session, () => session.socket.remoteAddress),
+    turns: context.turns,
+    cut: () => stream.close(constants.NGHTTP2_NO_ERROR), // the rest is not needed (RFC 9113 §8.1)
+  });
   stream.on("error", () => undefined); // a reset by the peer; "close" follows and tells the rest
   stream.once("close", () => {
-    if (!sink.complete) call.abort(callerGone());
+    if (sink.complete) return;
+    const gone = callerGone();
+    call.abort(gone);
+    body.refuse(gone);
   });
   const authority = readAuthority(headers);
   const url =
@@ -35,13 +52,13 @@ export async function serveHttp2(
     const held = new HeldAnswer(context.unread);
     await serveExchange(
       context,
-      createHttp2Request(context, stream, headers, url, call, held),
+      createHttp2Request(context, stream, headers, body, url, call, held),
       call,
       sink,
       held,
     );
   }
-  discardBody(stream, () => stream.close(constants.NGHTTP2_NO_ERROR)); // the rest is not needed (RFC 9113 §8.1)
+  body.discard();
 }
 
 /** As SETTINGS_MAX_HEADER_LIST_SIZE counts (RFC 9113 §6.5.2). Node announces that limit but does not hold it. */
@@ -53,20 +70,17 @@ function createHttp2Request(
   context: ExchangeContext,
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
+  body: RequestBody,
   url: string,
   call: CallSignal,
   held: HeldAnswer,
 ): HttpRequest {
-  const length = stream.endAfterHeaders ? "0" : headers["content-length"];
   return new NodeRequest({
     httpVersion: "2.0",
     url,
     method: headers[":method"] ?? "GET",
     fields: headers,
-    body: createRequestBody(stream, {
-      declaredLength: length === undefined ? undefined : Number(length),
-      timeoutMs: context.requestTimeoutMs,
-    }),
+    body,
     call,
     held,
     boundToLoopback: context.boundToLoopback,

@@ -28,10 +28,6 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
       initialWindowSize: streamWindowBytes,
     },
   });
-  server.on(
-    "stream",
-    (stream, headers, _flags, rawHeaders) => void serveHttp2(context, stream, headers, rawHeaders),
-  );
   server.on("session", (session) => {
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
@@ -39,6 +35,10 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     const hasStreams = countStreams(session);
     closeWhenIdle(session, limits.idleSessionTimeoutMs, hasStreams);
     watchPeer(session, limits, hasStreams);
+    session.on(
+      "stream",
+      (stream, headers, _flags, rawHeaders) => void serveHttp2(context, session, stream, headers, rawHeaders),
+    );
   });
   return {
     adopt(socket) {

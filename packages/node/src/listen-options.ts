@@ -55,6 +55,13 @@ export interface ListenOptions {
    * further one is refused with CAPACITY until some have been read or cut. Answers up to 64 KiB are not counted. Default 256 MiB.
    */
   readonly maxUnreadBytes?: number;
+  /**
+   * What the request bodies of one connection may hold in memory together, in bytes, from their first byte until a message was
+   * made of them; beyond it the largest is refused (CAPACITY). Default 64 MiB.
+   */
+  readonly maxBodyBytesPerConnection?: number;
+  /** The same for all connections; beyond it the largest of the address that holds most is refused. Default 256 MiB. */
+  readonly maxTotalBodyBytes?: number;
   /** Told of what the handler or a response body threw, for the operator's log. Must not throw. Default: nobody is told. */
   readonly onError?: (error: unknown, request: HttpRequest) => void;
   /** Told why something that a trusted proxy says does not count, once for each reason. Must not throw. Default: nobody is told. */
@@ -81,6 +88,8 @@ export const defaultLimits: ListenLimits = {
   maxPendingConnections: 4_096,
   maxStreamsPerConnection: 4_096,
   maxUnreadBytes: 256 * 2 ** 20,
+  maxBodyBytesPerConnection: 64 * 1024 * 1024,
+  maxTotalBodyBytes: 256 * 1024 * 1024,
 };
 
 /** How a port stops. */

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { isLoopbackHost } from "@a2a-connect/core";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { BodyBudget } from "./body-budget.ts";
 import { createCallerNetworkReader } from "./caller-network.ts";
 import type { ExchangeContext } from "./exchange.ts";
 import { createForwardedUrlReader } from "./forwarded-url.ts";
@@ -10,6 +11,7 @@ import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
 import { type CloseOptions, defaultLimits, type ListenLimits, type ListenOptions } from "./listen-options.ts";
 import { type Protocol, sniffProtocol } from "./protocol-sniffer.ts";
+import { Turns } from "./turns.ts";
 import { UnreadAnswers } from "./unread-answers.ts";
 
 /** A bound port. */
@@ -46,6 +48,8 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
     stalledReaderTimeoutMs: limits.stalledReaderTimeoutMs,
     requestTimeoutMs: limits.requestTimeoutMs,
     maxHeaderBytes: limits.maxHeaderBytes,
+    bodies: new BodyBudget(limits),
+    turns: new Turns(),
     readForwardedUrl:
       trustedProxies.length === 0 ? undefined : createForwardedUrlReader(trustedProxies, onWarning),
     readCallerNetwork: createCallerNetworkReader(trustedProxies),

@@ -2,104 +2,259 @@ import type { Readable } from "node:stream";
 import type { HttpBody } from "@a2a-connect/bindings";
 import { bodyTooLarge } from "@a2a-connect/core";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { BodyAccount, BodyBudget, BudgetedBody } from "./body-budget.ts";
+import type { Turns } from "./turns.ts";
 
-/** What is known about a request body before its first byte. */
+/** What is known about a request body before its first byte, and what it shares with others. */
 export interface RequestBodyOptions {
   /** From `content-length`; 0 when the request has no body; undefined when only its end tells. */
   readonly declaredLength: number | undefined;
   /** How long `bytes` waits for the last byte, in milliseconds. Unlimited when absent. */
   readonly timeoutMs?: number;
+  readonly budget: BodyBudget;
+  /** Where in the budget the connection is. */
+  readonly account: BodyAccount;
+  readonly turns: Turns;
+  /** Ends the stream or connection of a caller that sends on and on what is not wanted. */
+  readonly cut: () => void;
+}
+
+/** How much of an unwanted body is read and thrown away, and for how long, before the caller is cut off. */
+const maxDiscardedBytes = 64 * 1024 * 1024;
+const maxDiscardMs = 10_000;
+
+/** What a chunk that waits to be iterated over costs besides its bytes. */
+const chunkOverheadBytes = 256;
+
+const nothing = new Uint8Array();
+
+interface Waiting<T> {
+  resolve(value: T): void;
+  reject(reason: ConnectError): void;
 }
 
 /**
- * A request body over Node's stream of it. Nothing is read before somebody asks, so an unread body costs the
- * caller its flow-control window and us nothing.
+ * A request body over Node's stream of it. It is read as it arrives, whether or not somebody asks: HTTP/2 would hold as much
+ * as a window for each stream that is not read, and nothing would count that. All that is held counts towards the budget.
  *
- * Leaving the body half-read (too large, or an iteration left early) keeps the connection usable: the exchange
- * discards the rest once the response is on its way.
+ * A body that is not wanted any more (refused, too large, or left half-read) is read on and thrown away, within bounds. Cutting
+ * it off at once would be simpler, but callers that are still sending then tend to lose the response that says why.
  */
-export function createRequestBody(source: Readable, options: RequestBodyOptions): HttpBody {
-  return {
-    bytes: (maxBytes) => collect(source, maxBytes, options),
-    [Symbol.asyncIterator]: () => chunksOf(source),
-  };
-}
+export class RequestBody implements HttpBody, BudgetedBody {
+  /** Bytes that count towards the budget. */
+  held = 0;
+  readonly #source: Readable;
+  readonly #options: RequestBodyOptions;
+  /** What has arrived, with room behind it for what comes. */
+  #bytes: Uint8Array = nothing;
+  #size = 0;
+  /** Whether nothing else is in the memory behind `#bytes`. */
+  #ownsBytes = false;
+  /** What waits to be iterated over; undefined for a body that is asked for as a whole. */
+  #chunks: Uint8Array[] | undefined;
+  #ended = false;
+  #failure: ConnectError | undefined;
+  /** Undefined: the body is still wanted. */
+  #discarded: number | undefined;
+  #maxBytes: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #whole: Waiting<Uint8Array> | undefined;
+  #change: Waiting<void> | undefined;
+  #turn: Waiting<void> | undefined;
+  #hasTurn = false;
 
-function collect(source: Readable, maxBytes: number, options: RequestBodyOptions): Promise<Uint8Array> {
-  const { declaredLength, timeoutMs } = options;
-  if (declaredLength !== undefined && declaredLength > maxBytes)
-    return Promise.reject(bodyTooLarge(maxBytes));
-  if (declaredLength === 0 || source.readableEnded) return Promise.resolve(new Uint8Array());
-  if (source.destroyed) return Promise.reject(bodyCutShort());
-  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
-  const chunks: Buffer[] = [];
-  let size = 0;
-  const onData = (chunk: Buffer): void => {
-    size += chunk.length;
-    if (size > maxBytes) fail(bodyTooLarge(maxBytes));
-    else chunks.push(chunk);
-  };
-  const onEnd = (): void => {
-    stop();
-    resolve(join(chunks, size));
-  };
-  const onClose = (): void => fail(bodyCutShort());
-  const timer =
-    timeoutMs === undefined ? undefined : setTimeout(() => fail(bodyTooSlow(timeoutMs)), timeoutMs).unref();
-  const stop = (): void => {
-    clearTimeout(timer);
-    source.off("data", onData).off("end", onEnd).off("error", onClose).off("close", onClose);
-  };
-  const fail = (reason: ConnectError): void => {
-    stop();
-    source.pause();
-    reject(reason);
-  };
-  source.on("data", onData).on("end", onEnd).on("error", onClose).on("close", onClose);
-  return promise;
-}
-
-/** One piece is the rule, and then nothing is copied. The result is a plain `Uint8Array`, never a `Buffer`. */
-function join(chunks: readonly Buffer[], size: number): Uint8Array {
-  const [first] = chunks;
-  if (first !== undefined && chunks.length === 1) return plain(first);
-  const joined = new Uint8Array(size);
-  let offset = 0;
-  for (const chunk of chunks) {
-    joined.set(chunk, offset);
-    offset += chunk.length;
+  constructor(source: Readable, options: RequestBodyOptions) {
+    this.#source = source;
+    this.#options = options;
+    if (options.declaredLength === 0) {
+      this.#ended = true;
+    } else {
+      const cutShort = (): void => this.#cutShort();
+      source
+        .on("data", (chunk: Buffer) => this.#take(chunk))
+        .on("end", () => this.#end())
+        .on("error", cutShort)
+        .on("close", cutShort);
+    }
   }
-  return joined;
+
+  /** @throws ConnectError also when the body is cut short, takes too long, or has to give way to others (CAPACITY) */
+  bytes(maxBytes: number): Promise<Uint8Array> {
+    const { declaredLength = 0, timeoutMs } = this.#options;
+    if (declaredLength > maxBytes || this.#size > maxBytes) this.refuse(bodyTooLarge(maxBytes));
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    if (this.#ended) return Promise.resolve(this.#handOver());
+    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+    this.#whole = { resolve, reject };
+    this.#maxBytes = maxBytes;
+    if (timeoutMs !== undefined) {
+      this.#timer = setTimeout(() => this.refuse(bodyTooSlow(timeoutMs)), timeoutMs).unref();
+    }
+    return promise;
+  }
+
+  turn(): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    const { budget, account, turns } = this.#options;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#turn = { resolve, reject };
+    budget.offer(account, this);
+    turns.ask(account.caller, () => {
+      if (this.#turn === undefined) return false;
+      this.#turn = undefined;
+      this.#hasTurn = true;
+      budget.keep(account, this);
+      resolve();
+      return true;
+    });
+    return promise;
+  }
+
+  release(): void {
+    if (this.#chunks === undefined) this.#letGo();
+  }
+
+  /** The body is not wanted any more. Does nothing after it was given up, or was made into a message. */
+  refuse(reason: ConnectError): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = reason;
+    this.discard();
+    this.#whole?.reject(reason);
+    this.#turn?.reject(reason);
+    this.#turn = undefined;
+    this.#change?.resolve();
+  }
+
+  /** Nobody will ask for the rest. */
+  discard(): void {
+    if (this.#discarded !== undefined) return;
+    this.#discarded = 0;
+    this.#letGo();
+    const { declaredLength, cut } = this.#options;
+    const source = this.#source;
+    if (source.readableEnded || source.destroyed) return;
+    if (declaredLength === 0) {
+      source.resume();
+      return;
+    }
+    const timer = setTimeout(cut, maxDiscardMs).unref();
+    const stop = (): void => clearTimeout(timer);
+    source.once("end", stop).once("close", stop);
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    this.#chunks ??= this.#size === 0 ? [] : [this.#handOver()];
+    return this.#iterate(this.#chunks);
+  }
+
+  /** Leaving it early does not destroy the stream, and with it the response, as leaving Node's own iterator does. */
+  async *#iterate(chunks: Uint8Array[]): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      const chunk = chunks.shift();
+      if (chunk !== undefined) yield chunk;
+      else if (this.#failure !== undefined) throw this.#failure;
+      else if (this.#ended) return;
+      else {
+        const { promise, resolve, reject } = Promise.withResolvers<void>();
+        this.#change = { resolve, reject };
+        await promise;
+      }
+    }
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#discarded !== undefined) {
+      this.#discarded += chunk.length;
+      if (this.#discarded > maxDiscardedBytes) this.#options.cut();
+      return;
+    }
+    const size = this.#size + chunk.length;
+    if (this.#maxBytes !== undefined && size > this.#maxBytes) {
+      this.refuse(bodyTooLarge(this.#maxBytes));
+      return;
+    }
+    const { budget, account } = this.#options;
+    const cost = chunk.length + (this.#chunks === undefined ? 0 : chunkOverheadBytes);
+    this.held += cost;
+    budget.add(account, this, cost);
+    if (this.#failure !== undefined) return;
+    if (this.#chunks === undefined) {
+      this.#append(chunk, size);
+    } else {
+      this.#chunks.push(ownBytes(chunk));
+      this.#change?.resolve();
+    }
+  }
+
+  /** One chunk is the rule, and then nothing is copied. Of more, each is: many small ones would weigh a hundred times their bytes. */
+  #append(chunk: Buffer, size: number): void {
+    const { declaredLength } = this.#options;
+    if (this.#size === 0) {
+      this.#bytes = size === declaredLength ? plain(chunk) : ownBytes(chunk);
+    } else {
+      if (size > this.#bytes.length) {
+        const most = declaredLength ?? this.#maxBytes ?? Number.POSITIVE_INFINITY;
+        const larger = new Uint8Array(Math.max(size, Math.min(2 * size, most)));
+        larger.set(this.#bytes.subarray(0, this.#size));
+        if (this.#ownsBytes) freeNow(this.#bytes);
+        this.#bytes = larger;
+        this.#ownsBytes = true;
+      }
+      this.#bytes.set(chunk, this.#size);
+    }
+    this.#size = size;
+  }
+
+  #end(): void {
+    this.#ended = true;
+    if (this.#discarded !== undefined) return;
+    this.#change?.resolve();
+    if (this.#whole !== undefined) this.#whole.resolve(this.#handOver());
+  }
+
+  #cutShort(): void {
+    if (!this.#ended) this.refuse(new ConnectError("the request body ended early", Code.Canceled));
+  }
+
+  /** The caller of `bytes` has them now: refusing them would free nothing. */
+  #handOver(): Uint8Array {
+    clearTimeout(this.#timer);
+    const bytes = this.#bytes.subarray(0, this.#size);
+    this.#bytes = nothing;
+    this.#ownsBytes = false;
+    this.#options.budget.keep(this.#options.account, this);
+    return bytes;
+  }
+
+  #letGo(): void {
+    clearTimeout(this.#timer);
+    if (this.#ownsBytes) freeNow(this.#bytes);
+    this.#ownsBytes = false;
+    this.#bytes = nothing;
+    this.#chunks?.splice(0);
+    if (this.held > 0) {
+      this.#options.budget.remove(this.#options.account, this, this.held);
+      this.held = 0;
+    }
+    if (this.#hasTurn) {
+      this.#hasTurn = false;
+      this.#options.turns.leave();
+    }
+  }
+}
+
+/** Gives memory back that the garbage collector would leave for long: it sees a small object. */
+function freeNow({ buffer }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
+}
+
+/** Plain bytes that keep little else in memory: a small chunk may be a slice of all that came with it. */
+function ownBytes(chunk: Buffer): Uint8Array {
+  return chunk.buffer.byteLength <= 2 * chunk.length + 1024 ? plain(chunk) : new Uint8Array(chunk);
 }
 
 function plain(chunk: Buffer): Uint8Array {
   return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-}
-
-/** Unlike Node's own iterator this one does not destroy the stream, and with it the response, when it is left early. */
-async function* chunksOf(source: Readable): AsyncGenerator<Uint8Array> {
-  for (;;) {
-    const chunk: Buffer | null = source.read();
-    if (chunk !== null) yield plain(chunk);
-    else if (source.readableEnded) return;
-    else if (source.destroyed) throw bodyCutShort();
-    else await changed(source);
-  }
-}
-
-/** Resolves when there is more to read, or when there will never be. */
-function changed(source: Readable): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const settle = (): void => {
-    source.off("readable", settle).off("end", settle).off("error", settle).off("close", settle);
-    resolve();
-  };
-  source.on("readable", settle).on("end", settle).on("error", settle).on("close", settle);
-  return promise;
-}
-
-function bodyCutShort(): ConnectError {
-  return new ConnectError("the request body ended early", Code.Canceled);
 }
 
 function bodyTooSlow(timeoutMs: number): ConnectError {

@@ -6,6 +6,9 @@ import type { BindingSettings } from "../options.ts";
 import { plainRpcError, refuseContentType, refuseVerb } from "./plain-error.ts";
 import { withPlainStatusMessage } from "./status-message.ts";
 
+/** The longest message that one of them is sent, compressed and decompressed: the name of a service or of a symbol. */
+const maxMessageBytes = 64 * 1024;
+
 /**
  * Services beside A2A, such as health and reflection, on Connect's own handlers: they may stream in both directions, and
  * nobody calls them often.
@@ -18,7 +21,7 @@ export function serveOnConnect(
 ): [path: string, HttpHandler][] {
   const { maxBodyBytes, compressions, compressMinBytes, interceptors } = settings;
   const router = createConnectRouter({
-    readMaxBytes: maxBodyBytes,
+    readMaxBytes: Math.min(maxBodyBytes, maxMessageBytes),
     acceptCompression: [...compressions],
     compressMinBytes,
     interceptors: [explainInterceptor(settings), ...interceptors],

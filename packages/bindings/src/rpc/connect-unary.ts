@@ -55,8 +55,9 @@ async function answer(
     if (refused !== undefined) {
       throw refused;
     }
-    const bytes = unlessRefused(await readBody(request, settings));
+    const bytes = unlessRefused(await readBody(request, settings, context));
     const message = await codec.decode(bound.desc.input, bytes, settings);
+    request.body.release?.();
     const body = await codec.encodeResponse(operation, message, await bound.call(message, context));
     return await respond(200, `application/${codec.name}`, body);
   } catch (thrown) {

@@ -88,8 +88,12 @@ class EnvelopedCall implements StreamFormat {
   }
 
   async #readMessage(): Promise<Message> {
-    const bytes = await readEnvelope(this.#request, this.#call.requestCompression, this.#settings);
-    return this.#codec.decode(this.#operation.bound.desc.input, bytes, this.#settings);
+    const { body } = this.#request;
+    const { context, requestCompression } = this.#call;
+    const bytes = await readEnvelope(body, context, requestCompression, this.#settings);
+    const message = await this.#codec.decode(this.#operation.bound.desc.input, bytes, this.#settings);
+    body.release?.();
+    return message;
   }
 
   async #encodeResponse(request: Message, response: Message): Promise<Uint8Array | readonly Uint8Array[]> {

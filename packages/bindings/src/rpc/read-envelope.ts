@@ -1,25 +1,29 @@
 import { bodyTooLarge } from "@a2a-connect/core";
 import { type Compression, compressedFlag } from "@connectrpc/connect/protocol";
-import { collectBytes, decompressBody } from "../body.ts";
-import type { HttpRequest } from "../http.ts";
-import type { BindingSettings } from "../options.ts";
+import { collectBytes } from "../body.ts";
+import type { HttpBody } from "../http.ts";
+import { type Caller, type UnpackLimits, unpackBody } from "../unpack-body.ts";
 import { prefixBytes } from "./envelope.ts";
-import { malformedRequest, unlessRefused } from "./refusal.ts";
+import { malformedRequest } from "./refusal.ts";
 
 /**
- * Read the one message in the body of a call, out of its envelope and decompressed.
+ * Read the one message in the body of a call, out of its envelope and decompressed. A large one has its turn then (see
+ * `unpackBody`).
  *
+ * @param caller whose signal ends the wait of a large message for its turn
  * @param compression how a compressed message is compressed, by the request's headers
- * @throws ConnectError `BODY_TOO_LARGE`; InvalidArgument for what is not one whole message
+ * @throws ConnectError `BODY_TOO_LARGE`; InvalidArgument for what is not one whole message; what reading from the connection
+ *   throws
  */
 export async function readEnvelope(
-  { body }: HttpRequest,
+  body: HttpBody,
+  caller: Caller,
   compression: Compression | null,
-  { maxBodyBytes }: Pick<BindingSettings, "maxBodyBytes">,
+  limits: UnpackLimits,
 ): Promise<Uint8Array> {
-  const bytes = await collectBytes(body, maxBodyBytes + prefixBytes);
+  const bytes = await collectBytes(body, limits.maxBodyBytes + prefixBytes);
   if (bytes === undefined) {
-    throw bodyTooLarge(maxBodyBytes);
+    throw bodyTooLarge(limits.maxBodyBytes);
   }
   const message = bytes.subarray(prefixBytes);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -30,11 +34,8 @@ export async function readEnvelope(
   if ((flags & ~compressedFlag) !== 0) {
     throw malformedRequest("has flags that are not known");
   }
-  if (flags === 0) {
-    return message;
-  }
-  if (compression === null) {
+  if (flags !== 0 && compression === null) {
     throw malformedRequest("is compressed, but its header does not say how");
   }
-  return unlessRefused(await decompressBody(compression, message, maxBodyBytes));
+  return unpackBody(body, caller, message, flags === 0 ? undefined : (compression ?? undefined), limits);
 }

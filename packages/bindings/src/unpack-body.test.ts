@@ -1,0 +1,193 @@
+import { methods } from "@a2a-connect/core";
+import { SendMessageRequestSchema } from "@a2a-connect/proto";
+import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { type Compression, encodeEnvelope } from "@connectrpc/connect/protocol";
+import { describe, expect, it } from "vitest";
+import { createFakeService, sendRequest } from "../test-support/fake-service.ts";
+import { memoryRequest, responseText } from "../test-support/memory-http.ts";
+import type { HttpBody, HttpHandler, HttpResponse } from "./http.ts";
+import { createHttpJsonHandler } from "./http-json/handler.ts";
+import { createJsonRpcHandler } from "./jsonrpc/handler.ts";
+import { createRpcHandlers } from "./rpc/handlers.ts";
+import { unpackBody } from "./unpack-body.ts";
+
+const kibibyte = 1024;
+
+/** Each wire with how it is called and what a message is in its body. */
+const wires = {
+  "JSON-RPC": { path: "/rpc", type: "application/json", wrap: jsonRpc },
+  "HTTP+JSON": { path: "/message:send", type: "application/json", wrap: json },
+  gRPC: { path: methods.sendMessage.grpcPath, type: "application/grpc+proto", wrap: envelope },
+  "gRPC-Web": { path: methods.sendMessage.grpcPath, type: "application/grpc-web+proto", wrap: envelope },
+  Connect: { path: methods.sendMessage.grpcPath, type: "application/proto", wrap: binary },
+} as const;
+
+function json(text: string): Uint8Array {
+  return new TextEncoder().encode(
+    toJsonString(SendMessageRequestSchema, create(SendMessageRequestSchema, sendRequest(text))),
+  );
+}
+
+function jsonRpc(text: string): Uint8Array {
+  const params = new TextDecoder().decode(json(text));
+  return new TextEncoder().encode(`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":${params}}`);
+}
+
+function binary(text: string): Uint8Array {
+  return toBinary(SendMessageRequestSchema, create(SendMessageRequestSchema, sendRequest(text)));
+}
+
+function envelope(text: string): Uint8Array {
+  return encodeEnvelope(0, binary(text));
+}
+
+/** Serves SendMessage on all wires, and notes what happens to a call's body. */
+function createTarget(name: keyof typeof wires) {
+  const { path, type, wrap } = wires[name];
+  const events: string[] = [];
+  const service = createFakeService({
+    sendMessage: () => {
+      events.push("call");
+      return { payload: { case: "message", value: { messageId: "m-2" } } };
+    },
+  });
+  const handler: HttpHandler | undefined =
+    name === "JSON-RPC"
+      ? createJsonRpcHandler(service)
+      : name === "HTTP+JSON"
+        ? createHttpJsonHandler(service)
+        : createRpcHandlers(service).get(path);
+  /** @param onTurn what the runtime does when the body asks for its turn */
+  const send = (length: number, onTurn: () => Promise<void>, signal?: AbortSignal): Promise<HttpResponse> => {
+    const bytes = wrap("x".repeat(length));
+    const body: HttpBody = {
+      bytes: async () => bytes,
+      turn: () => {
+        events.push("turn");
+        return onTurn();
+      },
+      release: () => void events.push("release"),
+      async *[Symbol.asyncIterator]() {
+        yield bytes;
+      },
+    };
+    if (handler === undefined) throw new Error(`nothing serves ${path}`);
+    const url = `http://localhost${path}`;
+    const request = memoryRequest({ url, header: { "content-type": type }, ...(signal && { signal }) });
+    return handler({ ...request, body });
+  };
+  return { events, send };
+}
+
+for (const name of Object.keys(wires) as (keyof typeof wires)[]) {
+  describe(`a body over ${name}`, () => {
+    it("is parsed at once when it is small, and does not count while the call runs", async () => {
+      const { events, send } = createTarget(name);
+      await send(60 * kibibyte, async () => {});
+      expect(events).toEqual(["release", "call"]);
+    });
+
+    it("waits for its turn when it is large, and ends it before the call runs", async () => {
+      const { events, send } = createTarget(name);
+      const turn = Promise.withResolvers<void>();
+      const answer = send(65 * kibibyte, () => turn.promise);
+      await expect.poll(() => events).toEqual(["turn"]);
+      turn.resolve();
+      await answer;
+      expect(events).toEqual(["turn", "release", "call"]);
+    });
+
+    it("is not parsed when its caller has gone before its turn", async () => {
+      const { events, send } = createTarget(name);
+      const caller = new AbortController();
+      const answer = await send(
+        65 * kibibyte,
+        async () => caller.abort(new ConnectError("the caller went away", Code.Canceled)),
+        caller.signal,
+      );
+      expect(events).toEqual(["turn"]);
+      const header = JSON.stringify([...(answer.header ?? []), ...(answer.trailer ?? [])]);
+      expect(decodeURIComponent(header) + (await responseText(answer))).toContain("the caller went away");
+    });
+  });
+}
+
+describe("decompression", () => {
+  const signal = new AbortController().signal;
+  const limits = { maxBodyBytes: 16 * 1024 * kibibyte, maxCompressionRatio: 200 };
+
+  function createBody() {
+    let turns = 0;
+    const body: HttpBody = {
+      turn: async () => {
+        turns += 1;
+      },
+      async *[Symbol.asyncIterator]() {},
+    };
+    return { body, turnsTaken: () => turns };
+  }
+
+  /** Unpacks to zeros, as far as it may, and says how far that was. */
+  function createBomb(length: number) {
+    const limitsSeen: number[] = [];
+    const compression: Compression = {
+      name: "bomb",
+      compress: async () => new Uint8Array(1),
+      async decompress(_bytes, maxBytes) {
+        limitsSeen.push(maxBytes);
+        if (length > maxBytes) throw new ConnectError("too long", Code.ResourceExhausted);
+        return new Uint8Array(length);
+      },
+    };
+    return { compression, limitsSeen };
+  }
+
+  it("makes 64 KiB of a short body without a turn, and begins anew in one when that is not all", async () => {
+    for (const [length, turns, seen] of [
+      [64 * kibibyte, 0, [64 * kibibyte]],
+      [65 * kibibyte, 1, [64 * kibibyte, 4 * 1024 * kibibyte]],
+    ] as const) {
+      const { body, turnsTaken } = createBody();
+      const { compression, limitsSeen } = createBomb(length);
+      const unpacked = await unpackBody(body, { signal }, new Uint8Array(10), compression, limits);
+      expect([unpacked.length, turnsTaken(), limitsSeen]).toEqual([length, turns, seen]);
+    }
+  });
+
+  it("is asked for no more than 200 times the length of a body, and never for more than a body may have", async () => {
+    for (const [length, most] of [
+      [100 * kibibyte, 16 * 1024 * kibibyte],
+      [30 * kibibyte, 6_000 * kibibyte],
+    ] as const) {
+      const { compression, limitsSeen } = createBomb(2 ** 40);
+      const bytes = new Uint8Array(length);
+      const unpacking = unpackBody(createBody().body, { signal }, bytes, compression, limits);
+      await expect(unpacking).rejects.toMatchObject({ code: Code.ResourceExhausted });
+      expect(limitsSeen.at(-1)).toBe(most);
+    }
+  });
+
+  it("is done for four bodies at a time", async () => {
+    const begun: (() => void)[] = [];
+    const compression: Compression = {
+      name: "slow",
+      compress: async () => new Uint8Array(1),
+      decompress: () =>
+        new Promise((resolve, reject) =>
+          begun.push(() =>
+            begun.length % 2 === 0 ? resolve(new Uint8Array(1)) : reject(new Error("broken")),
+          ),
+        ),
+    };
+    const all = Array.from({ length: 10 }, async () =>
+      unpackBody(createBody().body, { signal }, new Uint8Array(1), compression, limits),
+    );
+    const settled = Promise.allSettled(all);
+    for (let done = 0; done < 10; done += 1) {
+      await expect.poll(() => begun.length).toBe(Math.min(10, done + 4));
+      begun[done]?.();
+    }
+    expect(await settled).toHaveLength(10);
+  });
+});

@@ -1,0 +1,110 @@
+import { a2aError, bodyTooLarge, invalidParams } from "@a2a-connect/core";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Compression } from "@connectrpc/connect/protocol";
+import type { HttpBody, HttpRequest } from "./http.ts";
+import type { BindingSettings } from "./options.ts";
+
+/** Up to here a body, as it came and decompressed, waits for no other. */
+const smallBodyBytes = 64 * 1024;
+
+/** What a body may unpack to however short it was: lines of a log that differ in their time alone shrink to a 400th. */
+const alwaysUnpackedBytes = 4 * 1024 * 1024;
+
+/** Bodies that are being decompressed at a time: as many as Node has threads for it. */
+const maxUnpacking = 4;
+
+/** Aborts when nobody waits for the answer any more. */
+export type Caller = Pick<HttpRequest, "signal">;
+
+export type UnpackLimits = Pick<BindingSettings, "maxBodyBytes" | "maxCompressionRatio">;
+
+/**
+ * The bytes that a message is made of. All wires get them here, so that what is large is decompressed and parsed one at a time:
+ * when this resolves, the body has its turn, and `body.release` ends it, after the message was made.
+ *
+ * @param bytes the message as it came
+ * @throws ConnectError `BODY_TOO_LARGE` for what unpacks to too much, InvalidArgument for what is not of its coding; the signal's
+ *   reason when the caller has gone while a large body waited
+ */
+export function unpackBody(
+  body: HttpBody,
+  caller: Caller,
+  bytes: Uint8Array,
+  compression: Compression | undefined,
+  limits: UnpackLimits,
+): Uint8Array | Promise<Uint8Array> {
+  if (compression === undefined || bytes.byteLength === 0) {
+    return bytes.byteLength <= smallBodyBytes ? bytes : awaitTurn(body, caller, bytes);
+  }
+  return unpackCompressed(body, caller, bytes, compression, limits);
+}
+
+async function unpackCompressed(
+  body: HttpBody,
+  caller: Caller,
+  bytes: Uint8Array,
+  compression: Compression,
+  { maxBodyBytes, maxCompressionRatio }: UnpackLimits,
+): Promise<Uint8Array> {
+  const byRatio = Math.max(alwaysUnpackedBytes, Math.floor(maxCompressionRatio * bytes.byteLength));
+  const maxBytes = Math.min(maxBodyBytes, byRatio);
+  if (bytes.byteLength <= smallBodyBytes) {
+    const small = await decompress(compression, bytes, Math.min(maxBytes, smallBodyBytes));
+    if (small !== undefined) {
+      return small;
+    }
+    if (maxBytes <= smallBodyBytes) {
+      throw bodyTooLarge(maxBytes);
+    }
+  }
+  const unpacked = await decompress(compression, await awaitTurn(body, caller, bytes), maxBytes);
+  if (unpacked === undefined) {
+    throw maxBytes === maxBodyBytes ? bodyTooLarge(maxBytes) : unpacksToTooMuch(maxCompressionRatio);
+  }
+  return unpacked;
+}
+
+async function awaitTurn(body: HttpBody, caller: Caller, bytes: Uint8Array): Promise<Uint8Array> {
+  await body.turn?.();
+  caller.signal.throwIfAborted();
+  return bytes;
+}
+
+let unpacking = 0;
+const waiting: (() => void)[] = [];
+
+/** @returns undefined when there are more than `maxBytes`, of which no more were made than these */
+async function decompress(
+  compression: Compression,
+  bytes: Uint8Array,
+  maxBytes: number,
+): Promise<Uint8Array | undefined> {
+  if (unpacking === maxUnpacking) {
+    await new Promise<void>((resolve) => waiting.push(resolve));
+  } else {
+    unpacking += 1;
+  }
+  try {
+    return await compression.decompress(bytes, maxBytes);
+  } catch (thrown) {
+    if (thrown instanceof ConnectError && thrown.code === Code.ResourceExhausted) {
+      return undefined;
+    }
+    throw invalidParams({ field: "", description: `the request body is not valid ${compression.name}` });
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) {
+      unpacking -= 1;
+    } else {
+      next(); // has this place
+    }
+  }
+}
+
+function unpacksToTooMuch(maxRatio: number): ConnectError {
+  return a2aError(
+    "BODY_TOO_LARGE",
+    `the request body unpacks to more than ${maxRatio} times its compressed length`,
+    { maxCompressionRatio: String(maxRatio) },
+  );
+}

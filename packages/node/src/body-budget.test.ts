@@ -1,0 +1,233 @@
+import { once } from "node:events";
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
+import { connect, type Socket } from "node:net";
+import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
+import { ConnectError } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { createGate, json, readBytes } from "../test-support/handlers.ts";
+import { callHttp2, openHttp2 } from "../test-support/http2-call.ts";
+import { listen } from "./listen.ts";
+
+const mebibyte = 1024 * 1024;
+
+/** Answers with the length of the body, or with 429 and why there is none. */
+const measure: HttpHandler = async (request) => {
+  try {
+    return json((await readBytes(request, 16 * mebibyte)).length);
+  } catch (error) {
+    return json(ConnectError.from(error).rawMessage, 429);
+  }
+};
+
+/** Resolves when the server has seen all that was sent on the connection. */
+async function seen(session: ClientHttp2Session): Promise<void> {
+  await new Promise<void>((resolve) => session.ping(() => resolve()));
+}
+
+interface Upload {
+  readonly stream: ClientHttp2Stream;
+  /** Undefined while there is no answer. */
+  status: number | undefined;
+  send(bytes: number): Promise<void>;
+}
+
+function beginUpload(session: ClientHttp2Session, headers: Record<string, string> = {}): Upload {
+  const stream = session.request({ ":method": "POST", ...headers }, { endStream: false });
+  const upload: Upload = {
+    stream,
+    status: undefined,
+    send: (bytes) => new Promise((resolve) => stream.write(new Uint8Array(bytes), () => resolve())),
+  };
+  stream.on("error", () => undefined);
+  stream.on("response", (fields) => {
+    upload.status = fields[":status"];
+  });
+  stream.resume();
+  return upload;
+}
+
+/** Sends the beginning of a POST over HTTP/1.1, from an address of the loopback network. */
+async function beginHttp1(port: number, localAddress: string, bytes: number): Promise<Socket> {
+  const socket = connect({ port, host: "127.0.0.1", localAddress });
+  socket.on("error", () => undefined);
+  socket.write(`POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${16 * mebibyte}\r\n\r\n`);
+  await new Promise<void>((resolve) => socket.write(new Uint8Array(bytes), () => resolve()));
+  return socket;
+}
+
+describe("the request bodies of one HTTP/2 connection", () => {
+  it("hold no more than its limit: the largest are refused, a small one is taken", async () => {
+    await using listener = await listen(measure, { maxBodyBytesPerConnection: 4 * mebibyte });
+    const session = openHttp2(listener.url);
+    const uploads = Array.from({ length: 20 }, () => beginUpload(session));
+    for (const upload of uploads) await upload.send(mebibyte);
+    const small = await callHttp2(session, { ":method": "POST" }, new Uint8Array(100));
+    expect([small.headers[":status"], small.body]).toEqual([200, "100"]);
+    // With the small one four would be over the limit.
+    await expect.poll(() => uploads.filter(({ status }) => status === 429).length).toBe(17);
+    const open = uploads.filter(({ status }) => status === undefined);
+    for (const { stream } of open) stream.end();
+    await Promise.all(open.map(({ stream }) => once(stream, "close")));
+    expect(open.map(({ status }) => status)).toEqual([200, 200, 200]);
+    session.destroy();
+  });
+
+  it("count when nobody reads them, too", async () => {
+    const gate = createGate();
+    const unread: HttpRequest[] = [];
+    await using listener = await listen(
+      async (request) => {
+        unread.push(request);
+        await gate.opened;
+        return measure(request);
+      },
+      { maxBodyBytesPerConnection: mebibyte },
+    );
+    const session = openHttp2(listener.url);
+    const uploads = Array.from({ length: 8 }, () => beginUpload(session));
+    for (const { stream, send } of uploads) {
+      await send(mebibyte / 2);
+      stream.end();
+    }
+    await seen(session);
+    gate.open();
+    await Promise.all(uploads.map(({ stream }) => once(stream, "close")));
+    expect(uploads.map(({ status }) => status).sort()).toEqual([200, 200, ...Array(6).fill(429)]);
+    session.destroy();
+  });
+
+  it("may be one that is larger than the limit", async () => {
+    await using listener = await listen(measure, {
+      maxBodyBytesPerConnection: 1_000,
+      maxTotalBodyBytes: 1_000,
+    });
+    const session = openHttp2(listener.url);
+    const answer = await callHttp2(session, { ":method": "POST" }, new Uint8Array(mebibyte));
+    expect(answer.body).toBe(String(mebibyte));
+    session.close();
+  });
+
+  it("count no more when a message was made of them, though the call goes on", async () => {
+    const gate = createGate();
+    await using listener = await listen(
+      async (request) => {
+        const { length } = await readBytes(request, 16 * mebibyte);
+        request.body.release?.();
+        await gate.opened;
+        return json(length);
+      },
+      { maxBodyBytesPerConnection: mebibyte, maxTotalBodyBytes: mebibyte },
+    );
+    const session = openHttp2(listener.url);
+    const calls = [];
+    for (let count = 0; count < 5; count += 1) {
+      calls.push(callHttp2(session, { ":method": "POST" }, new Uint8Array(mebibyte)));
+      await seen(session);
+    }
+    gate.open();
+    for (const { headers } of await Promise.all(calls)) expect(headers[":status"]).toBe(200);
+    session.close();
+  });
+});
+
+describe("the request bodies of all connections", () => {
+  it("hold no more than the limit: who holds most loses, and no other caller does", async () => {
+    const arrivals: string[] = [];
+    await using listener = await listen(
+      async (request) => {
+        const answer = await measure(request);
+        arrivals.push(String(answer.status));
+        return answer;
+      },
+      { maxTotalBodyBytes: 4 * mebibyte },
+    );
+    const hogs: Socket[] = [];
+    for (let count = 0; count < 8; count += 1) {
+      hogs.push(await beginHttp1(listener.port, "127.0.0.2", mebibyte));
+    }
+    // The other caller's body is the largest of all, but it is all that this caller has.
+    const session = openHttp2(listener.url);
+    const answer = await callHttp2(session, { ":method": "POST" }, new Uint8Array(1.5 * mebibyte));
+    expect([answer.headers[":status"], answer.body]).toEqual([200, String(1.5 * mebibyte)]);
+    await expect.poll(() => arrivals.filter((status) => status === "429").length).toBeGreaterThanOrEqual(4);
+    session.close();
+    for (const socket of hogs) socket.destroy();
+  });
+});
+
+describe("a large body's turn", () => {
+  /** Says what happens in which order; `parse` waits for the test. */
+  function createParser() {
+    const events: string[] = [];
+    const gates = new Map<string, ReturnType<typeof createGate>>();
+    const handler: HttpHandler = async (request) => {
+      const name = new URL(request.url).pathname.slice(1);
+      const gate = createGate();
+      gates.set(name, gate);
+      await readBytes(request, mebibyte);
+      events.push(`${name} is whole`);
+      try {
+        await request.body.turn?.();
+      } catch (error) {
+        events.push(`${name} fails: ${ConnectError.from(error).rawMessage}`);
+        return { status: 500 };
+      }
+      events.push(`${name} begins`);
+      await gate.opened;
+      request.body.release?.();
+      return { status: 200 };
+    };
+    return { events, handler, finish: (name: string) => gates.get(name)?.open() };
+  }
+
+  it("comes one after the other, callers in turn, and not for a caller that has gone", async () => {
+    const { events, handler, finish } = createParser();
+    await using listener = await listen(handler);
+    const session = openHttp2(listener.url);
+    const send = async (name: string) => {
+      const stream = session.request({ ":method": "POST", ":path": `/${name}` });
+      stream.on("error", () => undefined).resume();
+      stream.end(new Uint8Array(100));
+      await expect.poll(() => events).toContain(`${name} is whole`);
+      return stream;
+    };
+    await send("first");
+    const second = await send("second");
+    const third = await send("third");
+    const fromElsewhere = connect({ port: listener.port, host: "127.0.0.1", localAddress: "127.0.0.2" });
+    fromElsewhere.write("POST /other HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nok");
+    await expect.poll(() => events).toContain("other is whole");
+    second.close(constants.NGHTTP2_CANCEL);
+    await expect.poll(() => events).toContain("second fails: the caller went away");
+    expect(events.filter((event) => event.endsWith("begins"))).toEqual(["first begins"]);
+    finish("first");
+    await expect.poll(() => events).toContain("third begins");
+    finish("third");
+    await once(third, "close");
+    await expect.poll(() => events).toContain("other begins");
+    finish("other");
+    await once(fromElsewhere, "data");
+    expect(events.filter((event) => event.endsWith("begins"))).toEqual([
+      "first begins",
+      "third begins",
+      "other begins",
+    ]);
+    fromElsewhere.destroy();
+    session.close();
+  });
+
+  it("ends with the answer of a handler that does not end it", async () => {
+    await using listener = await listen(async (request) => {
+      await readBytes(request, mebibyte);
+      await request.body.turn?.();
+      throw new Error("broken");
+    });
+    const session = openHttp2(listener.url);
+    for (const _ of [1, 2, 3]) {
+      expect((await callHttp2(session, { ":method": "POST" }, new Uint8Array(10))).headers[":status"]).toBe(
+        500,
+      );
+    }
+    session.close();
+  });
+});

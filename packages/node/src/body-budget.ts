@@ -1,0 +1,155 @@
+import type { EventEmitter } from "node:events";
+import { a2aError } from "@a2a-connect/core";
+import type { ConnectError } from "@connectrpc/connect";
+import type { ListenLimits } from "./listen-options.ts";
+import { parseReachedAddress } from "./public-address.ts";
+
+/** A request body as the budget sees it. */
+export interface BudgetedBody {
+  /** Bytes that it holds in memory. */
+  readonly held: number;
+  /** Gives them back, and tells the caller why. */
+  refuse(reason: ConnectError): void;
+}
+
+/** What some bodies hold together, and those of them that can still be refused. */
+class Share {
+  held = 0;
+  readonly refusable: Set<BudgetedBody> = new Set();
+
+  refuseLargest(reason: ConnectError): void {
+    let largest: BudgetedBody | undefined;
+    for (const body of this.refusable) {
+      if (largest === undefined || body.held >= largest.held) largest = body;
+    }
+    largest?.refuse(reason);
+  }
+}
+
+/** The bodies of one caller, over all its connections. */
+class CallerShare extends Share {
+  connections = 0;
+}
+
+/** The bodies of one connection. */
+export class BodyAccount extends Share {
+  /** Who is at the other end; several connections may have the same. */
+  readonly caller: CallerShare;
+
+  constructor(caller: CallerShare) {
+    super();
+    this.caller = caller;
+  }
+}
+
+/**
+ * The memory that the request bodies of one port hold, each from its first byte until a message was made of it.
+ *
+ * Beyond a limit the largest body gives way, not the one that comes: of a connection that is full its largest, of a port that
+ * is full the largest of the caller that holds most. So what one caller leaves unfinished costs no other caller anything, and
+ * a large body no small one. A body that is alone is never refused.
+ */
+export class BodyBudget {
+  readonly #limits: Pick<ListenLimits, "maxBodyBytesPerConnection" | "maxTotalBodyBytes">;
+  readonly #accounts = new WeakMap<EventEmitter, BodyAccount>();
+  readonly #callers = new Map<string, CallerShare>();
+  #held = 0;
+
+  constructor(limits: Pick<ListenLimits, "maxBodyBytesPerConnection" | "maxTotalBodyBytes">) {
+    this.#limits = limits;
+  }
+
+  /** Bytes that all bodies hold. */
+  get held(): number {
+    return this.#held;
+  }
+
+  /** @param remoteAddress asked once for each connection */
+  accountOf(connection: EventEmitter, remoteAddress: () => string | undefined): BodyAccount {
+    let account = this.#accounts.get(connection);
+    if (account === undefined) {
+      account = new BodyAccount(this.#join(connection, callerAt(remoteAddress())));
+      this.#accounts.set(connection, account);
+    }
+    return account;
+  }
+
+  /** The body holds so many bytes more. May refuse bodies, this one too. */
+  add(account: BodyAccount, body: BudgetedBody, bytes: number): void {
+    const { maxBodyBytesPerConnection, maxTotalBodyBytes } = this.#limits;
+    this.offer(account, body);
+    this.#change(account, bytes);
+    while (account.held > maxBodyBytesPerConnection && account.refusable.size > 1) {
+      account.refuseLargest(full("this connection's requests hold", maxBodyBytesPerConnection));
+    }
+    while (this.#held > maxTotalBodyBytes) {
+      const greediest = this.#greediest();
+      if (greediest === undefined) return;
+      greediest.refuseLargest(full("all requests hold", maxTotalBodyBytes));
+    }
+  }
+
+  /** The body can be refused (again). */
+  offer(account: BodyAccount, body: BudgetedBody): void {
+    account.refusable.add(body);
+    account.caller.refusable.add(body);
+  }
+
+  /** The body is at work: it holds what it holds, and cannot be refused any more. */
+  keep(account: BodyAccount, body: BudgetedBody): void {
+    account.refusable.delete(body);
+    account.caller.refusable.delete(body);
+  }
+
+  /** The body is gone, and so many bytes with it. */
+  remove(account: BodyAccount, body: BudgetedBody, bytes: number): void {
+    this.keep(account, body);
+    this.#change(account, -bytes);
+  }
+
+  #change(account: BodyAccount, bytes: number): void {
+    account.held += bytes;
+    account.caller.held += bytes;
+    this.#held += bytes;
+  }
+
+  #join(connection: EventEmitter, address: string): CallerShare {
+    let caller = this.#callers.get(address);
+    if (caller === undefined) {
+      caller = new CallerShare();
+      this.#callers.set(address, caller);
+    }
+    caller.connections += 1;
+    connection.once("close", () => {
+      caller.connections -= 1;
+      if (caller.connections === 0) this.#callers.delete(address);
+    });
+    return caller;
+  }
+
+  /** The caller that holds most; undefined when there is nothing to refuse, or only one body. */
+  #greediest(): Share | undefined {
+    let greediest: Share | undefined;
+    let refusable = 0;
+    for (const share of this.#callers.values()) {
+      refusable += share.refusable.size;
+      if (share.refusable.size > 0 && (greediest === undefined || share.held > greediest.held)) {
+        greediest = share;
+      }
+    }
+    return refusable > 1 ? greediest : undefined;
+  }
+}
+
+/** An address, or the network of one for IPv6: its /64 is what one site has. */
+function callerAt(remoteAddress: string | undefined): string {
+  const address = remoteAddress === undefined ? undefined : parseReachedAddress(remoteAddress);
+  if (address === undefined) return "";
+  return address.kind() === "ipv6" ? address.toByteArray().slice(0, 8).join(".") : address.toString();
+}
+
+function full(what: string, maxBytes: number): ConnectError {
+  return a2aError("CAPACITY", `${what} more than ${maxBytes} bytes of bodies; send it again later`, {
+    maxBytes: String(maxBytes),
+  });
+}
