@@ -148,6 +148,7 @@ export function openStream({ binding, id: callId, response }: Call, firstEventId
     ...(firstEventId === undefined ? {} : { "x-a2a-event-id": String(firstEventId) }),
   });
   response.flushHeaders();
+  const closed = once(response, "close").catch(() => {}); // once for all writes: each listener would stay
   const encode = (event: JsonValue, id?: number): Buffer => {
     const data = binding === "JSONRPC" ? { jsonrpc: "2.0", id: callId, result: event } : event;
     return Buffer.from(`${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`);
@@ -157,7 +158,7 @@ export function openStream({ binding, id: callId, response }: Call, firstEventId
     send: (event, id) => void response.write(encode(event, id)),
     async sendRaw(bytes) {
       if (!response.write(bytes)) {
-        await Promise.race([once(response, "drain"), once(response, "close")]).catch(() => {});
+        await Promise.race([once(response, "drain"), closed]).catch(() => {});
       }
       return !response.destroyed;
     },

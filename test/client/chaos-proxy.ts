@@ -91,13 +91,14 @@ async function pass(
   let left = typeof end?.after === "number" ? end.after : Number.POSITIVE_INFINITY;
   let silence: NodeJS.Timeout | undefined;
   let ended: Promise<void> | undefined;
+  const closed = once(to, "close").catch(() => {}); // once for all writes: each listener would stay
   for await (const chunk of from as AsyncIterable<Buffer>) {
     clearTimeout(silence);
     if (ended !== undefined) return ended;
     if (delayMs > 0) await pause(delayMs);
     for (const piece of cut(chunk.subarray(0, left), pieceBytes)) {
       left -= piece.length;
-      if (!to.write(piece)) await Promise.race([once(to, "drain"), once(to, "close")]);
+      if (!to.write(piece)) await Promise.race([once(to, "drain"), closed]);
       if (pieceBytes < Number.POSITIVE_INFINITY) await nextTurn();
     }
     if (end !== undefined && left === 0) {
