@@ -25,8 +25,11 @@ describe("parseMediaType", () => {
     ["text/plain/x", undefined],
     ["te xt/plain", undefined],
     ["", undefined],
+    [`text/${"x".repeat(1_019)}`, { type: "text", subtype: "x".repeat(1_019) }],
+    [`text/${"x".repeat(1_020)}`, undefined],
+    [`text/plain;a=${"x".repeat(1_024)}`, undefined],
   ] as const) {
-    it(`reads "${value}"`, () => expect(parseMediaType(value)).toEqual(want));
+    it(`reads "${value.slice(0, 40)}" of ${value.length}`, () => expect(parseMediaType(value)).toEqual(want));
   }
 });
 

@@ -21,8 +21,17 @@ export interface JsonMediaRequest {
   readonly fallback: JsonMedia;
 }
 
-/** Parse `type/subtype` with or without parameters; ranges such as `text/*` too. Undefined when it is neither. */
+/** A type and a subtype have at most 127 characters each (RFC 6838); the rest is for parameters. */
+const maxMediaTypeLength = 1_024;
+
+/**
+ * Parse `type/subtype` with or without parameters; ranges such as `text/*` too. Undefined when it is neither, or longer than
+ * 1,024 characters: a part's is the caller's own, and is compared with each that an agent takes.
+ */
 export function parseMediaType(text: string): MediaType | undefined {
+  if (text.length > maxMediaTypeLength) {
+    return undefined;
+  }
   const match = /^\s*([\w!#$&^.+*-]+)\/([\w!#$&^.+*-]+)\s*(?:;.*)?$/s.exec(text);
   return match?.[1] === undefined || match[2] === undefined
     ? undefined

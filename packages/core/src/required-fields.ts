@@ -16,7 +16,7 @@ import {
 } from "@bufbuild/protobuf";
 import type { ListValue, Struct, Timestamp, Value } from "@bufbuild/protobuf/wkt";
 import type { FieldViolation } from "./errors.ts";
-import { defaultMaxDepth, type FieldWalk, report, reportAt, startWalk } from "./field-walk.ts";
+import { defaultMaxDepth, type FieldWalk, isFull, report, reportAt, startWalk } from "./field-walk.ts";
 import { checkJson, checkKey, checkUnicode, enterContainer } from "./json-depth.ts";
 
 /**
@@ -244,7 +244,7 @@ function compileElements(desc: DescMessage, kind: "list" | "map"): ValueCheck | 
   }
   return (value, walk, depth) => {
     const elements = value as readonly unknown[]; // a repeated field
-    for (let index = 0; index < elements.length; index++) {
+    for (let index = 0; index < elements.length && !isFull(walk); index++) {
       checkAt(walk, index, check, elements[index], depth);
     }
   };
@@ -299,19 +299,23 @@ function checkValue(walk: FieldWalk, { kind }: Value, depth: number): void {
 }
 
 function checkStruct(walk: FieldWalk, struct: Struct, depth: number): void {
-  for (const [key, value] of Object.entries(struct.fields)) {
+  for (const key of Object.keys(struct.fields)) {
     if (checkKey(walk, key)) {
       walk.path.push(key);
-      checkValue(walk, value, depth + 1);
+      checkValue(walk, struct.fields[key] as Value, depth + 1); // a key of its own
       walk.path.pop();
+    }
+    if (isFull(walk)) {
+      return;
     }
   }
 }
 
 function checkList(walk: FieldWalk, list: ListValue, depth: number): void {
-  for (const [index, value] of list.values.entries()) {
+  const { values } = list;
+  for (let index = 0; index < values.length && !isFull(walk); index++) {
     walk.path.push(index);
-    checkValue(walk, value, depth + 1);
+    checkValue(walk, values[index] as Value, depth + 1); // within the list
     walk.path.pop();
   }
 }

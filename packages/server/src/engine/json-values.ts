@@ -33,12 +33,20 @@ function isJsonMessage({ kind }: Value): boolean {
     case "numberValue":
       return Number.isFinite(kind.value);
     case "structValue":
-      return Object.values(kind.value.fields).every(isJsonMessage);
+      return isEachJson(kind.value.fields);
     case "listValue":
       return kind.value.values.every(isJsonMessage);
     default:
       return kind.case !== undefined;
   }
+}
+
+/** There may be very many: no list of them is made. */
+function isEachJson(fields: Readonly<Record<string, Value>>): boolean {
+  for (const key in fields) {
+    if (!isJsonMessage(fields[key] as Value)) return false; // a member of a plain object
+  }
+  return true;
 }
 
 function isJson(value: JsonValue): boolean {
