@@ -109,7 +109,7 @@ describe.each(cases)("%s", (_, desc, message) => {
 it("merges the halves of a task, and of a message in it", () => {
   const task = largeTask("one");
   const halves = [{ ...task, artifacts: [] }, create(TaskSchema, { artifacts: task.artifacts })];
-  const bytes = Buffer.concat(halves.map((half) => toBinary(TaskSchema, half)));
+  const bytes = Uint8Array.from(Buffer.concat(halves.map((half) => toBinary(TaskSchema, half))));
   const event = Uint8Array.from(
     Buffer.concat(
       halves.map((value) =>

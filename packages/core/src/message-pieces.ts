@@ -1,12 +1,13 @@
 import { TaskSchema } from "@a2a-connect/proto";
 import {
   clearField,
+  create,
   type DescField,
   type DescMessage,
-  fromBinary,
   isMessage,
   type JsonObject,
   type Message,
+  mergeFromBinary,
   toBinary,
 } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
@@ -70,10 +71,11 @@ function readField(message: Message, { fieldKind, localName, oneof }: DescField)
   return value === undefined ? [] : [value as Message];
 }
 
-function writeField(message: Message, { fieldKind, localName, oneof }: DescField, values: Message[]): void {
+function addToField(message: Message, { fieldKind, localName, oneof }: DescField, value: Message): void {
   const record = message as unknown as Record<string, unknown>; // as `readField`
-  if (oneof !== undefined) record[oneof.localName] = { case: localName, value: values[0] };
-  else record[localName] = fieldKind === "list" ? values : values[0];
+  if (oneof !== undefined) record[oneof.localName] = { case: localName, value };
+  else if (fieldKind === "list") (record[localName] as Message[]).push(value);
+  else record[localName] = value;
 }
 
 /** A shallow copy without what is divided, and the divided fields that are set. */
@@ -87,34 +89,44 @@ function divide(
   return { rest, fields };
 }
 
-/** Where a large message is decoded. Every step yields the bytes that it has decoded; the message is what comes last. */
+/**
+ * Decodes a message, a large one in steps: what is small and lies together is one. Every step yields the bytes that it has
+ * decoded; the message is what comes last.
+ */
 export function* decodeInSteps(desc: DescMessage, bytes: Uint8Array): Generator<number, Message> {
+  const message: Message = create(desc);
+  yield* mergeInSteps(desc, message, bytes);
+  return message;
+}
+
+/** The parts of an encoding, merged one after the other, are the whole. */
+function* mergeInSteps(desc: DescMessage, message: Message, bytes: Uint8Array): Generator<number, void> {
+  let begin = 0;
   const reader = new BinaryReader(bytes);
-  const rest = new BinaryWriter();
-  const divided = new Map<DescField & { readonly message: DescMessage }, Uint8Array[]>();
-  while (reader.pos < reader.len && bytes.length > pieceBytes) {
+  while (bytes.length > pieceBytes && reader.pos < reader.len) {
     const start = reader.pos;
     const [number, wireType] = reader.tag();
-    const field = desc.fields.find((each) => each.number === number);
-    if (field !== undefined && isDivided(field) && wireType === WireType.LengthDelimited) {
-      const found = divided.get(field) ?? [];
-      found.push(reader.bytes());
-      divided.set(field, found);
-    } else {
-      reader.skip(wireType, number);
-      rest.raw(bytes.subarray(start, reader.pos));
+    const value = reader.pos;
+    reader.skip(wireType, number);
+    const field =
+      reader.pos - value > pieceBytes ? desc.fields.find((each) => each.number === number) : undefined;
+    const isLarge = field !== undefined && isDivided(field) && wireType === WireType.LengthDelimited;
+    if (isLarge || reader.pos - begin > pieceBytes) {
+      const end = isLarge ? start : reader.pos;
+      mergeFromBinary(desc, message, bytes.subarray(begin, end), unlimited);
+      yield end - begin;
+      begin = reader.pos;
+    }
+    if (isLarge) {
+      const known = readField(message, field);
+      const last = field.fieldKind === "list" ? undefined : known[0]; // halves of one message are merged
+      const target = last ?? create(field.message);
+      yield* mergeInSteps(field.message, target, new BinaryReader(bytes.subarray(value)).bytes());
+      if (last === undefined) addToField(message, field, target);
     }
   }
-  const own = bytes.length > pieceBytes ? rest.finish() : bytes;
-  const message: Message = fromBinary(desc, own, unlimited);
-  yield own.length;
-  for (const [field, found] of divided) {
-    const values: Message[] = [];
-    const parts = field.fieldKind === "list" ? found : [joined(found)]; // halves of one message are merged
-    for (const part of parts) values.push(yield* decodeInSteps(field.message, part));
-    writeField(message, field, values);
-  }
-  return message;
+  mergeFromBinary(desc, message, bytes.subarray(begin), unlimited);
+  yield bytes.length - begin;
 }
 
 /** What was let in was checked then; protobuf-es's own limit is below ours, and a task that cannot be read again is lost. */
@@ -126,6 +138,24 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
   const writer = new BinaryWriter();
   for (const part of parts) writer.raw(part);
   return writer.finish();
+}
+
+/** Groups the small messages of a list: 16 that weigh no more than a piece together. */
+function* group(messages: readonly Message[], { fieldKind }: DescField): Generator<readonly Message[]> {
+  let small: Message[] = [];
+  for (const each of messages) {
+    if (fieldKind === "list" && !isLarge(each, pieceBytes / 16)) {
+      small.push(each);
+      if (small.length < 16) continue;
+      yield small;
+      small = [];
+    } else {
+      if (small.length > 0) yield small;
+      small = [];
+      yield [each];
+    }
+  }
+  if (small.length > 0) yield small;
 }
 
 /** Encodes a large message. Every step yields the bytes that it has encoded; what comes last are the pieces of the whole. */
@@ -144,12 +174,20 @@ export function* encodeInSteps(
   const whole = new PieceWriter();
   whole.add(own);
   for (const field of fields) {
-    for (const each of readField(message, field)) {
-      const parts = yield* encodeInSteps(field.message, each);
-      whole.add(
-        new BinaryWriter().tag(field.number, WireType.LengthDelimited).uint32(byteLength(parts)).finish(),
-      );
-      for (const part of parts) whole.add(part);
+    for (const together of group(readField(message, field), field)) {
+      const [first] = together;
+      if (together.length === 1 && first !== undefined) {
+        const parts = yield* encodeInSteps(field.message, first);
+        const header = new BinaryWriter().tag(field.number, WireType.LengthDelimited);
+        whole.add(header.uint32(byteLength(parts)).finish());
+        for (const part of parts) whole.add(part);
+        continue;
+      }
+      const some: Message = create(desc); // encoded with their tags and lengths
+      for (const each of together) addToField(some, field, each);
+      const bytes = toBinary(desc, some);
+      whole.add(bytes);
+      yield bytes.length;
     }
   }
   return whole.finish();

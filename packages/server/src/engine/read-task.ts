@@ -53,7 +53,7 @@ export async function readTask(
 ): Promise<LoadedTask> {
   const { snapshot, entries, more, ...rest } = stored;
   const fold = new TaskFold();
-  let decoded = 0;
+  let decoded = storedBytes(stored); // reading it has taken its time, too
   const run = async (steps: Iterable<number>): Promise<void> => {
     for (const bytes of steps) {
       decoded += bytes;
