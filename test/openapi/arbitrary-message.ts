@@ -1,5 +1,5 @@
 import { create, type DescField, type DescMessage, fromJson, ScalarType } from "@bufbuild/protobuf";
-import { timestampFromMs, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { isWrapperDesc, timestampFromMs, ValueSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 
 /** How deep messages may contain each other; deeper ones stay unset. */
@@ -36,18 +36,27 @@ function arbitraryField(field: DescField, depth: number): fc.Arbitrary<unknown> 
     case "enum":
       return fc.constantFrom(...field.enum.values.map(({ number }) => number));
     case "message":
-      return arbitraryContent(field.message, depth);
+      return isWrapperDesc(field.message) && field.oneof === undefined
+        ? arbitraryScalar(field.message.fields[0].scalar) // it stands for the message
+        : arbitraryContent(field.message, depth);
     case "list":
       return fc.array(arbitraryElement(field, depth), { maxLength: 2 });
     case "map":
-      return fc.dictionary(key, arbitraryElement(field, depth), { maxKeys: 2 });
+      return fc.dictionary(arbitraryKey(field.mapKey), arbitraryElement(field, depth), { maxKeys: 2 });
   }
 }
 
 function arbitraryElement(field: DescField, depth: number): fc.Arbitrary<unknown> {
-  return field.message === undefined
+  if (field.message !== undefined) {
+    return arbitraryContent(field.message, depth);
+  }
+  return field.enum === undefined
     ? arbitraryScalar(field.scalar ?? ScalarType.STRING)
-    : arbitraryContent(field.message, depth);
+    : fc.constantFrom(...field.enum.values.map(({ number }) => number));
+}
+
+function arbitraryKey(type: ScalarType): fc.Arbitrary<string> {
+  return type === ScalarType.STRING ? key : arbitraryScalar(type).map(String);
 }
 
 const key = fc.string({ maxLength: 4 }).filter((text) => text !== "__proto__");
@@ -79,10 +88,22 @@ function arbitraryScalar(type: ScalarType): fc.Arbitrary<unknown> {
     case ScalarType.BYTES:
       return fc.uint8Array({ maxLength: 8 });
     case ScalarType.INT32:
+    case ScalarType.SINT32:
+    case ScalarType.SFIXED32:
       return fc.integer();
+    case ScalarType.UINT32:
+    case ScalarType.FIXED32:
+      return fc.nat({ max: 0xffff_ffff });
     case ScalarType.INT64:
+    case ScalarType.SINT64:
+    case ScalarType.SFIXED64:
       return fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
-    default:
-      throw new Error(`A2A has no field of the scalar type ${ScalarType[type]}`);
+    case ScalarType.UINT64:
+    case ScalarType.FIXED64:
+      return fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
+    case ScalarType.FLOAT:
+      return fc.float();
+    case ScalarType.DOUBLE:
+      return fc.double();
   }
 }

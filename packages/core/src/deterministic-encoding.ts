@@ -5,10 +5,10 @@ import {
   type JsonObject,
   type JsonValue,
   type MessageShape,
-  toBinary,
 } from "@bufbuild/protobuf";
 import { isReflectMessage, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { encodeMessage } from "./binary/encode.ts";
 import { createTable, toValue } from "./json-value.ts";
 
 /**
@@ -26,7 +26,7 @@ export function encodeDeterministically<Desc extends DescMessage>(
   message: MessageShape<Desc>,
   omit: ReadonlySet<DescField> = new Set(),
 ): Uint8Array<ArrayBuffer> {
-  return toBinary(desc, sortMaps(reflect(desc, message), omit).message as MessageShape<Desc>); // a copy of the same type
+  return encodeMessage(desc, sortMaps(reflect(desc, message), omit).message as MessageShape<Desc>); // a copy of the same type
 }
 
 /** A copy whose maps were filled in the order of their keys, and that has no unknown fields. */

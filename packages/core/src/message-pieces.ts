@@ -7,10 +7,10 @@ import {
   isMessage,
   type JsonObject,
   type Message,
-  mergeFromBinary,
-  toBinary,
 } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { mergeMessage } from "./binary/decode.ts";
+import { encodeMessage } from "./binary/encode.ts";
 import { asksForArtifacts, formatMessage, formatResponse } from "./format-json.ts";
 import type { RpcMethod } from "./methods.ts";
 
@@ -113,7 +113,7 @@ function* mergeInSteps(desc: DescMessage, message: Message, bytes: Uint8Array): 
     const isLarge = field !== undefined && isDivided(field) && wireType === WireType.LengthDelimited;
     if (isLarge || reader.pos - begin > pieceBytes) {
       const end = isLarge ? start : reader.pos;
-      mergeFromBinary(desc, message, bytes.subarray(begin, end), unlimited);
+      mergeMessage(desc, message, bytes.subarray(begin, end));
       yield end - begin;
       begin = reader.pos;
     }
@@ -125,12 +125,9 @@ function* mergeInSteps(desc: DescMessage, message: Message, bytes: Uint8Array): 
       if (last === undefined) addToField(message, field, target);
     }
   }
-  mergeFromBinary(desc, message, bytes.subarray(begin), unlimited);
+  mergeMessage(desc, message, bytes.subarray(begin));
   yield bytes.length - begin;
 }
-
-/** What was let in was checked then; protobuf-es's own limit is below ours, and a task that cannot be read again is lost. */
-const unlimited = { recursionLimit: Number.POSITIVE_INFINITY };
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {
   const [only] = parts;
@@ -164,12 +161,12 @@ export function* encodeInSteps(
   message: Message,
 ): Generator<number, readonly Uint8Array[]> {
   if (!isLarge(message, pieceBytes)) {
-    const bytes = toBinary(desc, message);
+    const bytes = encodeMessage(desc, message);
     yield bytes.length;
     return [bytes];
   }
   const { rest, fields } = divide(desc, message);
-  const own = toBinary(desc, rest);
+  const own = encodeMessage(desc, rest);
   yield own.length;
   const whole = new PieceWriter();
   whole.add(own);
@@ -185,7 +182,7 @@ export function* encodeInSteps(
       }
       const some: Message = create(desc); // encoded with their tags and lengths
       for (const each of together) addToField(some, field, each);
-      const bytes = toBinary(desc, some);
+      const bytes = encodeMessage(desc, some);
       whole.add(bytes);
       yield bytes.length;
     }

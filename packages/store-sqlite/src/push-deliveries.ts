@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
+import { decodeMessage, encodeMessage } from "@a2a-connect/core";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
 import type { Delivery, DeliveryMove, DueDeliveries, DueQuery } from "@a2a-connect/server";
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { prepareQuery } from "./query.ts";
 
 /** Push configs and their cursors. What changes them runs inside a transaction. */
@@ -90,7 +90,7 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
       const next = replaced?.next ?? begin;
       if (replaced === undefined) count.run(1, task);
       else removeNumber.run(replaced.number);
-      const bytes = toBinary(TaskPushNotificationConfigSchema, config);
+      const bytes = encodeMessage(TaskPushNotificationConfigSchema, config);
       insert.run(task, config.id, bytes, next, generation >= next ? 0 : null);
     },
 
@@ -134,7 +134,7 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
 }
 
 function toConfig({ config }: ConfigRow): TaskPushNotificationConfig {
-  return fromBinary(TaskPushNotificationConfigSchema, config);
+  return decodeMessage(TaskPushNotificationConfigSchema, config);
 }
 
 function toDelivery(row: DeliveryRow): Delivery {

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
+import { decodeMessage, encodeMessage } from "@a2a-connect/core";
 import { type Message, MessageSchema } from "@a2a-connect/proto";
 import type { KeyedResult, Owner, RequestKey, StoredKey, TaskKey } from "@a2a-connect/server";
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { prepareQuery } from "./query.ts";
 
 /** Idempotency keys. What changes them runs inside a transaction. */
@@ -54,14 +54,23 @@ export function createRequestKeys(database: DatabaseSync): RequestKeys {
     putReply(owner, { key, fingerprint }, message, expiresAt) {
       if (isTaken(owner, key)) return false;
       const { tenant, principal } = owner;
-      put.run(tenant, principal, key, fingerprint, null, null, toBinary(MessageSchema, message), expiresAt);
+      put.run(
+        tenant,
+        principal,
+        key,
+        fingerprint,
+        null,
+        null,
+        encodeMessage(MessageSchema, message),
+        expiresAt,
+      );
       return true;
     },
   };
 }
 
 function toResult({ task_id, generation, message }: KeyRow): KeyedResult {
-  if (message !== null) return { kind: "message", message: fromBinary(MessageSchema, message) };
+  if (message !== null) return { kind: "message", message: decodeMessage(MessageSchema, message) };
   if (task_id === null || generation === null) throw new RangeError("a key has neither a Message nor a task");
   return { kind: "task", taskId: task_id, generation };
 }

@@ -1,5 +1,16 @@
-import { encodeInSteps, formatAnswer, formatOnce, isLarge, parseMessage } from "@a2a-connect/core";
-import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import {
+  DecodeError,
+  decodeMessage,
+  encodeInSteps,
+  encodeMessage,
+  formatAnswer,
+  formatOnce,
+  invalidParams,
+  isLarge,
+  parseMessage,
+  tooManyValues,
+} from "@a2a-connect/core";
+import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { parseJsonBytes } from "../json/read-json.ts";
 import { encodeInTurns, runInTurns } from "../large-answer.ts";
 import type { BindingSettings } from "../options.ts";
@@ -32,10 +43,17 @@ export type MessageLimits = Pick<BindingSettings, "maxJsonDepth" | "maxValues">;
 /** Protobuf's own encoding. */
 export const protoCodec: Codec = {
   name: "proto",
-  decode(desc, bytes, { maxJsonDepth }) {
+  decode(desc, bytes, { maxJsonDepth, maxValues }) {
     try {
-      return fromBinary(desc, bytes, { readUnknownFields: false, recursionLimit: binaryDepth(maxJsonDepth) });
-    } catch {
+      return decodeMessage(desc, bytes, {
+        maxDepth: binaryDepth(maxJsonDepth),
+        maxValues,
+        unknownFields: "drop",
+      });
+    } catch (error) {
+      if (error instanceof DecodeError && error.reason === "too-many-values") {
+        throw invalidParams(tooManyValues(maxValues));
+      }
       throw malformedRequest(`is not a valid ${desc.name} in protobuf encoding`);
     }
   },
@@ -61,7 +79,7 @@ export const jsonCodec: Codec = {
 };
 
 function encodeBinary(desc: DescMessage, message: Message): Uint8Array | Promise<readonly Uint8Array[]> {
-  return isLarge(message) ? runInTurns(encodeInSteps(desc, message)) : toBinary(desc, message);
+  return isLarge(message) ? runInTurns(encodeInSteps(desc, message)) : encodeMessage(desc, message);
 }
 
 const encoder = new TextEncoder();

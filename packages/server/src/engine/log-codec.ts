@@ -1,4 +1,4 @@
-import type { TaskStep } from "@a2a-connect/core";
+import { decodeMessage, encodeMessage, type TaskStep } from "@a2a-connect/core";
 import {
   type Message,
   MessageSchema,
@@ -7,7 +7,7 @@ import {
   type Task,
   TaskSchema,
 } from "@a2a-connect/proto";
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import type { EntryKind, LogEvent, Snapshot } from "../store/task-store.ts";
 
 /** A step with its encoding, made once when it is accepted. */
@@ -17,9 +17,6 @@ export interface EncodedStep {
   readonly payload: Uint8Array;
 }
 
-/** What was let in was checked then; protobuf-es's own limit is below ours, and a task that cannot be read again is lost. */
-const unlimited = { recursionLimit: Number.POSITIVE_INFINITY };
-
 const eventKinds = { task: "task", statusUpdate: "status", artifactUpdate: "artifact" } as const;
 
 /** An event of a task as it goes into the log. */
@@ -28,7 +25,11 @@ export function encodeEvent(response: StreamResponse): EncodedStep {
   if (payload.case === undefined || payload.case === "message") {
     throw new Error("only tasks and their updates go into a log");
   }
-  return { step: payload, kind: eventKinds[payload.case], payload: toBinary(StreamResponseSchema, response) };
+  return {
+    step: payload,
+    kind: eventKinds[payload.case],
+    payload: encodeMessage(StreamResponseSchema, response),
+  };
 }
 
 /** A caller's message as it goes into the log. */
@@ -36,20 +37,20 @@ export function encodeInput(message: Message): EncodedStep {
   return {
     step: { case: "input", value: message },
     kind: "input",
-    payload: toBinary(MessageSchema, message),
+    payload: encodeMessage(MessageSchema, message),
   };
 }
 
 /** The wire event that an entry holds. */
 export function decodeEvent(event: LogEvent): StreamResponse {
-  return fromBinary(StreamResponseSchema, event.payload, unlimited);
+  return decodeMessage(StreamResponseSchema, event.payload);
 }
 
 /** The fold in two halves; protobuf merges them again when their bytes are joined. */
 export function encodeSnapshot(task: Task, sequence: number): Snapshot {
   return {
     sequence,
-    head: toBinary(TaskSchema, { ...task, artifacts: [] }),
-    artifacts: toBinary(TaskSchema, create(TaskSchema, { artifacts: task.artifacts })),
+    head: encodeMessage(TaskSchema, { ...task, artifacts: [] }),
+    artifacts: encodeMessage(TaskSchema, create(TaskSchema, { artifacts: task.artifacts })),
   };
 }

@@ -1,5 +1,5 @@
+import { decodeMessage, encodeMessage } from "@a2a-connect/core";
 import { type Message, MessageSchema } from "@a2a-connect/proto";
-import { clone } from "@bufbuild/protobuf";
 import type { MemoryTask } from "./memory-task.ts";
 import type { Owner, RequestKey, StoredKey, TaskKey } from "./task-store.ts";
 
@@ -69,6 +69,11 @@ function copyOf({ key, fingerprint, result }: StoredKey): StoredKey {
     key,
     fingerprint: fingerprint.slice(),
     result:
-      result.kind === "task" ? result : { kind: "message", message: clone(MessageSchema, result.message) },
+      result.kind === "task"
+        ? result
+        : {
+            kind: "message",
+            message: decodeMessage(MessageSchema, encodeMessage(MessageSchema, result.message)),
+          },
   };
 }

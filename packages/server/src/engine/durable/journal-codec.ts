@@ -1,13 +1,6 @@
-import type { EndReason } from "@a2a-connect/core";
+import { decodeMessage, type EndReason, encodeMessage } from "@a2a-connect/core";
 import { file_lf_a2a_v1_a2a } from "@a2a-connect/proto";
-import {
-  createRegistry,
-  fromBinary,
-  isMessage,
-  type Message,
-  type Registry,
-  toBinary,
-} from "@bufbuild/protobuf";
+import { createRegistry, isMessage, type Message, type Registry } from "@bufbuild/protobuf";
 import {
   file_google_protobuf_any,
   file_google_protobuf_duration,
@@ -85,9 +78,6 @@ const wellKnown = [
 
 const languageErrors = [EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError];
 
-/** What was stored is read again, however deep it is; protobuf-es's own limit is 100. */
-const unlimited = { recursionLimit: Number.POSITIVE_INFINITY };
-
 /** @param registry the message types that steps may return besides those of A2A and the well-known ones */
 export function createJournalCodec(registry: Registry = createRegistry()): JournalCodec {
   const types = createRegistry(registry, file_lf_a2a_v1_a2a, ...wellKnown);
@@ -148,7 +138,7 @@ function reduceMessage(types: Registry, message: Message): [string, Uint8Array] 
   if (desc === undefined) {
     throw new JournalError(`the message type ${message.$typeName} is not in the agent's "journalTypes"`);
   }
-  return [message.$typeName, toBinary(desc, message)];
+  return [message.$typeName, encodeMessage(desc, message)];
 }
 
 function reviveMessage(types: Registry, typeName: string, bytes: Uint8Array): Message {
@@ -156,7 +146,7 @@ function reviveMessage(types: Registry, typeName: string, bytes: Uint8Array): Me
   if (desc === undefined) {
     throw new JournalError(`the message type ${typeName} is no longer in the agent's "journalTypes"`);
   }
-  return fromBinary(desc, bytes, unlimited);
+  return decodeMessage(desc, bytes);
 }
 
 /** The path that devalue names begins with our own `value`, which the author has never seen. */

@@ -1,5 +1,5 @@
+import { decodeMessage } from "@a2a-connect/core";
 import { type Message, MessageSchema } from "@a2a-connect/proto";
-import { fromBinary } from "@bufbuild/protobuf";
 import type { LogEntry, LogTail, Owner, TaskStore } from "../../store/task-store.ts";
 import { type CallDetails, type Command, decodeCommand } from "../command.ts";
 import type { JournalCodec, JournalRecord } from "./journal-codec.ts";
@@ -118,7 +118,7 @@ class JournalReader {
         break;
       }
       case "input":
-        this.#inputs.set(sequence, { sequence, message: fromBinary(MessageSchema, payload, unlimited) });
+        this.#inputs.set(sequence, { sequence, message: decodeMessage(MessageSchema, payload) });
         this.#newest = sequence;
         break;
       default: // events are no notes
@@ -204,6 +204,3 @@ class JournalReader {
     }
   }
 }
-
-/** What was let in was checked then; see `log-codec.ts`. */
-const unlimited = { recursionLimit: Number.POSITIVE_INFINITY };

@@ -1,0 +1,398 @@
+import { DecodeError, decodeMessage, encodeMessage, messageLength } from "@a2a-connect/core";
+import { file_lf_a2a_v1_a2a, MessageSchema, PartSchema, SecurityRequirementSchema } from "@a2a-connect/proto";
+import { create, type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import {
+  FileDescriptorProtoSchema,
+  ListValueSchema,
+  StructSchema,
+  TimestampSchema,
+  UninterpretedOption_NamePartSchema,
+  ValueSchema,
+} from "@bufbuild/protobuf/wkt";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { arbitraryMessage } from "../openapi/arbitrary-message.ts";
+import { EverythingSchema } from "./everything.ts";
+
+/** Short runs for every check; the seed is fixed, so that a failure is one for everybody. */
+const runs = (numRuns: number): fc.Parameters<unknown> => ({ seed: 20_261, numRuns });
+
+const types: readonly DescMessage[] = [
+  ...file_lf_a2a_v1_a2a.messages,
+  ValueSchema,
+  StructSchema,
+  ListValueSchema,
+  TimestampSchema,
+  EverythingSchema,
+];
+
+const unlimited = { recursionLimit: Number.POSITIVE_INFINITY };
+
+/** What protobuf-es takes: it reads wrong types as if they were right, and beyond the message that a field is in. */
+const refusedByUsAlone =
+  /^refused: (.* has the wrong wire type|a field reaches beyond the message that it is in|a number has no end)$/;
+
+/** What both decoders make of the same bytes, written again by protobuf-es. */
+function readBoth(desc: DescMessage, bytes: Uint8Array): { ours: string; theirs: string } {
+  const written = (read: () => Message) => {
+    let message: Message;
+    try {
+      message = read();
+    } catch (error) {
+      return error instanceof DecodeError ? `refused: ${error.message}` : "refused";
+    }
+    return hex(toBinary(desc, message));
+  };
+  return {
+    ours: written(() => decodeMessage(desc, bytes)),
+    theirs: written(() => fromBinary(desc, bytes, unlimited)),
+  };
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
+}
+
+/** Everything contains itself in many fields: two levels of it are enough. */
+const anyMessage = (desc: DescMessage): fc.Arbitrary<Message> =>
+  arbitraryMessage(desc, desc === EverythingSchema ? 5 : 0) as unknown as fc.Arbitrary<Message>; // they are
+
+/** A message of a type in the encoding of protobuf-es. */
+const encoded = (desc: DescMessage) => anyMessage(desc).map((message) => toBinary(desc, message));
+
+/** Fields that no type here has. */
+const unknownField = fc.record({
+  no: fc.integer({ min: 1_000_000, max: 2 ** 29 - 1 }),
+  field: fc.constantFrom(
+    { wireType: WireType.Varint, data: [0xac, 0x02] },
+    { wireType: WireType.Bit64, data: [1, 2, 3, 4, 5, 6, 7, 8] },
+    { wireType: WireType.Bit32, data: [1, 2, 3, 4] },
+    { wireType: WireType.LengthDelimited, data: [2, 0xff, 0xff] },
+  ),
+});
+
+const unknownBytes = fc.array(unknownField, { maxLength: 2 }).map((fields) => {
+  const writer = new BinaryWriter();
+  for (const { no, field } of fields) {
+    writer.tag(no, field.wireType).raw(new Uint8Array(field.data));
+  }
+  return writer
+    .tag(999_999, WireType.StartGroup)
+    .tag(3, WireType.StartGroup)
+    .tag(3, WireType.EndGroup)
+    .tag(999_999, WireType.EndGroup)
+    .finish();
+});
+
+/** The fields of a message, each with its tag. */
+function records(bytes: Uint8Array): Uint8Array[] {
+  const reader = new BinaryReader(bytes);
+  const found: Uint8Array[] = [];
+  while (reader.pos < reader.len) {
+    const start = reader.pos;
+    const [number, wireType] = reader.tag();
+    reader.skip(wireType, number);
+    found.push(bytes.subarray(start, reader.pos));
+  }
+  return found;
+}
+
+function shuffled(parts: readonly Uint8Array[], order: number): Uint8Array {
+  const places = parts.map((part, index) => ({ part, place: ((index + 1) * (order + 7_919)) % 10_007 }));
+  return Buffer.concat(places.sort((one, other) => one.place - other.place).map(({ part }) => part));
+}
+
+interface Damage {
+  readonly kind: "cut" | "set" | "insert" | "remove" | "repeat";
+  readonly place: number;
+  readonly byte: number;
+}
+
+const damage: fc.Arbitrary<Damage> = fc.record({
+  kind: fc.constantFrom("cut", "set", "insert", "remove", "repeat"),
+  place: fc.nat(),
+  byte: fc.oneof(
+    fc.integer({ min: 0, max: 255 }),
+    fc.constantFrom(0x00, 0x01, 0x0a, 0x0b, 0x0c, 0x12, 0x7f, 0x80, 0xff),
+  ),
+});
+
+function applyDamage(bytes: Uint8Array, { kind, place, byte }: Damage): Uint8Array {
+  const at = place % (bytes.length + 1);
+  const [before, after] = [bytes.subarray(0, at), bytes.subarray(at)];
+  switch (kind) {
+    case "cut":
+      return before;
+    case "set":
+      return Buffer.concat([before, [byte], after.subarray(1)].map((part) => Buffer.from(part)));
+    case "insert":
+      return Buffer.concat([before, [byte], after].map((part) => Buffer.from(part)));
+    case "remove":
+      return Buffer.concat([before, after.subarray(1)]);
+    case "repeat":
+      return Buffer.concat([before, after, after]);
+  }
+}
+
+for (const desc of types) {
+  describe(desc.typeName, () => {
+    it("is written as protobuf-es writes it, in as many bytes as were told", () => {
+      fc.assert(
+        fc.property(anyMessage(desc), fc.array(unknownField, { maxLength: 2 }), (message, unknown) => {
+          message.$unknown = unknown.map(({ no, field }) => ({
+            no,
+            wireType: field.wireType,
+            data: new Uint8Array(field.data),
+          }));
+          const expected = toBinary(desc, message);
+          expect(hex(encodeMessage(desc, message))).toBe(hex(expected));
+          expect(messageLength(desc, message)).toBe(expected.length);
+        }),
+        runs(60),
+      );
+    });
+
+    it("is read as protobuf-es reads it, unknown fields included, and merged from parts in any order", () => {
+      fc.assert(
+        fc.property(encoded(desc), encoded(desc), unknownBytes, fc.nat(), (one, other, unknown, order) => {
+          const bytes = shuffled([...records(one), ...records(other), unknown], order);
+          const { ours, theirs } = readBoth(desc, bytes);
+          expect(ours).toBe(theirs);
+        }),
+        runs(60),
+      );
+    });
+
+    it("is read from damaged bytes as protobuf-es reads it, or refused", () => {
+      fc.assert(
+        fc.property(encoded(desc), fc.array(damage, { minLength: 1, maxLength: 3 }), (good, damages) => {
+          const { ours, theirs } = readBoth(desc, damages.reduce(applyDamage, good));
+          if (ours !== theirs) {
+            expect(ours).toMatch(theirs === "refused" ? /^refused: / : refusedByUsAlone);
+          }
+        }),
+        runs(150),
+      );
+    });
+  });
+}
+
+describe("texts", () => {
+  const unit = fc.constantFrom(
+    "a",
+    "\u007f",
+    "é",
+    "\u07ff",
+    "€",
+    "\ud7ff",
+    "\ue000",
+    "\uffff",
+    "🙂",
+    "\ud800",
+    "\udc00",
+  );
+  const length = fc.constantFrom(
+    1,
+    12,
+    15,
+    16,
+    21,
+    24,
+    32,
+    47,
+    48,
+    49,
+    63,
+    64,
+    65,
+    200,
+    16_383,
+    16_384,
+    40_000,
+  );
+
+  it("of any length and characters are written and read as protobuf-es does", () => {
+    fc.assert(
+      fc.property(fc.array(unit, { minLength: 1, maxLength: 5 }), length, (units, long) => {
+        const text = units.join("").repeat(long).slice(0, long);
+        const part = create(PartSchema, {
+          content: { case: "text", value: text },
+          metadata: { [text]: text },
+        });
+        const bytes = toBinary(PartSchema, part);
+        expect(hex(encodeMessage(PartSchema, part)) === hex(bytes)).toBe(true);
+        expect(decodeMessage(PartSchema, bytes)).toEqual(fromBinary(PartSchema, bytes));
+      }),
+      runs(300),
+    );
+  });
+
+  it("are read from any bytes as protobuf-es does", () => {
+    const byte = fc.constantFrom(
+      0x41,
+      0x7f,
+      0x80,
+      0xbf,
+      0xc0,
+      0xc1,
+      0xc2,
+      0xdf,
+      0xe0,
+      0xed,
+      0x9f,
+      0xa0,
+      0xef,
+      0xf0,
+      0x8f,
+      0x90,
+      0xf4,
+      0xf5,
+      0xff,
+    );
+    fc.assert(
+      fc.property(fc.array(byte, { maxLength: 6 }), (bytes) => {
+        const part = new BinaryWriter()
+          .tag(1, WireType.LengthDelimited)
+          .bytes(new Uint8Array(bytes))
+          .finish();
+        const { ours, theirs } = readBoth(PartSchema, part);
+        expect(ours).toBe(theirs === "refused" ? "refused: a text is not valid UTF-8" : theirs);
+      }),
+      runs(2_000),
+    );
+  });
+});
+
+describe("what decoding refuses", () => {
+  const nothing = new Uint8Array();
+  /** A field of this number, one after the other, each with this content. */
+  const repeat = (number: number, content: Uint8Array, times: number) => {
+    const writer = new BinaryWriter();
+    for (let count = 0; count < times; count++) {
+      writer.tag(number, WireType.LengthDelimited).bytes(content);
+    }
+    return writer.finish();
+  };
+  const field = (number: number, content: Uint8Array) => repeat(number, content, 1);
+  const group = (number: number, content: Uint8Array) =>
+    new BinaryWriter().tag(number, WireType.StartGroup).raw(content).tag(number, WireType.EndGroup).finish();
+
+  /** Each comes to twenty values. */
+  const rows: readonly (readonly [title: string, desc: DescMessage, bytes: Uint8Array])[] = [
+    ["elements of a list", ListValueSchema, repeat(1, nothing, 20)],
+    ["elements of a list in a Value", ValueSchema, field(6, repeat(1, nothing, 20))],
+    ["entries of a Struct, two each", StructSchema, repeat(1, nothing, 10)],
+    [
+      "metadata, its entries and an unknown field",
+      MessageSchema,
+      field(6, concat(repeat(1, nothing, 9), field(9, nothing))),
+    ],
+    ["lists in metadata", MessageSchema, field(6, field(1, field(2, field(6, repeat(1, nothing, 17)))))],
+    ["messages", MessageSchema, repeat(5, nothing, 20)],
+    ["texts", MessageSchema, repeat(7, nothing, 20)],
+    ["entries of a map, two each", SecurityRequirementSchema, repeat(1, nothing, 10)],
+    ["one field again and again", ValueSchema, repeat(3, nothing, 21)],
+    ["keys of one entry", StructSchema, field(1, repeat(1, nothing, 20))],
+    ["unknown fields", MessageSchema, repeat(99, nothing, 20)],
+    ["unknown fields of a Value", ValueSchema, repeat(99, nothing, 21)],
+    ["unknown fields of an entry", StructSchema, field(1, repeat(99, nothing, 20))],
+    ["an unknown group and its fields", MessageSchema, group(99, repeat(1, nothing, 19))],
+    ["a packed field and its elements", FileDescriptorProtoSchema, field(10, new Uint8Array(19))],
+  ];
+  for (const [title, desc, bytes] of rows) {
+    for (const unknownFields of ["drop", "keep"] as const) {
+      it(`are more values than there may be: ${title}, unknown fields: ${unknownFields}`, () => {
+        expect(reasonOf(() => decodeMessage(desc, bytes, { maxValues: 20, unknownFields }))).toBeUndefined();
+        expect(reasonOf(() => decodeMessage(desc, bytes, { maxValues: 19, unknownFields }))).toBe(
+          "too-many-values",
+        );
+      });
+    }
+  }
+
+  const inside: Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>> = {
+    "lists in Values": (bytes) => field(6, field(1, bytes)),
+    "Structs in Values": (bytes) => field(5, field(1, field(2, bytes))),
+    "unknown groups": (bytes) => group(99, bytes),
+  };
+  for (const [title, enclose] of Object.entries(inside)) {
+    it(`is deeper than protobuf-es would read it: ${title}`, () => {
+      const bytes = Array.from({ length: 5 }).reduce<Uint8Array>(enclose, nothing);
+      for (let maxDepth = 1; maxDepth <= 12; maxDepth++) {
+        const isTooDeep =
+          reasonOf(() => fromBinary(ValueSchema, bytes, { recursionLimit: maxDepth })) !== undefined;
+        const expected = isTooDeep ? "too-deep" : undefined;
+        expect(reasonOf(() => decodeMessage(ValueSchema, bytes, { maxDepth }))).toBe(expected);
+        const metadata = field(6, field(1, field(2, bytes)));
+        const isDeep =
+          reasonOf(() => fromBinary(MessageSchema, metadata, { recursionLimit: maxDepth })) !== undefined;
+        expect(reasonOf(() => decodeMessage(MessageSchema, metadata, { maxDepth }))).toBe(
+          isDeep ? "too-deep" : undefined,
+        );
+      }
+    });
+  }
+
+  it("is a field that reaches beyond its message, though not beyond the bytes", () => {
+    const bytes = concat(new Uint8Array([0x2a, 0x02, 0x0a, 0x05]), new TextEncoder().encode("hello"));
+    expect(() => decodeMessage(MessageSchema, bytes)).toThrow(
+      "a field reaches beyond the message that it is in",
+    );
+  });
+});
+
+it("an object whose names are the caller's own is read without a prototype", () => {
+  const bytes = toBinary(
+    MessageSchema,
+    create(MessageSchema, { metadata: JSON.parse('{"__proto__":{"a":[{"b":1}]}}') }),
+  );
+  const { metadata } = decodeMessage(MessageSchema, bytes);
+  expect(JSON.stringify(metadata)).toBe('{"__proto__":{"a":[{"b":1}]}}');
+  expect(Object.getPrototypeOf(metadata)).toBeNull();
+});
+
+describe("what cannot be written", () => {
+  it.each([
+    [
+      "a text for bytes",
+      { content: { case: "raw", value: "text" } },
+      /cannot encode lf.a2a.v1.Part.content: invalid bytes/,
+    ],
+    [
+      "an object that is no Value",
+      { content: { case: "data", value: { a: 1 } } },
+      /cannot encode lf.a2a.v1.Part.content: expected google.protobuf.Value/,
+    ],
+  ])("is refused with the name of its field: %s", (_title, fields, expected) => {
+    const part = Object.assign(create(PartSchema), fields);
+    expect(() => encodeMessage(PartSchema, part as never)).toThrow(expected); // as plain JavaScript may write it
+  });
+
+  it("is a message of another type", () => {
+    expect(() => encodeMessage(PartSchema, create(MessageSchema) as never)).toThrow(
+      "expected lf.a2a.v1.Part, got lf.a2a.v1.Message",
+    );
+  });
+
+  it("lacks a field that proto2 requires", () => {
+    const name = create(UninterpretedOption_NamePartSchema, { namePart: "a" });
+    expect(() => encodeMessage(UninterpretedOption_NamePartSchema, name)).toThrow(
+      "cannot encode google.protobuf.UninterpretedOption.NamePart.isExtension: a required field is not set",
+    );
+  });
+});
+
+function concat(...parts: readonly Uint8Array[]): Uint8Array {
+  return Buffer.concat(parts);
+}
+
+/** Why it was refused; "other" when another decoder did. */
+function reasonOf(read: () => unknown): DecodeError["reason"] | "other" | undefined {
+  try {
+    read();
+    return undefined;
+  } catch (error) {
+    return error instanceof DecodeError ? error.reason : "other";
+  }
+}
