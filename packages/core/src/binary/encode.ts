@@ -43,8 +43,8 @@ export function messageLength<Desc extends DescMessage>(desc: Desc, message: Mes
 }
 
 /**
- * What is written, and the sizes that were found before: of each text and each nested message, in the order in which
- * they are written.
+ * What is written, and what was noted before: which fields each message has, and the size of each text and each nested
+ * message, in the order in which they are written.
  */
 class Output {
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -404,6 +404,9 @@ interface OneofValue {
   readonly value?: unknown;
 }
 
+/** Stands among the sizes after the last field that a message has; before the sizes of each stands its place in the type. */
+const endOfMembers = -1;
+
 const contents = new WeakMap<DescMessage, Content>();
 
 function contentOf(desc: DescMessage): Content {
@@ -430,22 +433,31 @@ class MessageContent implements Content {
     checkType(message, this.#typeName);
     this.#members ??= membersOf(this.#desc); // not before, because types contain each other
     let total = message.$unknown === undefined ? 0 : unknownSize(message.$unknown);
-    let name = "";
+    let index = 0;
     try {
       for (const member of this.#members) {
-        name = member.name;
-        total += memberSize(member, message, sizes);
+        const content = message[member.name];
+        if (isSet(member, content, message)) {
+          sizes.push(index);
+          total += memberSize(member, content, sizes);
+        }
+        index++;
       }
     } catch (error) {
-      throw error instanceof EncodeError ? error : new EncodeError(this.#typeName, name, error);
+      const name = this.#members[index]?.name;
+      throw error instanceof EncodeError ? error : new EncodeError(`${this.#typeName}.${name}`, error);
     }
+    sizes.push(endOfMembers);
     return total;
   }
 
   write(value: unknown, out: Output): void {
     const message = value as Fields; // `size` has checked it
-    for (const member of this.#members ?? []) {
-      writeMember(member, message, out);
+    for (let index = out.nextSize(); index !== endOfMembers; index = out.nextSize()) {
+      const member = this.#members?.[index];
+      if (member !== undefined) {
+        writeMember(member, message[member.name], out);
+      }
     }
     if (message.$unknown !== undefined) {
       writeUnknown(message.$unknown, out);
@@ -454,8 +466,8 @@ class MessageContent implements Content {
 }
 
 class EncodeError extends Error {
-  constructor(typeName: string, field: string, cause: unknown) {
-    super(`cannot encode ${typeName}.${field}: ${cause instanceof Error ? cause.message : String(cause)}`, {
+  constructor(field: string, cause: unknown) {
+    super(`cannot encode ${field}: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     });
   }
@@ -467,34 +479,47 @@ function checkType(message: Partial<Fields> | undefined, typeName: string): void
   }
 }
 
-function memberSize(member: Member, message: Fields, sizes: number[]): number {
-  const value = message[member.name];
+/** Whether there is anything to write of a field. @throws Error when it is required and there is not */
+function isSet(member: Member, value: unknown, message: Fields): boolean {
   switch (member.kind) {
     case "implicit":
-      return isUnset(member, value) ? 0 : member.tagSize + member.form.size(value, sizes);
+      return value !== member.zero && member.isZero?.(value) !== true;
     case "explicit":
-      if (isPresent(message, member.name, value)) {
-        return member.tagSize + member.form.size(value, sizes);
+      // Where defaults stand in a prototype, only a message's own property is set.
+      if (value !== undefined && Object.hasOwn(message, member.name)) {
+        return true;
       }
       if (member.isRequired) {
         throw new Error("a required field is not set");
       }
-      return 0;
+      return false;
     case "oneof": {
       const chosen = value as OneofValue; // that is how protobuf-es represents them
-      const tagged = chosen.case === undefined ? undefined : member.cases.get(chosen.case);
+      return chosen.case !== undefined && member.cases.has(chosen.case);
+    }
+    case "list":
+    case "packed":
+      return (value as readonly unknown[]).length > 0; // that is how protobuf-es represents them
+    case "map":
+      return true;
+  }
+}
+
+function memberSize(member: Member, value: unknown, sizes: number[]): number {
+  switch (member.kind) {
+    case "oneof": {
+      const chosen = value as OneofValue; // it is set
+      const tagged = member.cases.get(chosen.case);
       return tagged === undefined ? 0 : tagged.tagSize + tagged.form.size(chosen.value, sizes);
     }
     case "list": {
-      const items = value as readonly unknown[]; // that is how protobuf-es represents them
+      const items = value as readonly unknown[]; // it is set
       let total = items.length * member.tagSize;
       for (let index = 0; index < items.length; index++) {
         total += member.form.size(items[index], sizes);
       }
       return total;
     }
-    case "packed":
-      return isEmpty(value) ? 0 : member.tagSize + member.form.size(value, sizes);
     case "map": {
       const entries = Object.entries(value as object); // that is how protobuf-es represents them
       let total = entries.length * member.tagSize;
@@ -503,65 +528,41 @@ function memberSize(member: Member, message: Fields, sizes: number[]): number {
       }
       return total;
     }
+    default:
+      return member.tagSize + member.form.size(value, sizes);
   }
 }
 
-function writeMember(member: Member, message: Fields, out: Output): void {
-  const value = message[member.name];
+function writeMember(member: Member, value: unknown, out: Output): void {
   switch (member.kind) {
-    case "implicit":
-      if (!isUnset(member, value)) {
-        writeTagged(member, value, out);
-      }
-      return;
-    case "explicit":
-      if (isPresent(message, member.name, value)) {
-        writeTagged(member, value, out);
-      }
-      return;
     case "oneof": {
-      const chosen = value as OneofValue; // that is how protobuf-es represents them
-      const tagged = chosen.case === undefined ? undefined : member.cases.get(chosen.case);
+      const chosen = value as OneofValue; // it is set
+      const tagged = member.cases.get(chosen.case);
       if (tagged !== undefined) {
         writeTagged(tagged, chosen.value, out);
       }
-      return;
+      break;
     }
     case "list": {
-      const items = value as readonly unknown[]; // that is how protobuf-es represents them
+      const items = value as readonly unknown[]; // it is set
       for (let index = 0; index < items.length; index++) {
         writeTagged(member, items[index], out);
       }
-      return;
+      break;
     }
-    case "packed":
-      if (!isEmpty(value)) {
-        writeTagged(member, value, out);
-      }
-      return;
     case "map":
       for (const entry of Object.entries(value as object)) {
         writeTagged(member, entry, out);
       }
+      break;
+    default:
+      writeTagged(member, value, out);
   }
 }
 
 function writeTagged({ tag, form }: TaggedForm, value: unknown, out: Output): void {
   out.varint(tag);
   form.write(value, out);
-}
-
-function isUnset(member: Extract<Member, { kind: "implicit" }>, value: unknown): boolean {
-  return value === member.zero || member.isZero?.(value) === true;
-}
-
-/** Where presence counts, prototypes hold the defaults. */
-function isPresent(message: Fields, name: string, value: unknown): boolean {
-  return value !== undefined && Object.hasOwn(message, name);
-}
-
-function isEmpty(items: unknown): boolean {
-  return (items as readonly unknown[]).length === 0; // that is how protobuf-es represents repeated fields
 }
 
 function membersOf(desc: DescMessage): Member[] {
