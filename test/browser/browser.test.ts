@@ -8,13 +8,13 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type AgentProcess, startAgentProcess } from "../interop/agent-process.ts";
 import { versionInterceptor } from "../interop/wires.ts";
-import { hasChromium, launchChromium } from "./launch-chromium.ts";
+import { inChromium, launchChromium } from "./launch-chromium.ts";
 import type { BrowserWire, SeenError } from "./page/page-api.ts";
 import { type ServedPage, servePage } from "./serve-page.ts";
 
 const wires: readonly BrowserWire[] = ["Connect", "gRPC-Web", "HTTP+JSON", "JSON-RPC"];
 
-describe.skipIf(!hasChromium())("a page of another origin", () => {
+describe("a page of another origin", inChromium, () => {
   let agent: AgentProcess;
   let served: ServedPage;
   let browser: Browser;

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { startAgent, temporaryDirectory } from "../faults/agent-process.ts";
-import { hasChromium, launchChromium } from "./launch-chromium.ts";
+import { inChromium, launchChromium } from "./launch-chromium.ts";
 import { type ServedPage, servePage } from "./serve-page.ts";
 
 const bindings = {
@@ -15,7 +15,7 @@ const bindings = {
   "HTTP+JSON": "HTTP+JSON",
 };
 
-describe.skipIf(!hasChromium())("the client in a browser", () => {
+describe("the client in a browser", inChromium, () => {
   let served: ServedPage;
   let browser: Browser;
   beforeAll(async () => {

@@ -6,13 +6,13 @@ import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
 import { generateSigningKey, type SignatureAlgorithm } from "@a2a-connect/signing";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasChromium, launchChromium } from "./launch-chromium.ts";
+import { inChromium, launchChromium } from "./launch-chromium.ts";
 import { type ServedPage, servePage } from "./serve-page.ts";
 import type { PagePolicy } from "./trust-page/page-api.ts";
 
 const algorithms: readonly SignatureAlgorithm[] = ["ES256", "ES384", "EdDSA", "RS256", "PS256"];
 
-describe.skipIf(!hasChromium())("a page that trusts some signers", () => {
+describe("a page that trusts some signers", inChromium, () => {
   let served: ServedPage;
   let browser: Browser;
   let page: Page;

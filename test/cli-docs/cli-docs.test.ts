@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { atTerminal } from "../../packages/cli/test-support/pseudo-terminal.ts";
 import { formatPage, parsePage } from "./page.ts";
 import { recordPage } from "./record-page.ts";
 import { StandIns } from "./stand-ins.ts";
@@ -36,6 +37,7 @@ describe("transcripts of the a2a command", () => {
 
   for (const { page, servers } of pages) {
     it(`of ${page} are what it prints; \`vitest run test/cli-docs -u\` writes them`, {
+      ...atTerminal,
       timeout: 600_000,
     }, async () => {
       const path = fileURLToPath(new URL(page, root));
@@ -43,7 +45,7 @@ describe("transcripts of the a2a command", () => {
       const commands = parsed.flatMap((piece) => (typeof piece === "string" ? [] : piece.commands));
       console.info(`${page}: ${commands.length} commands`);
       expect(commands.length).toBeGreaterThan(4);
-      const env = { PATH: `${join(home, "bin")}:${process.env["PATH"]}`, HOME: home, LANG: "C.UTF-8" };
+      const env = { ...process.env, PATH: `${join(home, "bin")}:${process.env["PATH"]}`, HOME: home };
       const recorded = await recordPage(parsed, { cwd: home, env }, servers);
       await expect(formatPage(recorded)).toMatchFileSnapshot(path);
     });

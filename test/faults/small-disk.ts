@@ -7,6 +7,8 @@ export interface SmallDisk {
   readonly name: string;
   /** Whether this machine lets us do it. */
   readonly isHere: boolean;
+  /** What it lacks if it does not. */
+  readonly needs: string;
   /** What the agent has to be started within. */
   readonly within: (dataDir: string) => readonly string[];
   readonly fill: (agent: SupervisedAgent, dataDir: string) => Promise<void>;
@@ -24,6 +26,7 @@ export const smallDisks: readonly SmallDisk[] = [
   {
     name: "a disk that is full",
     isHere: succeeds([...namespace, "mount", "-t", "tmpfs", "none", "/mnt"]),
+    needs: "no right to mount a small disk",
     within: (dataDir) => [
       ...namespace,
       "sh",
@@ -48,6 +51,7 @@ export const smallDisks: readonly SmallDisk[] = [
   {
     name: "a limit on the size of files",
     isHere: succeeds(["prlimit", "--version"]),
+    needs: "no `prlimit` of util-linux",
     within: () => [],
     fill: async ({ pid }) => limitFiles(pid, "0"),
     free: async ({ pid }) => limitFiles(pid, "unlimited"),
@@ -55,6 +59,7 @@ export const smallDisks: readonly SmallDisk[] = [
   {
     name: "a database that is read-only",
     isHere: true,
+    needs: "nothing",
     within: () => [],
     fill: (agent) => agent.setWritable(false),
     free: (agent) => agent.setWritable(true),

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { hasChromium, launchChromium } from "../browser/launch-chromium.ts";
+import { inChromium, launchChromium } from "../browser/launch-chromium.ts";
 import { servePage } from "../browser/serve-page.ts";
 import { startAgentProcess } from "../interop/agent-process.ts";
 import { readCodeBlocks } from "./code-blocks.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-describe.skipIf(!hasChromium())("README", () => {
+describe("README", inChromium, () => {
   it("shows a page that streams in a browser", { timeout: 60_000 }, async () => {
     const block = readCodeBlocks(join(here, "..", "..", "README.md")).find(({ name }) => name === "browser");
     const directory = mkdtempSync(join(here, ".tmp-"));

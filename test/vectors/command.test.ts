@@ -156,7 +156,7 @@ async function runProcess(argv: readonly string[]): Promise<Result> {
   const main = fileURLToPath(new URL("../../packages/cli/src/main.ts", import.meta.url));
   const child = spawn(process.execPath, [main, ...argv], {
     cwd: folder,
-    env: { PATH: process.env["PATH"], HOME: folder },
+    env: { ...process.env, HOME: folder },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const closed = once(child, "close");

@@ -4,9 +4,11 @@ import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { quote } from "../src/task/hints.ts";
 
-/** Why there is no terminal to test with, or undefined. */
-export const noTerminal: string | undefined =
-  spawnSync("script", ["--version"]).error === undefined ? undefined : "`script` of util-linux is not there";
+/** For tests at a terminal. */
+export const atTerminal = {
+  skip: spawnSync("script", ["--version"]).error !== undefined,
+  meta: { skipReason: "no `script` of util-linux, which makes terminals" },
+} as const;
 
 /** The command at a terminal, and somebody at its keyboard. */
 export interface TerminalCommand extends AsyncDisposable {
@@ -36,7 +38,7 @@ export function startOnTerminal(
   const shell = `stty cols ${columns}; exec ${words}${stdout === undefined ? "" : ` >${quote(stdout)}`}`;
   const child = spawn("script", ["-qefc", shell, "/dev/null"], {
     cwd,
-    env: { PATH: process.env["PATH"], HOME: cwd, TERM: "xterm", SHELL: "/bin/sh", ...env },
+    env: { ...process.env, HOME: cwd, TERM: "xterm", SHELL: "/bin/sh", ...env },
   });
   let sent = "";
   let seen = 0;

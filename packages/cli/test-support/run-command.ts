@@ -69,7 +69,7 @@ export function spawnCommand(
   const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
   const child: ChildProcess = spawn(process.execPath, [main, ...argv], {
     cwd,
-    env: { PATH: process.env["PATH"], HOME: home, ...env },
+    env: { ...process.env, HOME: home, ...env },
   });
   const transcript = new Transcript();
   child.stdin?.end(stdin);

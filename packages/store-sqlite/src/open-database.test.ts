@@ -80,8 +80,10 @@ describe("createSqliteTaskStore", () => {
     });
   }
 
-  // The superuser may write everywhere, so this one needs somebody else.
-  it.skipIf(process.getuid?.() === 0)("names a file in a directory that is read-only in its error", () => {
+  it("names a file in a directory that is read-only in its error", {
+    skip: process.getuid?.() === 0,
+    meta: { skipReason: "the superuser may write into every directory" },
+  }, () => {
     const directory = join(temporaryDirectory(), "read-only");
     mkdirSync(directory);
     chmodSync(directory, 0o500);

@@ -5,7 +5,7 @@ import { type ServedAgent, serve } from "@a2a-connect/node";
 import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { field, fieldsOf, shellWords } from "../../test-support/fields.ts";
-import { noTerminal, startOnTerminal } from "../../test-support/pseudo-terminal.ts";
+import { atTerminal, startOnTerminal } from "../../test-support/pseudo-terminal.ts";
 import { runCommand, startCommand } from "../../test-support/run-command.ts";
 import { showOnTerminal } from "../../test-support/terminal-model.ts";
 import { demoAgent } from "../demo/demo-agent.ts";
@@ -155,7 +155,7 @@ describe("a2a chat without a terminal", () => {
   });
 });
 
-describe.skipIf(noTerminal !== undefined)(`a2a chat at a terminal${noTerminal ?? ""}`, () => {
+describe("a2a chat at a terminal", atTerminal, () => {
   it("shows streamed artifacts with progress, asks, and ends at Ctrl-D", async () => {
     await using chat = startOnTerminal(["chat", "-a", agent.url], { columns: 60 });
     await chat.answer("you › ", "story\r");

@@ -58,15 +58,19 @@ describe("a2a completion (A2ACLI_CLI_002)", () => {
       ["complete -c a2a", "-l agent-card -s a -r", "-l output -s o -x -a 'text json'", "'task push-config'"],
     ],
   ] as const) {
-    const there = spawnSync(shell, ["--version"]).error === undefined;
-    it(`writes a script for ${shell}${there ? ", which reads it" : ""}`, async () => {
+    it(`writes a script for ${shell}`, async () => {
       const { stdout } = await runCommand(["completion", shell]);
       for (const mark of marks) {
         expect(stdout).toContain(mark);
       }
-      if (there) {
-        expect(spawnSync(shell, ["-n"], { input: stdout }).status).toBe(0);
-      }
+    });
+
+    it(`writes a script that ${shell} reads`, {
+      skip: spawnSync(shell, ["--version"]).error !== undefined,
+      meta: { skipReason: `no \`${shell}\`` },
+    }, async () => {
+      const { stdout } = await runCommand(["completion", shell]);
+      expect(spawnSync(shell, ["-n"], { input: stdout }).status).toBe(0);
     });
   }
 });

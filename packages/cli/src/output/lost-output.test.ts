@@ -36,7 +36,7 @@ async function run(words: string, sink: string): Promise<{ exitCode: number; std
   const command = `"${process.execPath}" "${main}" ${words} ${sink}; exit \${PIPESTATUS[0]}`;
   const child = spawn("bash", ["-c", command], {
     cwd,
-    env: { PATH: process.env["PATH"], HOME: cwd },
+    env: { ...process.env, HOME: cwd },
     stdio: ["ignore", "ignore", "pipe"],
   });
   const closed = once(child, "close");

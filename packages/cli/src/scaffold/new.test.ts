@@ -69,7 +69,7 @@ for (const durable of [false, true]) {
       const vitest = join(project(), "node_modules", "vitest", "vitest.mjs");
       const { stdout } = await run(process.execPath, [vitest, "run"], {
         cwd: project(),
-        env: { PATH: process.env["PATH"], NO_COLOR: "1" },
+        env: { ...process.env, NO_COLOR: "1" },
       });
       expect(stdout).toMatch(/Tests\s+2 passed/);
     }, 60_000);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { field } from "../../test-support/fields.ts";
-import { noTerminal, startOnTerminal } from "../../test-support/pseudo-terminal.ts";
+import { atTerminal, startOnTerminal } from "../../test-support/pseudo-terminal.ts";
 import { type RunningCommand, runCommand, spawnCommand } from "../../test-support/run-command.ts";
 
 let directory: string;
@@ -187,18 +187,15 @@ export default [agent("Parrot", "hello"), agent("Old owl", "good night")];`,
     expect((await server.result).exitCode).toBe(0);
   }, 30_000);
 
-  it.skipIf(noTerminal !== undefined)(
-    `stops in an orderly way when all of it is told to by a terminal${noTerminal ?? ""}`,
-    async () => {
-      await write("agent.ts", agentModule('"hello"'));
-      await using server = startOnTerminal(
-        ["serve", "agent.ts", "--watch", "--port", "0", "--store", "memory"],
-        { cwd: directory },
-      );
-      await server.answer("Ctrl-C stops it", "\u0003");
-      expect(await server.exitCode).toBe(0);
-    },
-  );
+  it("stops in an orderly way when all of it is told to by a terminal", atTerminal, async () => {
+    await write("agent.ts", agentModule('"hello"'));
+    await using server = startOnTerminal(
+      ["serve", "agent.ts", "--watch", "--port", "0", "--store", "memory"],
+      { cwd: directory },
+    );
+    await server.answer("Ctrl-C stops it", "\u0003");
+    expect(await server.exitCode).toBe(0);
+  });
 });
 
 describe("a2a serve refuses", () => {
