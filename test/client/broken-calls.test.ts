@@ -23,6 +23,7 @@ import {
   type Answer,
   type BrokenServer,
   type Call,
+  drained,
   type JsonBinding,
   jsonBindings,
   openStream,
@@ -564,12 +565,9 @@ function firstStream(answer: Answer): Answer {
 /** Writes until nobody reads any more, or a gigabyte is written. @returns bytes written */
 async function pour(response: Call["response"], chunk: string): Promise<number> {
   let sent = 0;
-  const closed = new Promise((resolve) => response.once("close", resolve));
   while (!response.destroyed && sent < 2 ** 30) {
     sent += chunk.length;
-    if (!response.write(chunk)) {
-      await Promise.race([new Promise((resolve) => response.once("drain", resolve)), closed]);
-    }
+    if (!response.write(chunk)) await drained(response);
   }
   response.destroy();
   return sent;

@@ -25,7 +25,9 @@ import { watchRejections } from "./watch-rejections.ts";
 
 watchRejections();
 
-const limits: ConnectOptions = { connectTimeoutMs: 500, requestTimeoutMs: 500, retry: { attempts: 1 } };
+const limits: ConnectOptions = { retry: { attempts: 1 } };
+/** For servers that never come to an end. */
+const impatient: ConnectOptions = { connectTimeoutMs: 500, requestTimeoutMs: 500 };
 
 /** One way to serve something else than a card, and what connecting to it comes to. */
 interface BrokenCard {
@@ -70,6 +72,7 @@ const notACard: readonly BrokenCard[] = [
     serve: () => {},
     error: CardNotFoundError,
     says: [/500 ms|0\.5 s|in time|time/i],
+    options: impatient,
   },
   {
     server: "begins a card and never ends it",
@@ -79,6 +82,7 @@ const notACard: readonly BrokenCard[] = [
     },
     error: CardNotFoundError,
     says: [/500 ms|0\.5 s|in time|time/i],
+    options: impatient,
   },
   {
     server: "cuts the connection in the middle of the card",

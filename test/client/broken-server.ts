@@ -141,6 +141,17 @@ export interface EventStream {
   cut(): void;
 }
 
+/** Until what was written is out, or the connection is gone. Leaves no listener behind. */
+export function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off("drain", done).off("close", done);
+      resolve();
+    };
+    response.once("drain", done).once("close", done);
+  });
+}
+
 /** Responds with a stream. */
 export function openStream({ binding, id: callId, response }: Call, firstEventId?: number): EventStream {
   response.writeHead(200, {
@@ -148,7 +159,6 @@ export function openStream({ binding, id: callId, response }: Call, firstEventId
     ...(firstEventId === undefined ? {} : { "x-a2a-event-id": String(firstEventId) }),
   });
   response.flushHeaders();
-  const closed = once(response, "close").catch(() => {}); // once for all writes: each listener would stay
   const encode = (event: JsonValue, id?: number): Buffer => {
     const data = binding === "JSONRPC" ? { jsonrpc: "2.0", id: callId, result: event } : event;
     return Buffer.from(`${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`);
@@ -157,9 +167,7 @@ export function openStream({ binding, id: callId, response }: Call, firstEventId
     encode,
     send: (event, id) => void response.write(encode(event, id)),
     async sendRaw(bytes) {
-      if (!response.write(bytes)) {
-        await Promise.race([once(response, "drain"), closed]).catch(() => {});
-      }
+      if (!response.write(bytes)) await drained(response);
       return !response.destroyed;
     },
     end: () => void response.end(),
