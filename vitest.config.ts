@@ -6,7 +6,11 @@ export default defineConfig({
     include: ["packages/*/src/**/*.test.ts", "examples/*/src/**/*.test.ts", "test/**/*.test.ts"],
     globalSetup: "test/surroundings/prepare.ts",
     reporters: ["default", new SkipsReporter()],
+    // A worker of its own for each file would load the same sources hundreds of times: half of what a run cost.
+    isolate: false,
     maxWorkers: 2,
-    testTimeout: 20_000,
+    // Against tests that hang. Machines of CI are slow now and then, so these are no measure of anything.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 });
