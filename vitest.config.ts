@@ -1,5 +1,20 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { SkipsReporter } from "./test/skips/skips-reporter.ts";
+
+/** Files that take half a minute and more, because they start many processes. Begun last, they would run alone at the end. */
+const long =
+  /test\/(cli-docs|cli-compliance|consolidation|durable|faults)\/|\/(lost-output|new|serve)\.test\.ts$/;
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return [
+      ...sorted.filter(({ moduleId }) => long.test(moduleId)),
+      ...sorted.filter(({ moduleId }) => !long.test(moduleId)),
+    ];
+  }
+}
 
 export default defineConfig({
   test: {
@@ -8,9 +23,13 @@ export default defineConfig({
     reporters: ["default", new SkipsReporter()],
     // A worker of its own for each file would load the same sources hundreds of times: half of what a run cost.
     isolate: false,
-    maxWorkers: 2,
+    restoreMocks: true,
+    unstubGlobals: true,
+    // One more than the cores that are asked for: a worker often waits for a process, a socket or a timer.
+    maxWorkers: 3,
+    sequence: { sequencer: LongFirst },
     // Against tests that hang. Machines of CI are slow now and then, so these are no measure of anything.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });

@@ -4,7 +4,9 @@ import {
   type CommandSurroundings,
   type RunningCommand,
   spawnCommand,
+  startCommand,
 } from "../../packages/cli/test-support/run-command.ts";
+import { isLong } from "../faults/report.ts";
 import { evidenceNames } from "./requirements.ts";
 
 /** What a check finds around it. */
@@ -17,7 +19,7 @@ export interface Lab {
   readonly directory: string;
   /** Starts `a2a` as a user does, in a process of its own. */
   start(words: readonly string[], surroundings?: CommandSurroundings): RunningCommand;
-  /** Runs `a2a` to its end. */
+  /** Runs `a2a` to its end, in this process; in the long run in one of its own. */
   a2a(...words: readonly string[]): Promise<CommandResult>;
   /** Runs `a2a` with these words for {@link Lab.agent}. */
   ask(...words: readonly string[]): Promise<CommandResult>;
@@ -57,12 +59,15 @@ export function collectChecks(declare: (shows: Shows) => void): readonly Check[]
 /** The lab's own means, for agents that run. */
 export function createLab(agents: Pick<Lab, "agent" | "silent" | "directory">): Lab {
   const { agent, directory } = agents;
+  // Most of what a process costs is its start. That the command is the same as a process is what every use of `start` shows.
+  const begin = isLong ? spawnCommand : startCommand;
   const start: Lab["start"] = (words, surroundings = {}) =>
     spawnCommand(words, { cwd: directory, ...surroundings });
+  const a2a: Lab["a2a"] = (...words) => begin(words, { cwd: directory }).result;
   return {
     ...agents,
     start,
-    a2a: (...words) => start(words).result,
-    ask: (...words) => start([...words, "-a", agent.url]).result,
+    a2a,
+    ask: (...words) => a2a(...words, "-a", agent.url),
   };
 }

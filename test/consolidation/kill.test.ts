@@ -22,7 +22,7 @@ const ids = readTranscripts()
   .map(({ id }) => id);
 const contradictions = 9;
 
-const seeds = Array.from({ length: process.env["A2A_LONG"] === "1" ? 20 : 2 }, (_, index) => index + 1);
+const seeds = Array.from({ length: process.env["A2A_LONG"] === "1" ? 20 : 1 }, (_, index) => index + 1);
 
 /** Artifacts as text, and what the caller has said besides the batch. */
 function outcomeOf({ artifacts, history }: Task) {

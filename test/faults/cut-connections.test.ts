@@ -65,7 +65,7 @@ function expectSame(transcript: Transcript, undisturbed: Transcript, about: obje
 
 describe.each(wireNames)("over %s", (wire) => {
   it("a stream that is cut after any of its bytes is whole when its reader comes back", {
-    timeout: isLong ? 600_000 : 30_000,
+    timeout: isLong ? 600_000 : 120_000,
   }, async () => {
     await using proxy = await startCuttingProxy(harness.url);
     const service = behind(proxy);
@@ -103,7 +103,7 @@ describe.each(wireNames)("over %s", (wire) => {
   });
 
   it("a request that is cut while it is sent makes one task, however often it is repeated", {
-    timeout: isLong ? 600_000 : 30_000,
+    timeout: isLong ? 600_000 : 120_000,
   }, async () => {
     const contextId = crypto.randomUUID();
     const request = () => say(`stream ${"x".repeat(200)}`, { contextId, messageId: crypto.randomUUID() });

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createMemoryTaskStore, type TaskStore } from "@a2a-connect/server";
 import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 import fc from "fast-check";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { anyScenario, formatScenario, type Scenario } from "./action.ts";
 import { type Census, World } from "./world.ts";
 
@@ -18,7 +18,7 @@ const stores: readonly (readonly [name: string, runs: number, open: () => TaskSt
 ];
 
 // The platform digests on a thread, which the fake clock cannot see; the same digest here takes no time.
-beforeAll(() => {
+beforeEach(() => {
   const digest = (_: unknown, data: Uint8Array) =>
     Promise.resolve(new Uint8Array(createHash("sha256").update(data).digest()).buffer);
   vi.spyOn(crypto.subtle, "digest").mockImplementation(digest as typeof crypto.subtle.digest); // SHA-256 is all that is asked for

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** What Node, vitest, package managers and git look for in all folders above the one that they work in. */
-const marks = ["package.json", "node_modules", ".git"];
+/** What Node, package managers, git and `a2a` look for in all folders above the one that they work in. */
+const marks = ["package.json", "node_modules", ".git", ".env", "a2a.config.yaml"];
 
 /** The variables that stay: where programs and their libraries are, and the switches of our own tests. */
 const inherited = [
@@ -18,7 +18,7 @@ const inherited = [
   "A2A_LONG",
   "A2A_SEED",
   "A2A_PATH",
-  "A2A_FUZZ_RUNS",
+  "A2A_RUNS",
   "A2A_REPORT",
 ];
 

@@ -76,17 +76,20 @@ describe("a run of tests", () => {
 });
 
 describe("the place of the temporary folder", () => {
-  it.each(["package.json", "node_modules", ".git"])("is not below a folder with a %s", (mark) => {
-    const project = temporaryFolder();
-    const below = join(project, "a", "b");
-    mkdirSync(below, { recursive: true });
-    expect(findPlace([below])).toBe(below);
-    writeFileSync(join(project, mark), "");
-    expect(findPlace([below, tmpdir()])).toBe(realpathSync(tmpdir()));
-    expect(() => findPlace([join(project, "none"), below])).toThrow(
-      `Name one with TMPDIR. ${join(project, "none")} does not exist; ${below} has ${join(project, mark)} above`,
-    );
-  });
+  it.each(["package.json", "node_modules", ".git", ".env", "a2a.config.yaml"])(
+    "is not below a folder with a %s",
+    (mark) => {
+      const project = temporaryFolder();
+      const below = join(project, "a", "b");
+      mkdirSync(below, { recursive: true });
+      expect(findPlace([below])).toBe(below);
+      writeFileSync(join(project, mark), "");
+      expect(findPlace([below, tmpdir()])).toBe(realpathSync(tmpdir()));
+      expect(() => findPlace([join(project, "none"), below])).toThrow(
+        `Name one with TMPDIR. ${join(project, "none")} does not exist; ${below} has ${join(project, mark)} above`,
+      );
+    },
+  );
 });
 
 function temporaryFolder(): string {

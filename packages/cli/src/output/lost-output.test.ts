@@ -9,6 +9,9 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSigner, type Signer, signedCard, tampered } from "../../test-support/signer.ts";
 
+/** A race between the output and the exit code is not lost every time. */
+const attempts = process.env["A2A_LONG"] === "1" ? 5 : 1;
+
 const main = fileURLToPath(new URL("../main.ts", import.meta.url));
 
 /** Where the output of a command goes, as a shell has it. */
@@ -50,7 +53,8 @@ describe("a verdict whose output is lost", () => {
     for (const format of ["text", "json"]) {
       it(`refuses a changed card with 1, before ${where} (${format})`, async () => {
         const words = `card verify changed.json --key signer.public.json -o ${format}`;
-        for (let attempt = 0; attempt < 3; attempt++) expect((await run(words, sink)).exitCode).toBe(1);
+        for (let attempt = 0; attempt < attempts; attempt++)
+          expect((await run(words, sink)).exitCode).toBe(1);
       });
     }
 
