@@ -12,7 +12,7 @@ import {
 } from "@a2a-connect/server";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { hasChromium, launchChromium } from "./launch-chromium.ts";
+import { inChromium, launchChromium } from "./launch-chromium.ts";
 
 const foreignHost = "evil.example";
 
@@ -76,7 +76,7 @@ async function attack(agentUrl: string): Promise<Record<string, string>> {
   return seen;
 }
 
-describe.skipIf(!hasChromium())("an agent on localhost, and a page", () => {
+describe("an agent on localhost, and a page", inChromium, () => {
   const turns: string[] = [];
   const agent = defineAgent({
     card: { name: "Local" },

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { noTerminal, startOnTerminal } from "../../test-support/pseudo-terminal.ts";
+import { atTerminal, startOnTerminal } from "../../test-support/pseudo-terminal.ts";
 import { type RecordingAgent, startRecordingAgent } from "../../test-support/recording-agent.ts";
 import { runCommand } from "../../test-support/run-command.ts";
 
@@ -190,35 +190,32 @@ describe("a credential", () => {
     expect(JSON.stringify(agent.requests)).not.toContain("aws-secret");
   });
 
-  it.skipIf(noTerminal !== undefined)(
-    `is asked about on a terminal, once for a folder, a credential and an agent${noTerminal ?? ""}`,
-    async () => {
-      await write("project/a2a.config.yaml", withToken);
-      const env = { AWS_SECRET_ACCESS_KEY: "aws", HOME: home };
-      const ask = async (answer: string) => {
-        await using terminal = startOnTerminal(["send", "hello", "-a", "prod"], { cwd, env });
-        await terminal.answer("Answer yes or no:", answer);
-        return await terminal.exitCode;
-      };
-      expect(await ask("no\r")).toBe(2);
-      expect(agent.calls).toEqual([]);
-      expect(await ask("yes\r")).toBe(0);
-      expect(sent()).toEqual(["Bearer aws"]);
+  it("is asked about on a terminal, once for a folder, a credential and an agent", atTerminal, async () => {
+    await write("project/a2a.config.yaml", withToken);
+    const env = { AWS_SECRET_ACCESS_KEY: "aws", HOME: home };
+    const ask = async (answer: string) => {
+      await using terminal = startOnTerminal(["send", "hello", "-a", "prod"], { cwd, env });
+      await terminal.answer("Answer yes or no:", answer);
+      return await terminal.exitCode;
+    };
+    expect(await ask("no\r")).toBe(2);
+    expect(agent.calls).toEqual([]);
+    expect(await ask("yes\r")).toBe(0);
+    expect(sent()).toEqual(["Bearer aws"]);
 
-      const memory = join(home, ".local/state/a2a-cli/allowed-credentials.json");
-      const modes = await Promise.all(
-        [memory, dirname(memory)].map(async (path) => (await stat(path)).mode & 0o777),
-      );
-      expect(modes).toEqual([0o600, 0o700]);
-      expect(await readFile(memory, "utf8")).not.toContain('"aws"');
-      expect(await run(["send", "hello", "-a", "prod"], env)).toMatchObject({ exitCode: 0 });
+    const memory = join(home, ".local/state/a2a-cli/allowed-credentials.json");
+    const modes = await Promise.all(
+      [memory, dirname(memory)].map(async (path) => (await stat(path)).mode & 0o777),
+    );
+    expect(modes).toEqual([0o600, 0o700]);
+    expect(await readFile(memory, "utf8")).not.toContain('"aws"');
+    expect(await run(["send", "hello", "-a", "prod"], env)).toMatchObject({ exitCode: 0 });
 
-      await using elsewhere = await startRecordingAgent();
-      await writeFile(join(home, "project/a2a.config.yaml"), withToken.replace("<AGENT>", elsewhere.url));
-      expect(await run(["send", "hello", "-a", "prod"], env)).toMatchObject({ exitCode: 2 });
-      expect(elsewhere.calls).toEqual([]);
-    },
-  );
+    await using elsewhere = await startRecordingAgent();
+    await writeFile(join(home, "project/a2a.config.yaml"), withToken.replace("<AGENT>", elsewhere.url));
+    expect(await run(["send", "hello", "-a", "prod"], env)).toMatchObject({ exitCode: 2 });
+    expect(elsewhere.calls).toEqual([]);
+  });
 });
 
 describe("a found .env", () => {
