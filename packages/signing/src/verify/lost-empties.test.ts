@@ -122,12 +122,12 @@ describe("a card with thousands of schemes and requirements", { timeout: 60_000 
     const [form] = profileCard("js-1", card);
     const signature = await signText(form?.payload ?? "", key);
     const text = JSON.stringify({ ...card, signatures: Array.from({ length: 20 }, () => signature) });
-    const begun = performance.now();
+    const begun = process.cpuUsage();
     const result = await verifyCard(text, {
       trustPolicy: { keys, profiles: ["js-1"] },
       maxLength: text.length,
     });
-    expect(performance.now() - begun).toBeLessThan(4_000); // it took more than half a minute
+    expect(process.cpuUsage(begun).user).toBeLessThan(10_000_000); // µs; it took more than half a minute
     expect(result).toMatchObject({ verified: true, profile: "js-1", uncovered: ["description"] });
     expect(result.signatures.map(({ index, valid }) => [index, valid])).toEqual(
       Array.from({ length: 20 }, (_, index) => [index, true]),
