@@ -1,5 +1,13 @@
 import { execFile, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -30,7 +38,7 @@ describe("a test finds around it", () => {
   it("a home of its own, with nothing in it that a command reads", () => {
     expect(homedir()).toBe(process.env["HOME"]);
     expect(dirname(homedir())).toBe(dirname(tmpdir()));
-    expect(readdirSync(homedir())).not.toContain(".config");
+    expect(existsSync(join(homedir(), ".config", "a2a-cli"))).toBe(false);
   });
 
   it("a temporary folder that is in no project", () => {
