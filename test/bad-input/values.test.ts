@@ -127,7 +127,10 @@ describe("JSON-RPC", () => {
     const answer = await small.send(encodeBytes(jsonRpc, new TextEncoder().encode(text)));
     expect(JSON.parse(new TextDecoder().decode(answer.body))).toMatchObject({
       id: 1,
-      error: { code: -32602, data: [{ fieldViolations: [{ field: expect.stringMatching(/^x\[\d+\]$/) }] }] },
+      error: {
+        code: -32602,
+        data: [{}, { fieldViolations: [{ field: expect.stringMatching(/^x\[\d+\]$/) }] }],
+      },
     });
   });
 });

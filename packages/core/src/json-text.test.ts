@@ -144,13 +144,12 @@ describe("readJsonText", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(token, { maxLength: 12 }), async (tokens) => {
         const text = tokens.join("");
-        const long = await outcome(filler + text);
-        const short = await outcome(text);
-        expect(long).toStrictEqual(short);
-        const twice = "problem" in short && short.problem === "the body names a member twice";
-        expect(short).toStrictEqual(
-          (twice ? undefined : parse(text)) ?? { problem: expect.any(String), path: undefined },
-        );
+        const refused = { problem: expect.any(String), path: undefined };
+        const outcomes = [await outcome(filler + text), await outcome(text)];
+        // A text that is no JSON and seems to name a member twice may be refused for either.
+        const twice = outcomes.some((each) => "problem" in each && each.problem.endsWith("a member twice"));
+        const expected = (twice ? undefined : parse(text)) ?? refused;
+        expect(outcomes).toStrictEqual([expected, expected]);
       }),
       { numRuns: 500 },
     );

@@ -143,7 +143,7 @@ describe("escapeInvisible", () => {
 describe("shownText", () => {
   for (const [text, want] of [
     [" a\n\u2028b\tc ", "a b c"],
-    ["x".repeat(200), `${"x".repeat(100)}…`],
+    ["x".repeat(200), `${"x".repeat(160)}…`],
     ["\u200b".repeat(1_000), "…"],
   ] as const) {
     it(`makes ${JSON.stringify(want.slice(0, 20))} of ${JSON.stringify(text.slice(0, 20))}`, () =>

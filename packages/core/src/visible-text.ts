@@ -55,8 +55,8 @@ export function escapeInvisible(json: string): string {
   );
 }
 
-/** Longest text of others that a sentence of ours repeats, in UTF-16 units. */
-const maxShownLength = 100;
+/** Longest text of others that a sentence of ours repeats, in UTF-16 units: a field and what is wrong with it fit in. */
+const maxShownLength = 160;
 
 /** A text of others as it may stand in a sentence of ours: visible, in one line, and short. */
 export function shownText(text: string): string {

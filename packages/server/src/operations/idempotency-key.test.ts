@@ -65,7 +65,7 @@ describe("Idempotency-Key", () => {
     it(`refuses ${what}`, async () => {
       await expect(read(call(keys, principal))).rejects.toMatchObject({
         rawMessage: expect.stringMatching(new RegExp(`^Idempotency-Key: .*${problem}`)),
-        details: [{ value: { fieldViolations: [{ field: "Idempotency-Key" }] } }],
+        details: [{}, { value: { fieldViolations: [{ field: "Idempotency-Key" }] } }],
       });
     });
   }

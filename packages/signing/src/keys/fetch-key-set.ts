@@ -1,4 +1,4 @@
-import { shownUrl } from "../shown-text.ts";
+import { shownUrl } from "@a2a-connect/core";
 import { type KeySet, readKeySet } from "./key-set.ts";
 
 /** How a key set is asked for. */

@@ -1,5 +1,4 @@
-import { isLoopbackHost } from "@a2a-connect/core";
-import { shownText, shownUrl } from "../shown-text.ts";
+import { isLoopbackHost, shownText, shownUrl } from "@a2a-connect/core";
 import { isWebUrl } from "../trust/memory-key.ts";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
 

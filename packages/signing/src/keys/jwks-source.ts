@@ -1,4 +1,4 @@
-import { shownUrl } from "../shown-text.ts";
+import { shownUrl } from "@a2a-connect/core";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
 import { type FetchedKeySet, fetchKeySet, KeySetUnavailableError } from "./fetch-key-set.ts";
 import type { KeySet } from "./key-set.ts";

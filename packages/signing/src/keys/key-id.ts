@@ -1,4 +1,4 @@
-import { isShowable } from "../shown-text.ts";
+import { isShowable } from "@a2a-connect/core";
 import { SigningError } from "../signing-error.ts";
 
 /** Longest key id, in UTF-16 code units: verifiers look no further. */

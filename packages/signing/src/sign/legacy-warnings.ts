@@ -1,10 +1,10 @@
+import { shownText } from "@a2a-connect/core";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { type FieldPath, formatWholePath } from "../profiles/field-path.ts";
 import type { LegacyProfile } from "../profiles/profile.ts";
 import { legacyProfiles, profileCard } from "../profiles/profile-card.ts";
 import { writePythonJson } from "../profiles/python-json.ts";
-import { shownText } from "../shown-text.ts";
 import type { SignedCard } from "../verify/signed-card.ts";
 
 /** Who verifies by a profile, for people. */

@@ -1,4 +1,4 @@
-import { shownText } from "../shown-text.ts";
+import { shownText } from "@a2a-connect/core";
 
 /** Something about a card that matters to security. */
 export interface SecurityFinding {

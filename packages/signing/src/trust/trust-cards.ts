@@ -1,5 +1,5 @@
+import { shownUrl } from "@a2a-connect/core";
 import { checkMembers } from "../option-members.ts";
-import { shownUrl } from "../shown-text.ts";
 import type { CardVerification, TrustAlarm } from "../verify/verification.ts";
 import { createCardVerifier } from "../verify/verify-card.ts";
 import { CardNotTrustedError } from "./card-not-trusted-error.ts";

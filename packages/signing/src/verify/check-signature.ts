@@ -1,3 +1,4 @@
+import { shownText } from "@a2a-connect/core";
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { CryptoKey } from "jose";
 import { algorithms } from "../keys/algorithms.ts";
@@ -7,7 +8,6 @@ import type { VerificationKey } from "../keys/key-types.ts";
 import { importVerificationKey, thumbprintOf } from "../keys/verification-key.ts";
 import type { Profile } from "../profiles/profile.ts";
 import { legacyProfiles } from "../profiles/profile-card.ts";
-import { shownText } from "../shown-text.ts";
 import { furthest } from "./fault-order.ts";
 import { findKeyFault, type Refusal } from "./key-fault.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";

@@ -1,6 +1,6 @@
+import { shownText } from "@a2a-connect/core";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Profile } from "../profiles/profile.ts";
-import { shownText } from "../shown-text.ts";
 import { type Requirement, readCardSecurity } from "../trust/card-security.ts";
 import { listOf, objectOf } from "../trust/json-access.ts";
 import type { TrustAlarm } from "./verification.ts";

@@ -1,5 +1,5 @@
+import { shownText } from "@a2a-connect/core";
 import type { VerificationKey } from "../keys/key-types.ts";
-import { shownText } from "../shown-text.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import type { SignatureFault } from "./verification.ts";
 

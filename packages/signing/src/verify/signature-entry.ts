@@ -1,10 +1,10 @@
+import { isShowable, shownText } from "@a2a-connect/core";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64url } from "../jws/base64url.ts";
 import { readProtectedHeader } from "../jws/protected-header.ts";
 import { algorithms, isSignatureAlgorithm } from "../keys/algorithms.ts";
 import type { SignatureAlgorithm } from "../keys/key-types.ts";
 import type { Profile } from "../profiles/profile.ts";
-import { isShowable, shownText } from "../shown-text.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import type { SignatureFault } from "./verification.ts";
 

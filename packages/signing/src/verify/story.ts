@@ -1,5 +1,5 @@
+import { shownText } from "@a2a-connect/core";
 import type { CardTextError } from "../canonical/card-text-error.ts";
-import { shownText } from "../shown-text.ts";
 import { advice } from "./advice.ts";
 import type { SignatureChoice } from "./choose-signature.ts";
 import { listPaths, losesEmpties } from "./coverage.ts";

@@ -1,1 +1,0 @@
-export { isShowable, shownText, shownUrl } from "@a2a-connect/core";
