@@ -32,6 +32,12 @@ const maxGroupWrites = 64;
 const maxGroupBytes = 1024 * 1024;
 
 /**
+ * Pages of 4 KiB in the write-ahead log before it is moved into the file, which blocks: 8 MiB, some milliseconds. A
+ * transaction that is larger than a group leaves the move to the next turn of the event loop: it blocks enough by itself.
+ */
+const checkpointPages = 2048;
+
+/**
  * Gathers what arrives in one turn of the event loop and commits it at the turn's end, in groups of bounded size.
  *
  * @param assertInPlace called before each transaction; what it throws is what becomes of the group
@@ -39,19 +45,40 @@ const maxGroupBytes = 1024 * 1024;
 export function createGroupCommit(database: DatabaseSync, assertInPlace: () => void): GroupCommit {
   const begin = database.prepare("begin immediate");
   const commit = database.prepare("commit");
+  const move = database.prepare("pragma wal_checkpoint(passive)");
+  const moveByItself = (pages: number): void => database.exec(`pragma wal_autocheckpoint = ${pages}`);
+  moveByItself(checkpointPages);
   const waiting: PendingWrite[] = [];
   let scheduled = false;
+  let mustMove = false;
   let open = true;
 
   function flush(): void {
     scheduled = false;
+    if (mustMove) {
+      moveLog();
+      if (waiting.length > 0) schedule();
+      return;
+    }
     const group = waiting.splice(0, groupSize(waiting));
-    if (waiting.length > 0) schedule();
+    mustMove = group.some(({ bytes }) => bytes > maxGroupBytes);
+    if (mustMove) moveByItself(0);
+    if (waiting.length > 0 || mustMove) schedule();
     commitGroup(group);
   }
 
+  function moveLog(): void {
+    mustMove = false;
+    try {
+      moveByItself(checkpointPages);
+      move.get();
+    } catch {
+      // A full or broken disk: the log stays as it is, and one of the next commits tries again.
+    }
+  }
+
   function schedule(): void {
-    if (scheduled) return;
+    if (scheduled || !open) return;
     scheduled = true;
     setImmediate(flush);
   }

@@ -30,9 +30,6 @@ export interface OpenDatabase<Parts> {
 
 const inMemory = ":memory:";
 
-/** Pages of 4 KiB in the write-ahead log before it is moved into the file, which blocks: 8 MiB, some milliseconds. */
-const checkpointPages = 2048;
-
 /** What is left of the write-ahead log's file after one large transaction made it grow. */
 const maxIdleLogBytes = 64 * 1024 * 1024;
 
@@ -61,7 +58,6 @@ export function openDatabase<Parts>(
     database.exec(`
       pragma journal_mode = wal;
       pragma synchronous = ${durability === "power" ? "full" : "normal"};
-      pragma wal_autocheckpoint = ${checkpointPages};
       pragma journal_size_limit = ${maxIdleLogBytes};
       pragma cache_size = -16384;
       pragma temp_store = memory;
