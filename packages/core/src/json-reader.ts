@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { createTable, setMember } from "./json-value.ts";
+import { createTable } from "./json-value.ts";
 
 /** What a JSON text may hold. */
 export interface JsonLimits {
@@ -18,7 +18,7 @@ export type JsonFault =
 /**
  * Parses a JSON text, as far as it is told to at a time, and counts what it builds.
  *
- * It accepts what `JSON.parse` accepts, within its limits, and builds the same values. A name that occurs twice in the
+ * It accepts what `JSON.parse` accepts, within its limits, and builds the same values; its objects are tables (`createTable`). A name that occurs twice in the
  * outermost object is refused, of which `JSON.parse` silently keeps the last: a proxy that looked at the first saw
  * another text.
  */
@@ -175,7 +175,7 @@ export class JsonReader {
     } else if (Array.isArray(container)) {
       container.push(value);
     } else {
-      setMember(container, this.#names[this.#open.length - 1] ?? "", value);
+      container[this.#names[this.#open.length - 1] ?? ""] = value;
     }
     this.#expectMore();
     return true;

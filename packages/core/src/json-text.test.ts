@@ -1,4 +1,4 @@
-import { PartSchema } from "@a2a-connect/proto";
+import { MessageSchema, PartSchema } from "@a2a-connect/proto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type JsonText, parseJsonText, readJsonText } from "./json-text.ts";
@@ -109,7 +109,7 @@ describe("readJsonText", () => {
         turns += 1;
       });
       expect(outcome.ok && JSON.stringify(outcome.value)).toBe(JSON.stringify(JSON.parse(text)));
-      expect(turns).toBe(Math.ceil(text.length / 65_536) - 1);
+      expect(turns).toBe(Math.ceil(text.length / 65_536));
     }
   });
 
@@ -128,12 +128,21 @@ describe("readJsonText", () => {
     });
   }
 
-  it("agrees with JSON.parse on all JSON, prototypes included", async () => {
+  it("agrees with JSON.parse on all JSON", async () => {
     await fc.assert(
       fc.asyncProperty(fc.json({ maxDepth: 6 }), async (text) => {
-        expect(await outcome(text + filler)).toStrictEqual({ ok: true, value: JSON.parse(text) });
+        expect(await outcome(text + filler)).toEqual({ ok: true, value: JSON.parse(text) });
       }),
     );
+  });
+
+  it("builds tables, and a message of them has objects like any other", async () => {
+    const text = `{"metadata":{"a":[{"b":{}}]}}${filler}`;
+    const long = await readJsonText(bytesOf(text), limits, async () => {});
+    if (!long.ok) expect.fail(long.problem);
+    expect(Object.getPrototypeOf(long.value)).toBeNull();
+    const { metadata } = parseMessage(MessageSchema, long.value);
+    expect(metadata).toStrictEqual({ a: [{ b: {} }] });
   });
 
   it("agrees with JSON.parse on what is none", async () => {
@@ -149,7 +158,7 @@ describe("readJsonText", () => {
         // A text that is no JSON and seems to name a member twice may be refused for either.
         const twice = outcomes.some((each) => "problem" in each && each.problem.endsWith("a member twice"));
         const expected = (twice ? undefined : parse(text)) ?? refused;
-        expect(outcomes).toStrictEqual([expected, expected]);
+        expect(outcomes).toEqual([expected, expected]);
       }),
       { numRuns: 500 },
     );

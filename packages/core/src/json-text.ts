@@ -53,8 +53,9 @@ const sliceLength = 64 * 1024;
 
 async function readInSlices(text: string, limits: JsonLimits, turn: () => Promise<void>): Promise<JsonText> {
   const reader = new JsonReader(text, limits);
-  for (let until = sliceLength; !reader.read(Math.min(until, text.length)); until += sliceLength) {
-    await turn();
+  for (let until = sliceLength, done = false; !done; until += sliceLength) {
+    done = reader.read(Math.min(until, text.length));
+    await turn(); // after the last one, too: what it says is checked and built next
   }
   const { fault } = reader;
   if (fault === undefined) {

@@ -76,7 +76,7 @@ export function writeJsonValue({ kind }: Value): JsonValue {
       const keys = Object.keys(fields);
       const json: JsonObject = keys.length === 0 ? {} : createTable<JsonValue>();
       for (const key of keys) {
-        setMember(json, key, writeJsonValue(fields[key] as Value)); // a key of its own
+        json[key] = writeJsonValue(fields[key] as Value); // a key of its own
       }
       return json;
     }
@@ -112,24 +112,33 @@ export function assertJson<T extends JsonValue>(json: T): T {
   return json;
 }
 
-/** Make a member of an object that we build, of any name. */
-export function setMember(object: JsonObject, name: string, value: JsonValue): void {
-  if (name === "__proto__") {
-    // An assignment would set the prototype. JSON.parse makes it a member, and parseMessage refuses it.
-    Object.defineProperty(object, name, { value, configurable: true, enumerable: true, writable: true });
-  } else {
-    object[name] = value;
-  }
-}
-
 /**
- * An empty object that the engine keeps as a table, because a member was deleted that is not its last. An object with many
- * different names, and many objects of a few each, would otherwise make a hidden class for every name, which takes a
- * microsecond and a hundred bytes each.
+ * An empty object without a prototype, which the engine keeps as a table. An object with many different names, and many
+ * objects of a few each, would otherwise make a hidden class for every name, which takes a microsecond and a hundred bytes
+ * each. A member `__proto__` is one like any other in it.
  */
 export function createTable<T>(): Record<string, T> {
-  const table: Record<string, T | undefined> = { first: undefined, last: undefined };
-  delete table["first"];
-  delete table["last"];
-  return table as Record<string, T>; // nothing is left in it
+  return Object.create(null);
+}
+
+/** The same JSON as `JSON.parse` would have made it: agents may call `metadata.hasOwnProperty`, which tables do not have. */
+export function withPrototypes(json: JsonObject): JsonObject {
+  if (Object.getPrototypeOf(json) === null) {
+    adoptPrototypes(json);
+  }
+  return json;
+}
+
+function adoptPrototypes(json: JsonValue): void {
+  if (typeof json !== "object" || json === null) {
+    return;
+  }
+  if (Array.isArray(json)) {
+    json.forEach(adoptPrototypes);
+    return;
+  }
+  for (const name of Object.keys(json)) {
+    adoptPrototypes(json[name] as JsonValue); // a key of its own
+  }
+  Object.setPrototypeOf(json, Object.prototype);
 }

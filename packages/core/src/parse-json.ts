@@ -1,9 +1,16 @@
-import { create, type DescField, type DescMessage, type MessageShape, ScalarType } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  type JsonObject,
+  type MessageShape,
+  ScalarType,
+} from "@bufbuild/protobuf";
 import { type FieldViolation, invalidParams } from "./errors.ts";
 import { defaultMaxDepth, type FieldWalk, isFull, report, reportAt, startWalk } from "./field-walk.ts";
 import { checkJson, checkKey, enterContainer } from "./json-depth.ts";
 import { enumReader, readTimestamp, scalarReader } from "./json-scalar.ts";
-import { readJsonValue } from "./json-value.ts";
+import { readJsonValue, withPrototypes } from "./json-value.ts";
 
 /** How {@link parseMessage} reads. */
 export interface ParseMessageOptions {
@@ -233,12 +240,13 @@ function wellKnownReader(desc: DescMessage): ValueReader | undefined {
     case "google.protobuf.Struct":
       // A field of this type is the JSON object itself.
       return (walk, json, depth) => {
-        if (isObject(json)) {
-          checkJson(walk, json, depth);
-        } else {
+        if (!isObject(json)) {
           report(walk, "must be an object");
+          return json;
         }
-        return json;
+        checkJson(walk, json, depth);
+        // What is refused is not looked at again: it may be nested too deeply.
+        return walk.violations.length === 0 ? withPrototypes(json as JsonObject) : json; // checked just now
       };
     case "google.protobuf.Value":
       return readJsonValue;
