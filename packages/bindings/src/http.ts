@@ -53,8 +53,11 @@ export interface HttpBody extends AsyncIterable<Uint8Array> {
    * @throws ConnectError when the caller has gone, or the body's memory is needed for others
    */
   turn?(): Promise<void>;
-  /** A message was made of the body, or never will be: its bytes do not count any more, and its turn is over. */
-  release?(): void;
+  /**
+   * A message was made of the body, or never will be: its bytes do not count any more, and its turn is over. After a large
+   * body there is something to wait for: everything else that waits for the event loop has its turn before the call begins.
+   */
+  release?(): Promise<void> | undefined;
 }
 
 /**

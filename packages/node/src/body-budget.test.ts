@@ -112,7 +112,7 @@ describe("the request bodies of one HTTP/2 connection", () => {
     await using listener = await listen(
       async (request) => {
         const { length } = await readBytes(request, 16 * mebibyte);
-        request.body.release?.();
+        await request.body.release?.();
         await gate.opened;
         return json(length);
       },

@@ -77,7 +77,7 @@ async function respond(
     report(context, error, request, sink);
     return internalError();
   } finally {
-    request.body.release?.(); // of a handler that does not do it itself as soon as it can
+    void request.body.release?.(); // of a handler that does not do it itself as soon as it can
   }
 }
 

@@ -110,8 +110,11 @@ export class RequestBody implements HttpBody, BudgetedBody {
     return promise;
   }
 
-  release(): void {
-    if (this.#chunks === undefined) this.#letGo();
+  release(): Promise<void> | undefined {
+    if (this.#chunks !== undefined) return undefined;
+    const hadTurn = this.#hasTurn;
+    this.#letGo();
+    return hadTurn ? new Promise((resolve) => setImmediate(resolve)) : undefined;
   }
 
   /** The body is not wanted any more. Does nothing after it was given up, or was made into a message. */

@@ -114,7 +114,7 @@ async function answer(
     const message = bindHttpRequest(method, route, variables, query, body.json, {
       maxDepth: settings.maxJsonDepth,
     });
-    request.body.release?.();
+    await request.body.release?.();
     if (bound.kind === "stream") {
       const format: EventFormat = {
         event: (event) => formatOnce(bound.desc.output, event),

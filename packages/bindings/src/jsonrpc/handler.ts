@@ -116,7 +116,7 @@ async function answer(
   const context = new CallContext(bound.desc, request, { wire });
   try {
     const message = parseParams(method, envelope.params, settings);
-    request.body.release?.();
+    await request.body.release?.();
     const { before, after } = wrapResult(envelope.id);
     if (bound.kind === "stream") {
       const format: EventFormat = {

@@ -57,7 +57,7 @@ async function answer(
     }
     const bytes = unlessRefused(await readBody(request, settings, context));
     const message = await codec.decode(bound.desc.input, bytes, settings);
-    request.body.release?.();
+    await request.body.release?.();
     const body = await codec.encodeResponse(operation, message, await bound.call(message, context));
     return await respond(200, `application/${codec.name}`, body);
   } catch (thrown) {

@@ -92,7 +92,7 @@ class EnvelopedCall implements StreamFormat {
     const { context, requestCompression } = this.#call;
     const bytes = await readEnvelope(body, context, requestCompression, this.#settings);
     const message = await this.#codec.decode(this.#operation.bound.desc.input, bytes, this.#settings);
-    body.release?.();
+    await body.release?.();
     return message;
   }
 

@@ -1,4 +1,11 @@
-import { a2aError, invalidParams, isInterrupted, isTerminal, lastEventIdHeader } from "@a2a-connect/core";
+import {
+  a2aError,
+  invalidParams,
+  isInterrupted,
+  isLarge,
+  isTerminal,
+  lastEventIdHeader,
+} from "@a2a-connect/core";
 import { type Message, MessageSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { create, equals, type JsonObject } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
@@ -294,6 +301,9 @@ export class TaskEngine {
         field: lastEventIdHeader,
         description: "goes on with a stream that was opened with the same idempotency key, and there is none",
       });
+    }
+    if (isLarge(input.message)) {
+      await this.#context.clock.nextTurn(); // its checks took long, and its encoding will
     }
     if (input.message.taskId === "") {
       return this.#begin(input);
