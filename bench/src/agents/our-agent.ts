@@ -1,4 +1,4 @@
-import { partText } from "@a2a-connect/core";
+import type { Message } from "@a2a-connect/proto";
 import {
   type AgentDefinition,
   type DurableEvent,
@@ -28,12 +28,12 @@ export const ourAgent: AgentDefinition = defineAgent({
       },
     ],
   },
-  route: (message) => (isDurable(parseOrder(partText(message)).command) ? "durable" : undefined),
+  route: (message) => (isDurable(parseOrder(firstText(message)).command) ? "durable" : undefined),
   execute,
 });
 
 async function* execute(turn: Turn): AsyncGenerator<TurnEvent> {
-  const { command, gated } = parseOrder(turn.text);
+  const { command, gated } = parseOrder(firstText(turn.message));
   if (gated) {
     yield turn.working();
     await atGate();
@@ -80,7 +80,7 @@ async function* execute(turn: Turn): AsyncGenerator<TurnEvent> {
 }
 
 async function* executeDurably(task: DurableTask): AsyncGenerator<DurableEvent> {
-  const { command } = parseOrder(task.text);
+  const { command } = parseOrder(firstText(task.message));
   yield task.working();
   switch (command.kind) {
     case "ask":
@@ -106,4 +106,10 @@ async function* executeDurably(task: DurableTask): AsyncGenerator<DurableEvent> 
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+/** The command, which is the first part: others may be as large as they like. */
+function firstText({ parts }: Message): string {
+  const content = parts[0]?.content;
+  return content?.case === "text" ? content.value : "";
 }

@@ -48,7 +48,7 @@ export const shapes: readonly Shape[] = [
     name: "raw of 12 MiB",
     allowed: true,
     binary: true,
-    message: () => wrap(`{"text":"task x"},{"raw":"${"QUJD".repeat(bytes / 4)}"}`),
+    message: () => wrap(`{"text":"task x"},{"raw":"${"QUJD".repeat(bytes / 4)}","mediaType":"text/plain"}`),
   },
   {
     name: "16 MiB of white space",
