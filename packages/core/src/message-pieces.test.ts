@@ -10,11 +10,13 @@ import {
   create,
   type DescMessage,
   fromBinary,
+  fromJson,
+  type JsonObject,
   type Message,
   type MessageInitShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import type { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import { formatMessage, formatResponse } from "./format-json.ts";
 import {
@@ -159,3 +161,39 @@ function run<T>(steps: Generator<number, T>): { readonly sizes: readonly number[
     sizes.push(value);
   }
 }
+
+describe("JSON of a caller's own", () => {
+  const json: JsonObject = {
+    "": [],
+    deep: [[{}, { 'quoted "': [null, true, false, 0, 1e21, 1.5, "\u2028é"] }]],
+    wide: Array.from({ length: 20_000 }, (_, at) => ({ at, text: `"${at}"` })),
+    $typeName: "google.protobuf.Value",
+    kind: { case: "stringValue", value: "not what it seems" },
+  };
+  const task = create(TaskSchema, {
+    metadata: json,
+    artifacts: [
+      {
+        parts: [
+          { content: { case: "data", value: fromJson(ValueSchema, json) } },
+          { content: { case: "data", value: fromJson(ValueSchema, ["x".repeat(70 * kib)]) } },
+        ],
+      },
+    ],
+  });
+
+  it("is formatted in pieces that say the same", () => {
+    const pieces = [...formatInPieces(TaskSchema, task)];
+    expect(JSON.parse(pieces.join(""))).toEqual(formatMessage(TaskSchema, task));
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(160 * kib);
+    expect(pieces.length).toBeGreaterThan(10);
+  });
+
+  it("is refused where JSON cannot hold it", () => {
+    const data = fromJson(ValueSchema, ["x".repeat(300 * kib), 1]);
+    if (data.kind.case !== "listValue" || data.kind.value.values[1] === undefined) expect.fail("no list");
+    data.kind.value.values[1].kind = { case: "numberValue", value: Number.NaN };
+    const odd = create(TaskSchema, { artifacts: [{ parts: [{ content: { case: "data", value: data } }] }] });
+    expect(() => [...formatInPieces(TaskSchema, odd)]).toThrow(/NaN/);
+  });
+});

@@ -9,10 +9,12 @@ import {
   type Message,
 } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import type { Value } from "@bufbuild/protobuf/wkt";
 import { mergeMessage } from "./binary/decode.ts";
 import { encodeMessage } from "./binary/encode.ts";
 import { asksForArtifacts, formatMessage, formatResponse } from "./format-json.ts";
 import type { RpcMethod } from "./methods.ts";
+import { formatJsonInPieces, formatValueInPieces } from "./value-text.ts";
 
 /*
  * Large messages are decoded, formatted and encoded piece by piece, so that others have their turn in between and no
@@ -272,10 +274,14 @@ function* joinTexts(texts: Iterable<string>): Generator<string, void> {
 function* formatTexts(desc: DescMessage, message: Message, withArtifacts: boolean): Generator<string, void> {
   const large = isLarge(message, pieceBytes);
   const { rest, fields } = large ? divide(desc, message) : { rest: message, fields: [] };
-  const long = large ? desc.fields.filter((field) => findLong(message, field) !== undefined) : [];
-  for (const field of long) clearField(rest, field);
+  const long = new Map<DescField, Iterable<string>>();
+  for (const field of large ? desc.fields : []) {
+    const texts = formatLong(message, field);
+    if (texts !== undefined) long.set(field, texts);
+  }
+  for (const field of long.keys()) clearField(rest, field);
   const json = formatMessage(desc, rest) as JsonObject; // messages of A2A are JSON objects
-  for (const { jsonName } of [...fields, ...long]) delete json[jsonName];
+  for (const { jsonName } of [...fields, ...long.keys()]) delete json[jsonName];
   if (withArtifacts && isMessage(message, TaskSchema) && message.artifacts.length === 0)
     json["artifacts"] = [];
   if (!large) {
@@ -299,36 +305,47 @@ function* formatTexts(desc: DescMessage, message: Message, withArtifacts: boolea
     yield isList ? "]" : "";
     before = ",";
   }
-  for (const field of long) {
-    yield `${before}${JSON.stringify(field.jsonName)}:"`;
-    yield* formatLong(findLong(message, field) ?? "");
-    yield '"';
+  for (const [{ jsonName }, texts] of long) {
+    yield `${before}${JSON.stringify(jsonName)}:`;
+    yield* texts;
     before = ",";
   }
   yield before === "{" ? "{}" : "}";
 }
 
-/** The value of a field that is one long text, or many bytes. */
-function findLong(
-  message: Message,
-  { fieldKind, localName, oneof }: DescField,
-): string | Uint8Array | undefined {
-  if (fieldKind !== "scalar") return undefined;
+/** The JSON text of a field's value that is long: a text, bytes, or JSON of the caller's own; undefined for all others. */
+function formatLong(message: Message, field: DescField): Iterable<string> | undefined {
+  const { fieldKind, localName, oneof } = field;
   const record = message as unknown as Record<string, unknown>; // as `readField`
   const chosen = oneof && (record[oneof.localName] as { readonly case?: string; readonly value?: unknown });
   const value =
     oneof === undefined ? record[localName] : chosen?.case === localName ? chosen.value : undefined;
-  const isLong = (typeof value === "string" || value instanceof Uint8Array) && value.length > pieceBytes;
-  return isLong ? value : undefined;
+  if (fieldKind === "scalar") {
+    const isLong = (typeof value === "string" || value instanceof Uint8Array) && value.length > pieceBytes;
+    return isLong ? formatString(value) : undefined;
+  }
+  if (fieldKind !== "message" || value === undefined || weigh(value, pieceBytes) <= pieceBytes) {
+    return undefined;
+  }
+  switch (field.message.typeName) {
+    case "google.protobuf.Value":
+      return formatValueInPieces(value as Value, pieceBytes); // by the type's name
+    case "google.protobuf.Struct":
+      return formatJsonInPieces(value as JsonObject, pieceBytes); // protobuf-es keeps it as the JSON object itself
+    default:
+      return undefined;
+  }
 }
 
 /** Bytes in one piece of base64: whole groups of three. */
 const base64Bytes = 48 * 1024;
 
-function* formatLong(value: string | Uint8Array): Generator<string, void> {
+function* formatString(value: string | Uint8Array): Generator<string, void> {
+  yield '"';
   if (value instanceof Uint8Array) {
     for (let at = 0; at < value.length; at += base64Bytes)
       yield encodeBase64(value.subarray(at, at + base64Bytes));
+    yield '"';
     return;
   }
   for (let at = 0; at < value.length; ) {
@@ -337,6 +354,7 @@ function* formatLong(value: string | Uint8Array): Generator<string, void> {
     yield JSON.stringify(value.slice(at, end)).slice(1, -1);
     at = end;
   }
+  yield '"';
 }
 
 function isHighSurrogate(unit: number): boolean {
