@@ -218,6 +218,24 @@ describe("the scheduler", () => {
     expect(running.slice(5)).toEqual(["b0", "c0", "a8", "b1"]);
   });
 
+  it("gives what one end makes room for to all that may have it, not to one alone", async () => {
+    const { scheduler, running, work } = schedule({ maxRunning: 8, limits: { maxShare: 0.75 } });
+    const begin = (share: string, count: number) =>
+      Array.from({ length: count }, (_, at) => {
+        const each = work(`${share}${at}`, undefined, "normal", share);
+        scheduler.start(each);
+        return each;
+      });
+    const [, a1, a2] = begin("a", 7); // six run, one waits
+    const [b0] = begin("b", 5); // two run, three wait
+    await a1?.finish();
+    await a2?.finish();
+    expect(running).toEqual(["a0", "a3", "a4", "a5", "b0", "b1", "b2"]);
+    // With two places free `a` may have one, and `b` the other: it is below three times as many as are free then.
+    await b0?.finish();
+    expect(running).toEqual(["a0", "a3", "a4", "a5", "b1", "b2", "a6", "b3"]);
+  });
+
   it("serves as a simple model does (property)", async () => {
     const skill = fc.constantFrom("a", "b", undefined);
     const priority = fc.constantFrom<Priority>("low", "normal", "high");

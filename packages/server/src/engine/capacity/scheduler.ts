@@ -61,7 +61,7 @@ export class Scheduler {
         crew.limit(definition);
       }
     }
-    while (this.#runNext()) {} // where more may run than before
+    this.#runWaiting(); // where more may run than before
   }
 
   /**
@@ -179,18 +179,20 @@ export class Scheduler {
         each.runTime.note(this.#clock.now() - beganAt);
       }
       this.#shares.count(work.share, "running", -1);
-      this.#runNext();
+      this.#runWaiting();
     });
   }
 
-  /** One place has become free, of the agent and of one skill: one more may run at most. @returns whether one does */
-  #runNext(): boolean {
-    const next = this.#all.waiting > 0 && this.#all.hasPlace ? this.#findNext() : undefined;
-    if (next !== undefined) {
+  /** A place has become free. Several may run then: what a caller may have grows with what is free, by more than one place. */
+  #runWaiting(): void {
+    while (this.#all.waiting > 0 && this.#all.hasPlace) {
+      const next = this.#findNext();
+      if (next === undefined) {
+        return;
+      }
       this.withdraw(next);
       this.#run(next, this.#laneOf(next.skill).crew);
     }
-    return next !== undefined;
   }
 
   /** Looks at the first of each caller and skill only, never at those behind. */
