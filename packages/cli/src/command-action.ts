@@ -64,7 +64,7 @@ export async function runAction(
       const entry = reference.kind === "url" ? reference.entry : undefined;
       const named = findNamer(reference, originOf(given), io);
       const withheld: HeldCredential[] = [];
-      for (const credential of findStrayCredentials(resolved, entry, named)) {
+      for (const credential of await findStrayCredentials(resolved, entry, named)) {
         if (!(await permits.allows(credential, named))) withheld.push(credential);
       }
       for (const credential of withheld) {

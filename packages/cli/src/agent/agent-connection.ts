@@ -87,7 +87,7 @@ export async function prepareConnection(situation: AgentSituation): Promise<Agen
     settings,
     calls,
     named,
-    strayCredentials: findStrayCredentials(resolved, entry, named),
+    strayCredentials: await findStrayCredentials(resolved, entry, named),
     options: {
       ...pinsOf(settings),
       fetch: calls.wrapFetch(log?.wrapFetch(fetch) ?? fetch),

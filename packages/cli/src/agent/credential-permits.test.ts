@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -91,6 +91,20 @@ describe("a credential", () => {
       "A2ACLI_BEARER",
     ],
     [
+      "of a .env further up, to an agent of a found a2a.config.yaml",
+      { ".env": "A2ACLI_BEARER=mine", "project/a2a.config.yaml": config },
+      ["-a", "prod"],
+      {},
+      "A2ACLI_BEARER",
+    ],
+    [
+      "of a .env further up, to a name of its own that a found a2a.config.yaml has taken",
+      { ".env": "A2ACLI_BEARER=mine\nA2ACLI_AGENT_CARD=prod", "project/a2a.config.yaml": config },
+      [],
+      {},
+      "A2ACLI_BEARER",
+    ],
+    [
       "to a host whose name a found a2a.config.yaml has taken",
       { [homeFile]: "A2ACLI_BEARER=home", "project/a2a.config.yaml": config.replace("prod", "localhost") },
       ["-a", "localhost"],
@@ -112,6 +126,14 @@ describe("a credential", () => {
       expect({ exitCode: allowed.exitCode, calls: agent.calls.length }).toEqual({ exitCode: 0, calls: 1 });
     });
   }
+
+  it("is refused to an agent of a found a2a.config.yaml, from a file elsewhere that a found .env links to", async () => {
+    await write(homeFile, "A2ACLI_BEARER=home");
+    await write("project/a2a.config.yaml", config);
+    await symlink(join("..", homeFile), join(home, "project/.env"));
+    expect(await run(["send", "hello", "-a", "prod"])).toMatchObject({ exitCode: 2 });
+    expect(agent.calls).toEqual([]);
+  });
 
   it("is refused to the agent of a card that lies where a host was meant", async () => {
     const card = JSON.parse(await (await fetch(`${agent.url}/.well-known/agent-card.json`)).text());
@@ -142,6 +164,13 @@ describe("a credential", () => {
       "of a found .env, to its own agent",
       { "project/.env": "A2ACLI_BEARER=own\nA2ACLI_AGENT_CARD=<AGENT>" },
       [],
+      {},
+      "own",
+    ],
+    [
+      "of a found .env, to an agent of the a2a.config.yaml beside it",
+      { "project/.env": "A2ACLI_BEARER=own", "project/a2a.config.yaml": config },
+      ["-a", "prod"],
       {},
       "own",
     ],

@@ -1,12 +1,12 @@
 import { chmod, mkdir, readFile, realpath } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { replaceFile } from "../keys/write-file.ts";
 import type { Output } from "../output/output.ts";
 import type { AgentEntry } from "../settings/agent-book.ts";
-import { mayReceive, type SettingSource, weaker } from "../settings/provenance.ts";
+import { isOwn, mayReceive, type SettingSource, weaker } from "../settings/provenance.ts";
 import type { ResolvedSettings } from "../settings/resolve-settings.ts";
 import { environmentName } from "../settings/setting-options.ts";
 import { isCredentialName } from "../wire-log/credential-name.ts";
@@ -56,13 +56,30 @@ export function findNamer(
   return { source, where: entry.where, directory: entry.directory, agent };
 }
 
-/** The credentials that would go to an agent whose source is trusted less than theirs. */
-export function findStrayCredentials(
+/** The credentials that would go to an agent whose source is trusted less than theirs, or is none that they came with. */
+export async function findStrayCredentials(
   resolved: Pick<ResolvedSettings, "origins" | "settings">,
   entry: AgentEntry | undefined,
   named: NamedAgent,
-): readonly HeldCredential[] {
-  return findCredentials(resolved, entry).filter(({ source }) => !mayReceive(named.source, source));
+): Promise<readonly HeldCredential[]> {
+  const stray: HeldCredential[] = [];
+  for (const credential of findCredentials(resolved, entry)) {
+    if (!mayReceive(named.source, credential.source) || !(await isBeside(credential, named))) {
+      stray.push(credential);
+    }
+  }
+  return stray;
+}
+
+/**
+ * Whether a credential of a found `.env` came with the found file that names the agent: it is the same file, or lies in that one's
+ * folder or below. One further up may be the user's own, above a project that somebody else wrote; so may the file that a link
+ * leads to.
+ */
+async function isBeside({ source, where }: Provenance, named: NamedAgent): Promise<boolean> {
+  if (source !== "found-env" || isOwn(named.source) || where === named.where) return true;
+  const way = relative(await realpath(named.directory), await realpath(where));
+  return !way.startsWith("..") && !isAbsolute(way); // absolute: on another drive
 }
 
 function findCredentials(
