@@ -5,6 +5,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
   writeSync,
@@ -51,6 +52,30 @@ describe("what a killed server left behind", () => {
     await store.close();
     expect(readdirSync(dirname(file))).toEqual(["tasks.db"]);
     expect(await open(file).find(alice, "task-2", "full")).toBeDefined();
+  });
+
+  it("is opened by a link to it, and the log is looked for where it is: beside the file itself", async () => {
+    const file = await leaveBehind();
+    const links = temporaryDirectory();
+    const link = join(links, "link.db");
+    symlinkSync(join("..", basename(dirname(file)), "between.db"), link);
+    symlinkSync("tasks.db", join(dirname(file), "between.db"));
+    const store = createSqliteTaskStore({ file: link });
+    expect(await store.find(alice, "task-2", "full")).toBeDefined();
+    expect([readdirSync(links), readdirSync(dirname(file)).sort()]).toEqual([
+      ["link.db"],
+      ["between.db", "tasks.db", "tasks.db-open", "tasks.db-wal"],
+    ]);
+    await store.close();
+    expect(readdirSync(dirname(file)).sort()).toEqual(["between.db", "tasks.db"]);
+  });
+
+  it("is missed behind a link, too", async () => {
+    const file = await leaveBehind();
+    const link = join(temporaryDirectory(), "link.db");
+    symlinkSync(file, link);
+    rmSync(file);
+    expect(String(failureOf(link))).toContain(`${file} is gone`);
   });
 
   for (const [what, damage, words] of [

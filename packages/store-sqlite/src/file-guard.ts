@@ -1,4 +1,14 @@
-import { closeSync, openSync, rmSync, type StatsBase, statSync } from "node:fs";
+import {
+  closeSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  type StatsBase,
+  statSync,
+} from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { ConnectError } from "@connectrpc/connect";
 import { dataLoss } from "./store-failure.ts";
 
@@ -11,7 +21,8 @@ export const whatToDo =
 
 /**
  * Notices when the file of a database, or its log, is taken away: before it is opened, by a mark beside it (`FILE-open`) that
- * is there from when it has been opened until it is closed; and while it is open, by its place in the file system.
+ * is there from when it has been opened until it is closed; and while it is open, by its place in the file system. A link
+ * stands for the file that it leads to: that has the log and the mark beside it.
  */
 export interface FileGuard {
   /** The database and its log are open: sets the mark. */
@@ -29,10 +40,11 @@ export interface FileGuard {
  * @throws ConnectError `DataLoss` when a server that did not close its database has left files that are gone or empty now
  */
 export function guardFile(file: string, now: () => number): FileGuard {
-  const mark = `${file}-open`;
-  const log = `${file}-wal`;
+  const target = followLinks(file);
+  const mark = `${target}-open`;
+  const log = `${target}-wal`;
   if (find(mark) !== undefined) {
-    assertWhole(file, log, mark);
+    assertWhole(target, log, mark);
   }
   let places: readonly [path: string, StatsBase<bigint>][] = [];
   let lookAt = 0;
@@ -72,17 +84,24 @@ export function guardFile(file: string, now: () => number): FileGuard {
 function assertWhole(file: string, log: string, mark: string): void {
   for (const [path, what] of [
     [file, "everything in it"],
-    [log, "what was stored since it was last moved into the file, up to 8 MiB"],
+    [log, "what was stored since it was last moved into the file, up to 8 MiB,"],
   ] as const) {
     const found = find(path);
     // The mark of a server that has stopped just now went before its log did.
     if ((found === undefined || found.size === 0n) && find(mark) !== undefined) {
       throw dataLoss(
-        `the server before was not stopped in order, and ${path} ${found === undefined ? "is gone" : "is empty"}: ${what}, is lost; ` +
+        `the server before was not stopped in order, and ${path} ${found === undefined ? "is gone" : "is empty"}: ${what} is lost; ` +
           `${whatToDo}, or remove ${mark} to go on with what is there`,
       );
     }
   }
+}
+
+/** Where the links of a file lead to, as SQLite follows them; there need not be a file. @throws Error when they lead in a circle */
+function followLinks(file: string): string {
+  find(file); // throws for a circle
+  if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return file;
+  return followLinks(resolve(realpathSync(dirname(file)), readlinkSync(file)));
 }
 
 function isSame(before: StatsBase<bigint>, now: StatsBase<bigint> | undefined): boolean {
