@@ -1,6 +1,9 @@
 import { invalidParams } from "@a2a-connect/core";
 import { base64Decode, base64Encode } from "@bufbuild/protobuf/wire";
 
+/** More than the longest that is made: three ids of 4,096 characters, of which JSON may take six bytes each. */
+const maxTokenLength = 128 * 1024;
+
 /**
  * An opaque page token: where the next page begins, with the caller and the filters it was made for, so that a token of
  * somebody else or for another list is refused (requirement A-48). It holds nothing that its caller does not know.
@@ -31,6 +34,9 @@ export function parsePageToken(token: string, scope: readonly (string | number)[
 }
 
 function decode(token: string): unknown {
+  if (token.length > maxTokenLength) {
+    return undefined; // it may be as long as a request, and JSON.parse would keep others waiting for seconds
+  }
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(base64Decode(token)));
   } catch {
