@@ -169,8 +169,8 @@ export class Recovery {
         .catch((error: unknown) => this.#warn("it could not be noted how a task was loaded", taskId, error));
     try {
       const live = await this.#claim(task);
+      await note(0); // until then the store would tell of an attempt that has not failed
       this.#failedBefore.delete(taskId);
-      void note(0);
       return live;
     } catch (error) {
       if (findA2AError(error)?.reason === "TASK_NOT_FOUND") {

@@ -13,8 +13,8 @@ const detached = (words: string) => ({ ...say(words), configuration: { returnImm
 /** What becomes of a process that reads a task: undefined reads it, an error is thrown. */
 type Fate = "killed" | Error | undefined;
 
-/** Starts of one server over one store; `fates` has what becomes of those who read a task. */
-function createStarts(execute: DurableExecutor, limits = {}) {
+/** Starts of one server over one store, which takes `noteMs` to forget loads; `fates` has what becomes of those who read a task. */
+function createStarts(execute: DurableExecutor, limits = {}, noteMs = 0) {
   const clock = createFakeClock();
   const memory = createMemoryTaskStore();
   const agent: AgentDefinition = { card: { name: "Durable" }, durable: true, execute };
@@ -36,7 +36,11 @@ function createStarts(execute: DurableExecutor, limits = {}) {
         await clock.nextTurn(); // all that are read at a time have begun
         return call(owner, taskId, ...rest);
       };
-    const store: TaskStore = { ...mortal, find: reading(mortal.find), claim: reading(mortal.claim) };
+    const noteLoads: TaskStore["noteLoads"] = async (owner, taskId, loads) => {
+      if (loads === 0 && noteMs > 0) await new Promise<void>((resolve) => clock.schedule(noteMs, resolve));
+      return mortal.noteLoads(owner, taskId, loads);
+    };
+    const store = { ...mortal, find: reading(mortal.find), claim: reading(mortal.claim), noteLoads };
     const harness = createEngineHarness({ agent, clock, store, limits, randomId: () => `id-${++ids}` });
     const started = Promise.race([harness, clock.settle().then(() => clock.settle())]);
     return { harness, kill: mortal.kill, started: started.then(() => {}), isDead: () => mortal.dead };
@@ -130,6 +134,19 @@ describe("a task that cannot be read", () => {
       loads: 0,
       index: { state: TaskState.SUBMITTED },
     });
+  });
+
+  it("is none that was read well, though the store is slow to forget that it was tried", async () => {
+    const sleeps: DurableExecutor = async function* (task) {
+      for (let at = 0; at < 5; at += 1) await task.sleep(3_600_000);
+      yield task.complete();
+    };
+    const { clock, reads, start, stateOf } = createStarts(sleeps, {}, 10_000_000);
+    const { client, log } = await (await start()).harness;
+    const { id } = taskOf(await client.sendMessage(detached("go")));
+    for (let hours = 0; hours < 30; hours += 1) await clock.advance(3_600_000);
+    expect([await stateOf(id), log]).toEqual([TaskState.COMPLETED, []]);
+    expect(reads.length).toBeGreaterThan(4); // it was dropped and read again for each sleep
   });
 
   it("is FAILED by its timer, too, at the third start, and holds up no other timer", async () => {
