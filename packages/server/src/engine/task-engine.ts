@@ -1,5 +1,6 @@
 import {
   a2aError,
+  findA2AError,
   invalidParams,
   isInterrupted,
   isLarge,
@@ -8,7 +9,8 @@ import {
 } from "@a2a-connect/core";
 import { type Message, MessageSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { create, equals, type JsonObject } from "@bufbuild/protobuf";
-import type { ConnectError } from "@connectrpc/connect";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import { AgentHistory } from "../agent/agent-history.ts";
 import {
@@ -209,8 +211,24 @@ export class TaskEngine {
   ): Promise<{ readonly tasks: readonly SeenTask[]; readonly page: TaskPage }> {
     const page = await this.#context.store.list(query);
     const tasks: SeenTask[] = [];
-    for (const stored of page.tasks) tasks.push(await this.#see(stored, query.view, hold));
+    for (const stored of page.tasks) {
+      try {
+        tasks.push(await this.#see(stored, query.view, hold));
+      } catch (error) {
+        if (!(error instanceof ConnectError)) tasks.push(this.#seeDamaged(stored, error));
+        else if (findA2AError(error)?.reason !== "TASK_NOT_FOUND") throw error; // it may have expired meanwhile
+      }
+    }
     return { tasks, page };
+  }
+
+  /** What the store's index knows of a task, so that one damaged log does not take the caller's whole list with it. */
+  #seeDamaged({ taskId, index, tail }: StoredTask, error: unknown): SeenTask {
+    const message = "a task cannot be read: its list shows it without its history and artifacts";
+    this.#context.log({ level: "error", message, taskId, error });
+    const { contextId, state, statusTimestamp } = index;
+    const status = { state, timestamp: timestampFromMs(statusTimestamp) };
+    return { task: create(TaskSchema, { id: taskId, contextId, status }), generation: tail.generation };
   }
 
   /**

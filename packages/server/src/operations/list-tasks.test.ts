@@ -4,12 +4,18 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { createMemoryTaskStore } from "../store/memory-task-store.ts";
+import type { TaskStore } from "../store/task-store.ts";
+
+/** Bytes that are no message. */
+const noise = Uint8Array.of(0x0a, 0xff, 0xff);
 
 type ListInit = MessageInitShape<typeof ListTasksRequestSchema>;
 
 /** An agent that ends a task as its message says, and as many tasks as are wanted. */
-async function harnessWith(count = 0, gapMs = 1) {
+async function harnessWith(count = 0, gapMs = 1, store = createMemoryTaskStore()) {
   const harness = await createEngineHarness({
+    store,
     agent: {
       card: { name: "Agent" },
       *execute(turn) {
@@ -146,6 +152,50 @@ describe("ListTasks", () => {
       expect(tasks[0]?.status?.state).toBe(TaskState.COMPLETED);
     });
   }
+
+  for (const [what, request] of [
+    ["with its history", { pageSize: 1 }],
+    ["without", { pageSize: 1, historyLength: 0 }],
+    ["with artifacts", { pageSize: 1, includeArtifacts: true }],
+  ] as const) {
+    it(`shows of a task whose log is damaged what is known without it, and all others (${what})`, async () => {
+      const store = createMemoryTaskStore();
+      let damages = false;
+      const commit: TaskStore["commit"] = (all) =>
+        store.commit(
+          damages ? { ...all, entries: all.entries.map((entry) => ({ ...entry, payload: noise })) } : all,
+        );
+      const { send, pages, client, log } = await harnessWith(0, 1, { ...store, commit });
+      const one = await send("1");
+      damages = true;
+      const broken = await send("fail");
+      damages = false;
+      const other = await send("3");
+      expect(await pages(request)).toEqual([other.id, broken.id, one.id]);
+      const { tasks } = await client.listTasks({ ...request, pageSize: 100 });
+      expect(tasks[1]).toMatchObject({
+        id: broken.id,
+        contextId: broken.contextId,
+        status: { state: TaskState.FAILED, timestamp: broken.status?.timestamp },
+      });
+      expect(log).toContainEqual(expect.objectContaining({ level: "error", taskId: broken.id }));
+    });
+  }
+
+  it("leaves out a task that has expired while the page was put together", async () => {
+    const store = createMemoryTaskStore();
+    const list: TaskStore["list"] = async (query) => {
+      const page = await store.list(query);
+      const [first, ...others] = page.tasks;
+      if (first === undefined) return page;
+      const start = { sequence: 0, generation: 0 };
+      return { ...page, tasks: [{ ...first, taskId: "gone", entries: [], more: start }, ...others] };
+    };
+    const { send, client } = await harnessWith(0, 1, { ...store, list });
+    const one = await send("1");
+    await send("2");
+    expect((await client.listTasks({})).tasks.map(({ id }) => id)).toEqual([one.id]);
+  });
 
   describe("page tokens (A-48)", () => {
     const isRefused = { code: Code.InvalidArgument, rawMessage: expect.stringContaining("pageToken") };

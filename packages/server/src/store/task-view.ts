@@ -33,7 +33,7 @@ export function* viewEntries(
       yield each;
       continue;
     }
-    const payload = cutTaskEvent(each.entry.payload);
+    const payload = unlessDamaged(cutTaskEvent, each.entry.payload);
     cut.bytes += each.entry.payload.byteLength - payload.byteLength;
     yield { ...each, entry: { ...each.entry, payload } };
   }
@@ -54,7 +54,7 @@ export interface ViewedTask {
 export function viewTask(read: StoredTask, view: TaskView, cutBytes: number): ViewedTask {
   if (read.snapshot === undefined) return { task: read, cutBytes };
   const { sequence, head: whole, artifacts } = read.snapshot;
-  const head = showsHistory(view) ? whole : cutHistory(whole);
+  const head = showsHistory(view) ? whole : unlessDamaged(cutHistory, whole);
   const snapshot = { sequence, head, artifacts: showsArtifacts(view) ? artifacts : undefined };
   return { task: { ...read, snapshot }, cutBytes: cutBytes + whole.byteLength - head.byteLength };
 }
@@ -85,6 +85,15 @@ export function storedBytes({ snapshot, entries }: Pick<StoredTask, "snapshot" |
   let bytes = (snapshot?.head.byteLength ?? 0) + (snapshot?.artifacts?.byteLength ?? 0);
   for (const { payload } of entries) bytes += payload.byteLength;
   return bytes;
+}
+
+/** What cannot be cut stays as it is: a page of tasks does not fail because of one, and decoding that one tells what is wrong. */
+function unlessDamaged(cut: (bytes: Uint8Array) => Uint8Array, bytes: Uint8Array): Uint8Array {
+  try {
+    return cut(bytes);
+  } catch {
+    return bytes;
+  }
 }
 
 /** A StreamResponse that is a task, without the task's history. */
