@@ -1,6 +1,13 @@
-import { createServer, type Server as HttpServer } from "node:http";
+import {
+  createServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ExchangeContext } from "./exchange.ts";
 import { serveHttp1 } from "./http1-exchange.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
@@ -50,7 +57,10 @@ export function createHttp1Server(
   const event = tls === undefined ? "connection" : "secureConnection";
   const own = server.listeners(event);
   for (const listener of own) server.off(event, listener as (socket: Socket) => void); // what Node registered for this event
-  server.on("request", (message, response) => void serveHttp1(context, message, response));
+  server.on(
+    "request",
+    fewAtATime((message, response) => serveHttp1(context, message, response)),
+  );
   server.on("clientError", refuse);
   return {
     server,
@@ -58,6 +68,43 @@ export function createHttp1Server(
       cutAfterHalfClose(socket, limits.halfCloseTimeoutMs);
       for (const listener of own) listener.call(server, socket);
     },
+  };
+}
+
+/** Requests of one connection that are served at a time; further pipelined ones wait. */
+const maxAtATime = 8;
+
+/**
+ * Serves a few requests of a connection at a time, and reads no more while others wait. Node would begin with thousands of
+ * pipelined ones at once, and no other caller would have a turn.
+ */
+function fewAtATime(
+  serve: (message: IncomingMessage, response: ServerResponse) => Promise<void>,
+): RequestListener {
+  type Pipelined = readonly [IncomingMessage, ServerResponse];
+  const connections = new WeakMap<Socket, { running: number; readonly waiting: Pipelined[] }>();
+  return async (message, response) => {
+    const { socket } = message;
+    const connection = connections.get(socket) ?? { running: 0, waiting: [] };
+    connections.set(socket, connection);
+    const { waiting } = connection;
+    if (connection.running === maxAtATime) {
+      waiting.push([message, response]);
+      socket.pause();
+      return;
+    }
+    connection.running += 1;
+    await serve(message, response);
+    while (waiting.length > 0) {
+      await nextTurn();
+      const next = waiting.shift();
+      if (next === undefined || socket.destroyed) break;
+      const served = serve(...next);
+      if (waiting.length > 0) socket.pause(); // reading a body makes Node go on
+      await served;
+    }
+    connection.running -= 1;
+    if (socket.isPaused()) socket.resume();
   };
 }
 
