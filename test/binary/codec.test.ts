@@ -1,9 +1,9 @@
-import { DecodeError, decodeMessage, encodeMessage, messageLength } from "@a2a-connect/core";
+import { DecodeError, decodeMessage, encodeMessage } from "@a2a-connect/core";
 import { file_lf_a2a_v1_a2a, MessageSchema, PartSchema, SecurityRequirementSchema } from "@a2a-connect/proto";
+import { ExtensionNumberResponseSchema } from "@a2a-connect/proto/grpc/reflection/v1";
 import { create, type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import {
-  FileDescriptorProtoSchema,
   ListValueSchema,
   StructSchema,
   TimestampSchema,
@@ -31,7 +31,7 @@ const unlimited = { recursionLimit: Number.POSITIVE_INFINITY };
 
 /** What protobuf-es takes: it reads wrong types as if they were right, and beyond the message that a field is in. */
 const refusedByUsAlone =
-  /^refused: (.* has the wrong wire type|a field reaches beyond the message that it is in|a number has no end)$/;
+  /^refused: (.* has the wrong wire type|a field reaches beyond the message that it is in|a number has no end|.* cannot be read: premature EOF)$/;
 
 /** What both decoders make of the same bytes, written again by protobuf-es. */
 function readBoth(desc: DescMessage, bytes: Uint8Array): { ours: string; theirs: string } {
@@ -137,7 +137,7 @@ function applyDamage(bytes: Uint8Array, { kind, place, byte }: Damage): Uint8Arr
 
 for (const desc of types) {
   describe(desc.typeName, () => {
-    it("is written as protobuf-es writes it, in as many bytes as were told", () => {
+    it("is written as protobuf-es writes it, in a buffer of its length", () => {
       fc.assert(
         fc.property(anyMessage(desc), fc.array(unknownField, { maxLength: 2 }), (message, unknown) => {
           message.$unknown = unknown.map(({ no, field }) => ({
@@ -145,9 +145,9 @@ for (const desc of types) {
             wireType: field.wireType,
             data: new Uint8Array(field.data),
           }));
-          const expected = toBinary(desc, message);
-          expect(hex(encodeMessage(desc, message))).toBe(hex(expected));
-          expect(messageLength(desc, message)).toBe(expected.length);
+          const bytes = encodeMessage(desc, message);
+          expect(hex(bytes)).toBe(hex(toBinary(desc, message)));
+          expect(bytes.buffer.byteLength).toBe(bytes.length);
         }),
         runs(60),
       );
@@ -298,7 +298,7 @@ describe("what decoding refuses", () => {
     ["unknown fields of a Value", ValueSchema, repeat(99, nothing, 21)],
     ["unknown fields of an entry", StructSchema, field(1, repeat(99, nothing, 20))],
     ["an unknown group and its fields", MessageSchema, group(99, repeat(1, nothing, 19))],
-    ["a packed field and its elements", FileDescriptorProtoSchema, field(10, new Uint8Array(19))],
+    ["a packed field and its elements", ExtensionNumberResponseSchema, field(2, new Uint8Array(19))],
   ];
   for (const [title, desc, bytes] of rows) {
     for (const unknownFields of ["drop", "keep"] as const) {
@@ -375,10 +375,10 @@ describe("what cannot be written", () => {
     );
   });
 
-  it("lacks a field that proto2 requires", () => {
+  it("lacks a field that proto2 requires, as protobuf-es says it", () => {
     const name = create(UninterpretedOption_NamePartSchema, { namePart: "a" });
     expect(() => encodeMessage(UninterpretedOption_NamePartSchema, name)).toThrow(
-      "cannot encode google.protobuf.UninterpretedOption.NamePart.isExtension: a required field is not set",
+      "google.protobuf.UninterpretedOption.NamePart.is_extension",
     );
   });
 });

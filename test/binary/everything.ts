@@ -1,17 +1,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { create, createFileRegistry, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import {
-  Edition,
-  FeatureSet_EnumType,
-  FeatureSet_FieldPresence,
-  FeatureSet_MessageEncoding,
-  FeatureSet_RepeatedFieldEncoding,
-  FeatureSet_Utf8Validation,
   FieldDescriptorProto_Label,
   FieldDescriptorProto_Type,
-  type FileDescriptorProto,
   FileDescriptorProtoSchema,
   FileDescriptorSetSchema,
+  file_google_protobuf_descriptor,
   file_google_protobuf_struct,
   file_google_protobuf_wrappers,
 } from "@bufbuild/protobuf/wkt";
@@ -20,130 +14,121 @@ type FieldInit = NonNullable<
   NonNullable<MessageInitShape<typeof FileDescriptorProtoSchema>["messageType"]>[number]["field"]
 >[number];
 
+const { STRING, BYTES, BOOL, INT32, INT64 } = ScalarType;
 const scalarTypes = Object.values(ScalarType).filter((type): type is ScalarType => typeof type === "number");
 const keyTypes = scalarTypes.filter(
   (type) => ![ScalarType.DOUBLE, ScalarType.FLOAT, ScalarType.BYTES].includes(type),
 );
-const canPack = (type: ScalarType) => type !== ScalarType.STRING && type !== ScalarType.BYTES;
+const canPack = (type: ScalarType) => type !== STRING && type !== BYTES;
 
 const { OPTIONAL, REPEATED } = FieldDescriptorProto_Label;
 const { MESSAGE, ENUM } = FieldDescriptorProto_Type;
-const { IMPLICIT } = FeatureSet_FieldPresence;
 
-const own = ".everything.Everything";
+interface Kinds {
+  readonly scalars: readonly ScalarType[];
+  readonly keys: readonly ScalarType[];
+  /** Messages, and enums of the same file, that its fields hold. */
+  readonly types: readonly string[];
+}
 
-/** What protobuf can say: each scalar in each kind of field, maps of each key, groups, closed enums, wrapped values. */
-function makeEverything(): DescMessage {
+/** A message of proto3 with these in each kind of field; it contains itself. */
+function makeType(name: string, { scalars, keys, types }: Kinds) {
   const field: FieldInit[] = [];
-  const entries: string[] = [];
+  const nestedType: { name: string; options: { mapEntry: boolean }; field: FieldInit[] }[] = [];
+  const oneofDecl = [{ name: "choice" }];
   const add = (init: FieldInit) => field.push({ number: 1 + field.length * 7, label: OPTIONAL, ...init });
-  for (const scalar of scalarTypes) {
-    const name = ScalarType[scalar].toLowerCase();
+  const addOptional = (init: FieldInit) =>
+    add({ ...init, proto3Optional: true, oneofIndex: oneofDecl.push({ name: `_${init.name}` }) - 1 });
+  const addMap = (ending: string, key: ScalarType, value: FieldInit) => {
+    const entry = `Map${ending}Entry`;
+    const members = [
+      { name: "key", number: 1, label: OPTIONAL, type: key as number as FieldDescriptorProto_Type }, // as below
+      { name: "value", number: 2, label: OPTIONAL, ...value },
+    ];
+    nestedType.push({ name: entry, options: { mapEntry: true }, field: members });
+    add({ name: `map${ending}`, type: MESSAGE, typeName: `.everything.${name}.${entry}`, label: REPEATED });
+  };
+  for (const scalar of scalars) {
+    const ending = ScalarType[scalar].toLowerCase();
     const type = scalar as number as FieldDescriptorProto_Type; // they have the same numbers
-    add({ name: `plain_${name}`, type, options: { features: { fieldPresence: IMPLICIT } } });
-    add({ name: `optional_${name}`, type });
-    add({ name: `oneof_${name}`, type, oneofIndex: 0 });
-    add({ name: `list_${name}`, type, label: REPEATED });
+    add({ name: `plain_${ending}`, type });
+    addOptional({ name: `optional_${ending}`, type });
+    add({ name: `list_${ending}`, type, label: REPEATED });
     if (canPack(scalar)) {
-      const { EXPANDED } = FeatureSet_RepeatedFieldEncoding;
-      const options = { features: { repeatedFieldEncoding: EXPANDED } };
-      add({ name: `expanded_${name}`, type, label: REPEATED, options });
+      add({ name: `expanded_${ending}`, type, label: REPEATED, options: { packed: false } });
     }
+    addMap(ending, STRING, { type });
+    add({ name: `oneof_${ending}`, type, oneofIndex: 0 });
   }
-  const types = {
-    value: "Value",
-    struct: "Struct",
-    list_value: "ListValue",
-    wrapped: "Int64Value",
-    bytes: "BytesValue",
-  };
-  for (const [name, wellKnown] of Object.entries(types)) {
-    const message: FieldInit = { type: MESSAGE, typeName: `.google.protobuf.${wellKnown}` };
-    add({ ...message, name: `one_${name}` });
-    add({ ...message, name: `chosen_${name}`, oneofIndex: 0 });
-    add({ ...message, name: `many_${name}`, label: REPEATED });
-    add({
-      ...message,
-      name: `group_${name}`,
-      options: { features: { messageEncoding: FeatureSet_MessageEncoding.DELIMITED } },
-    });
+  for (const key of keys) {
+    addMap(`key${ScalarType[key].toLowerCase()}`, key, { type: FieldDescriptorProto_Type.BOOL });
   }
-  add({ name: "self", type: MESSAGE, typeName: own });
-  add({
-    name: "group",
-    type: MESSAGE,
-    typeName: own,
-    options: { features: { messageEncoding: FeatureSet_MessageEncoding.DELIMITED } },
-  });
-  add({
-    name: "groups",
-    type: MESSAGE,
-    typeName: own,
-    label: REPEATED,
-    options: { features: { messageEncoding: FeatureSet_MessageEncoding.DELIMITED } },
-  });
-  for (const kind of ["Open", "Closed"]) {
-    add({ name: `one_${kind}`, type: ENUM, typeName: `.everything.${kind}` });
-    add({ name: `many_${kind}`, type: ENUM, typeName: `.everything.${kind}`, label: REPEATED });
+  for (const typeName of [...types, `.everything.${name}`]) {
+    const ending = typeName.slice(typeName.lastIndexOf(".") + 1).toLowerCase();
+    const init = { type: typeName === ".everything.Open" ? ENUM : MESSAGE, typeName };
+    add({ ...init, name: `one_${ending}` });
+    add({ ...init, name: `many_${ending}`, label: REPEATED });
+    addMap(ending, STRING, init);
+    add({ ...init, name: `chosen_${ending}`, oneofIndex: 0 });
   }
-  const addMap = (name: string, key: ScalarType, value: FieldInit) => {
-    const entry = `${name[0]?.toUpperCase()}${name.slice(1)}Entry`;
-    entries.push(JSON.stringify([entry, key, value]));
-    add({ name, type: MESSAGE, typeName: `${own}.${entry}`, label: REPEATED });
-  };
-  for (const key of keyTypes) {
-    addMap(`map${ScalarType[key].toLowerCase()}`, key, { type: FieldDescriptorProto_Type.DOUBLE });
-  }
-  addMap("mapself", ScalarType.STRING, { type: MESSAGE, typeName: own });
-  addMap("mapvalue", ScalarType.STRING, { type: MESSAGE, typeName: ".google.protobuf.Value" });
-  addMap("mapstruct", ScalarType.STRING, { type: MESSAGE, typeName: ".google.protobuf.Struct" });
-  addMap("mapenum", ScalarType.STRING, { type: ENUM, typeName: ".everything.Open" });
-  add({
-    name: "lenient",
-    type: FieldDescriptorProto_Type.STRING,
-    options: { features: { utf8Validation: FeatureSet_Utf8Validation.NONE } },
-  });
+  // those of a oneof stand together, but for the first
+  field.push(
+    ...field.splice(1).sort((one, other) => Number(one.oneofIndex === 0) - Number(other.oneofIndex === 0)),
+  );
+  return { name, field, nestedType, oneofDecl };
+}
 
-  const nestedType = entries.map((text) => {
-    const [name, key, value]: [string, number, FieldInit] = JSON.parse(text);
-    return {
-      name,
-      options: { mapEntry: true },
-      field: [
-        { name: "key", number: 1, label: OPTIONAL, type: key },
-        { name: "value", number: 2, label: OPTIONAL, ...value },
+const file = create(FileDescriptorProtoSchema, {
+  name: "everything.proto",
+  package: "everything",
+  syntax: "proto3",
+  dependency: [
+    "google/protobuf/struct.proto",
+    "google/protobuf/wrappers.proto",
+    "google/protobuf/descriptor.proto",
+  ],
+  messageType: [
+    makeType("Everything", {
+      scalars: [STRING, BYTES, BOOL, INT32, INT64],
+      keys: [],
+      types: [
+        ".google.protobuf.Value",
+        ".google.protobuf.Struct",
+        ".google.protobuf.ListValue",
+        ".everything.Open",
+        ".everything.Rest",
       ],
-    };
-  });
-  const value = [
-    { name: "ZERO", number: 0 },
-    { name: "ONE", number: 1 },
+    }),
+    makeType("Rest", {
+      scalars: scalarTypes,
+      keys: keyTypes,
+      types: [".google.protobuf.Int64Value", ".google.protobuf.DescriptorProto.ExtensionRange"],
+    }),
+  ],
+  enumType: [
+    {
+      name: "Open",
+      value: [
+        { name: "ZERO", number: 0 },
+        { name: "ONE", number: 1 },
+      ],
+    },
+  ],
+});
+
+function findType(name: string): DescMessage {
+  const wellKnown = [
+    file_google_protobuf_struct,
+    file_google_protobuf_wrappers,
+    file_google_protobuf_descriptor,
   ];
-  const file: FileDescriptorProto = create(FileDescriptorProtoSchema, {
-    name: "everything.proto",
-    package: "everything",
-    syntax: "editions",
-    edition: Edition.EDITION_2023,
-    dependency: ["google/protobuf/struct.proto", "google/protobuf/wrappers.proto"],
-    messageType: [{ name: "Everything", field, nestedType, oneofDecl: [{ name: "choice" }] }],
-    enumType: [
-      { name: "Open", value: value.map((v) => ({ ...v, name: `OPEN_${v.name}` })) },
-      {
-        name: "Closed",
-        value: value.map((v) => ({ ...v, name: `CLOSED_${v.name}` })),
-        options: { features: { enumType: FeatureSet_EnumType.CLOSED } },
-      },
-    ],
-  });
-  const set = create(FileDescriptorSetSchema, {
-    file: [file_google_protobuf_struct.proto, file_google_protobuf_wrappers.proto, file],
-  });
-  const registry = createFileRegistry(set);
-  const made = registry.getMessage("everything.Everything");
+  const set = create(FileDescriptorSetSchema, { file: [...wellKnown.map(({ proto }) => proto), file] });
+  const made = createFileRegistry(set).getMessage(name);
   if (made === undefined) {
     throw new Error("there is no such message");
   }
   return made;
 }
 
-export const EverythingSchema: DescMessage = makeEverything();
+/** What A2A's types may have, each in each kind of field, and a message that has all the rest of what proto3 can say. */
+export const EverythingSchema: DescMessage = findType("everything.Everything");

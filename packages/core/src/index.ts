@@ -1,5 +1,5 @@
 export { DecodeError, type DecodeOptions, decodeMessage } from "./binary/decode.ts";
-export { encodeMessage, messageLength } from "./binary/encode.ts";
+export { encodeMessage } from "./binary/encode.ts";
 export { bindHttpRequest, type HttpRequestParts, httpRequestParts, isQueryField } from "./bind-request.ts";
 export { connectBinding, grpcWebBinding } from "./binding-names.ts";
 export {

@@ -2,16 +2,16 @@ import {
   create,
   type DescField,
   type DescMessage,
-  type JsonObject,
-  type JsonValue,
   type Message,
   type MessageShape,
+  mergeFromBinary,
   protoInt64,
   ScalarType,
 } from "@bufbuild/protobuf";
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
-import { isWrapperDesc, type ListValue, type Struct, type Value } from "@bufbuild/protobuf/wkt";
+import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
+import { isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
 
 export interface DecodeOptions {
   /**
@@ -21,7 +21,9 @@ export interface DecodeOptions {
   readonly maxDepth?: number;
   /**
    * Values that the message may have, counted while it is read. A field counts one each time it occurs, known or not, an
-   * element of a packed field or a ListValue one, an entry of a map or a Struct two. Default no limit.
+   * element of a packed field or a ListValue one, an entry of a map or a Struct two. What is in a message of a type that
+   * is left to protobuf-es (one that is not proto3, or has fields of types that A2A has not) is not counted. Default no
+   * limit.
    */
   readonly maxValues?: number;
   /** What becomes of fields that the message's type does not have. Default `keep`: they are written again. */
@@ -107,9 +109,9 @@ class Input {
     this.#depthLeft++;
   }
 
-  get view(): DataView {
-    this.#view ??= new DataView(this.bytes.buffer, this.bytes.byteOffset, this.bytes.byteLength);
-    return this.#view;
+  /** Messages that may still stand inside each other here. */
+  get depthLeft(): number {
+    return this.#depthLeft;
   }
 
   /** Where `size` bytes from here end, which is not beyond `end`. */
@@ -175,15 +177,16 @@ class Input {
   double(end: number): number {
     const at = this.position;
     this.position = this.after(8, end);
-    return this.view.getFloat64(at, true);
+    this.#view ??= new DataView(this.bytes.buffer, this.bytes.byteOffset, this.bytes.byteLength);
+    return this.#view.getFloat64(at, true);
   }
 
-  text(end: number, isStrict: boolean): string {
+  text(end: number): string {
     const after = this.delimited(end);
     const text = after - this.position <= shortText ? shortUtf8(this.bytes, this.position, after) : undefined;
     const start = this.position;
     this.position = after;
-    return text ?? decodeUtf8(this.bytes.subarray(start, after), isStrict);
+    return text ?? decodeUtf8(this.bytes.subarray(start, after));
   }
 
   /** Passes over a field that is not known; what is in a group counts, too. */
@@ -202,26 +205,20 @@ class Input {
         this.position = this.delimited(end);
         break;
       case WireType.StartGroup:
-        this.skipGroup(tag, end);
+        this.#skipGroup(tag, end);
         break;
       default:
         throw malformed("a group ends that did not begin, or a field has no valid type");
     }
   }
 
-  /** @returns where the tag stands that ends the group */
-  skipGroup(startTag: number, end: number): number {
+  #skipGroup(startTag: number, end: number): void {
     this.enter();
-    for (;;) {
-      const start = this.position;
-      const tag = this.tag(end);
-      if (tag === startTag + 1) {
-        this.leave();
-        return start;
-      }
+    for (let tag = this.tag(end); tag !== startTag + 1; tag = this.tag(end)) {
       this.count(1);
       this.skip(tag, end);
     }
+    this.leave();
   }
 }
 
@@ -233,15 +230,11 @@ function malformed(message: string): DecodeError {
 
 /** Bytes up to which a loop in JavaScript is faster than a call of the decoder. */
 const shortText = 48;
-const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-const lenientDecoder = new TextDecoder("utf-8", { ignoreBOM: true });
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-function decodeUtf8(bytes: Uint8Array, isStrict: boolean): string {
-  if (!isStrict) {
-    return lenientDecoder.decode(bytes);
-  }
+function decodeUtf8(bytes: Uint8Array): string {
   try {
-    return strictDecoder.decode(bytes);
+    return decoder.decode(bytes);
   } catch {
     throw malformed("a text is not valid UTF-8");
   }
@@ -295,8 +288,8 @@ interface Scalar {
 
 const int32: Scalar = { wireType: WireType.Varint, read: (input, end) => input.varint(end) | 0 };
 
-const scalars: Record<ScalarType, Scalar> = {
-  [ScalarType.STRING]: { wireType: WireType.LengthDelimited, read: (input, end) => input.text(end, true) },
+const scalars: Record<OwnScalar, Scalar> = {
+  [ScalarType.STRING]: { wireType: WireType.LengthDelimited, read: (input, end) => input.text(end) },
   [ScalarType.BYTES]: {
     wireType: WireType.LengthDelimited,
     read: (input, end) => {
@@ -308,65 +301,11 @@ const scalars: Record<ScalarType, Scalar> = {
   },
   [ScalarType.BOOL]: { wireType: WireType.Varint, read: (input, end) => readBoolean(input, end) },
   [ScalarType.INT32]: int32,
-  [ScalarType.UINT32]: { wireType: WireType.Varint, read: (input, end) => input.varint(end) },
-  [ScalarType.SINT32]: {
-    wireType: WireType.Varint,
-    read: (input, end) => {
-      const value = input.varint(end);
-      return (value >>> 1) ^ -(value & 1);
-    },
-  },
   [ScalarType.INT64]: {
     wireType: WireType.Varint,
     read: (input, end) => protoInt64.dec(input.varint(end) | 0, input.high),
   },
-  [ScalarType.UINT64]: {
-    wireType: WireType.Varint,
-    read: (input, end) => protoInt64.uDec(input.varint(end) | 0, input.high),
-  },
-  [ScalarType.SINT64]: {
-    wireType: WireType.Varint,
-    read: (input, end) => {
-      const low = input.varint(end);
-      const sign = -(low & 1);
-      return protoInt64.dec(((low >>> 1) | (input.high << 31)) ^ sign, (input.high >>> 1) ^ sign);
-    },
-  },
-  [ScalarType.FIXED32]: fixed32((view, at) => view.getUint32(at, true)),
-  [ScalarType.SFIXED32]: fixed32((view, at) => view.getInt32(at, true)),
-  [ScalarType.FLOAT]: fixed32((view, at) => view.getFloat32(at, true)),
-  [ScalarType.FIXED64]: fixed64((low, high) => protoInt64.uDec(low, high)),
-  [ScalarType.SFIXED64]: fixed64((low, high) => protoInt64.dec(low, high)),
-  [ScalarType.DOUBLE]: { wireType: WireType.Bit64, read: (input, end) => input.double(end) },
 };
-
-/** Texts of proto2 need not be UTF-8. */
-const lenientText: Scalar = {
-  wireType: WireType.LengthDelimited,
-  read: (input, end) => input.text(end, false),
-};
-
-function fixed32(get: (view: DataView, at: number) => number): Scalar {
-  return {
-    wireType: WireType.Bit32,
-    read: (input, end) => {
-      const at = input.position;
-      input.position = input.after(4, end);
-      return get(input.view, at);
-    },
-  };
-}
-
-function fixed64(join: (low: number, high: number) => unknown): Scalar {
-  return {
-    wireType: WireType.Bit64,
-    read: (input, end) => {
-      const at = input.position;
-      input.position = input.after(8, end);
-      return join(input.view.getInt32(at, true), input.view.getInt32(at + 4, true));
-    },
-  };
-}
 
 function readBoolean(input: Input, end: number): boolean {
   return input.varint(end) !== 0 || input.high !== 0;
@@ -389,7 +328,7 @@ type Field = { readonly name: string; readonly read: ReadValue } & (
   | { readonly kind: "oneof"; readonly oneof: string }
   | { readonly kind: "list" }
   | { readonly kind: "packed" }
-  | { readonly kind: "map"; readonly entry: Entry }
+  | { readonly kind: "map"; readonly entry: EntryValue }
 );
 
 const contents = new WeakMap<DescMessage, Content>();
@@ -397,13 +336,29 @@ const contents = new WeakMap<DescMessage, Content>();
 function contentOf(desc: DescMessage): Content {
   let content = contents.get(desc);
   if (content === undefined) {
-    content = jsonContents.get(desc.typeName) ?? new MessageContent(desc);
+    content = jsonContents.get(desc.typeName) ?? (isOwnType(desc) ? new OwnContent(desc) : foreign(desc));
     contents.set(desc, content);
   }
   return content;
 }
 
-class MessageContent implements Content {
+function foreign(desc: DescMessage): Content {
+  return {
+    read(input, end, existing) {
+      const message = (existing ?? create(desc)) as Message; // of this type
+      const options = { recursionLimit: input.depthLeft, readUnknownFields: input.keepsUnknown };
+      try {
+        mergeFromBinary(desc, message, input.bytes.subarray(input.position, end), options);
+      } catch (error) {
+        throw malformed(`${desc.typeName} cannot be read: ${error instanceof Error ? error.message : error}`);
+      }
+      input.position = end;
+      return message;
+    },
+  };
+}
+
+class OwnContent implements Content {
   readonly #desc: DescMessage;
   /** By tag: the number of the field and a wire type that it may have. */
   #fields: ReadonlyMap<number, Field> | undefined;
@@ -483,13 +438,12 @@ function readField(message: Fields, field: Field, input: Input, end: number): vo
       if (Object.getPrototypeOf(map) !== null) {
         map = message[name] = dictionary(); // in place of the empty one that the message was made with
       }
-      field.entry.read(map, input, end);
+      readEntry(map, field.entry, input, end);
     }
   }
 }
 
-/** @param T what the names stand for */
-function dictionary<T>(): Record<string, T> {
+function dictionary(): Record<string, unknown> {
   return Object.create(null);
 }
 
@@ -503,11 +457,16 @@ function fieldsOf(desc: DescMessage): ReadonlyMap<number, Field> {
       set(wireType, { kind: "oneof", name, read, oneof: field.oneof.localName });
     } else if (field.fieldKind === "list") {
       set(wireType, { kind: "list", name, read });
-      if (wireType !== WireType.LengthDelimited && wireType !== WireType.StartGroup) {
+      if (wireType === WireType.Varint) {
         set(WireType.LengthDelimited, { kind: "packed", name, read });
       }
     } else if (field.fieldKind === "map") {
-      set(WireType.LengthDelimited, { kind: "map", name, read, entry: new Entry(field, { wireType, read }) });
+      set(WireType.LengthDelimited, {
+        kind: "map",
+        name,
+        read,
+        entry: { wireType, read, empty: () => emptyValue(field) },
+      });
     } else {
       set(wireType, { kind: field.fieldKind === "message" ? "message" : "scalar", name, read });
     }
@@ -518,101 +477,51 @@ function fieldsOf(desc: DescMessage): ReadonlyMap<number, Field> {
 /** How one value of a field is read: an element of a list, a value of a map, or what a singular field holds. */
 function valueReader(field: DescField): Scalar {
   if (field.message === undefined) {
-    return field.enum === undefined ? scalarReader(field) : int32;
+    return field.enum === undefined ? scalars[field.scalar as OwnScalar] : int32; // as `isOwnType` says
   }
-  const isGroup = field.fieldKind !== "map" && field.delimitedEncoding;
-  const content = messageReader(field, field.message);
-  if (isGroup) {
-    const startTag = ((field.number << 3) | WireType.StartGroup) >>> 0;
-    return {
-      wireType: WireType.StartGroup,
-      read: (input, end, existing) => {
-        const start = input.position;
-        const groupEnd = input.skipGroup(startTag, end);
-        const after = input.position;
-        input.position = start;
-        const message = content.read(input, groupEnd, existing);
-        input.position = after;
-        return message;
-      },
-    };
-  }
+  const content = isJsonField(field) ? jsonObjectContent : contentOf(field.message);
   return {
     wireType: WireType.LengthDelimited,
     read: (input, end, existing) => content.read(input, input.delimited(end), existing),
   };
 }
 
-function scalarReader(field: DescField): Scalar {
-  const type = field.scalar ?? ScalarType.BYTES; // it has one, being neither a message nor an enum
-  if (type === ScalarType.STRING && !field.utf8Validation) {
-    return lenientText;
-  }
-  const scalar = scalars[type];
-  const isText = field.fieldKind !== "map" && "longAsString" in field && field.longAsString;
-  return isText ? { ...scalar, read: (input, end) => String(scalar.read(input, end, undefined)) } : scalar;
-}
-
-function messageReader(field: DescField, desc: DescMessage): Content {
-  if (desc.typeName === "google.protobuf.Struct" && field.parent.typeName !== "google.protobuf.Value") {
-    return { read: (input, end, existing) => readJsonObject(input, end, existing as JsonObject | undefined) };
-  }
-  const content = contentOf(desc);
-  if (field.fieldKind !== "message" || field.oneof !== undefined || !isWrapperDesc(desc)) {
-    return content;
-  }
-  return {
-    read(input, end, existing) {
-      const wrapped = existing === undefined ? undefined : create(desc, { value: existing });
-      return (content.read(input, end, wrapped) as { value: unknown }).value; // every wrapper has one
-    },
-  };
-}
-
-/** An entry of a map: its key is field 1, its value field 2; where one is missing, it is the empty one of its type. */
-class Entry {
-  readonly #keyTag: number;
-  readonly #valueTag: number;
-  readonly #readKey: ReadValue;
-  readonly #readValue: ReadValue;
-  readonly #field: Extract<DescField, { fieldKind: "map" }>;
-
-  constructor(field: Extract<DescField, { fieldKind: "map" }>, value: Scalar) {
-    const key =
-      field.mapKey === ScalarType.STRING && !field.utf8Validation ? lenientText : scalars[field.mapKey];
-    this.#keyTag = (1 << 3) | key.wireType;
-    this.#valueTag = (2 << 3) | value.wireType;
-    this.#readKey = key.read;
-    this.#readValue = value.read;
-    this.#field = field;
-  }
-
-  read(map: Record<string, unknown>, input: Input, parentEnd: number): void {
-    input.count(1); // and one for the value, as for every field
-    const end = input.delimited(parentEnd);
-    let [key, value]: unknown[] = [];
-    for (let fields = 0; input.position < end; fields++) {
-      if (fields > 1) {
-        input.count(1);
-      }
-      const tag = input.tag(end);
-      if (tag === this.#keyTag) {
-        key = this.#readKey(input, end, undefined);
-      } else if (tag === this.#valueTag) {
-        value = this.#readValue(input, end, value);
-      } else {
-        skipInEntry(tag, input, end);
-      }
+/**
+ * An entry of a map or a Struct, which has been counted once: its key is field 1, its value field 2; where one is missing,
+ * it is the empty one of its type.
+ *
+ * @param read the value, with its length before it if it has one
+ */
+function readEntry(
+  map: Record<string, unknown>,
+  { wireType, read, empty }: EntryValue,
+  input: Input,
+  parentEnd: number,
+): void {
+  input.count(1); // for the value
+  const end = input.delimited(parentEnd);
+  const valueTag = (2 << 3) | wireType;
+  let name = "";
+  let value: unknown;
+  for (let fields = 0; input.position < end; fields++) {
+    if (fields > 1) {
+      input.count(1);
     }
-    map[String(key ?? scalarZeroValue(this.#field.mapKey, false))] = value ?? emptyValue(this.#field);
+    const tag = input.tag(end);
+    if (tag === tags.entryKey) {
+      name = input.text(end);
+    } else if (tag === valueTag) {
+      value = read(input, end, value);
+    } else {
+      readOther("a map's entry", 2, undefined, tag, input, end);
+    }
   }
+  map[name] = value === undefined ? empty(input) : value;
 }
 
-function skipInEntry(tag: number, input: Input, end: number): void {
-  if (tag >>> 3 <= 2) {
-    throw malformed("the key or the value of a map's entry has the wrong wire type");
-  }
-  input.skip(tag, end);
+/** The value of an entry, and what it is where it is missing. */
+interface EntryValue extends Scalar {
+  empty(input: Input): unknown;
 }
 
 function emptyValue(field: Extract<DescField, { fieldKind: "map" }>): unknown {
@@ -626,36 +535,38 @@ function emptyValue(field: Extract<DescField, { fieldKind: "map" }>): unknown {
   }
 }
 
-/* ---- Struct, Value and ListValue: most of a large message, and so by hand ---- */
-
-/** A Value that nothing has been read of. */
-const none: Value["kind"] = { case: undefined };
-
-/** Tags of Value's fields, and of those of Struct, its entries and ListValue. */
-const tags = {
-  nullValue: 0x08,
-  numberValue: 0x11,
-  stringValue: 0x1a,
-  boolValue: 0x20,
-  structValue: 0x2a,
-  listValue: 0x32,
-  item: 0x0a,
-  entryKey: 0x0a,
-  entryValue: 0x12,
-} as const;
+/* ---- Struct, Value and ListValue, and the same as plain JSON, as fields of type Struct hold it: by hand ---- */
 
 const lastValueField = 6;
 
 const jsonContents: ReadonlyMap<string, Content> = new Map<string, Content>([
-  ["google.protobuf.Value", { read: readValue }],
-  ["google.protobuf.Struct", { read: readStruct }],
-  ["google.protobuf.ListValue", { read: readList }],
+  ["google.protobuf.Value", { read: (input, end, existing) => readValue(input, end, existing, false) }],
+  ["google.protobuf.Struct", { read: (input, end, existing) => readStruct(input, end, existing, false) }],
+  ["google.protobuf.ListValue", { read: (input, end, existing) => readList(input, end, existing, false) }],
 ]);
 
-function readValue(input: Input, end: number, existing: unknown): Value {
+const jsonObjectContent: Content = {
+  read: (input, end, existing) => readStruct(input, end, existing, true),
+};
+
+const valueEntry: EntryValue = {
+  wireType: WireType.LengthDelimited,
+  read: (input, end, existing) => readValue(input, input.delimited(end), existing, false),
+  empty: (input) => readValue(input, input.position, undefined, false),
+};
+
+const jsonEntry: EntryValue = {
+  wireType: WireType.LengthDelimited,
+  read: (input, end, existing) => readValue(input, input.delimited(end), existing, true),
+  empty: (input) => readValue(input, input.position, undefined, true),
+};
+
+/** @returns a Value, or the JSON that it stands for */
+function readValue(input: Input, end: number, existing: unknown, isPlain: boolean): unknown {
   input.enter();
-  let value = existing as Value | undefined; // of this type
-  let kind: Value["kind"] = value?.kind ?? none;
+  let message = isPlain ? undefined : (existing as Value | undefined); // of this type
+  let kind = isPlain ? undefined : message?.kind.case;
+  let content = isPlain ? (existing ?? null) : message?.kind.value;
   for (let fields = 0; input.position < end; fields++) {
     const tag = input.tag(end);
     if (fields > 0) {
@@ -663,180 +574,113 @@ function readValue(input: Input, end: number, existing: unknown): Value {
     }
     switch (tag) {
       case tags.numberValue:
-        kind = { case: "numberValue", value: input.double(end) };
+        content = input.double(end);
+        kind = "numberValue";
         break;
       case tags.stringValue:
-        kind = { case: "stringValue", value: input.text(end, true) };
+        content = input.text(end);
+        kind = "stringValue";
         break;
       case tags.boolValue:
-        kind = { case: "boolValue", value: readBoolean(input, end) };
+        content = readBoolean(input, end);
+        kind = "boolValue";
         break;
-      case tags.nullValue:
-        kind = { case: "nullValue", value: input.varint(end) | 0 };
+      case tags.nullValue: {
+        const number = input.varint(end) | 0;
+        content = isPlain ? null : number;
+        kind = "nullValue";
         break;
+      }
       case tags.structValue: {
-        const struct = kind.case === "structValue" ? kind.value : undefined;
-        kind = { case: "structValue", value: readStruct(input, input.delimited(end), struct) };
+        const isMerged = isPlain ? isJsonObject(content) : kind === "structValue";
+        content = readStruct(input, input.delimited(end), isMerged ? content : undefined, isPlain);
+        kind = "structValue";
         break;
       }
       case tags.listValue: {
-        const list = kind.case === "listValue" ? kind.value : undefined;
-        kind = { case: "listValue", value: readList(input, input.delimited(end), list) };
+        const isMerged = isPlain ? Array.isArray(content) : kind === "listValue";
+        content = readList(input, input.delimited(end), isMerged ? content : undefined, isPlain);
+        kind = "listValue";
         break;
       }
       default:
-        refuseKnown("google.protobuf.Value", tag, lastValueField);
-        value ??= { $typeName: "google.protobuf.Value", kind };
-        readUnknown(value, tag, input, end);
+        if (!isPlain) {
+          message ??= { $typeName: "google.protobuf.Value", kind: { case: undefined } };
+        }
+        readOther("google.protobuf.Value", lastValueField, message, tag, input, end);
     }
   }
   input.leave();
-  if (value === undefined) {
-    return { $typeName: "google.protobuf.Value", kind: kind === none ? { case: undefined } : kind };
+  if (isPlain) {
+    return content;
   }
-  value.kind = kind;
-  return value;
+  const made = (kind === undefined ? { case: kind } : { case: kind, value: content }) as Value["kind"]; // of one field
+  if (message === undefined) {
+    return { $typeName: "google.protobuf.Value", kind: made };
+  }
+  message.kind = made;
+  return message;
 }
 
-function readStruct(input: Input, end: number, existing: unknown): Struct {
+/** @returns a Struct, or the JSON object that it stands for */
+function readStruct(input: Input, end: number, existing: unknown, isPlain: boolean): unknown {
   input.enter();
-  const struct = (existing ?? { $typeName: "google.protobuf.Struct", fields: dictionary() }) as Struct; // of this type
+  const made =
+    existing ?? (isPlain ? dictionary() : { $typeName: "google.protobuf.Struct", fields: dictionary() });
+  const struct = isPlain ? undefined : (made as Struct); // of this type
+  const fields = struct?.fields ?? (made as Record<string, unknown>); // plain JSON
+  const entry = isPlain ? jsonEntry : valueEntry;
   while (input.position < end) {
     const tag = input.tag(end);
     input.count(1);
     if (tag === tags.item) {
-      readEntry(struct.fields, readValue, input, end);
+      readEntry(fields, entry, input, end);
     } else {
-      refuseKnown("google.protobuf.Struct", tag, 1);
-      readUnknown(struct, tag, input, end);
+      readOther("google.protobuf.Struct", 1, struct, tag, input, end);
     }
   }
   input.leave();
-  return struct;
+  return made;
 }
 
-/** An entry of a Struct, its values being Values or what they stand for; it has been counted once. */
-function readEntry<T>(
-  fields: Record<string, T>,
-  read: (input: Input, end: number, existing: T | undefined) => T,
+/** @returns a ListValue, or the array that it stands for */
+function readList(input: Input, end: number, existing: unknown, isPlain: boolean): unknown {
+  input.enter();
+  const made = existing ?? (isPlain ? [] : { $typeName: "google.protobuf.ListValue", values: [] });
+  const list = isPlain ? undefined : (made as ListValue); // of this type
+  const items: unknown[] = list?.values ?? (made as unknown[]); // plain JSON
+  while (input.position < end) {
+    const tag = input.tag(end);
+    input.count(1);
+    if (tag === tags.item) {
+      items.push(readValue(input, input.delimited(end), undefined, isPlain));
+    } else {
+      readOther("google.protobuf.ListValue", 1, list, tag, input, end);
+    }
+  }
+  input.leave();
+  return made;
+}
+
+/** A field that a Value, Struct or list does not have; plain JSON does not keep it. */
+function readOther(
+  typeName: string,
+  lastField: number,
+  message: Pick<Message, "$unknown"> | undefined,
+  tag: number,
   input: Input,
-  parentEnd: number,
+  end: number,
 ): void {
-  input.count(1);
-  const end = input.delimited(parentEnd);
-  let name = "";
-  let value: T | undefined;
-  for (let count = 0; input.position < end; count++) {
-    if (count > 1) {
-      input.count(1);
-    }
-    const tag = input.tag(end);
-    if (tag === tags.entryKey) {
-      name = input.text(end, true);
-    } else if (tag === tags.entryValue) {
-      value = read(input, input.delimited(end), value);
-    } else {
-      skipInEntry(tag, input, end);
-    }
-  }
-  fields[name] = value === undefined ? read(input, input.position, undefined) : value;
-}
-
-function readList(input: Input, end: number, existing: unknown): ListValue {
-  input.enter();
-  const list = (existing ?? { $typeName: "google.protobuf.ListValue", values: [] }) as ListValue; // of this type
-  while (input.position < end) {
-    const tag = input.tag(end);
-    input.count(1);
-    if (tag === tags.item) {
-      list.values.push(readValue(input, input.delimited(end), undefined));
-    } else {
-      refuseKnown("google.protobuf.ListValue", tag, 1);
-      readUnknown(list, tag, input, end);
-    }
-  }
-  input.leave();
-  return list;
-}
-
-function refuseKnown(typeName: string, tag: number, lastField: number): void {
   if (tag >>> 3 <= lastField) {
     throw malformed(`field ${tag >>> 3} of ${typeName} has the wrong wire type`);
   }
-}
-
-/* ---- The same as plain JSON, as fields of type Struct hold it ---- */
-
-function readJsonObject(input: Input, end: number, existing: JsonObject | undefined): JsonObject {
-  input.enter();
-  const object = existing ?? dictionary<JsonValue>();
-  while (input.position < end) {
-    const tag = input.tag(end);
-    input.count(1);
-    if (tag === tags.item) {
-      readEntry(object, readJson, input, end);
-    } else {
-      refuseKnown("google.protobuf.Struct", tag, 1);
-      input.skip(tag, end);
-    }
+  if (message === undefined) {
+    input.skip(tag, end);
+  } else {
+    readUnknown(message, tag, input, end);
   }
-  input.leave();
-  return object;
 }
 
-function readJson(input: Input, end: number, existing: JsonValue | undefined): JsonValue {
-  input.enter();
-  let json: JsonValue = existing ?? null;
-  for (let count = 0; input.position < end; count++) {
-    const tag = input.tag(end);
-    if (count > 0) {
-      input.count(1); // the one that it has is counted with the Value
-    }
-    switch (tag) {
-      case tags.numberValue:
-        json = input.double(end);
-        break;
-      case tags.stringValue:
-        json = input.text(end, true);
-        break;
-      case tags.boolValue:
-        json = readBoolean(input, end);
-        break;
-      case tags.nullValue:
-        input.varint(end);
-        json = null;
-        break;
-      case tags.structValue:
-        json = readJsonObject(input, input.delimited(end), isJsonObject(json) ? json : undefined);
-        break;
-      case tags.listValue:
-        json = readJsonList(input, input.delimited(end), Array.isArray(json) ? json : []);
-        break;
-      default:
-        refuseKnown("google.protobuf.Value", tag, lastValueField);
-        input.skip(tag, end);
-    }
-  }
-  input.leave();
-  return json;
-}
-
-function isJsonObject(json: JsonValue): json is JsonObject {
+function isJsonObject(json: unknown): boolean {
   return typeof json === "object" && json !== null && !Array.isArray(json);
-}
-
-function readJsonList(input: Input, end: number, list: JsonValue[]): JsonValue[] {
-  input.enter();
-  while (input.position < end) {
-    const tag = input.tag(end);
-    input.count(1);
-    if (tag === tags.item) {
-      list.push(readJson(input, input.delimited(end), undefined));
-    } else {
-      refuseKnown("google.protobuf.ListValue", tag, 1);
-      input.skip(tag, end);
-    }
-  }
-  input.leave();
-  return list;
 }

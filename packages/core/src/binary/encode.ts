@@ -1,426 +1,307 @@
 import {
   type DescField,
   type DescMessage,
-  type DescOneof,
   type Message,
   type MessageShape,
   protoInt64,
   ScalarType,
+  toBinary,
 } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
-import {
-  FeatureSet_FieldPresence,
-  isWrapperDesc,
-  type ListValue,
-  type Struct,
-  type Value,
-} from "@bufbuild/protobuf/wkt";
+import { FeatureSet_FieldPresence, type ListValue, type Struct, type Value } from "@bufbuild/protobuf/wkt";
+import { isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
 
 /**
  * A message in protobuf's binary encoding: the bytes of protobuf-es's `toBinary`, at a fraction of its cost where there
  * are many values, and in one buffer of exactly their length.
  *
- * @throws Error naming the field whose value its type cannot hold, or the required field that is not set
+ * @throws Error naming the field whose value its type cannot hold
  */
 export function encodeMessage<Desc extends DescMessage>(
   desc: Desc,
   message: MessageShape<Desc>,
 ): Uint8Array<ArrayBuffer> {
-  const content = contentOf(desc);
-  const sizes: number[] = [];
-  const out = new Output(new Uint8Array(content.size(message, sizes)), sizes);
-  content.write(message, out);
-  return out.bytes;
+  const out = spare ?? new Output();
+  spare = undefined; // a getter of the message may encode another one
+  try {
+    contentOf(desc).write(message, out);
+    return out.finish();
+  } finally {
+    out.clear();
+    spare = out;
+  }
 }
 
-/**
- * How many bytes `encodeMessage` would give.
- *
- * @throws Error as `encodeMessage` does
- */
-export function messageLength<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): number {
-  return contentOf(desc).size(message, []);
-}
+/** Bytes that are written together: no single value that is copied is longer. */
+const blockBytes = 64 * 1024;
+
+/** Characters up to which a loop in JavaScript is faster than a call of the encoder. */
+const shortText = 64;
+
+const encoder = new TextEncoder();
+const emptyBytes = new Uint8Array();
 
 /**
- * What is written, and what was noted before: which fields each message has, and the size of each text and each nested
- * message, in the order in which they are written.
+ * What is written, from its end to its beginning: so the length of a message is known when it is written before it, and
+ * each message is looked at once.
  */
 class Output {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly #sizes: readonly number[];
-  #next = 0;
-  #view: DataView | undefined;
-  position = 0;
+  #block = new Uint8Array(blockBytes);
+  #view = new DataView(this.#block.buffer);
+  /** Where the last of what was written begins in the block. */
+  #position = blockBytes;
+  /** What follows on the block; the last one first. */
+  readonly #after: Uint8Array[] = [];
+  #afterBytes = 0;
 
-  constructor(bytes: Uint8Array<ArrayBuffer>, sizes: readonly number[]) {
-    this.bytes = bytes;
-    this.#sizes = sizes;
+  /** Bytes so far. */
+  get length(): number {
+    return this.#afterBytes + blockBytes - this.#position;
   }
 
-  nextSize(): number {
-    return this.#sizes[this.#next++] ?? 0;
+  finish(): Uint8Array<ArrayBuffer> {
+    if (this.#after.length === 0) {
+      return this.#block.slice(this.#position);
+    }
+    const bytes = new Uint8Array(this.length);
+    let at = blockBytes - this.#position;
+    bytes.set(this.#block.subarray(this.#position));
+    for (const part of this.#after.reverse()) {
+      bytes.set(part, at);
+      at += part.length;
+    }
+    return bytes;
   }
 
-  get view(): DataView {
-    this.#view ??= new DataView(this.bytes.buffer);
-    return this.#view;
+  /** The block is used again. */
+  clear(): void {
+    this.#position = blockBytes;
+    this.#after.length = 0;
+    this.#afterBytes = 0;
+  }
+
+  /** Makes room for so many bytes. */
+  #reserve(size: number): void {
+    if (this.#position < size) {
+      this.#begin();
+    }
+  }
+
+  /** Begins another block, before `following` and what has been written. */
+  #begin(following: Uint8Array = emptyBytes): void {
+    this.#after.push(this.#block.subarray(this.#position), following);
+    this.#afterBytes = this.length + following.length;
+    this.#block = new Uint8Array(blockBytes);
+    this.#view = new DataView(this.#block.buffer);
+    this.#position = blockBytes;
   }
 
   /** An unsigned number of up to 32 bits. */
   varint(value: number): void {
+    this.#reserve(5);
+    if (value < 0x80) {
+      this.#block[--this.#position] = value;
+      return;
+    }
+    const size = value < 0x4000 ? 2 : value < 0x200000 ? 3 : value < 0x10000000 ? 4 : 5;
+    this.#position -= size;
+    let at = this.#position;
     let rest = value;
     while (rest > 0x7f) {
-      this.bytes[this.position++] = (rest & 0x7f) | 0x80;
+      this.#block[at++] = (rest & 0x7f) | 0x80;
       rest >>>= 7;
     }
-    this.bytes[this.position++] = rest;
+    this.#block[at] = rest;
   }
 
   varint64(low: number, high: number): void {
+    if (high === 0) {
+      this.varint(low >>> 0);
+      return;
+    }
+    this.#reserve(10);
+    this.#position -= Math.ceil((64 - Math.clz32(high)) / 7);
+    let at = this.#position;
     let [lo, hi] = [low >>> 0, high >>> 0];
     while (hi > 0 || lo > 0x7f) {
-      this.bytes[this.position++] = (lo & 0x7f) | 0x80;
+      this.#block[at++] = (lo & 0x7f) | 0x80;
       lo = ((lo >>> 7) | (hi << 25)) >>> 0;
       hi >>>= 7;
     }
-    this.bytes[this.position++] = lo;
+    this.#block[at] = lo;
   }
 
   double(value: number): void {
-    this.view.setFloat64(this.position, value, true);
-    this.position += 8;
-  }
-
-  text(value: string): void {
-    const size = this.nextSize();
-    this.varint(size);
-    const { bytes } = this;
-    let at = this.position;
-    this.position += size;
-    if (size > shortText) {
-      encoder.encodeInto(value, bytes.subarray(at, this.position));
-    } else if (size === value.length) {
-      for (let index = 0; index < size; index++) {
-        bytes[at++] = value.charCodeAt(index);
-      }
-    } else {
-      writeUtf8(value, bytes, at);
-    }
+    this.#reserve(8);
+    this.#position -= 8;
+    this.#view.setFloat64(this.#position, value, true);
   }
 
   raw(value: Uint8Array): void {
-    this.bytes.set(value, this.position);
-    this.position += value.length;
+    if (value.length > blockBytes) {
+      this.#begin(value);
+      return;
+    }
+    this.#reserve(value.length);
+    this.#position -= value.length;
+    this.#block.set(value, this.#position);
+  }
+
+  /** With its length before it. */
+  text(value: string): void {
+    const end = this.length;
+    if (value.length <= shortText) {
+      this.#shortText(value);
+    } else if (value.length > blockBytes || !this.#ascii(value)) {
+      this.raw(encoder.encode(value));
+    }
+    this.varint(this.length - end);
+  }
+
+  /** @returns false, and nothing is written, when there are other characters in it */
+  #ascii(value: string): boolean {
+    const { length } = value;
+    this.#reserve(length);
+    const room = this.#block.subarray(this.#position - length, this.#position);
+    const isAscii = encoder.encodeInto(value, room).read === length;
+    this.#position -= isAscii ? length : 0;
+    return isAscii;
+  }
+
+  /** Half of a surrogate pair becomes U+FFFD, as `TextEncoder` makes it. */
+  #shortText(value: string): void {
+    this.#reserve(3 * shortText);
+    const block = this.#block;
+    let at = this.#position;
+    for (let index = value.length - 1; index >= 0; index--) {
+      let code = value.charCodeAt(index);
+      if (code < 0x80) {
+        block[--at] = code;
+        continue;
+      }
+      if ((code & 0xf800) === 0xd800) {
+        const high = value.charCodeAt(index - 1);
+        const isPair = code >= 0xdc00 && (high & 0xfc00) === 0xd800;
+        code = isPair ? 0x10000 + ((high & 0x3ff) << 10) + (code & 0x3ff) : 0xfffd;
+        index -= isPair ? 1 : 0;
+      }
+      block[--at] = 0x80 | (code & 0x3f);
+      if (code < 0x800) {
+        block[--at] = 0xc0 | (code >> 6);
+        continue;
+      }
+      block[--at] = 0x80 | ((code >> 6) & 0x3f);
+      if (code < 0x10000) {
+        block[--at] = 0xe0 | (code >> 12);
+        continue;
+      }
+      block[--at] = 0x80 | ((code >> 12) & 0x3f);
+      block[--at] = 0xf0 | (code >> 18);
+    }
+    this.#position = at;
   }
 }
+
+let spare: Output | undefined = new Output();
+
+/* ---- Scalars ---- */
 
 /** How the values of one type are written, without the tag of the field that they stand in. */
 interface Form {
   readonly wireType: WireType;
-  /** Bytes of a value, its length included; notes the sizes that `write` will need. */
-  size(value: unknown, sizes: number[]): number;
   write(value: unknown, out: Output): void;
-}
-
-/* ---- Texts ---- */
-
-const encoder = new TextEncoder();
-
-/** Bytes up to which a loop in JavaScript is faster than a call of the encoder. */
-const shortText = 64;
-
-/** Characters that are encoded at a time to learn how many bytes a long text takes. */
-const countedAtATime = 16 * 1024;
-const counted = new Uint8Array(3 * countedAtATime);
-
-function textSize(value: string, sizes: number[]): number {
-  const size = value.length <= shortText ? utf8Length(value) : longUtf8Length(value);
-  sizes.push(size);
-  return varintSize(size) + size;
-}
-
-function utf8Length(text: string): number {
-  let size = text.length;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code > 0x7f) {
-      size += code > 0x7ff ? 2 : 1;
-      if (isHighSurrogate(code) && isLowSurrogate(text.charCodeAt(index + 1))) {
-        index++; // four bytes for two characters
-      }
-    }
-  }
-  return size;
-}
-
-function longUtf8Length(text: string): number {
-  if (text.length <= countedAtATime) {
-    return encoder.encodeInto(text, counted).written;
-  }
-  let size = 0;
-  for (let start = 0; start < text.length; ) {
-    let end = Math.min(start + countedAtATime, text.length);
-    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) {
-      end--;
-    }
-    size += encoder.encodeInto(text.slice(start, end), counted).written;
-    start = end;
-  }
-  return size;
-}
-
-/** Half of a surrogate pair becomes U+FFFD, as `TextEncoder` makes it. */
-function writeUtf8(text: string, bytes: Uint8Array, start: number): void {
-  let at = start;
-  for (let index = 0; index < text.length; index++) {
-    let code = text.charCodeAt(index);
-    if (code < 0x80) {
-      bytes[at++] = code;
-      continue;
-    }
-    if (code < 0x800) {
-      bytes[at++] = 0xc0 | (code >> 6);
-    } else {
-      const low = text.charCodeAt(index + 1);
-      if (isHighSurrogate(code) && isLowSurrogate(low)) {
-        index++;
-        code = 0x10000 + ((code & 0x3ff) << 10) + (low & 0x3ff);
-        bytes[at++] = 0xf0 | (code >> 18);
-        bytes[at++] = 0x80 | ((code >> 12) & 0x3f);
-      } else {
-        code = (code & 0xf800) === 0xd800 ? 0xfffd : code;
-        bytes[at++] = 0xe0 | (code >> 12);
-      }
-      bytes[at++] = 0x80 | ((code >> 6) & 0x3f);
-    }
-    bytes[at++] = 0x80 | (code & 0x3f);
-  }
-}
-
-function isHighSurrogate(code: number): boolean {
-  return (code & 0xfc00) === 0xd800;
-}
-
-function isLowSurrogate(code: number): boolean {
-  return (code & 0xfc00) === 0xdc00;
-}
-
-/* ---- Scalars ---- */
-
-function varintSize(value: number): number {
-  return value < 0x80 ? 1 : value < 0x4000 ? 2 : value < 0x200000 ? 3 : value < 0x10000000 ? 4 : 5;
-}
-
-function varint64Size(low: number, high: number): number {
-  if (high === 0) {
-    return varintSize(low >>> 0);
-  }
-  const bits = 64 - Math.clz32(high);
-  return Math.ceil(bits / 7);
 }
 
 const int32: Form = {
   wireType: WireType.Varint,
-  size: (value) => (toInt32(value) < 0 ? 10 : varintSize(toInt32(value))),
   write: (value, out) => {
-    const number = toInt32(value);
+    const number = Number(value);
+    if (number !== (number | 0)) {
+      throw new Error(`invalid int32: ${String(value)}`);
+    }
     out.varint64(number, number >> 31);
   },
 };
 
-const text: Form = {
-  wireType: WireType.LengthDelimited,
-  size: (value, sizes) => textSize(toText(value), sizes),
-  write: (value, out) => out.text(toText(value)),
-};
-
-const scalarForms: Record<ScalarType, Form> = {
-  [ScalarType.STRING]: text,
+const scalarForms: Record<OwnScalar, Form> = {
+  [ScalarType.STRING]: {
+    wireType: WireType.LengthDelimited,
+    write: (value, out) => out.text(toText(value)),
+  },
   [ScalarType.BYTES]: {
     wireType: WireType.LengthDelimited,
-    size: (value) => varintSize(toBytes(value).length) + toBytes(value).length,
     write: (value, out) => {
-      const bytes = toBytes(value);
-      out.varint(bytes.length);
-      out.raw(bytes);
+      if (!(value instanceof Uint8Array)) {
+        throw new Error(`invalid bytes: ${typeof value}`);
+      }
+      out.raw(value);
+      out.varint(value.length);
     },
   },
   [ScalarType.BOOL]: {
     wireType: WireType.Varint,
-    size: () => 1,
     write: (value, out) => out.varint(value ? 1 : 0),
   },
   [ScalarType.INT32]: int32,
-  [ScalarType.UINT32]: {
+  [ScalarType.INT64]: {
     wireType: WireType.Varint,
-    size: (value) => varintSize(toUint32(value)),
-    write: (value, out) => out.varint(toUint32(value)),
-  },
-  [ScalarType.SINT32]: {
-    wireType: WireType.Varint,
-    size: (value) => varintSize(zigzag(toInt32(value))),
-    write: (value, out) => out.varint(zigzag(toInt32(value))),
-  },
-  [ScalarType.INT64]: varint64Form((value) => protoInt64.enc(value)),
-  [ScalarType.UINT64]: varint64Form((value) => protoInt64.uEnc(value)),
-  [ScalarType.SINT64]: varint64Form((value) => {
-    const { lo, hi } = protoInt64.enc(value);
-    const sign = hi >> 31;
-    return { lo: (lo << 1) ^ sign, hi: ((hi << 1) | (lo >>> 31)) ^ sign };
-  }),
-  [ScalarType.FIXED32]: fixed32Form((view, at, value) => view.setUint32(at, toUint32(value), true)),
-  [ScalarType.SFIXED32]: fixed32Form((view, at, value) => view.setInt32(at, toInt32(value), true)),
-  [ScalarType.FLOAT]: fixed32Form((view, at, value) => view.setFloat32(at, toFloat(value), true)),
-  [ScalarType.FIXED64]: fixed64Form((value) => protoInt64.uEnc(value)),
-  [ScalarType.SFIXED64]: fixed64Form((value) => protoInt64.enc(value)),
-  [ScalarType.DOUBLE]: {
-    wireType: WireType.Bit64,
-    size: () => 8,
-    write: (value, out) => out.double(Number(value)),
+    write: (value, out) => {
+      const { lo, hi } = protoInt64.enc(value as bigint); // it refuses what is none
+      out.varint64(lo, hi);
+    },
   },
 };
 
-type Halves = ReturnType<typeof protoInt64.enc>;
-type Int64 = Parameters<typeof protoInt64.enc>[0];
-
-function varint64Form(toHalves: (value: Int64) => Halves): Form {
-  return {
-    wireType: WireType.Varint,
-    size: (value) => {
-      const { lo, hi } = toHalves(value as Int64); // it refuses what is none
-      return varint64Size(lo, hi);
-    },
-    write: (value, out) => {
-      const { lo, hi } = toHalves(value as Int64); // it refuses what is none
-      out.varint64(lo, hi);
-    },
-  };
-}
-
-function fixed64Form(toHalves: (value: Int64) => Halves): Form {
-  return {
-    wireType: WireType.Bit64,
-    size: () => 8,
-    write: (value, out) => {
-      const { lo, hi } = toHalves(value as Int64); // it refuses what is none
-      out.view.setInt32(out.position, lo, true);
-      out.view.setInt32(out.position + 4, hi, true);
-      out.position += 8;
-    },
-  };
-}
-
-function fixed32Form(set: (view: DataView, at: number, value: unknown) => void): Form {
-  return {
-    wireType: WireType.Bit32,
-    size: () => 4,
-    write: (value, out) => {
-      set(out.view, out.position, value);
-      out.position += 4;
-    },
-  };
-}
-
-function zigzag(value: number): number {
-  return ((value << 1) ^ (value >> 31)) >>> 0;
-}
-
 function toText(value: unknown): string {
   return typeof value === "string" ? value : String(value);
-}
-
-function toBytes(value: unknown): Uint8Array {
-  if (value instanceof Uint8Array) {
-    return value;
-  }
-  throw new Error(`invalid bytes: ${typeof value}`);
-}
-
-function toInt32(value: unknown): number {
-  const number = toNumber(value);
-  if (number === (number | 0)) {
-    return number;
-  }
-  throw new Error(`invalid int32: ${String(value)}`);
-}
-
-function toUint32(value: unknown): number {
-  const number = toNumber(value);
-  if (number === number >>> 0) {
-    return number;
-  }
-  throw new Error(`invalid uint32: ${String(value)}`);
-}
-
-function toFloat(value: unknown): number {
-  const number = toNumber(value);
-  if (Number.isFinite(Math.fround(number)) || !Number.isFinite(number)) {
-    return number;
-  }
-  throw new Error(`invalid float32: ${String(value)}`);
-}
-
-function toNumber(value: unknown): number {
-  if (typeof value === "number") {
-    return value;
-  }
-  if (typeof value === "string" && (value === "NaN" || !Number.isNaN(Number(value)))) {
-    return Number(value);
-  }
-  throw new Error(`invalid number: ${typeof value}`);
 }
 
 /* ---- Messages ---- */
 
 /** What stands in a message, without the length before it. */
 interface Content {
-  size(value: unknown, sizes: number[]): number;
   write(value: unknown, out: Output): void;
 }
 
 /** A message by the names of its fields. */
 type Fields = Readonly<Record<string, unknown>> & Pick<Message, "$typeName" | "$unknown">;
 
-/** A field, or the fields of a oneof that follow on each other, in the order of their numbers. */
-type Member = { readonly name: string } & (
-  | ({ readonly kind: "implicit"; readonly zero: unknown; isZero?(value: unknown): boolean } & TaggedForm)
-  | ({ readonly kind: "explicit"; readonly isRequired: boolean } & TaggedForm)
-  | { readonly kind: "oneof"; readonly cases: Map<unknown, TaggedForm> }
-  | ({ readonly kind: "list" } & TaggedForm)
-  | ({ readonly kind: "packed" } & TaggedForm)
-  | ({ readonly kind: "map" } & TaggedForm)
-);
-
 interface TaggedForm {
   /** Number and wire type as they are written. */
   readonly tag: number;
-  readonly tagSize: number;
   readonly form: Form;
 }
 
-interface OneofValue {
-  readonly case: string | undefined;
-  readonly value?: unknown;
+interface Member extends TaggedForm {
+  readonly kind: "implicit" | "explicit" | "oneof" | "list" | "packed" | "map";
+  readonly name: string;
+  /** What holds it in the message: the field itself, or its oneof. */
+  readonly holder: string;
+  /** Where it has no presence: what stands for nothing. */
+  readonly zero: unknown;
 }
-
-/** Stands among the sizes after the last field that a message has; before the sizes of each stands its place in the type. */
-const endOfMembers = -1;
 
 const contents = new WeakMap<DescMessage, Content>();
 
 function contentOf(desc: DescMessage): Content {
   let content = contents.get(desc);
   if (content === undefined) {
-    content = jsonContents.get(desc.typeName) ?? new MessageContent(desc);
+    content = jsonContents.get(desc.typeName) ?? (isOwnType(desc) ? new OwnContent(desc) : foreign(desc));
     contents.set(desc, content);
   }
   return content;
 }
 
-class MessageContent implements Content {
+function foreign(desc: DescMessage): Content {
+  return {
+    write: (value, out) => out.raw(toBinary(desc, value as Message)), // it refuses what is none
+  };
+}
+
+class OwnContent implements Content {
   readonly #desc: DescMessage;
   readonly #typeName: string;
+  /** In the order in which they are written: that of their numbers, from the last. */
   #members: readonly Member[] | undefined;
 
   constructor(desc: DescMessage) {
@@ -428,39 +309,20 @@ class MessageContent implements Content {
     this.#typeName = desc.typeName;
   }
 
-  size(value: unknown, sizes: number[]): number {
+  write(value: unknown, out: Output): void {
     const message = value as Fields; // as is checked here
     checkType(message, this.#typeName);
     this.#members ??= membersOf(this.#desc); // not before, because types contain each other
-    let total = message.$unknown === undefined ? 0 : unknownSize(message.$unknown);
+    writeUnknown(message.$unknown, out);
     let index = 0;
     try {
       for (const member of this.#members) {
-        const content = message[member.name];
-        if (isSet(member, content, message)) {
-          sizes.push(index);
-          total += memberSize(member, content, sizes);
-        }
+        writeMember(member, message[member.holder], out);
         index++;
       }
     } catch (error) {
-      const name = this.#members[index]?.name;
+      const name = this.#members[index]?.holder;
       throw error instanceof EncodeError ? error : new EncodeError(`${this.#typeName}.${name}`, error);
-    }
-    sizes.push(endOfMembers);
-    return total;
-  }
-
-  write(value: unknown, out: Output): void {
-    const message = value as Fields; // `size` has checked it
-    for (let index = out.nextSize(); index !== endOfMembers; index = out.nextSize()) {
-      const member = this.#members?.[index];
-      if (member !== undefined) {
-        writeMember(member, message[member.name], out);
-      }
-    }
-    if (message.$unknown !== undefined) {
-      writeUnknown(message.$unknown, out);
     }
   }
 }
@@ -479,580 +341,259 @@ function checkType(message: Partial<Fields> | undefined, typeName: string): void
   }
 }
 
-/** Whether there is anything to write of a field. @throws Error when it is required and there is not */
-function isSet(member: Member, value: unknown, message: Fields): boolean {
+/** The fields of a message that its type does not have: its last ones. */
+function writeUnknown(fields: Message["$unknown"], out: Output): void {
+  for (let index = (fields?.length ?? 0) - 1; index >= 0; index--) {
+    const field = fields?.[index];
+    if (field !== undefined) {
+      out.raw(field.data);
+      out.varint(((field.no << 3) | field.wireType) >>> 0);
+    }
+  }
+}
+
+/** @param value of the field or its oneof, as protobuf-es represents them */
+function writeMember(member: Member, value: unknown, out: Output): void {
+  const { form, tag } = member;
   switch (member.kind) {
     case "implicit":
-      return value !== member.zero && member.isZero?.(value) !== true;
+      if (value === member.zero || (value instanceof Uint8Array && value.length === 0)) {
+        return;
+      }
+      break;
     case "explicit":
-      // Where defaults stand in a prototype, only a message's own property is set.
-      if (value !== undefined && Object.hasOwn(message, member.name)) {
-        return true;
+      if (value === undefined) {
+        return;
       }
-      if (member.isRequired) {
-        throw new Error("a required field is not set");
-      }
-      return false;
+      break;
     case "oneof": {
-      const chosen = value as OneofValue; // that is how protobuf-es represents them
-      return chosen.case !== undefined && member.cases.has(chosen.case);
+      const chosen = value as { readonly case: string | undefined; readonly value?: unknown };
+      if (chosen.case === member.name) {
+        form.write(chosen.value, out);
+        out.varint(tag);
+      }
+      return;
     }
-    case "list":
     case "packed":
-      return (value as readonly unknown[]).length > 0; // that is how protobuf-es represents them
-    case "map":
-      return true;
-  }
-}
-
-function memberSize(member: Member, value: unknown, sizes: number[]): number {
-  switch (member.kind) {
-    case "oneof": {
-      const chosen = value as OneofValue; // it is set
-      const tagged = member.cases.get(chosen.case);
-      return tagged === undefined ? 0 : tagged.tagSize + tagged.form.size(chosen.value, sizes);
-    }
-    case "list": {
-      const items = value as readonly unknown[]; // it is set
-      let total = items.length * member.tagSize;
-      for (let index = 0; index < items.length; index++) {
-        total += member.form.size(items[index], sizes);
-      }
-      return total;
-    }
-    case "map": {
-      const entries = Object.entries(value as object); // that is how protobuf-es represents them
-      let total = entries.length * member.tagSize;
-      for (const entry of entries) {
-        total += member.form.size(entry, sizes);
-      }
-      return total;
-    }
-    default:
-      return member.tagSize + member.form.size(value, sizes);
-  }
-}
-
-function writeMember(member: Member, value: unknown, out: Output): void {
-  switch (member.kind) {
-    case "oneof": {
-      const chosen = value as OneofValue; // it is set
-      const tagged = member.cases.get(chosen.case);
-      if (tagged !== undefined) {
-        writeTagged(tagged, chosen.value, out);
+      if ((value as readonly unknown[]).length === 0) {
+        return;
       }
       break;
-    }
     case "list": {
-      const items = value as readonly unknown[]; // it is set
-      for (let index = 0; index < items.length; index++) {
-        writeTagged(member, items[index], out);
+      const items = value as readonly unknown[];
+      for (let index = items.length - 1; index >= 0; index--) {
+        form.write(items[index], out);
+        out.varint(tag);
       }
-      break;
+      return;
     }
     case "map":
-      for (const entry of Object.entries(value as object)) {
-        writeTagged(member, entry, out);
-      }
-      break;
-    default:
-      writeTagged(member, value, out);
+      writeEntries(member, value as Readonly<Record<string, unknown>>, out);
+      return;
   }
-}
-
-function writeTagged({ tag, form }: TaggedForm, value: unknown, out: Output): void {
-  out.varint(tag);
   form.write(value, out);
+  out.varint(tag);
+}
+
+/** An entry of a map: its key is field 1, its value field 2. */
+function writeEntries({ tag, form }: TaggedForm, map: Readonly<Record<string, unknown>>, out: Output): void {
+  const names = Object.keys(map);
+  for (let index = names.length - 1; index >= 0; index--) {
+    const name = names[index] ?? ""; // there is one
+    const end = out.length;
+    form.write(map[name], out);
+    out.varint((2 << 3) | form.wireType);
+    out.text(name);
+    out.varint(tags.entryKey);
+    out.varint(out.length - end);
+    out.varint(tag);
+  }
 }
 
 function membersOf(desc: DescMessage): Member[] {
-  const members: Member[] = [];
-  let last: DescOneof | undefined;
-  for (const field of desc.fields.toSorted((one, other) => one.number - other.number)) {
-    const previous = members.at(-1);
-    if (field.oneof !== undefined && field.oneof === last && previous?.kind === "oneof") {
-      previous.cases.set(field.localName, tagged(field, valueForm(field)));
-    } else {
-      members.push(memberOf(field));
-    }
-    last = field.oneof;
-  }
-  return members;
+  return desc.fields.toSorted((one, other) => other.number - one.number).map(memberOf);
 }
 
 function memberOf(field: DescField): Member {
-  const name = field.localName;
+  const form = valueForm(field);
+  const kind = kindOf(field);
+  const isDelimited = kind === "packed" || kind === "map";
+  const wireType = isDelimited ? WireType.LengthDelimited : form.wireType;
+  return {
+    kind,
+    name: field.localName,
+    holder: (field.oneof ?? field).localName,
+    zero: kind === "implicit" ? zeroOf(field) : undefined,
+    tag: ((field.number << 3) | wireType) >>> 0,
+    form: kind === "packed" ? packed(form) : form,
+  };
+}
+
+function kindOf(field: DescField): Member["kind"] {
   if (field.oneof !== undefined) {
-    const cases = new Map<unknown, TaggedForm>([[name, tagged(field, valueForm(field))]]);
-    return { kind: "oneof", name: field.oneof.localName, cases };
+    return "oneof";
   }
   switch (field.fieldKind) {
     case "list":
-      return field.packed
-        ? { kind: "packed", name, ...tagged(field, new Delimited(new PackedContent(valueForm(field)))) }
-        : { kind: "list", name, ...tagged(field, valueForm(field)) };
-    case "map": {
-      const key = { ...tagged({ number: 1 }, scalarForms[field.mapKey]), read: keyReader(field.mapKey) };
-      const value = tagged({ number: 2 }, valueForm(field));
-      return { kind: "map", name, ...tagged(field, new Delimited(new EntryContent(key, value))) };
-    }
+      return field.packed ? "packed" : "list";
+    case "map":
+      return "map";
     default:
-      if (field.presence !== FeatureSet_FieldPresence.IMPLICIT) {
-        const isRequired = field.presence === FeatureSet_FieldPresence.LEGACY_REQUIRED;
-        return { kind: "explicit", name, isRequired, ...tagged(field, valueForm(field)) };
-      }
-      return { kind: "implicit", name, ...zeroOf(field), ...tagged(field, valueForm(field)) };
+      return field.presence === FeatureSet_FieldPresence.IMPLICIT ? "implicit" : "explicit";
   }
 }
 
-function tagged({ number }: Pick<DescField, "number">, form: Form): TaggedForm {
-  const tag = ((number << 3) | form.wireType) >>> 0;
-  return { tag, tagSize: varintSize(tag), form };
-}
-
-/** What a field without presence holds when it is not set. */
-function zeroOf(field: DescField): { zero: unknown; isZero?(value: unknown): boolean } {
-  if (field.fieldKind === "enum") {
-    return { zero: field.enum.values[0]?.number };
-  }
-  switch (field.scalar) {
+/** What a field without presence holds when it is not set; empty bytes are no one value. */
+function zeroOf({ scalar }: DescField): unknown {
+  switch (scalar) {
     case ScalarType.STRING:
-      return { zero: "" };
+      return "";
     case ScalarType.BOOL:
-      return { zero: false };
-    case ScalarType.BYTES:
-      return { zero: Number.NaN, isZero: (value) => value instanceof Uint8Array && value.length === 0 };
-    case ScalarType.DOUBLE:
-    case ScalarType.FLOAT:
-      return { zero: Number.NaN, isZero: (value) => Object.is(value, 0) };
-    default: // 0, 0n or "0"
-      return { zero: 0, isZero: (value) => typeof value !== "object" && Number(value) === 0 };
+      return false;
+    case ScalarType.INT64:
+      return protoInt64.zero;
+    default:
+      return 0;
   }
 }
 
 /** How one value of a field is written: an element of a list, a value of a map, or what a singular field holds. */
 function valueForm(field: DescField): Form {
-  if (field.message === undefined) {
-    return field.enum === undefined ? scalarForms[field.scalar ?? ScalarType.BYTES] : int32;
+  if (field.message !== undefined) {
+    return delimited(isJsonField(field) ? jsonObjectContent : contentOf(field.message));
   }
-  const content = childContent(field, field.message);
-  const isGroup = field.fieldKind !== "map" && field.delimitedEncoding;
-  return isGroup ? new Group(field.number, content) : new Delimited(content);
-}
-
-function childContent(field: DescField, desc: DescMessage): Content {
-  if (desc.typeName === "google.protobuf.Struct" && field.parent.typeName !== "google.protobuf.Value") {
-    return jsonObjectContent;
-  }
-  const isUnwrapped = field.fieldKind === "message" && field.oneof === undefined && isWrapperDesc(desc);
-  return isUnwrapped ? new WrapperContent(desc) : contentOf(desc);
+  return field.enum === undefined ? scalarForms[field.scalar as OwnScalar] : int32; // as `isOwnType` says
 }
 
 /** With its length before it. */
-class Delimited implements Form {
-  readonly wireType: WireType = WireType.LengthDelimited;
-  readonly #content: Content;
-
-  constructor(content: Content) {
-    this.#content = content;
-  }
-
-  size(value: unknown, sizes: number[]): number {
-    const place = sizes.push(0) - 1;
-    const size = this.#content.size(value, sizes);
-    sizes[place] = size;
-    return varintSize(size) + size;
-  }
-
-  write(value: unknown, out: Output): void {
-    out.varint(out.nextSize());
-    this.#content.write(value, out);
-  }
+function delimited(content: Content): Form {
+  return {
+    wireType: WireType.LengthDelimited,
+    write(value, out) {
+      const end = out.length;
+      content.write(value, out);
+      out.varint(out.length - end);
+    },
+  };
 }
 
-/** Between a tag that opens and one that closes. */
-class Group implements Form {
-  readonly wireType: WireType = WireType.StartGroup;
-  readonly #content: Content;
-  readonly #end: number;
-
-  constructor(number: number, content: Content) {
-    this.#content = content;
-    this.#end = ((number << 3) | WireType.EndGroup) >>> 0;
-  }
-
-  size(value: unknown, sizes: number[]): number {
-    return this.#content.size(value, sizes) + varintSize(this.#end);
-  }
-
-  write(value: unknown, out: Output): void {
-    this.#content.write(value, out);
-    out.varint(this.#end);
-  }
+function packed(form: Form): Form {
+  return delimited({
+    write(value, out) {
+      for (const item of (value as readonly unknown[]).toReversed()) {
+        form.write(item, out);
+      }
+    },
+  });
 }
 
-/** The wrapped value stands where the message would. */
-class WrapperContent implements Content {
-  readonly #typeName: string;
-  readonly #content: Content;
-
-  constructor(desc: DescMessage) {
-    this.#typeName = desc.typeName;
-    this.#content = contentOf(desc);
-  }
-
-  size(value: unknown, sizes: number[]): number {
-    return this.#content.size({ $typeName: this.#typeName, value }, sizes);
-  }
-
-  write(value: unknown, out: Output): void {
-    this.#content.write({ $typeName: this.#typeName, value }, out);
-  }
-}
-
-class PackedContent implements Content {
-  readonly #form: Form;
-
-  constructor(form: Form) {
-    this.#form = form;
-  }
-
-  size(value: unknown, sizes: number[]): number {
-    let total = 0;
-    for (const item of value as Iterable<unknown>) {
-      // a repeated field
-      total += this.#form.size(item, sizes);
-    }
-    return total;
-  }
-
-  write(value: unknown, out: Output): void {
-    for (const item of value as Iterable<unknown>) {
-      // a repeated field
-      this.#form.write(item, out);
-    }
-  }
-}
-
-/** An entry of a map: its key is field 1, its value field 2. */
-class EntryContent implements Content {
-  readonly #key: MapKey;
-  readonly #value: TaggedForm;
-
-  constructor(key: MapKey, value: TaggedForm) {
-    this.#key = key;
-    this.#value = value;
-  }
-
-  size(entry: unknown, sizes: number[]): number {
-    const [name, value] = entry as [string, unknown]; // one of `Object.entries`
-    return 2 + this.#key.form.size(this.#key.read(name), sizes) + this.#value.form.size(value, sizes);
-  }
-
-  write(entry: unknown, out: Output): void {
-    const [name, value] = entry as [string, unknown]; // one of `Object.entries`
-    writeTagged(this.#key, this.#key.read(name), out);
-    writeTagged(this.#value, value, out);
-  }
-}
-
-interface MapKey extends TaggedForm {
-  /** The key, from the name of the property that stands for it. */
-  read(name: string): unknown;
-}
-
-function keyReader(type: ScalarType): MapKey["read"] {
-  switch (type) {
-    case ScalarType.BOOL:
-      return (name) => name !== "false";
-    default: // the forms of numbers take text
-      return (name) => name;
-  }
-}
-
-function unknownSize(fields: NonNullable<Message["$unknown"]>): number {
-  return fields.reduce(
-    (total, { no, wireType, data }) => total + varintSize(((no << 3) | wireType) >>> 0) + data.length,
-    0,
-  );
-}
-
-function writeUnknown(fields: NonNullable<Message["$unknown"]>, out: Output): void {
-  for (const { no, wireType, data } of fields) {
-    out.varint(((no << 3) | wireType) >>> 0);
-    out.raw(data);
-  }
-}
-
-/* ---- Struct, Value and ListValue: most of a large message, and so by hand ---- */
-
-/** Tags of Value's fields, and of those of Struct, its entries and ListValue. */
-const tags = {
-  nullValue: 0x08,
-  numberValue: 0x11,
-  stringValue: 0x1a,
-  boolValue: 0x20,
-  structValue: 0x2a,
-  listValue: 0x32,
-  item: 0x0a,
-  entryKey: 0x0a,
-  entryValue: 0x12,
-} as const;
-
-const valueContent: Content = {
-  size: (value, sizes) => valueSize(value as Value, sizes), // as is checked there
-  write: (value, out) => writeValue(value as Value, out), // `size` has checked it
-};
-
-const structContent: Content = {
-  size: (value, sizes) => structSize(value as Struct, sizes), // as is checked there
-  write: (value, out) => writeStruct(value as Struct, out), // `size` has checked it
-};
-
-const listContent: Content = {
-  size: (value, sizes) => listSize(value as ListValue, sizes), // as is checked there
-  write: (value, out) => writeList(value as ListValue, out), // `size` has checked it
-};
-
-const jsonContents: ReadonlyMap<string, Content> = new Map([
-  ["google.protobuf.Value", valueContent],
-  ["google.protobuf.Struct", structContent],
-  ["google.protobuf.ListValue", listContent],
-]);
-
-function valueSize(value: Value, sizes: number[]): number {
-  checkType(value, "google.protobuf.Value");
-  const { kind, $unknown } = value;
-  const unknown = $unknown === undefined ? 0 : unknownSize($unknown);
-  switch (kind.case) {
-    case "numberValue":
-      return unknown + 9;
-    case "stringValue":
-      return unknown + 1 + textSize(toText(kind.value), sizes);
-    case "boolValue":
-      return unknown + 2;
-    case "nullValue":
-      return unknown + 1 + int32.size(kind.value, sizes);
-    case "structValue": {
-      const place = sizes.push(0) - 1;
-      const size = structSize(kind.value, sizes);
-      sizes[place] = size;
-      return unknown + 1 + varintSize(size) + size;
-    }
-    case "listValue": {
-      const place = sizes.push(0) - 1;
-      const size = listSize(kind.value, sizes);
-      sizes[place] = size;
-      return unknown + 1 + varintSize(size) + size;
-    }
-    default:
-      return unknown;
-  }
-}
-
-function writeValue({ kind, $unknown }: Value, out: Output): void {
-  switch (kind.case) {
-    case "numberValue":
-      out.varint(tags.numberValue);
-      out.double(kind.value);
-      break;
-    case "stringValue":
-      out.varint(tags.stringValue);
-      out.text(toText(kind.value));
-      break;
-    case "boolValue":
-      out.varint(tags.boolValue);
-      out.varint(kind.value ? 1 : 0);
-      break;
-    case "nullValue":
-      out.varint(tags.nullValue);
-      int32.write(kind.value, out);
-      break;
-    case "structValue":
-      out.varint(tags.structValue);
-      out.varint(out.nextSize());
-      writeStruct(kind.value, out);
-      break;
-    case "listValue":
-      out.varint(tags.listValue);
-      out.varint(out.nextSize());
-      writeList(kind.value, out);
-      break;
-  }
-  if ($unknown !== undefined) {
-    writeUnknown($unknown, out);
-  }
-}
-
-function structSize(struct: Struct, sizes: number[]): number {
-  checkType(struct, "google.protobuf.Struct");
-  const { fields, $unknown } = struct;
-  let total = $unknown === undefined ? 0 : unknownSize($unknown);
-  for (const name of Object.keys(fields)) {
-    const entry = sizes.push(0) - 1;
-    const nameSize = textSize(name, sizes);
-    const place = sizes.push(0) - 1;
-    const size = valueSize(fields[name] as Value, sizes); // the name is one of its own
-    sizes[place] = size;
-    total += 1 + noteEntry(sizes, entry, nameSize, size);
-  }
-  return total;
-}
-
-function writeStruct({ fields, $unknown }: Struct, out: Output): void {
-  for (const name of Object.keys(fields)) {
-    writeEntryStart(name, out);
-    writeValue(fields[name] as Value, out); // the name is one of its own
-  }
-  if ($unknown !== undefined) {
-    writeUnknown($unknown, out);
-  }
-}
-
-/** Notes how long an entry is whose value takes `size` bytes. @returns the bytes it takes, its own length included */
-function noteEntry(sizes: number[], place: number, nameSize: number, size: number): number {
-  const total = 2 + nameSize + varintSize(size) + size;
-  sizes[place] = total;
-  return varintSize(total) + total;
-}
-
-/** Everything of an entry but its value. */
-function writeEntryStart(name: string, out: Output): void {
-  out.varint(tags.item);
-  out.varint(out.nextSize());
-  out.varint(tags.entryKey);
-  out.text(name);
-  out.varint(tags.entryValue);
-  out.varint(out.nextSize());
-}
-
-function listSize(list: ListValue, sizes: number[]): number {
-  checkType(list, "google.protobuf.ListValue");
-  const { values, $unknown } = list;
-  let total = values.length + ($unknown === undefined ? 0 : unknownSize($unknown));
-  for (const value of values) {
-    const place = sizes.push(0) - 1;
-    const size = valueSize(value, sizes);
-    sizes[place] = size;
-    total += varintSize(size) + size;
-  }
-  return total;
-}
-
-function writeList({ values, $unknown }: ListValue, out: Output): void {
-  for (const value of values) {
-    out.varint(tags.item);
-    out.varint(out.nextSize());
-    writeValue(value, out);
-  }
-  if ($unknown !== undefined) {
-    writeUnknown($unknown, out);
-  }
-}
-
-/* ---- The same from plain JSON, as fields of type Struct hold it ---- */
+/* ---- Struct, Value and ListValue, and the same as plain JSON, as fields of type Struct hold it: by hand ---- */
 
 const jsonObjectContent: Content = {
-  size: (value, sizes) => jsonObjectSize(value, sizes),
-  write: (value, out) => writeJsonObject(value, out),
+  write(value, out) {
+    if (kindOfJson(value) === "structValue") {
+      writeStruct(value, out, true);
+    }
+  },
 };
 
-function jsonSize(json: unknown, sizes: number[]): number {
-  switch (typeof json) {
-    case "number":
-      return 9;
-    case "string":
-      return 1 + textSize(json, sizes);
-    case "boolean":
-      return 2;
-    case "object": {
-      if (json === null) {
-        return 2;
-      }
-      const place = sizes.push(0) - 1;
-      const size = Array.isArray(json) ? jsonListSize(json, sizes) : jsonObjectSize(json, sizes);
-      sizes[place] = size;
-      return 1 + varintSize(size) + size;
-    }
-    default: // no JSON: a Value of no kind
-      return 0;
-  }
-}
+const jsonContents: ReadonlyMap<string, Content> = new Map<string, Content>([
+  ["google.protobuf.Value", { write: (value, out) => writeValue(value, out, false) }],
+  ["google.protobuf.Struct", { write: (value, out) => writeStruct(value, out, false) }],
+  ["google.protobuf.ListValue", { write: (value, out) => writeList(value, out, false) }],
+]);
 
-function writeJson(json: unknown, out: Output): void {
+const valueEntry = {
+  tag: tags.item,
+  form: delimited({ write: (value, out) => writeValue(value, out, false) }),
+};
+const jsonEntry = {
+  tag: tags.item,
+  form: delimited({ write: (value, out) => writeValue(value, out, true) }),
+};
+
+function kindOfJson(json: unknown): Value["kind"]["case"] {
   switch (typeof json) {
     case "number":
-      out.varint(tags.numberValue);
-      out.double(json);
-      break;
+      return "numberValue";
     case "string":
-      out.varint(tags.stringValue);
-      out.text(json);
-      break;
+      return "stringValue";
     case "boolean":
-      out.varint(tags.boolValue);
-      out.varint(json ? 1 : 0);
-      break;
+      return "boolValue";
     case "object":
-      if (json === null) {
-        out.varint(tags.nullValue);
-        out.varint(0);
-      } else if (Array.isArray(json)) {
-        out.varint(tags.listValue);
-        out.varint(out.nextSize());
-        writeJsonList(json, out);
-      } else {
-        out.varint(tags.structValue);
-        out.varint(out.nextSize());
-        writeJsonObject(json, out);
-      }
+      return json === null ? "nullValue" : Array.isArray(json) ? "listValue" : "structValue";
+    default: // no JSON: a Value of no kind
+      return undefined;
   }
 }
 
-function jsonObjectSize(json: unknown, sizes: number[]): number {
-  if (!isJsonObject(json)) {
-    return 0;
+function writeValue(value: unknown, out: Output, isPlain: boolean): void {
+  let kind: Value["kind"]["case"];
+  let content = value;
+  if (isPlain) {
+    kind = kindOfJson(value);
+  } else {
+    const message = value as Value; // as is checked here
+    checkType(message, "google.protobuf.Value");
+    writeUnknown(message.$unknown, out);
+    ({ case: kind, value: content } = message.kind);
   }
-  let total = 0;
-  for (const name of Object.keys(json)) {
-    const entry = sizes.push(0) - 1;
-    const nameSize = textSize(name, sizes);
-    const place = sizes.push(0) - 1;
-    const size = jsonSize(json[name], sizes);
-    sizes[place] = size;
-    total += 1 + noteEntry(sizes, entry, nameSize, size);
-  }
-  return total;
-}
-
-function writeJsonObject(json: unknown, out: Output): void {
-  if (isJsonObject(json)) {
-    for (const name of Object.keys(json)) {
-      writeEntryStart(name, out);
-      writeJson(json[name], out);
+  switch (kind) {
+    case "numberValue":
+      out.double(Number(content));
+      out.varint(tags.numberValue);
+      break;
+    case "stringValue":
+      out.text(toText(content));
+      out.varint(tags.stringValue);
+      break;
+    case "boolValue":
+      out.varint(content ? 1 : 0);
+      out.varint(tags.boolValue);
+      break;
+    case "nullValue":
+      int32.write(content ?? 0, out);
+      out.varint(tags.nullValue);
+      break;
+    case "structValue": {
+      const end = out.length;
+      writeStruct(content, out, isPlain);
+      out.varint(out.length - end);
+      out.varint(tags.structValue);
+      break;
+    }
+    case "listValue": {
+      const end = out.length;
+      writeList(content, out, isPlain);
+      out.varint(out.length - end);
+      out.varint(tags.listValue);
     }
   }
 }
 
-function isJsonObject(json: unknown): json is Readonly<Record<string, unknown>> {
-  return typeof json === "object" && json !== null && !Array.isArray(json);
-}
-
-function jsonListSize(list: readonly unknown[], sizes: number[]): number {
-  let total = list.length;
-  for (const item of list) {
-    const place = sizes.push(0) - 1;
-    const size = jsonSize(item, sizes);
-    sizes[place] = size;
-    total += varintSize(size) + size;
+function writeStruct(value: unknown, out: Output, isPlain: boolean): void {
+  let fields = value as Readonly<Record<string, unknown>>; // plain JSON, else as is checked here
+  if (!isPlain) {
+    const struct = value as Struct; // as is checked here
+    checkType(struct, "google.protobuf.Struct");
+    writeUnknown(struct.$unknown, out);
+    fields = struct.fields;
   }
-  return total;
+  writeEntries(isPlain ? jsonEntry : valueEntry, fields, out);
 }
 
-function writeJsonList(list: readonly unknown[], out: Output): void {
-  for (const item of list) {
+function writeList(value: unknown, out: Output, isPlain: boolean): void {
+  let items = value as readonly unknown[]; // plain JSON, else as is checked here
+  if (!isPlain) {
+    const list = value as ListValue; // as is checked here
+    checkType(list, "google.protobuf.ListValue");
+    writeUnknown(list.$unknown, out);
+    items = list.values;
+  }
+  for (let index = items.length - 1; index >= 0; index--) {
+    const end = out.length;
+    writeValue(items[index], out, isPlain);
+    out.varint(out.length - end);
     out.varint(tags.item);
-    out.varint(out.nextSize());
-    writeJson(item, out);
   }
 }

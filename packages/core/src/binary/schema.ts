@@ -1,0 +1,57 @@
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { Edition, isWrapperDesc } from "@bufbuild/protobuf/wkt";
+
+/** Tags of the fields of Value, and of those of Struct, its entries and ListValue. */
+export const tags = {
+  nullValue: 0x08,
+  numberValue: 0x11,
+  stringValue: 0x1a,
+  boolValue: 0x20,
+  structValue: 0x2a,
+  listValue: 0x32,
+  item: 0x0a,
+  entryKey: 0x0a,
+  entryValue: 0x12,
+} as const;
+
+/** The scalars of A2A and of the types around it. */
+export type OwnScalar =
+  | ScalarType.STRING
+  | ScalarType.BYTES
+  | ScalarType.BOOL
+  | ScalarType.INT32
+  | ScalarType.INT64;
+
+const ownScalars: ReadonlySet<ScalarType | undefined> = new Set<OwnScalar>([
+  ScalarType.STRING,
+  ScalarType.BYTES,
+  ScalarType.BOOL,
+  ScalarType.INT32,
+  ScalarType.INT64,
+]);
+
+/**
+ * Whether this codec knows all that the fields of a type may be; decided once for each type. It does for proto3 with the
+ * scalars above, maps whose keys are texts, and no wrapped scalars: all types of A2A, of its errors, and of the gRPC
+ * services beside it. Messages of other types, which an agent may put into its journal, are left to protobuf-es,
+ * wherever they stand.
+ */
+export function isOwnType(desc: DescMessage): boolean {
+  return desc.file.edition === Edition.EDITION_PROTO3 && desc.fields.every(isOwnField);
+}
+
+function isOwnField(field: DescField): boolean {
+  if (field.fieldKind === "map" && field.mapKey !== ScalarType.STRING) {
+    return false;
+  }
+  if (field.message !== undefined) {
+    return !isWrapperDesc(field.message);
+  }
+  const isLongText = field.fieldKind !== "map" && "longAsString" in field && field.longAsString;
+  return field.enum !== undefined || (ownScalars.has(field.scalar) && !isLongText);
+}
+
+/** Whether a Struct in this field is a plain JSON object, as it is everywhere but in a Value. */
+export function isJsonField({ message, parent }: DescField): boolean {
+  return message?.typeName === "google.protobuf.Struct" && parent.typeName !== "google.protobuf.Value";
+}
