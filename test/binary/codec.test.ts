@@ -1,7 +1,7 @@
 import { DecodeError, decodeMessage, encodeMessage } from "@a2a-connect/core";
 import { file_lf_a2a_v1_a2a, MessageSchema, PartSchema, SecurityRequirementSchema } from "@a2a-connect/proto";
 import { ExtensionNumberResponseSchema } from "@a2a-connect/proto/grpc/reflection/v1";
-import { create, type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import { create, type DescMessage, fromBinary, fromJson, type Message, toBinary } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import {
   ListValueSchema,
@@ -262,6 +262,48 @@ describe("texts", () => {
       runs(2_000),
     );
   });
+});
+
+describe("what is longer than the blocks that are written together", () => {
+  const block = 64 * 1024;
+  const size = fc.oneof(
+    fc.constantFrom(0, 1, block - 4, block - 1, block, block + 1, 3 * block),
+    fc.integer({ min: block - 300, max: block + 300 }),
+  );
+  const content = fc.oneof(
+    size.map((length) => ({ case: "raw" as const, value: new Uint8Array(length).fill(7) })),
+    size.map((length) => ({ case: "text" as const, value: "a".repeat(length) })),
+    size.map((length) => ({ case: "text" as const, value: "é".repeat(length) })),
+    fc.nat({ max: 8_000 }).map((length) => ({
+      case: "data" as const,
+      value: fromJson(
+        ValueSchema,
+        Array.from({ length }, (_, index) => ({ [`n${index}`]: index })),
+      ),
+    })),
+  );
+
+  it("is written as protobuf-es writes it, in a buffer of its length", () => {
+    fc.assert(
+      fc.property(fc.array(content, { minLength: 1, maxLength: 4 }), (contents) => {
+        const message = create(MessageSchema, {
+          parts: contents.map((each) => create(PartSchema, { content: each })),
+        });
+        const bytes = encodeMessage(MessageSchema, message);
+        expect(Buffer.compare(bytes, toBinary(MessageSchema, message))).toBe(0);
+        expect(bytes.buffer.byteLength).toBe(bytes.length);
+      }),
+      runs(25),
+    );
+  });
+});
+
+it("a message that could not be written leaves nothing for the next one", () => {
+  const bad = create(MessageSchema, { messageId: "bad", extensions: ["written before the parts"] });
+  bad.parts.push(Object.assign(create(PartSchema), { content: { case: "raw", value: "text" } }) as never); // as plain JavaScript may
+  const good = create(MessageSchema, { messageId: "good" });
+  expect(() => encodeMessage(MessageSchema, bad)).toThrow("cannot encode lf.a2a.v1.Part.content");
+  expect(hex(encodeMessage(MessageSchema, good))).toBe(hex(toBinary(MessageSchema, good)));
 });
 
 describe("what decoding refuses", () => {

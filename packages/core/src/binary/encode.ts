@@ -7,6 +7,7 @@ import {
   ScalarType,
   toBinary,
 } from "@bufbuild/protobuf";
+import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, type ListValue, type Struct, type Value } from "@bufbuild/protobuf/wkt";
 import { isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
@@ -277,7 +278,7 @@ interface Member extends TaggedForm {
   readonly name: string;
   /** What holds it in the message: the field itself, or its oneof. */
   readonly holder: string;
-  /** Where it has no presence: what stands for nothing. */
+  /** Where it has no presence: what stands for nothing, but for empty bytes. */
   readonly zero: unknown;
 }
 
@@ -423,7 +424,7 @@ function memberOf(field: DescField): Member {
     kind,
     name: field.localName,
     holder: (field.oneof ?? field).localName,
-    zero: kind === "implicit" ? zeroOf(field) : undefined,
+    zero: kind === "implicit" ? scalarZeroValue(field.scalar ?? ScalarType.INT32, false) : undefined,
     tag: ((field.number << 3) | wireType) >>> 0,
     form: kind === "packed" ? packed(form) : form,
   };
@@ -440,20 +441,6 @@ function kindOf(field: DescField): Member["kind"] {
       return "map";
     default:
       return field.presence === FeatureSet_FieldPresence.IMPLICIT ? "implicit" : "explicit";
-  }
-}
-
-/** What a field without presence holds when it is not set; empty bytes are no one value. */
-function zeroOf({ scalar }: DescField): unknown {
-  switch (scalar) {
-    case ScalarType.STRING:
-      return "";
-    case ScalarType.BOOL:
-      return false;
-    case ScalarType.INT64:
-      return protoInt64.zero;
-    default:
-      return 0;
   }
 }
 
