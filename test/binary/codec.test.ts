@@ -1,5 +1,6 @@
 import { DecodeError, decodeMessage, encodeMessage } from "@a2a-connect/core";
 import { file_lf_a2a_v1_a2a, MessageSchema, PartSchema, SecurityRequirementSchema } from "@a2a-connect/proto";
+import { StatusSchema } from "@a2a-connect/proto/google/rpc/status";
 import { ExtensionNumberResponseSchema } from "@a2a-connect/proto/grpc/reflection/v1";
 import { create, type DescMessage, fromBinary, fromJson, type Message, toBinary } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
@@ -409,6 +410,13 @@ describe("what cannot be written", () => {
   ])("is refused with the name of its field: %s", (_title, fields, expected) => {
     const part = Object.assign(create(PartSchema), fields);
     expect(() => encodeMessage(PartSchema, part as never)).toThrow(expected); // as plain JavaScript may write it
+  });
+
+  it.each([null, true, 1.5, 2 ** 31, "one"])("is no int32: %s", (code) => {
+    const status = Object.assign(create(StatusSchema), { code }); // as plain JavaScript may write it
+    expect(() => encodeMessage(StatusSchema, status as never)).toThrow(
+      "cannot encode google.rpc.Status.code: invalid int32",
+    );
   });
 
   it("is a message of another type", () => {

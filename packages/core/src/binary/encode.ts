@@ -216,8 +216,8 @@ interface Form {
 const int32: Form = {
   wireType: WireType.Varint,
   write: (value, out) => {
-    const number = Number(value);
-    if (number !== (number | 0)) {
+    const number = typeof value === "string" ? Number(value) : value;
+    if (typeof number !== "number" || number !== (number | 0)) {
       throw new Error(`invalid int32: ${String(value)}`);
     }
     out.varint64(number, number >> 31);
@@ -539,21 +539,16 @@ function writeValue(value: unknown, out: Output, isPlain: boolean): void {
       out.varint(tags.boolValue);
       break;
     case "nullValue":
-      int32.write(content ?? 0, out);
+      int32.write(isPlain ? 0 : content, out);
       out.varint(tags.nullValue);
       break;
-    case "structValue": {
-      const end = out.length;
-      writeStruct(content, out, isPlain);
-      out.varint(out.length - end);
-      out.varint(tags.structValue);
-      break;
-    }
+    case "structValue":
     case "listValue": {
       const end = out.length;
-      writeList(content, out, isPlain);
+      const write = kind === "structValue" ? writeStruct : writeList;
+      write(content, out, isPlain);
       out.varint(out.length - end);
-      out.varint(tags.listValue);
+      out.varint(tags[kind]);
     }
   }
 }
