@@ -4,7 +4,7 @@
  */
 export const errorTable = {
   invalidParams: { jsonRpc: -32602, grpc: 3, http: 400, reason: "INVALID_PARAMS" },
-  /** Bad JSON; and whatever else is not the encoding it says it is. JSON-RPC has a number for it that says enough. */
+  /** Bad JSON, and a body that is not of the encoding it names. JSON-RPC has a number for it that says enough. */
   parse: { jsonRpc: -32700, grpc: 3, http: 400, reason: "INVALID_PARAMS", jsonRpcReason: undefined },
   unknownMethod: { jsonRpc: -32601, grpc: 12, http: 404 },
   internal: { jsonRpc: -32603, grpc: 13, http: 500 },

@@ -13,9 +13,9 @@ export const inChromium = {
 } as const;
 
 /**
- * A browser with a fresh profile that talks to nobody but us.
+ * A browser with a fresh profile that talks to our servers only.
  *
- * @param hosts names that it takes for this machine, whatever DNS says
+ * @param hosts names that it takes for this machine, against DNS
  */
 export function launchChromium(hosts: readonly string[] = []): Promise<Browser> {
   return chromium.launch({

@@ -150,7 +150,7 @@ export class CallContext implements HandlerContext {
     this.timeoutMs = deadline === undefined ? noDeadline : () => deadline.remainingMs;
     this.#request = request;
     this.#deadline = deadline;
-    // Nothing is read of the request before somebody asks.
+    // Nothing is read of the request before it is asked for.
     this.values.set(callerKey, request);
     if (request.hold !== undefined) {
       this.values.set(answerBudgetKey, request);

@@ -167,7 +167,7 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
 
   /** The last bytes may be none, and then the end itself is what a reader waits for. */
   #finish(last: Uint8Array | undefined): void {
-    const isCut = this.#pieces !== undefined; // whatever followed would be read as the rest of the message
+    const isCut = this.#pieces !== undefined; // what follows would be read as the rest of the message
     this.#end();
     this.#deliver(last === undefined || isCut ? end : { done: false, value: last });
   }

@@ -13,7 +13,7 @@ const alwaysUnpackedBytes = 4 * 1024 * 1024;
 /** Bodies that are being decompressed at a time: as many as Node has threads for it. */
 const maxUnpacking = 4;
 
-/** Aborts when nobody waits for the answer any more. */
+/** Aborts when the caller no longer waits for the answer. */
 export type Caller = Pick<HttpRequest, "signal">;
 
 export type UnpackLimits = Pick<BindingSettings, "maxBodyBytes" | "maxCompressionRatio">;

@@ -55,7 +55,7 @@ export interface AnswerBudget {
   hold?(bytes: number): void;
 }
 
-/** What the answer to the call may keep in memory; by default nobody counts it. */
+/** What the answer to the call may keep in memory; by default it is not counted. */
 export const answerBudgetKey: ContextKey<AnswerBudget> = createContextKey<AnswerBudget>(
   {},
   { description: "a2a answer budget" },

@@ -15,7 +15,7 @@ export interface JsonProblem {
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Decode a body as UTF-8 (strictly; a byte order mark is skipped) and parse it as JSON, whatever it holds. Never throws.
+ * Decode a body as UTF-8 (strictly; a byte order mark is skipped) and parse it as JSON without limits. Never throws.
  * For texts of callers there is {@link readJsonText}.
  */
 export function parseJsonText(bytes: Uint8Array): JsonText {

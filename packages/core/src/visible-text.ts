@@ -24,7 +24,7 @@ const invisible = [
 
 /**
  * No part of it can fail after it has begun to match, and no two repetitions in a row share a character: the time is linear
- * in the text's length, whatever the text.
+ * in the text's length, for any text.
  */
 const hidden = new RegExp([controlString, controlSequence, escapeSequence, invisible].join("|"), "gu");
 
@@ -33,7 +33,7 @@ const invisibleOnly = new RegExp(`${invisible}|\\t`, "gu");
 /**
  * A text as people may see it: without anything that a terminal obeys (escape sequences and control strings, also those in
  * their 8-bit form and those that never end) and without invisible characters, line feed and tab excepted. Line and paragraph
- * separators become line feeds. To be called on whatever others sent before it is shown; programs get the text itself.
+ * separators become line feeds. To be called on texts of others before they are shown; programs get the text itself.
  *
  * A control string without a terminator is taken to end with its line. A sequence that is cut in two is harmless as well:
  * its beginning goes, and its rest is mere text.

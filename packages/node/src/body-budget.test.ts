@@ -72,7 +72,7 @@ describe("the request bodies of one HTTP/2 connection", () => {
     session.destroy();
   });
 
-  it("count when nobody reads them, too", async () => {
+  it("count when they are not read, too", async () => {
     const gate = createGate();
     const unread: HttpRequest[] = [];
     await using listener = await listen(

@@ -10,7 +10,7 @@ describe("where a caller is", () => {
     ["fe80::1%eth0", "fe80::/64"],
     [undefined, undefined],
   ] as const) {
-    it(`is ${network} for ${peer}, whatever it says of itself`, () => {
+    it(`is ${network} for ${peer}, against what it says of itself`, () => {
       const read = createCallerNetworkReader([]);
       expect(read({ remoteAddress: peer }, { "x-forwarded-for": "203.0.113.9" })).toBe(network);
     });

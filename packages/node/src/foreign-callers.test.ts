@@ -201,7 +201,7 @@ describe("opened by an option", () => {
       { ...told, origin: "https://public.example" },
       { trustedProxies: ["loopback"], cors: false },
     ],
-    ["what somebody else forwards", 421, told, { trustedProxies: ["192.0.2.1"] }],
+    ["what another forwards", 421, told, { trustedProxies: ["192.0.2.1"] }],
     [
       "what a trusted proxy may not forward",
       421,
@@ -225,7 +225,7 @@ describe("bound to the network", () => {
   it.each<[why: string, status: number, headers: Record<string, string>, options: Options]>([
     ["any host", 200, { host: "agents.example" }, {}],
     ["any page", 200, { origin: foreign }, {}],
-    ["any host, whatever the card says", 200, { host: "10.0.0.1" }, { publicUrl: "https://a.example" }],
+    ["any host, against the card", 200, { host: "10.0.0.1" }, { publicUrl: "https://a.example" }],
     ["listed hosts only, when some are", 421, { host: "b.example" }, { allowedHosts: ["a.example"] }],
     ["its probes on this machine", 200, { host: "localhost" }, { allowedHosts: ["a.example"] }],
     ["pages that are not listed, which cannot read", 200, { origin: foreign }, { cors: { origins: [] } }],

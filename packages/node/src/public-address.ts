@@ -10,7 +10,7 @@ const nat64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
 const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * Addresses that look public and are not: inside a cloud they lead to services of its own that trust whoever reaches them.
+ * Addresses that look public and are not: inside a cloud they lead to services of its own that trust every caller that reaches them.
  * No registry lists them. All others of that kind known lie in special ranges (169.254.169.254, 100.100.100.200, 192.0.0.192,
  * fd00:ec2::254).
  */

@@ -34,7 +34,7 @@ interface Waiting<T> {
 }
 
 /**
- * A request body over Node's stream of it. It is read as it arrives, whether or not somebody asks: HTTP/2 would hold as much
+ * A request body over Node's stream of it. It is read as it arrives, asked for or not: HTTP/2 would hold as much
  * as a window for each stream that is not read, and nothing would count that. All that is held counts towards the budget.
  *
  * A body that is not wanted any more (refused, too large, or left half-read) is read on and thrown away, within bounds. Cutting
@@ -128,7 +128,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
     this.#change?.resolve();
   }
 
-  /** Nobody will ask for the rest. */
+  /** The rest is not wanted. */
   discard(): void {
     if (this.#discarded !== undefined) return;
     this.#discarded = 0;

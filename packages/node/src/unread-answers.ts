@@ -56,7 +56,7 @@ export class HeldAnswer {
     this.#counted += more;
   }
 
-  /** The answer was sent, or nobody wants it any more. */
+  /** The answer was sent, or its caller has gone. */
   release(): void {
     if (this.#counted > 0) this.#all.giveBack(this.#counted);
     this.#bytes = 0;

@@ -16,7 +16,7 @@ export interface CallerGuardOptions
  * Lets pages call that may (CORS), and refuses, before anything is read of a request, those that a browser on this machine
  * brings in from elsewhere.
  *
- * Whatever is bound to loopback is behind no firewall for a browser on this machine, so a page of any site could call it.
+ * A server on loopback is behind no firewall for a browser on this machine, so a page of any site could call it.
  * Two ways lead in, and both are closed:
  * - A name of the attacker's that points at this machine (DNS rebinding). To the browser that is the page's own server: no
  *   CORS is asked for, and only the request's host tells. It is 421: the request was meant for another server
@@ -39,7 +39,7 @@ export function guardCallers(
   const answer = cors === false ? handler : withCors(handler, cors);
   const anyOrigin = origins?.includes("*") === true;
 
-  /** A name of this machine, which nobody's DNS can claim, or one that the operator has given. */
+  /** A name of this machine, which no DNS can claim, or one that the operator has given. */
   function isOwnHost(hostname: string): boolean {
     return (
       isLoopbackHost(hostname) ||

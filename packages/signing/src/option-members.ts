@@ -97,7 +97,7 @@ const signingMembers: MembersOf<SigningObjects> = {
 };
 
 /**
- * Sees that callers say nothing that nobody reads: a member that is misspelled, or stands in the wrong place, would protect nobody,
+ * Refuses members that would not be read: one that is misspelled, or stands in the wrong place, would protect nothing,
  * and they would not notice. Members that are undefined say nothing.
  *
  * @throws TypeError that names the member, and where it belongs

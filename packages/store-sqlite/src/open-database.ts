@@ -82,7 +82,7 @@ export function openDatabase<Parts>(
 
 /** Leaves one file behind, when that is still where it was. */
 function closeDatabase(database: DatabaseSync, guard: FileGuard | undefined): void {
-  // The log stays until the mark is gone: whoever finds the mark without a log knows that somebody has taken it.
+  // The log stays until the mark is gone: a start that finds the mark without a log knows that the log was taken away.
   if (guard !== undefined && isMoved(database)) guard.closing();
   database.close();
 }

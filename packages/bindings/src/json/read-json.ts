@@ -14,7 +14,7 @@ export interface JsonBody {
 export interface JsonOverflow extends BodyRefusal {
   /** Where the limit was passed, as member names and indexes. */
   readonly path: readonly (string | number)[];
-  /** All of it; nobody has looked at what comes after that place. */
+  /** All of it; what comes after that place is unread. */
   readonly text: string;
 }
 

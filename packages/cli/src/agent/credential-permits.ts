@@ -73,7 +73,7 @@ export async function findStrayCredentials(
 
 /**
  * Whether a credential of a found `.env` came with the found file that names the agent: it is the same file, or lies in that one's
- * folder or below. One further up may be the user's own, above a project that somebody else wrote; so may the file that a link
+ * folder or below. One further up may be the user's own, above a project of another author; so may the file that a link
  * leads to.
  */
 async function isBeside({ source, where }: Provenance, named: NamedAgent): Promise<boolean> {

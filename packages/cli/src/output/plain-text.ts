@@ -26,7 +26,7 @@ export function toBlock(text: string): string {
   return toText(text).replace(/\n+$/, "").replace(/^$/gm, " ");
 }
 
-/** JSON on one line, or indented. What nobody sees and what a terminal might act upon is escaped, which leaves the value the same. */
+/** JSON on one line, or indented. Invisible characters and what a terminal might act upon are escaped, which leaves the value the same. */
 export function formatJsonDocument(value: unknown, oneLine: boolean): string {
   return escapeInvisible(JSON.stringify(value, undefined, oneLine ? undefined : 2));
 }

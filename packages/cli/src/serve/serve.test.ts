@@ -17,7 +17,7 @@ beforeAll(async () => {
   await mkdir(join(directory, "node_modules"));
   await mkdir(join(directory, "node_modules", "@a2a-connect"));
   await symlink(join(packages, "server"), join(directory, "node_modules", "@a2a-connect", "server"));
-  // As in a folder with nothing in it, whatever lies above: what says no type decides none.
+  // As in a folder with nothing in it, whichever folders lie above: a file without a type decides none.
   await write("package.json", "{}");
 });
 

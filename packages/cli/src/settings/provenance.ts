@@ -3,7 +3,7 @@ export type SettingSource = "flag" | "environment" | "file" | "found-file" | "fo
 
 /**
  * How far a source is trusted. What the user has typed, exported, or put into a file of his own or one that he names (`file`) is
- * equally his. What lies in the working directory or above may have come with a project that somebody else wrote: `a2a.config.yaml`
+ * equally his. What lies in the working directory or above may have come with a project of another author: `a2a.config.yaml`
  * or a card (`found-file`), and `.env`, which programs read without being asked (`found-env`).
  */
 const trust: Readonly<Record<SettingSource, number>> = {
@@ -27,7 +27,7 @@ export function weaker(one: SettingSource, other: SettingSource): SettingSource 
 
 /**
  * Whether a credential may go, unasked, to an agent: only where a source that is trusted as much, or more, says which agent it is.
- * Otherwise whoever wrote the less trusted one would decide where the credential goes.
+ * Otherwise the author of the less trusted one would decide where the credential goes.
  */
 export function mayReceive(agent: SettingSource, credential: SettingSource): boolean {
   return trust[agent] >= trust[credential];

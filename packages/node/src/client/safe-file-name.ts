@@ -14,7 +14,7 @@ const deviceNames = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9
 /** What Windows gives a meaning, what a shell expands even within quotes, and ends of lines. */
 const special = /[<>:"|?*$`\n\t]/g;
 
-/** What a name does not begin with: it would hide the file, be an option (`-rf`), somebody's home (`~root`) or a comment. */
+/** What a name does not begin with: it would hide the file, be an option (`-rf`), a user's home (`~root`) or a comment. */
 const leading = /^[.\s~#-]+/;
 
 /**

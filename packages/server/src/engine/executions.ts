@@ -241,7 +241,7 @@ export class Executions {
     return this.#recovery.recoverAll((task) => this.recover(task));
   }
 
-  /** Takes up a task that nobody works on, as its code says; again and again while the store fails. */
+  /** Takes up a task without an execution, as its code says; again and again while the store fails. */
   async recover(task: TaskRef): Promise<void> {
     const { taskId } = task;
     try {

@@ -39,7 +39,7 @@ export async function* streamTask(
       const bytes = handle.weigh();
       hold(bytes);
       yield taskEvent(showTask(first, context, historyLength));
-      hold(-bytes); // whoever asks for the next event has taken this one
+      hold(-bytes); // who asks for the next event has taken this one
       if (isOver) {
         return;
       }

@@ -17,7 +17,7 @@ export interface Places {
 }
 
 /**
- * How many places each caller has. Nobody can be sent away from a place, so some are always kept for others: a caller may
+ * How many places each caller has. No caller loses a place that it has, so some are always kept for others: a caller may
  * take another one while it has less than `maxShare / (1 - maxShare)` times as many as are free. The first gets `maxShare` of
  * all, the next as much of the rest. Of seven places or fewer the default lets one caller have all.
  *
