@@ -33,10 +33,22 @@ export function isLarge(message: Message, limit: number = 4 * pieceBytes): boole
   return weigh(message, limit) > limit;
 }
 
+/** What an object was found to weigh at least. To look at one of many names costs as much as to look at all of them. */
+const knownWeights = new WeakMap<object, number>();
+
+/** @returns more than `limit` where it weighs more: what was looked at until then */
 function weigh(value: unknown, limit: number): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return valueBytes;
   if (value instanceof Uint8Array) return value.length;
+  const known = knownWeights.get(value);
+  if (known !== undefined && known > limit) return known;
+  const weight = weighInside(value, limit);
+  if (weight > limit) knownWeights.set(value, weight);
+  return weight;
+}
+
+function weighInside(value: object, limit: number): number {
   let weight = valueBytes;
   if (Array.isArray(value)) {
     for (const element of value) {
