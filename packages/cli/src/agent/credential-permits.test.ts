@@ -247,6 +247,23 @@ describe("a credential", () => {
   });
 });
 
+describe("a credential that is sent in clear text", () => {
+  for (const [host, isOther] of [
+    ["127.agent.invalid", true],
+    ["localhost.agent.invalid", true],
+    ["127.0.0.1", false],
+    ["agent.localhost", false],
+  ] as const) {
+    it(`${isOther ? "is warned of" : "needs no warning on this machine"}: ${host}`, async () => {
+      const card = JSON.parse(await (await fetch(`${agent.url}/.well-known/agent-card.json`)).text());
+      for (const each of card.supportedInterfaces) each.url = `http://${host}:1`;
+      await write("project/deep/card.json", JSON.stringify(card));
+      const { stderr } = await run(["send", "hello", "-a", "./card.json", "--bearer", "typed"]);
+      expect(stderr.includes(`in clear text to ${host}`)).toBe(isOther);
+    });
+  }
+});
+
 describe("a found .env", () => {
   it("does not switch off the verification of certificates, nor choose whom to trust", async () => {
     await write("project/.env", "A2ACLI_INSECURE=true\nA2ACLI_CARD_KEY=evil.json\n");

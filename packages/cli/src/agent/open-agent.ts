@@ -1,4 +1,5 @@
 import { type AgentClient, NoInterfaceError } from "@a2a-connect/client";
+import { isLoopbackHost } from "@a2a-connect/core";
 import { connectAgent, type NodeConnectOptions } from "@a2a-connect/node/client";
 import type { Output } from "../output/output.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -89,7 +90,7 @@ async function warnAboutExposure(
     await output.warn("a credential is sent although nobody knows who is at the other end (--insecure)");
   }
   const { protocol, hostname } = URL.parse(url) ?? { protocol: "", hostname: "" };
-  if (protocol === "http:" && !/^(?:localhost|.*\.localhost|127\..*|\[::1\])$/.test(hostname)) {
+  if (protocol === "http:" && !isLoopbackHost(hostname)) {
     await output.warn(`a credential is sent in clear text to ${hostname}`);
   }
 }
