@@ -69,3 +69,28 @@ for (const [what, first, next] of floods) {
     await once(session, "close");
   });
 }
+
+it("of many requests that arrive at once few are begun in a turn of the event loop", async () => {
+  const requests = 500;
+  let turn = 0;
+  let counting = true;
+  const count = (): void => {
+    turn += 1;
+    if (counting) setImmediate(count);
+  };
+  count();
+  const begun = new Map<number, number>();
+  await using listener = await listen(async () => {
+    begun.set(turn, (begun.get(turn) ?? 0) + 1);
+    return { status: 200 };
+  });
+  using connection = await openRawConnection(listener.port);
+  await openSilentHttp2(connection);
+  await connection.write(
+    Buffer.concat(Array.from({ length: requests }, (_, at) => requestFrame(2 * at + 1))),
+  );
+  const total = (): number => [...begun.values()].reduce((sum, one) => sum + one, 0);
+  while (total() < requests) await nextTurn();
+  counting = false;
+  expect(Math.max(...begun.values())).toBeLessThanOrEqual(16); // two of the server's turns may fall into one of ours
+});

@@ -1,4 +1,4 @@
-import { createServer, type ServerHttp2Session } from "node:http2";
+import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { ExchangeContext } from "./exchange.ts";
 import { serveHttp2 } from "./http2-exchange.ts";
@@ -35,9 +35,9 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     const hasStreams = countStreams(session);
     closeWhenIdle(session, limits.idleSessionTimeoutMs, hasStreams);
     watchPeer(session, limits, hasStreams);
-    session.on(
-      "stream",
-      (stream, headers, _flags, rawHeaders) => void serveHttp2(context, session, stream, headers, rawHeaders),
+    const begin = fewInATurn();
+    session.on("stream", (stream, headers, _flags, rawHeaders) =>
+      begin(stream, () => void serveHttp2(context, session, stream, headers, rawHeaders)),
     );
   });
   return {
@@ -48,6 +48,36 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     goAway() {
       for (const session of sessions) session.close();
     },
+  };
+}
+
+/** Requests of one connection that are begun before the event loop has had a turn. */
+const maxInATurn = 8;
+
+/** Thousands of requests may arrive in one packet: with all begun at once, no other caller would have a turn. */
+function fewInATurn(): (stream: ServerHttp2Stream, serve: () => void) => void {
+  const waiting: [ServerHttp2Stream, () => void][] = [];
+  let begun = 0;
+  const nextTurn = (): void => {
+    begun = 0;
+    while (begun < maxInATurn) {
+      const next = waiting.shift();
+      if (next === undefined) break;
+      if (next[0].destroyed) continue;
+      begun += 1;
+      next[1]();
+    }
+    if (begun > 0) setImmediate(nextTurn);
+  };
+  return (stream, serve) => {
+    if (begun === maxInATurn) {
+      stream.on("error", () => undefined); // a reset while it waits: then it is not begun
+      waiting.push([stream, serve]);
+      return;
+    }
+    if (begun === 0) setImmediate(nextTurn);
+    begun += 1;
+    serve();
   };
 }
 
