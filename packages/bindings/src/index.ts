@@ -12,6 +12,7 @@ export { type BoundMethod, bindMethod } from "./invoke.ts";
 export { negotiateCoding } from "./json/accept-encoding.ts";
 export { createJsonRpcHandler } from "./jsonrpc/handler.ts";
 export { createJsonRpcTransport, type JsonRpcTransportOptions } from "./jsonrpc/transport.ts";
+export { nextSlice } from "./next-slice.ts";
 export { sendHeadNow } from "./open-stream.ts";
 export type { BindingOptions, ErrorContext } from "./options.ts";
 export { createRpcHandlers } from "./rpc/handlers.ts";

@@ -1,16 +1,7 @@
+import { nextSlice } from "./next-slice.ts";
+
 /** Bytes that are made before everybody else has a turn. */
 const turnBytes = 128 * 1024;
-
-/** Node, Bun and Deno have `setImmediate`, which is no web standard; elsewhere a timer is the nearest thing. */
-const { setImmediate = (callback: () => void) => setTimeout(callback, 0) } = globalThis as {
-  readonly setImmediate?: (callback: () => void) => unknown;
-};
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-}
 
 /** Runs steps that yield the bytes they made; everybody else has a turn in between. @returns what comes last */
 export async function runInTurns<Result>(steps: Generator<number, Result>): Promise<Result> {
@@ -23,7 +14,7 @@ export async function runInTurns<Result>(steps: Generator<number, Result>): Prom
     made += step.value;
     if (made > turnBytes) {
       made = 0;
-      await nextTurn();
+      await nextSlice();
     }
   }
 }

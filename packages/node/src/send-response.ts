@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import type { HttpResponse } from "@a2a-connect/bindings";
+import { type HttpResponse, nextSlice } from "@a2a-connect/bindings";
 
 /** What precedes a body. */
 export interface ResponseHead {
@@ -107,7 +107,7 @@ async function writeChunks(
       written += next.value.length;
       if (written >= sliceBytes) {
         written = 0;
-        await nextTurn(); // a socket that takes everything at once would leave none to others
+        await nextSlice(); // a socket that takes everything at once would leave none to others
       }
     }
   } catch (error) {
@@ -135,10 +135,6 @@ async function writeChunk(chunk: Uint8Array, sink: ResponseSink, stalledTimeoutM
     const slice = chunk.length > sliceBytes ? chunk.subarray(at, at + sliceBytes) : chunk;
     if (!sink.writable.write(slice)) await drained(sink, stalledTimeoutMs);
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Resolves when the sink takes more, or never will. */

@@ -2,8 +2,8 @@ import { formatFieldPath, invalidParams, readJsonText, tooManyValues } from "@a2
 import type { ConnectError } from "@connectrpc/connect";
 import { type BodyLimits, type BodyRefusal, readBody } from "../body.ts";
 import type { HttpRequest } from "../http.ts";
+import { nextSlice } from "../next-slice.ts";
 import type { BindingSettings } from "../options.ts";
-import { nextTurn } from "../turn.ts";
 
 /** A request body as parsed JSON; `json` is undefined for an empty body. */
 export interface JsonBody {
@@ -60,7 +60,7 @@ export async function parseJsonBytes(
   bytes: Uint8Array,
   { maxValues }: JsonBodyLimits,
 ): Promise<JsonBody | JsonOverflow | BodyRefusal> {
-  const text = await readJsonText(bytes, { maxDepth: maxParsedDepth, maxValues }, nextTurn);
+  const text = await readJsonText(bytes, { maxDepth: maxParsedDepth, maxValues }, nextSlice);
   if (text.ok) {
     return { json: text.value };
   }

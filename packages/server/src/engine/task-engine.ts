@@ -1,3 +1,4 @@
+import { nextSlice } from "@a2a-connect/bindings";
 import {
   a2aError,
   findA2AError,
@@ -38,7 +39,7 @@ import { TailBudget } from "./live-tail.ts";
 import { type Intake, LiveTask } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";
 import { QueuedHandle } from "./queued-handle.ts";
-import { readTask } from "./read-task.ts";
+import { readTask, type TaskSource } from "./read-task.ts";
 import type { SeenTask } from "./seen-task.ts";
 import { taskNotFound } from "./task-not-found.ts";
 import { readDeadline } from "./task-timers.ts";
@@ -97,6 +98,8 @@ export type TaskEngineOptions = Omit<EngineContext, "onWakeTime" | "tailBudget" 
  * state (that is its `LiveTask`) and knows no wire.
  */
 export class TaskEngine {
+  /** What tasks are read with for gets and lists: of all of them together one slice is decoded in a turn. */
+  readonly #reading: TaskSource;
   readonly #context: EngineContext;
   readonly #tasks: LiveTasks;
   readonly #executions: Executions;
@@ -114,6 +117,7 @@ export class TaskEngine {
     };
     this.#tasks = new LiveTasks(this.#context);
     this.#keyedSends = new KeyedSends(options);
+    this.#reading = { store: this.#context.store, clock: { nextTurn: nextSlice } };
     this.#executions = new Executions(this.#context, this.#tasks);
   }
 
@@ -321,7 +325,7 @@ export class TaskEngine {
       });
     }
     if (isLarge(input.message)) {
-      await this.#context.clock.nextTurn(); // its checks took long, and its encoding will
+      await nextSlice(); // its checks took long, and its encoding will
     }
     if (input.message.taskId === "") {
       return this.#begin(input);
@@ -528,7 +532,7 @@ export class TaskEngine {
   }
 
   async #see(stored: StoredTask, view: TaskView, hold: HoldBytes): Promise<SeenTask> {
-    const { task } = await readTask(this.#context, stored, view, hold);
+    const { task } = await readTask(this.#reading, stored, view, hold);
     return { task, generation: stored.tail.generation };
   }
 
