@@ -54,13 +54,20 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
 /** Requests of one connection that are begun before the event loop has had a turn. */
 const maxInATurn = 8;
 
+/** A turn that took longer had enough to do: one request more is begun in the next. */
+const longTurnMs = 10;
+
 /** Thousands of requests may arrive in one packet: with all begun at once, no other caller would have a turn. */
 function fewInATurn(): (stream: ServerHttp2Stream, serve: () => void) => void {
   const waiting: [ServerHttp2Stream, () => void][] = [];
   let begun = 0;
+  let turnBegan = 0;
   const nextTurn = (): void => {
+    const now = performance.now();
+    const atMost = now - turnBegan > longTurnMs ? 1 : maxInATurn;
+    turnBegan = now;
     begun = 0;
-    while (begun < maxInATurn) {
+    while (begun < atMost) {
       const next = waiting.shift();
       if (next === undefined) break;
       if (next[0].destroyed) continue;
@@ -70,12 +77,15 @@ function fewInATurn(): (stream: ServerHttp2Stream, serve: () => void) => void {
     if (begun > 0) setImmediate(nextTurn);
   };
   return (stream, serve) => {
-    if (begun === maxInATurn) {
+    if (begun === maxInATurn || waiting.length > 0) {
       stream.on("error", () => undefined); // a reset while it waits: then it is not begun
       waiting.push([stream, serve]);
       return;
     }
-    if (begun === 0) setImmediate(nextTurn);
+    if (begun === 0) {
+      turnBegan = performance.now();
+      setImmediate(nextTurn);
+    }
     begun += 1;
     serve();
   };
