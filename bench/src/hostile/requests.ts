@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { connect } from "node:http2";
 import { gzipSync } from "node:zlib";
 import { SendMessageRequestSchema } from "@a2a-connect/proto";
@@ -102,9 +101,10 @@ async function sendGrpc(target: Target, body: Buffer): Promise<boolean> {
       status = fields["grpc-status"] ?? status;
     };
     stream.on("response", note).on("trailers", note); // an answer without messages has its trailers in its header
+    stream.on("error", () => {}); // cut off while it still sends: "close" follows
     stream.end(body);
     stream.resume();
-    await once(stream, "close");
+    await new Promise((resolve) => stream.once("close", resolve));
     return status === "0";
   } finally {
     session.destroy();
