@@ -45,7 +45,7 @@ for (const [what, first, next] of floods) {
   it(`an HTTP/2 peer that floods us with ${what} is cut, and others are served`, async () => {
     await using listener = await listen(async (request) => {
       for await (const _ of request.body) {
-        // whatever comes
+        // all that comes
       }
       return { status: 200, body: "read" };
     });
