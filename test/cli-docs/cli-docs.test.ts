@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { atTerminal } from "../../packages/cli/test-support/pseudo-terminal.ts";
+import { bundleProgram } from "../surroundings/bundled-program.ts";
 import { formatPage, parsePage } from "./page.ts";
 import { recordPage } from "./record-page.ts";
 import { StandIns } from "./stand-ins.ts";
@@ -22,7 +23,7 @@ describe("transcripts of the a2a command", () => {
     home = await realpath(await mkdtemp(join(tmpdir(), "a2a-docs-")));
     await mkdir(join(home, "bin"));
     const a2a = join(home, "bin", "a2a");
-    const main = fileURLToPath(new URL("packages/cli/src/main.ts", root));
+    const main = await bundleProgram(new URL("packages/cli/src/main.ts", root));
     await writeFile(a2a, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
     await chmod(a2a, 0o755);
     // Stands for the `npm install` of a project that is begun on the page.

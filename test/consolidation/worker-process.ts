@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { type MemorySet, openMemoryStore } from "@a2a-connect/consolidation/worker";
 import { onTestFinished } from "vitest";
+import { bundleProgram } from "../surroundings/bundled-program.ts";
 
 /** The worker in a process of its own, again and again on the same files and the same port. */
 export interface MortalWorker {
@@ -60,9 +61,14 @@ export interface MainProcess {
   output(): Promise<string>;
 }
 
-/** @param name `worker` or `orchestrator` */
-export function startMain(name: string, ...options: readonly string[]): MainProcess {
-  const main = fileURLToPath(new URL(`../../examples/consolidation/src/${name}.ts`, import.meta.url));
+const worker = await bundleProgram(new URL("../../examples/consolidation/src/worker.ts", import.meta.url));
+// Not bundled: it finds its data beside itself.
+const orchestrator = fileURLToPath(
+  new URL("../../examples/consolidation/src/orchestrator.ts", import.meta.url),
+);
+
+export function startMain(name: "worker" | "orchestrator", ...options: readonly string[]): MainProcess {
+  const main = name === "worker" ? worker : orchestrator;
   const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [main, ...options]);
   onTestFinished(() => {
     child.kill("SIGKILL");

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { bundleProgram } from "../surroundings/bundled-program.ts";
 
 /** How a process ended. */
 export interface ProcessEnd {
@@ -22,7 +22,7 @@ export interface AgentProcess {
   readonly ended: Promise<ProcessEnd>;
 }
 
-const main = fileURLToPath(new URL("../../examples/reference-agent/src/main.ts", import.meta.url));
+const main = await bundleProgram(new URL("../../examples/reference-agent/src/main.ts", import.meta.url));
 
 /**
  * Starts the agent on any free port. Resolves once it is ready, or has ended before it was.

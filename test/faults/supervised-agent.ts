@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { findA2AError } from "@a2a-connect/core";
 import { onTestFinished } from "vitest";
+import { bundleProgram } from "../surroundings/bundled-program.ts";
 import type { Order, Report } from "./agent-main.ts";
 import type { Failpoint, WriteCounts } from "./failpoint-store.ts";
 import { createService, type Place, type Service } from "./service.ts";
@@ -23,7 +23,7 @@ export interface SupervisedAgent extends Service {
   counts(): Promise<WriteCounts>;
 }
 
-const main = fileURLToPath(new URL("agent-main.ts", import.meta.url));
+const main = await bundleProgram(new URL("agent-main.ts", import.meta.url));
 
 /** How long an error waits for the end of the process that would explain it. */
 const explanationMs = 5_000;

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
+import { bundleProgram } from "../surroundings/bundled-program.ts";
 
 /** The reference agent in a process of its own: what `npm start` serves. */
 export interface AgentProcess {
@@ -21,7 +21,9 @@ export interface AgentProcess {
   stop(): Promise<ReadonlySet<string>>;
 }
 
-const mainModule = fileURLToPath(new URL("../../examples/reference-agent/src/main.ts", import.meta.url));
+const mainModule = await bundleProgram(
+  new URL("../../examples/reference-agent/src/main.ts", import.meta.url),
+);
 
 /** How long an agent may live, should nobody stop it. */
 const maxLifeMs = 180_000;

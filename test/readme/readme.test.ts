@@ -8,13 +8,14 @@ import { promisify } from "node:util";
 import type { ServedAgent } from "@a2a-connect/node";
 import { parseOptions, startReferenceAgent } from "@a2a-connect/reference-agent";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundleProgram } from "../surroundings/bundled-program.ts";
 import { type CodeBlock, readCodeBlocks } from "./code-blocks.ts";
 
 const run = promisify(execFile);
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "..", "..");
 const blocks = readCodeBlocks(join(root, "README.md"));
-const command = join(root, "packages/cli/src/main.ts");
+const command = await bundleProgram(new URL("../../packages/cli/src/main.ts", import.meta.url));
 const directory = mkdtempSync(join(here, ".tmp-"));
 /** A machine may have no curl; the commands are for those that do. */
 const hasCurl = spawnSync("curl", ["--version"]).status === 0;

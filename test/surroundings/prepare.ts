@@ -5,7 +5,6 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 
 /** What Node, package managers, git and `a2a` look for in all folders above the one that they work in. */
 const marks = ["package.json", "node_modules", ".git", ".env", "a2a.config.yaml"];
@@ -22,9 +21,6 @@ const inherited = [
   "A2A_REPORT",
 ];
 
-/** Compiled modules, for all processes of this and later runs: half of what a short process costs is compilation. */
-const compileCache = fileURLToPath(new URL("../../node_modules/.cache/a2a-compiled", import.meta.url));
-
 /** Vitest calls it before it starts the first worker, and what it returns at the end. */
 export function setup(): () => void {
   const folder = mkdtempSync(join(findPlace([tmpdir(), "/tmp", "/var/tmp"]), "a2a-tests-"));
@@ -34,10 +30,13 @@ export function setup(): () => void {
     LANG: "C.UTF-8",
     TZ: "UTC",
     GIT_CONFIG_NOSYSTEM: "1",
-    NODE_COMPILE_CACHE: compileCache,
+    // Half of what a short process costs is compilation.
+    NODE_COMPILE_CACHE: join(folder, "compiled"),
+    A2A_PROGRAMS: join(folder, "programs"),
   };
   mkdirSync(join(folder, "home"));
   mkdirSync(join(folder, "tmp"));
+  mkdirSync(join(folder, "programs"));
   for (const name of Object.keys(process.env)) if (!inherited.includes(name)) delete process.env[name];
   Object.assign(process.env, surroundings);
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { text as readAll } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { runCli } from "@a2a-connect/cli";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundleProgram } from "../surroundings/bundled-program.ts";
 import type { ExpectedVerdict, Vector, VectorProfile } from "./vector.ts";
 import { vectorProfiles } from "./vector.ts";
 import { cardTextOf, readVectors } from "./vector-files.ts";
@@ -153,7 +153,7 @@ async function run(argv: readonly string[]): Promise<Result> {
 }
 
 async function runProcess(argv: readonly string[]): Promise<Result> {
-  const main = fileURLToPath(new URL("../../packages/cli/src/main.ts", import.meta.url));
+  const main = await bundleProgram(new URL("../../packages/cli/src/main.ts", import.meta.url));
   const child = spawn(process.execPath, [main, ...argv], {
     cwd: folder,
     env: { ...process.env, HOME: folder },

@@ -1,8 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
-import { fileURLToPath } from "node:url";
+import { bundleProgram } from "../../../test/surroundings/bundled-program.ts";
 import { quote } from "../src/task/hints.ts";
+
+const main = await bundleProgram(new URL("../src/main.ts", import.meta.url));
 
 /** For tests at a terminal. */
 export const atTerminal = {
@@ -33,7 +35,6 @@ export function startOnTerminal(
   argv: readonly string[],
   { columns = 80, cwd = tmpdir(), env = {}, stdout }: TerminalSurroundings = {},
 ): TerminalCommand {
-  const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
   const words = [process.execPath, main, ...argv].map(quote).join(" ");
   const shell = `stty cols ${columns}; exec ${words}${stdout === undefined ? "" : ` >${quote(stdout)}`}`;
   const child = spawn("script", ["-qefc", shell, "/dev/null"], {

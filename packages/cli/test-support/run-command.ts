@@ -2,9 +2,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
+import { bundleProgram } from "../../../test/surroundings/bundled-program.ts";
 import type { CliIo } from "../src/cli-io.ts";
 import { runCli } from "../src/run-cli.ts";
+
+const main = await bundleProgram(new URL("../src/main.ts", import.meta.url));
 
 /** What became of a command. */
 export interface CommandResult {
@@ -66,7 +68,6 @@ export function spawnCommand(
   argv: readonly string[],
   { cwd = tmpdir(), home = cwd, env = {}, stdin = "" }: CommandSurroundings = {},
 ): RunningCommand {
-  const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
   const child: ChildProcess = spawn(process.execPath, [main, ...argv], {
     cwd,
     env: { ...process.env, HOME: home, ...env },

@@ -4,10 +4,10 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { bundleProgram } from "../../../../test/surroundings/bundled-program.ts";
 import { field, fieldsOf } from "../../test-support/fields.ts";
 import { runCommand } from "../../test-support/run-command.ts";
 import { at as answerAt, startSick } from "../../test-support/sick-server.ts";
@@ -107,9 +107,8 @@ describe("keys that cannot verify", () => {
 });
 
 describe("a card that is not a regular file", () => {
-  const main = fileURLToPath(new URL("../main.ts", import.meta.url));
-
   it("is read where a shell has made it", async () => {
+    const main = await bundleProgram(new URL("../main.ts", import.meta.url));
     await writeFile(join(cwd, "plain.json"), await signedCard(cwd, signer));
     const command = `"${process.execPath}" "${main}" card verify <(cat plain.json) --key <(cat signer.public.json)`;
     const { stdout } = await promisify(execFile)("bash", ["-c", command], { cwd });

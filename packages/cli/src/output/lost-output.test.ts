@@ -5,14 +5,14 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundleProgram } from "../../../../test/surroundings/bundled-program.ts";
 import { createSigner, type Signer, signedCard, tampered } from "../../test-support/signer.ts";
 
 /** A race between the output and the exit code is not lost every time. */
 const attempts = process.env["A2A_LONG"] === "1" ? 5 : 1;
 
-const main = fileURLToPath(new URL("../main.ts", import.meta.url));
+const main = await bundleProgram(new URL("../main.ts", import.meta.url));
 
 /** Where the output of a command goes, as a shell has it. */
 const sinks = {
