@@ -1,4 +1,4 @@
-import { DecodeError, decodeMessage, encodeMessage } from "@a2a-connect/core";
+import { DecodeError, decodeInSteps, decodeMessage, encodeMessage } from "@a2a-connect/core";
 import { file_lf_a2a_v1_a2a, MessageSchema, PartSchema, SecurityRequirementSchema } from "@a2a-connect/proto";
 import { StatusSchema } from "@a2a-connect/proto/google/rpc/status";
 import { ExtensionNumberResponseSchema } from "@a2a-connect/proto/grpc/reflection/v1";
@@ -45,10 +45,20 @@ function readBoth(desc: DescMessage, bytes: Uint8Array): { ours: string; theirs:
     }
     return hex(toBinary(desc, message));
   };
-  return {
-    ours: written(() => decodeMessage(desc, bytes)),
-    theirs: written(() => fromBinary(desc, bytes, unlimited)),
-  };
+  const ours = written(() => decodeMessage(desc, bytes));
+  for (const sliceBytes of [1, 13]) {
+    const inSteps = written(() => finish(decodeInSteps(desc, bytes, {}, sliceBytes)));
+    if (ours.startsWith("refused")) expect(inSteps).toMatch(/^refused: /);
+    else expect(inSteps).toBe(ours);
+  }
+  return { ours, theirs: written(() => fromBinary(desc, bytes, unlimited)) };
+}
+
+function finish<Result>(steps: Generator<number, Result>): Result {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
 }
 
 function hex(bytes: Uint8Array): string {

@@ -1,4 +1,4 @@
-export { DecodeError, type DecodeOptions, decodeMessage } from "./binary/decode.ts";
+export { DecodeError, type DecodeOptions, decodeInSteps, decodeMessage } from "./binary/decode.ts";
 export { encodeMessage } from "./binary/encode.ts";
 export { bindHttpRequest, type HttpRequestParts, httpRequestParts, isQueryField } from "./bind-request.ts";
 export { connectBinding, grpcWebBinding } from "./binding-names.ts";
@@ -84,7 +84,6 @@ export {
 } from "./media-type.ts";
 export {
   byteLength,
-  decodeInSteps,
   encodeInSteps,
   formatAnswer,
   formatOnce,

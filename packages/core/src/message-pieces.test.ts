@@ -18,15 +18,9 @@ import {
 } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
+import { decodeInSteps } from "./binary/decode.ts";
 import { formatMessage, formatResponse } from "./format-json.ts";
-import {
-  byteLength,
-  decodeInSteps,
-  encodeInSteps,
-  formatAnswer,
-  formatInPieces,
-  isLarge,
-} from "./message-pieces.ts";
+import { byteLength, encodeInSteps, formatAnswer, formatInPieces, isLarge } from "./message-pieces.ts";
 import { methods } from "./methods.ts";
 
 const kib = 1024;

@@ -8,9 +8,8 @@ import {
   type JsonObject,
   type Message,
 } from "@bufbuild/protobuf";
-import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import type { Value } from "@bufbuild/protobuf/wkt";
-import { mergeMessage } from "./binary/decode.ts";
 import { encodeMessage } from "./binary/encode.ts";
 import { asksForArtifacts, formatMessage, formatResponse } from "./format-json.ts";
 import type { RpcMethod } from "./methods.ts";
@@ -101,46 +100,6 @@ function divide(
   const fields = desc.fields.filter(isDivided).filter((field) => readField(message, field).length > 0);
   for (const field of fields) clearField(rest, field);
   return { rest, fields };
-}
-
-/**
- * Decodes a message, a large one in steps: what is small and lies together is one. Every step yields the bytes that it has
- * decoded; the message is what comes last.
- */
-export function* decodeInSteps(desc: DescMessage, bytes: Uint8Array): Generator<number, Message> {
-  const message: Message = create(desc);
-  yield* mergeInSteps(desc, message, bytes);
-  return message;
-}
-
-/** The parts of an encoding, merged one after the other, are the whole. */
-function* mergeInSteps(desc: DescMessage, message: Message, bytes: Uint8Array): Generator<number, void> {
-  let begin = 0;
-  const reader = new BinaryReader(bytes);
-  while (bytes.length > pieceBytes && reader.pos < reader.len) {
-    const start = reader.pos;
-    const [number, wireType] = reader.tag();
-    const value = reader.pos;
-    reader.skip(wireType, number);
-    const field =
-      reader.pos - value > pieceBytes ? desc.fields.find((each) => each.number === number) : undefined;
-    const isLarge = field !== undefined && isDivided(field) && wireType === WireType.LengthDelimited;
-    if (isLarge || reader.pos - begin > pieceBytes) {
-      const end = isLarge ? start : reader.pos;
-      mergeMessage(desc, message, bytes.subarray(begin, end));
-      yield end - begin;
-      begin = reader.pos;
-    }
-    if (isLarge) {
-      const known = readField(message, field);
-      const last = field.fieldKind === "list" ? undefined : known[0]; // halves of one message are merged
-      const target = last ?? create(field.message);
-      yield* mergeInSteps(field.message, target, new BinaryReader(bytes.subarray(value)).bytes());
-      if (last === undefined) addToField(message, field, target);
-    }
-  }
-  mergeMessage(desc, message, bytes.subarray(begin));
-  yield bytes.length - begin;
 }
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {

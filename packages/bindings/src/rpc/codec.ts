@@ -1,5 +1,6 @@
 import {
   DecodeError,
+  decodeInSteps,
   decodeMessage,
   encodeInSteps,
   encodeMessage,
@@ -40,21 +41,31 @@ export interface Codec {
 /** How much JSON a message may be, or would be if it were JSON. */
 export type MessageLimits = Pick<BindingSettings, "maxJsonDepth" | "maxValues">;
 
+/** Bytes of protobuf that are decoded at once. */
+const largeBytes = 64 * 1024;
+
 /** Protobuf's own encoding. */
 export const protoCodec: Codec = {
   name: "proto",
   decode(desc, bytes, { maxJsonDepth, maxValues }) {
-    try {
-      return decodeMessage(desc, bytes, {
-        maxDepth: binaryDepth(maxJsonDepth),
-        maxValues,
-        unknownFields: "drop",
-      });
-    } catch (error) {
+    const options = {
+      maxDepth: binaryDepth(maxJsonDepth),
+      maxValues,
+      unknownFields: "drop",
+    } as const;
+    const refuse = (error: unknown): never => {
       if (error instanceof DecodeError && error.reason === "too-many-values") {
         throw invalidParams(tooManyValues(maxValues));
       }
       throw malformedRequest(`is not a valid ${desc.name} in protobuf encoding`);
+    };
+    if (bytes.length > largeBytes) {
+      return runInTurns<Message>(decodeInSteps(desc, bytes, options)).catch(refuse);
+    }
+    try {
+      return decodeMessage(desc, bytes, options);
+    } catch (error) {
+      return refuse(error);
     }
   },
   encodeResponse: ({ bound }, _request, response) => encodeBinary(bound.desc.output, response),

@@ -62,13 +62,38 @@ export function decodeMessage<Desc extends DescMessage>(
   return contentOf(desc).read(input, bytes.length, undefined) as MessageShape<Desc>; // a reader of this type
 }
 
-/** Reads the bytes into a message that is there already, as if they followed its own. Without limits. @throws DecodeError */
-export function mergeMessage(desc: DescMessage, message: Message, bytes: Uint8Array): void {
-  contentOf(desc).read(new Input(bytes, {}), bytes.length, message);
+/**
+ * `decodeMessage` in slices: it yields how many bytes it has read, and the message is whole when it returns. One text
+ * is never cut, and neither is a value that another field of the same Value or entry follows, which no encoder writes.
+ *
+ * @param sliceBytes what is read at once, in bytes
+ * @throws DecodeError
+ */
+export function* decodeInSteps<Desc extends DescMessage>(
+  desc: Desc,
+  bytes: Uint8Array,
+  options: DecodeOptions = {},
+  sliceBytes: number = 64 * 1024,
+): Generator<number, MessageShape<Desc>> {
+  const input = new Input(bytes, options);
+  input.stop = sliceBytes;
+  const message = contentOf(desc).read(input, bytes.length, undefined) as MessageShape<Desc>; // as above
+  yield input.reached;
+  while (input.isPaused) {
+    yield input.resume(sliceBytes);
+  }
+  return message;
 }
 
 /** More than any message has: a 32-bit number, which costs less to count with than Infinity. */
 const unlimited = 0x3fff_ffff;
+
+/** What is still to be read of a message, in the order of the bytes. */
+interface Rest {
+  readonly position: number;
+  readonly depthLeft: number;
+  readonly read: () => void;
+}
 
 /** What is read, how far reading has come, and what may still follow. */
 class Input {
@@ -80,6 +105,10 @@ class Input {
   #depthLeft: number;
   #view: DataView | undefined;
   position = 0;
+  /** Where the fields of all messages that are open pause. */
+  stop = Number.POSITIVE_INFINITY;
+  /** What was paused: the innermost message, whose bytes come first, is the last. */
+  #rests: Rest[] = [];
   /** The upper half of the number that was read last. */
   high = 0;
 
@@ -107,6 +136,53 @@ class Input {
 
   leave(): void {
     this.#depthLeft++;
+  }
+
+  get isPaused(): boolean {
+    return this.#rests.length > 0;
+  }
+
+  /**
+   * Leaves the fields from here to the end of a message to later, and goes on behind them. The message around it, which
+   * must not read them first, pauses there as well: its `position` is beyond `stop`.
+   */
+  pause(end: number, read: () => void): void {
+    this.#rests.unshift({ position: this.position, depthLeft: this.#depthLeft, read });
+    this.position = end;
+  }
+
+  /** Where the first bytes were left that have not been read. */
+  get reached(): number {
+    return this.#rests.at(-1)?.position ?? this.position;
+  }
+
+  /** Reads on where the first bytes were left. @returns how many it has read: about `bytes` */
+  resume(bytes: number): number {
+    const rest = this.#rests.pop();
+    if (rest === undefined) {
+      return 0;
+    }
+    const outer = this.#rests;
+    this.#rests = [];
+    this.position = rest.position;
+    this.#depthLeft = rest.depthLeft;
+    this.stop = rest.position + bytes;
+    rest.read();
+    const read = this.reached - rest.position;
+    this.#rests = [...outer, ...this.#rests];
+    return read;
+  }
+
+  /** Reads all that was paused, because what comes next changes it. */
+  finish(): void {
+    const { position, stop } = this;
+    const depthLeft = this.#depthLeft;
+    while (this.isPaused) {
+      this.resume(Number.POSITIVE_INFINITY);
+    }
+    this.position = position;
+    this.stop = stop;
+    this.#depthLeft = depthLeft;
   }
 
   /** Messages that may still stand inside each other here. */
@@ -371,18 +447,26 @@ class OwnContent implements Content {
     input.enter();
     this.#fields ??= fieldsOf(this.#desc); // not before, because types contain each other
     const message = (existing ?? create(this.#desc)) as Fields; // of this type
-    while (input.position < end) {
+    this.#readFields(message, this.#fields, input, end);
+    input.leave();
+    return message;
+  }
+
+  #readFields(message: Fields, fields: ReadonlyMap<number, Field>, input: Input, end: number): void {
+    const until = Math.min(end, input.stop);
+    while (input.position < until) {
       const tag = input.tag(end);
       input.count(1);
-      const field = this.#fields.get(tag);
+      const field = fields.get(tag);
       if (field === undefined) {
         this.#readOther(message, tag, input, end);
       } else {
         readField(message, field, input, end);
       }
     }
-    input.leave();
-    return message;
+    if (input.position < end) {
+      input.pause(end, () => this.#readFields(message, fields, input, end));
+    }
   }
 
   #readOther(message: Fields, tag: number, input: Input, end: number): void {
@@ -511,6 +595,9 @@ function readEntry(
     if (tag === tags.entryKey) {
       name = input.text(end);
     } else if (tag === valueTag) {
+      if (value !== undefined) {
+        input.finish();
+      }
       value = read(input, end, value);
     } else {
       readOther("a map's entry", 2, undefined, tag, input, end);
@@ -571,6 +658,7 @@ function readValue(input: Input, end: number, existing: unknown, isPlain: boolea
     const tag = input.tag(end);
     if (fields > 0) {
       input.count(1); // the one that it has is counted with the Value
+      input.finish();
     }
     switch (tag) {
       case tags.numberValue:
@@ -629,8 +717,21 @@ function readStruct(input: Input, end: number, existing: unknown, isPlain: boole
     existing ?? (isPlain ? dictionary() : { $typeName: "google.protobuf.Struct", fields: dictionary() });
   const struct = isPlain ? undefined : (made as Struct); // of this type
   const fields = struct?.fields ?? (made as Record<string, unknown>); // plain JSON
-  const entry = isPlain ? jsonEntry : valueEntry;
-  while (input.position < end) {
+  readEntries(input, end, fields, struct);
+  input.leave();
+  return made;
+}
+
+/** @param struct where the fields are of one, not of plain JSON */
+function readEntries(
+  input: Input,
+  end: number,
+  fields: Record<string, unknown>,
+  struct: Struct | undefined,
+): void {
+  const entry = struct === undefined ? jsonEntry : valueEntry;
+  const until = Math.min(end, input.stop);
+  while (input.position < until) {
     const tag = input.tag(end);
     input.count(1);
     if (tag === tags.item) {
@@ -639,8 +740,9 @@ function readStruct(input: Input, end: number, existing: unknown, isPlain: boole
       readOther("google.protobuf.Struct", 1, struct, tag, input, end);
     }
   }
-  input.leave();
-  return made;
+  if (input.position < end) {
+    input.pause(end, () => readEntries(input, end, fields, struct));
+  }
 }
 
 /** @returns a ListValue, or the array that it stands for */
@@ -649,17 +751,26 @@ function readList(input: Input, end: number, existing: unknown, isPlain: boolean
   const made = existing ?? (isPlain ? [] : { $typeName: "google.protobuf.ListValue", values: [] });
   const list = isPlain ? undefined : (made as ListValue); // of this type
   const items: unknown[] = list?.values ?? (made as unknown[]); // plain JSON
-  while (input.position < end) {
+  readItems(input, end, items, list);
+  input.leave();
+  return made;
+}
+
+/** @param list where the items are of one, not of plain JSON */
+function readItems(input: Input, end: number, items: unknown[], list: ListValue | undefined): void {
+  const until = Math.min(end, input.stop);
+  while (input.position < until) {
     const tag = input.tag(end);
     input.count(1);
     if (tag === tags.item) {
-      items.push(readValue(input, input.delimited(end), undefined, isPlain));
+      items.push(readValue(input, input.delimited(end), undefined, list === undefined));
     } else {
       readOther("google.protobuf.ListValue", 1, list, tag, input, end);
     }
   }
-  input.leave();
-  return made;
+  if (input.position < end) {
+    input.pause(end, () => readItems(input, end, items, list));
+  }
 }
 
 /** A field that a Value, Struct or list does not have; plain JSON does not keep it. */

@@ -1,14 +1,5 @@
 import { applyStep, decodeInSteps, type TaskStep } from "@a2a-connect/core";
-import {
-  type Message,
-  MessageSchema,
-  type StreamResponse,
-  StreamResponseSchema,
-  type Task,
-  TaskSchema,
-  TaskState,
-} from "@a2a-connect/proto";
-import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
+import { MessageSchema, StreamResponseSchema, type Task, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { taskPageLimit } from "../store/log-page.ts";
 import type { LogEntry, Snapshot, StoredTask, TaskStore, TaskView } from "../store/task-store.ts";
@@ -85,10 +76,10 @@ class TaskFold {
   readonly #artifactBytes = new Map<string, number>();
 
   *begin({ head, artifacts }: Snapshot): Generator<number, void> {
-    const task = yield* decode<Task>(TaskSchema, head);
+    const task = yield* decodeInSteps(TaskSchema, head);
     this.#headBytes = head.length;
     if (artifacts !== undefined) {
-      task.artifacts = (yield* decode<Task>(TaskSchema, artifacts)).artifacts;
+      task.artifacts = (yield* decodeInSteps(TaskSchema, artifacts)).artifacts;
       const sizes = lengthsOf(TaskSchema.field.artifacts.number, artifacts);
       for (const [at, { artifactId }] of task.artifacts.entries()) {
         this.#artifactBytes.set(artifactId, sizes[at] ?? 0);
@@ -134,18 +125,13 @@ function* decodeStep(entry: LogEntry): Generator<number, TaskStep | undefined> {
     case "task":
     case "status":
     case "artifact":
-      return (yield* decode<StreamResponse>(StreamResponseSchema, entry.payload)).payload;
+      return (yield* decodeInSteps(StreamResponseSchema, entry.payload)).payload;
     case "input":
-      return { case: "input", value: yield* decode<Message>(MessageSchema, entry.payload) };
+      return { case: "input", value: yield* decodeInSteps(MessageSchema, entry.payload) };
     case "command":
     case "journal":
       return undefined;
   }
-}
-
-/** @typeParam Shape the messages of `desc` */
-function* decode<Shape extends AnyMessage>(desc: DescMessage, bytes: Uint8Array): Generator<number, Shape> {
-  return (yield* decodeInSteps(desc, bytes)) as Shape; // the generated type of the descriptor
 }
 
 /** Lengths of the messages in one field of an encoded message, in order. */
