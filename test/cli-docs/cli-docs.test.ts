@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { atTerminal } from "../../packages/cli/test-support/pseudo-terminal.ts";
-import { bundleProgram } from "../surroundings/bundled-program.ts";
+import { bundleProgram } from "../../packages/cli/test-support/bundled-program.ts";
 import { formatPage, parsePage } from "./page.ts";
 import { recordPage } from "./record-page.ts";
 import { StandIns } from "./stand-ins.ts";

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { type MemorySet, openMemoryStore } from "@a2a-connect/consolidation/worker";
 import { onTestFinished } from "vitest";
-import { bundleProgram } from "../surroundings/bundled-program.ts";
+import { bundleProgram } from "../../packages/cli/test-support/bundled-program.ts";
 
 /** The worker in a process of its own, again and again on the same files and the same port. */
 export interface MortalWorker {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { bundleProgram } from "../surroundings/bundled-program.ts";
+import { bundleProgram } from "../../packages/cli/test-support/bundled-program.ts";
 
 /** How a process ended. */
 export interface ProcessEnd {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { findA2AError } from "@a2a-connect/core";
 import { onTestFinished } from "vitest";
-import { bundleProgram } from "../surroundings/bundled-program.ts";
+import { bundleProgram } from "../../packages/cli/test-support/bundled-program.ts";
 import type { Order, Report } from "./agent-main.ts";
 import type { Failpoint, WriteCounts } from "./failpoint-store.ts";
 import { createService, type Place, type Service } from "./service.ts";

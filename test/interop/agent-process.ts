@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { bundleProgram } from "../surroundings/bundled-program.ts";
+import { bundleProgram } from "../../packages/cli/test-support/bundled-program.ts";
 
 /** The reference agent in a process of its own: what `npm start` serves. */
 export interface AgentProcess {

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import type { ServedAgent } from "@a2a-connect/node";
 import { parseOptions, startReferenceAgent } from "@a2a-connect/reference-agent";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bundleProgram } from "../surroundings/bundled-program.ts";
+import { bundleProgram } from "../../packages/cli/test-support/bundled-program.ts";
 import { type CodeBlock, readCodeBlocks } from "./code-blocks.ts";
 
 const run = promisify(execFile);

@@ -7,7 +7,7 @@ import { Readable } from "node:stream";
 import { text as readAll } from "node:stream/consumers";
 import { runCli } from "@a2a-connect/cli";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bundleProgram } from "../surroundings/bundled-program.ts";
+import { bundleProgram } from "../../packages/cli/test-support/bundled-program.ts";
 import type { ExpectedVerdict, Vector, VectorProfile } from "./vector.ts";
 import { vectorProfiles } from "./vector.ts";
 import { cardTextOf, readVectors } from "./vector-files.ts";

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
-import { bundleProgram } from "../../../test/surroundings/bundled-program.ts";
+import { bundleProgram } from "./bundled-program.ts";
 import { quote } from "../src/task/hints.ts";
 
 const main = await bundleProgram(new URL("../src/main.ts", import.meta.url));

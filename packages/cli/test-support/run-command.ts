@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { Readable } from "node:stream";
-import { bundleProgram } from "../../../test/surroundings/bundled-program.ts";
+import { bundleProgram } from "./bundled-program.ts";
 import type { CliIo } from "../src/cli-io.ts";
 import { runCli } from "../src/run-cli.ts";
 

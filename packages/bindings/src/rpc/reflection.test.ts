@@ -4,7 +4,7 @@ import { ServerReflection, type ServerReflectionRequestSchema } from "@a2a-conne
 import { ServerReflection as ServerReflectionAlpha } from "@a2a-connect/proto/grpc/reflection/v1alpha";
 import { fromBinary, type MessageInitShape } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { createClient, createRouterTransport } from "@connectrpc/connect";
+import { Code, createClient, createRouterTransport } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { registerReflection } from "./reflection.ts";
 
@@ -53,6 +53,29 @@ describe("server reflection", () => {
       );
     });
   }
+
+  it("answers a thousand questions of one stream, and lets others have their turn between them", async () => {
+    async function* many() {
+      for (let asked = 0; asked < 1_500; asked++) {
+        yield { host: "h", messageRequest: { case: "listServices", value: "" } as const };
+      }
+    }
+    let turns = 0;
+    const count = () => {
+      turns += 1;
+      counting = setImmediate(count);
+    };
+    let counting = setImmediate(count);
+    let answers = 0;
+    const asking = async () => {
+      const client = createClient(ServerReflection, transport);
+      for await (const _ of client.serverReflectionInfo(many())) answers += 1;
+    };
+    await expect(asking()).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    clearImmediate(counting);
+    expect(answers).toBe(1_000);
+    expect(turns).toBeGreaterThan(900);
+  });
 
   for (const symbol of [
     "lf.a2a.v1.A2AService",

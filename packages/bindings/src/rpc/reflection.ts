@@ -12,7 +12,8 @@ import {
   ServerReflection as ServerReflectionAlpha,
 } from "@a2a-connect/proto/grpc/reflection/v1alpha";
 import { create, type DescService, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { Code, type ConnectRouter } from "@connectrpc/connect";
+import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
+import { nextSlice } from "../next-slice.ts";
 import { createFileCatalogue, type FileCatalogue } from "./file-catalogue.ts";
 
 /** What may be asked about. */
@@ -33,7 +34,7 @@ export function registerReflection(router: ConnectRouter, { services }: Reflecti
 
   router.service(ServerReflection, {
     async *serverReflectionInfo(requests) {
-      for await (const request of requests) {
+      for await (const request of inTurns(requests)) {
         yield answer(request, names, files);
       }
     },
@@ -41,13 +42,32 @@ export function registerReflection(router: ConnectRouter, { services }: Reflecti
   // The same messages under another name, so their bytes are the same, too.
   router.service(ServerReflectionAlpha, {
     async *serverReflectionInfo(requests) {
-      for await (const alpha of requests) {
+      for await (const alpha of inTurns(requests)) {
         const request = fromBinary(ServerReflectionRequestSchema, toBinary(AlphaRequestSchema, alpha));
         const response = answer(request, names, files);
         yield fromBinary(AlphaResponseSchema, toBinary(ServerReflectionResponseSchema, response));
       }
     },
   });
+}
+
+/** Questions of one stream: a client that fetches every file asks some dozens. */
+const maxQuestions = 1_000;
+
+/** Lets others have their turn between the questions, thousands of which fit into a packet. */
+async function* inTurns<Request>(requests: AsyncIterable<Request>): AsyncGenerator<Request> {
+  let asked = 0;
+  for await (const request of requests) {
+    asked += 1;
+    if (asked > maxQuestions) {
+      throw new ConnectError(
+        `a stream may ask ${maxQuestions} questions; ask the others on another`,
+        Code.ResourceExhausted,
+      );
+    }
+    yield request;
+    await nextSlice();
+  }
 }
 
 function answer(

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { bundleProgram } from "../../../../test/surroundings/bundled-program.ts";
+import { bundleProgram } from "../../test-support/bundled-program.ts";
 import { field, fieldsOf } from "../../test-support/fields.ts";
 import { runCommand } from "../../test-support/run-command.ts";
 import { at as answerAt, startSick } from "../../test-support/sick-server.ts";

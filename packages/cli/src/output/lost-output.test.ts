@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bundleProgram } from "../../../../test/surroundings/bundled-program.ts";
+import { bundleProgram } from "../../test-support/bundled-program.ts";
 import { createSigner, type Signer, signedCard, tampered } from "../../test-support/signer.ts";
 
 /** A race between the output and the exit code is not lost every time. */
