@@ -17,7 +17,7 @@ import { findOddities, follow, normalize, sendAndFollow, type Transcript } from 
 /** How often a stream is cut before it may come to its end. */
 const cutsOfStream = 6;
 /** How many streams and requests of each wire are cut in a short run; a long one cuts at every byte of the first. */
-const seeds = 12;
+const seeds = 6;
 
 const directory = mkdtempSync(join(tmpdir(), "a2a-cuts-"));
 let harness: AgentHarness;
@@ -78,7 +78,7 @@ describe.each(wireNames)("over %s", (wire) => {
     expect(length).toBeGreaterThan(1_000);
 
     // A finished task: all of its events are there at once, and each byte of them may be the last to arrive.
-    const step = isLong ? 1 : Math.ceil(length / 25);
+    const step = isLong ? 1 : Math.ceil(length / 12);
     for (let at = 0; at <= length; at += step) {
       await using cutter = await startCuttingProxy(harness.url);
       cutter.cutNext({ afterResponseBytes: at });
@@ -116,7 +116,7 @@ describe.each(wireNames)("over %s", (wire) => {
 
     const direct = connect(wire, harness.url);
     let sent = 1;
-    const step = isLong ? 1 : Math.ceil(length / 25);
+    const step = isLong ? 1 : Math.ceil(length / 12);
     for (let at = 0; at <= length; at += step) {
       await using cutter = await startCuttingProxy(harness.url);
       // Cut while it is sent, again while it is answered, and then let through.

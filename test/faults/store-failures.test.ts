@@ -18,7 +18,7 @@ import { playScenario } from "./scenario.ts";
 import { createService } from "./service.ts";
 import { findFaults, judge } from "./verdict.ts";
 
-const storms = isLong ? 100 : 6;
+const storms = isLong ? 100 : 3;
 
 /** Callers that play the scenario at the same time. */
 const callers = 4;

@@ -11,7 +11,7 @@ import { superviseAgent } from "./supervised-agent.ts";
 import { findFaults, judge } from "./verdict.ts";
 
 /** How many boundaries a short run tries, besides the first and the last of each kind. */
-const sampleSize = 8;
+const sampleSize = 4;
 
 /** How often a long run goes through all of them, each time with other wires and other second kills. */
 const rounds = isLong ? 3 : 1;

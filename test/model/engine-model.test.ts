@@ -13,8 +13,8 @@ const seed = Number(process.env["A2A_SEED"] ?? (isLong ? Date.now() % 2 ** 31 : 
 const path = process.env["A2A_PATH"];
 
 const stores: readonly (readonly [name: string, runs: number, open: () => TaskStore])[] = [
-  ["memory", isLong ? 20_000 : 600, createMemoryTaskStore],
-  ["sqlite", isLong ? 2_000 : 50, () => createSqliteTaskStore({ file: ":memory:" })],
+  ["memory", isLong ? 20_000 : 300, createMemoryTaskStore],
+  ["sqlite", isLong ? 2_000 : 30, () => createSqliteTaskStore({ file: ":memory:" })],
 ];
 
 // The platform digests on a thread, which the fake clock cannot see; the same digest here takes no time.

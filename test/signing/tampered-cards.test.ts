@@ -140,7 +140,7 @@ describe("the verifier", () => {
           }
         },
       ),
-      { numRuns: isLong ? 100_000 : 10_000 },
+      { numRuns: isLong ? 100_000 : 3_000 },
     );
     expect(trusted).toBeGreaterThan(0); // else nothing was left whole, and nothing was shown
   });

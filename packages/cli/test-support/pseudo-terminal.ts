@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
-import { bundleProgram } from "./bundled-program.ts";
 import { quote } from "../src/task/hints.ts";
+import { bundleProgram } from "./bundled-program.ts";
 
 const main = await bundleProgram(new URL("../src/main.ts", import.meta.url));
 

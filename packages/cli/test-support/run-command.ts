@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { Readable } from "node:stream";
-import { bundleProgram } from "./bundled-program.ts";
 import type { CliIo } from "../src/cli-io.ts";
 import { runCli } from "../src/run-cli.ts";
+import { bundleProgram } from "./bundled-program.ts";
 
 const main = await bundleProgram(new URL("../src/main.ts", import.meta.url));
 
