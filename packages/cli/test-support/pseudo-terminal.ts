@@ -1,10 +1,14 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
+import { setTimeout as pause } from "node:timers/promises";
 import { quote } from "../src/task/hints.ts";
 import { bundleProgram } from "./bundled-program.ts";
 
 const main = await bundleProgram(new URL("../src/main.ts", import.meta.url));
+
+/** What the terminal shows is told after this time, before vitest ends a test that waits for more. */
+const patienceMs = 60_000;
 
 /** For tests at a terminal. */
 export const atTerminal = {
@@ -63,6 +67,7 @@ export function startOnTerminal(
       return sent;
     },
     async answer(awaited, keys = "") {
+      const deadline = Date.now() + patienceMs;
       for (let at = sent.indexOf(awaited, seen); ; at = sent.indexOf(awaited, seen)) {
         if (at >= 0) {
           seen = at + awaited.length;
@@ -70,7 +75,9 @@ export function startOnTerminal(
         }
         if (ended)
           throw new Error(`ended without ${JSON.stringify(awaited)}: ${JSON.stringify(sent.slice(seen))}`);
-        await wake.promise;
+        if (Date.now() > deadline)
+          throw new Error(`no ${JSON.stringify(awaited)} after: ${JSON.stringify(sent)}`);
+        await Promise.race([wake.promise, pause(1_000)]);
       }
       child.stdin.write(keys);
     },
