@@ -1,6 +1,7 @@
 import { invalidParams } from "@a2a-connect/core";
 import type { ConnectError } from "@connectrpc/connect";
-import { findMemberText } from "./member-text.ts";
+import { runInTurns } from "../large-answer.ts";
+import { findMemberInSteps } from "./member-text.ts";
 import type { JsonRpcId } from "./response.ts";
 
 /** A JSON-RPC request whose envelope is in order. */
@@ -43,10 +44,10 @@ export function readEnvelope(json: unknown): Envelope | EnvelopeRefusal {
   return { id, method, params: params ?? {} };
 }
 
-/** The id of a request whose text was not parsed to its end; null when it has none that can be used. */
-export function readId(text: string): JsonRpcId {
+/** The id of a request whose text was not parsed to its end; null when it has none that can be used. Others have turns. */
+export async function readId(text: string): Promise<JsonRpcId> {
   try {
-    const id = findMemberText(text, "id") ?? "null";
+    const id = (await runInTurns(findMemberInSteps(text, "id"))) ?? "null";
     const parsed: unknown = id.length <= longestIdText ? JSON.parse(id) : null;
     return isJsonRpcId(parsed) ? parsed : null;
   } catch {

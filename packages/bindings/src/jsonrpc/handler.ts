@@ -202,13 +202,13 @@ function refuseBody(
 }
 
 /** The answer to a body of too many values: its params are wrong, named as on other wires, and its id is in its text. */
-function refuseOverflow(
+async function refuseOverflow(
   request: HttpRequest,
   { path, text }: JsonOverflow,
   settings: BindingSettings,
 ): Promise<HttpResponse> {
   const error = refuseValues(settings.maxValues, path[0] === "params" ? path.slice(1) : path);
-  return respondError(request, readId(text), toJsonRpcError(error), { status: 200 }, settings);
+  return respondError(request, await readId(text), toJsonRpcError(error), { status: 200 }, settings);
 }
 
 function methodNotAllowed(request: HttpRequest, settings: BindingSettings): Promise<HttpResponse> {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findMemberText } from "./member-text.ts";
+import { findMemberInSteps, findMemberText } from "./member-text.ts";
 
 describe("the text of a result", () => {
   for (const [response, result] of [
@@ -34,5 +34,16 @@ describe("the text of a result", () => {
         },
       ),
     );
+  });
+
+  it("is looked for in steps, none of which is long", () => {
+    const text = `{"params":[${"0,".repeat(1_000_000)}0],"id":"last"}`;
+    const steps = findMemberInSteps(text, "id");
+    const lengths: number[] = [];
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) lengths.push(step.value);
+    expect(step.value).toBe('"last"');
+    expect(lengths.length).toBeGreaterThan(10);
+    expect(Math.max(...lengths)).toBeLessThan(200_000);
   });
 });

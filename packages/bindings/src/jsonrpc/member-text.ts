@@ -6,6 +6,20 @@
  * @throws SyntaxError for text that is no JSON, sometimes
  */
 export function findMemberText(text: string, member: string): string | undefined {
+  const steps = findMemberInSteps(text, member);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) {
+      return step.value;
+    }
+  }
+}
+
+/** Characters of one step. */
+const stepLength = 128 * 1024;
+
+/** `findMemberText` in steps; each yields how many characters it has looked at. A single string is one step. */
+export function* findMemberInSteps(text: string, member: string): Generator<number, string | undefined> {
   if (!/^\s*\{/.test(text)) {
     return undefined;
   }
@@ -14,7 +28,12 @@ export function findMemberText(text: string, member: string): string | undefined
   /** Name of the member of the outermost object that the place is in. */
   let name: string | undefined;
   let valueStart = 0;
+  let begun = 0;
   for (let at = 0; at < text.length; at++) {
+    if (at - begun >= stepLength) {
+      yield at - begun;
+      begun = at;
+    }
     const character = text.charCodeAt(at);
     switch (character) {
       case quote: {
