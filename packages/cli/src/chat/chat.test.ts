@@ -250,7 +250,8 @@ describe("a2a chat at a terminal", atTerminal, () => {
   });
 
   it("goes on after a turn that failed", async () => {
-    await using chat = startOnTerminal(["chat", "-a", agent.url]);
+    // As wide as the error is long: the path in it is as long as the temporary folder's.
+    await using chat = startOnTerminal(["chat", "-a", agent.url], { columns: 400 });
     await chat.answer("you › ", "/attach nowhere.txt\r");
     await chat.answer("nowhere.txt cannot be read");
     await chat.answer("you › ", "fail\r");
