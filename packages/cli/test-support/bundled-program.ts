@@ -1,4 +1,4 @@
-// A program of ours in few files, as it is published: a process that a test starts has it loaded in a third of the time
+// A program of ours and its dependencies in few files: a process that a test starts loads them in a third of the time
 // that hundreds of sources take.
 
 import { existsSync } from "node:fs";

@@ -7,7 +7,7 @@ import { bundleProgram } from "./bundled-program.ts";
 
 const main = await bundleProgram(new URL("../src/main.ts", import.meta.url));
 
-/** What the terminal shows is told after this time, before vitest ends a test that waits for more. */
+/** How long the terminal may show nothing that is waited for; less than the time of a test, so that its error comes first. */
 const patienceMs = 60_000;
 
 /** For tests at a terminal. */
@@ -67,7 +67,7 @@ export function startOnTerminal(
       return sent;
     },
     async answer(awaited, keys = "") {
-      const deadline = Date.now() + patienceMs;
+      const late = pause(patienceMs, "late" as const, { ref: false });
       for (let at = sent.indexOf(awaited, seen); ; at = sent.indexOf(awaited, seen)) {
         if (at >= 0) {
           seen = at + awaited.length;
@@ -75,9 +75,8 @@ export function startOnTerminal(
         }
         if (ended)
           throw new Error(`ended without ${JSON.stringify(awaited)}: ${JSON.stringify(sent.slice(seen))}`);
-        if (Date.now() > deadline)
+        if ((await Promise.race([wake.promise, late])) === "late")
           throw new Error(`no ${JSON.stringify(awaited)} after: ${JSON.stringify(sent)}`);
-        await Promise.race([wake.promise, pause(1_000)]);
       }
       child.stdin.write(keys);
     },

@@ -16,7 +16,7 @@ import type { RpcMethod } from "./methods.ts";
 import { formatJsonInPieces, formatValueInPieces } from "./value-text.ts";
 
 /*
- * Large messages are decoded, formatted and encoded piece by piece, so that others have their turn in between and no
+ * Large messages are formatted and encoded piece by piece, so that others have their turn in between and no
  * second copy of all of it is ever in memory. A piece is a message below the large one that is not large itself; one
  * Struct, Value or scalar is never divided, except for long texts and bytes in JSON.
  */
