@@ -77,6 +77,7 @@ export type {
 } from "./store/task-store.ts";
 export {
   showsArtifacts,
+  storedBytes,
   takeTaskPage,
   type ViewedTask,
   viewEntries,

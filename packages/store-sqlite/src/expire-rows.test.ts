@@ -10,7 +10,7 @@ import { temporaryFile } from "../test-support/temporary-file.ts";
 import { createSqliteTaskStore } from "./sqlite-task-store.ts";
 
 const everything = { finishedBefore: 5_000, now: 5_000 };
-const noRows = { tasks: 0, entries: 0, snapshots: 0, push_configs: 0, keys: 0, doomed: 0 };
+const noRows = { tasks: 0, entries: 0, snapshots: 0, push_configs: 0, keys: 0, doomed: 0, pieces: 0 };
 
 describe("expire in a file", () => {
   it("leaves no row of what has expired behind", async () => {

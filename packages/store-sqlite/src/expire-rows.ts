@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Expiry } from "@a2a-connect/server";
+import { type LargeValues, pieceBytes } from "./large-values.ts";
 import { prepareQuery } from "./query.ts";
 import { finished } from "./schema.ts";
 
@@ -27,7 +28,7 @@ interface EntryPlace extends SizedRow {
  * is gone; what is left of a doomed one goes before the next task. A log goes from its beginning on, so that what
  * remains of it is still in order.
  */
-export function createExpireRows(database: DatabaseSync): ExpireRows {
+export function createExpireRows(database: DatabaseSync, values: LargeValues): ExpireRows {
   const messages = prepareQuery<TaskNumber & SizedRow>(
     database,
     "select number, length(message) as bytes from keys where expires_at < ? order by expires_at limit ?",
@@ -74,6 +75,7 @@ export function createExpireRows(database: DatabaseSync): ExpireRows {
   function removeRows(task: number, limit: number): number {
     let spent = Number(removeConfigs.run(task, limit).changes);
     if (spent < limit) spent += Number(removeKeys.run(task, limit - spent).changes);
+    if (spent < limit) spent += removePieces(task, limit - spent);
     if (spent < limit) spent += removeLog(task, limit - spent);
     if (spent < limit) {
       const bytes = snapshot.get(task)?.bytes;
@@ -83,6 +85,11 @@ export function createExpireRows(database: DatabaseSync): ExpireRows {
       }
     }
     return spent;
+  }
+
+  function removePieces(task: number, limit: number): number {
+    const cost = costOf(pieceBytes);
+    return values.remove(task, undefined, Math.ceil(limit / cost)) * cost;
   }
 
   function removeLog(task: number, limit: number): number {

@@ -32,10 +32,13 @@ const maxGroupWrites = 64;
 const maxGroupBytes = 1024 * 1024;
 
 /**
- * Pages of 4 KiB in the write-ahead log before it is moved into the file, which blocks: 8 MiB, some milliseconds. A
- * transaction that is larger than a group leaves the move to the next turn of the event loop: it blocks enough by itself.
+ * Pages of 4 KiB in the write-ahead log before they are moved into the file, which blocks. Small commits write the same pages
+ * again and again, so waiting for many saves work; the pieces of a large value are all new, and 2 MiB of them take 7 ms.
  */
-const checkpointPages = 2048;
+const pagesBeforeMove = { small: 2048, large: 512 };
+
+/** Bytes of a write from which on it counts as large. */
+const largeWriteBytes = 256 * 1024;
 
 /**
  * Gathers what arrives in one turn of the event loop and commits it at the turn's end, in groups of bounded size.
@@ -45,36 +48,18 @@ const checkpointPages = 2048;
 export function createGroupCommit(database: DatabaseSync, assertInPlace: () => void): GroupCommit {
   const begin = database.prepare("begin immediate");
   const commit = database.prepare("commit");
-  const move = database.prepare("pragma wal_checkpoint(passive)");
-  const moveByItself = (pages: number): void => database.exec(`pragma wal_autocheckpoint = ${pages}`);
-  moveByItself(checkpointPages);
+  const moveAfter = (pages: number): void => database.exec(`pragma wal_autocheckpoint = ${pages}`);
+  let pagesNow = pagesBeforeMove.small;
+  moveAfter(pagesNow);
   const waiting: PendingWrite[] = [];
   let scheduled = false;
-  let mustMove = false;
   let open = true;
 
   function flush(): void {
     scheduled = false;
-    if (mustMove) {
-      moveLog();
-      if (waiting.length > 0) schedule();
-      return;
-    }
     const group = waiting.splice(0, groupSize(waiting));
-    mustMove = group.some(({ bytes }) => bytes > maxGroupBytes);
-    if (mustMove) moveByItself(0);
-    if (waiting.length > 0 || mustMove) schedule();
+    if (waiting.length > 0) schedule();
     commitGroup(group);
-  }
-
-  function moveLog(): void {
-    mustMove = false;
-    try {
-      moveByItself(checkpointPages);
-      move.get();
-    } catch {
-      // A full or broken disk: the log stays as it is, and one of the next commits tries again.
-    }
   }
 
   function schedule(): void {
@@ -83,12 +68,19 @@ export function createGroupCommit(database: DatabaseSync, assertInPlace: () => v
     setImmediate(flush);
   }
 
+  function chooseMove(group: readonly PendingWrite[]): void {
+    const pages = pagesBeforeMove[group.some(({ bytes }) => bytes >= largeWriteBytes) ? "large" : "small"];
+    if (pages !== pagesNow) moveAfter(pages);
+    pagesNow = pages;
+  }
+
   /** Commits the group, again without each write that fails for a reason of its own. */
   function commitGroup(group: PendingWrite[]): void {
     while (group.length > 0) {
       const results: unknown[] = [];
       try {
         assertInPlace();
+        chooseMove(group);
         begin.run();
         for (const { write } of group) results.push(write());
         commit.run();

@@ -33,6 +33,9 @@ export const finished: string = `(state = ${TaskState.COMPLETED} or state = ${Ta
  * - What is no event has an index of its own: a journal is found among a million chunks without passing them.
  *
  * Version 3: `loads`, as `TaskStore.noteLoads` tells it.
+ *
+ * Version 4: large values lie in `pieces` and not in their rows, which name their `run` and how many bytes it has (see
+ * `LargeValues`). What was stored before stays where it is.
  */
 export const schemaSteps: readonly string[] = [
   `
@@ -123,6 +126,24 @@ export const schemaSteps: readonly string[] = [
   `,
   `
   alter table tasks add column loads integer not null default 0;
+  `,
+  `
+  create table pieces (
+    number integer primary key,
+    task integer not null,
+    run integer not null,
+    payload blob not null
+  ) strict;
+  create index pieces_by_run on pieces (task, run);
+
+  alter table entries add column run integer;
+  alter table entries add column run_bytes integer;
+  create index entries_by_run on entries (task, run) where run is not null;
+
+  alter table snapshots add column head_run integer;
+  alter table snapshots add column head_bytes integer;
+  alter table snapshots add column artifacts_run integer;
+  alter table snapshots add column artifacts_bytes integer;
   `,
 ];
 

@@ -1,8 +1,22 @@
 import type { DatabaseSync } from "node:sqlite";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { TaskState } from "@a2a-connect/proto";
-import type { TaskCommit, TaskStore } from "@a2a-connect/server";
+import {
+  type CommitResult,
+  type LogEntry,
+  storedBytes,
+  type TaskCommit,
+  type TaskStore,
+} from "@a2a-connect/server";
 import { createExpireRows } from "./expire-rows.ts";
 import { createGroupCommit } from "./group-commit.ts";
+import {
+  createLargeValues,
+  pieceBytes,
+  type Run,
+  removeLostPieces,
+  type WrittenValues,
+} from "./large-values.ts";
 import { createListTasks } from "./list-tasks.ts";
 import { type Durability, openDatabase } from "./open-database.ts";
 import { createPushDeliveries } from "./push-deliveries.ts";
@@ -10,7 +24,7 @@ import { prepareQuery } from "./query.ts";
 import { createRequestKeys } from "./request-keys.ts";
 import { storeClosed, toStoreError } from "./store-failure.ts";
 import { createTaskReader } from "./task-rows.ts";
-import { createTaskWriter } from "./task-writer.ts";
+import { createTaskWriter, type LostRun, runsOf } from "./task-writer.ts";
 
 /** Where tasks are kept, and how safely. */
 export interface SqliteTaskStoreOptions {
@@ -54,9 +68,48 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   const { file, durability = "process", maxFileBytes, maxCheckedBytes = 2 ** 30 } = options;
   const { now = () => performance.now() } = options;
   const opened = openDatabase({ file, durability, maxFileBytes, maxCheckedBytes, now }, prepareParts);
-  const { reader, deliveries, keys, writer, expireRows, listTasks, unfinished, due } = opened.parts;
+  const { reader, deliveries, keys, values, writer, expireRows, listTasks, unfinished, due } = opened.parts;
   const writes = createGroupCommit(opened.parts.database, opened.assertInPlace);
   let open = true;
+
+  /** Large commits that are under way, by the id of their task. */
+  const underWay = new Map<string, Promise<unknown>>();
+
+  async function commitOne(commit: TaskCommit, written?: WrittenValues): Promise<CommitResult> {
+    const bytes = written === undefined ? storedBytes(commit) : 0;
+    const { result, lost } = await writes.run(bytes, () => writer.commit(commit, written));
+    removeLost(lost);
+    return result;
+  }
+
+  /** Writes the large values of a commit piece by piece, with a turn of the event loop for each, and then the commit. */
+  async function commitLarge(commit: TaskCommit, large: readonly Uint8Array[]): Promise<CommitResult> {
+    const task = await writes.run(0, () => writer.reserve(commit.taskId));
+    const runs = new Map<Uint8Array, Run>();
+    try {
+      for (const value of large) {
+        for (let at = 0; at < value.length; at += pieceBytes) {
+          const piece = value.subarray(at, at + pieceBytes);
+          const begun = runs.get(value)?.run;
+          const run = await writes.run(piece.length, () => values.append(task, begun, piece));
+          runs.set(value, { run, bytes: value.length });
+        }
+      }
+      return await commitOne(commit, { task, runs });
+    } catch (error) {
+      removeLost(runsOf({ task, runs }));
+      throw error;
+    }
+  }
+
+  /** Nothing waits for it, and what is left when it fails is removed when the file is opened next. */
+  function removeLost(lost: readonly LostRun[]): void {
+    for (const { task, run } of lost) removeRun(task, run).catch(() => {});
+  }
+
+  async function removeRun(task: number, run: number): Promise<void> {
+    while ((await writes.run(pieceBytes, () => values.remove(task, run, 1))) > 0);
+  }
 
   /** Runs what only reads; a group's writes are never seen half done, because a transaction ends in its own call. */
   function read<T>(query: () => T): T {
@@ -68,9 +121,33 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     }
   }
 
+  /** Ends with the turn of the event loop in which much was read. */
+  let busyTurn: Promise<void> | undefined;
+
+  /** The same for what may be large. In one turn one large value is read, however many callers ask for one at the same time. */
+  async function readInTurn<T>(query: () => T, bytesOf: (result: T) => number): Promise<T> {
+    while (busyTurn !== undefined) await busyTurn;
+    const result = read(query);
+    if (bytesOf(result) > maxTurnBytes) {
+      busyTurn = nextTurn().then(() => {
+        busyTurn = undefined;
+      });
+    }
+    return result;
+  }
+
   return {
     async commit(commit) {
-      return writes.run(sizeOf(commit), () => writer.commit(commit));
+      const { taskId } = commit;
+      for (let before = underWay.get(taskId); before !== undefined; before = underWay.get(taskId)) {
+        await before; // commits to one task keep their order
+      }
+      const large = values.choose(commit);
+      if (large.length === 0) return commitOne(commit);
+      const committed = commitLarge(commit, large);
+      const over = committed.catch(() => {}).finally(() => underWay.delete(taskId));
+      underWay.set(taskId, over);
+      return committed;
     },
 
     async claim(owner, taskId) {
@@ -78,30 +155,39 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     },
 
     async find(owner, taskId, view) {
-      return read(() => {
-        const row = reader.ownRow(owner, taskId);
-        return row && reader.task(row, view).task;
-      });
+      return readInTurn(
+        () => {
+          const row = reader.ownRow(owner, taskId);
+          return row && reader.task(row, view).task;
+        },
+        (task) => (task === undefined ? 0 : storedBytes(task)),
+      );
     },
 
     async list(query) {
-      return read(() => listTasks(query));
+      return readInTurn(
+        () => listTasks(query),
+        ({ tasks }) => tasks.reduce((bytes, task) => bytes + storedBytes(task), 0),
+      );
     },
 
     async events(owner, taskId, after, limit) {
-      return read(() => {
+      return readInTurn(() => {
         const row = reader.ownRow(owner, taskId);
         return row === undefined ? [] : reader.events(row, after, limit);
-      });
+      }, bytesOfEntries);
     },
 
     async entries(owner, taskId, after, view, limit) {
-      return read(() => {
-        const row = reader.ownRow(owner, taskId);
-        return row === undefined
-          ? { entries: [], end: after, more: false }
-          : reader.entries(row, after, view, limit);
-      });
+      return readInTurn(
+        () => {
+          const row = reader.ownRow(owner, taskId);
+          return row === undefined
+            ? { entries: [], end: after, more: false }
+            : reader.entries(row, after, view, limit);
+        },
+        ({ entries }) => bytesOfEntries(entries),
+      );
     },
 
     async findKey(owner, key) {
@@ -174,9 +260,14 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   };
 }
 
+/** Bytes after which no more is read in a turn of the event loop. */
+const maxTurnBytes = 1024 * 1024;
+
 /** What works on one database. @throws what SQLite throws for a damaged one */
 function prepareParts(database: DatabaseSync) {
-  const reader = createTaskReader(database);
+  removeLostPieces(database);
+  const values = createLargeValues(database);
+  const reader = createTaskReader(database, values);
   const deliveries = createPushDeliveries(database);
   const keys = createRequestKeys(database);
   return {
@@ -184,8 +275,9 @@ function prepareParts(database: DatabaseSync) {
     reader,
     deliveries,
     keys,
+    values,
     writer: createTaskWriter(database, { reader, deliveries, keys }),
-    expireRows: createExpireRows(database),
+    expireRows: createExpireRows(database, values),
     listTasks: createListTasks(database, reader),
     unfinished: prepareQuery<RefRow>(
       database,
@@ -207,8 +299,6 @@ function toRef({ task_id, tenant, principal }: RefRow): {
   return { owner: { tenant, principal }, taskId: task_id };
 }
 
-function sizeOf({ entries, snapshot }: TaskCommit): number {
-  let bytes = (snapshot?.head.byteLength ?? 0) + (snapshot?.artifacts?.byteLength ?? 0);
-  for (const { payload } of entries) bytes += payload.byteLength;
-  return bytes;
+function bytesOfEntries(entries: readonly LogEntry[]): number {
+  return storedBytes({ snapshot: undefined, entries });
 }

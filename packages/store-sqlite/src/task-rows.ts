@@ -9,6 +9,7 @@ import {
   type LogView,
   type Owner,
   type PlacedEntry,
+  type Snapshot,
   showsArtifacts,
   type TaskIndex,
   type TaskView,
@@ -21,6 +22,7 @@ import {
   viewedKinds,
   viewTask,
 } from "@a2a-connect/server";
+import type { LargeValues } from "./large-values.ts";
 import { prepareQuery, type Query } from "./query.ts";
 
 /** Columns of `tasks` that make a TaskRow. */
@@ -52,11 +54,17 @@ interface EntryRow {
   readonly generation: number;
   readonly kind: number;
   readonly payload: Uint8Array;
+  readonly run: number | null;
+  readonly run_bytes: number | null;
 }
 
 interface SnapshotRow {
   readonly head: Uint8Array;
+  readonly head_run: number | null;
+  readonly head_bytes: number | null;
   readonly artifacts: Uint8Array | null;
+  readonly artifacts_run: number | null;
+  readonly artifacts_bytes: number | null;
 }
 
 /** Kinds by the number that the file has for them. The order is part of the schema: it only ever grows at its end. */
@@ -91,26 +99,29 @@ export interface TaskReader {
   entries(row: TaskRow, after: LogTail, view: LogView, limit: number): LogPage;
 }
 
-const entryColumns = "sequence, generation, kind, payload";
+const entryColumns = "sequence, generation, kind, payload, run, run_bytes";
 const entriesAfter = "from entries where task = ? and (generation, sequence) > (?, ?)";
 const inOrder = "order by generation, sequence";
 
 /** Prepares what reads tasks. */
-export function createTaskReader(database: DatabaseSync): TaskReader {
+export function createTaskReader(database: DatabaseSync, values: LargeValues): TaskReader {
   const byId = prepareQuery<TaskRow>(database, `select ${taskColumns} from tasks where task_id = ?`);
   const snapshotFull = prepareQuery<SnapshotRow>(
     database,
-    "select head, artifacts from snapshots where task = ?",
+    "select head, head_run, head_bytes, artifacts, artifacts_run, artifacts_bytes from snapshots where task = ?",
   );
   const snapshotHead = prepareQuery<SnapshotRow>(
     database,
-    "select head, null as artifacts from snapshots where task = ?",
+    `select head, head_run, head_bytes, null as artifacts, null as artifacts_run, null as artifacts_bytes
+     from snapshots where task = ?`,
   );
   // SQLite knows the length of a value without reading it.
   const bytes = prepareQuery<{ readonly bytes: number }>(
     database,
-    `select (select ifnull(sum(length(payload)), 0) ${entriesAfter}) +
-       ifnull((select length(head) + ifnull(length(artifacts), 0) from snapshots where task = ?), 0) as bytes`,
+    `select (select ifnull(sum(length(payload) + ifnull(run_bytes, 0)), 0) ${entriesAfter}) +
+       ifnull((
+         select length(head) + ifnull(head_bytes, 0) + ifnull(length(artifacts), 0) + ifnull(artifacts_bytes, 0)
+         from snapshots where task = ?), 0) as bytes`,
   );
   const entriesOf = (view: LogView): Query<EntryRow> => {
     const kind = `kind in (${viewedKinds[view].map(formatKind).join(", ")})`;
@@ -137,7 +148,41 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
   }
 
   function placedAfter({ number }: TaskRow, { generation, sequence }: LogTail, view: LogView) {
-    return toPlaced(views[view].iterate(number, generation, sequence));
+    return toPlaced(number, views[view].iterate(number, generation, sequence));
+  }
+
+  function readValue(task: number, inRow: Uint8Array, run: number | null, bytes: number | null): Uint8Array {
+    return run === null || bytes === null ? inRow : values.read(task, { run, bytes });
+  }
+
+  function toEntry(task: number, row: EntryRow): LogEntry {
+    const { sequence, generation, kind } = row;
+    const name = kinds[kind];
+    if (name === undefined) throw new RangeError(`entry ${sequence} has the unknown kind ${kind}`);
+    const payload = readValue(task, row.payload, row.run, row.run_bytes);
+    return { sequence, generation: kind <= lastEventKind ? generation : undefined, kind: name, payload };
+  }
+
+  function* toEvents(task: number, rows: Iterable<EntryRow>): Iterable<LogEvent> {
+    for (const row of rows) {
+      const { kind, ...entry } = toEntry(task, row);
+      if (kind === "task" || kind === "status" || kind === "artifact")
+        yield { ...entry, kind, generation: row.generation };
+    }
+  }
+
+  function* toPlaced(task: number, rows: Iterable<EntryRow>): Iterable<PlacedEntry> {
+    for (const row of rows) yield { entry: toEntry(task, row), reached: row.generation };
+  }
+
+  function toSnapshot(task: number, sequence: number, row: SnapshotRow): Snapshot {
+    const { artifacts } = row;
+    return {
+      sequence,
+      head: readValue(task, row.head, row.head_run, row.head_bytes),
+      artifacts:
+        artifacts === null ? undefined : readValue(task, artifacts, row.artifacts_run, row.artifacts_bytes),
+    };
   }
 
   return {
@@ -163,11 +208,7 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
           index: toIndex(row),
           tail: toTail(row),
           fence: row.fence,
-          snapshot: snapshot && {
-            sequence: snapshot_sequence,
-            head: snapshot.head,
-            artifacts: snapshot.artifacts ?? undefined,
-          },
+          snapshot: snapshot && toSnapshot(number, snapshot_sequence, snapshot),
           entries,
           more: more ? end : undefined,
         },
@@ -190,7 +231,7 @@ export function createTaskReader(database: DatabaseSync): TaskReader {
     },
 
     events({ number }, after, limit) {
-      return takeEventPage(toEvents(events.iterate(number, after)), limit);
+      return takeEventPage(toEvents(number, events.iterate(number, after)), limit);
     },
 
     entries(row, after, view, limit) {
@@ -206,22 +247,4 @@ export function toTail({ sequence, generation }: TaskRow): LogTail {
 
 function toIndex({ context_id, state, status_timestamp, wake_at }: TaskRow): TaskIndex {
   return { contextId: context_id, state, statusTimestamp: status_timestamp, wakeAt: wake_at ?? undefined };
-}
-
-function toEntry({ sequence, generation, kind, payload }: EntryRow): LogEntry {
-  const name = kinds[kind];
-  if (name === undefined) throw new RangeError(`entry ${sequence} has the unknown kind ${kind}`);
-  return { sequence, generation: kind <= lastEventKind ? generation : undefined, kind: name, payload };
-}
-
-function* toEvents(rows: Iterable<EntryRow>): Iterable<LogEvent> {
-  for (const row of rows) {
-    const { kind, ...entry } = toEntry(row);
-    if (kind === "task" || kind === "status" || kind === "artifact")
-      yield { ...entry, kind, generation: row.generation };
-  }
-}
-
-function* toPlaced(rows: Iterable<EntryRow>): Iterable<PlacedEntry> {
-  for (const row of rows) yield { entry: toEntry(row), reached: row.generation };
 }

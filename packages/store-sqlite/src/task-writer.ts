@@ -10,6 +10,7 @@ import {
   type StoredTask,
   type TaskCommit,
 } from "@a2a-connect/server";
+import type { WrittenValues } from "./large-values.ts";
 import type { PushDeliveries } from "./push-deliveries.ts";
 import { prepareQuery } from "./query.ts";
 import type { RequestKeys } from "./request-keys.ts";
@@ -17,11 +18,27 @@ import { formatKind, type TaskReader, type TaskRow, toTail } from "./task-rows.t
 
 /** Changes tasks; every method runs inside a transaction. */
 export interface TaskWriter {
-  commit(commit: TaskCommit): CommitResult;
+  /** The number of a task, or one to create it with. */
+  reserve(taskId: string): number;
+  /** @param written what of the commit is in pieces already */
+  commit(commit: TaskCommit, written?: WrittenValues): Committed;
   claim(owner: Owner, taskId: string): StoredTask | undefined;
   noteLoads(owner: Owner, taskId: string, loads: number): void;
   putPushConfig(owner: Owner, config: TaskPushNotificationConfig): boolean;
   deletePushConfig(owner: Owner, taskId: string, id: string): boolean;
+}
+
+/** What became of a commit. */
+export interface Committed {
+  readonly result: CommitResult;
+  /** Runs that no row names any more. */
+  readonly lost: readonly LostRun[];
+}
+
+/** A run whose pieces are to be removed. */
+export interface LostRun {
+  readonly task: number;
+  readonly run: number;
 }
 
 /** What a commit writes beside the task and its log. */
@@ -47,9 +64,16 @@ export function createTaskWriter(
   const insertEntry = database.prepare(
     "insert into entries (task, sequence, generation, kind, payload) values (?, ?, ?, ?, ?)",
   );
-  const putSnapshot = database.prepare(
-    "insert or replace into snapshots (task, head, artifacts) values (?, ?, ?)",
+  const insertLargeEntry = database.prepare(
+    "insert into entries (task, sequence, generation, kind, payload, run, run_bytes) values (?, ?, ?, ?, ?, ?, ?)",
   );
+  const runsOfSnapshot = prepareQuery<{
+    readonly head_run: number | null;
+    readonly artifacts_run: number | null;
+  }>(database, "select head_run, artifacts_run from snapshots where task = ?");
+  const putSnapshot = database.prepare(`
+    insert or replace into snapshots (task, head, head_run, head_bytes, artifacts, artifacts_run, artifacts_bytes)
+    values (?, ?, ?, ?, ?, ?, ?)`);
   const moveSnapshot = database.prepare(
     "update tasks set snapshot_sequence = ?, snapshot_generation = ? where number = ?",
   );
@@ -61,11 +85,15 @@ export function createTaskWriter(
    */
   let lastNumber = findLastNumber(database);
 
-  function createTask({ taskId, owner, index }: TaskCommit, tail: LogTail): number {
-    const { contextId, state, statusTimestamp, wakeAt } = index;
+  function nextNumber(): number {
     lastNumber += 1;
+    return lastNumber;
+  }
+
+  function createTask(number: number, { taskId, owner, index }: TaskCommit, tail: LogTail): number {
+    const { contextId, state, statusTimestamp, wakeAt } = index;
     insertTask.run(
-      lastNumber,
+      number,
       taskId,
       owner.tenant,
       owner.principal,
@@ -76,7 +104,7 @@ export function createTaskWriter(
       tail.sequence,
       tail.generation,
     );
-    return lastNumber;
+    return number;
   }
 
   /** Most commits of a stream change nothing that lists order by: those leave all indexes of the table alone. */
@@ -95,34 +123,57 @@ export function createTaskWriter(
     return row.number;
   }
 
-  function appendEntries(task: number, { entries }: TaskCommit, generationBefore: number): void {
+  function appendEntries(
+    task: number,
+    { entries }: TaskCommit,
+    generationBefore: number,
+    written: WrittenValues | undefined,
+  ): void {
     let reached = generationBefore;
     for (const { sequence, generation, kind, payload } of entries) {
       reached = generation ?? reached;
-      insertEntry.run(task, sequence, reached, formatKind(kind), payload);
+      const run = written?.runs.get(payload);
+      if (run === undefined) {
+        insertEntry.run(task, sequence, reached, formatKind(kind), payload);
+      } else {
+        insertLargeEntry.run(task, sequence, reached, formatKind(kind), inPieces, run.run, run.bytes);
+      }
     }
   }
 
-  function writeSnapshot(task: number, { head, artifacts }: Snapshot, tail: LogTail): void {
-    putSnapshot.run(task, head, artifacts ?? null);
+  /** @returns runs of the snapshot before this one */
+  function writeSnapshot(
+    task: number,
+    { head, artifacts }: Snapshot,
+    tail: LogTail,
+    written: WrittenValues | undefined,
+  ): readonly LostRun[] {
+    const { head_run = null, artifacts_run = null } = runsOfSnapshot.get(task) ?? {};
+    putSnapshot.run(task, ...place(head, written), ...place(artifacts, written));
     moveSnapshot.run(tail.sequence, tail.generation, task);
+    return [head_run, artifacts_run].flatMap((run) => (run === null ? [] : [{ task, run }]));
   }
 
   return {
-    commit(commit) {
+    reserve: (taskId) => reader.row(taskId)?.number ?? nextNumber(),
+
+    commit(commit, written) {
       const row = reader.row(commit.taskId);
       const { owner } = commit;
       const result = decideCommit(commit, row && toTarget(row), (key) => keys.isTaken(owner, key));
-      if ("refused" in result) return result;
+      if ("refused" in result) return { result, lost: written === undefined ? [] : runsOf(written) };
       const { tail } = result;
-      const task = row === undefined ? createTask(commit, tail) : updateTask(row, commit, tail);
+      const task =
+        row === undefined
+          ? createTask(written?.task ?? nextNumber(), commit, tail)
+          : updateTask(row, commit, tail);
       const before = row?.generation ?? 0;
-      appendEntries(task, commit, before);
-      if (commit.snapshot !== undefined) writeSnapshot(task, commit.snapshot, tail);
+      appendEntries(task, commit, before, written);
+      const lost = commit.snapshot === undefined ? [] : writeSnapshot(task, commit.snapshot, tail, written);
       if (result.deliveryDue && row !== undefined) deliveries.wake(task);
       for (const config of commit.pushConfigs) deliveries.put(task, config, before + 1, tail.generation);
       for (const key of commit.keys) keys.putTask(owner, task, key);
-      return result;
+      return { result, lost };
     },
 
     claim(owner, taskId) {
@@ -149,6 +200,23 @@ export function createTaskWriter(
       return row !== undefined;
     },
   };
+}
+
+/** What a row has in place of a value that lies in pieces. */
+const inPieces = new Uint8Array(0);
+
+/** The three columns of a value. */
+function place(
+  value: Uint8Array | undefined,
+  written: WrittenValues | undefined,
+): readonly [inRow: Uint8Array | null, run: number | null, bytes: number | null] {
+  const run = value && written?.runs.get(value);
+  return run === undefined ? [value ?? null, null, null] : [inPieces, run.run, run.bytes];
+}
+
+/** The runs of what was written for a commit. */
+export function runsOf({ task, runs }: WrittenValues): readonly LostRun[] {
+  return [...runs.values()].map(({ run }) => ({ task, run }));
 }
 
 function toTarget(row: TaskRow): CommitTarget {

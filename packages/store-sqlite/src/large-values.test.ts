@@ -1,0 +1,198 @@
+import { DatabaseSync } from "node:sqlite";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { TaskState } from "@a2a-connect/proto";
+import type { TaskCommit, TaskStore } from "@a2a-connect/server";
+import { alice, createCommit } from "@a2a-connect/testing";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startStore } from "../test-support/store-child.ts";
+import { temporaryFile } from "../test-support/temporary-file.ts";
+import { createSqliteTaskStore } from "./sqlite-task-store.ts";
+
+const mebibyte = 2 ** 20;
+const beginning = { sequence: 0, generation: 0 };
+
+describe("a commit of several MiB", () => {
+  it("is read as it was written: its entries, both halves of its snapshot, and what it weighs", async () => {
+    const file = temporaryFile();
+    const commit = createLarge();
+    const store = openStore(file);
+    await store.commit(commit);
+    await expectStored(store, commit);
+    await store.close();
+    await expectStored(openStore(file), commit);
+  });
+
+  it("lets other commits be written before it is", async () => {
+    const store = openStore();
+    const done: string[] = [];
+    const note = (name: string) => () => done.push(name);
+    const large = store.commit(createLarge("large")).then(note("large"));
+    for (let at = 0; at < 5; at += 1) {
+      await store.commit(createCommit({ taskId: `small-${at}` })).then(note("small"));
+    }
+    await large;
+    expect(done).toEqual(["small", "small", "small", "small", "small", "large"]);
+  });
+
+  it("comes before the next commit to its task", async () => {
+    const store = openStore();
+    const after = { tail: { sequence: 3, generation: 2 }, fence: 1 };
+    const results = await Promise.all([store.commit(createLarge()), store.commit(createCommit({ after }))]);
+    expect(results).toMatchObject([{ tail: { sequence: 3 } }, { tail: { sequence: 4 } }]);
+  });
+
+  it("leaves nothing behind when it is refused", async () => {
+    const file = temporaryFile();
+    const store = openStore(file);
+    await store.commit(createCommit());
+    expect(await store.commit(createLarge())).toHaveProperty("refused");
+    await removed();
+    await store.close();
+    expect(countPieces(file)).toBe(0);
+  });
+
+  it("leaves nothing behind when its file is full, and what fits is taken afterwards", async () => {
+    const store = openStore(temporaryFile(), 3 * mebibyte);
+    await expect(store.commit(createLarge("large"))).rejects.toThrow("the task store is unavailable");
+    await removed();
+    const text = "x".repeat(mebibyte / 2);
+    for (let at = 0; at < 3; at += 1) await store.commit(createCommit({ taskId: `task-${at}`, text }));
+  });
+
+  it("takes the place of the snapshot before it, whose pieces go", async () => {
+    const file = temporaryFile();
+    const store = openStore(file);
+    const large = createLarge();
+    await store.commit(large);
+    const tail = { sequence: 3, generation: 2 };
+    const second = createCommit({ after: { tail, fence: 1 }, snapshot: true });
+    expect(await store.commit(second)).toHaveProperty("tail");
+    await removed();
+    expect((await store.find(alice, "task-1", "full"))?.snapshot).toEqual(second.snapshot);
+    await store.close();
+    expect(countPieces(file)).toBe(large.entries.length * 6);
+  });
+
+  it("expires with its task", async () => {
+    const file = temporaryFile();
+    const store = openStore(file);
+    await store.commit({ ...createLarge(), index: { ...createCommit().index, state: TaskState.COMPLETED } });
+    let steps = 1;
+    while (await store.expire({ finishedBefore: 5_000, now: 5_000, limit: 100 })) steps += 1;
+    expect(steps).toBeGreaterThan(3);
+    await store.close();
+    expect(countPieces(file)).toBe(0);
+  });
+
+  it("leaves nothing behind in a file that is opened again after it was cut off", async () => {
+    const file = temporaryFile();
+    const store = openStore(file);
+    const commit = store.commit(createLarge());
+    for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+    await Promise.all([expect(commit).rejects.toThrow("the task store is closed"), store.close()]);
+    expect(countPieces(file)).toBeGreaterThan(0);
+    await openStore(file).close();
+    expect(countPieces(file)).toBe(0);
+  });
+
+  it("is there as a whole or not at all when the process is killed in the middle", async () => {
+    const file = temporaryFile();
+    const child = startStore(
+      { file },
+      `
+      const text = "x".repeat(3 * ${mebibyte});
+      for (let at = 0; ; at += 1) {
+        console.log(at);
+        await store.commit(createCommit({ taskId: "task-" + at, kinds: ["task", "input"], text }));
+      }
+      `,
+    );
+    await child.printed(5);
+    child.kill();
+    const begun = (await child.ended).length;
+    const store = openStore(file);
+    for (let at = 0; at < begun - 1; at += 1) {
+      expect((await store.find(alice, `task-${at}`, "full"))?.tail.sequence).toBe(2);
+    }
+    await store.commit(createLarge("after"));
+    await expectStored(store, createLarge("after"));
+    await store.close();
+    using database = new DatabaseSync(file);
+    const lost = database.prepare(
+      "select count(*) as count from pieces where task not in (select number from tasks)",
+    );
+    expect(lost.get()?.["count"]).toBe(0);
+  });
+});
+
+describe("large values that are read at the same time", () => {
+  it("are read in a turn of the event loop each", async () => {
+    const store = openStore();
+    await store.commit(createLarge());
+    let turns = 0;
+    let counting = true;
+    const count = async (): Promise<void> => {
+      for (; counting; turns += 1) await nextTurn();
+    };
+    const counted = count();
+    await Promise.all(Array.from({ length: 8 }, () => store.find(alice, "task-1", "full")));
+    counting = false;
+    await counted;
+    expect(turns).toBeGreaterThanOrEqual(7);
+  });
+});
+
+/** Three entries of 3 MiB, in 6 pieces each, and a snapshot of 2 MiB and 1.5 MiB. */
+function createLarge(taskId = "task-1"): TaskCommit {
+  const kinds = ["task", "input", "artifact"] as const;
+  const commit = createCommit({ taskId, kinds });
+  const fill = (length: number, seed: number) => new Uint8Array(length).map((_, at) => (at * seed) % 251);
+  return {
+    ...commit,
+    entries: commit.entries.map((entry, at) => ({ ...entry, payload: fill(3 * mebibyte, at + 3) })),
+    snapshot: { sequence: 3, head: fill(2 * mebibyte, 7), artifacts: fill(1.5 * mebibyte, 11) },
+  };
+}
+
+function openStore(file = temporaryFile(), maxFileBytes?: number): TaskStore {
+  const store = createSqliteTaskStore({ file, maxFileBytes });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+async function expectStored(store: TaskStore, { taskId, entries, snapshot }: TaskCommit): Promise<void> {
+  const found = [];
+  for (let after = beginning, more = true; more; ) {
+    const page = await store.entries(alice, taskId, after, "all", 10);
+    found.push(...page.entries);
+    after = page.end;
+    more = page.more;
+  }
+  expect(found.length).toBe(entries.length);
+  for (const [at, { payload, ...entry }] of found.entries()) {
+    expect(entries[at]).toMatchObject(entry);
+    expectBytes(payload, entries[at]?.payload);
+  }
+  const task = await store.find(alice, taskId, "full");
+  expectBytes(task?.snapshot?.head, snapshot?.head);
+  expectBytes(task?.snapshot?.artifacts, snapshot?.artifacts);
+  expect((await store.find(alice, taskId, "head"))?.snapshot?.artifacts).toBeUndefined();
+  const afterSnapshot = (snapshot?.head.length ?? 0) + (snapshot?.artifacts?.length ?? 0);
+  expect((await store.weigh(alice, taskId))?.bytes).toBe(afterSnapshot);
+}
+
+/** Without printing megabytes when they differ. */
+function expectBytes(found: Uint8Array | undefined, expected: Uint8Array | undefined): void {
+  expect(found?.length).toBe(expected?.length);
+  expect(Buffer.compare(found ?? new Uint8Array(), expected ?? new Uint8Array())).toBe(0);
+}
+
+/** What no row names is removed after the answer, a piece in a turn or two. */
+async function removed(): Promise<void> {
+  for (let turn = 0; turn < 200; turn += 1) await nextTurn();
+}
+
+function countPieces(file: string): number {
+  using database = new DatabaseSync(file);
+  return Number(database.prepare("select count(*) as count from pieces").get()?.["count"]);
+}
