@@ -98,7 +98,11 @@ async function pass(
     if (delayMs > 0) await pause(delayMs);
     for (const piece of cut(chunk.subarray(0, left), pieceBytes)) {
       left -= piece.length;
-      if (!to.write(piece)) await Promise.race([once(to, "drain"), closed]);
+      if (!to.write(piece)) {
+        const waiting = new AbortController(); // takes the listeners off a socket that is closed
+        await Promise.race([once(to, "drain", { signal: waiting.signal }), closed]);
+        waiting.abort();
+      }
       if (pieceBytes < Number.POSITIVE_INFINITY) await nextTurn();
     }
     if (end !== undefined && left === 0) {
