@@ -22,7 +22,8 @@ import { readJson } from "../json/read-json.ts";
 import { respondJson } from "../json/respond-json.ts";
 import { refuseOlderPath } from "../older-protocol.ts";
 import { type BindingOptions, type BindingSettings, resolveOptions } from "../options.ts";
-import { type EventFormat, respondStream } from "../sse/respond-stream.ts";
+import type { EventFormat } from "../sse/event-body.ts";
+import { respondStream } from "../sse/respond-stream.ts";
 import { formatErrorBody } from "./error-body.ts";
 import { splitTarget } from "./split-target.ts";
 

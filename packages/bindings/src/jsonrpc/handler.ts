@@ -16,7 +16,8 @@ import { type JsonOverflow, readJson, refuseValues } from "../json/read-json.ts"
 import { respondJson } from "../json/respond-json.ts";
 import { refuseOlderMethod } from "../older-protocol.ts";
 import { type BindingOptions, type BindingSettings, type ErrorContext, resolveOptions } from "../options.ts";
-import { type EventFormat, respondStream } from "../sse/respond-stream.ts";
+import type { EventFormat } from "../sse/event-body.ts";
+import { respondStream } from "../sse/respond-stream.ts";
 import { type Envelope, readEnvelope, readId } from "./envelope.ts";
 import {
   formatError,

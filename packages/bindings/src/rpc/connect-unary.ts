@@ -15,9 +15,9 @@ import type { HttpRequest, HttpResponse } from "../http.ts";
 import type { UnaryMethod } from "../invoke.ts";
 import { gzip, streamedCoding, toBody } from "../large-answer.ts";
 import type { BindingSettings } from "../options.ts";
-import { type Codec, jsonCodec, protoCodec } from "./codec.ts";
+import { jsonCodec, protoCodec } from "./codec.ts";
 import { type CallHeaders, openCall } from "./open-call.ts";
-import type { RpcOperation, RpcProtocol } from "./protocol.ts";
+import type { Codec, RpcOperation, RpcProtocol } from "./protocol.ts";
 import { unlessRefused } from "./refusal.ts";
 
 /**

@@ -2,7 +2,7 @@ import { byteLength } from "@a2a-connect/core";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { type Compression, compressedFlag, encodeEnvelope } from "@connectrpc/connect/protocol";
 import { gzip, streamedCoding } from "../large-answer.ts";
-import type { Codec } from "./codec.ts";
+import type { Codec } from "./protocol.ts";
 
 /** What precedes a message in an envelope: a byte of flags, four with its length. The same in all three protocols. */
 export const prefixBytes = 5;

@@ -8,10 +8,9 @@ import { toBody } from "../large-answer.ts";
 import { openStream } from "../open-stream.ts";
 import type { BindingSettings } from "../options.ts";
 import { createStreamBody, type Encoded, type StreamFormat } from "../stream-body.ts";
-import type { Codec } from "./codec.ts";
 import { compressEnvelope, compressOnce, envelopOnce, envelopPieces, prefixBytes } from "./envelope.ts";
 import { type CallHeaders, type OpenCall, openCall } from "./open-call.ts";
-import type { RpcOperation, RpcProtocol } from "./protocol.ts";
+import type { Codec, RpcOperation, RpcProtocol } from "./protocol.ts";
 import { readEnvelope } from "./read-envelope.ts";
 
 /** What sets the protocols apart whose messages travel in envelopes. */

@@ -2,7 +2,14 @@ import type { Message } from "@bufbuild/protobuf";
 import { encodeTexts } from "../large-answer.ts";
 import type { BindingSettings } from "../options.ts";
 import { createStreamBody, type StreamFormat, type StreamSource } from "../stream-body.ts";
-import type { EventFormat } from "./respond-stream.ts";
+
+/** How a wire writes what happens on a stream as the JSON text of an SSE event. */
+export interface EventFormat {
+  /** In pieces when it is large. */
+  event(message: Message): string | Iterable<string>;
+  /** The last event of a stream that broke. */
+  failure(thrown: unknown): string;
+}
 
 /** What a body of server-sent events is made of. */
 export interface EventSource extends Pick<StreamSource, "first" | "messages" | "signal"> {

@@ -3,15 +3,7 @@ import type { HandlerContext } from "@connectrpc/connect";
 import type { HttpResponse } from "../http.ts";
 import { openStream } from "../open-stream.ts";
 import type { BindingSettings } from "../options.ts";
-import { createEventBody } from "./event-body.ts";
-
-/** How a wire writes what happens on a stream as the JSON text of an SSE event. */
-export interface EventFormat {
-  /** In pieces when it is large. */
-  event(message: Message): string | Iterable<string>;
-  /** The last event of a stream that broke. */
-  failure(thrown: unknown): string;
-}
+import { createEventBody, type EventFormat } from "./event-body.ts";
 
 /** Header of a stream's response: the event id of its first message; the following messages count up from it. */
 export const eventIdHeader = "x-a2a-event-id";
