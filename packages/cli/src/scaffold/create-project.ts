@@ -1,8 +1,10 @@
 import { resolve } from "node:path";
 import type { CommandContext } from "../command-context.ts";
 import { quote } from "../task/hints.ts";
-import { findTemplate, projectFiles } from "./project-files.ts";
-import { parseProjectName } from "./project-name.ts";
+import { durableAgent } from "./durable-agent.ts";
+import { type AgentTemplate, projectFiles } from "./project-files.ts";
+import { type ProjectName, parseProjectName } from "./project-name.ts";
+import { turnAgent } from "./turn-agent.ts";
 import { writeProject } from "./write-project.ts";
 
 /** What `a2a new` is told. */
@@ -11,6 +13,11 @@ export interface CreateOptions {
   /** As the user wrote it. */
   readonly directory: string;
   readonly version: string;
+}
+
+/** The template of a kind of agent. */
+export function findTemplate(name: ProjectName, durable: boolean): AgentTemplate {
+  return durable ? durableAgent(name) : turnAgent(name);
 }
 
 /**
@@ -24,9 +31,9 @@ export async function createProject(
   { durable, directory, version }: CreateOptions,
 ): Promise<void> {
   const name = parseProjectName(givenName);
-  const files = projectFiles({ name, durable, version });
+  const template = findTemplate(name, durable);
+  const files = projectFiles({ name, version }, template);
   await writeProject(resolve(io.cwd, directory), files, directory);
-  const { example } = findTemplate({ name, durable });
   const paths = [...files.keys()];
   await output.document({ name: name.name, directory: resolve(io.cwd, directory), files: paths });
   await output.field("Project", name.name);
@@ -37,7 +44,7 @@ export async function createProject(
     "npm install",
     "npm test",
     "npm run dev",
-    `npx a2a send -a http://localhost:4000 "${example}"   # in another terminal`,
+    `npx a2a send -a http://localhost:4000 "${template.example}"   # in another terminal`,
   ];
   await output.block("Next steps", steps.join("\n"));
 }

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { field } from "../../test-support/fields.ts";
 import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
-import { findTemplate } from "./project-files.ts";
+import { findTemplate } from "./create-project.ts";
 import { parseProjectName } from "./project-name.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
@@ -86,7 +86,7 @@ for (const durable of [false, true]) {
       const server = spawnCommand(["serve", "agent.ts", "--port", "0"], { cwd: project() });
       onTestFinished(() => server.interrupt());
       const [, url = ""] = await server.waitFor(/Agent Card: (http:\S+)\/\.well-known/);
-      const { example } = findTemplate({ name: parseProjectName("x"), durable });
+      const { example } = findTemplate(parseProjectName("x"), durable);
       const { stdout } = await runCommand(["send", "-a", url, example]);
       expect(field(stdout, "State")).toBe(durable ? "TASK_STATE_INPUT_REQUIRED" : "TASK_STATE_COMPLETED");
       server.interrupt();

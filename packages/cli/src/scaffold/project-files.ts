@@ -1,6 +1,4 @@
-import { durableAgent } from "./durable-agent.ts";
 import type { ProjectName } from "./project-name.ts";
-import { turnAgent } from "./turn-agent.ts";
 import type { ProjectFiles } from "./write-project.ts";
 
 /** The two files that differ with the kind of executor, and what there is to try. */
@@ -16,20 +14,12 @@ export interface AgentTemplate {
 /** How a project is made. */
 export interface ProjectOptions {
   readonly name: ProjectName;
-  /** Whether its executor survives a crash. */
-  readonly durable: boolean;
   /** Of this command, and so of all packages of a2a-connect. */
   readonly version: string;
 }
 
-/** The template of a kind of agent. */
-export function findTemplate({ name, durable }: Pick<ProjectOptions, "name" | "durable">): AgentTemplate {
-  return durable ? durableAgent(name) : turnAgent(name);
-}
-
 /** A project that works: an agent, its test, and what both need. */
-export function projectFiles(options: ProjectOptions): ProjectFiles {
-  const template = findTemplate(options);
+export function projectFiles(options: ProjectOptions, template: AgentTemplate): ProjectFiles {
   return new Map([
     ["package.json", packageJson(options)],
     ["tsconfig.json", tsconfig],
