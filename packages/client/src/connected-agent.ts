@@ -9,15 +9,9 @@ import type {
   TaskStatus,
 } from "@a2a-connect/proto";
 import { type Client, Code, ConnectError } from "@connectrpc/connect";
-import type {
-  AgentClient,
-  CallOptions,
-  FollowOptions,
-  Input,
-  SendOptions,
-  TaskStream,
-} from "./agent-client.ts";
+import type { AgentClient, TaskStream } from "./agent-client.ts";
 import type { AgentLink } from "./agent-link.ts";
+import type { CallOptions, FollowOptions, Input, SendOptions } from "./call-options.ts";
 import { checkInputModes } from "./card/input-modes.ts";
 import type { ClientSettings, Connection } from "./connection.ts";
 import { type ArtifactReader, createArtifactReader } from "./content/artifact-reader.ts";

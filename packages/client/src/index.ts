@@ -1,16 +1,13 @@
 export { bytes, fileUrl, json, text, visibleText } from "@a2a-connect/core";
 export { cardDigest } from "@a2a-connect/signing/canonical";
 export type * from "./agent-client.ts";
+export type * from "./call-options.ts";
 export { readCard } from "./card/read-card.ts";
 export { type ClientClock, systemClock } from "./clock.ts";
 export { connectAgent } from "./connect-agent.ts";
-export {
-  type ArtifactReader,
-  type ArtifactServices,
-  createArtifactReader,
-  type SaveOptions,
-} from "./content/artifact-reader.ts";
+export { type ArtifactReader, createArtifactReader, type SaveOptions } from "./content/artifact-reader.ts";
 export { findUntrustedOutput } from "./content/inspect-interceptor.ts";
+export type { ArtifactServices } from "./content/save-parts.ts";
 export { defaultMaxFileBytes, type FileContent, type FileOptions, file } from "./content/upload.ts";
 export * from "./errors.ts";
 export type * from "./options.ts";

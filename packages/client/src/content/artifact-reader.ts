@@ -3,11 +3,9 @@ import type { Artifact, Part } from "@a2a-connect/proto";
 import { type JsonValue, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { ClientClock } from "../clock.ts";
 import { InvalidResponseError } from "../errors.ts";
-import type { SaveFile } from "../platform.ts";
 import { joinBytes } from "./join-bytes.ts";
-import { saveParts } from "./save-parts.ts";
+import { type ArtifactServices, saveParts } from "./save-parts.ts";
 import { validate } from "./validate.ts";
 
 /** An artifact, to be read. Nothing in it has been looked at but what `inspect` looked at. */
@@ -41,22 +39,6 @@ export interface ArtifactReader {
 export interface SaveOptions {
   /** Ends it between two parts, and in the middle of one that is fetched. What was written stays. */
   readonly signal?: AbortSignal;
-}
-
-/** What reading an artifact takes. */
-export interface ArtifactServices {
-  /** Writes files; without it `save` rejects. */
-  readonly saveFile?: SaveFile | undefined;
-  /** Fetches parts by URL; the guarded one when the agent is not trusted. Gets no credentials. Default the global one. */
-  readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Longest file that is fetched, in bytes. */
-  readonly maxBytes: number;
-  /** Silence of a file's host after which it is given up. Default 60 s. */
-  readonly idleTimeoutMs?: number | undefined;
-  /** Default the platform's. */
-  readonly clock?: ClientClock | undefined;
-  /** Ends what is being fetched. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** A reader of an artifact that is complete. */

@@ -1,8 +1,21 @@
-import { systemClock } from "../clock.ts";
+import { type ClientClock, systemClock } from "../clock.ts";
 import { ContentTooLargeError, UnreachableError, UntrustedOutputError } from "../errors.ts";
 import { SilenceWatch } from "../follow/silence-watch.ts";
 import { untilAborted } from "../run/until-aborted.ts";
-import type { ArtifactServices } from "./artifact-reader.ts";
+
+/** What fetching a file takes. */
+export interface FetchServices {
+  /** Fetches parts by URL; the guarded one when the agent is not trusted. Gets no credentials. Default the global one. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Longest file that is fetched, in bytes. */
+  readonly maxBytes: number;
+  /** Silence of a file's host after which it is given up. Default 60 s. */
+  readonly idleTimeoutMs?: number | undefined;
+  /** Default the platform's. */
+  readonly clock?: ClientClock | undefined;
+  /** Ends what is being fetched. */
+  readonly signal?: AbortSignal | undefined;
+}
 
 /**
  * The file behind a URL that an agent named, as it arrives.
@@ -11,10 +24,7 @@ import type { ArtifactServices } from "./artifact-reader.ts";
  *   off, or falls silent for `idleTimeoutMs`, ContentTooLargeError (from the content) as soon as it is longer than
  *   `maxBytes`; the signal's reason when it is aborted
  */
-export async function fetchFile(
-  text: string,
-  services: Omit<ArtifactServices, "saveFile">,
-): Promise<AsyncIterable<Uint8Array>> {
+export async function fetchFile(text: string, services: FetchServices): Promise<AsyncIterable<Uint8Array>> {
   const { fetch = globalThis.fetch } = services;
   const url = URL.parse(text);
   if (url === null || !["http:", "https:"].includes(url.protocol)) {
@@ -71,10 +81,7 @@ class FileWait {
   readonly #watch: SilenceWatch;
   readonly #over = new AbortController();
 
-  constructor(
-    { origin }: URL,
-    { signal, clock = systemClock, idleTimeoutMs = 60_000 }: Omit<ArtifactServices, "saveFile">,
-  ) {
+  constructor({ origin }: URL, { signal, clock = systemClock, idleTimeoutMs = 60_000 }: FetchServices) {
     signal?.throwIfAborted();
     this.what = `the file at ${origin}`;
     this.#given = signal;

@@ -3,9 +3,15 @@ import type { Artifact, Part } from "@a2a-connect/proto";
 import { toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { UntrustedOutputError } from "../errors.ts";
-import type { ArtifactServices } from "./artifact-reader.ts";
-import { fetchFile } from "./fetch-file.ts";
+import type { SaveFile } from "../platform.ts";
+import { type FetchServices, fetchFile } from "./fetch-file.ts";
 import { joinBytes } from "./join-bytes.ts";
+
+/** What reading an artifact takes. */
+export interface ArtifactServices extends FetchServices {
+  /** Writes files; without it `save` rejects. */
+  readonly saveFile?: SaveFile | undefined;
+}
 
 /** Files that one artifact may become: whoever sends more of them fills a disk with names. */
 const maxFiles = 1_000;
@@ -77,7 +83,7 @@ function isSameFile(first: Part, second: Part): boolean {
 async function contentOf(
   { content }: Part,
   chunks: Chunks,
-  services: ArtifactServices,
+  services: FetchServices,
 ): Promise<AsyncIterable<Uint8Array> | Uint8Array> {
   switch (content.case) {
     case "data":

@@ -9,7 +9,8 @@ import {
 import type { JsonObject } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Client } from "@connectrpc/connect";
-import type { CallOptions, ListTasksOptions, Pages, PushConfigInput, TaskPage } from "../agent-client.ts";
+import type { Pages, TaskPage } from "../agent-client.ts";
+import type { CallOptions, ListTasksOptions, PushConfigInput } from "../call-options.ts";
 import type { ClientSettings } from "../connection.ts";
 import { RequirementError } from "../errors.ts";
 import { explainFailure } from "../failure.ts";

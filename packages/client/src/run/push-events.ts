@@ -7,7 +7,7 @@ import {
   TaskState,
 } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
-import type { PushConfigInput } from "../agent-client.ts";
+import type { PushConfigInput } from "../call-options.ts";
 import type { Connection } from "../connection.ts";
 import { type Following, followEvents, isOver } from "../follow/follow-events.ts";
 import { EventGapError } from "../follow/task-tracker.ts";

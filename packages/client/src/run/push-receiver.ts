@@ -1,5 +1,5 @@
 import type { StreamResponse } from "@a2a-connect/proto";
-import type { PushConfigInput } from "../agent-client.ts";
+import type { PushConfigInput } from "../call-options.ts";
 
 /**
  * Somebody who takes an agent's webhooks. Node's is `createPushReceiver` of `@a2a-connect/node/client`.

@@ -1,22 +1,42 @@
 import { findA2AError } from "@a2a-connect/core";
-import { type Part, PartSchema, type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
+import {
+  type Part,
+  PartSchema,
+  type StreamResponse,
+  type Task,
+  TaskState,
+  type TaskStatus,
+} from "@a2a-connect/proto";
 import { isMessage } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
-import type { InputMessage } from "../agent-client.ts";
+import type { InputMessage } from "../call-options.ts";
 import { SendUncertainError } from "../errors.ts";
 import { isSameQuestion, isSameStatus, stateOf } from "../follow/task-status.ts";
+import type { TaskTracker } from "../follow/task-tracker.ts";
+import type { WakeUp } from "../follow/wake-up.ts";
 import { callBack, callbackError } from "./callback-error.ts";
 import { readQuestion } from "./question.ts";
-import type { RunHost } from "./run-task.ts";
 import type { AuthAnswer, AuthResolver, Question, ResumeOptions } from "./run-types.ts";
 import { unansweredError } from "./task-outcome.ts";
 
 /** The next event of a task, or its end. */
 export type NextEvent = IteratorResult<StreamResponse, void>;
 
+/** What a question needs of the client. */
+export interface QuestionHost {
+  readonly tracker: TaskTracker;
+  /** Makes the events look for news at once. */
+  readonly wakeUp: WakeUp;
+  /** Sends the answer to a question; resolves when it was taken. */
+  answer(input: InputMessage, signal: AbortSignal): Promise<void>;
+  cancel(taskId: string, signal: AbortSignal): Promise<unknown>;
+  /** The status that the task has now; undefined when nobody can tell. */
+  currentStatus(taskId: string, signal: AbortSignal): Promise<TaskStatus | undefined>;
+}
+
 /** What a round of a question needs of its run. */
 export interface Round {
-  readonly host: RunHost;
+  readonly host: QuestionHost;
   readonly options: ResumeOptions;
   readonly signal: AbortSignal;
   /** Asks for the next event. */

@@ -1,4 +1,5 @@
-import type { AgentClient, SendOptions } from "../agent-client.ts";
+import type { AgentClient } from "../agent-client.ts";
+import type { SendOptions } from "../call-options.ts";
 import type { Answer, Question, Resolver } from "./run-types.ts";
 
 /** A fixed answer for questions of a kind. */

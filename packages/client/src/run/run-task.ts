@@ -1,37 +1,26 @@
 import { isInterrupted } from "@a2a-connect/core";
 import { type StreamResponse, type Task, TaskSchema, TaskState, type TaskStatus } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
-import type { InputMessage } from "../agent-client.ts";
 import type { ClientClock } from "../clock.ts";
 import type { ArtifactReader } from "../content/artifact-reader.ts";
 import { reconcile } from "../follow/reconcile.ts";
 import { isSameStatus, stateOf } from "../follow/task-status.ts";
-import type { TaskTracker } from "../follow/task-tracker.ts";
-import type { WakeUp } from "../follow/wake-up.ts";
 import { callBack } from "./callback-error.ts";
-import { answerQuestion, type NextEvent } from "./question-round.ts";
+import { answerQuestion, type NextEvent, type QuestionHost } from "./question-round.ts";
 import { startDeadline } from "./run-deadline.ts";
 import { createRunResult } from "./run-result.ts";
 import type { ResumeOptions, RunResult } from "./run-types.ts";
 import { taskError } from "./task-outcome.ts";
 
 /** What a run needs of the client. */
-export interface RunHost {
+export interface RunHost extends QuestionHost {
   readonly clock: ClientClock;
   /** Sends the message and gives all events of its task, to its end. */
   open(signal: AbortSignal, run: OpenedRun): AsyncGenerator<StreamResponse, void>;
-  readonly tracker: TaskTracker;
   /** The status that a task had before the message was sent to it: no question of this run. */
   staleStatus: TaskStatus | undefined;
-  /** Makes the events look for news at once. */
-  readonly wakeUp: WakeUp;
-  /** Sends the answer to a question; resolves when it was taken. */
-  answer(input: InputMessage, signal: AbortSignal): Promise<void>;
-  cancel(taskId: string, signal: AbortSignal): Promise<unknown>;
-  /** The same by one attempt, although the run is over. */
+  /** Cancels the task by one attempt, although the run is over. */
   cancelOnce(taskId: string, timeoutMs: number): Promise<unknown>;
-  /** The status that the task has now; undefined when nobody can tell. */
-  currentStatus(taskId: string, signal: AbortSignal): Promise<TaskStatus | undefined>;
   /** The task as the agent has it at the end, where its stream may have left something out. */
   finalTask(task: Task, signal: AbortSignal): Promise<Task>;
   read(task: Task): readonly ArtifactReader[];

@@ -1,6 +1,6 @@
 import type { Message, Part, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from "@a2a-connect/proto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { FollowOptions, SendOptions } from "../agent-client.ts";
+import type { FollowOptions, SendOptions } from "../call-options.ts";
 import type { ArtifactReader } from "../content/artifact-reader.ts";
 import type { PushReceiver } from "./push-receiver.ts";
 

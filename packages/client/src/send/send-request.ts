@@ -7,7 +7,7 @@ import {
   TaskPushNotificationConfigSchema,
 } from "@a2a-connect/proto";
 import { create, type JsonObject } from "@bufbuild/protobuf";
-import type { Input, InputMessage, PushConfigInput, SendOptions } from "../agent-client.ts";
+import type { Input, InputMessage, PushConfigInput, SendOptions } from "../call-options.ts";
 
 /** What is sent, and how it is named. */
 export interface SendRequestOptions
