@@ -3,7 +3,7 @@ import type { Message } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { KeyedResult, Owner, RequestKey } from "../store/task-store.ts";
 import type { EngineContext } from "./engine-context.ts";
-import type { Sent } from "./task-engine.ts";
+import type { Sent } from "./task-handle.ts";
 
 /** How long a direct Message is kept for repeats of its request. */
 const replyLifetimeMs = 86_400_000;

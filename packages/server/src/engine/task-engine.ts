@@ -28,7 +28,6 @@ import {
 } from "../agent/skill-selection.ts";
 import type { KeyedResult, Owner, StoredTask, TaskPage, TaskQuery, TaskView } from "../store/task-store.ts";
 import type { CallDetails } from "./command.ts";
-import type { CommittedEvent } from "./committed-event.ts";
 import { readJournal } from "./durable/journal.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
 import type { EngineContext } from "./engine-context.ts";
@@ -38,9 +37,9 @@ import { KeyedSends } from "./keyed-sends.ts";
 import { TailBudget } from "./live-tail.ts";
 import { type Intake, LiveTask } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";
-import { QueuedHandle } from "./queued-handle.ts";
 import { readTask, type TaskSource } from "./read-task.ts";
 import type { SeenTask } from "./seen-task.ts";
+import { QueuedHandle, type Sent, type TaskHandle } from "./task-handle.ts";
 import { taskNotFound } from "./task-not-found.ts";
 import { readDeadline } from "./task-timers.ts";
 import { TurnExecution } from "./turn-execution.ts";
@@ -65,30 +64,6 @@ export interface SendInput extends Intake {
 
 /** Counts bytes that an answer takes in memory until it has been read; throws when there is no room for them. */
 export type HoldBytes = (bytes: number) => void;
-
-/** What a send led to. */
-export type Sent = { readonly kind: "message"; readonly message: Message } | TaskHandle;
-
-/** A task held in memory for one caller. */
-export interface TaskHandle {
-  readonly kind: "task";
-  /** The task as it may be seen now. */
-  seen(): SeenTask;
-  /** What the task takes in memory now, about, in bytes. */
-  weigh(): number;
-  /** Generation after which the consequences of the caller's message begin; 0 when it created the task. */
-  readonly accepted: number;
-  /** The task at its first interrupted or terminal event after `accepted`. */
-  settled(signal: AbortSignal): Promise<SeenTask>;
-  /** What a stream begins with; undefined for one of events only, because the caller has or wants all of them. */
-  readonly first: SeenTask | undefined;
-  /** Generation of the last event that the caller has, or that is folded into `first`. */
-  readonly cursor: number;
-  /** Every event after a generation, in order and each once, until the task ends. */
-  eventsAfter(generation: number, signal: AbortSignal): AsyncIterable<CommittedEvent>;
-  /** Lets go of the task. Must be called once, in `finally`. */
-  release(): void;
-}
 
 /** The options of an engine are its context without what the engine adds itself. */
 export type TaskEngineOptions = Omit<EngineContext, "onWakeTime" | "tailBudget" | "journalCodec" | "history">;

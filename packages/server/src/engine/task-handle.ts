@@ -1,8 +1,32 @@
 import { isTerminal } from "@a2a-connect/core";
+import type { Message } from "@a2a-connect/proto";
 import type { CommittedEvent } from "./committed-event.ts";
 import { findState } from "./events.ts";
 import type { SeenTask } from "./seen-task.ts";
-import type { TaskHandle } from "./task-engine.ts";
+
+/** What a send led to. */
+export type Sent = { readonly kind: "message"; readonly message: Message } | TaskHandle;
+
+/** A task held in memory for one caller. */
+export interface TaskHandle {
+  readonly kind: "task";
+  /** The task as it may be seen now. */
+  seen(): SeenTask;
+  /** What the task takes in memory now, about, in bytes. */
+  weigh(): number;
+  /** Generation after which the consequences of the caller's message begin; 0 when it created the task. */
+  readonly accepted: number;
+  /** The task at its first interrupted or terminal event after `accepted`. */
+  settled(signal: AbortSignal): Promise<SeenTask>;
+  /** What a stream begins with; undefined for one of events only, because the caller has or wants all of them. */
+  readonly first: SeenTask | undefined;
+  /** Generation of the last event that the caller has, or that is folded into `first`. */
+  readonly cursor: number;
+  /** Every event after a generation, in order and each once, until the task ends. */
+  eventsAfter(generation: number, signal: AbortSignal): AsyncIterable<CommittedEvent>;
+  /** Lets go of the task. Must be called once, in `finally`. */
+  release(): void;
+}
 
 /** The handle of a message that waits for its turn: its sender is told when the task has ended without reading it. */
 export class QueuedHandle implements TaskHandle {

@@ -3,7 +3,7 @@ import { isTerminal } from "@a2a-connect/core";
 import { type StreamResponse, TaskState } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
 import { taskEvent } from "../engine/events.ts";
-import type { TaskHandle } from "../engine/task-engine.ts";
+import type { TaskHandle } from "../engine/task-handle.ts";
 import { holderOf } from "./operation.ts";
 import { showEvent, showTask } from "./show-task.ts";
 
