@@ -1,12 +1,13 @@
-import type { GenerateKeyOptions } from "./keys/generate-key.ts";
-import type { PublicKeyOptions } from "./keys/public-key.ts";
-import type { CreateKeySetOptions } from "./keys/published-key-set.ts";
-import type { ReadVerificationKeysOptions } from "./keys/read-verification-keys.ts";
+import type {
+  CreateKeySetOptions,
+  GenerateKeyOptions,
+  PublicKeyOptions,
+  ReadVerificationKeysOptions,
+} from "./keys/key-types.ts";
 import type { CardSignerOptions, SignatureOptions, SignCardOptions } from "./sign/sign-options.ts";
 import { SigningError } from "./signing-error.ts";
-import type { CardMemoryLimits } from "./trust/memory-card-memory.ts";
-import type { TrustCardsOptions } from "./trust/trust-cards.ts";
-import type { JkuPolicy, MinimumSecurity, TrustPolicy } from "./trust/trust-policy.ts";
+import type { CardMemoryLimits } from "./trust/card-memory.ts";
+import type { JkuPolicy, MinimumSecurity, TrustCardsOptions, TrustPolicy } from "./trust/trust-policy.ts";
 import type { VerificationContext, VerifyCardOptions } from "./verify/verify-options.ts";
 
 // Each names all members of its type: a new one that is not named here does not compile.

@@ -1,17 +1,9 @@
 import { exportJWK, generateKeyPair, type JWK } from "jose";
 import { checkSigningMembers } from "../option-members.ts";
 import { checkKeyId } from "./key-id.ts";
-import type { SignatureAlgorithm, VerificationKey } from "./key-types.ts";
+import type { GenerateKeyOptions, SignatureAlgorithm, VerificationKey } from "./key-types.ts";
 import { publicMembers } from "./public-members.ts";
 import { thumbprintOf } from "./verification-key.ts";
-
-/** What a new key is like. */
-export interface GenerateKeyOptions {
-  /** Default ES256. */
-  readonly alg?: SignatureAlgorithm;
-  /** Default: its thumbprint (RFC 7638). */
-  readonly kid?: string;
-}
 
 /** A new key pair; both sides say their id, their algorithm, and that they are for signatures. */
 export interface SigningKeyPair {

@@ -33,3 +33,31 @@ export type RemoteSign = (
 
 /** A private key: a JWK, PKCS#8 as PEM, a key of Web Crypto, or somebody who signs. */
 export type SigningKey = JWK | string | CryptoKey | RemoteSign;
+
+/** What a new key is like. */
+export interface GenerateKeyOptions {
+  /** Default ES256. */
+  readonly alg?: SignatureAlgorithm;
+  /** Default: its thumbprint (RFC 7638). */
+  readonly kid?: string;
+}
+
+/** What a public key is to say of itself. */
+export interface PublicKeyOptions {
+  /** Default: the JWK's own, else its thumbprint (RFC 7638). */
+  readonly kid?: string;
+  /** Default: the JWK's own, else what its type is made for. */
+  readonly alg?: SignatureAlgorithm;
+}
+
+/** How a key set is made. */
+export interface CreateKeySetOptions {
+  /** Milliseconds since 1970. Default: now. */
+  readonly now?: number;
+}
+
+/** How keys are read. */
+export interface ReadVerificationKeysOptions {
+  /** Of one key: its id, whatever it says itself. Of several: the id of those that are wanted. Default: all, as they are. */
+  readonly kid?: string;
+}

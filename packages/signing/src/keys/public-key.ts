@@ -3,18 +3,10 @@ import { checkSigningMembers } from "../option-members.ts";
 import { algorithmOf } from "./algorithm-of.ts";
 import { checkKeyId } from "./key-id.ts";
 import { parseKeyText } from "./key-text.ts";
-import type { SignatureAlgorithm, VerificationKey } from "./key-types.ts";
+import type { PublicKeyOptions, SignatureAlgorithm, VerificationKey } from "./key-types.ts";
 import { publicMembers } from "./public-members.ts";
 import { explainKeyError } from "./unusable-key.ts";
 import { checkPurpose, thumbprintOf } from "./verification-key.ts";
-
-/** What a public key is to say of itself. */
-export interface PublicKeyOptions {
-  /** Default: the JWK's own, else its thumbprint (RFC 7638). */
-  readonly kid?: string;
-  /** Default: the JWK's own, else what its type is made for. */
-  readonly alg?: SignatureAlgorithm;
-}
 
 /**
  * The public side of a key, for key sets and for those who verify: never with a private member, whatever was given.

@@ -1,6 +1,6 @@
 import { checkSigningMembers } from "../option-members.ts";
 import { SigningError } from "../signing-error.ts";
-import type { VerificationKey } from "./key-types.ts";
+import type { CreateKeySetOptions, VerificationKey } from "./key-types.ts";
 import { publishedKey } from "./public-key.ts";
 import { publicMembers } from "./public-members.ts";
 import { explainKeyError } from "./unusable-key.ts";
@@ -8,12 +8,6 @@ import { explainKeyError } from "./unusable-key.ts";
 /** A key set as it is published (RFC 7517 §5). */
 export interface PublishedKeySet {
   readonly keys: readonly VerificationKey[];
-}
-
-/** How a key set is made. */
-export interface CreateKeySetOptions {
-  /** Milliseconds since 1970. Default: now. */
-  readonly now?: number;
 }
 
 /** Above that, what is said to be seconds is milliseconds: it would be after the year 5138. */

@@ -2,15 +2,9 @@ import type { JWK } from "jose";
 import { checkSigningMembers } from "../option-members.ts";
 import { SigningError } from "../signing-error.ts";
 import { parseKeyTexts } from "./key-text.ts";
-import type { VerificationKey } from "./key-types.ts";
+import type { ReadVerificationKeysOptions, VerificationKey } from "./key-types.ts";
 import { toVerificationKey } from "./public-key.ts";
 import { explainKeyError, keyHint, textHint } from "./unusable-key.ts";
-
-/** How keys are read. */
-export interface ReadVerificationKeysOptions {
-  /** Of one key: its id, whatever it says itself. Of several: the id of those that are wanted. Default: all, as they are. */
-  readonly kid?: string;
-}
 
 /**
  * Public keys from the text of a file: a JWK, a key set (RFC 7517) or PEM (SPKI, or a certificate, whose dates become `nbf` and

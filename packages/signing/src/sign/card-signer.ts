@@ -9,21 +9,7 @@ import { importVerificationKey } from "../keys/verification-key.ts";
 import { checkSigningMembers } from "../option-members.ts";
 import { SigningError } from "../signing-error.ts";
 import { signRemotely } from "./remote-signature.ts";
-import type { CardSignerOptions } from "./sign-options.ts";
-
-/** A key that is ready to sign any number of cards. */
-export interface CardSigner {
-  readonly kid: string;
-  readonly alg: SignatureAlgorithm;
-  /** For those who verify; undefined when it is not known. */
-  readonly publicKey: VerificationKey | undefined;
-  /**
-   * Signs bytes (JWS Signing Input, RFC 7515 §5.1).
-   *
-   * @throws SigningError when somebody else signs and returns something else; and whatever he throws
-   */
-  sign(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>>;
-}
+import type { CardSigner, CardSignerOptions } from "./sign-options.ts";
 
 /**
  * Imports a key once, and sees that its two sides belong together.

@@ -6,7 +6,7 @@ import { writeCanonical } from "../canonical/write-canonical.ts";
 import { encodeBase64url } from "../jws/base64url.ts";
 import { maxJkuLength } from "../keys/jku.ts";
 import { SigningError } from "../signing-error.ts";
-import type { CardSigner } from "./card-signer.ts";
+import type { CardSigner } from "./sign-options.ts";
 
 const encoder = new TextEncoder();
 

@@ -1,8 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { JWK } from "jose";
-import type { SignatureAlgorithm, SigningKey } from "../keys/key-types.ts";
+import type { SignatureAlgorithm, SigningKey, VerificationKey } from "../keys/key-types.ts";
 import type { LegacyProfile } from "../profiles/profile.ts";
-import type { CardSigner } from "./card-signer.ts";
 
 /** By what a card is signed: a key, which is imported for this one card, or a signer, which is ready. */
 export type SignCardOptions = SignatureOptions &
@@ -38,4 +37,18 @@ export interface SignatureOptions {
   readonly legacyVerifiers?: readonly LegacyProfile[];
   /** Told, in a sentence each, which fields those verifiers would leave uncovered, so that they refuse the signature. */
   readonly onWarning?: (warning: string) => void;
+}
+
+/** A key that is ready to sign any number of cards. */
+export interface CardSigner {
+  readonly kid: string;
+  readonly alg: SignatureAlgorithm;
+  /** For those who verify; undefined when it is not known. */
+  readonly publicKey: VerificationKey | undefined;
+  /**
+   * Signs bytes (JWS Signing Input, RFC 7515 §5.1).
+   *
+   * @throws SigningError when somebody else signs and returns something else; and whatever he throws
+   */
+  sign(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>>;
 }

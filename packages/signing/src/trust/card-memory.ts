@@ -43,3 +43,15 @@ export interface CardMemory {
   /** Forgets it: the next card is the first again. */
   forget(key: string): Promise<void>;
 }
+
+/** How much is remembered. */
+export interface CardMemoryLimits {
+  /** Agents. Beyond that whoever was not met for the longest time is forgotten: the next time is the first. Default 10,000. */
+  readonly maxCards?: number;
+  /**
+   * What their cards declare (`RememberedCard.outline`), all together, in UTF-16 units. Beyond that it is left out of those that were
+   * not met for the longest time; their keys stay known. Default 67,108,864; in a file, which
+   * is read as a whole each time, 8,388,608.
+   */
+  readonly maxLength?: number;
+}

@@ -2,7 +2,8 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { canonicalCard } from "../canonical/canonical-card.ts";
 import { thumbprintOf } from "../keys/verification-key.ts";
-import { judgeTrust, type TrustJudgement, type TrustQuestion } from "./judge-trust.ts";
+import { judgeTrust, type TrustJudgement } from "./judge-trust.ts";
+import type { TrustQuestion } from "./known-agent.ts";
 import { createCardMemory } from "./memory-card-memory.ts";
 import type { TrustPolicy } from "./trust-policy.ts";
 

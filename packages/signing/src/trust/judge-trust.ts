@@ -4,28 +4,11 @@ import { takeTurn } from "./agent-turns.ts";
 import { findDowngrades, findExtendedDowngrades } from "./downgrade.ts";
 import type { SecurityFinding } from "./finding.ts";
 import { describeChange, describeNews, describeUnknown } from "./key-news.ts";
-import { type KnownAgent, readCanonical, recall, remember } from "./known-agent.ts";
+import { type KnownAgent, readCanonical, recall, remember, type TrustQuestion } from "./known-agent.ts";
 import { cardMemoryKey } from "./memory-key.ts";
 import { findMissingSecurity } from "./minimum-security.ts";
 import { findMoves } from "./moves.ts";
 import type { TrustPolicy } from "./trust-policy.ts";
-
-/** A card whose signatures are right. */
-export interface TrustQuestion {
-  /** Its canonical text, without signatures. What is judged is what this says, and not what it came as. */
-  readonly canonical: string;
-  /** By whose address it is remembered: the URL that was asked for. Without it nothing is remembered. */
-  readonly url: string | URL | undefined;
-  /** Thumbprints (RFC 7638) of the keys that verified it and count. */
-  readonly thumbprints: readonly string[];
-  readonly policy: TrustPolicy;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** Whether it is the extended card of the agent. Default false. */
-  readonly extended?: boolean | undefined;
-  /** Stops waiting for the memory, and for others who ask it about the agent. */
-  readonly signal?: AbortSignal | undefined;
-}
 
 /** Whether a card may be trusted, beyond its signatures. */
 export interface TrustJudgement {

@@ -2,7 +2,6 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { thumbprintOf } from "../keys/verification-key.ts";
 import type { CardMemory, RememberedCard } from "./card-memory.ts";
 import { maxOutlineLength, outlineCard } from "./card-outline.ts";
-import type { TrustQuestion } from "./judge-trust.ts";
 import { digestOf } from "./memory-key.ts";
 import { comparePins, type PinVerdict } from "./pins.ts";
 import type { TrustPolicy } from "./trust-policy.ts";
@@ -12,6 +11,23 @@ const defaultNewKeyDelayMs = 24 * 60 * 60 * 1_000;
 
 /** How old what is known of when an agent was last seen may become. */
 const maxLastSeenMs = 24 * 60 * 60 * 1_000;
+
+/** A card whose signatures are right. */
+export interface TrustQuestion {
+  /** Its canonical text, without signatures. What is judged is what this says, and not what it came as. */
+  readonly canonical: string;
+  /** By whose address it is remembered: the URL that was asked for. Without it nothing is remembered. */
+  readonly url: string | URL | undefined;
+  /** Thumbprints (RFC 7638) of the keys that verified it and count. */
+  readonly thumbprints: readonly string[];
+  readonly policy: TrustPolicy;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Whether it is the extended card of the agent. Default false. */
+  readonly extended?: boolean | undefined;
+  /** Stops waiting for the memory, and for others who ask it about the agent. */
+  readonly signal?: AbortSignal | undefined;
+}
 
 /** What is known of the agent that a card is of. */
 export interface KnownAgent {

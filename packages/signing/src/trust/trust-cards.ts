@@ -1,9 +1,8 @@
 import { shownUrl } from "@a2a-connect/core";
 import { checkMembers } from "../option-members.ts";
-import type { CardVerification, TrustAlarm } from "../verify/verification.ts";
 import { createCardVerifier } from "../verify/verify-card.ts";
 import { CardNotTrustedError } from "./card-not-trusted-error.ts";
-import type { TrustPolicy } from "./trust-policy.ts";
+import type { TrustCardsOptions, TrustPolicy } from "./trust-policy.ts";
 
 /** A card as the client hands it over. */
 export interface CardToTrust {
@@ -15,18 +14,6 @@ export interface CardToTrust {
   readonly text: string;
   /** Whether it is the extended card. Default false. */
   readonly extended?: boolean | undefined;
-}
-
-/** Who is told what. What a listener throws refuses the card. */
-export interface TrustCardsOptions {
-  /** Told everything that a person should look at, of trusted cards and of others, before the card is used or refused. */
-  readonly onAlarm?: (alarm: TrustAlarm, url: string | undefined) => void;
-  /** Told what came of every verification, before the alarms. */
-  readonly onVerified?: (verification: CardVerification, url: string | undefined) => void;
-  /** Milliseconds since 1970. Default `Date.now`. */
-  readonly now?: () => number;
-  /** Fetches key sets, when the policy has no `jku.fetch`. Key sets are shared by all who have the same policy object. */
-  readonly fetch?: typeof globalThis.fetch;
 }
 
 /**
