@@ -1,5 +1,6 @@
 import { create, type DescEnum, ScalarType } from "@bufbuild/protobuf";
 import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
+import { parseBase64 } from "./base64.ts";
 import { type FieldWalk, report } from "./field-walk.ts";
 import { checkUnicode } from "./json-depth.ts";
 
@@ -98,64 +99,8 @@ function readString(walk: FieldWalk, value: unknown): unknown {
   return value;
 }
 
-/** Standard or URL-safe alphabet, padded or not (H-5). */
 function readBase64(value: unknown): Uint8Array<ArrayBuffer> | undefined {
-  if (typeof value !== "string") {
-    return undefined;
-  }
-  // Its bytes are read several times as fast as its characters.
-  const text = encoder.encode(value);
-  const digits = text.length - countPadding(text);
-  const rest = digits % 4;
-  if (rest === 1 || (digits < text.length && text.length % 4 !== 0)) {
-    return undefined;
-  }
-  const bytes = new Uint8Array(Math.floor((digits * 3) / 4));
-  const digitAt = (at: number) => base64Digits[text[at] ?? 0] ?? notADigit;
-  /** All digits together: the bit of `notADigit` stays. */
-  let seen = 0;
-  let to = 0;
-  let at = 0;
-  for (; at < digits - rest; at += 4) {
-    const one = digitAt(at);
-    const two = digitAt(at + 1);
-    const three = digitAt(at + 2);
-    const four = digitAt(at + 3);
-    seen |= one | two | three | four;
-    bytes[to++] = (one << 2) | (two >> 4);
-    bytes[to++] = (two << 4) | (three >> 2);
-    bytes[to++] = (three << 6) | four;
-  }
-  if (rest > 0) {
-    const one = digitAt(at);
-    const two = digitAt(at + 1);
-    const three = rest === 3 ? digitAt(at + 2) : 0;
-    seen |= one | two | three;
-    bytes[to++] = (one << 2) | (two >> 4);
-    if (rest === 3) {
-      bytes[to] = (two << 4) | (three >> 2);
-    }
-  }
-  return seen < notADigit ? bytes : undefined;
-}
-
-function countPadding(text: Uint8Array): number {
-  const isPadding = (at: number) => text[at] === 0x3d;
-  const { length } = text;
-  return isPadding(length - 1) ? (isPadding(length - 2) ? 2 : 1) : 0;
-}
-
-const encoder = new TextEncoder();
-
-const notADigit = 64;
-
-/** What each byte is worth, `notADigit` for others. */
-const base64Digits = new Uint8Array(256).fill(notADigit);
-for (const alphabet of ["+/", "-_"]) {
-  const digits = `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789${alphabet}`;
-  encoder.encode(digits).forEach((byte, worth) => {
-    base64Digits[byte] = worth;
-  });
+  return typeof value === "string" ? parseBase64(value) : undefined;
 }
 
 function readFloat(value: unknown): number | undefined {

@@ -10,6 +10,7 @@ import {
 } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import type { Value } from "@bufbuild/protobuf/wkt";
+import { formatBase64InPieces } from "./base64.ts";
 import { encodeMessage } from "./binary/encode.ts";
 import { asksForArtifacts, formatMessage, formatResponse } from "./format-json.ts";
 import type { RpcMethod } from "./methods.ts";
@@ -308,14 +309,10 @@ function formatLong(message: Message, field: DescField): Iterable<string> | unde
   }
 }
 
-/** Bytes in one piece of base64: whole groups of three. */
-const base64Bytes = 48 * 1024;
-
 function* formatString(value: string | Uint8Array): Generator<string, void> {
   yield '"';
   if (value instanceof Uint8Array) {
-    for (let at = 0; at < value.length; at += base64Bytes)
-      yield encodeBase64(value.subarray(at, at + base64Bytes));
+    yield* formatBase64InPieces(value);
     yield '"';
     return;
   }
@@ -331,21 +328,3 @@ function* formatString(value: string | Uint8Array): Generator<string, void> {
 function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
-
-/** Node's encoder where there is one; that of other platforms takes characters. */
-function encodeBase64(bytes: Uint8Array): string {
-  if (nodeBuffer !== undefined) {
-    return nodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
-  }
-  let characters = "";
-  for (let at = 0; at < bytes.length; at += 4096) {
-    characters += String.fromCharCode(...bytes.subarray(at, at + 4096));
-  }
-  return btoa(characters);
-}
-
-interface NodeBuffer {
-  from(buffer: ArrayBufferLike, offset: number, length: number): { toString(encoding: "base64"): string };
-}
-
-const nodeBuffer = (globalThis as { readonly Buffer?: NodeBuffer }).Buffer; // where there is one
