@@ -183,6 +183,23 @@ describe("JSON of a caller's own", () => {
     expect(pieces.length).toBeGreaterThan(10);
   });
 
+  it("is divided within its long strings, but not within a character", () => {
+    const long = `${"x".repeat(64 * kib - 1)}🙂"${"é🙂\n".repeat(100 * kib)}`;
+    const strings: JsonObject = { long, list: [1, `x${long}`, { "": long }], [`xx${long}`]: "named" };
+    const lists = create(TaskSchema, {
+      metadata: strings,
+      history: [{ messageId: "m", extensions: [long, "short"], metadata: { [long]: long } }],
+      artifacts: [
+        { parts: [{ content: { case: "data", value: fromJson(ValueSchema, strings) } }] },
+        { parts: [{ content: { case: "data", value: fromJson(ValueSchema, long) } }] },
+      ],
+    });
+    const pieces = [...formatInPieces(TaskSchema, lists)];
+    expect(JSON.parse(pieces.join(""))).toEqual(formatMessage(TaskSchema, lists));
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(256 * kib);
+    expect(pieces.filter((piece) => !piece.isWellFormed())).toEqual([]);
+  });
+
   it("is refused where JSON cannot hold it", () => {
     const data = fromJson(ValueSchema, ["x".repeat(300 * kib), 1]);
     if (data.kind.case !== "listValue" || data.kind.value.values[1] === undefined) expect.fail("no list");

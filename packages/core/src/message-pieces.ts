@@ -14,7 +14,7 @@ import { formatBase64InPieces } from "./base64.ts";
 import { encodeMessage } from "./binary/encode.ts";
 import { asksForArtifacts, formatMessage, formatResponse } from "./format-json.ts";
 import type { RpcMethod } from "./methods.ts";
-import { formatJsonInPieces, formatValueInPieces } from "./value-text.ts";
+import { formatJsonInPieces, formatStringInPieces, formatValueInPieces } from "./value-text.ts";
 
 /*
  * Large messages are formatted and encoded piece by piece, so that others have their turn in between and no
@@ -261,8 +261,9 @@ function* formatTexts(desc: DescMessage, message: Message, withArtifacts: boolea
     return;
   }
   let before = "{";
-  for (const name in json) {
-    yield `${before}${JSON.stringify(name)}:${JSON.stringify(json[name])}`;
+  for (const [name, value] of Object.entries(json)) {
+    yield `${before}${JSON.stringify(name)}:`;
+    yield* formatJsonInPieces(value, pieceBytes); // a list of texts is a field of its own, however long they are
     before = ",";
   }
   for (const field of fields) {
@@ -293,8 +294,9 @@ function formatLong(message: Message, field: DescField): Iterable<string> | unde
   const value =
     oneof === undefined ? record[localName] : chosen?.case === localName ? chosen.value : undefined;
   if (fieldKind === "scalar") {
-    const isLong = (typeof value === "string" || value instanceof Uint8Array) && value.length > pieceBytes;
-    return isLong ? formatString(value) : undefined;
+    if (typeof value === "string" && value.length > pieceBytes)
+      return formatStringInPieces(value, pieceBytes);
+    return value instanceof Uint8Array && value.length > pieceBytes ? formatBytes(value) : undefined;
   }
   if (fieldKind !== "message" || value === undefined || weigh(value, pieceBytes) <= pieceBytes) {
     return undefined;
@@ -309,22 +311,8 @@ function formatLong(message: Message, field: DescField): Iterable<string> | unde
   }
 }
 
-function* formatString(value: string | Uint8Array): Generator<string, void> {
+function* formatBytes(value: Uint8Array): Generator<string, void> {
   yield '"';
-  if (value instanceof Uint8Array) {
-    yield* formatBase64InPieces(value);
-    yield '"';
-    return;
-  }
-  for (let at = 0; at < value.length; ) {
-    let end = at + pieceBytes;
-    if (isHighSurrogate(value.charCodeAt(end - 1))) end += 1; // a pair stays together
-    yield JSON.stringify(value.slice(at, end)).slice(1, -1);
-    at = end;
-  }
+  yield* formatBase64InPieces(value);
   yield '"';
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
 }

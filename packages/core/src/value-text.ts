@@ -13,8 +13,11 @@ interface Open<Element> {
   done: number;
 }
 
+/** What an element is in JSON: its text, that of a long string in pieces, or what it has inside. */
+type Seen<Element> = string | Generator<string, void> | Open<Element>;
+
 /**
- * The JSON text of a Value in pieces of about `pieceLength` characters; one string is never divided. No JSON is built of the
+ * The JSON text of a Value in pieces of about `pieceLength` characters, also of what is one long string. No JSON is built of the
  * Value on the way, which would cost as much again.
  *
  * @throws Error for what JSON cannot hold
@@ -28,21 +31,47 @@ export function formatJsonInPieces(json: JsonValue, pieceLength: number): Genera
   return write(json, lookAtJson, pieceLength);
 }
 
-/** @param lookAt the text of an element, or what it has inside */
+/** The same for a string. Escapes can make a piece of it six times as long. */
+export function* formatStringInPieces(value: string, pieceLength: number): Generator<string, void> {
+  yield '"';
+  for (let at = 0; at < value.length; ) {
+    let end = at + pieceLength;
+    if (isHighSurrogate(value.charCodeAt(end - 1))) {
+      end += 1; // a pair stays together
+    }
+    yield JSON.stringify(value.slice(at, end)).slice(1, -1);
+    at = end;
+  }
+  yield '"';
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+function formatString(value: string, pieceLength: number): string | Generator<string, void> {
+  return value.length > pieceLength ? formatStringInPieces(value, pieceLength) : JSON.stringify(value);
+}
+
+/** @param lookAt what an element is, its strings divided by the length */
 function* write<Element>(
   root: Element,
-  lookAt: (element: Element) => string | Open<Element>,
+  lookAt: (element: Element, pieceLength: number) => Seen<Element>,
   pieceLength: number,
 ): Generator<string, void> {
   const open: Open<Element>[] = [];
   let text = "";
   for (let next = root; ; ) {
-    const seen = lookAt(next);
+    const seen = lookAt(next, pieceLength);
     if (typeof seen === "string") {
       text += seen;
-    } else {
+    } else if ("inside" in seen) {
       text += seen.names === undefined ? "[" : "{";
       open.push(seen);
+    } else {
+      yield text;
+      yield* seen;
+      text = "";
     }
     let inner = open.at(-1);
     while (inner !== undefined && inner.done === inner.length) {
@@ -55,7 +84,16 @@ function* write<Element>(
     }
     const name = inner.names?.[inner.done];
     text += inner.done === 0 ? "" : ",";
-    text += name === undefined ? "" : `${JSON.stringify(name)}:`;
+    if (name !== undefined) {
+      const named = formatString(name, pieceLength);
+      if (typeof named === "string") {
+        text += `${named}:`;
+      } else {
+        yield text;
+        yield* named;
+        text = ":";
+      }
+    }
     const inside = inner.inside as Readonly<Record<string | number, Element>>; // by name or by index
     next = inside[name ?? inner.done] as Element; // it has as many as its length says
     inner.done += 1;
@@ -67,7 +105,7 @@ function* write<Element>(
   yield text;
 }
 
-function lookAtValue({ kind }: Value): string | Open<Value> {
+function lookAtValue({ kind }: Value, pieceLength: number): Seen<Value> {
   switch (kind.case) {
     case "structValue": {
       const { fields } = kind.value;
@@ -83,11 +121,11 @@ function lookAtValue({ kind }: Value): string | Open<Value> {
     case undefined:
       throw new Error("google.protobuf.Value must have a value");
     default:
-      return formatLeaf(kind.value);
+      return formatLeaf(kind.value, pieceLength);
   }
 }
 
-function lookAtJson(json: JsonValue): string | Open<JsonValue> {
+function lookAtJson(json: JsonValue, pieceLength: number): Seen<JsonValue> {
   if (Array.isArray(json)) {
     return { names: undefined, inside: json, length: json.length, done: 0 };
   }
@@ -95,9 +133,12 @@ function lookAtJson(json: JsonValue): string | Open<JsonValue> {
     const names = Object.keys(json);
     return { names, inside: json, length: names.length, done: 0 };
   }
-  return formatLeaf(json);
+  return formatLeaf(json, pieceLength);
 }
 
-function formatLeaf(json: string | number | boolean | null): string {
-  return typeof json === "string" ? JSON.stringify(json) : String(assertJson(json));
+function formatLeaf(
+  json: string | number | boolean | null,
+  pieceLength: number,
+): string | Generator<string, void> {
+  return typeof json === "string" ? formatString(json, pieceLength) : String(assertJson(json));
 }
