@@ -24,15 +24,17 @@ const shortLines = 25;
 
 /** The aims: what each measure should be at most. Other measures have no aim. */
 const wanted = {
-  lines: 44_500,
-  "lines: cli": 8_000,
-  "lines: signing": 3_600,
-  "lines: server/src/card": 800,
-  [`files under ${shortLines} lines`]: 30,
-  "exports of core": 35,
-  "exports of signing": 20,
+  lines: 55_800,
+  "lines: cli": 12_000,
+  "lines: signing": 4_000,
+  "lines: server/src/card": 900,
+  [`files under ${shortLines} lines`]: 20,
+  "exports of core": 40,
+  "exports of server": 50,
+  "exports of client": 50,
+  "exports of signing": 25,
   "import cycles": 0,
-  "lines of tests": 47_600,
+  "lines of tests": 52_100,
 };
 
 function findFiles(...patterns) {
