@@ -3,7 +3,7 @@ import { type BundleSize, measureBundle } from "./measure-bundle.ts";
 /** What is measured: our entries for browsers, and the peer's. */
 export const entries = ["@a2a-connect/client", "@a2a-connect/client/inspect", "@a2a-js/sdk/client"] as const;
 
-/** Where the README has the table. */
+/** Where docs/comparison.md has the table. */
 const begin = "<!-- bundle sizes: written by `pnpm report:bundles` -->";
 const end = "<!-- end of bundle sizes -->";
 
@@ -16,7 +16,7 @@ export async function measureEntries(): Promise<Map<string, BundleSize>> {
   return sizes;
 }
 
-/** The table as the README has it. */
+/** The table as docs/comparison.md has it. */
 export function renderSizes(sizes: ReadonlyMap<string, BundleSize>): string {
   const rows = [...sizes].map(
     ([entry, { bytes, gzipBytes }]) => `| \`${entry}\` | ${kilobytes(bytes)} | ${kilobytes(gzipBytes)} |`,
@@ -24,19 +24,19 @@ export function renderSizes(sizes: ReadonlyMap<string, BundleSize>): string {
   return ["| entry, bundled by Vite | minified | gzip |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
-/** The README with this table in its place. @throws Error when it has no place for one */
-export function replaceSizes(readme: string, table: string): string {
-  const [before, rest] = readme.split(begin);
+/** The page with this table in its place. @throws Error when it has no place for one */
+export function replaceSizes(page: string, table: string): string {
+  const [before, rest] = page.split(begin);
   const after = rest?.split(end)[1];
   if (before === undefined || after === undefined) {
-    throw new Error(`README.md has no place for the sizes, between ${begin} and ${end}`);
+    throw new Error(`docs/comparison.md has no place for the sizes, between ${begin} and ${end}`);
   }
   return `${before}${begin}\n${table}\n${end}${after}`;
 }
 
-/** The gzip column of the README's table, in bytes. */
-export function readSizes(readme: string): ReadonlyMap<string, number> {
-  const table = readme.split(begin)[1]?.split(end)[0] ?? "";
+/** The gzip column of that table, in bytes. */
+export function readSizes(page: string): ReadonlyMap<string, number> {
+  const table = page.split(begin)[1]?.split(end)[0] ?? "";
   return new Map(
     [...table.matchAll(/^\| `([^`]+)` \| [\d.]+ kB \| ([\d.]+) kB \|$/gm)].map(
       ([, entry = "", size = ""]) => [entry, Number(size) * 1_000],

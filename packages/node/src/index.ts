@@ -1,3 +1,4 @@
+export { defineAgent } from "@a2a-connect/server";
 export type { AddressGuardOptions } from "./address-guard.ts";
 export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";
 export type { GuardedPushOptions } from "./guarded-push.ts";
