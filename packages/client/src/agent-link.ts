@@ -66,7 +66,7 @@ export class AgentLink {
    *   new card will not do, CardRefusedError or UntrustedOutputError when it is refused
    */
   async adoptNewCard(failure: unknown, used: Link, signal: AbortSignal): Promise<readonly string[]> {
-    if (!smellsOfDrift(failure)) {
+    if (!mayComeOfChangedCard(failure)) {
       throw failure;
     }
     if (used === this.current) {
@@ -194,7 +194,7 @@ function isNoCard(error: unknown): boolean {
 }
 
 /** Failures of a submission that a changed card explains. None of them has left a task behind. */
-function smellsOfDrift(error: unknown): boolean {
+function mayComeOfChangedCard(error: unknown): boolean {
   if (error instanceof RequirementError || error instanceof InputModeError) {
     return true;
   }

@@ -28,7 +28,7 @@ export class UnreadAnswers {
     this.#bytes += bytes;
   }
 
-  giveBack(bytes: number): void {
+  release(bytes: number): void {
     this.#bytes -= bytes;
   }
 }
@@ -51,14 +51,14 @@ export class HeldAnswer {
     const held = this.#bytes + bytes;
     const more = (held > smallBytes ? held : 0) - this.#counted;
     if (more > 0) this.#all.take(more, this.#counted);
-    else if (more < 0) this.#all.giveBack(-more);
+    else if (more < 0) this.#all.release(-more);
     this.#bytes = held;
     this.#counted += more;
   }
 
   /** The answer was sent, or its caller has gone. */
   release(): void {
-    if (this.#counted > 0) this.#all.giveBack(this.#counted);
+    if (this.#counted > 0) this.#all.release(this.#counted);
     this.#bytes = 0;
     this.#counted = 0;
   }

@@ -139,12 +139,12 @@ export class Recovery {
     let isHeld = false;
     try {
       const live = await this.#load(task, failed);
-      isHeld = live !== undefined && this.#tasks.onDrop(live, () => this.#giveBack(bytes));
+      isHeld = live !== undefined && this.#tasks.onDrop(live, () => this.#release(bytes));
       return live;
     } finally {
       this.#loading--;
       this.#isAlone = false;
-      this.#giveBack(isHeld ? 0 : bytes);
+      this.#release(isHeld ? 0 : bytes);
     }
   }
 
@@ -250,7 +250,7 @@ export class Recovery {
     return promise;
   }
 
-  #giveBack(bytes: number): void {
+  #release(bytes: number): void {
     this.#bytes -= bytes;
     this.#admit();
   }

@@ -1,6 +1,6 @@
 import type { Message } from "@a2a-connect/proto";
 import type { DurableRun } from "./durable-run.ts";
-import { giveBack } from "./durable-wait.ts";
+import { replayResult } from "./durable-wait.ts";
 import type { QueuedMessage } from "./journal.ts";
 import { isResult } from "./journal-codec.ts";
 import type { Wait } from "./waits.ts";
@@ -34,12 +34,12 @@ export class DurableAnswers {
     const op = journal.next("answer");
     const known = journal.find(op);
     if (isResult(known)) {
-      await waits.keepBusy(() => giveBack(run, known));
+      await waits.keepBusy(() => replayResult(run, known));
     } else {
       await waits.keepBusy(async () => journal.order.caughtUp());
       await this.#arrival(run);
       const over = journal.conclude({ op, kind: "over" });
-      await waits.keepBusy(() => giveBack(run, over));
+      await waits.keepBusy(() => replayResult(run, over));
     }
     const answer = this.#answers[this.#taken++];
     if (answer === undefined) {

@@ -4,7 +4,7 @@ import type { DurableEvent, QuestionEvent } from "../../agent/task-event.ts";
 import { AgentMistake } from "../agent-mistake.ts";
 import type { Emitter } from "../emitter.ts";
 import type { DurableRun } from "./durable-run.ts";
-import { giveBack } from "./durable-wait.ts";
+import { replayResult } from "./durable-wait.ts";
 import { describeEvent, type EmissionReplay, type LoggedEmission } from "./emission-replay.ts";
 import { isResult } from "./journal-codec.ts";
 
@@ -34,7 +34,7 @@ export class DurableEmissions {
     const op = `yield#${++this.#yields}`;
     const known = journal.find(op);
     if (isResult(known)) {
-      await giveBack(this.#run, known); // the mistake that it was then
+      await replayResult(this.#run, known); // the mistake that it was then
     }
     if (!journal.order.isCaughtUp && isSilent(event) && event.state === this.#state) {
       return false; // it was dropped then, too
@@ -72,7 +72,7 @@ export class DurableEmissions {
     try {
       return await this.#replay.next();
     } catch (error) {
-      return this.#run.retreat(error);
+      return this.#run.abandon(error);
     }
   }
 
@@ -88,7 +88,7 @@ export class DurableEmissions {
     } catch (error) {
       if (error instanceof AgentMistake) {
         const { message, reason } = error;
-        await giveBack(this.#run, journal.conclude({ op, kind: "mistake", message, reason }));
+        await replayResult(this.#run, journal.conclude({ op, kind: "mistake", message, reason }));
       }
       throw error;
     }

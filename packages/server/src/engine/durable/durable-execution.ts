@@ -262,7 +262,7 @@ export class DurableExecution implements Execution, DurableRun {
     return error;
   }
 
-  retreat(error: unknown): Promise<never> {
+  abandon(error: unknown): Promise<never> {
     if (!this.#dropped) {
       this.#log("warn", "the log of a task could not be read; it is tried again", error);
       this.#needsRecovery = true;
@@ -386,7 +386,7 @@ export class DurableExecution implements Execution, DurableRun {
       }
     } catch (error) {
       if (error instanceof ConnectError) {
-        return this.retreat(error);
+        return this.abandon(error);
       }
       throw this.diverge(error instanceof Error ? error.message : "the journal cannot be read");
     }

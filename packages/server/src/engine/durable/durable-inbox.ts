@@ -1,6 +1,6 @@
 import type { Message } from "@a2a-connect/proto";
 import type { DurableRun } from "./durable-run.ts";
-import { giveBack, isCut, outlast } from "./durable-wait.ts";
+import { isCut, replayResult, waitUntilOver } from "./durable-wait.ts";
 import type { Journal, QueuedMessage } from "./journal.ts";
 import { isResult } from "./journal-codec.ts";
 import type { Wait } from "./waits.ts";
@@ -56,23 +56,23 @@ export class DurableInbox {
     const op = journal.next("inbox.take");
     const known = journal.find(op);
     if (isResult(known)) {
-      return this.open(run, await waits.keepBusy(() => giveBack<number>(run, known)));
+      return this.open(run, await waits.keepBusy(() => replayResult<number>(run, known)));
     }
     const isCleanup = run.stopped !== undefined;
     await waits.keepBusy(async () => journal.order.caughtUp());
     if (isCut(run, undefined, isCleanup)) {
       const cut = journal.conclude({ op, kind: "aborted" });
-      return waits.keepBusy(() => giveBack<never>(run, cut));
+      return waits.keepBusy(() => replayResult<never>(run, cut));
     }
     let sequence = this.draw();
     while (sequence === undefined) {
       const wait = waits.begin();
       this.#waits.add(wait);
-      await outlast(run, op, wait).finally(() => this.#waits.delete(wait));
+      await waitUntilOver(run, op, wait).finally(() => this.#waits.delete(wait));
       sequence = this.draw();
     }
     const taken = journal.conclude({ op, kind: "value", value: sequence });
-    return this.open(run, await waits.keepBusy(() => giveBack<number>(run, taken)));
+    return this.open(run, await waits.keepBusy(() => replayResult<number>(run, taken)));
   }
 
   /** A message that was taken. */

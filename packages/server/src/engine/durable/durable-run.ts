@@ -35,7 +35,7 @@ export interface DurableRun {
    */
   diverge(detail: string, event?: number): Error;
   /** The store cannot be read: drops the executor until it can. */
-  retreat(error: unknown): Promise<never>;
+  abandon(error: unknown): Promise<never>;
 }
 
 /** What a dropped executor waits for. */

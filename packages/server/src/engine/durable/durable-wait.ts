@@ -10,7 +10,7 @@ import type { Wait } from "./waits.ts";
  *
  * @param thrown what its error was, where this very run has seen it
  */
-export async function giveBack<Result>(
+export async function replayResult<Result>(
   run: DurableRun,
   result: OperationResult & { readonly sequence: number },
   thrown?: unknown,
@@ -35,7 +35,7 @@ export async function giveBack<Result>(
  *
  * @throws TurnAbort when the executor is told to stop meanwhile
  */
-export async function outlast(run: DurableRun, op: string, wait: Wait): Promise<void> {
+export async function waitUntilOver(run: DurableRun, op: string, wait: Wait): Promise<void> {
   const { live, waits, journal } = run;
   try {
     if (live.setAlarm(waits.nextAt)) {
@@ -48,7 +48,7 @@ export async function outlast(run: DurableRun, op: string, wait: Wait): Promise<
       throw error;
     }
     const cut = journal.conclude({ op, kind: "aborted" });
-    await waits.keepBusy(() => giveBack(run, cut));
+    await waits.keepBusy(() => replayResult(run, cut));
   } finally {
     live.setAlarm(run.wakeAt);
   }

@@ -2,7 +2,7 @@ import type { DurableTask, StepContext, StepOptions } from "../../agent/durable-
 import type { TurnAbort } from "../turn-abort.ts";
 import type { DurableInbox } from "./durable-inbox.ts";
 import { type DurableRun, never } from "./durable-run.ts";
-import { giveBack, isCut, outlast } from "./durable-wait.ts";
+import { isCut, replayResult, waitUntilOver } from "./durable-wait.ts";
 import { errorParts, isResult, type OperationResult } from "./journal-codec.ts";
 import { JournalError } from "./journal-error.ts";
 import { attemptStep, backoffMs } from "./step.ts";
@@ -47,7 +47,7 @@ async function step<Result>(
   const op = journal.next(`step ${JSON.stringify(name)}`);
   const known = journal.find(op);
   if (isResult(known)) {
-    return waits.keepBusy(() => giveBack<Result>(run, known));
+    return waits.keepBusy(() => replayResult<Result>(run, known));
   }
   const isCleanup = run.stopped !== undefined;
   await waits.keepBusy(async () => journal.order.caughtUp());
@@ -55,7 +55,7 @@ async function step<Result>(
   for (;;) {
     if (isCut(run, known, isCleanup)) {
       const cut = journal.conclude({ op, kind: "aborted" });
-      return waits.keepBusy(() => giveBack<Result>(run, cut));
+      return waits.keepBusy(() => replayResult<Result>(run, cut));
     }
     if (retryAt !== undefined) {
       await waitUntil(run, op, retryAt);
@@ -63,7 +63,7 @@ async function step<Result>(
     const outcome = await waits.keepBusy(async () => {
       const attempted = await attempt(run, op, work, { ...options, attempt: ++attempts, isCleanup });
       if ("result" in attempted) {
-        return { value: await giveBack<Result>(run, attempted.result, attempted.thrown) };
+        return { value: await replayResult<Result>(run, attempted.result, attempted.thrown) };
       }
       return attempted;
     });
@@ -143,32 +143,32 @@ async function sleep(run: DurableRun, ms: number): Promise<void> {
   const op = journal.next("sleep");
   const known = journal.find(op);
   if (isResult(known)) {
-    return waits.keepBusy(() => giveBack(run, known));
+    return waits.keepBusy(() => replayResult(run, known));
   }
   const isCleanup = run.stopped !== undefined;
   await waits.keepBusy(async () => journal.order.caughtUp());
   const until = known?.kind === "sleep" ? known.until : clock.now() + Math.ceil(Math.max(0, ms));
   if (isCut(run, known, isCleanup)) {
     const cut = journal.conclude({ op, kind: "aborted" });
-    return waits.keepBusy(() => giveBack(run, cut));
+    return waits.keepBusy(() => replayResult(run, cut));
   }
   if (known === undefined) {
     journal.note({ op, kind: "sleep", until });
   }
   await waitUntil(run, op, until);
   const over = journal.conclude({ op, kind: "over" });
-  await waits.keepBusy(() => giveBack(run, over));
+  await waits.keepBusy(() => replayResult(run, over));
 }
 
 async function waitUntil(run: DurableRun, op: string, until: number): Promise<void> {
   const { waits, clock } = run;
   const leftMs = until - clock.now();
   if (leftMs > shortWaitMs) {
-    await outlast(run, op, waits.begin(until));
+    await waitUntilOver(run, op, waits.begin(until));
   } else if (leftMs > 0) {
     const wait = waits.begin();
     const stopTimer = clock.schedule(leftMs, wait.end);
-    await waits.keepBusy(() => outlast(run, op, wait)).finally(stopTimer);
+    await waits.keepBusy(() => waitUntilOver(run, op, wait)).finally(stopTimer);
   } else {
     await run.live.flushed();
   }
