@@ -304,7 +304,7 @@ function isPlain(text: string, from: number, to: number): boolean {
 }
 
 /** Index of the quote that ends the string whose content starts at `from`; the length of the text when there is none. */
-function findStringEnd(text: string, from: number): number {
+export function findStringEnd(text: string, from: number): number {
   const first = text.indexOf('"', from);
   if (first === -1) {
     return text.length;

@@ -1,4 +1,5 @@
 import { formatFieldPath } from "./field-walk.ts";
+import { findStringEnd } from "./json-reader.ts";
 
 /** What {@link scanJson} notices before the text is parsed. */
 export type JsonDefect =
@@ -86,30 +87,12 @@ export function scanJson(
 }
 
 const quote = 0x22;
-const backslash = 0x5c;
 const colon = 0x3a;
 const comma = 0x2c;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
-
-/** Index of the quote that ends the string whose content starts at `from`; the length of the text when there is none. */
-function findStringEnd(text: string, from: number): number {
-  let end = text.indexOf('"', from);
-  while (end !== -1 && isEscaped(text, from, end)) {
-    end = text.indexOf('"', end + 1);
-  }
-  return end === -1 ? text.length : end;
-}
-
-function isEscaped(text: string, from: number, at: number): boolean {
-  let backslashes = 0;
-  while (at - backslashes > from && text.charCodeAt(at - backslashes - 1) === backslash) {
-    backslashes += 1;
-  }
-  return backslashes % 2 === 1;
-}
 
 function isFollowedByColon(text: string, from: number): boolean {
   let at = from;
