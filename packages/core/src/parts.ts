@@ -49,7 +49,11 @@ export function userMessage(content: string | readonly Part[], details: MessageD
 
 /** The text parts of a message or an artifact, joined without a separator; `""` when there are none. */
 export function partText({ parts }: { readonly parts: readonly Part[] }): string {
-  return parts.map(({ content }) => (content.case === "text" ? content.value : "")).join("");
+  let text = "";
+  for (const { content } of parts) {
+    text += content.case === "text" ? content.value : ""; // `join` would copy all of it, even if nobody reads it
+  }
+  return text;
 }
 
 function createMessage(role: Role, content: string | readonly Part[], details: MessageDetails): Message {
