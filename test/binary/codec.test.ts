@@ -285,6 +285,14 @@ describe("what is longer than the blocks that are written together", () => {
     size.map((length) => ({ case: "raw" as const, value: new Uint8Array(length).fill(7) })),
     size.map((length) => ({ case: "text" as const, value: "a".repeat(length) })),
     size.map((length) => ({ case: "text" as const, value: "é".repeat(length) })),
+    // Pairs on both sides of a border, and halves of them.
+    fc
+      .tuple(size, fc.constantFrom("🙂", "a🙂", "漢\ud83d🙂", "🙂\ude42"))
+      .map(([length, unit]) => ({ case: "text" as const, value: unit.repeat(length).slice(0, length) })),
+    size.map((length) => ({
+      case: "data" as const,
+      value: fromJson(ValueSchema, { a: ["é".repeat(length)] }),
+    })),
     fc.nat({ max: 8_000 }).map((length) => ({
       case: "data" as const,
       value: fromJson(

@@ -19,6 +19,7 @@ import {
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import { decodeInSteps } from "./binary/decode.ts";
+import { encodeMessage, encodePieces } from "./binary/encode.ts";
 import { formatMessage, formatResponse } from "./format-json.ts";
 import { byteLength, encodeInSteps, formatAnswer, formatInPieces, isLarge } from "./message-pieces.ts";
 import { methods } from "./methods.ts";
@@ -92,6 +93,13 @@ describe.each(cases)("%s", (_, desc, message) => {
     expect(byteLength(result)).toBe(whole.length);
     expect(fromBinary(desc, whole)).toEqual(fromBinary(desc, toBinary(desc, message)));
     expect(Math.max(...sizes)).toBeLessThan(600 * kib);
+  });
+
+  it("is encoded in pieces of the very same bytes", () => {
+    const { sizes, result } = run(encodePieces(desc, message));
+    expect(Buffer.concat(result).equals(encodeMessage(desc, message))).toBe(true);
+    const longest = Math.max(...sizes.slice(2));
+    expect(longest).toBeLessThan(200 * kib); // after the first step, which makes all but the long texts
   });
 
   it("is decoded in steps to the same message", () => {

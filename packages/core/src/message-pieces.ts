@@ -11,15 +11,15 @@ import {
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { formatBase64InPieces } from "./base64.ts";
-import { encodeMessage } from "./binary/encode.ts";
+import { encodeMessage, encodePieces } from "./binary/encode.ts";
 import { asksForArtifacts, formatMessage, formatResponse } from "./format-json.ts";
 import type { RpcMethod } from "./methods.ts";
 import { formatJsonInPieces, formatStringInPieces, formatValueInPieces } from "./value-text.ts";
 
 /*
  * Large messages are formatted and encoded piece by piece, so that others have their turn in between and no
- * second copy of all of it is ever in memory. A piece is a message below the large one that is not large itself; one
- * Struct, Value or scalar is never divided, except for long texts and bytes in JSON.
+ * second copy of all of it is ever in memory. A piece is a message below the large one that is not large itself, or of a
+ * long text or long bytes; the other values of one Struct or Value are encoded together.
  */
 
 /** What one piece weighs, about: bytes of an encoding, or characters. */
@@ -140,10 +140,8 @@ export function* encodeInSteps(
     return [bytes];
   }
   const { rest, fields } = divide(desc, message);
-  const own = encodeMessage(desc, rest);
-  yield own.length;
   const whole = new PieceWriter();
-  whole.add(own);
+  for (const piece of yield* encodePieces(desc, rest)) whole.add(piece);
   for (const field of fields) {
     for (const together of group(readField(message, field), field)) {
       const [first] = together;

@@ -1,6 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { assertJson } from "./json-value.ts";
+import { divideText } from "./long-text.ts";
 
 /** An object or array that is being written. */
 interface Open<Element> {
@@ -34,19 +35,10 @@ export function formatJsonInPieces(json: JsonValue, pieceLength: number): Genera
 /** The same for a string. Escapes can make a piece of it six times as long. */
 export function* formatStringInPieces(value: string, pieceLength: number): Generator<string, void> {
   yield '"';
-  for (let at = 0; at < value.length; ) {
-    let end = at + pieceLength;
-    if (isHighSurrogate(value.charCodeAt(end - 1))) {
-      end += 1; // a pair stays together
-    }
-    yield JSON.stringify(value.slice(at, end)).slice(1, -1);
-    at = end;
+  for (const slice of divideText(value, pieceLength)) {
+    yield JSON.stringify(slice).slice(1, -1);
   }
   yield '"';
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
 }
 
 function formatString(value: string, pieceLength: number): string | Generator<string, void> {

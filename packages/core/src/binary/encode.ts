@@ -10,6 +10,7 @@ import {
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, type ListValue, type Struct, type Value } from "@bufbuild/protobuf/wkt";
+import { divideText, utf8Length } from "../long-text.ts";
 import { isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
 
 /**
@@ -22,11 +23,48 @@ export function encodeMessage<Desc extends DescMessage>(
   desc: Desc,
   message: MessageShape<Desc>,
 ): Uint8Array<ArrayBuffer> {
+  return writeWhole(desc, message, (out) => out.finish());
+}
+
+/**
+ * The same in pieces, which are the bytes of `encodeMessage` together. Every step yields the bytes that it has made: long texts
+ * are encoded slice by slice. Long bytes are one piece, which is not copied, so the message must not change while these are read.
+ *
+ * @throws Error naming the field whose value its type cannot hold, at the first step
+ */
+export function* encodePieces(desc: DescMessage, message: Message): Generator<number, readonly Uint8Array[]> {
+  const parts = writeWhole(desc, message, (out) => out.parts());
+  yield parts.reduce((sum, part) => sum + (part instanceof LongText ? 0 : part.length), 0);
+  const pieces: Uint8Array[] = [];
+  for (const part of parts) {
+    if (part instanceof Uint8Array) {
+      pieces.push(part);
+      continue;
+    }
+    // Not an array for each slice: memory that is asked for again and again makes V8 collect garbage again and again.
+    const bytes = new Uint8Array(part.length);
+    let at = 0;
+    for (const slice of divideText(part.text, blockBytes)) {
+      const { written } = encoder.encodeInto(slice, bytes.subarray(at));
+      at += written;
+      yield written;
+    }
+    pieces.push(bytes);
+  }
+  return pieces;
+}
+
+/** @param take what is made of the output, which is used again afterwards */
+function writeWhole<Desc extends DescMessage, Result>(
+  desc: Desc,
+  message: MessageShape<Desc>,
+  take: (out: Output) => Result,
+): Result {
   const out = spare ?? new Output();
   spare = undefined; // a getter of the message may encode another one
   try {
     contentOf(desc).write(message, out);
-    return out.finish();
+    return take(out);
   } finally {
     out.clear();
     spare = out;
@@ -42,6 +80,20 @@ const shortText = 64;
 const encoder = new TextEncoder();
 const emptyBytes = new Uint8Array();
 
+/** A text that is encoded straight to its place, when there is one. */
+class LongText {
+  readonly text: string;
+  /** In bytes. */
+  readonly length: number;
+
+  constructor(text: string) {
+    this.text = text;
+    this.length = utf8Length(text);
+  }
+}
+
+type Part = Uint8Array | LongText;
+
 /**
  * What is written, from its end to its beginning: so the length of a message is known when it is written before it, and
  * each message is looked at once.
@@ -52,7 +104,7 @@ class Output {
   /** Where the last of what was written begins in the block. */
   #position = blockBytes;
   /** What follows on the block; the last one first. */
-  readonly #after: Uint8Array[] = [];
+  readonly #after: Part[] = [];
   #afterBytes = 0;
 
   /** Bytes so far. */
@@ -68,10 +120,19 @@ class Output {
     let at = blockBytes - this.#position;
     bytes.set(this.#block.subarray(this.#position));
     for (const part of this.#after.reverse()) {
-      bytes.set(part, at);
+      if (part instanceof LongText) {
+        encoder.encodeInto(part.text, bytes.subarray(at, at + part.length));
+      } else {
+        bytes.set(part, at);
+      }
       at += part.length;
     }
     return bytes;
+  }
+
+  /** What has been written, from its beginning. */
+  parts(): readonly Part[] {
+    return [this.#block.slice(this.#position), ...this.#after.reverse()];
   }
 
   /** The block is used again. */
@@ -89,7 +150,7 @@ class Output {
   }
 
   /** Begins another block, before `following` and what has been written. */
-  #begin(following: Uint8Array = emptyBytes): void {
+  #begin(following: Part = emptyBytes): void {
     this.#after.push(this.#block.subarray(this.#position), following);
     this.#afterBytes = this.length + following.length;
     this.#block = new Uint8Array(blockBytes);
@@ -153,7 +214,9 @@ class Output {
     const end = this.length;
     if (value.length <= shortText) {
       this.#shortText(value);
-    } else if (value.length > blockBytes || !this.#ascii(value)) {
+    } else if (value.length > blockBytes) {
+      this.#begin(new LongText(value));
+    } else if (!this.#ascii(value)) {
       this.raw(encoder.encode(value));
     }
     this.varint(this.length - end);
