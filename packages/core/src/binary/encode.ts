@@ -94,6 +94,17 @@ class LongText {
 
 type Part = Uint8Array | LongText;
 
+/** Bytes that are all written next: Node need not fill them with zeros before, which takes as long again. */
+function createBytes(length: number): Uint8Array<ArrayBuffer> {
+  return allocUnsafeSlow === undefined
+    ? new Uint8Array(length)
+    : new Uint8Array(allocUnsafeSlow(length).buffer);
+}
+
+const { allocUnsafeSlow } =
+  (globalThis as { readonly Buffer?: { allocUnsafeSlow?(length: number): { readonly buffer: ArrayBuffer } } })
+    .Buffer ?? {}; // where there is one
+
 /**
  * What is written, from its end to its beginning: so the length of a message is known when it is written before it, and
  * each message is looked at once.
@@ -116,16 +127,19 @@ class Output {
     if (this.#after.length === 0) {
       return this.#block.slice(this.#position);
     }
-    const bytes = new Uint8Array(this.length);
+    const bytes = createBytes(this.length);
     let at = blockBytes - this.#position;
     bytes.set(this.#block.subarray(this.#position));
     for (const part of this.#after.reverse()) {
       if (part instanceof LongText) {
-        encoder.encodeInto(part.text, bytes.subarray(at, at + part.length));
+        at += encoder.encodeInto(part.text, bytes.subarray(at, at + part.length)).written;
       } else {
         bytes.set(part, at);
+        at += part.length;
       }
-      at += part.length;
+    }
+    if (at !== bytes.length) {
+      throw new Error("a text is not as long as it was counted"); // the rest may be anything
     }
     return bytes;
   }
