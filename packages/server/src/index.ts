@@ -77,6 +77,7 @@ export type {
 } from "./store/task-store.ts";
 export {
   showsArtifacts,
+  showsHistory,
   storedBytes,
   takeTaskPage,
   type ViewedTask,

@@ -125,8 +125,8 @@ describe("a commit of several MiB", () => {
   });
 });
 
-describe("large values that are read at the same time", () => {
-  it("are read in a turn of the event loop each", async () => {
+describe("large values that are read", () => {
+  it("take a turn of the event loop for each piece, however many callers read", async () => {
     const store = openStore();
     await store.commit(createLarge());
     let turns = 0;
@@ -138,7 +138,35 @@ describe("large values that are read at the same time", () => {
     await Promise.all(Array.from({ length: 8 }, () => store.find(alice, "task-1", "full")));
     counting = false;
     await counted;
-    expect(turns).toBeGreaterThanOrEqual(7);
+    expect(turns).toBeGreaterThanOrEqual(8 * (4 + 3)); // pieces of both halves of the snapshot
+  });
+
+  it("are read again when others take their place meanwhile", async () => {
+    const store = openStore();
+    const large = createLarge();
+    await store.commit(large);
+    const readings = Array.from({ length: 8 }, () => store.find(alice, "task-1", "full"));
+    const after = { tail: { sequence: 3, generation: 2 }, fence: 1 };
+    const second = createCommit({ after, snapshot: true });
+    await store.commit(second);
+    for (const task of await Promise.all(readings)) {
+      const { snapshot } = task?.tail.sequence === 3 ? large : second;
+      expectBytes(task?.snapshot?.head, snapshot?.head);
+      expectBytes(task?.snapshot?.artifacts, snapshot?.artifacts);
+    }
+  });
+
+  it("are lost when a piece is", async () => {
+    const file = temporaryFile();
+    const store = openStore(file);
+    await store.commit(createLarge());
+    await store.close();
+    using database = new DatabaseSync(file);
+    database.exec("delete from pieces where number = (select max(number) from pieces)");
+    database.close();
+    const opened = openStore(file);
+    await expect(opened.find(alice, "task-1", "full")).rejects.toThrow("parts of a large value are missing");
+    expect((await opened.find(alice, "task-1", "head"))?.snapshot?.head.length).toBe(2 * mebibyte);
   });
 });
 

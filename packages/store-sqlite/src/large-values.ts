@@ -15,6 +15,20 @@ export interface WrittenValues {
   readonly runs: ReadonlyMap<Uint8Array, Run>;
 }
 
+/** Memory for a value that is still to be read. */
+export interface Gap {
+  readonly task: number;
+  readonly run: Run;
+  readonly value: Uint8Array;
+}
+
+/** A piece of a run. */
+export interface Piece {
+  /** Pieces of a run have rising numbers. */
+  readonly number: number;
+  readonly payload: Uint8Array;
+}
+
 /**
  * Values in pieces. A transaction blocks the event loop for as long as it takes to copy what it writes, so the large values of a
  * commit are written before it: as runs of pieces, each in a transaction of its own. The commit itself names the runs.
@@ -27,8 +41,8 @@ export interface LargeValues {
   append(task: number, run: number | undefined, piece: Uint8Array): number;
   /** Removes pieces: of a run, or all of a task; at most `limit`. @returns how many */
   remove(task: number, run: number | undefined, limit: number): number;
-  /** @throws ConnectError `DataLoss` when pieces are missing */
-  read(task: number, run: Run): Uint8Array;
+  /** The piece of a run after that of this number (0: the first); undefined when there is none. */
+  next(task: number, run: Run, after: number): Piece | undefined;
 }
 
 /** Bytes of a piece: what is copied in less than a millisecond. */
@@ -43,9 +57,9 @@ const minRunBytes = 32 * 1024;
 /** Prepares what reads and writes pieces. */
 export function createLargeValues(database: DatabaseSync): LargeValues {
   const insert = database.prepare("insert into pieces (number, task, run, payload) values (?, ?, ?, ?)");
-  const pieces = prepareQuery<{ readonly payload: Uint8Array }>(
+  const nextPiece = prepareQuery<Piece>(
     database,
-    "select payload from pieces where task = ? and run = ? order by number",
+    "select number, payload from pieces where task = ? and run = ? and number > ? order by number limit 1",
   );
   const removeOfRun = database.prepare(
     "delete from pieces where number in (select number from pieces where task = ? and run = ? limit ?)",
@@ -79,17 +93,44 @@ export function createLargeValues(database: DatabaseSync): LargeValues {
       return Number(changes);
     },
 
-    read(task, { run, bytes }) {
-      const value = new Uint8Array(bytes);
-      let end = 0;
-      for (const { payload } of pieces.iterate(task, run)) {
-        if (end + payload.byteLength <= bytes) value.set(payload, end);
-        end += payload.byteLength;
-      }
-      if (end !== bytes) throw dataLoss(`${bytes - end} of ${bytes} bytes of a value are missing`, undefined);
-      return value;
-    },
+    next: (task, { run }, after) => nextPiece.get(task, run, after),
   };
+}
+
+/**
+ * Reads a value, a piece in each step.
+ *
+ * @returns whether it is whole; pieces are missing when their row went meanwhile
+ */
+export function* fillGap(values: LargeValues, { task, run, value }: Gap): Generator<void, boolean> {
+  let end = 0;
+  for (let last = 0; end < value.length; ) {
+    const piece = values.next(task, run, last);
+    if (piece === undefined || end + piece.payload.length > value.length) return false;
+    value.set(piece.payload, end);
+    end += piece.payload.length;
+    last = piece.number;
+    if (end < value.length) yield;
+  }
+  return true;
+}
+
+/** The same in one step. @throws ConnectError `DataLoss` when pieces are missing */
+export function fillAtOnce(values: LargeValues, gap: Gap): void {
+  const steps = fillGap(values, gap);
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  if (!step.value) throw valueLost();
+}
+
+/** A gap, whose memory costs nothing until it is filled. */
+export function createGap(task: number, run: Run): Gap {
+  return { task, run, value: new Uint8Array(Buffer.allocUnsafeSlow(run.bytes).buffer) };
+}
+
+/** What a caller hears of a value that lacks pieces, however often it is read. */
+export function valueLost(): Error {
+  return dataLoss("parts of a large value are missing in the task store");
 }
 
 /** Removes pieces that no row names: of commits that were refused, or that the end of the process came before. */

@@ -1,10 +1,11 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { type TaskPage, type TaskQuery, takeTaskPage } from "@a2a-connect/server";
+import type { Gap } from "./large-values.ts";
 import { prepareQuery, type Query } from "./query.ts";
 import { type TaskReader, type TaskRow, taskColumns } from "./task-rows.ts";
 
-/** Answers `TaskStore.list`. */
-export type ListTasks = (query: TaskQuery) => TaskPage;
+/** Answers `TaskStore.list`; `gaps` as in `TaskReader.task`. */
+export type ListTasks = (query: TaskQuery, gaps: Gap[]) => TaskPage;
 
 interface CountRow {
   readonly total: number;
@@ -35,7 +36,7 @@ export function createListTasks(database: DatabaseSync, reader: TaskReader): Lis
     return remember(counts, source, () => prepareQuery(database, `select count(*) as total from ${source}`));
   }
 
-  return (query) => {
+  return (query, gaps) => {
     const filters = toFilters(query);
     const place = toPlace(query);
     const paged = [...filters, ...place];
@@ -44,7 +45,7 @@ export function createListTasks(database: DatabaseSync, reader: TaskReader): Lis
     const total = isAll
       ? rows.length
       : (count(formatSource(query, filters)).get(...toValues(filters))?.total ?? 0);
-    const tasks = takeTaskPage(rows, query, (row, bytes) => reader.task(row, query.view, bytes));
+    const tasks = takeTaskPage(rows, query, (row, bytes) => reader.task(row, query.view, gaps, bytes));
     return { tasks, totalSize: total, more: rows.length > tasks.length };
   };
 }

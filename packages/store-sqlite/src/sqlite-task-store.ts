@@ -3,18 +3,23 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { TaskState } from "@a2a-connect/proto";
 import {
   type CommitResult,
-  type LogEntry,
+  type Owner,
+  type StoredTask,
   storedBytes,
   type TaskCommit,
   type TaskStore,
+  type TaskView,
 } from "@a2a-connect/server";
 import { createExpireRows } from "./expire-rows.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import {
   createLargeValues,
+  fillGap,
+  type Gap,
   pieceBytes,
   type Run,
   removeLostPieces,
+  valueLost,
   type WrittenValues,
 } from "./large-values.ts";
 import { createListTasks } from "./list-tasks.ts";
@@ -59,7 +64,7 @@ const bytesPerExpiredRow = 1024;
 /**
  * A TaskStore in one SQLite file, for one process: the file is locked as long as the store is open, and a second
  * opener is refused. What one turn of the event loop commits becomes one transaction (up to 64 commits). Reads and
- * transactions run on the caller's thread and take microseconds; a large task takes as long as copying it.
+ * transactions run on the caller's thread and take microseconds; large values are written and read in pieces, a turn each.
  *
  * @throws Error naming the file when it is in use, cannot be opened, was written by a newer version, or is not whole: then its
  *   cause is a ConnectError `DataLoss`
@@ -121,19 +126,43 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     }
   }
 
-  /** Ends with the turn of the event loop in which much was read. */
-  let busyTurn: Promise<void> | undefined;
+  let lastTurn: Promise<void> = Promise.resolve();
 
-  /** The same for what may be large. In one turn one large value is read, however many callers ask for one at the same time. */
-  async function readInTurn<T>(query: () => T, bytesOf: (result: T) => number): Promise<T> {
-    while (busyTurn !== undefined) await busyTurn;
-    const result = read(query);
-    if (bytesOf(result) > maxTurnBytes) {
-      busyTurn = nextTurn().then(() => {
-        busyTurn = undefined;
-      });
+  /** A turn of the event loop for one piece of one value, however many callers read at the same time. */
+  function takeTurn(): Promise<void> {
+    lastTurn = lastTurn.then(() => nextTurn());
+    return lastTurn;
+  }
+
+  /** The same as `read`, and then what the query has left to be read in pieces. */
+  async function readWhole<T>(query: (gaps: Gap[]) => T): Promise<T> {
+    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+      const gaps: Gap[] = [];
+      const result = read(() => query(gaps));
+      if (await fillAll(gaps)) return result;
     }
-    return result;
+    throw valueLost();
+  }
+
+  /** @returns false when a value has gone meanwhile: then its row has gone, or names another one */
+  async function fillAll(gaps: readonly Gap[]): Promise<boolean> {
+    for (const gap of gaps) {
+      const steps = fillGap(values, gap);
+      for (let isWhole: boolean | undefined; isWhole !== true; ) {
+        await takeTurn();
+        const step = read(() => steps.next());
+        isWhole = step.done === true ? step.value : undefined;
+        if (isWhole === false) return false;
+      }
+    }
+    return true;
+  }
+
+  function findTask(owner: Owner, taskId: string, view: TaskView): Promise<StoredTask | undefined> {
+    return readWhole((gaps) => {
+      const row = reader.ownRow(owner, taskId);
+      return row && reader.task(row, view, gaps).task;
+    });
   }
 
   return {
@@ -151,43 +180,31 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     },
 
     async claim(owner, taskId) {
-      return writes.run(0, () => writer.claim(owner, taskId));
+      const fence = await writes.run(0, () => writer.claim(owner, taskId));
+      const task = fence === undefined ? undefined : await findTask(owner, taskId, "full");
+      return task && fence !== undefined ? { ...task, fence } : undefined;
     },
 
-    async find(owner, taskId, view) {
-      return readInTurn(
-        () => {
-          const row = reader.ownRow(owner, taskId);
-          return row && reader.task(row, view).task;
-        },
-        (task) => (task === undefined ? 0 : storedBytes(task)),
-      );
-    },
+    find: findTask,
 
     async list(query) {
-      return readInTurn(
-        () => listTasks(query),
-        ({ tasks }) => tasks.reduce((bytes, task) => bytes + storedBytes(task), 0),
-      );
+      return readWhole((gaps) => listTasks(query, gaps));
     },
 
     async events(owner, taskId, after, limit) {
-      return readInTurn(() => {
+      return readWhole((gaps) => {
         const row = reader.ownRow(owner, taskId);
-        return row === undefined ? [] : reader.events(row, after, limit);
-      }, bytesOfEntries);
+        return row === undefined ? [] : reader.events(row, after, limit, gaps);
+      });
     },
 
     async entries(owner, taskId, after, view, limit) {
-      return readInTurn(
-        () => {
-          const row = reader.ownRow(owner, taskId);
-          return row === undefined
-            ? { entries: [], end: after, more: false }
-            : reader.entries(row, after, view, limit);
-        },
-        ({ entries }) => bytesOfEntries(entries),
-      );
+      return readWhole((gaps) => {
+        const row = reader.ownRow(owner, taskId);
+        return row === undefined
+          ? { entries: [], end: after, more: false }
+          : reader.entries(row, after, view, limit, gaps);
+      });
     },
 
     async findKey(owner, key) {
@@ -260,8 +277,8 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   };
 }
 
-/** Bytes after which no more is read in a turn of the event loop. */
-const maxTurnBytes = 1024 * 1024;
+/** How often a task is read whose large values are replaced while they are read. */
+const maxAttempts = 5;
 
 /** What works on one database. @throws what SQLite throws for a damaged one */
 function prepareParts(database: DatabaseSync) {
@@ -297,8 +314,4 @@ function toRef({ task_id, tenant, principal }: RefRow): {
   taskId: string;
 } {
   return { owner: { tenant, principal }, taskId: task_id };
-}
-
-function bytesOfEntries(entries: readonly LogEntry[]): number {
-  return storedBytes({ snapshot: undefined, entries });
 }

@@ -11,6 +11,7 @@ import {
   type PlacedEntry,
   type Snapshot,
   showsArtifacts,
+  showsHistory,
   type TaskIndex,
   type TaskView,
   type TaskWeight,
@@ -22,7 +23,7 @@ import {
   viewedKinds,
   viewTask,
 } from "@a2a-connect/server";
-import type { LargeValues } from "./large-values.ts";
+import { createGap, fillAtOnce, type Gap, type LargeValues } from "./large-values.ts";
 import { prepareQuery, type Query } from "./query.ts";
 
 /** Columns of `tasks` that make a TaskRow. */
@@ -58,6 +59,13 @@ interface EntryRow {
   readonly run_bytes: number | null;
 }
 
+/** The three columns of a value that may lie in pieces. */
+interface StoredValue {
+  readonly inRow: Uint8Array;
+  readonly run: number | null;
+  readonly bytes: number | null;
+}
+
 interface SnapshotRow {
   readonly head: Uint8Array;
   readonly head_run: number | null;
@@ -89,14 +97,18 @@ export interface TaskReader {
   row(taskId: string): TaskRow | undefined;
   /** The row of the owner's task. */
   ownRow(owner: Owner, taskId: string): TaskRow | undefined;
-  /** The task of a row: its snapshot and the first page of what follows. */
-  task(row: TaskRow, view: TaskView, maxBytes?: number): ViewedTask;
+  /**
+   * The task of a row: its snapshot and the first page of what follows.
+   *
+   * @param gaps gets the large values, which are still to be read; what a view cuts is read at once
+   */
+  task(row: TaskRow, view: TaskView, gaps: Gap[], maxBytes?: number): ViewedTask;
   /** What reading that would read. */
   weight(row: TaskRow): TaskWeight;
   /** A page of a task's events, as `TaskStore.events` bounds it. */
-  events(row: TaskRow, after: number, limit: number): readonly LogEvent[];
+  events(row: TaskRow, after: number, limit: number, gaps: Gap[]): readonly LogEvent[];
   /** A page of a task's log, as `TaskStore.entries` bounds it. */
-  entries(row: TaskRow, after: LogTail, view: LogView, limit: number): LogPage;
+  entries(row: TaskRow, after: LogTail, view: LogView, limit: number, gaps: Gap[]): LogPage;
 }
 
 const entryColumns = "sequence, generation, kind, payload, run, run_bytes";
@@ -147,41 +159,61 @@ export function createTaskReader(database: DatabaseSync, values: LargeValues): T
     return byId.get(taskId);
   }
 
-  function placedAfter({ number }: TaskRow, { generation, sequence }: LogTail, view: LogView) {
-    return toPlaced(number, views[view].iterate(number, generation, sequence));
+  function placedAfter({ number }: TaskRow, { generation, sequence }: LogTail, view: LogView, gaps: Gap[]) {
+    const cut = showsHistory(view) ? undefined : "task";
+    return toPlaced(number, views[view].iterate(number, generation, sequence), gaps, cut);
   }
 
-  function readValue(task: number, inRow: Uint8Array, run: number | null, bytes: number | null): Uint8Array {
-    return run === null || bytes === null ? inRow : values.read(task, { run, bytes });
+  function readValue(task: number, { inRow, run, bytes }: StoredValue, gaps: Gap[] | undefined): Uint8Array {
+    if (run === null || bytes === null) return inRow;
+    const gap = createGap(task, { run, bytes });
+    if (gaps === undefined) fillAtOnce(values, gap);
+    else gaps.push(gap);
+    return gap.value;
   }
 
-  function toEntry(task: number, row: EntryRow): LogEntry {
-    const { sequence, generation, kind } = row;
+  /** @param cut kind of the entries that are read at once */
+  function toEntry(task: number, row: EntryRow, gaps: Gap[], cut?: EntryKind): LogEntry {
+    const { sequence, generation, kind, payload: inRow, run, run_bytes: bytes } = row;
     const name = kinds[kind];
     if (name === undefined) throw new RangeError(`entry ${sequence} has the unknown kind ${kind}`);
-    const payload = readValue(task, row.payload, row.run, row.run_bytes);
+    const payload = readValue(task, { inRow, run, bytes }, name === cut ? undefined : gaps);
     return { sequence, generation: kind <= lastEventKind ? generation : undefined, kind: name, payload };
   }
 
-  function* toEvents(task: number, rows: Iterable<EntryRow>): Iterable<LogEvent> {
+  function* toEvents(task: number, rows: Iterable<EntryRow>, gaps: Gap[]): Iterable<LogEvent> {
     for (const row of rows) {
-      const { kind, ...entry } = toEntry(task, row);
+      const { kind, ...entry } = toEntry(task, row, gaps);
       if (kind === "task" || kind === "status" || kind === "artifact")
         yield { ...entry, kind, generation: row.generation };
     }
   }
 
-  function* toPlaced(task: number, rows: Iterable<EntryRow>): Iterable<PlacedEntry> {
-    for (const row of rows) yield { entry: toEntry(task, row), reached: row.generation };
+  function* toPlaced(
+    task: number,
+    rows: Iterable<EntryRow>,
+    gaps: Gap[],
+    cut: EntryKind | undefined,
+  ): Iterable<PlacedEntry> {
+    for (const row of rows) yield { entry: toEntry(task, row, gaps, cut), reached: row.generation };
   }
 
-  function toSnapshot(task: number, sequence: number, row: SnapshotRow): Snapshot {
-    const { artifacts } = row;
+  function toSnapshot(
+    task: number,
+    sequence: number,
+    row: SnapshotRow,
+    view: TaskView,
+    gaps: Gap[],
+  ): Snapshot {
+    const { head, head_run, head_bytes, artifacts, artifacts_run, artifacts_bytes } = row;
+    const whole = { inRow: head, run: head_run, bytes: head_bytes };
     return {
       sequence,
-      head: readValue(task, row.head, row.head_run, row.head_bytes),
+      head: readValue(task, whole, showsHistory(view) ? gaps : undefined),
       artifacts:
-        artifacts === null ? undefined : readValue(task, artifacts, row.artifacts_run, row.artifacts_bytes),
+        artifacts === null
+          ? undefined
+          : readValue(task, { inRow: artifacts, run: artifacts_run, bytes: artifacts_bytes }, gaps),
     };
   }
 
@@ -193,13 +225,13 @@ export function createTaskReader(database: DatabaseSync, values: LargeValues): T
       return found?.tenant === tenant && found.principal === principal ? found : undefined;
     },
 
-    task(row, view, maxBytes) {
+    task(row, view, gaps, maxBytes) {
       const { number, snapshot_sequence, snapshot_generation } = row;
       const begin = { sequence: snapshot_sequence, generation: snapshot_generation };
       const half = showsArtifacts(view) ? snapshotFull : snapshotHead;
       const snapshot = snapshot_sequence === 0 ? undefined : half.get(number);
       const cut = { bytes: 0 };
-      const placed = viewEntries(placedAfter(row, begin, view), view, cut);
+      const placed = viewEntries(placedAfter(row, begin, view, gaps), view, cut);
       const { entries, end, more } = takeLogPage(placed, begin, toTail(row), taskPageLimit, maxBytes);
       return viewTask(
         {
@@ -208,7 +240,7 @@ export function createTaskReader(database: DatabaseSync, values: LargeValues): T
           index: toIndex(row),
           tail: toTail(row),
           fence: row.fence,
-          snapshot: snapshot && toSnapshot(number, snapshot_sequence, snapshot),
+          snapshot: snapshot && toSnapshot(number, snapshot_sequence, snapshot, view, gaps),
           entries,
           more: more ? end : undefined,
         },
@@ -230,12 +262,12 @@ export function createTaskReader(database: DatabaseSync, values: LargeValues): T
       };
     },
 
-    events({ number }, after, limit) {
-      return takeEventPage(toEvents(number, events.iterate(number, after)), limit);
+    events({ number }, after, limit, gaps) {
+      return takeEventPage(toEvents(number, events.iterate(number, after), gaps), limit);
     },
 
-    entries(row, after, view, limit) {
-      return takeLogPage(viewEntries(placedAfter(row, after, view), view), after, toTail(row), limit);
+    entries(row, after, view, limit, gaps) {
+      return takeLogPage(viewEntries(placedAfter(row, after, view, gaps), view), after, toTail(row), limit);
     },
   };
 }

@@ -7,7 +7,6 @@ import {
   type LogTail,
   type Owner,
   type Snapshot,
-  type StoredTask,
   type TaskCommit,
 } from "@a2a-connect/server";
 import type { WrittenValues } from "./large-values.ts";
@@ -22,7 +21,8 @@ export interface TaskWriter {
   reserve(taskId: string): number;
   /** @param written what of the commit is in pieces already */
   commit(commit: TaskCommit, written?: WrittenValues): Committed;
-  claim(owner: Owner, taskId: string): StoredTask | undefined;
+  /** @returns the new fence */
+  claim(owner: Owner, taskId: string): number | undefined;
   noteLoads(owner: Owner, taskId: string, loads: number): void;
   putPushConfig(owner: Owner, config: TaskPushNotificationConfig): boolean;
   deletePushConfig(owner: Owner, taskId: string, id: string): boolean;
@@ -180,7 +180,7 @@ export function createTaskWriter(
       const row = reader.ownRow(owner, taskId);
       if (row === undefined) return undefined;
       raiseFence.run(row.number);
-      return { ...reader.task(row, "full").task, fence: row.fence + 1 };
+      return row.fence + 1;
     },
 
     noteLoads(owner, taskId, loads) {

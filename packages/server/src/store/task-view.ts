@@ -18,7 +18,8 @@ export function showsArtifacts(view: TaskView): boolean {
   return view === "full" || view === "results";
 }
 
-function showsHistory(view: LogView): boolean {
+/** Whether a view has the history of a task. */
+export function showsHistory(view: LogView): boolean {
   return view !== "results" && view !== "summary";
 }
 
