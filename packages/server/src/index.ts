@@ -84,4 +84,5 @@ export {
   viewEntries,
   viewedKinds,
   viewTask,
+  withoutHistory,
 } from "./store/task-view.ts";

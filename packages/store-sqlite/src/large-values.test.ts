@@ -1,9 +1,10 @@
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { TaskState } from "@a2a-connect/proto";
+import { MessageSchema, StreamResponseSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
 import type { TaskCommit, TaskStore } from "@a2a-connect/server";
 import { alice, createCommit } from "@a2a-connect/testing";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { startStore } from "../test-support/store-child.ts";
 import { temporaryFile } from "../test-support/temporary-file.ts";
 import { createSqliteTaskStore } from "./sqlite-task-store.ts";
@@ -139,6 +140,46 @@ describe("large values that are read", () => {
     counting = false;
     await counted;
     expect(turns).toBeGreaterThanOrEqual(8 * (4 + 3)); // pieces of both halves of the snapshot
+  });
+
+  it("are left alone by a list without history", async () => {
+    const file = temporaryFile();
+    const store = openStore(file);
+    const commit = createCommit({ kinds: ["task"] });
+    const history = [
+      create(MessageSchema, {
+        messageId: "large",
+        parts: [{ content: { case: "text", value: "x".repeat(2 * mebibyte) } }],
+      }),
+    ];
+    const task = create(TaskSchema, { id: "task-1", contextId: "context-1", history });
+    const payload = toBinary(
+      StreamResponseSchema,
+      create(StreamResponseSchema, { payload: { case: "task", value: task } }),
+    );
+    const head = toBinary(TaskSchema, task);
+    const snapshot = { sequence: 1, head, artifacts: undefined };
+    await store.commit({
+      ...commit,
+      entries: commit.entries.map((entry) => ({ ...entry, payload })),
+      snapshot,
+    });
+    await store.close();
+    const opened = openStore(file);
+    using database = new DatabaseSync(":memory:");
+    const prepare = vi.spyOn(Object.getPrototypeOf(database.prepare("select 1")), "get");
+    onTestFinished(() => prepare.mockRestore());
+    const found = await opened.find(alice, "task-1", "summary");
+    const page = await opened.entries(alice, "task-1", beginning, "summary", 10);
+    const pieces = prepare.mock.results.filter(({ value }) => value !== undefined && "payload" in value);
+    expect(pieces).toEqual([]);
+    const bare = create(TaskSchema, { id: "task-1", contextId: "context-1" });
+    expect(found?.snapshot?.head).toEqual(toBinary(TaskSchema, bare));
+    expect(
+      page.entries.map((entry) => fromBinary(StreamResponseSchema, entry.payload).payload.value),
+    ).toEqual([bare]);
+    expect((await opened.weigh(alice, "task-1"))?.bytes).toBe(head.length);
+    expectBytes((await opened.find(alice, "task-1", "full"))?.snapshot?.head, head);
   });
 
   it("are read again when others take their place meanwhile", async () => {

@@ -35,7 +35,7 @@ export const finished: string = `(state = ${TaskState.COMPLETED} or state = ${Ta
  * Version 3: `loads`, as `TaskStore.noteLoads` tells it.
  *
  * Version 4: large values lie in `pieces` and not in their rows, which name their `run` and how many bytes it has (see
- * `LargeValues`). What was stored before stays where it is.
+ * `LargeValues`). Of a task in pieces, the row has what a list without history shows. What was stored before stays where it is.
  */
 export const schemaSteps: readonly string[] = [
   `

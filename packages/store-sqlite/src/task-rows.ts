@@ -100,7 +100,7 @@ export interface TaskReader {
   /**
    * The task of a row: its snapshot and the first page of what follows.
    *
-   * @param gaps gets the large values, which are still to be read; what a view cuts is read at once
+   * @param gaps gets the large values, which are still to be read; what a view cuts is not among them
    */
   task(row: TaskRow, view: TaskView, gaps: Gap[], maxBytes?: number): ViewedTask;
   /** What reading that would read. */
@@ -130,9 +130,9 @@ export function createTaskReader(database: DatabaseSync, values: LargeValues): T
   // SQLite knows the length of a value without reading it.
   const bytes = prepareQuery<{ readonly bytes: number }>(
     database,
-    `select (select ifnull(sum(length(payload) + ifnull(run_bytes, 0)), 0) ${entriesAfter}) +
+    `select (select ifnull(sum(ifnull(run_bytes, length(payload))), 0) ${entriesAfter}) +
        ifnull((
-         select length(head) + ifnull(head_bytes, 0) + ifnull(length(artifacts), 0) + ifnull(artifacts_bytes, 0)
+         select ifnull(head_bytes, length(head)) + ifnull(artifacts_bytes, ifnull(length(artifacts), 0))
          from snapshots where task = ?), 0) as bytes`,
   );
   const entriesOf = (view: LogView): Query<EntryRow> => {
@@ -166,6 +166,7 @@ export function createTaskReader(database: DatabaseSync, values: LargeValues): T
 
   function readValue(task: number, { inRow, run, bytes }: StoredValue, gaps: Gap[] | undefined): Uint8Array {
     if (run === null || bytes === null) return inRow;
+    if (gaps === undefined && inRow.length > 0) return inRow;
     const gap = createGap(task, { run, bytes });
     if (gaps === undefined) fillAtOnce(values, gap);
     else gaps.push(gap);

@@ -8,6 +8,7 @@ import {
   type Owner,
   type Snapshot,
   type TaskCommit,
+  withoutHistory,
 } from "@a2a-connect/server";
 import type { WrittenValues } from "./large-values.ts";
 import type { PushDeliveries } from "./push-deliveries.ts";
@@ -136,7 +137,8 @@ export function createTaskWriter(
       if (run === undefined) {
         insertEntry.run(task, sequence, reached, formatKind(kind), payload);
       } else {
-        insertLargeEntry.run(task, sequence, reached, formatKind(kind), inPieces, run.run, run.bytes);
+        const inRow = kind === "task" ? takeSmall(withoutHistory.task(payload)) : nothing;
+        insertLargeEntry.run(task, sequence, reached, formatKind(kind), inRow, run.run, run.bytes);
       }
     }
   }
@@ -149,7 +151,7 @@ export function createTaskWriter(
     written: WrittenValues | undefined,
   ): readonly LostRun[] {
     const { head_run = null, artifacts_run = null } = runsOfSnapshot.get(task) ?? {};
-    putSnapshot.run(task, ...place(head, written), ...place(artifacts, written));
+    putSnapshot.run(task, ...place(head, written, withoutHistory.head), ...place(artifacts, written));
     moveSnapshot.run(tail.sequence, tail.generation, task);
     return [head_run, artifacts_run].flatMap((run) => (run === null ? [] : [{ task, run }]));
   }
@@ -202,16 +204,26 @@ export function createTaskWriter(
   };
 }
 
-/** What a row has in place of a value that lies in pieces. */
-const inPieces = new Uint8Array(0);
+/** Bytes that a row has of a value in pieces, at most. */
+const maxSmallBytes = 32 * 1024;
 
-/** The three columns of a value. */
+const nothing = new Uint8Array(0);
+
+/** Of a value in pieces, its row has what a list without history shows, where that is small: then no piece is read. */
+function takeSmall(value: Uint8Array): Uint8Array {
+  return value.length <= maxSmallBytes ? value : nothing;
+}
+
+/** The three columns of a value. @param cut makes what the row has of it when it is in pieces */
 function place(
   value: Uint8Array | undefined,
   written: WrittenValues | undefined,
+  cut: (value: Uint8Array) => Uint8Array = () => nothing,
 ): readonly [inRow: Uint8Array | null, run: number | null, bytes: number | null] {
   const run = value && written?.runs.get(value);
-  return run === undefined ? [value ?? null, null, null] : [inPieces, run.run, run.bytes];
+  return value === undefined || run === undefined
+    ? [value ?? null, null, null]
+    : [takeSmall(cut(value)), run.run, run.bytes];
 }
 
 /** The runs of what was written for a commit. */

@@ -34,7 +34,7 @@ export function* viewEntries(
       yield each;
       continue;
     }
-    const payload = unlessDamaged(cutTaskEvent, each.entry.payload);
+    const payload = withoutHistory.task(each.entry.payload);
     cut.bytes += each.entry.payload.byteLength - payload.byteLength;
     yield { ...each, entry: { ...each.entry, payload } };
   }
@@ -55,7 +55,7 @@ export interface ViewedTask {
 export function viewTask(read: StoredTask, view: TaskView, cutBytes: number): ViewedTask {
   if (read.snapshot === undefined) return { task: read, cutBytes };
   const { sequence, head: whole, artifacts } = read.snapshot;
-  const head = showsHistory(view) ? whole : unlessDamaged(cutHistory, whole);
+  const head = showsHistory(view) ? whole : withoutHistory.head(whole);
   const snapshot = { sequence, head, artifacts: showsArtifacts(view) ? artifacts : undefined };
   return { task: { ...read, snapshot }, cutBytes: cutBytes + whole.byteLength - head.byteLength };
 }
@@ -88,7 +88,18 @@ export function storedBytes({ snapshot, entries }: Pick<StoredTask, "snapshot" |
   return bytes;
 }
 
-/** What cannot be cut stays as it is: a page of tasks does not fail because of one, and decoding that one tells what is wrong. */
+/**
+ * What a view without history has of the payload of a `task` entry, and of the head of a snapshot. What is damaged stays as it
+ * is: a page of tasks does not fail because of one, and decoding that one tells what is wrong.
+ */
+export const withoutHistory: {
+  task(payload: Uint8Array): Uint8Array;
+  head(head: Uint8Array): Uint8Array;
+} = {
+  task: (payload) => unlessDamaged(cutTaskEvent, payload),
+  head: (head) => unlessDamaged(cutHistory, head),
+};
+
 function unlessDamaged(cut: (bytes: Uint8Array) => Uint8Array, bytes: Uint8Array): Uint8Array {
   try {
     return cut(bytes);
