@@ -197,7 +197,10 @@ export class RequestBody implements HttpBody, BudgetedBody {
     } else {
       if (size > this.#bytes.length) {
         const most = declaredLength ?? this.#maxBytes ?? Number.POSITIVE_INFINITY;
-        const larger = new Uint8Array(Math.max(size, Math.min(2 * size, most)));
+        // Not filled with zeros: what lies beyond the size is never read.
+        const larger = new Uint8Array(
+          Buffer.allocUnsafeSlow(Math.max(size, Math.min(2 * size, most))).buffer,
+        );
         larger.set(this.#bytes.subarray(0, this.#size));
         if (this.#ownsBytes) freeNow(this.#bytes);
         this.#bytes = larger;
