@@ -62,6 +62,7 @@ export function createFailingStore(store: TaskStore): FailingStore {
     events: (...args) => read(() => store.events(...args)),
     entries: (...args) => read(() => store.entries(...args)),
     findKey: (...args) => read(() => store.findKey(...args)),
+    findReply: (...args) => read(() => store.findReply(...args)),
     unfinished: (...args) => read(() => store.unfinished(...args)),
     weigh: (...args) => read(() => store.weigh(...args)),
     due: (...args) => read(() => store.due(...args)),

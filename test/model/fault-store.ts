@@ -102,6 +102,7 @@ export function createFaultStore(
       events: read(inner.events),
       entries: read(inner.entries),
       findKey: read(inner.findKey),
+      findReply: read(inner.findReply),
       unfinished: read(inner.unfinished),
       weigh: read(inner.weigh),
       due: read(inner.due),

@@ -54,6 +54,7 @@ export type {
   EntryKind,
   Expiry,
   KeyedResult,
+  KeyedTask,
   ListCursor,
   LogEntry,
   LogEvent,

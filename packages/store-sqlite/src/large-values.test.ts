@@ -126,22 +126,32 @@ describe("a commit of several MiB", () => {
   });
 });
 
-describe("large values that are read", () => {
-  it("take a turn of the event loop for each piece, however many callers read", async () => {
+describe("reads at the same time", () => {
+  it("take a turn of the event loop for some pieces when their values are large", async () => {
     const store = openStore();
     await store.commit(createLarge());
-    let turns = 0;
-    let counting = true;
-    const count = async (): Promise<void> => {
-      for (; counting; turns += 1) await nextTurn();
-    };
-    const counted = count();
-    await Promise.all(Array.from({ length: 8 }, () => store.find(alice, "task-1", "full")));
-    counting = false;
-    await counted;
-    expect(turns).toBeGreaterThanOrEqual(8 * (4 + 3)); // pieces of both halves of the snapshot
+    // Three pieces of half a MiB exceed a MiB; both halves of the snapshot have seven.
+    const turns = await countTurns(8, () => store.find(alice, "task-1", "full"));
+    expect(turns).toBeGreaterThanOrEqual((8 * 7) / 3 - 1);
   });
 
+  it("are done in a turn of the event loop each when they are lists, however small", async () => {
+    const store = openStore();
+    await store.commit(createCommit());
+    const everything = {
+      owner: alice,
+      contextId: undefined,
+      state: undefined,
+      since: undefined,
+      after: undefined,
+    };
+    const query = { ...everything, limit: 1, maxBytes: 1, view: "summary" } as const;
+    expect(await countTurns(50, () => store.list(query))).toBeGreaterThanOrEqual(49);
+    expect(await countTurns(50, () => store.find(alice, "task-1", "full"))).toBeLessThan(5);
+  });
+});
+
+describe("large values that are read", () => {
   it("are left alone by a list without history", async () => {
     const file = temporaryFile();
     const store = openStore(file);
@@ -210,6 +220,20 @@ describe("large values that are read", () => {
     expect((await opened.find(alice, "task-1", "head"))?.snapshot?.head.length).toBe(2 * mebibyte);
   });
 });
+
+/** Turns of the event loop until so many reads that are asked for now have been done. */
+async function countTurns(reads: number, read: () => Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let counting = true;
+  const count = async (): Promise<void> => {
+    for (; counting; turns += 1) await nextTurn();
+  };
+  const counted = count();
+  await Promise.all(Array.from({ length: reads }, read));
+  counting = false;
+  await counted;
+  return turns;
+}
 
 /** Three entries of 3 MiB, in 6 pieces each, and a snapshot of 2 MiB and 1.5 MiB. */
 function createLarge(taskId = "task-1"): TaskCommit {

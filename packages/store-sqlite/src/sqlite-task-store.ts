@@ -1,8 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { TaskState } from "@a2a-connect/proto";
+import { decodeMessage, encodeMessage } from "@a2a-connect/core";
+import { MessageSchema, TaskState } from "@a2a-connect/proto";
 import {
   type CommitResult,
+  type LogEntry,
   type Owner,
   type StoredTask,
   storedBytes,
@@ -26,6 +27,7 @@ import { createListTasks } from "./list-tasks.ts";
 import { type Durability, openDatabase } from "./open-database.ts";
 import { createPushDeliveries } from "./push-deliveries.ts";
 import { prepareQuery } from "./query.ts";
+import { createReadQueue, type ReadQueue } from "./read-queue.ts";
 import { createRequestKeys } from "./request-keys.ts";
 import { storeClosed, toStoreError } from "./store-failure.ts";
 import { createTaskReader } from "./task-rows.ts";
@@ -126,19 +128,28 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     }
   }
 
-  let lastTurn: Promise<void> = Promise.resolve();
+  /** The same for what may be large: in one turn as much is read as is copied in a millisecond. */
+  const readInTurn = createReadQueue(read, maxTurnBytes);
 
-  /** A turn of the event loop for one piece of one value, however many callers read at the same time. */
-  function takeTurn(): Promise<void> {
-    lastTurn = lastTurn.then(() => nextTurn());
-    return lastTurn;
-  }
+  /**
+   * Lists have a queue of their own, a turn each: SQLite looks at every match to count them, and may have to sort them, so a list of
+   * few bytes takes long, too. A caller that reads one task does not wait behind them.
+   */
+  const listInTurn = createReadQueue(read, 0);
 
-  /** The same as `read`, and then what the query has left to be read in pieces. */
-  async function readWhole<T>(query: (gaps: Gap[]) => T): Promise<T> {
+  /** Runs a query in its turn, and then reads what it has left in pieces. */
+  async function readWhole<T>(
+    queue: ReadQueue,
+    query: (gaps: Gap[]) => T,
+    bytesOf: (result: T) => number,
+  ): Promise<T> {
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       const gaps: Gap[] = [];
-      const result = read(() => query(gaps));
+      const left = () => gaps.reduce((sum, { value }) => sum + value.length, 0);
+      const result = await queue(
+        () => query(gaps),
+        (read) => Math.max(1, bytesOf(read) - left()),
+      );
       if (await fillAll(gaps)) return result;
     }
     throw valueLost();
@@ -149,8 +160,10 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     for (const gap of gaps) {
       const steps = fillGap(values, gap);
       for (let isWhole: boolean | undefined; isWhole !== true; ) {
-        await takeTurn();
-        const step = read(() => steps.next());
+        const step = await readInTurn(
+          () => steps.next(),
+          () => pieceBytes,
+        );
         isWhole = step.done === true ? step.value : undefined;
         if (isWhole === false) return false;
       }
@@ -159,10 +172,14 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   }
 
   function findTask(owner: Owner, taskId: string, view: TaskView): Promise<StoredTask | undefined> {
-    return readWhole((gaps) => {
-      const row = reader.ownRow(owner, taskId);
-      return row && reader.task(row, view, gaps).task;
-    });
+    return readWhole(
+      readInTurn,
+      (gaps) => {
+        const row = reader.ownRow(owner, taskId);
+        return row && reader.task(row, view, gaps).task;
+      },
+      (task) => (task === undefined ? 0 : storedBytes(task)),
+    );
   }
 
   return {
@@ -188,31 +205,52 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     find: findTask,
 
     async list(query) {
-      return readWhole((gaps) => listTasks(query, gaps));
+      return readWhole(
+        listInTurn,
+        (gaps) => listTasks(query, gaps),
+        () => 1,
+      );
     },
 
     async events(owner, taskId, after, limit) {
-      return readWhole((gaps) => {
-        const row = reader.ownRow(owner, taskId);
-        return row === undefined ? [] : reader.events(row, after, limit, gaps);
-      });
+      return readWhole(
+        readInTurn,
+        (gaps) => {
+          const row = reader.ownRow(owner, taskId);
+          return row === undefined ? [] : reader.events(row, after, limit, gaps);
+        },
+        bytesOfEntries,
+      );
     },
 
     async entries(owner, taskId, after, view, limit) {
-      return readWhole((gaps) => {
-        const row = reader.ownRow(owner, taskId);
-        return row === undefined
-          ? { entries: [], end: after, more: false }
-          : reader.entries(row, after, view, limit, gaps);
-      });
+      return readWhole(
+        readInTurn,
+        (gaps) => {
+          const row = reader.ownRow(owner, taskId);
+          return row === undefined
+            ? { entries: [], end: after, more: false }
+            : reader.entries(row, after, view, limit, gaps);
+        },
+        ({ entries }) => bytesOfEntries(entries),
+      );
     },
 
     async findKey(owner, key) {
       return read(() => keys.find(owner, key));
     },
 
+    async findReply(owner, key) {
+      const bytes = await readInTurn(
+        () => keys.findReply(owner, key),
+        (reply) => reply?.byteLength ?? 0,
+      );
+      return bytes && decodeMessage(MessageSchema, bytes);
+    },
+
     async putReply(owner, key, message, expiresAt) {
-      return writes.run(0, () => keys.putReply(owner, key, message, expiresAt));
+      const bytes = encodeMessage(MessageSchema, message);
+      return writes.run(bytes.byteLength, () => keys.putReply(owner, key, bytes, expiresAt));
     },
 
     async unfinished(after, limit) {
@@ -277,6 +315,9 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   };
 }
 
+/** Bytes after which no more is read in a turn of the event loop. */
+const maxTurnBytes = 1024 * 1024;
+
 /** How often a task is read whose large values are replaced while they are read. */
 const maxAttempts = 5;
 
@@ -314,4 +355,8 @@ function toRef({ task_id, tenant, principal }: RefRow): {
   taskId: string;
 } {
   return { owner: { tenant, principal }, taskId: task_id };
+}
+
+function bytesOfEntries(entries: readonly LogEntry[]): number {
+  return storedBytes({ snapshot: undefined, entries });
 }

@@ -1,7 +1,7 @@
 import { a2aError } from "@a2a-connect/core";
 import type { Message } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { KeyedResult, Owner, RequestKey } from "../store/task-store.ts";
+import type { KeyedResult, KeyedTask, Owner, RequestKey } from "../store/task-store.ts";
 import type { EngineContext } from "./engine-context.ts";
 import type { Sent } from "./task-handle.ts";
 
@@ -33,13 +33,13 @@ export class KeyedSends {
    * while that is open; when the first came to nothing, the next one is the first.
    *
    * @param take takes the message in; the commit that does so has to carry the key
-   * @param attach gives a repeat its share of what the first became
+   * @param attach gives a repeat its share of the task that the first became part of
    * @throws ConnectError IDEMPOTENCY_CONFLICT when the key came with another request before
    */
   async send(
     request: KeyedRequest,
     take: () => Promise<Sent>,
-    attach: (result: KeyedResult) => Promise<Sent>,
+    attach: (result: KeyedTask) => Promise<Sent>,
   ): Promise<Sent> {
     const { owner, key } = request;
     const name = JSON.stringify([owner.tenant, owner.principal, key.key]);
@@ -50,7 +50,7 @@ export class KeyedSends {
       }
       const earlier = (await first) ? await this.#find(request) : undefined;
       if (earlier !== undefined) {
-        return attach(earlier);
+        return this.#repeat(request, earlier, attach);
       }
     }
     const decided = Promise.withResolvers<boolean>();
@@ -69,11 +69,11 @@ export class KeyedSends {
   async #takeOnce(
     request: KeyedRequest,
     take: () => Promise<Sent>,
-    attach: (result: KeyedResult) => Promise<Sent>,
+    attach: (result: KeyedTask) => Promise<Sent>,
   ): Promise<Sent> {
     const earlier = await this.#find(request);
     if (earlier !== undefined) {
-      return attach(earlier);
+      return this.#repeat(request, earlier, attach);
     }
     try {
       const sent = await take();
@@ -87,8 +87,23 @@ export class KeyedSends {
       if (other === undefined) {
         throw error;
       }
-      return attach(other);
+      return this.#repeat(request, other, attach);
     }
+  }
+
+  async #repeat(
+    { owner, key }: KeyedRequest,
+    earlier: KeyedResult,
+    attach: (result: KeyedTask) => Promise<Sent>,
+  ): Promise<Sent> {
+    if (earlier.kind === "task") {
+      return attach(earlier);
+    }
+    const message = await this.#context.store.findReply(owner, key.key);
+    if (message === undefined) {
+      throw new ConnectError("the answer to this request has just expired; send it again", Code.Aborted);
+    }
+    return { kind: "message", message };
   }
 
   /** A direct Message is durable before it is answered, too. @throws ConnectError Aborted when the key was taken meanwhile */

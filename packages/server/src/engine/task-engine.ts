@@ -26,7 +26,7 @@ import {
   skillMetadata,
   type TurnSelection,
 } from "../agent/skill-selection.ts";
-import type { KeyedResult, Owner, StoredTask, TaskPage, TaskQuery, TaskView } from "../store/task-store.ts";
+import type { KeyedTask, Owner, StoredTask, TaskPage, TaskQuery, TaskView } from "../store/task-store.ts";
 import type { CallDetails } from "./command.ts";
 import { readJournal } from "./durable/journal.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
@@ -314,10 +314,7 @@ export class TaskEngine {
   }
 
   /** What a repeated request is given. One that created its task begins with its creation, as the first did. */
-  async #repeat(input: SendInput, result: KeyedResult): Promise<Sent> {
-    if (result.kind === "message") {
-      return result;
-    }
+  async #repeat(input: SendInput, result: KeyedTask): Promise<Sent> {
     const { taskId, generation } = result;
     const lastEventId = input.lastEventId ?? (generation === 0 ? 0 : undefined);
     const live = await this.#acquire(input.owner, taskId);

@@ -6,6 +6,8 @@ import type { Owner, RequestKey, StoredKey, TaskKey } from "./task-store.ts";
 /** The idempotency keys of a memory store. */
 export interface MemoryKeys {
   find(owner: Owner, key: string): StoredKey | undefined;
+  /** A copy of the direct Message that is kept for a key. */
+  findReply(owner: Owner, key: string): Message | undefined;
   /** Keeps the key of a message that has become part of the task. */
   putTask(task: MemoryTask, key: TaskKey): void;
   /** Keeps a copy of a direct Message; false when the key is taken. */
@@ -16,17 +18,27 @@ export interface MemoryKeys {
   expire(now: number, limit: number): number;
 }
 
+interface KeptReply {
+  readonly message: Message;
+  readonly expiresAt: number;
+}
+
 /** The keys of an empty store. */
 export function createMemoryKeys(): MemoryKeys {
   /** By owner and key. */
   const stored = new Map<string, StoredKey>();
-  /** When kept Messages go, by owner and key. */
-  const expiries = new Map<string, number>();
+  /** Kept Messages and when they go, by owner and key. */
+  const replies = new Map<string, KeptReply>();
 
   return {
     find(owner, key) {
       const found = stored.get(formatName(owner, key));
       return found && copyOf(found);
+    },
+
+    findReply(owner, key) {
+      const reply = replies.get(formatName(owner, key));
+      return reply && copyMessage(reply.message);
     },
 
     putTask(task, { key, fingerprint, generation }) {
@@ -38,8 +50,8 @@ export function createMemoryKeys(): MemoryKeys {
     putReply(owner, { key, fingerprint }, message, expiresAt) {
       const name = formatName(owner, key);
       if (stored.has(name)) return false;
-      stored.set(name, copyOf({ key, fingerprint, result: { kind: "message", message } }));
-      expiries.set(name, expiresAt);
+      stored.set(name, copyOf({ key, fingerprint, result: { kind: "message" } }));
+      replies.set(name, { message: copyMessage(message), expiresAt });
       return true;
     },
 
@@ -48,10 +60,10 @@ export function createMemoryKeys(): MemoryKeys {
     },
 
     expire(now, limit) {
-      const expired = [...expiries].filter(([, expiresAt]) => expiresAt < now).slice(0, limit);
+      const expired = [...replies].filter(([, { expiresAt }]) => expiresAt < now).slice(0, limit);
       for (const [name] of expired) {
         stored.delete(name);
-        expiries.delete(name);
+        replies.delete(name);
       }
       return expired.length;
     },
@@ -63,17 +75,12 @@ function formatName({ tenant, principal }: Owner, key: string): string {
   return JSON.stringify([tenant, principal, key]);
 }
 
-/** Bytes and messages are mutable: neither who stores a key nor who reads it holds what is stored. */
+/** Bytes are mutable: neither who stores a key nor who reads it holds what is stored. */
 function copyOf({ key, fingerprint, result }: StoredKey): StoredKey {
-  return {
-    key,
-    fingerprint: fingerprint.slice(),
-    result:
-      result.kind === "task"
-        ? result
-        : {
-            kind: "message",
-            message: decodeMessage(MessageSchema, encodeMessage(MessageSchema, result.message)),
-          },
-  };
+  return { key, fingerprint: fingerprint.slice(), result };
+}
+
+/** Messages are, too. */
+function copyMessage(message: Message): Message {
+  return decodeMessage(MessageSchema, encodeMessage(MessageSchema, message));
 }

@@ -115,6 +115,11 @@ export function createMemoryTaskStore(): TaskStore {
       return keys.find(owner, key);
     },
 
+    async findReply(owner, key) {
+      assertOpen();
+      return keys.findReply(owner, key);
+    },
+
     async putReply(owner, key, message, expiresAt) {
       assertOpen();
       return keys.putReply(owner, key, message, expiresAt);

@@ -77,10 +77,15 @@ export interface TaskKey extends RequestKey {
   readonly generation: number;
 }
 
-/** What became of a key's request. */
-export type KeyedResult =
-  | { readonly kind: "task"; readonly taskId: string; readonly generation: number }
-  | { readonly kind: "message"; readonly message: Message };
+/** What became of a key's request: a part of a task, or a Message that is read by itself, because it may be large. */
+export type KeyedResult = KeyedTask | { readonly kind: "message" };
+
+/** The task that a key's request became part of. */
+export interface KeyedTask {
+  readonly kind: "task";
+  readonly taskId: string;
+  readonly generation: number;
+}
 
 /** A key as it is stored. */
 export interface StoredKey extends RequestKey {
@@ -305,6 +310,9 @@ export interface TaskStore {
 
   /** What became of the request that first came with this key of the owner's, or undefined. */
   findKey(owner: Owner, key: string): Promise<StoredKey | undefined>;
+
+  /** The direct Message that is kept for a key of the owner's; undefined when there is none, or none any more. */
+  findReply(owner: Owner, key: string): Promise<Message | undefined>;
 
   /**
    * Keeps the direct Message that answers a key's request until `expiresAt` (milliseconds since 1970); false, and

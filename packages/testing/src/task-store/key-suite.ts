@@ -90,6 +90,8 @@ export function keySuite(open: OpenTaskStore): void {
       const store = await openForTest(open);
       expect(await store.putReply(alice, createKey("one"), reply, 5_000)).toBe(true);
       expect(await store.findKey(alice, "one")).toEqual(keptReply("one"));
+      expect(await store.findReply(alice, "one")).toEqual(reply);
+      expect(await store.findReply(alice, "two")).toBeUndefined();
     });
 
     it("is taken for commits and for other Messages", async () => {
@@ -99,6 +101,7 @@ export function keySuite(open: OpenTaskStore): void {
       expect(await store.putReply(alice, createKey("one"), other, 5_000)).toBe(false);
       expect(refusalOf(await store.commit(createCommit({ keys: [createKey("one")] })))).toBe("duplicate");
       expect(await store.findKey(alice, "one")).toEqual(keptReply("one"));
+      expect(await store.findReply(alice, "one")).toEqual(reply);
     });
 
     it("is not stored over the key of a task", async () => {
@@ -106,6 +109,7 @@ export function keySuite(open: OpenTaskStore): void {
       await accepted(store, createCommit({ keys: [createKey("one")] }));
       expect(await store.putReply(alice, createKey("one"), reply, 5_000)).toBe(false);
       expect(await store.findKey(alice, "one")).toEqual(foundKey("one", 0));
+      expect(await store.findReply(alice, "one")).toBeUndefined();
     });
 
     it("does not change with the Message that was stored or read", async () => {
@@ -113,9 +117,9 @@ export function keySuite(open: OpenTaskStore): void {
       const mine = create(MessageSchema, { messageId: "reply", role: Role.AGENT });
       await store.putReply(alice, createKey("one"), mine, 5_000);
       mine.messageId = "changed";
-      const read = (await store.findKey(alice, "one"))?.result;
-      if (read?.kind === "message") read.message.messageId = "changed";
-      expect(await store.findKey(alice, "one")).toEqual(keptReply("one"));
+      const read = await store.findReply(alice, "one");
+      if (read !== undefined) read.messageId = "changed";
+      expect(await store.findReply(alice, "one")).toEqual(reply);
     });
   });
 
@@ -127,6 +131,7 @@ export function keySuite(open: OpenTaskStore): void {
         await store.putReply(alice, createKey("reply"), reply, 5_000);
         expect(await store.findKey(owner, "task")).toBeUndefined();
         expect(await store.findKey(owner, "reply")).toBeUndefined();
+        expect(await store.findReply(owner, "reply")).toBeUndefined();
         await accepted(store, createCommit({ owner, taskId: "task-2", keys: [createKey("reply")] }));
         expect(await store.putReply(owner, createKey("task"), reply, 5_000)).toBe(true);
         expect(await findResults(store)).toEqual([foundKey("task", 0), keptReply("reply")]);
@@ -159,7 +164,7 @@ function foundKey(key: string, generation: number): unknown {
 }
 
 function keptReply(key: string): unknown {
-  return { key, fingerprint: createKey(key).fingerprint, result: { kind: "message", message: reply } };
+  return { key, fingerprint: createKey(key).fingerprint, result: { kind: "message" } };
 }
 
 async function findResults(store: TaskStore): Promise<unknown> {
