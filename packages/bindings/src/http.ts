@@ -47,15 +47,17 @@ export interface HttpBody extends AsyncIterable<Uint8Array> {
    */
   bytes?(maxBytes: number): Promise<Uint8Array>;
   /**
-   * For a large body, after `bytes`: waits until it may be decompressed and parsed. One body at a time is, and others are served
-   * between two. `release` ends the turn.
+   * After `bytes`, for a body that is not short: waits until it may be decompressed and parsed. Of bodies up to 64 KiB as many are
+   * in a turn of the event loop as have 64 KiB together, of larger ones one at a time; others are served in between. `release`
+   * ends the turn.
    *
+   * @param length bytes that it is parsed from, at most
    * @throws ConnectError when the caller has gone, or the body's memory is needed for others
    */
-  turn?(): Promise<void>;
+  turn?(length: number): Promise<void>;
   /**
-   * A message was made of the body, or never will be: its bytes do not count any more, and its turn is over. After a large
-   * body there is something to wait for: everything else that waits for the event loop has its turn before the call begins.
+   * A message was made of the body, or never will be: its bytes do not count any more, and its turn is over. After a
+   * body that had one there is something to wait for: everything else that waits for the event loop has its turn before the call begins.
    */
   release?(): Promise<void> | undefined;
 }

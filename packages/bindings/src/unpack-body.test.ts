@@ -82,21 +82,26 @@ function createTarget(name: keyof typeof wires) {
 
 for (const name of Object.keys(wires) as (keyof typeof wires)[]) {
   describe(`a body over ${name}`, () => {
-    it("is parsed at once when it is small, and does not count while the call runs", async () => {
+    it("is parsed at once when it is short, and does not count while the call runs", async () => {
       const { events, send } = createTarget(name);
-      await send(60 * kibibyte, async () => {});
+      await send(3 * kibibyte, async () => {});
       expect(events).toEqual(["release", "call"]);
     });
 
-    it("waits for its turn when it is large, and ends it before the call runs", async () => {
-      const { events, send } = createTarget(name);
-      const turn = Promise.withResolvers<void>();
-      const answer = send(65 * kibibyte, () => turn.promise);
-      await expect.poll(() => events).toEqual(["turn"]);
-      turn.resolve();
-      await answer;
-      expect(events).toEqual(["turn", "release", "call"]);
-    });
+    for (const [what, length] of [
+      ["some KiB", 5 * kibibyte],
+      ["large", 65 * kibibyte],
+    ] as const) {
+      it(`waits for its turn when it is ${what}, and ends it before the call runs`, async () => {
+        const { events, send } = createTarget(name);
+        const turn = Promise.withResolvers<void>();
+        const answer = send(length, () => turn.promise);
+        await expect.poll(() => events).toEqual(["turn"]);
+        turn.resolve();
+        await answer;
+        expect(events).toEqual(["turn", "release", "call"]);
+      });
+    }
 
     it("is not parsed when its caller has gone before its turn", async () => {
       const { events, send } = createTarget(name);
@@ -118,11 +123,9 @@ describe("decompression", () => {
   const limits = { maxBodyBytes: 16 * 1024 * kibibyte, maxCompressionRatio: 200 };
 
   function createBody() {
-    let turns = 0;
+    const turns: number[] = [];
     const body: HttpBody = {
-      turn: async () => {
-        turns += 1;
-      },
+      turn: async (length) => void turns.push(length),
       async *[Symbol.asyncIterator]() {},
     };
     return { body, turnsTaken: () => turns };
@@ -145,8 +148,9 @@ describe("decompression", () => {
 
   it("makes 64 KiB of a short body without a turn, and begins anew in one when that is not all", async () => {
     for (const [length, turns, seen] of [
-      [64 * kibibyte, 0, [64 * kibibyte]],
-      [65 * kibibyte, 1, [64 * kibibyte, 4 * 1024 * kibibyte]],
+      [4 * kibibyte, [], [64 * kibibyte]],
+      [64 * kibibyte, [64 * kibibyte], [64 * kibibyte]], // to be parsed
+      [65 * kibibyte, [4 * 1024 * kibibyte], [64 * kibibyte, 4 * 1024 * kibibyte]],
     ] as const) {
       const { body, turnsTaken } = createBody();
       const { compression, limitsSeen } = createBomb(length);

@@ -4,7 +4,10 @@ import type { Compression } from "@connectrpc/connect/protocol";
 import type { HttpBody, HttpRequest } from "./http.ts";
 import type { BindingSettings } from "./options.ts";
 
-/** Up to here a body, as it came and decompressed, waits for no other. */
+/** Up to here a body, as it came and decompressed, waits for no other: hundreds of them are parsed in the time of one slice. */
+const shortBodyBytes = 4 * 1024;
+
+/** Up to here a body is decompressed without waiting for large ones. */
 const smallBodyBytes = 64 * 1024;
 
 /** What a body may unpack to however short it was: lines of a log that differ in their time alone shrink to a 400th. */
@@ -19,12 +22,12 @@ export type Caller = Pick<HttpRequest, "signal">;
 export type UnpackLimits = Pick<BindingSettings, "maxBodyBytes" | "maxCompressionRatio">;
 
 /**
- * The bytes that a message is made of. All wires get them here, so that what is large is decompressed and parsed one at a time:
+ * The bytes that a message is made of. All wires get them here, so that what is not short is decompressed and parsed in turns:
  * when this resolves, the body has its turn, and `body.release` ends it, after the message was made.
  *
  * @param bytes the message as it came
  * @throws ConnectError `BODY_TOO_LARGE` for what unpacks to too much, InvalidArgument for what is not of its coding; the signal's
- *   reason when the caller has gone while a large body waited
+ *   reason when the caller has gone while a body waited
  */
 export function unpackBody(
   body: HttpBody,
@@ -34,7 +37,7 @@ export function unpackBody(
   limits: UnpackLimits,
 ): Uint8Array | Promise<Uint8Array> {
   if (compression === undefined || bytes.byteLength === 0) {
-    return bytes.byteLength <= smallBodyBytes ? bytes : awaitTurn(body, caller, bytes);
+    return unlessShort(body, caller, bytes);
   }
   return unpackCompressed(body, caller, bytes, compression, limits);
 }
@@ -51,21 +54,31 @@ async function unpackCompressed(
   if (bytes.byteLength <= smallBodyBytes) {
     const small = await decompress(compression, bytes, Math.min(maxBytes, smallBodyBytes));
     if (small !== undefined) {
-      return small;
+      return unlessShort(body, caller, small);
     }
     if (maxBytes <= smallBodyBytes) {
       throw bodyTooLarge(maxBytes);
     }
   }
-  const unpacked = await decompress(compression, await awaitTurn(body, caller, bytes), maxBytes);
+  const unpacked = await decompress(compression, await awaitTurn(body, caller, bytes, maxBytes), maxBytes);
   if (unpacked === undefined) {
     throw maxBytes === maxBodyBytes ? bodyTooLarge(maxBytes) : unpacksToTooMuch(maxCompressionRatio);
   }
   return unpacked;
 }
 
-async function awaitTurn(body: HttpBody, caller: Caller, bytes: Uint8Array): Promise<Uint8Array> {
-  await body.turn?.();
+/** Thousands of bodies of some KiB are as many values as a large one, and may be there at the same moment. */
+function unlessShort(body: HttpBody, caller: Caller, bytes: Uint8Array): Uint8Array | Promise<Uint8Array> {
+  return bytes.byteLength <= shortBodyBytes ? bytes : awaitTurn(body, caller, bytes, bytes.byteLength);
+}
+
+async function awaitTurn(
+  body: HttpBody,
+  caller: Caller,
+  bytes: Uint8Array,
+  length: number,
+): Promise<Uint8Array> {
+  await body.turn?.(length);
   caller.signal.throwIfAborted();
   return bytes;
 }

@@ -167,7 +167,7 @@ describe("a large body's turn", () => {
       await readBytes(request, mebibyte);
       events.push(`${name} is whole`);
       try {
-        await request.body.turn?.();
+        await request.body.turn?.(mebibyte);
       } catch (error) {
         events.push(`${name} fails: ${ConnectError.from(error).rawMessage}`);
         return { status: 500 };
@@ -219,7 +219,7 @@ describe("a large body's turn", () => {
   it("ends with the answer of a handler that does not end it", async () => {
     await using listener = await listen(async (request) => {
       await readBytes(request, mebibyte);
-      await request.body.turn?.();
+      await request.body.turn?.(mebibyte);
       throw new Error("broken");
     });
     const session = openHttp2(listener.url);

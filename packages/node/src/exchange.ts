@@ -6,7 +6,7 @@ import type { ReadCallerNetwork } from "./caller-network.ts";
 import type { ReadForwardedUrl } from "./forwarded-url.ts";
 import { internalError } from "./plain-error.ts";
 import { type ResponseSink, sendResponse } from "./send-response.ts";
-import type { Turns } from "./turns.ts";
+import type { BodyTurns } from "./turns.ts";
 import type { HeldAnswer, UnreadAnswers } from "./unread-answers.ts";
 
 /** What all requests on one port share. */
@@ -23,8 +23,8 @@ export interface ExchangeContext {
   readonly maxHeaderBytes: number;
   /** What request bodies hold in memory. */
   readonly bodies: BodyBudget;
-  /** Large bodies are made into messages one at a time. */
-  readonly turns: Turns;
+  /** Bodies are made into messages a few at a time. */
+  readonly turns: BodyTurns;
   /** Undefined: no proxy is trusted. */
   readonly readForwardedUrl: ReadForwardedUrl | undefined;
   readonly readCallerNetwork: ReadCallerNetwork;

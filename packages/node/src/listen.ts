@@ -14,6 +14,9 @@ import { type Protocol, sniffProtocol } from "./protocol-sniffer.ts";
 import { Turns } from "./turns.ts";
 import { UnreadAnswers } from "./unread-answers.ts";
 
+/** Bytes of bodies that are made into messages in one turn of the event loop; a longer one takes several. */
+const smallBodyBytes = 64 * 1024;
+
 /** A bound port. */
 export interface Listener extends AsyncDisposable {
   readonly port: number;
@@ -49,7 +52,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
     requestTimeoutMs: limits.requestTimeoutMs,
     maxHeaderBytes: limits.maxHeaderBytes,
     bodies: new BodyBudget(limits),
-    turns: new Turns(),
+    turns: { small: new Turns(smallBodyBytes), large: new Turns(0) },
     readForwardedUrl:
       trustedProxies.length === 0 ? undefined : createForwardedUrlReader(trustedProxies, onWarning),
     readCallerNetwork: createCallerNetworkReader(trustedProxies),

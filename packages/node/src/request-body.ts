@@ -3,7 +3,7 @@ import type { HttpBody } from "@a2a-connect/bindings";
 import { bodyTooLarge } from "@a2a-connect/core";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { BodyAccount, BodyBudget, BudgetedBody } from "./body-budget.ts";
-import type { Turns } from "./turns.ts";
+import { type BodyTurns, type Turn, takeTurn } from "./turns.ts";
 
 /** What is known about a request body before its first byte, and what it shares with others. */
 export interface RequestBodyOptions {
@@ -14,7 +14,7 @@ export interface RequestBodyOptions {
   readonly budget: BodyBudget;
   /** Where in the budget the connection is. */
   readonly account: BodyAccount;
-  readonly turns: Turns;
+  readonly turns: BodyTurns;
   /** Ends the stream or connection of a caller that sends on and on what is not wanted. */
   readonly cut: () => void;
 }
@@ -61,7 +61,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
   #whole: Waiting<Uint8Array> | undefined;
   #change: Waiting<void> | undefined;
   #turn: Waiting<void> | undefined;
-  #hasTurn = false;
+  #hasTurn: Turn | undefined;
 
   constructor(source: Readable, options: RequestBodyOptions) {
     this.#source = source;
@@ -93,16 +93,16 @@ export class RequestBody implements HttpBody, BudgetedBody {
     return promise;
   }
 
-  turn(): Promise<void> {
+  turn(length: number): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const { budget, account, turns } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#turn = { resolve, reject };
     budget.offer(account, this);
-    turns.ask(account.caller, () => {
+    takeTurn(turns, length, account.caller, (granted) => {
       if (this.#turn === undefined) return false;
       this.#turn = undefined;
-      this.#hasTurn = true;
+      this.#hasTurn = granted;
       budget.keep(account, this);
       resolve();
       return true;
@@ -112,7 +112,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
 
   release(): Promise<void> | undefined {
     if (this.#chunks !== undefined) return undefined;
-    const hadTurn = this.#hasTurn;
+    const hadTurn = this.#hasTurn !== undefined;
     this.#letGo();
     return hadTurn ? new Promise((resolve) => setImmediate(resolve)) : undefined;
   }
@@ -242,10 +242,8 @@ export class RequestBody implements HttpBody, BudgetedBody {
       this.#options.budget.remove(this.#options.account, this, this.held);
       this.held = 0;
     }
-    if (this.#hasTurn) {
-      this.#hasTurn = false;
-      this.#options.turns.leave();
-    }
+    this.#hasTurn?.leave();
+    this.#hasTurn = undefined;
   }
 }
 

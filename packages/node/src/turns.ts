@@ -1,42 +1,87 @@
+/** The queues of what bodies are made into messages: a small one waits for no large one. */
+export interface BodyTurns {
+  readonly small: Turns;
+  readonly large: Turns;
+}
+
+/** A turn that was granted. */
+export interface Turn {
+  /** The work is done. */
+  leave(): void;
+}
+
 /**
- * Lets one piece of work at a time begin, and the event loop have a turn before the next. Callers take turns, so that one
- * with much to do delays its own work only.
+ * Called when its turn has come, perhaps at once: whether it takes the turn, and will `leave`. Work that is not wanted any more
+ * does not.
+ */
+export type Begin = (turn: Turn) => boolean;
+
+interface Waiting {
+  readonly bytes: number;
+  readonly begin: Begin;
+}
+
+/**
+ * Lets a little work at a time begin, and the event loop have a turn before more does. Callers take turns, so that one with much to
+ * do delays its own work only.
  */
 export class Turns {
+  /** Bytes of one piece of work that waits here. */
+  readonly maxBytes: number;
   /** What waits, by caller; the caller whose turn is next comes first. */
-  readonly #waiting = new Map<object, (() => boolean)[]>();
-  #taken = false;
+  readonly #waiting = new Map<object, Waiting[]>();
+  /** Of the work that has begun, until the turn of the event loop after it was done. */
+  #bytes = 0;
+  #begun = 0;
 
-  /**
-   * @param begin called when its turn has come, perhaps at once: whether it takes the turn, and will `leave`. Work that is
-   *   not wanted any more does not.
-   */
-  ask(caller: object, begin: () => boolean): void {
-    if (!this.#taken) {
-      this.#taken = begin();
+  /** @param maxBytes what has begun has no more of them together, or is one piece of work */
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes;
+  }
+
+  /** @param bytes how much work it is */
+  ask(caller: object, bytes: number, begin: Begin): void {
+    if (this.#waiting.size === 0 && this.#hasRoom(bytes)) {
+      this.#begin(bytes, begin);
       return;
     }
     const others = this.#waiting.get(caller);
-    if (others === undefined) this.#waiting.set(caller, [begin]);
-    else others.push(begin);
+    if (others === undefined) this.#waiting.set(caller, [{ bytes, begin }]);
+    else others.push({ bytes, begin });
   }
 
-  /** The work is done. */
-  leave(): void {
-    setImmediate(() => this.#next());
+  #hasRoom(bytes: number): boolean {
+    return this.#begun === 0 || this.#bytes + bytes <= this.maxBytes;
+  }
+
+  #begin(bytes: number, begin: Begin): boolean {
+    const leave = (): void => {
+      setImmediate(() => {
+        this.#bytes -= bytes;
+        this.#begun -= 1;
+        this.#next();
+      });
+    };
+    if (!begin({ leave })) return false;
+    this.#bytes += bytes;
+    this.#begun += 1;
+    return true;
   }
 
   #next(): void {
-    this.#taken = false;
-    for (const [caller, begins] of this.#waiting) {
+    for (const [caller, works] of this.#waiting) {
+      const [first] = works;
+      if (first !== undefined && !this.#hasRoom(first.bytes)) return;
       this.#waiting.delete(caller);
-      for (let begin = begins.shift(); begin !== undefined; begin = begins.shift()) {
-        if (begin()) {
-          this.#taken = true;
-          if (begins.length > 0) this.#waiting.set(caller, begins); // behind the others
-          return;
-        }
+      for (let work = works.shift(); work !== undefined; work = works.shift()) {
+        if (this.#begin(work.bytes, work.begin)) break;
       }
+      if (works.length > 0) this.#waiting.set(caller, works); // behind the others
     }
   }
+}
+
+/** Asks for a turn in the queue that is for bodies of this length. */
+export function takeTurn({ small, large }: BodyTurns, length: number, caller: object, begin: Begin): void {
+  (length <= small.maxBytes ? small : large).ask(caller, length, begin);
 }
