@@ -16,6 +16,9 @@ const maxFailedLoads = 2;
 /** Names of unfinished tasks that are read at a time. */
 const pageSize = 100;
 
+/** Tasks that are taken up before the first call is answered; callers may have left any number of them asleep. */
+const maxBeforeStart = 1_000;
+
 /** How long after a failed read the next names are asked for again. */
 const retryMs = 1_000;
 
@@ -49,7 +52,8 @@ export class Recovery {
   /** Whether what is being loaded is alone. */
   #isAlone = false;
   readonly #waiting: Waiting[] = [];
-  readonly #full = Promise.withResolvers<void>();
+  /** Resolves when the server may begin although not all tasks have been taken up. */
+  readonly #enough = Promise.withResolvers<void>();
   /** Failed loads before this process, of the tasks that it has not loaded yet although it tried: it counts as one attempt. */
   readonly #failedBefore = new Map<string, number>();
   #cancelPatience: (() => void) | undefined;
@@ -68,8 +72,8 @@ export class Recovery {
   }
 
   /**
-   * Calls `takeUp` for every unfinished task. Resolves when that is done for all of them, or for as many as there is room for;
-   * the others follow when there is.
+   * Calls `takeUp` for every unfinished task. Resolves when that is done for all of them, for the first thousand, or for as many as
+   * there is room for; the others follow, when there is.
    *
    * @param takeUp loads the task by `acquire`; must not reject
    * @throws ConnectError `Unavailable` when the store cannot be reached
@@ -85,7 +89,7 @@ export class Recovery {
       this.#context.clock.schedule(retryMs, resolve);
       await promise;
     });
-    await Promise.race([all, this.#full.promise]);
+    await Promise.race([all, this.#enough.promise]);
     inBackground = true;
     all.catch((error: unknown) =>
       this.#warn("tasks that were left behind could not be looked for", undefined, error),
@@ -97,10 +101,15 @@ export class Recovery {
     onError: (error: unknown) => Promise<void>,
   ): Promise<void> {
     let after: string | undefined;
+    let taken = 0;
     while (!this.#closed) {
       try {
         const page = await this.#context.store.unfinished(after, pageSize);
         await Promise.all(page.map(takeUp));
+        taken += page.length;
+        if (taken >= maxBeforeStart) {
+          this.#enough.resolve();
+        }
         after = page.at(-1)?.taskId;
         if (after === undefined) {
           return;
@@ -155,7 +164,7 @@ export class Recovery {
     for (const { admit } of this.#waiting.splice(0)) {
       admit(false);
     }
-    this.#full.resolve();
+    this.#enough.resolve();
   }
 
   async #load(task: TaskRef, failed: number): Promise<LiveTask | undefined> {
@@ -270,7 +279,7 @@ export class Recovery {
         }
         this.#admit();
       });
-      this.#full.resolve();
+      this.#enough.resolve();
       this.#onFull();
     }
   }

@@ -184,6 +184,22 @@ describe("tasks that are taken up", () => {
     expect(new Set(reads).size).toBe(10);
   });
 
+  it("hold up the start of a server until there were a thousand of them, and no longer", async () => {
+    const sleeps: DurableExecutor = async function* (task) {
+      yield task.working();
+      await task.sleep(3_600_000);
+    };
+    const { clock, reads, start, leaveBehind } = createStarts(sleeps);
+    await leaveBehind(...Array.from({ length: 1_500 }, (_, at) => String(at)));
+    const count = () => new Set(reads).size;
+    const { harness } = await start();
+    const atStart = harness.then(count);
+    expect(await atStart).toBeGreaterThanOrEqual(1_000);
+    expect(await atStart).toBeLessThan(1_500);
+    await clock.settle();
+    expect(count()).toBe(1_500);
+  });
+
   it("make room at once when they do nothing but wait", async () => {
     const sleeps: DurableExecutor = async function* (task) {
       yield task.artifact({ text: task.text });
