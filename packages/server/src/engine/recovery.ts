@@ -16,8 +16,14 @@ const maxFailedLoads = 2;
 /** Names of unfinished tasks that are read at a time. */
 const pageSize = 100;
 
-/** Tasks that are taken up before the first call is answered; callers may have left any number of them asleep. */
-const maxBeforeStart = 1_000;
+/**
+ * What is taken up before the first call is answered: so many tasks, or so many bytes of them as are stored. Callers may have left
+ * any number of them asleep; and a megabyte of small values takes a tenth of a second to read.
+ */
+const beforeStart = { tasks: 1_000, bytes: 16 * 1024 * 1024 };
+
+/** Bytes of tasks that are being loaded at a time: more would all be ready at the end only. */
+const maxLoadingBytes = 4 * 1024 * 1024;
 
 /** How long after a failed read the next names are asked for again. */
 const retryMs = 1_000;
@@ -49,6 +55,7 @@ export class Recovery {
   /** What was loaded here and is in memory still, and what is being loaded. */
   #bytes = 0;
   #loading = 0;
+  #loadingBytes = 0;
   /** Whether what is being loaded is alone. */
   #isAlone = false;
   readonly #waiting: Waiting[] = [];
@@ -57,6 +64,9 @@ export class Recovery {
   /** Failed loads before this process, of the tasks that it has not loaded yet although it tried: it counts as one attempt. */
   readonly #failedBefore = new Map<string, number>();
   #cancelPatience: (() => void) | undefined;
+  /** What was loaded here, or could not be. */
+  #tasksDone = 0;
+  #bytesDone = 0;
   #closed = false;
 
   /** @param onFull told when what is at work leaves no room: what can be dropped should be */
@@ -72,7 +82,7 @@ export class Recovery {
   }
 
   /**
-   * Calls `takeUp` for every unfinished task. Resolves when that is done for all of them, for the first thousand, or for as many as
+   * Calls `takeUp` for every unfinished task. Resolves when that is done for all of them, for enough to begin with, or for as many as
    * there is room for; the others follow, when there is.
    *
    * @param takeUp loads the task by `acquire`; must not reject
@@ -101,15 +111,10 @@ export class Recovery {
     onError: (error: unknown) => Promise<void>,
   ): Promise<void> {
     let after: string | undefined;
-    let taken = 0;
     while (!this.#closed) {
       try {
         const page = await this.#context.store.unfinished(after, pageSize);
         await Promise.all(page.map(takeUp));
-        taken += page.length;
-        if (taken >= maxBeforeStart) {
-          this.#enough.resolve();
-        }
         after = page.at(-1)?.taskId;
         if (after === undefined) {
           return;
@@ -152,7 +157,13 @@ export class Recovery {
       return live;
     } finally {
       this.#loading--;
+      this.#loadingBytes -= bytes;
       this.#isAlone = false;
+      this.#tasksDone += 1;
+      this.#bytesDone += weight.bytes;
+      if (this.#tasksDone >= beforeStart.tasks || this.#bytesDone >= beforeStart.bytes) {
+        this.#enough.resolve();
+      }
       this.#release(isHeld ? 0 : bytes);
     }
   }
@@ -289,6 +300,7 @@ export class Recovery {
       next !== undefined &&
       !this.#isAlone &&
       (!next.alone || this.#loading === 0) &&
+      (this.#loading === 0 || this.#loadingBytes + next.bytes <= maxLoadingBytes) &&
       (this.#bytes === 0 || this.#bytes + next.bytes <= this.#context.limits.maxRecoveryBytes)
     );
   }
@@ -298,6 +310,7 @@ export class Recovery {
     if (first !== undefined) {
       this.#bytes += first.bytes;
       this.#loading++;
+      this.#loadingBytes += first.bytes;
       this.#isAlone = first.alone;
       first.admit(true);
     }

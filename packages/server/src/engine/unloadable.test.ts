@@ -200,6 +200,18 @@ describe("tasks that are taken up", () => {
     expect(count()).toBe(1_500);
   });
 
+  it("hold up the start of a server until 16 MiB of them were read, and no longer", async () => {
+    const { clock, reads, start, leaveBehind } = createStarts(works, { maxRecoveryBytes: 2 ** 30 });
+    await leaveBehind(...Array.from({ length: 200 }, () => "x".repeat(size))); // message and artifact: 40 MB
+    const count = () => new Set(reads).size;
+    const { harness } = await start();
+    const atStart = await harness.then(count);
+    expect(atStart).toBeGreaterThanOrEqual(80);
+    expect(atStart).toBeLessThan(200);
+    await clock.settle();
+    expect(count()).toBe(200);
+  });
+
   it("make room at once when they do nothing but wait", async () => {
     const sleeps: DurableExecutor = async function* (task) {
       yield task.artifact({ text: task.text });
