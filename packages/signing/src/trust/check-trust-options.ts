@@ -1,4 +1,4 @@
-import { isSchemeKind } from "./scheme-strength.ts";
+import { isSchemeKind } from "./scheme.ts";
 import type { TrustPolicy } from "./trust-policy.ts";
 
 /** @throws TypeError when what the policy says about memory, security and key sets has no meaning */

@@ -2,10 +2,14 @@ import { isLoopbackHost } from "@a2a-connect/core";
 
 /** What the address of an interface or of an authorization server says about where it leads, and how. */
 export interface Endpoint {
+  /** As the card writes it. */
+  readonly url: string;
   /** In lower case, without a final dot. Of what is no address it is the text itself. */
   readonly hostname: string;
   /** `unsaid`: gRPC's `host:port` leaves it to the caller. `unknown`: no address, or of a scheme that nobody knows. */
   readonly transport: "tls" | "cleartext" | "unsaid" | "unknown";
+  /** Whether everybody between here and there could read along: there is no TLS, and it leaves this machine. */
+  readonly isExposed: boolean;
   /** Host, port, path and query: the same for addresses that lead to the same place, with TLS or without. */
   readonly place: string;
 }
@@ -19,6 +23,9 @@ const transports: ReadonlyMap<string, Endpoint["transport"]> = new Map([
   ["ws:", "cleartext"],
 ]);
 
+/** Ports of HTTP: URLs do not name them, but gRPC's targets do. */
+const usualPorts: ReadonlySet<string> = new Set(["80", "443"]);
+
 /** Reads a URL, or a gRPC target (`host:port`, `dns:host:port`, `dns://authority/host:port`). Total. */
 export function readEndpoint(text: string): Endpoint {
   const address = text.replace(/[\t\n\r]/g, "").trim(); // as URL parsers do
@@ -26,29 +33,23 @@ export function readEndpoint(text: string): Endpoint {
   const isUrl = target === address && (/^[a-z][a-z\d+.-]*:\/\//i.test(address) || /^https?:/i.test(address));
   const url = URL.parse(isUrl ? address : `ftp://${target}`); // ftp hides neither port 80 nor port 443
   if (url === null || url.hostname === "") {
-    return { hostname: address.toLowerCase(), transport: "unknown", place: address };
+    const hostname = address.toLowerCase();
+    return { url: text, hostname, transport: "unknown", isExposed: false, place: address };
   }
   const hostname = url.hostname.toLowerCase().replace(/\.$/, "");
   const port = usualPorts.has(url.port) ? "" : url.port;
+  const transport = isUrl ? (transports.get(url.protocol) ?? "unknown") : transportOf(url);
   return {
+    url: text,
     hostname,
-    transport: isUrl ? (transports.get(url.protocol) ?? "unknown") : transportOf(url),
+    transport,
+    isExposed: transport === "cleartext" && !isLoopbackHost(hostname),
     place: `${hostname}:${port}${url.pathname.replace(/\/$/, "")}${url.search}`,
   };
 }
 
-/** Of HTTP: addresses do not name them, but gRPC's targets do. */
-const usualPorts: ReadonlySet<string> = new Set(["80", "443"]);
-
-/** As clients dial it: the ports of HTTP say, others do not. */
+/** As clients dial a gRPC target: the ports of HTTP say how, others do not. */
 function transportOf({ port, pathname, search, hash }: URL): Endpoint["transport"] {
-  if (pathname !== "/" || search !== "" || hash !== "") {
-    return "unknown";
-  }
+  if (pathname !== "/" || search !== "" || hash !== "") return "unknown";
   return port === "443" ? "tls" : port === "80" ? "cleartext" : "unsaid";
-}
-
-/** Whether everybody between here and there could read along: there is no TLS, and it leaves this machine. */
-export function isExposed({ hostname, transport }: Endpoint): boolean {
-  return transport === "cleartext" && !isLoopbackHost(hostname);
 }

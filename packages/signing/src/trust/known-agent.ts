@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { thumbprintOf } from "../keys/verification-key.ts";
 import type { CardMemory, RememberedCard } from "./card-memory.ts";
-import { maxOutlineLength, outlineCard } from "./card-outline.ts";
 import { digestOf } from "./memory-key.ts";
+import { formatOutline, maxOutlineLength } from "./outline.ts";
 import { comparePins, type PinVerdict } from "./pins.ts";
 import type { TrustPolicy } from "./trust-policy.ts";
 
@@ -46,7 +46,7 @@ export interface KnownAgent {
 /** @throws what the memory throws; Error when what it gives is damaged */
 export async function recall(question: TrustQuestion, memory: CardMemory, key: string): Promise<KnownAgent> {
   const remembered = await memory.read(key);
-  const outline = outlineCard(readCanonical(question.canonical) ?? {});
+  const outline = formatOutline(readCanonical(question.canonical) ?? {});
   const digest = await digestOf(outline);
   const declared = remembered?.outline === undefined ? undefined : readCanonical(remembered.outline);
   if (remembered?.outline !== undefined && declared === undefined) {

@@ -1,11 +1,8 @@
 import { formatFieldPath } from "@a2a-connect/core";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { checkMembers } from "../option-members.ts";
-import { type CardSecurity, type Requirement, readCardSecurity } from "./card-security.ts";
-import { isExposed, readEndpoint } from "./endpoint.ts";
 import { quote, quoteList, type SecurityFinding } from "./finding.ts";
-import { findAddresses } from "./scheme-addresses.ts";
-import { hasDeprecatedFlow } from "./scheme-strength.ts";
+import { type Outline, type Requirement, readOutline } from "./outline.ts";
 import type { MinimumSecurity } from "./trust-policy.ts";
 
 /**
@@ -16,86 +13,71 @@ import type { MinimumSecurity } from "./trust-policy.ts";
  */
 export function findMissingSecurity(card: JsonObject, minimum: MinimumSecurity): SecurityFinding[] {
   checkMembers("minimumSecurity of a trust policy", minimum);
-  const security = readCardSecurity(card);
+  const { requirements, schemes, tls } = minimum;
+  const outline = readOutline(card);
   return [
-    ...(minimum.requirements === true || minimum.schemes !== undefined
-      ? findOpenDoors(security, minimum.schemes)
-      : []),
-    ...(minimum.tls === true ? [...findExposedInterfaces(security), ...findExposedAddresses(security)] : []),
+    ...(requirements === true || schemes !== undefined ? findOpenDoors(outline, schemes) : []),
+    ...(tls === true ? [...findExposedInterfaces(outline), ...findExposedAddresses(outline)] : []),
   ];
 }
 
-function findOpenDoors(security: CardSecurity, kinds: readonly string[] | undefined): SecurityFinding[] {
-  const { requirements, schemes, skills } = security;
-  const judge = (requirement: Requirement, path: readonly (string | number)[]): SecurityFinding[] => {
-    const text = judgeRequirement(requirement, schemes, kinds);
-    return text === undefined ? [] : [{ text, path: formatFieldPath(path) }];
-  };
+function findOpenDoors(
+  { requirements, schemes, skills }: Outline,
+  kinds: readonly string[] | undefined,
+): SecurityFinding[] {
+  const judge = (list: readonly Requirement[], path: readonly (string | number)[]): SecurityFinding[] =>
+    list.flatMap((requirement, index) => {
+      const text = judgeRequirement(requirement, schemes, kinds);
+      return text === undefined ? [] : [{ text, path: formatFieldPath([...path, index]) }];
+    });
   const path = "securityRequirements";
   return [
     ...(requirements.length === 0 ? [{ text: "No credentials are demanded.", path }] : []),
-    ...requirements.flatMap((requirement, index) => judge(requirement, [path, index])),
-    ...skills.flatMap((skill, place) =>
-      skill.requirements.flatMap((requirement, index) => judge(requirement, ["skills", place, path, index])),
-    ),
+    ...judge(requirements, [path]),
+    ...skills.flatMap((skill, place) => judge(skill.requirements, ["skills", place, path])),
   ];
 }
 
 function judgeRequirement(
   requirement: Requirement,
-  schemes: CardSecurity["schemes"],
+  schemes: Outline["schemes"],
   kinds: readonly string[] | undefined,
 ): string | undefined {
   const names = [...requirement.keys()];
-  if (names.length === 0) {
-    return "Callers are let in without credentials.";
-  }
+  if (names.length === 0) return "Callers are let in without credentials.";
   const unknown = names.find((name) => schemes.get(name)?.kind === undefined);
   if (unknown !== undefined) {
     const why = schemes.has(unknown) ? "is of no kind that is known" : "the card does not declare";
     return `Callers are asked for ${quote(unknown)}, which ${why}.`;
   }
-  return kinds === undefined ? undefined : judgeKinds(names, schemes, kinds);
-}
-
-function judgeKinds(
-  names: readonly string[],
-  schemes: CardSecurity["schemes"],
-  kinds: readonly string[],
-): string | undefined {
+  if (kinds === undefined) return undefined;
   const used = names
-    .map((name) => schemes.get(name))
-    .filter((scheme) => scheme?.kind !== undefined && kinds.includes(scheme.kind));
+    .flatMap((name) => schemes.get(name) ?? [])
+    .filter(({ kind = "" }) => kinds.includes(kind));
   if (used.length === 0) {
     return `Callers are let in with ${quoteList(names)}, which is none of ${kinds.join(", ")}.`;
   }
-  return used.every((scheme) => scheme !== undefined && hasDeprecatedFlow(scheme))
+  return used.every(({ flows }) => flows.has("implicit") || flows.has("password"))
     ? `Callers are let in with ${quoteList(names)}, whose flow OAuth 2.1 has given up.`
     : undefined;
 }
 
-function findExposedAddresses({ schemes }: CardSecurity): SecurityFinding[] {
-  return [...schemes].flatMap(([name, scheme]) =>
-    findAddresses(name, scheme).flatMap(({ subject, url, path }) => {
-      const endpoint = readEndpoint(url);
-      const text = isExposed(endpoint)
-        ? `${subject} is reached without TLS, at ${quote(url)}.`
-        : endpoint.transport === "unknown" || endpoint.transport === "unsaid"
-          ? `${subject} may or may not be reached by TLS, at ${quote(url)}.`
-          : undefined;
-      return text === undefined ? [] : [{ text, path }];
-    }),
-  );
+function findExposedAddresses({ schemes }: Outline): SecurityFinding[] {
+  const addresses = [...schemes.values()].flatMap((scheme) => scheme.addresses);
+  return addresses.flatMap(({ subject, url, path, isExposed, transport }) => {
+    if (isExposed) return [{ text: `${subject} is reached without TLS, at ${quote(url)}.`, path }];
+    return transport === "unknown" || transport === "unsaid"
+      ? [{ text: `${subject} may or may not be reached by TLS, at ${quote(url)}.`, path }]
+      : [];
+  });
 }
 
-function findExposedInterfaces({ interfaces }: CardSecurity): SecurityFinding[] {
-  return interfaces.flatMap(({ url }, index) => {
-    const endpoint = readEndpoint(url);
-    const text = isExposed(endpoint)
-      ? `An interface is reached without TLS, at ${quote(url)}.`
-      : endpoint.transport === "unknown"
-        ? `Nobody knows whether the interface at ${quote(url)} is reached by TLS.`
-        : undefined;
-    return text === undefined ? [] : [{ text, path: formatFieldPath(["supportedInterfaces", index, "url"]) }];
+function findExposedInterfaces({ interfaces }: Outline): SecurityFinding[] {
+  return interfaces.flatMap(({ url, isExposed, transport }, index) => {
+    const path = formatFieldPath(["supportedInterfaces", index, "url"]);
+    if (isExposed) return [{ text: `An interface is reached without TLS, at ${quote(url)}.`, path }];
+    return transport === "unknown"
+      ? [{ text: `Nobody knows whether the interface at ${quote(url)} is reached by TLS.`, path }]
+      : [];
   });
 }

@@ -1,8 +1,8 @@
 import { shownText } from "@a2a-connect/core";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Profile } from "../profiles/profile.ts";
-import { type Requirement, readCardSecurity } from "../trust/card-security.ts";
-import { listOf, objectOf } from "../trust/json-access.ts";
+import { listOf, objectOf } from "../trust/json-members.ts";
+import { allRequirements, namesIn, readOutline } from "../trust/outline.ts";
 import type { TrustAlarm } from "./verification.ts";
 
 /** What a signature leaves open that matters to security: in a sentence without a full stop, and where. */
@@ -41,9 +41,9 @@ export function removableAlarm(profile: Profile): TrustAlarm | undefined {
 
 /** That a card declares a scheme which nothing in it demands: what is left when a requirement was lost before it was signed. */
 export function unrequiredAlarm(unsigned: JsonObject): TrustAlarm | undefined {
-  const { schemes, requirements, skills } = readCardSecurity(unsigned);
-  const named = namesIn([...requirements, ...skills.flatMap((skill) => skill.requirements)]);
-  const unnamed = [...schemes.keys()].filter((name) => !named.has(name));
+  const outline = readOutline(unsigned);
+  const named = namesIn(allRequirements(outline));
+  const unnamed = [...outline.schemes.keys()].filter((name) => !named.has(name));
   if (unnamed.length === 0) return undefined;
   const text =
     `No requirement names the security scheme ${listNames(unnamed)}, so nobody demands it. Signers who lose requirements without ` +
@@ -78,10 +78,11 @@ function concernsSecurity(path: string, unsigned: JsonObject): boolean {
  * empty schemes, and of some signers all schemes. Where a trace could itself be taken out, the place where it should be is one.
  */
 function findRemovedSecurity(profile: Profile, unsigned: JsonObject): CoverageGap | undefined {
-  const { schemes, requirements, skills } = readCardSecurity(unsigned);
+  const outline = readOutline(unsigned);
+  const { schemes, requirements } = outline;
   const demanded = namesIn(requirements); // a skill replaces the card's requirements, and so says nothing of them
   const unnamed = [...schemes.keys()].filter((name) => !demanded.has(name));
-  const named = namesIn([...requirements, ...skills.flatMap((skill) => skill.requirements)]);
+  const named = namesIn(allRequirements(outline));
   const undeclared = [...named].filter((name) => !schemes.has(name));
   const gap = (lack: string, lost: string, ...paths: readonly string[]): CoverageGap => ({
     text: `${lack}, and the profile ${profile} does not protect what is empty: ${lost} could have been taken out of the card`,
@@ -109,10 +110,6 @@ function findRemovedSecurity(profile: Profile, unsigned: JsonObject): CoverageGa
   }
   const [first] = lacks;
   return first === undefined ? undefined : { text: first.text, paths: lacks.flatMap(({ paths }) => paths) };
-}
-
-function namesIn(requirements: readonly Requirement[]): ReadonlySet<string> {
-  return new Set(requirements.flatMap((requirement) => [...requirement.keys()]));
 }
 
 /** Names of the card's own in a sentence, three at most. */

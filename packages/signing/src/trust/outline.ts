@@ -1,0 +1,111 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { type Endpoint, readEndpoint } from "./endpoint.ts";
+import { listOf, objectOf, textOf } from "./json-members.ts";
+import { readScheme, type Scheme } from "./scheme.ts";
+
+/** What a card declares about security, as data: this is what a card is judged by, and compared with the next one by. */
+export interface Outline {
+  readonly name: string;
+  readonly version: string;
+  readonly interfaces: readonly OutlinedInterface[];
+  /** By name. */
+  readonly schemes: ReadonlyMap<string, Scheme>;
+  /** Alternatives: a caller must meet one. */
+  readonly requirements: readonly Requirement[];
+  readonly skills: readonly OutlinedSkill[];
+}
+
+/** An AgentInterface. */
+export interface OutlinedInterface extends Endpoint {
+  readonly binding: string;
+  readonly tenant: string;
+  /** The protocol version; empty when it is none. */
+  readonly version: string;
+  /** A number that is larger for a later version, equal for versions that are the same to clients, and -1 for none. */
+  readonly release: number;
+}
+
+/** What must be presented together: scopes by the name of a scheme. Without schemes it demands nothing. */
+export type Requirement = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** An AgentSkill, as far as it says who may use it. */
+export interface OutlinedSkill {
+  readonly id: string;
+  /** Alternatives in place of the card's; empty: those of the card. */
+  readonly requirements: readonly Requirement[];
+}
+
+/** Longest outline that is remembered, in UTF-16 code units. */
+export const maxOutlineLength: number = 64 * 1024;
+
+/**
+ * What is remembered of a card to compare later ones with, as JSON text: the same for cards that declare the same, however they
+ * describe it.
+ *
+ * @param card canonical JSON. Total: what is missing stays missing.
+ */
+export function formatOutline(card: JsonObject): string {
+  return JSON.stringify({
+    ...pick(card, ["name", "version", "supportedInterfaces", "securitySchemes", "securityRequirements"]),
+    skills: listOf(card["skills"]).map((skill) => pick(objectOf(skill), ["id", "securityRequirements"])),
+  });
+}
+
+function pick(object: JsonObject, names: readonly string[]): JsonObject {
+  const present = names.filter((name) => Object.hasOwn(object, name));
+  return Object.fromEntries(present.map((name): [string, JsonValue] => [name, object[name] ?? null]));
+}
+
+/** Reads the canonical JSON of a card, or what was remembered of one. Total: what is not as it should be declares nothing. */
+export function readOutline(card: JsonObject): Outline {
+  return {
+    name: textOf(card["name"]),
+    version: textOf(card["version"]),
+    interfaces: listOf(card["supportedInterfaces"]).map(readInterface),
+    schemes: new Map(
+      Object.entries(objectOf(card["securitySchemes"])).map(([name, scheme]) => [
+        name,
+        readScheme(name, scheme),
+      ]),
+    ),
+    requirements: readRequirements(card["securityRequirements"]),
+    skills: listOf(card["skills"]).map((json) => {
+      const { id, securityRequirements } = objectOf(json);
+      return { id: textOf(id), requirements: readRequirements(securityRequirements) };
+    }),
+  };
+}
+
+function readInterface(json: JsonValue): OutlinedInterface {
+  const { url, protocolBinding, protocolVersion, tenant } = objectOf(json);
+  const version = textOf(protocolVersion);
+  const [, major, minor = "0"] = /^(\d{1,6})(?:\.(\d{1,6}))?(?:\.|$)/.exec(version) ?? [];
+  return {
+    ...readEndpoint(textOf(url)),
+    binding: textOf(protocolBinding),
+    tenant: textOf(tenant),
+    version: major === undefined ? "" : version,
+    release: major === undefined ? -1 : Number(major) * 1_000_000 + Number(minor),
+  };
+}
+
+function readRequirements(json: JsonValue | undefined): readonly Requirement[] {
+  return listOf(json).map((requirement) => {
+    const schemes = Object.entries(objectOf(objectOf(requirement)["schemes"]));
+    return new Map(schemes.map(([name, scopes]) => [name, readScopes(scopes)]));
+  });
+}
+
+function readScopes(json: JsonValue): ReadonlySet<string> {
+  return new Set(listOf(objectOf(json)["list"]).filter((scope) => typeof scope === "string"));
+}
+
+/** The names of all schemes that some requirements demand. */
+export function namesIn(requirements: readonly Requirement[]): ReadonlySet<string> {
+  return new Set(requirements.flatMap((requirement) => [...requirement.keys()]));
+}
+
+/** The requirements of a card and those of all its skills. */
+export function allRequirements({ requirements, skills }: Outline): readonly Requirement[] {
+  return [...requirements, ...skills.flatMap((skill) => skill.requirements)];
+}

@@ -1,0 +1,137 @@
+import { formatFieldPath } from "@a2a-connect/core";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { type Endpoint, readEndpoint } from "./endpoint.ts";
+import { quote } from "./finding.ts";
+import { objectOf, textOf } from "./json-members.ts";
+
+/** A SecurityScheme of a card. */
+export interface Scheme {
+  /** The member that is set; undefined when nobody knows what is asked for: there is none that is known, or there are several. */
+  readonly kind: SchemeKind | undefined;
+  /**
+   * How well it protects whoever uses it against an agent, or somebody in between, that keeps what it is sent. Only the order
+   * means something:
+   *
+   * | strength | schemes | because |
+   * | --- | --- | --- |
+   * | 6 | mutual TLS | nothing is sent that could be used again |
+   * | 5 | OpenID Connect, OAuth 2.0 by authorization code, client credentials or device code; DPoP of HTTP | tokens that expire, for a purpose, or that only their owner can use |
+   * | 4 | OAuth 2.0 by the implicit or password flow, or one that nobody knows | tokens, got in ways that OAuth 2.1 has given up |
+   * | 3 | other schemes of HTTP but Basic, such as Bearer | a token of unknown origin |
+   * | 2 | HTTP Basic, an API key in a header or cookie | the secret itself, each time |
+   * | 1 | an API key in the query, or who knows where | the secret itself, in every log |
+   * | 0 | none of these, or several at once | nobody knows what is asked for |
+   */
+  readonly strength: number;
+  /** Whether nobody can use what is sent but its owner. */
+  readonly bindsTokens: boolean;
+  /** Names of the flows of OAuth 2.0. */
+  readonly flows: ReadonlySet<string>;
+  /** A code that somebody intercepts is worth nothing to him with PKCE. */
+  readonly demandsPkce: boolean;
+  readonly addresses: readonly SchemeAddress[];
+  /** Equal for schemes that ask for the same, in the same way and at the same place, whatever they tell people. */
+  readonly identity: string;
+}
+
+/** A member of SecurityScheme. */
+export type SchemeKind =
+  | "mtlsSecurityScheme"
+  | "openIdConnectSecurityScheme"
+  | "oauth2SecurityScheme"
+  | "httpAuthSecurityScheme"
+  | "apiKeySecurityScheme";
+
+/** An address that a client of a scheme talks to, or sends people to. */
+export interface SchemeAddress extends Endpoint {
+  readonly member: (typeof addressMembers)[number];
+  /** What it is, as a sentence begins. */
+  readonly subject: string;
+  /** Path within the card. */
+  readonly path: string;
+}
+
+const addressMembers = [
+  "authorizationUrl",
+  "deviceAuthorizationUrl",
+  "tokenUrl",
+  "refreshUrl",
+  "oauth2MetadataUrl",
+  "openIdConnectUrl",
+] as const;
+
+const goodFlows: ReadonlySet<string> = new Set(["authorizationCode", "clientCredentials", "deviceCode"]);
+
+const httpStrengths: ReadonlyMap<string, number> = new Map([
+  ["basic", 2],
+  ["dpop", 5],
+]);
+
+/** By the kind of a scheme, of what stands under that member. */
+const strengths: Readonly<Record<SchemeKind, (content: JsonObject) => number>> = {
+  mtlsSecurityScheme: () => 6,
+  openIdConnectSecurityScheme: () => 5,
+  oauth2SecurityScheme: ({ flows }) => {
+    const names = Object.keys(objectOf(flows));
+    return names.length > 0 && names.every((name) => goodFlows.has(name)) ? 5 : 4;
+  },
+  httpAuthSecurityScheme: ({ scheme }) => httpStrengths.get(textOf(scheme).toLowerCase()) ?? 3,
+  apiKeySecurityScheme: ({ location }) => (["header", "cookie"].includes(textOf(location)) ? 2 : 1),
+};
+
+/** Whether a name is that of a member of SecurityScheme. */
+export function isSchemeKind(name: string): name is SchemeKind {
+  return Object.hasOwn(strengths, name);
+}
+
+/** Reads a SecurityScheme. Total: what is none is of no kind. */
+export function readScheme(name: string, json: JsonValue): Scheme {
+  const scheme = objectOf(json);
+  const [first, ...others] = Object.keys(scheme).filter(isSchemeKind);
+  const kind = others.length === 0 ? first : undefined;
+  const content = kind === undefined ? {} : objectOf(scheme[kind]);
+  const flows = kind === "oauth2SecurityScheme" ? objectOf(content["flows"]) : {};
+  return {
+    kind,
+    strength: kind === undefined ? 0 : strengths[kind](content),
+    bindsTokens:
+      kind === "mtlsSecurityScheme" ||
+      (kind === "httpAuthSecurityScheme" && textOf(content["scheme"]).toLowerCase() === "dpop"),
+    flows: new Set(Object.keys(flows)),
+    demandsPkce: objectOf(flows["authorizationCode"])["pkceRequired"] === true,
+    addresses: kind === undefined ? [] : readAddresses(name, kind, content),
+    identity: identify(scheme),
+  };
+}
+
+/** What a requirement names that the card does not declare. */
+export const undeclaredScheme: Scheme = readScheme("", {});
+
+function readAddresses(name: string, kind: SchemeKind, content: JsonObject): readonly SchemeAddress[] {
+  const flows = Object.entries(objectOf(content["flows"]));
+  const places: readonly (readonly [JsonObject, readonly string[]])[] = [
+    [content, [kind]],
+    ...flows.map(([flow, members]) => [objectOf(members), [kind, "flows", flow]] as const),
+  ];
+  return places.flatMap(([object, below]) =>
+    addressMembers
+      .filter((member) => textOf(object[member]) !== "")
+      .map((member) => ({
+        ...readEndpoint(textOf(object[member])),
+        member,
+        subject: `The ${member} of the security scheme ${quote(name)}`,
+        path: formatFieldPath(["securitySchemes", name, ...below, member]),
+      })),
+  );
+}
+
+/** Members of schemes that are there for people. */
+const forPeople: ReadonlySet<string> = new Set(["description", "scopes", "bearerFormat"]);
+
+function identify(json: JsonValue): string {
+  if (typeof json !== "object" || json === null) return JSON.stringify(json);
+  if (Array.isArray(json)) return `[${json.map(identify).join(",")}]`;
+  const members = Object.entries(json).filter(([name]) => !forPeople.has(name));
+  const sorted = members.sort(([one], [other]) => (one < other ? -1 : 1));
+  return `{${sorted.map(([name, value]) => `${JSON.stringify(name)}:${identify(value)}`).join(",")}}`;
+}
