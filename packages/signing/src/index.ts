@@ -1,25 +1,23 @@
 export { canonicalCard, canonicalSignedCard, cardDigest } from "./canonical/canonical-card.ts";
 export { CardTextError, type CardTextFault } from "./canonical/card-text-error.ts";
-export { generateSigningKey, type SigningKeyPair } from "./keys/generate-key.ts";
-export { KeyMismatchError } from "./keys/key-mismatch-error.ts";
+export { thumbprintOf } from "./keys/key.ts";
+export { assertKeySetUrl } from "./keys/key-set-url.ts";
 export type {
   GenerateKeyOptions,
   PublicKeyOptions,
+  PublishedKeySet,
   ReadVerificationKeysOptions,
   RemoteSign,
   SignatureAlgorithm,
   SigningKey,
+  SigningKeyPair,
   VerificationKey,
 } from "./keys/key-types.ts";
-export { publicKeyOf } from "./keys/public-key.ts";
-export { createKeySet, type PublishedKeySet } from "./keys/published-key-set.ts";
-export { readVerificationKeys } from "./keys/read-verification-keys.ts";
-export { thumbprintOf } from "./keys/verification-key.ts";
+export { createKeySet, generateSigningKey, publicKeyOf, readVerificationKeys } from "./keys/public-keys.ts";
 export type { LegacyProfile, Profile, ProfiledCard } from "./profiles/profile.ts";
 export { profileCard } from "./profiles/profile-card.ts";
 export { createCardSigner } from "./sign/card-signer.ts";
 export { ecdsaFromDer } from "./sign/ecdsa-der.ts";
-export { assertKeySetUrl } from "./sign/jws-header.ts";
 export { findLegacyWarnings, signCard, signCardText } from "./sign/sign-card.ts";
 export type {
   CardSigner,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
+import { base64url } from "jose";
 import { describe, expect, it } from "vitest";
-import { encodeBase64url } from "./base64url.ts";
 import { maxProtectedLength, readProtectedHeader } from "./protected-header.ts";
 
 const utf8 = new TextEncoder();
@@ -16,7 +16,7 @@ describe("readProtectedHeader", () => {
   });
 
   it("keeps members as the objects of JSON.parse have them, __proto__ too", () => {
-    const read = readProtectedHeader(encodeBase64url(utf8.encode('{"__proto__":{"alg":"ES256"}}')));
+    const read = readProtectedHeader(base64url.encode(utf8.encode('{"__proto__":{"alg":"ES256"}}')));
     expect(read.ok && Object.keys(read.header)).toEqual(["__proto__"]);
     expect(read.ok && read.header["alg"]).toBeUndefined();
   });
@@ -35,7 +35,7 @@ describe("readProtectedHeader", () => {
     ["deep nesting", "[".repeat(101), "is nested deeper than 100 levels"],
   ] as const) {
     it(`refuses ${what}`, () => {
-      const text = encodeBase64url(typeof bytes === "string" ? utf8.encode(bytes) : bytes);
+      const text = base64url.encode(typeof bytes === "string" ? utf8.encode(bytes) : bytes);
       expect(readProtectedHeader(text)).toEqual({ ok: false, problem });
     });
   }
@@ -61,5 +61,5 @@ describe("readProtectedHeader", () => {
 });
 
 function encodeText(text: string): string {
-  return encodeBase64url(utf8.encode(text));
+  return base64url.encode(utf8.encode(text));
 }

@@ -6,11 +6,7 @@ export interface AlgorithmEntry {
   readonly kty: "EC" | "OKP" | "RSA";
   /** The one curve it is for; undefined of RSA. */
   readonly crv: "P-256" | "P-384" | "Ed25519" | undefined;
-  /** Undefined where the algorithm brings its own (Ed25519). */
-  readonly hash: "SHA-256" | "SHA-384" | undefined;
-  /** For `crypto.subtle.importKey`. */
-  readonly keyParameters: Algorithm | EcKeyImportParams | RsaHashedImportParams;
-  /** For `crypto.subtle.sign` and `verify`. */
+  /** For `crypto.subtle.sign` and `verify`; keys have the same name. */
   readonly signParameters: Algorithm | EcdsaParams | RsaPssParams;
   /** Bytes of a signature; undefined where that depends on the key (RSA: as many as the modulus has). */
   readonly signatureLength: number | undefined;
@@ -22,58 +18,14 @@ export const minimumRsaBits = 2048;
 /** Largest modulus that is worked with: verifying takes time that grows with its square, and some runtimes go no further. */
 export const maximumRsaBits = 8192;
 
-function ecdsa(
+function entry(
   alg: SignatureAlgorithm,
-  crv: "P-256" | "P-384",
-  hash: "SHA-256" | "SHA-384",
-  signatureLength: number,
+  kty: AlgorithmEntry["kty"],
+  crv: AlgorithmEntry["crv"],
+  signatureLength: number | undefined,
+  signParameters: AlgorithmEntry["signParameters"],
 ): AlgorithmEntry {
-  const name = "ECDSA";
-  return entry({
-    alg,
-    kty: "EC",
-    crv,
-    hash,
-    keyParameters: { name, namedCurve: crv },
-    signParameters: { name, hash },
-    signatureLength,
-  });
-}
-
-function ed25519(alg: SignatureAlgorithm): AlgorithmEntry {
-  const parameters = { name: "Ed25519" };
-  return entry({
-    alg,
-    kty: "OKP",
-    crv: "Ed25519",
-    hash: undefined,
-    keyParameters: parameters,
-    signParameters: parameters,
-    signatureLength: 64,
-  });
-}
-
-function rsa(
-  alg: SignatureAlgorithm,
-  keyName: string,
-  signParameters: Algorithm | RsaPssParams,
-): AlgorithmEntry {
-  const hash = "SHA-256";
-  return entry({
-    alg,
-    kty: "RSA",
-    crv: undefined,
-    hash,
-    keyParameters: { name: keyName, hash },
-    signParameters,
-    signatureLength: undefined,
-  });
-}
-
-function entry(fields: AlgorithmEntry): AlgorithmEntry {
-  Object.freeze(fields.keyParameters);
-  Object.freeze(fields.signParameters);
-  return Object.freeze(fields);
+  return Object.freeze({ alg, kty, crv, signatureLength, signParameters: Object.freeze(signParameters) });
 }
 
 /**
@@ -81,12 +33,12 @@ function entry(fields: AlgorithmEntry): AlgorithmEntry {
  * `none`, no HMAC. `EdDSA` is taken for Ed25519 alone, so that both names mean the same.
  */
 export const algorithms: Readonly<Record<SignatureAlgorithm, AlgorithmEntry>> = Object.freeze({
-  ES256: ecdsa("ES256", "P-256", "SHA-256", 64),
-  ES384: ecdsa("ES384", "P-384", "SHA-384", 96),
-  EdDSA: ed25519("EdDSA"),
-  Ed25519: ed25519("Ed25519"),
-  RS256: rsa("RS256", "RSASSA-PKCS1-v1_5", { name: "RSASSA-PKCS1-v1_5" }),
-  PS256: rsa("PS256", "RSA-PSS", { name: "RSA-PSS", saltLength: 32 }),
+  ES256: entry("ES256", "EC", "P-256", 64, { name: "ECDSA", hash: "SHA-256" }),
+  ES384: entry("ES384", "EC", "P-384", 96, { name: "ECDSA", hash: "SHA-384" }),
+  EdDSA: entry("EdDSA", "OKP", "Ed25519", 64, { name: "Ed25519" }),
+  Ed25519: entry("Ed25519", "OKP", "Ed25519", 64, { name: "Ed25519" }),
+  RS256: entry("RS256", "RSA", undefined, undefined, { name: "RSASSA-PKCS1-v1_5" }),
+  PS256: entry("PS256", "RSA", undefined, undefined, { name: "RSA-PSS", saltLength: 32 }),
 });
 
 /** Whether something read from a header, a key or a command line names an algorithm of the table. */
@@ -96,6 +48,9 @@ export function isSignatureAlgorithm(name: unknown): name is SignatureAlgorithm 
 
 /** Whether a key that is meant for one algorithm may be used with another: only by another name of the same (RFC 9864 §2.2). */
 export function isSameAlgorithm(one: unknown, other: unknown): boolean {
-  if (one === other) return true;
-  return (one === "EdDSA" && other === "Ed25519") || (one === "Ed25519" && other === "EdDSA");
+  return one === other || (isEd25519(one) && isEd25519(other));
+}
+
+function isEd25519(name: unknown): boolean {
+  return name === "EdDSA" || name === "Ed25519";
 }

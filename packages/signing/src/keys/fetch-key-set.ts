@@ -1,5 +1,4 @@
-import { shownUrl } from "@a2a-connect/core";
-import { type KeySet, readKeySet } from "./key-set.ts";
+import { type JsonDefect, scanJson, shownUrl } from "@a2a-connect/core";
 
 /** How a key set is asked for. */
 export interface KeySetRequest {
@@ -10,9 +9,9 @@ export interface KeySetRequest {
   readonly signal: AbortSignal;
 }
 
-/** A key set and for how long it says it holds, in milliseconds; undefined when it does not say. */
+/** The list `keys` of a key set, and for how long it says it holds, in milliseconds; undefined when it does not say. */
 export interface FetchedKeySet {
-  readonly keySet: KeySet;
+  readonly entries: readonly unknown[];
   readonly lifetimeMs: number | undefined;
 }
 
@@ -34,13 +33,13 @@ export async function fetchKeySet(request: KeySetRequest): Promise<FetchedKeySet
   const stop = new AbortController();
   const onAbort = () => stop.abort(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
-  const timer = setTimeout(
-    () => stop.abort(unavailable(url, `did not answer within ${timeoutMs} ms`)),
-    timeoutMs,
-  );
+  const silence = unavailable(url, `did not answer within ${timeoutMs} ms`);
+  const timer = setTimeout(() => stop.abort(silence), timeoutMs);
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  stop.signal.addEventListener("abort", () => reject(stop.signal.reason), { once: true });
   try {
     // Raced, because a `fetch` of somebody else need not look at its signal.
-    return await Promise.race([ask(request, stop.signal), whenAborted(stop.signal)]);
+    return await Promise.race([ask(request, stop.signal), stopped]);
   } catch (error) {
     stop.signal.throwIfAborted(); // whatever the fetch made of it
     throw error instanceof KeySetUnavailableError ? error : unavailable(url, "could not be reached", error);
@@ -48,6 +47,10 @@ export async function fetchKeySet(request: KeySetRequest): Promise<FetchedKeySet
     clearTimeout(timer);
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+function unavailable(url: URL, problem: string, cause?: unknown): KeySetUnavailableError {
+  return new KeySetUnavailableError(`the key set ${shownUrl(url)} ${problem}`, { cause });
 }
 
 async function ask({ url, fetch, maxBytes }: KeySetRequest, signal: AbortSignal): Promise<FetchedKeySet> {
@@ -59,15 +62,16 @@ async function ask({ url, fetch, maxBytes }: KeySetRequest, signal: AbortSignal)
   const problem = findProblem(response);
   if (signal.aborted || problem !== undefined) {
     response.body?.cancel().catch(() => {}); // nobody wants it
-    signal.throwIfAborted();
     throw unavailable(url, problem ?? "was not read");
   }
   const bytes = await readBytes(response, maxBytes, signal);
   if (bytes === undefined) throw unavailable(url, `is larger than ${maxBytes} bytes`);
-  const keySet = readKeySet(bytes);
-  if (typeof keySet === "string") throw unavailable(url, keySet);
-  return { keySet, lifetimeMs: statedLifetime(response.headers) };
+  const entries = readEntries(bytes);
+  if (typeof entries === "string") throw unavailable(url, entries);
+  return { entries, lifetimeMs: statedLifetime(response.headers) };
 }
+
+const redirects: readonly number[] = [301, 302, 303, 307, 308];
 
 function findProblem({ status, type, redirected }: Response): string | undefined {
   if (redirected || type === "opaqueredirect" || redirects.includes(status)) {
@@ -76,14 +80,8 @@ function findProblem({ status, type, redirected }: Response): string | undefined
   return status === 200 ? undefined : `answered with HTTP status ${status}`;
 }
 
-const redirects: readonly number[] = [301, 302, 303, 307, 308];
-
 /** The whole body, or undefined when it is longer than allowed; the rest is then left unread. */
-async function readBytes(
-  { body, headers }: Response,
-  maxBytes: number,
-  signal: AbortSignal,
-): Promise<Uint8Array | undefined> {
+async function readBytes({ body, headers }: Response, maxBytes: number, signal: AbortSignal) {
   if (body === null) return new Uint8Array();
   const reader = body.getReader();
   const cancel = () => void reader.cancel().catch(() => {}); // it is closed already
@@ -91,28 +89,39 @@ async function readBytes(
   try {
     // Of a compressed body the header tells another length, which is then the smaller one.
     if (Number(headers.get("content-length")) > maxBytes) return undefined;
-    const chunks: Uint8Array[] = [];
+    const chunks: Uint8Array<ArrayBuffer>[] = [];
     let length = 0;
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
       length += next.value.byteLength;
       if (length > maxBytes) return undefined;
       chunks.push(next.value);
     }
-    return concatenate(chunks, length);
+    return new Uint8Array(await new Blob(chunks).arrayBuffer());
   } finally {
     signal.removeEventListener("abort", cancel);
     cancel();
   }
 }
 
-function concatenate(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.byteLength;
+/** Deepest nesting that a key set has any use for. */
+const maxDepth = 16;
+
+const lessThan = 0x3c;
+
+/** The entries of a key set (RFC 7517 §5); when it is none, the rest of a sentence about it. */
+function readEntries(bytes: Uint8Array): readonly unknown[] | string {
+  let json: { readonly keys?: unknown } | null;
+  let defect: JsonDefect | undefined;
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    defect = scanJson(text, { maxDepth, duplicates: "everywhere" });
+    if (defect?.kind === "too-deep") return `is nested deeper than ${maxDepth} levels`;
+    json = JSON.parse(text);
+  } catch {
+    return bytes[0] === lessThan ? "is a web page, not a key set" : "is not JSON";
   }
-  return bytes;
+  if (defect?.kind === "duplicate-member") return "has a member twice";
+  return Array.isArray(json?.keys) ? json.keys : 'has no list "keys"';
 }
 
 /**
@@ -125,24 +134,13 @@ function statedLifetime(headers: Headers): number | undefined {
   for (const directive of directives) {
     const [name, argument = ""] = directive.split("=").map((part) => part.trim());
     if (name === "no-store" || name === "no-cache") return 0;
-    if (name === "max-age") lifetimeMs ??= seconds(argument.replace(/^"(.*)"$/, "$1")) ?? 0;
+    if (name === "max-age") lifetimeMs ??= milliseconds(argument.replace(/^"(.*)"$/, "$1"));
   }
-  return lifetimeMs === undefined
-    ? undefined
-    : Math.max(0, lifetimeMs - (seconds(headers.get("age") ?? "") ?? 0));
+  const age = milliseconds(headers.get("age") ?? "");
+  return lifetimeMs === undefined ? undefined : Math.max(0, lifetimeMs - age);
 }
 
-/** Whole seconds as milliseconds; undefined when the text is none. */
-function seconds(text: string): number | undefined {
-  return /^\d{1,10}$/.test(text) ? Number(text) * 1000 : undefined;
-}
-
-function whenAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
-}
-
-function unavailable(url: URL, problem: string, cause?: unknown): KeySetUnavailableError {
-  return new KeySetUnavailableError(`the key set ${shownUrl(url)} ${problem}`, { cause });
+/** Of a text of whole seconds; 0 when it is none. */
+function milliseconds(seconds: string): number {
+  return /^\d{1,10}$/.test(seconds) ? Number(seconds) * 1000 : 0;
 }

@@ -1,8 +1,7 @@
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { generateSigningKey } from "./generate-key.ts";
-import { publicKeyOf } from "./public-key.ts";
-import { thumbprintOf } from "./verification-key.ts";
+import { thumbprintOf } from "./key.ts";
+import { generateSigningKey, publicKeyOf } from "./public-keys.ts";
 
 describe("generateSigningKey", () => {
   it("makes a key for ES256 by the name of its thumbprint", async () => {

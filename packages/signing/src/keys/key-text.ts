@@ -1,10 +1,11 @@
-import type { JWK } from "jose";
+import { type CryptoKey, exportJWK, importPKCS8, importSPKI, importX509, type JWK } from "jose";
 import { SigningError } from "../signing-error.ts";
-import { readCertificate } from "./certificate.ts";
-import { isBoundToPss, readDerKey } from "./der-key.ts";
+import { type Certificate, readCertificate } from "./certificate.ts";
+import { keyHint, unfit } from "./key.ts";
 import type { VerificationKey } from "./key-types.ts";
-import { isPem, type PemBlock, readPem } from "./pem.ts";
-import { keyHint, textHint } from "./unusable-key.ts";
+
+/** What to do about a text that is no key at all. */
+export const textHint = "give a JWK, a key set (JWKS) or PEM; `a2a keys new` makes a key";
 
 /**
  * The one key that a text is: a JWK, or PEM (PKCS#8, SPKI or a certificate). With all its members.
@@ -28,19 +29,16 @@ export async function parseKeyText(text: string): Promise<JWK> {
  * @throws SigningError when it is nothing of that
  */
 export async function parseKeyTexts(text: string): Promise<readonly JWK[]> {
-  return isPem(text) ? await parsePem(text) : parseJwks(text);
+  return text.includes("-----BEGIN ") ? await parsePem(text) : parseJwks(text);
 }
 
 function parseJwks(text: string): readonly JWK[] {
   const json = parseJson(text);
-  if (!isObject(json)) throw notAKey();
-  const entries = json["keys"];
-  if (entries === undefined) {
-    if (typeof json["kty"] !== "string") throw notAKey();
-    return [json]; // its other members are looked at by whoever uses them
-  }
+  const entries = isObject(json) ? json["keys"] : undefined;
   // What is no key is passed over (RFC 7517 §5).
-  return Array.isArray(entries) ? entries.filter(isObject) : [];
+  if (entries !== undefined) return Array.isArray(entries) ? entries.filter(isObject) : [];
+  if (isObject(json) && typeof json["kty"] === "string") return [json]; // whoever uses its members looks at them
+  throw new SigningError("the text is neither a JWK, nor a key set, nor PEM", textHint);
 }
 
 /** The parser's own error would repeat the text, which may be a private key. */
@@ -48,7 +46,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text.trim()); // trim takes a byte order mark away, too
   } catch {
-    throw notAKey();
+    return undefined;
   }
 }
 
@@ -56,26 +54,44 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The first certificate is the one that is meant: those after it are of its issuers. */
+/** A block of PEM (RFC 7468): `-----BEGIN label-----` and what it holds. */
+interface PemBlock {
+  readonly label: string;
+  readonly text: string;
+  /** Empty when what stands between its lines is not base64, or encrypted as older tools did it. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+const block = /-----BEGIN ([A-Z0-9 ]+)-----([^-]*(?:-(?!----)[^-]*)*)-----END \1-----/g;
+
+/** What stands around the blocks is passed over, as some tools write notes there. */
 async function parsePem(text: string): Promise<readonly JWK[]> {
-  const blocks = readPem(text).filter(({ label }) => label !== "EC PARAMETERS");
-  if (blocks.length === 0)
+  const all = Array.from(text.matchAll(block), ([whole, label = "", body = ""]): PemBlock => {
+    return { label, text: whole, bytes: decodeBase64(body) };
+  });
+  const blocks = all.filter(({ label }) => label !== "EC PARAMETERS");
+  if (blocks.length === 0) {
     throw new SigningError("the PEM is cut off", "give the whole file, with its BEGIN and END lines");
+  }
   const certificates = blocks.filter(({ label }) => label === "CERTIFICATE");
-  checkChain(certificates);
-  const [leaf] = certificates;
-  const meant = blocks.filter((block) => block.label !== "CERTIFICATE" || block === leaf);
+  checkChain(certificates.map(({ bytes }) => readCertificate(bytes)));
+  // The first certificate is the one that is meant: those after it are of its issuers.
+  const meant = blocks.filter((each) => each.label !== "CERTIFICATE" || each === certificates[0]);
   return await Promise.all(meant.map(parseBlock));
 }
 
+function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
+  try {
+    return Uint8Array.from(atob(text.replaceAll(/\s/g, "")), (character) => character.charCodeAt(0));
+  } catch {
+    return new Uint8Array();
+  }
+}
+
 /** Every certificate but the first must have issued another one: else it is of another key, which would be lost in silence. */
-function checkChain(certificates: readonly PemBlock[]): void {
-  const read = certificates.map(({ bytes }) => (bytes === undefined ? undefined : readCertificate(bytes)));
-  for (const [index, each] of read.entries()) {
-    const issued = read.some(
-      (other) =>
-        other !== each && other !== undefined && each !== undefined && isEqual(other.issuer, each.subject),
-    );
+function checkChain(certificates: readonly (Certificate | undefined)[]): void {
+  for (const [index, each] of certificates.entries()) {
+    const issued = certificates.some((other) => other !== each && other?.issuer === each?.subject);
     if (index > 0 && each !== undefined && !issued) {
       throw new SigningError(
         `the PEM has certificates that do not belong together: number ${index + 1} has issued none of the others`,
@@ -85,68 +101,80 @@ function checkChain(certificates: readonly PemBlock[]): void {
   }
 }
 
-function isEqual(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && one.every((byte, index) => byte === other[index]);
+/** What to do about forms of PEM that Web Crypto does not read. */
+const otherForms: ReadonlyMap<string, readonly [problem: string, hint: string]> = new Map([
+  ["ENCRYPTED PRIVATE KEY", ["the private key is encrypted", `decrypt it first: ${openssl("pkcs8 -in")}`]],
+  [
+    "EC PRIVATE KEY",
+    ["the private key is in an older form of PEM", `convert it: ${openssl("pkcs8 -topk8 -nocrypt -in")}`],
+  ],
+  [
+    "RSA PRIVATE KEY",
+    ["the private key is in an older form of PEM", `convert it: ${openssl("pkcs8 -topk8 -nocrypt -in")}`],
+  ],
+  [
+    "RSA PUBLIC KEY",
+    [
+      "the public key is in an older form of PEM",
+      `convert it: ${openssl("rsa -RSAPublicKey_in -pubout -in")}`,
+    ],
+  ],
+]);
+
+function openssl(command: string): string {
+  return `openssl ${command} key.pem -out new.pem`;
 }
 
-async function parseBlock({ label, bytes }: PemBlock): Promise<JWK> {
+async function parseBlock({ label, text, bytes }: PemBlock): Promise<JWK> {
   switch (label) {
     case "PRIVATE KEY":
-      return checkRead(bytes, bytes && (await readDerKey("pkcs8", bytes)));
+      return await importPem(importPKCS8, text, bytes);
     case "PUBLIC KEY":
-      return checkRead(bytes, bytes && (await readDerKey("spki", bytes)));
-    case "CERTIFICATE":
-      return await parseCertificate(bytes);
-    case "ENCRYPTED PRIVATE KEY":
-      throw new SigningError(
-        "the private key is encrypted",
-        `decrypt it first: ${convert("pkcs8 -in key.pem")}`,
-      );
-    case "EC PRIVATE KEY":
-    case "RSA PRIVATE KEY":
-      throw new SigningError(
-        `the private key is in an older form of PEM (${label})`,
-        `convert it to PKCS#8: ${convert("pkcs8 -topk8 -nocrypt -in key.pem")}`,
-      );
-    case "RSA PUBLIC KEY":
-      throw new SigningError(
-        `the public key is in an older form of PEM (${label})`,
-        `convert it: ${convert("rsa -RSAPublicKey_in -pubout -in key.pem")}`,
-      );
-    default:
-      throw new SigningError(`the PEM holds no key (${label})`, keyHint);
+      return await importPem(importSPKI, text, bytes);
+    case "CERTIFICATE": {
+      const dates = readCertificate(bytes);
+      if (dates === undefined) {
+        throw new SigningError("the certificate is malformed", "give it as PEM, as its issuer wrote it");
+      }
+      const { nbf, exp } = dates;
+      const key: JWK & Partial<VerificationKey> = { ...(await importPem(importX509, text, bytes)), nbf, exp };
+      return key;
+    }
+    default: {
+      const [problem, hint] = otherForms.get(label) ?? ["the PEM holds no key", keyHint];
+      throw new SigningError(`${problem} (${label})`, hint);
+    }
   }
 }
 
-function convert(command: string): string {
-  return `openssl ${command} -out new.pem`;
-}
+/** One algorithm for each type of key that signs cards: the text is of one of them, and does not tell jose which. */
+const typicalAlgorithms = ["ES256", "ES384", "EdDSA", "RS256"] as const;
 
-async function parseCertificate(bytes: Uint8Array<ArrayBuffer> | undefined): Promise<JWK> {
-  const certificate = bytes && readCertificate(bytes);
-  if (certificate === undefined)
-    throw new SigningError("the certificate is malformed", "give it as PEM, as its issuer wrote it");
-  const { spki, nbf, exp } = certificate;
-  const key: JWK & Partial<VerificationKey> = {
-    ...checkRead(spki, await readDerKey("spki", spki)),
-    nbf,
-    exp,
-  };
-  return key;
-}
-
-/** @param bytes of the key, as DER */
-function checkRead(bytes: Uint8Array | undefined, key: JWK | undefined): JWK {
-  if (key === undefined && bytes !== undefined && isBoundToPss(bytes)) {
+async function importPem(
+  read: (pem: string, alg: string, options: { extractable: boolean }) => Promise<CryptoKey>,
+  text: string,
+  bytes: Uint8Array,
+): Promise<JWK> {
+  for (const alg of typicalAlgorithms) {
+    try {
+      return await exportJWK(await read(text, alg, { extractable: true }));
+    } catch {
+      // It is of another type. The error says less than the caller's.
+    }
+  }
+  if (isBoundToPss(bytes)) {
     throw new SigningError(
       "the RSA key is bound to RSA-PSS (its OID is id-RSASSA-PSS), and this runtime reads no such key",
       "make an RSA key of the ordinary kind (openssl genpkey -algorithm RSA): PS256 signs with that",
     );
   }
-  if (key === undefined) throw new SigningError("the PEM holds no key that signs cards", keyHint);
-  return key;
+  throw unfit("the PEM holds no key that signs cards");
 }
 
-function notAKey(): SigningError {
-  return new SigningError("the text is neither a JWK, nor a key set, nor PEM", textHint);
+/** `id-RSASSA-PSS` (RFC 4055 §3.1), as DER. */
+const pssIdentifier = [0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0a].join();
+
+/** Whether a key says that it is for RSA-PSS alone. Its algorithm stands before everything large. */
+function isBoundToPss(bytes: Uint8Array): boolean {
+  return bytes.subarray(0, 64).join().includes(pssIdentifier);
 }

@@ -61,3 +61,16 @@ export interface ReadVerificationKeysOptions {
   /** Of one key: its id, whatever it says itself. Of several: the id of those that are wanted. Default: all, as they are. */
   readonly kid?: string;
 }
+
+/** A new key pair; both sides say their id, their algorithm, and that they are for signatures. */
+export interface SigningKeyPair {
+  /** To be kept secret. */
+  readonly privateJwk: JWK & { readonly kid: string; readonly alg: SignatureAlgorithm };
+  /** For whoever verifies. */
+  readonly publicJwk: VerificationKey & { readonly alg: SignatureAlgorithm };
+}
+
+/** A key set as it is published (RFC 7517 §5). */
+export interface PublishedKeySet {
+  readonly keys: readonly VerificationKey[];
+}

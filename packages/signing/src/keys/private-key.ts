@@ -1,13 +1,9 @@
-import type { CryptoKey, JWK } from "jose";
+import { type CryptoKey, exportJWK, importJWK, type JWK } from "jose";
 import { SigningError } from "../signing-error.ts";
-import { algorithmOf } from "./algorithm-of.ts";
 import { type AlgorithmEntry, algorithms, isSignatureAlgorithm, minimumRsaBits } from "./algorithms.ts";
-import { KeyMismatchError } from "./key-mismatch-error.ts";
+import { algorithmOf, checkPurpose, publicMembers, unfit } from "./key.ts";
 import { parseKeyText } from "./key-text.ts";
 import type { SignatureAlgorithm } from "./key-types.ts";
-import { publicMembers } from "./public-members.ts";
-import { explainKeyError } from "./unusable-key.ts";
-import { checkPurpose } from "./verification-key.ts";
 
 /** A private key that is ready to sign. */
 export interface PrivateKey {
@@ -34,36 +30,33 @@ export async function importPrivateKey(
       `choose one of ${Object.keys(algorithms).join(", ")}`,
     );
   }
-  try {
-    return isCryptoKey(key) ? await openCryptoKey(key, alg) : await importJwk(await readJwk(key), alg);
-  } catch (error) {
-    throw explainKeyError(error);
+  if (key instanceof CryptoKey) return await openCryptoKey(key, alg);
+  if (typeof key === "string") return await importPrivateJwk(await parseKeyText(key), alg);
+  if (typeof key === "object" && key !== null && typeof key.kty === "string") {
+    return await importPrivateJwk(key, alg);
   }
-}
-
-async function readJwk(key: JWK | string): Promise<JWK> {
-  if (typeof key === "string") return await parseKeyText(key);
-  if (typeof key === "object" && key !== null && typeof key.kty === "string") return key;
   throw new SigningError(
     "the key is neither a JWK, nor PEM, nor a key of Web Crypto, nor a function",
     "a KeyObject of Node becomes one by key.export({ format: 'jwk' })",
   );
 }
 
-async function importJwk(jwk: JWK, given: SignatureAlgorithm | undefined): Promise<PrivateKey> {
+async function importPrivateJwk(jwk: JWK, given: SignatureAlgorithm | undefined): Promise<PrivateKey> {
   const alg = given ?? algorithmOf(jwk);
   checkPurpose(jwk, alg, "sign");
   const members = publicMembers(jwk);
   const keyData = { ...members, ...secretMembers(jwk) };
-  const cryptoKey = await crypto.subtle
-    .importKey("jwk", keyData, algorithms[alg].keyParameters, false, ["sign"])
-    .catch(() => {
-      // Nothing of the platform's error is told: it may be about secret members.
-      throw new KeyMismatchError(`the private key is malformed, or this runtime does not know ${alg}`);
-    });
+  const cryptoKey = await importJWK(keyData, alg, { extractable: false }).catch(() => {
+    // Nothing of the platform's error is told: it may be about secret members.
+    throw unfit(`the private key is malformed, or this runtime does not know ${alg}`);
+  });
   const { kid } = jwk;
   const hasId = typeof kid === "string" && kid !== "";
-  return { alg, cryptoKey, publicJwk: hasId ? { ...members, kid } : { ...members } };
+  return {
+    alg,
+    cryptoKey: cryptoKey as CryptoKey, // bytes only of symmetric keys
+    publicJwk: hasId ? { ...members, kid } : { ...members },
+  };
 }
 
 /** What Web Crypto wants of a private key (RFC 7518 §6.2.2, §6.3.2; RFC 8037 §2). */
@@ -94,11 +87,10 @@ async function openCryptoKey(key: CryptoKey, given: SignatureAlgorithm | undefin
   const fitting = Object.values(algorithms).filter((entry) => isFor(key, entry));
   const chosen = given === undefined ? fitting[0] : fitting.find(({ alg }) => alg === given);
   if (chosen === undefined) {
-    throw new KeyMismatchError(
-      given === undefined ? "the key is none that signs cards" : `the key is not for ${given}`,
-    );
+    throw unfit(given === undefined ? "the key is none that signs cards" : `the key is not for ${given}`);
   }
-  return { alg: chosen.alg, cryptoKey: key, publicJwk: await exportPublic(key) };
+  const publicJwk = key.extractable ? { ...publicMembers(await exportJWK(key)) } : undefined;
+  return { alg: chosen.alg, cryptoKey: key, publicJwk };
 }
 
 /** What Web Crypto says of its keys, as far as it matters here. */
@@ -108,25 +100,15 @@ interface KeyAlgorithmFacts extends KeyAlgorithm {
   readonly modulusLength?: number;
 }
 
-function isFor({ algorithm }: CryptoKey, { keyParameters, crv, hash, kty }: AlgorithmEntry): boolean {
+function isFor({ algorithm }: CryptoKey, { signParameters, crv, kty }: AlgorithmEntry): boolean {
   const facts: KeyAlgorithmFacts = algorithm;
-  if (facts.name !== keyParameters.name) return false;
+  if (facts.name !== signParameters.name) return false;
   switch (kty) {
     case "EC":
       return facts.namedCurve === crv;
     case "OKP":
       return true;
     case "RSA":
-      return facts.hash?.name === hash && (facts.modulusLength ?? 0) >= minimumRsaBits;
+      return facts.hash?.name === "SHA-256" && (facts.modulusLength ?? 0) >= minimumRsaBits;
   }
-}
-
-async function exportPublic(key: CryptoKey): Promise<JWK | undefined> {
-  if (!key.extractable) return undefined;
-  const jwk = (await crypto.subtle.exportKey("jwk", key)) as JWK; // both are RFC 7517's
-  return { ...publicMembers(jwk) };
-}
-
-function isCryptoKey(key: unknown): key is CryptoKey {
-  return key instanceof CryptoKey;
 }

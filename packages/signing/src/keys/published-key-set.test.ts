@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { SigningError } from "../signing-error.ts";
-import { generateSigningKey } from "./generate-key.ts";
 import type { VerificationKey } from "./key-types.ts";
-import { createKeySet } from "./published-key-set.ts";
+import { createKeySet, generateSigningKey } from "./public-keys.ts";
 
 const one = await generateSigningKey({ kid: "one" });
 const two = await generateSigningKey({ alg: "EdDSA", kid: "two" });

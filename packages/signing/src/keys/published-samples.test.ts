@@ -1,10 +1,10 @@
-import type { JWK } from "jose";
+import { base64url, type JWK } from "jose";
 import { describe, expect, it } from "vitest";
-import { decodeBase64url, encodeBase64url } from "../jws/base64url.ts";
+import { decodeBase64url } from "../jws/base64url.ts";
 import { createCardSigner } from "../sign/card-signer.ts";
 import { algorithms } from "./algorithms.ts";
+import { importVerificationKey, thumbprintOf } from "./key.ts";
 import type { SignatureAlgorithm } from "./key-types.ts";
-import { importVerificationKey, thumbprintOf } from "./verification-key.ts";
 
 /** A signature that a standard has published. */
 interface Sample {
@@ -89,7 +89,7 @@ for (const { title, alg, key, input, signature, deterministic } of samples) {
       const signer = await createCardSigner({ key });
       expect(signer.alg).toBe(alg);
       const ours = await signer.sign(bytes);
-      if (deterministic) expect(encodeBase64url(ours)).toBe(signature);
+      if (deterministic) expect(base64url.encode(ours)).toBe(signature);
       expect(await verify(ours)).toBe(true);
     });
   });

@@ -1,10 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { SigningError } from "../signing-error.ts";
-import { generateSigningKey } from "./generate-key.ts";
-import { publicKeyOf } from "./public-key.ts";
-import { readVerificationKeys } from "./read-verification-keys.ts";
-import { thumbprintOf } from "./verification-key.ts";
+import { thumbprintOf } from "./key.ts";
+import { generateSigningKey, publicKeyOf, readVerificationKeys } from "./public-keys.ts";
 
 const { privateJwk, publicJwk } = await generateSigningKey({ kid: "one" });
 const other = (await generateSigningKey({ alg: "EdDSA", kid: "two" })).publicJwk;

@@ -1,11 +1,9 @@
 import type { CryptoKey, JWK } from "jose";
 import { algorithms, isSignatureAlgorithm } from "../keys/algorithms.ts";
-import { checkKeyId } from "../keys/key-id.ts";
+import { checkKeyId, importVerificationKey } from "../keys/key.ts";
 import type { RemoteSign, SignatureAlgorithm, VerificationKey } from "../keys/key-types.ts";
 import { importPrivateKey } from "../keys/private-key.ts";
-import { publicKeyOf } from "../keys/public-key.ts";
-import { explainKeyError } from "../keys/unusable-key.ts";
-import { importVerificationKey } from "../keys/verification-key.ts";
+import { publicKeyOf } from "../keys/public-keys.ts";
 import { checkSigningMembers } from "../option-members.ts";
 import { SigningError } from "../signing-error.ts";
 import { signRemotely } from "./remote-signature.ts";
@@ -25,11 +23,7 @@ export async function createCardSigner(options: CardSignerOptions): Promise<Card
 /** The same, of options that have more members. */
 export async function openCardSigner(options: CardSignerOptions): Promise<CardSigner> {
   const { key } = options;
-  try {
-    return typeof key === "function" ? await createRemote(key, options) : await createLocal(key, options);
-  } catch (error) {
-    throw explainKeyError(error);
-  }
+  return typeof key === "function" ? await createRemote(key, options) : await createLocal(key, options);
 }
 
 async function createLocal(

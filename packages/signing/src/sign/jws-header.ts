@@ -1,14 +1,11 @@
-import { isLoopbackHost } from "@a2a-connect/core";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { base64url } from "jose";
 import { CardTextError } from "../canonical/card-text-error.ts";
 import { readCardText } from "../canonical/read-card-text.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
-import { encodeBase64url } from "../jws/base64url.ts";
-import { maxJkuLength } from "../keys/jku.ts";
+import { assertKeySetUrl } from "../keys/key-set-url.ts";
 import { SigningError } from "../signing-error.ts";
 import type { CardSigner } from "./sign-options.ts";
-
-const encoder = new TextEncoder();
 
 /**
  * The `protected` member of a signature (spec §8.4.2), with its members in the order of the specification's example.
@@ -21,34 +18,7 @@ export function encodeProtectedHeader(
 ): string {
   if (jku !== undefined) assertKeySetUrl(jku);
   const header = { alg, typ: "JOSE", kid, ...(jku === undefined ? {} : { jku }) };
-  return encodeBase64url(encoder.encode(JSON.stringify(header)));
-}
-
-/**
- * Checks the URL by which signatures are to name a key set: https, or http on this machine; without credentials.
- *
- * @throws SigningError when no verifier would ask there
- */
-export function assertKeySetUrl(jku: string): void {
-  const url = jku.length <= maxJkuLength && jku.isWellFormed() ? URL.parse(jku) : null;
-  if (url === null)
-    throw new SigningError(
-      "the key set is named by what is no URL (jku)",
-      "give an absolute URL, such as https://agents.example.org/.well-known/jwks.json",
-    );
-  const isLocal = url.protocol === "http:" && isLoopbackHost(url.hostname);
-  if (url.protocol !== "https:" && !isLocal) {
-    throw new SigningError(
-      "the URL of the key set is not https (jku)",
-      "serve the key set by https; http is for this machine alone (localhost)",
-    );
-  }
-  if (url.username !== "" || url.password !== "") {
-    throw new SigningError(
-      "the URL of the key set has a user name or password in it (jku)",
-      "everybody can read it there: serve public keys without",
-    );
-  }
+  return base64url.encode(JSON.stringify(header));
 }
 
 /** What counts only where it is protected, and what demands of verifiers what they do not know. */

@@ -1,7 +1,7 @@
 import { decodeBase64url } from "../jws/base64url.ts";
 import { algorithms, maximumRsaBits, minimumRsaBits } from "../keys/algorithms.ts";
+import { importVerificationKey } from "../keys/key.ts";
 import type { RemoteSign, SignatureAlgorithm, VerificationKey } from "../keys/key-types.ts";
-import { importVerificationKey } from "../keys/verification-key.ts";
 import { SigningError } from "../signing-error.ts";
 import { ecdsaFromDer } from "./ecdsa-der.ts";
 

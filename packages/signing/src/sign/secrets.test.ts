@@ -3,11 +3,8 @@ import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { plainCard } from "../../test-support/signed-card.ts";
-import { generateSigningKey } from "../keys/generate-key.ts";
 import type { SignatureAlgorithm, VerificationKey } from "../keys/key-types.ts";
-import { publicKeyOf } from "../keys/public-key.ts";
-import { createKeySet } from "../keys/published-key-set.ts";
-import { readVerificationKeys } from "../keys/read-verification-keys.ts";
+import { createKeySet, generateSigningKey, publicKeyOf, readVerificationKeys } from "../keys/public-keys.ts";
 import { createCardSigner } from "./card-signer.ts";
 import { signCardText } from "./sign-card.ts";
 

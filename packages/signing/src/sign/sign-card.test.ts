@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { plainCard } from "../../test-support/signed-card.ts";
 import { canonicalCard, canonicalSignedCard } from "../canonical/canonical-card.ts";
 import { CardTextError } from "../canonical/card-text-error.ts";
-import { generateSigningKey } from "../keys/generate-key.ts";
+import { generateSigningKey } from "../keys/public-keys.ts";
 import { SigningError } from "../signing-error.ts";
 import { verifyCard } from "../verify/verify-card.ts";
 import { createCardSigner } from "./card-signer.ts";

@@ -1,10 +1,10 @@
 import { type AgentCard, AgentCardSchema, AgentCardSignatureSchema } from "@a2a-connect/proto";
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import { base64url } from "jose";
 import { readCard } from "../canonical/canonical-card.ts";
 import { pruneMessage } from "../canonical/prune-message.ts";
 import { defaultMaxCardLength, readCardText } from "../canonical/read-card-text.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
-import { encodeBase64url } from "../jws/base64url.ts";
 import { checkSigningMembers } from "../option-members.ts";
 import type { LegacyProfile } from "../profiles/profile.ts";
 import { SigningError } from "../signing-error.ts";
@@ -101,7 +101,7 @@ async function makeSignature(card: SignedCard, options: SignCardOptions): Promis
   const protectedText = encodeProtectedHeader(signer, jku);
   const signature = await signer.sign(signingInput(protectedText, card.strict));
   warn(card, options);
-  return { protected: protectedText, signature: encodeBase64url(signature), ...unprotected };
+  return { protected: protectedText, signature: base64url.encode(signature), ...unprotected };
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { canonicalCard } from "../canonical/canonical-card.ts";
-import { thumbprintOf } from "../keys/verification-key.ts";
+import { thumbprintOf } from "../keys/key.ts";
 import { judgeTrust, type TrustJudgement } from "./judge-trust.ts";
 import type { TrustQuestion } from "./known-agent.ts";
 import { createCardMemory } from "./memory-card-memory.ts";

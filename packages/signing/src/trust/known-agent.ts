@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { thumbprintOf } from "../keys/verification-key.ts";
+import { thumbprintOf } from "../keys/key.ts";
 import type { CardMemory, RememberedCard } from "./card-memory.ts";
 import { digestOf } from "./memory-key.ts";
 import { formatOutline, maxOutlineLength } from "./outline.ts";

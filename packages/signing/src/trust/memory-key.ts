@@ -1,4 +1,4 @@
-import { encodeBase64url } from "../jws/base64url.ts";
+import { base64url } from "jose";
 
 /**
  * By what an agent is remembered: the origin of its card's URL, such as `https://agents.example.org`, and the path below which it
@@ -29,5 +29,5 @@ export function isWebUrl({ protocol }: URL): boolean {
 /** SHA-256 of the UTF-8 of a text, base64url. */
 export async function digestOf(text: string): Promise<string> {
   const bytes = new TextEncoder().encode(text);
-  return encodeBase64url(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+  return base64url.encode(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }

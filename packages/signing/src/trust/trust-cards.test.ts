@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { makeKey, plainCard, signText, type TestKey } from "../../test-support/signed-card.ts";
 import { canonicalCard } from "../canonical/canonical-card.ts";
-import { thumbprintOf } from "../keys/verification-key.ts";
+import { thumbprintOf } from "../keys/key.ts";
 import type { CardVerification, TrustAlarm } from "../verify/verification.ts";
 import { CardNotTrustedError } from "./card-not-trusted-error.ts";
 import { createCardMemory } from "./memory-card-memory.ts";

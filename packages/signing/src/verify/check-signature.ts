@@ -2,12 +2,12 @@ import { shownText } from "@a2a-connect/core";
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { CryptoKey } from "jose";
 import { algorithms } from "../keys/algorithms.ts";
-import { checkJku } from "../keys/jku.ts";
-import { KeyMismatchError } from "../keys/key-mismatch-error.ts";
+import { importVerificationKey, thumbprintOf } from "../keys/key.ts";
+import { checkJku } from "../keys/key-set-url.ts";
 import type { VerificationKey } from "../keys/key-types.ts";
-import { importVerificationKey, thumbprintOf } from "../keys/verification-key.ts";
 import type { Profile } from "../profiles/profile.ts";
 import { legacyProfiles } from "../profiles/profile-card.ts";
+import { SigningError } from "../signing-error.ts";
 import { furthest } from "./fault-order.ts";
 import { findKeyFault, type Refusal } from "./key-fault.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
@@ -115,7 +115,7 @@ async function tryRemoteKeys(
       problem: `none of the trusted keys has the id "${shownText(kid)}"${elsewhere}`,
     };
   }
-  const allowed = checkJku(jku, policy.remote.rule, cardUrl);
+  const allowed = checkJku(jku, policy.remote.hosts, cardUrl);
   if (!allowed.ok) {
     return { fault: "jku-not-allowed", problem: allowed.problem };
   }
@@ -127,7 +127,7 @@ async function tryRemoteKeys(
     };
   }
   askedKeySets.add(url.href);
-  const found = await policy.remote.source.find(url, kid, { now, signal, fetch });
+  const found = await policy.remote.keySets.find(url, kid, { now, signal, fetch });
   return found.ok ? await tryKeys(found.keys, url.href, read, card, context) : found;
 }
 
@@ -193,7 +193,7 @@ async function judgeKey(
     }
     return { cryptoKey, thumbprint };
   } catch (error) {
-    if (!(error instanceof KeyMismatchError)) throw error;
+    if (!(error instanceof SigningError)) throw error;
     return {
       fault: "key-mismatch",
       problem: `the key "${shownText(key.kid)}" cannot have signed it: ${error.message}`,

@@ -9,7 +9,7 @@ export function namesMet(
   { kid, thumbprint, keySource }: SignatureVerdict,
   { signers, remote }: Pick<PreparedPolicy, "signers" | "remote">,
 ): readonly string[] {
-  const isNamed = keySource === "trusted" || remote?.rule.hosts !== undefined;
+  const isNamed = keySource === "trusted" || remote?.hosts !== undefined;
   const names = [isNamed ? kid : undefined, thumbprint].filter((name) => name !== undefined);
   return names.filter((name) => signers?.has(name) === true);
 }

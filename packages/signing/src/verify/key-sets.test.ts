@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type KeyServer, sending, startKeyServer } from "../../test-support/key-server.ts";
 import { makeKey, plainCard, signText } from "../../test-support/signed-card.ts";
 import { canonicalCard } from "../canonical/canonical-card.ts";
-import { thumbprintOf } from "../keys/verification-key.ts";
+import { thumbprintOf } from "../keys/key.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 import { createCardVerifier, verifyCard } from "./verify-card.ts";
 

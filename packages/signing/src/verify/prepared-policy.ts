@@ -1,6 +1,6 @@
 import { isSignatureAlgorithm } from "../keys/algorithms.ts";
-import { createJkuRule, type JkuRule } from "../keys/jku.ts";
-import { createJwksSource, type JwksSource } from "../keys/jwks-source.ts";
+import { type KeySetHosts, readKeySetHosts } from "../keys/key-set-url.ts";
+import { createKeySets, type KeySets } from "../keys/key-sets.ts";
 import type { VerificationKey } from "../keys/key-types.ts";
 import { checkMembers } from "../option-members.ts";
 import type { Profile } from "../profiles/profile.ts";
@@ -20,7 +20,7 @@ export interface PreparedPolicy {
   /** `strict` and those that are enabled, in the order in which they are tried. */
   readonly profiles: readonly Profile[];
   /** Undefined: no key set is asked. */
-  readonly remote: { readonly rule: JkuRule; readonly source: JwksSource } | undefined;
+  readonly remote: { readonly hosts: KeySetHosts; readonly keySets: KeySets } | undefined;
   readonly minSigners: number;
   /** Key ids and thumbprints; undefined: every key counts. */
   readonly signers: ReadonlySet<string> | undefined;
@@ -53,19 +53,19 @@ export function preparePolicy(policy: TrustPolicy): PreparedPolicy {
     algorithms: algorithms === undefined ? undefined : new Set(algorithms),
     revoked: new Set(revoked),
     profiles: ["strict", ...legacyProfiles.filter((profile) => profiles.includes(profile))],
-    remote: jku === undefined ? undefined : { rule: createJkuRule(jku), source: sourceOf(policy) },
+    remote: jku === undefined ? undefined : { hosts: readKeySetHosts(jku), keySets: keySetsOf(policy) },
     minSigners,
     signers: named,
   };
 }
 
-const sources = new WeakMap<TrustPolicy, JwksSource>();
+const keySets = new WeakMap<TrustPolicy, KeySets>();
 
 /** The same for the same policy, so that key sets are kept from one call to the next. */
-function sourceOf(policy: TrustPolicy): JwksSource {
-  const source = sources.get(policy) ?? createJwksSource(policy.jku ?? {});
-  sources.set(policy, source);
-  return source;
+function keySetsOf(policy: TrustPolicy): KeySets {
+  const kept = keySets.get(policy) ?? createKeySets(policy.jku ?? {});
+  keySets.set(policy, kept);
+  return kept;
 }
 
 function keysById(keys: readonly VerificationKey[]): ReadonlyMap<string, readonly VerificationKey[]> {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { makeKey, plainCard, signText, type TestKey } from "../../test-support/signed-card.ts";
 import { canonicalCard } from "../canonical/canonical-card.ts";
+import { thumbprintOf } from "../keys/key.ts";
 import type { VerificationKey } from "../keys/key-types.ts";
-import { thumbprintOf } from "../keys/verification-key.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 import type { VerificationFault } from "./verification.ts";
 import { verifyCard } from "./verify-card.ts";

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { makeKey, plainCard, signText, type TestKey } from "../../test-support/signed-card.ts";
 import { canonicalCard } from "../canonical/canonical-card.ts";
-import { thumbprintOf } from "../keys/verification-key.ts";
+import { thumbprintOf } from "../keys/key.ts";
 import type { CardMemory, RememberedCard } from "../trust/card-memory.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 import type { VerificationFault } from "./verification.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { type Answer, sending, startKeyServer } from "../../test-support/key-server.ts";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
-import { createJwksSource, type JwksSource } from "./jwks-source.ts";
+import { createKeySets, type KeySets } from "./key-sets.ts";
 
 const key = (kid: string, more: object = {}) => ({ kid, kty: "OKP", crv: "Ed25519", x: kid, ...more });
 const set = (...keys: readonly unknown[]) => ({ keys });
@@ -12,7 +12,7 @@ describe("asking for a key set", () => {
   it("asks once, for a key set, and gives the keys with the id as they stand", async () => {
     const wanted = key("a", { exp: 1, nbf: 2, revoked: { at: 3 } });
     await using server = await startKeyServer(sending(set(key("b"), wanted)));
-    const found = await createJwksSource({}).find(new URL(`${server.origin}/keys?v=1`), "a", { now: start });
+    const found = await createKeySets({}).find(new URL(`${server.origin}/keys?v=1`), "a", { now: start });
     expect(found).toEqual({ ok: true, keys: [wanted] });
     expect(server.requests.map(({ method, url }) => [method, url])).toEqual([["GET", "/keys?v=1"]]);
     expect(server.requests[0]?.headers.accept).toBe("application/jwk-set+json, application/json");
@@ -21,7 +21,7 @@ describe("asking for a key set", () => {
   it("gives all keys with the id, up to four", async () => {
     const keys = [1, 2, 3, 4, 5].map((n) => key("a", { n }));
     await using server = await startKeyServer(sending(set(...keys)));
-    const found = await find(createJwksSource({}), server.origin, "a");
+    const found = await find(createKeySets({}), server.origin, "a");
     expect(found).toEqual({ ok: true, keys: keys.slice(0, 4) });
   });
 
@@ -29,13 +29,13 @@ describe("asking for a key set", () => {
     await using server = await startKeyServer(
       sending(set(null, 7, [], { kid: "a" }, { kty: "RSA" }, key("", {}), { ...key("a"), kid: 7 }, key("a"))),
     );
-    expect(await find(createJwksSource({}), server.origin, "a")).toEqual({ ok: true, keys: [key("a")] });
+    expect(await find(createKeySets({}), server.origin, "a")).toEqual({ ok: true, keys: [key("a")] });
   });
 
   it("uses a hundred keys of a set", async () => {
     const keys = Array.from({ length: 101 }, (_, index) => key(`k${index}`));
     await using server = await startKeyServer(sending(set(...keys)));
-    const source = createJwksSource({});
+    const source = createKeySets({});
     expect(await find(source, server.origin, "k99")).toMatchObject({ ok: true });
     expect(await find(source, server.origin, "k100")).toMatchObject({ ok: false, fault: "key-unknown" });
   });
@@ -48,7 +48,7 @@ describe("asking for a key set", () => {
   ] as const) {
     it(`does not use ${what}, and says so`, async () => {
       await using server = await startKeyServer(sending(set(bad)));
-      expect(await find(createJwksSource({}), server.origin, "a")).toMatchObject({
+      expect(await find(createKeySets({}), server.origin, "a")).toMatchObject({
         ok: false,
         fault: "key-unknown",
         problem: expect.stringContaining("has the key with its secret part"),
@@ -82,7 +82,7 @@ describe("asking for a key set", () => {
   ] satisfies readonly (readonly [string, Answer, JkuPolicy, string])[]) {
     it(`says what is wrong with ${what}`, async () => {
       await using server = await startKeyServer(answer);
-      const found = await find(createJwksSource(policy), server.origin, "a");
+      const found = await find(createKeySets(policy), server.origin, "a");
       expect(found).toEqual({
         ok: false,
         fault: "jwks-unavailable",
@@ -94,7 +94,7 @@ describe("asking for a key set", () => {
   for (const status of [301, 302, 303, 307, 308]) {
     it(`does not follow a redirect (${status})`, async () => {
       await using server = await startKeyServer(sending("", { location: "/elsewhere" }, status));
-      expect(await find(createJwksSource({}), server.origin, "a")).toMatchObject({
+      expect(await find(createKeySets({}), server.origin, "a")).toMatchObject({
         fault: "jwks-unavailable",
         problem: expect.stringContaining("redirects of key sets are not followed"),
       });
@@ -109,13 +109,13 @@ describe("asking for a key set", () => {
       answer(response, request);
     });
     const following: typeof fetch = (input) => fetch(input);
-    expect(await find(createJwksSource({ fetch: following }), server.origin, "a")).toMatchObject({
+    expect(await find(createKeySets({ fetch: following }), server.origin, "a")).toMatchObject({
       fault: "jwks-unavailable",
     });
   });
 
   it("does not wait for a fetch that has no ear for its signal", async () => {
-    const source = createJwksSource({ fetch: () => new Promise(() => {}), timeoutMs: 20 });
+    const source = createKeySets({ fetch: () => new Promise(() => {}), timeoutMs: 20 });
     expect(await find(source, "https://keys.example.org", "a")).toMatchObject({ fault: "jwks-unavailable" });
   });
 });
@@ -130,7 +130,7 @@ describe("keeping a key set", () => {
   ] as const) {
     it(`keeps it ${what}`, async () => {
       await using server = await startKeyServer(sending(set(key("a")), headers));
-      const source = createJwksSource({});
+      const source = createKeySets({});
       const first = await find(source, server.origin, "a");
       const second = await find(source, server.origin, "a", start + freshMs - 1);
       expect(first.ok && second.ok && first.keys[0] === second.keys[0]).toBe(true);
@@ -149,7 +149,7 @@ describe("keeping a key set", () => {
   ]) {
     it(`uses it once with ${control}`, async () => {
       await using server = await startKeyServer(sending(set(key("a")), { "cache-control": control }));
-      const source = createJwksSource({});
+      const source = createKeySets({});
       expect(await find(source, server.origin, "a")).toMatchObject({ ok: true });
       expect(await find(source, server.origin, "b")).toMatchObject({ ok: false });
       expect(await find(source, server.origin, "a")).toMatchObject({ ok: true });
@@ -159,7 +159,7 @@ describe("keeping a key set", () => {
 
   it("does not use what is older than it may be, even when nothing newer is to be had", async () => {
     await using server = await startKeyServer(sending(set(key("a"))));
-    const source = createJwksSource({ ttlMs: 1000 });
+    const source = createKeySets({ ttlMs: 1000 });
     await find(source, server.origin, "a");
     server.answer = sending("no", {}, 503);
     expect(await find(source, server.origin, "a", start + 1000)).toMatchObject({ fault: "jwks-unavailable" });
@@ -167,7 +167,7 @@ describe("keeping a key set", () => {
 
   it("does not believe a clock that was set back", async () => {
     await using server = await startKeyServer(sending(set(key("a"))));
-    const source = createJwksSource({});
+    const source = createKeySets({});
     await find(source, server.origin, "a");
     await find(source, server.origin, "a", start - 1);
     expect(server.requests).toHaveLength(2);
@@ -175,7 +175,7 @@ describe("keeping a key set", () => {
 
   it("keeps a hundred sets, and lets go of the one that was asked longest ago", async () => {
     await using server = await startKeyServer(sending(set(key("a"))));
-    const source = createJwksSource({});
+    const source = createKeySets({});
     const urls = Array.from({ length: 101 }, (_, index) => new URL(`${server.origin}/${index}`));
     for (const url of urls) await source.find(url, "a", { now: start });
     for (const url of urls.slice(1)) await source.find(url, "a", { now: start });
@@ -188,7 +188,7 @@ describe("keeping a key set", () => {
 describe("a key that a set does not have", () => {
   it("makes the set be asked anew once, and then not before it has cooled down", async () => {
     await using server = await startKeyServer(sending(set(key("a"))));
-    const source = createJwksSource({});
+    const source = createKeySets({});
     await find(source, server.origin, "a");
     const unknown = {
       ok: false,
@@ -208,7 +208,7 @@ describe("a key that a set does not have", () => {
 
   it("is not asked for again at once after the first request", async () => {
     await using server = await startKeyServer(sending(set()));
-    const source = createJwksSource({ coolDownMs: 10 });
+    const source = createKeySets({ coolDownMs: 10 });
     await find(source, server.origin, "a");
     await find(source, server.origin, "a", start + 9);
     expect(server.requests).toHaveLength(1);
@@ -218,7 +218,7 @@ describe("a key that a set does not have", () => {
 
   it("is not asked for again at once of a set that may not be kept", async () => {
     await using server = await startKeyServer(sending(set(key("a")), { "cache-control": "no-store" }));
-    const source = createJwksSource({});
+    const source = createKeySets({});
     for (let time = start; time < start + 10; time += 1) await find(source, server.origin, "b", time);
     expect(server.requests).toHaveLength(1);
     expect(await find(source, server.origin, "b", start + 10)).toMatchObject({ fault: "key-unknown" });
@@ -230,7 +230,7 @@ describe("a key that a set does not have", () => {
 
   it("does not cost the others their key when the set cannot be asked anew", async () => {
     await using server = await startKeyServer(sending(set(key("a"))));
-    const source = createJwksSource({});
+    const source = createKeySets({});
     await find(source, server.origin, "a");
     server.answer = sending("no", {}, 503);
     expect(await find(source, server.origin, "b")).toMatchObject({ fault: "jwks-unavailable" });
@@ -243,7 +243,7 @@ describe("a key that a set does not have", () => {
 describe("a key set that fails", () => {
   it("is not asked again before it has cooled down", async () => {
     await using server = await startKeyServer(sending("no", {}, 503));
-    const source = createJwksSource({});
+    const source = createKeySets({});
     const first = await find(source, server.origin, "a");
     server.answer = sending(set(key("a")));
     expect(await find(source, server.origin, "a", start + 29_999)).toEqual(first);
@@ -256,7 +256,7 @@ describe("a key set that fails", () => {
 describe("several callers", () => {
   it("share one request", async () => {
     await using server = await startKeyServer(sending(set(key("a"), key("b"))));
-    const source = createJwksSource({});
+    const source = createKeySets({});
     const kids = ["a", "b", "a", "c"];
     const found = await Promise.all(kids.map((kid) => find(source, server.origin, kid)));
     expect(found.map(({ ok }) => ok)).toEqual([true, true, true, false]);
@@ -268,7 +268,7 @@ describe("several callers", () => {
     await using server = await startKeyServer((response, request) =>
       onAsked(() => sending(set(key("a")))(response, request)),
     );
-    const source = createJwksSource({});
+    const source = createKeySets({});
     const stop = new AbortController();
     const stopped = find(source, server.origin, "a", start, stop.signal);
     const other = find(source, server.origin, "a");
@@ -285,7 +285,7 @@ describe("several callers", () => {
       readonly closed: Promise<unknown>;
     }>();
     await using server = await startKeyServer((response) => onAsked({ closed: once(response, "close") }));
-    const source = createJwksSource({});
+    const source = createKeySets({});
     const stop = new AbortController();
     const stopped = find(source, server.origin, "a", start, stop.signal);
     const { closed } = await asked;
@@ -299,12 +299,12 @@ describe("several callers", () => {
   it("do not ask at all when the signal is aborted already", async () => {
     await using server = await startKeyServer(sending(set(key("a"))));
     const signal = AbortSignal.abort(new Error("enough"));
-    await expect(find(createJwksSource({}), server.origin, "a", start, signal)).rejects.toThrow("enough");
+    await expect(find(createKeySets({}), server.origin, "a", start, signal)).rejects.toThrow("enough");
     expect(server.requests).toHaveLength(0);
   });
 });
 
-function find(source: JwksSource, origin: string, kid: string, now = start, signal?: AbortSignal) {
+function find(source: KeySets, origin: string, kid: string, now = start, signal?: AbortSignal) {
   return source.find(new URL(`${origin}/keys`), kid, { now, signal });
 }
 

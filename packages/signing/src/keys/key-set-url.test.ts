@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkJku, createJkuRule } from "./jku.ts";
+import { checkJku, readKeySetHosts } from "./key-set-url.ts";
 
 const card = "https://agents.example.org/.well-known/agent-card.json";
 
@@ -107,7 +107,7 @@ describe("checkJku", () => {
   });
 });
 
-describe("createJkuRule", () => {
+describe("readKeySetHosts", () => {
   for (const host of [
     "https://keys.example.org",
     "keys.example.org/set",
@@ -118,12 +118,12 @@ describe("createJkuRule", () => {
     "host#",
   ]) {
     it(`refuses ${JSON.stringify(host)} as a host`, () => {
-      expect(() => createJkuRule({ hosts: [host] })).toThrow(TypeError);
+      expect(() => readKeySetHosts({ hosts: [host] })).toThrow(TypeError);
     });
   }
 });
 
 function check(jku: unknown, hosts: readonly string[] | undefined, cardUrl: string | undefined) {
-  const rule = createJkuRule(hosts === undefined ? {} : { hosts });
+  const rule = readKeySetHosts(hosts === undefined ? {} : { hosts });
   return checkJku(jku, rule, cardUrl === undefined ? undefined : new URL(cardUrl));
 }

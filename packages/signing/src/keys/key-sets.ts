@@ -1,7 +1,6 @@
 import { shownUrl } from "@a2a-connect/core";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
 import { type FetchedKeySet, fetchKeySet, KeySetUnavailableError } from "./fetch-key-set.ts";
-import type { KeySet } from "./key-set.ts";
 import type { VerificationKey } from "./key-types.ts";
 
 /** The keys with an id, at least one; or why there are none, in a sentence without a full stop. */
@@ -20,7 +19,7 @@ export interface KeyLookupOptions {
 }
 
 /** Key sets of other servers, kept for a while. */
-export interface JwksSource {
+export interface KeySets {
   /**
    * The keys of a key set that have this id. The same objects come back for as long as the set is kept.
    *
@@ -40,8 +39,11 @@ const longestLifetimeMs = 24 * 60 * 60 * 1000;
  * A cache of key sets. Each is asked by one request at a time, which all share who want it. What is older than it may be is not
  * used any more, even when nothing newer can be had. A key that a set does not have makes it be asked anew, once; then, and after a
  * failure, it has rest for the policy's `coolDownMs`.
+ *
+ * It is ours and not `createRemoteJWKSet` of jose, which has neither our clock nor limits of size, shares no request between
+ * callers with signals of their own, and does not tell a key that is missing from one that is of no use.
  */
-export function createJwksSource(policy: JkuPolicy): JwksSource {
+export function createKeySets(policy: JkuPolicy): KeySets {
   const states = new Map<string, KeySetState>();
   return {
     find(url, kid, options) {
@@ -69,9 +71,7 @@ class KeySetState {
   #recovery: Period = never;
   /** When it is not asked for a key that it does not have. */
   #coolDown: Period = never;
-  #running:
-    | { readonly promise: Promise<FetchedKeySet>; readonly abort: AbortController; waiting: number }
-    | undefined;
+  #running: { promise: Promise<FetchedKeySet>; abort: AbortController; waiting: number } | undefined;
 
   constructor(url: URL, policy: JkuPolicy) {
     this.#url = url;
@@ -90,12 +90,12 @@ class KeySetState {
     onAsk();
     const { ttlMs = 600_000, coolDownMs = 30_000 } = this.#policy;
     try {
-      const { keySet, lifetimeMs } = await this.#request(fetch, signal);
-      this.#keySet = keySet;
+      const { entries, lifetimeMs } = await this.#request(fetch, signal);
+      this.#keySet = collectKeys(entries);
       this.#problem = undefined;
       this.#fresh = { from: now, until: now + Math.min(longestLifetimeMs, lifetimeMs ?? ttlMs) };
-      if (!keySet.keys.has(kid)) this.#coolDown = { from: now, until: now + coolDownMs };
-      return this.#lookup(keySet, kid);
+      if (!this.#keySet.keys.has(kid)) this.#coolDown = { from: now, until: now + coolDownMs };
+      return this.#lookup(this.#keySet, kid);
     } catch (error) {
       if (!(error instanceof KeySetUnavailableError)) throw error;
       this.#problem = error.message;
@@ -120,9 +120,13 @@ class KeySetState {
     this.#running ??= this.#start(fetch);
     const running = this.#running;
     running.waiting += 1;
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const onAbort = () => reject(signal?.reason);
+    signal?.addEventListener("abort", onAbort, { once: true });
     try {
-      return await (signal === undefined ? running.promise : orAborted(running.promise, signal));
+      return await Promise.race([running.promise, aborted]);
     } finally {
+      signal?.removeEventListener("abort", onAbort);
       running.waiting -= 1;
       if (running.waiting === 0) {
         running.abort.abort(signal?.reason);
@@ -153,10 +157,39 @@ function isWithin({ from, until }: Period, now: number): boolean {
   return from <= now && now < until;
 }
 
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
+/** The keys of a key set that can be used, by their id. */
+interface KeySet {
+  readonly keys: ReadonlyMap<string, readonly VerificationKey[]>;
+  /** Ids of keys that are there, but with what only their owner may know: whoever reads the set can sign with them. */
+  readonly exposed: ReadonlySet<string>;
+}
+
+/** Keys that are used of one set. */
+const maxKeys = 100;
+
+/** Keys that are used of those with the same id: each has to be tried. */
+const maxKeysOfOneId = 4;
+
+/** Members of private and symmetric keys (RFC 7518 §6.2.2, §6.3.2, §6.4; RFC 8037 §2). */
+const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"] as const;
+
+/** Keys without an id, and what is no key, are passed over (RFC 7517 §5). */
+function collectKeys(entries: readonly unknown[]): KeySet {
+  const used = entries.filter(isKey).slice(0, maxKeys);
+  const isExposed = (key: VerificationKey) =>
+    key.kty === "oct" || secretMembers.some((member) => Object.hasOwn(key, member));
+  const byId = Map.groupBy(
+    used.filter((key) => !isExposed(key)),
+    ({ kid }) => kid,
+  );
+  return {
+    keys: new Map([...byId].map(([kid, keys]) => [kid, keys.slice(0, maxKeysOfOneId)])),
+    exposed: new Set(used.filter(isExposed).map(({ kid }) => kid)),
+  };
+}
+
+/** What its members mean, and whether they make a key, is asked when it is used. */
+function isKey(entry: unknown): entry is VerificationKey {
+  const { kid, kty } = (entry ?? {}) as Partial<Record<"kid" | "kty", unknown>>; // whatever it is, it has members or none
+  return typeof kid === "string" && kid !== "" && typeof kty === "string";
 }

@@ -1,0 +1,187 @@
+import { exportJWK, generateKeyPair, type JWK } from "jose";
+import { checkSigningMembers } from "../option-members.ts";
+import { SigningError } from "../signing-error.ts";
+import { algorithmOf, checkKeyId, checkPurpose, keyHint, publicMembers, thumbprintOf } from "./key.ts";
+import { parseKeyText, parseKeyTexts, textHint } from "./key-text.ts";
+import type {
+  CreateKeySetOptions,
+  GenerateKeyOptions,
+  PublicKeyOptions,
+  PublishedKeySet,
+  ReadVerificationKeysOptions,
+  SignatureAlgorithm,
+  SigningKeyPair,
+  VerificationKey,
+} from "./key-types.ts";
+
+/** Enough for longer than a key should be used (NIST SP 800-57, part 1, table 2). */
+const rsaBits = 3072;
+
+/**
+ * Makes a key pair that signs cards. RSA keys have 3072 bits, and take a moment.
+ *
+ * @throws SigningError when the id is none that verifiers look for
+ */
+export async function generateSigningKey(options: GenerateKeyOptions = {}): Promise<SigningKeyPair> {
+  checkSigningMembers("the options of generateSigningKey", options);
+  const { alg = "ES256", kid } = options;
+  if (kid !== undefined) checkKeyId(kid);
+  const { privateKey } = await generateKeyPair(alg, { extractable: true, modulusLength: rsaBits });
+  const secret = await exportJWK(privateKey);
+  const members = publicMembers(secret);
+  const says = { kid: kid ?? (await thumbprintOf(members)), alg, use: "sig" };
+  return { privateJwk: { ...secret, ...says }, publicJwk: { ...members, ...says } };
+}
+
+/**
+ * The public side of a key, for key sets and for those who verify: never with a private member, whatever was given.
+ *
+ * @param key private or public: a JWK or its text, or PEM (PKCS#8, SPKI or a certificate)
+ * @throws SigningError when it is no key that signs cards, or not for that algorithm
+ */
+export async function publicKeyOf(
+  key: JWK | string,
+  options: PublicKeyOptions = {},
+): Promise<VerificationKey> {
+  checkSigningMembers("the options of publicKeyOf", options);
+  const { kid, alg } = options;
+  const jwk = typeof key === "string" ? await parseKeyText(key) : key;
+  const chosen = alg ?? algorithmOf(jwk);
+  return { ...(await toVerificationKey(jwk, kid, chosen)), alg: chosen, use: "sig" };
+}
+
+/**
+ * What of a JWK may be shown to everybody and matters to whoever verifies: all that makes the public key, and what it says of
+ * its purpose and its time. Nothing else, so that no member of any kind of private key gets through.
+ *
+ * @param kid default: the JWK's own, else its thumbprint
+ * @param alg what it must be for; default: what it is for
+ */
+async function toVerificationKey(
+  jwk: JWK,
+  kid: string | undefined,
+  alg?: SignatureAlgorithm,
+): Promise<VerificationKey> {
+  const ownId = typeof jwk.kid === "string" && jwk.kid !== "" ? jwk.kid : undefined;
+  const key = toPublished(jwk, checkKeyId(kid ?? ownId ?? (await thumbprintOf(jwk))));
+  checkPurpose(key, alg ?? algorithmOf(jwk), "verify");
+  return key;
+}
+
+/** The same of a key whose id is known, whatever its purpose is. That its members come from JSON is for their reader to mind. */
+function toPublished(jwk: JWK & Partial<VerificationKey>, kid: string): VerificationKey {
+  const { alg, use, key_ops, nbf, exp, revoked } = jwk;
+  const isPrivate = jwk.d !== undefined; // its operations are not those of the public key
+  return {
+    ...publicMembers(jwk),
+    kid,
+    ...(alg === undefined ? {} : { alg }),
+    ...(use === undefined ? {} : { use }),
+    ...(key_ops === undefined || isPrivate ? {} : { key_ops }),
+    ...(nbf === undefined ? {} : { nbf }),
+    ...(exp === undefined ? {} : { exp }),
+    // Not what it tells of when and why: that may be anything.
+    ...(revoked === undefined ? {} : { revoked: isMarked(revoked) }),
+  };
+}
+
+/** Whether a mark of revocation counts against a key: whatever it is, unless it says that it is none. */
+export function isMarked(mark: unknown): boolean {
+  return mark !== undefined && mark !== null && mark !== false;
+}
+
+/**
+ * Public keys from the text of a file: a JWK, a key set (RFC 7517) or PEM (SPKI, or a certificate, whose dates become `nbf` and
+ * `exp`; of a chain it is the first). One without an id gets its thumbprint (RFC 7638). Of private keys only the public side is
+ * returned. Keys in a set that are not for cards are passed over, unless there are no others.
+ *
+ * @returns at least one
+ * @throws SigningError when there is none; its hint says what to do
+ */
+export async function readVerificationKeys(
+  text: string,
+  options: ReadVerificationKeysOptions = {},
+): Promise<readonly VerificationKey[]> {
+  checkSigningMembers("the options of readVerificationKeys", options);
+  const { kid } = options;
+  const given = await parseKeyTexts(text);
+  const [only] = given;
+  if (only !== undefined && given.length === 1) return [await toVerificationKey(only, kid)];
+  const { keys, problem } = await readAll(given);
+  if (keys.length === 0) {
+    throw problem === undefined
+      ? new SigningError("the key set is empty", textHint)
+      : new SigningError(`no key of the set can be used: ${problem}`, keyHint);
+  }
+  const wanted = kid === undefined ? keys : keys.filter((key) => key.kid === kid);
+  if (wanted.length === 0) {
+    const ids = keys.map((key) => JSON.stringify(key.kid)).join(", ");
+    throw new SigningError("no key of the set has the id that was asked for", `its ids are: ${ids}`);
+  }
+  return wanted;
+}
+
+/** Those that can be used, and what was wrong with the first that cannot. */
+async function readAll(given: readonly JWK[]) {
+  const keys: VerificationKey[] = [];
+  let problem: string | undefined;
+  for (const jwk of given) {
+    try {
+      keys.push(await toVerificationKey(jwk, undefined));
+    } catch (error) {
+      if (!(error instanceof SigningError)) throw error;
+      problem ??= error.message;
+    }
+  }
+  return { keys, problem };
+}
+
+/** Above that, what is said to be seconds is milliseconds: it would be after the year 5138. */
+const latestDate = 100_000_000_000;
+
+/**
+ * The key set to be served for those who verify. A key that signs no more stays in it with its date as `exp`, so that what it
+ * has signed still verifies; once that has passed it is left out, as is a key that is marked as revoked: not every verifier
+ * knows these members. Private members never get in.
+ *
+ * @throws SigningError when two keys have one id, a key is none that signs cards, or a date is no number of seconds
+ */
+export function createKeySet(
+  keys: readonly VerificationKey[],
+  options: CreateKeySetOptions = {},
+): PublishedKeySet {
+  checkSigningMembers("the options of createKeySet", options);
+  const { now = Date.now() } = options;
+  const published = new Map<string, VerificationKey>();
+  for (const key of keys) {
+    const { kid, exp } = key;
+    checkDates(key);
+    const shown = toPublished(key, kid);
+    const other = published.get(kid);
+    if (other !== undefined && !isSameKey(other, shown)) {
+      throw new SigningError(
+        `two keys have the id ${JSON.stringify(kid)}`,
+        "give each key an id of its own (kid)",
+      );
+    }
+    const counts = exp === undefined || exp * 1000 > now;
+    if (counts && shown.revoked !== true) published.set(kid, shown);
+  }
+  return { keys: [...published.values()] };
+}
+
+function checkDates(key: VerificationKey): void {
+  for (const name of ["nbf", "exp"] as const) {
+    const date = key[name];
+    if (date !== undefined && !(date >= 0 && date < latestDate)) {
+      throw new SigningError(
+        `the date of the key ${JSON.stringify(key.kid)} makes no sense (${name})`,
+        "give it in seconds since 1970: Math.floor(date.getTime() / 1000)",
+      );
+    }
+  }
+}
+
+function isSameKey(one: VerificationKey, other: VerificationKey): boolean {
+  return JSON.stringify(publicMembers(one)) === JSON.stringify(publicMembers(other));
+}
