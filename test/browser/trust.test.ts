@@ -3,7 +3,8 @@
 import { fileURLToPath } from "node:url";
 import { serve } from "@a2a-connect/node";
 import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
-import { generateSigningKey, type SignatureAlgorithm } from "@a2a-connect/signing";
+import { generateSigningKey } from "@a2a-connect/signing";
+import type { SignatureAlgorithm } from "@a2a-connect/signing/internal";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { inChromium, launchChromium } from "./launch-chromium.ts";

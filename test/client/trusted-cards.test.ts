@@ -8,7 +8,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { CardRefusedError, connectAgent, type NodeConnectOptions } from "@a2a-connect/node/client";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
-import { CardNotTrustedError, createCardMemory, type VerificationFault } from "@a2a-connect/signing";
+import { CardNotTrustedError, createCardMemory } from "@a2a-connect/signing";
+import type { CardFault } from "@a2a-connect/signing/internal";
 import { wires } from "@a2a-connect/testing";
 import { clone, create, type JsonObject } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -73,7 +74,7 @@ const connect = (url: string, options: NodeConnectOptions = {}) =>
   connectAgent(url, { trust: { keys: [ours.publicKey] }, retry: { attempts: 1 }, ...options });
 
 /** Resolves with the verdict when the promise is rejected because a card is not trusted for that reason. */
-async function refusedFor(reason: VerificationFault, promise: Promise<unknown>): Promise<CardRefusedError> {
+async function refusedFor(reason: CardFault, promise: Promise<unknown>): Promise<CardRefusedError> {
   const refused = await rejectedWith(promise, CardRefusedError);
   expect(refused.cause).toBeInstanceOf(CardNotTrustedError);
   expect(refused.cause).toMatchObject({ reason, verification: { verified: false, reason } });
@@ -120,11 +121,7 @@ describe("a signed card", () => {
       undefined,
       ({ iconUrl: _, ...card }) => ({ ...card, icon_url: null }),
     ],
-  ] satisfies readonly (readonly [
-    string,
-    VerificationFault | undefined,
-    (card: JsonObject) => JsonObject,
-  ])[]) {
+  ] satisfies readonly (readonly [string, CardFault | undefined, (card: JsonObject) => JsonObject])[]) {
     it(`is ${reason === undefined ? "used" : `refused (${reason})`} when it comes through somebody and ${what}`, async () => {
       await using peer = await startSigned();
       await using proxy = await startTamperingProxy(peer.url);
@@ -343,7 +340,7 @@ describe.each(wires)("an extended card over %s", (wire) => {
         card.name = name;
       },
     ],
-  ] satisfies readonly (readonly [string, VerificationFault, (card: AgentCard) => Promise<unknown>])[]) {
+  ] satisfies readonly (readonly [string, CardFault, (card: AgentCard) => Promise<unknown>])[]) {
     it(`is refused when ${what}`, async () => {
       await using peer: Peer = await startSigned(extend(() => peer, edit));
       await using agent = await connect(peer.url, { pinBinding });

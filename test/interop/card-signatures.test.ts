@@ -5,14 +5,13 @@ import { serve } from "@a2a-connect/node";
 import { CardRefusedError, connectAgent } from "@a2a-connect/node/client";
 import { type AgentDefinition, createMemoryTaskStore } from "@a2a-connect/server";
 import {
-  type CardVerification,
+  type CardVerdict,
   createCardMemory,
   generateSigningKey,
-  type LegacyProfile,
   signCardText,
-  type VerificationFault,
   verifyCard,
 } from "@a2a-connect/signing";
+import type { CardFault, LegacyProfile } from "@a2a-connect/signing/internal";
 import { generateAgentCardSignature, type AgentCard as SdkCard, verifyAgentCardSignature } from "@a2a-js/sdk";
 import { DefaultAgentCardResolver } from "@a2a-js/sdk/client";
 import type { JsonObject } from "@bufbuild/protobuf";
@@ -94,7 +93,7 @@ async function sdkAccepts(card: JsonObject | SdkCard): Promise<boolean> {
   );
 }
 
-function verifyByUs(card: JsonObject, ...profiles: LegacyProfile[]): Promise<CardVerification> {
+function verifyByUs(card: JsonObject, ...profiles: LegacyProfile[]): Promise<CardVerdict> {
   return verifyCard(JSON.stringify(card), { trustPolicy: { keys: [publicJwk], profiles } });
 }
 
@@ -212,11 +211,7 @@ describe("a card that the SDK has signed, and somebody has changed", () => {
       (card) => ({ ...card, trustedBy: "everybody" }),
       undefined,
     ],
-  ] satisfies readonly (readonly [
-    string,
-    (card: JsonObject) => JsonObject,
-    VerificationFault | undefined,
-  ])[]) {
+  ] satisfies readonly (readonly [string, (card: JsonObject) => JsonObject, CardFault | undefined])[]) {
     it(`is accepted by the SDK, and refused by us: ${what}`, async () => {
       const good = await signBySdk(full);
       const bad = change(good);

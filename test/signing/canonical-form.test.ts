@@ -1,6 +1,7 @@
 import { formatMessage } from "@a2a-connect/core";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
-import { canonicalCard, canonicalSignedCard, profileCard } from "@a2a-connect/signing";
+import { canonicalCard, canonicalSignedCard } from "@a2a-connect/signing";
+import { profileCard } from "@a2a-connect/signing/internal";
 import { canonicalizeAgentCard, AgentCard as SdkAgentCard } from "@a2a-js/sdk";
 import { fromBinary, type JsonObject, type JsonValue, toBinary, toJson } from "@bufbuild/protobuf";
 import canonicalize from "canonicalize";

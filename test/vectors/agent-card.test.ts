@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import {
   CardTextError,
-  type CardVerification,
+  type CardVerdict,
   canonicalCard,
   cardDigest,
   type TrustPolicy,
@@ -95,7 +95,7 @@ function policyOf(vector: Vector, profile: VectorProfile, network: ScriptedNetwo
   };
 }
 
-function verdictOf(found: CardVerification): ExpectedVerdict {
+function verdictOf(found: CardVerdict): ExpectedVerdict {
   return inOrder({
     verified: found.verified,
     profile: found.profile ?? null,

@@ -11,10 +11,10 @@ import {
   canonicalSignedCard,
   createCardSigner,
   generateSigningKey,
-  type RemoteSign,
   type VerificationKey,
   verifyCard,
 } from "@a2a-connect/signing";
+import type { RemoteSign } from "@a2a-connect/signing/internal";
 import { startAgentHarness, wires } from "@a2a-connect/testing";
 import type { Interceptor } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";

@@ -1,11 +1,14 @@
 // Callers in plain JavaScript: what a compiler would have told them.
 
 import * as signing from "@a2a-connect/signing";
+import * as internal from "@a2a-connect/signing/internal";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, it } from "vitest";
 
 /** The package without its types. */
-const untyped = signing as unknown as Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
+const untyped = { ...signing, ...internal } as unknown as Readonly<
+  Record<string, (...args: readonly unknown[]) => unknown>
+>;
 
 const cardText = JSON.stringify({
   name: "Agent",

@@ -1,4 +1,4 @@
-import type { LegacyProfile } from "@a2a-connect/signing";
+import type { LegacyProfile } from "@a2a-connect/signing/internal";
 import type { AgentEntry } from "../settings/agent-book.ts";
 import { parseBinding } from "../settings/bindings.ts";
 import { isOwn } from "../settings/provenance.ts";

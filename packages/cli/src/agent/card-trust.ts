@@ -1,5 +1,5 @@
 import type { ConnectOptions, ReceivedCard } from "@a2a-connect/client";
-import type { CardVerification } from "@a2a-connect/signing";
+import type { CardVerdict } from "@a2a-connect/signing";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { AgentSettings } from "./agent-settings.ts";
@@ -7,18 +7,18 @@ import type { AgentSettings } from "./agent-settings.ts";
 /** The keys by which an agent's card is trusted, as its settings name them. */
 export interface CardTrust {
   /** What comes of verifying a card by them. */
-  verify(text: string): Promise<CardVerification>;
+  verify(text: string): Promise<CardVerdict>;
 }
 
 /** What comes of verifying a card by the key set of its own origin. @param url where the card came from */
-export type OwnOriginTrust = (text: string, url: string) => Promise<CardVerification>;
+export type OwnOriginTrust = (text: string, url: string) => Promise<CardVerdict>;
 
 /** Asks the key set that a card's signature names, where that is on the card's own origin. */
 export async function verifyByOwnOrigin(
   text: string,
   url: string,
   signal: AbortSignal,
-): Promise<CardVerification> {
+): Promise<CardVerdict> {
   const [{ createGuardedFetch }, { verifyCard }] = await Promise.all([
     import("@a2a-connect/node"),
     import("@a2a-connect/signing"),
@@ -74,7 +74,7 @@ export function requireTrusted(
   };
 }
 
-function notTrusted({ message, reason }: CardVerification): CliError {
+function notTrusted({ message, reason }: CardVerdict): CliError {
   return new CliError(
     "A2ACLI_ERR_CARD_INVALID",
     `the agent's card is not verified (${reason}), and so not used. ${message}`,

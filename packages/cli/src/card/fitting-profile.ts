@@ -1,12 +1,5 @@
-import {
-  type CardVerification,
-  type LegacyProfile,
-  type TrustPolicy,
-  type VerificationContext,
-  verifyCard,
-} from "@a2a-connect/signing";
-
-const legacyProfiles: readonly LegacyProfile[] = ["js-1", "python-1", "raw"];
+import { type CardVerdict, type TrustPolicy, verifyCard } from "@a2a-connect/signing";
+import { type LegacyProfile, legacyProfiles, type VerificationContext } from "@a2a-connect/signing/internal";
 
 /** What a signature that is wrong by the profiles that count would be by another one. */
 export interface FittingProfile {
@@ -23,7 +16,7 @@ export interface FittingProfile {
  */
 export async function findFittingProfile(
   text: string,
-  { reason }: CardVerification,
+  { reason }: CardVerdict,
   { memory: _, minimumSecurity: __, ...policy }: TrustPolicy,
   context: VerificationContext,
 ): Promise<FittingProfile | undefined> {

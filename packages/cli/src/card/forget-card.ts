@@ -1,4 +1,4 @@
-import { cardMemoryKey } from "@a2a-connect/signing";
+import { cardMemoryKey } from "@a2a-connect/signing/internal";
 import { resolveCardReference } from "../agent/card-reference.ts";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../command-context.ts";

@@ -1,5 +1,5 @@
 import type { AgentCard, AgentSkill, SecurityRequirement, SecurityScheme } from "@a2a-connect/proto";
-import type { CardVerification } from "@a2a-connect/signing";
+import type { CardVerdict } from "@a2a-connect/signing";
 import { quote } from "../doctor/finding.ts";
 import type { Output } from "../output/output.ts";
 
@@ -11,7 +11,7 @@ import type { Output } from "../output/output.ts";
 export async function renderCard(
   output: Output,
   card: AgentCard,
-  verification: CardVerification | undefined,
+  verification: CardVerdict | undefined,
 ): Promise<void> {
   const isRefused = verification?.verified === false;
   if (isRefused) await output.field("Signature", describeSignatures(card, verification));
@@ -58,7 +58,7 @@ async function renderSecurity(output: Output, card: AgentCard): Promise<void> {
 }
 
 /** Verified, not verified, or absent: what was not verified must not look as if (A2ACLI_CARD_GET_004). */
-function describeSignatures({ signatures }: AgentCard, verification: CardVerification | undefined): string {
+function describeSignatures({ signatures }: AgentCard, verification: CardVerdict | undefined): string {
   if (signatures.length === 0) return "absent";
   if (verification === undefined) return `${signatures.length}, not verified: give the signer's key (--key)`;
   const { verified, reason, message, kid, alg, profile, uncovered } = verification;

@@ -1,13 +1,6 @@
 import { resolve } from "node:path";
-import {
-  assertKeySetUrl,
-  CardTextError,
-  canonicalCard,
-  type LegacyProfile,
-  type SignatureAlgorithm,
-  SigningError,
-  signCardText,
-} from "@a2a-connect/signing";
+import { CardTextError, canonicalCard, SigningError, signCardText } from "@a2a-connect/signing";
+import { assertKeySetUrl, type LegacyProfile, type SignatureAlgorithm } from "@a2a-connect/signing/internal";
 import { readCardFile } from "../agent/read-card-file.ts";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../command-context.ts";

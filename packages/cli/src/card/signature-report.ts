@@ -1,4 +1,4 @@
-import { type CardVerification, thumbprintOf, type VerificationKey } from "@a2a-connect/signing";
+import { type CardVerdict, thumbprintOf, type VerificationKey } from "@a2a-connect/signing";
 import type { SignatureHeader } from "./signature-header.ts";
 import type { SignatureReport } from "./verdict-report.ts";
 
@@ -9,7 +9,7 @@ import type { SignatureReport } from "./verdict-report.ts";
  * @param keys all that were at hand, of whatever source
  */
 export async function reportSignatures(
-  { signatures }: CardVerification,
+  { signatures }: CardVerdict,
   headers: readonly SignatureHeader[],
   keys: readonly VerificationKey[],
 ): Promise<readonly SignatureReport[]> {

@@ -1,12 +1,5 @@
-import {
-  type CardVerification,
-  type Profile,
-  type SignatureVerdict,
-  type TrustPolicy,
-  type VerificationContext,
-  type VerificationKey,
-  verifyCard,
-} from "@a2a-connect/signing";
+import { type CardVerdict, type TrustPolicy, type VerificationKey, verifyCard } from "@a2a-connect/signing";
+import type { Profile, SignatureCheck, VerificationContext } from "@a2a-connect/signing/internal";
 import { readObject } from "./loose-json.ts";
 import type { TrustBasis } from "./verdict-report.ts";
 
@@ -26,11 +19,11 @@ const bases: readonly TrustBasis[] = ["own-origin", "named-host", "given-key"];
  */
 export async function findProof(
   text: string,
-  { verified, kid, alg, signatures }: CardVerification,
+  { verified, kid, alg, signatures }: CardVerdict,
   policy: TrustPolicy,
   context: VerificationContext,
   keys: readonly VerificationKey[],
-): Promise<SignatureVerdict | undefined> {
+): Promise<SignatureCheck | undefined> {
   if (!verified) return undefined;
   const url = context.url?.toString();
   const valid = signatures.filter((each) => each.valid);
@@ -50,7 +43,7 @@ export async function findProof(
 
 /** Whose word a signature is; undefined for one that is not valid. */
 export function basisOf(
-  { keySource }: Pick<SignatureVerdict, "keySource">,
+  { keySource }: Pick<SignatureCheck, "keySource">,
   url: string | undefined,
 ): TrustBasis | undefined {
   if (keySource === undefined) return undefined;
@@ -60,25 +53,25 @@ export function basisOf(
     : "named-host";
 }
 
-function strengthOf(verdict: SignatureVerdict, url: string | undefined): number {
+function strengthOf(verdict: SignatureCheck, url: string | undefined): number {
   const basis = basisOf(verdict, url);
   return basis === undefined ? -1 : bases.indexOf(basis);
 }
 
-function strictnessOf({ profile }: SignatureVerdict): number {
+function strictnessOf({ profile }: SignatureCheck): number {
   return profiles.indexOf(profile);
 }
 
 /** Those by which alone the card would be verified: a signature may be right, and leave out too much to count. */
 async function findCounting(
   text: string,
-  valid: readonly SignatureVerdict[],
+  valid: readonly SignatureCheck[],
   { memory: _, minimumSecurity: __, jku: ___, minSigners: ____, ...trustPolicy }: TrustPolicy,
   context: VerificationContext,
-): Promise<readonly SignatureVerdict[]> {
+): Promise<readonly SignatureCheck[]> {
   const card = readObject(text);
   const signatures: readonly unknown[] = Array.isArray(card["signatures"]) ? card["signatures"] : [];
-  const counting: SignatureVerdict[] = [];
+  const counting: SignatureCheck[] = [];
   for (const verdict of valid) {
     const alone = JSON.stringify({ ...card, signatures: [signatures[verdict.index]] });
     if ((await verifyCard(alone, { ...context, trustPolicy })).verified) counting.push(verdict);

@@ -1,4 +1,5 @@
-import type { CardVerification, SignatureVerdict } from "@a2a-connect/signing";
+import type { CardVerdict } from "@a2a-connect/signing";
+import type { SignatureCheck } from "@a2a-connect/signing/internal";
 import type { CardChange } from "./card-change.ts";
 import type { CardClaims } from "./card-claims.ts";
 import type { FittingProfile } from "./fitting-profile.ts";
@@ -14,7 +15,7 @@ export interface VerdictAlarm {
 }
 
 /** What is known of a signature beside its verdict. */
-export interface SignatureReport extends SignatureVerdict {
+export interface SignatureReport extends SignatureCheck {
   readonly header: SignatureHeader | undefined;
   /** Thumbprints of the keys that were there for it, when it is not valid. */
   readonly tried: readonly string[];
@@ -40,7 +41,7 @@ export interface AppliedPolicy {
 
 /** A verdict, and everything that people and programs want to know beside it. */
 export interface VerdictReport {
-  readonly verification: CardVerification;
+  readonly verification: CardVerdict;
   /** The whole story, for people: the library's, and what only the command knows. */
   readonly message: string;
   readonly signatures: readonly SignatureReport[];
@@ -58,7 +59,7 @@ export interface VerdictReport {
   /** Undefined when it has no canonical form. */
   readonly claims: CardClaims | undefined;
   /** The signature on which the trust in the card rests; undefined when it is not verified. */
-  readonly proof: SignatureVerdict | undefined;
+  readonly proof: SignatureCheck | undefined;
   /** Whose word that is. */
   readonly trust: TrustBasis | undefined;
   readonly policy: AppliedPolicy;

@@ -1,13 +1,12 @@
 import { createGuardedFetch } from "@a2a-connect/node";
 import {
-  type CardVerification,
+  type CardVerdict,
   canonicalCard,
   cardDigest,
-  type LegacyProfile,
   type TrustPolicy,
-  type VerificationContext,
   verifyCard as verifyCardText,
 } from "@a2a-connect/signing";
+import type { LegacyProfile, VerificationContext } from "@a2a-connect/signing/internal";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../command-context.ts";
 import { type GivenKeys, readGivenKeys } from "../keys/given-keys.ts";
@@ -202,7 +201,7 @@ function findCanonical(text: string): string | undefined {
 /** Whether the card counts only because gaps were allowed that matter to security. */
 async function hasGaps(
   text: string,
-  { verified }: CardVerification,
+  { verified }: CardVerdict,
   { memory: _, ...policy }: TrustPolicy,
   situation: VerificationContext,
 ): Promise<boolean> {

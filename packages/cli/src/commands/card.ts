@@ -1,4 +1,4 @@
-import type { LegacyProfile } from "@a2a-connect/signing";
+import type { LegacyProfile } from "@a2a-connect/signing/internal";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ForgetCardFlags } from "../card/forget-card.ts";
 import type { GetCardFlags } from "../card/get-card.ts";

@@ -1,12 +1,6 @@
 import { createPrivateKey } from "node:crypto";
-import {
-  type GenerateKeyOptions,
-  generateSigningKey,
-  type SignatureAlgorithm,
-  SigningError,
-  type SigningKeyPair,
-  thumbprintOf,
-} from "@a2a-connect/signing";
+import { generateSigningKey, SigningError, thumbprintOf } from "@a2a-connect/signing";
+import type { GenerateKeyOptions, SignatureAlgorithm, SigningKeyPair } from "@a2a-connect/signing/internal";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../command-context.ts";
 import { formatJsonDocument } from "../output/plain-text.ts";

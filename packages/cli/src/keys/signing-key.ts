@@ -1,9 +1,5 @@
-import {
-  type CardSigner,
-  createCardSigner,
-  type SignatureAlgorithm,
-  SigningError,
-} from "@a2a-connect/signing";
+import { type CardSigner, createCardSigner, SigningError } from "@a2a-connect/signing";
+import type { SignatureAlgorithm } from "@a2a-connect/signing/internal";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { ownIdOf, readKeyJson } from "./key-json.ts";

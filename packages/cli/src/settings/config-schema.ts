@@ -1,4 +1,4 @@
-import type { LegacyProfile } from "@a2a-connect/signing";
+import type { LegacyProfile } from "@a2a-connect/signing/internal";
 
 /**
  * What `a2a.config.yaml` may say, as JSON Schema. Published as `a2a.config.schema.json` beside the package's sources:

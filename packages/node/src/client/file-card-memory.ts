@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { CardMemory, CardMemoryLimits, RememberedCard } from "@a2a-connect/signing";
+import type { CardMemory, RememberedCard } from "@a2a-connect/signing";
+import type { CardMemoryLimits } from "@a2a-connect/signing/internal";
 import { holdFileLock } from "./file-lock.ts";
 
 /**

@@ -1,5 +1,6 @@
 import type { AgentCard } from "@a2a-connect/proto";
-import { canonicalCard, type PublishedKeySet } from "@a2a-connect/signing";
+import { canonicalCard } from "@a2a-connect/signing";
+import type { PublishedKeySet } from "@a2a-connect/signing/internal";
 import { type AgentDefinition, type CardDefinition, defineAgent } from "../agent/agent-definition.ts";
 import { withCard } from "../agent/given-card.ts";
 import type { RedefinableSwitches } from "../agent/skill-switches.ts";

@@ -1,5 +1,6 @@
 import type { HttpRequest } from "@a2a-connect/bindings";
-import { createCardSigner, generateSigningKey, type RemoteSign } from "@a2a-connect/signing";
+import { createCardSigner, generateSigningKey } from "@a2a-connect/signing";
+import type { RemoteSign } from "@a2a-connect/signing/internal";
 import { createEngineHarness, type EngineHarnessOptions } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 

@@ -1,6 +1,7 @@
 import type { Principal } from "@a2a-connect/core";
 import type { AgentCard } from "@a2a-connect/proto";
-import { canonicalCard, canonicalSignedCard, type PublishedKeySet } from "@a2a-connect/signing";
+import { canonicalCard, canonicalSignedCard } from "@a2a-connect/signing";
+import type { PublishedKeySet } from "@a2a-connect/signing/internal";
 import type { Clock } from "../engine/clock.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
 import type { CardSigning } from "./card-signing.ts";

@@ -1,4 +1,4 @@
-import type { CardSignerOptions } from "@a2a-connect/signing";
+import type { CardSignerOptions } from "@a2a-connect/signing/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
 
 /** How the cards of a server are signed. */

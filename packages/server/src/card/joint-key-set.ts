@@ -1,5 +1,6 @@
 import type { HttpHandler } from "@a2a-connect/bindings";
-import type { PublishedKeySet, VerificationKey } from "@a2a-connect/signing";
+import type { VerificationKey } from "@a2a-connect/signing";
+import type { PublishedKeySet } from "@a2a-connect/signing/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../engine/clock.ts";
 import { createDocument, type Document } from "./document.ts";

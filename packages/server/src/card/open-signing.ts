@@ -3,12 +3,12 @@ import {
   type CardSigner,
   createCardSigner,
   createKeySet,
-  type PublishedKeySet,
   publicKeyOf,
   SigningError,
   signCard,
   type VerificationKey,
 } from "@a2a-connect/signing";
+import type { PublishedKeySet } from "@a2a-connect/signing/internal";
 import type { CardSigning, CardSigningKey } from "./card-signing.ts";
 
 /** Keys that have been looked at, ready to sign. */

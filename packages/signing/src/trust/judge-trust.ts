@@ -1,5 +1,5 @@
 import { advice } from "../verify/advice.ts";
-import type { TrustAlarm, VerificationFault } from "../verify/verification.ts";
+import type { CardAlarm, CardFault } from "../verify/verdict.ts";
 import { takeTurn } from "./agent-turns.ts";
 import { findDowngrades, findExtendedDowngrades } from "./downgrade.ts";
 import type { SecurityFinding } from "./finding.ts";
@@ -13,11 +13,11 @@ import type { TrustPolicy } from "./trust-policy.ts";
 /** Whether a card may be trusted, beyond its signatures. */
 export interface TrustJudgement {
   /** Undefined when it may. */
-  readonly fault: VerificationFault | undefined;
+  readonly fault: CardFault | undefined;
   /** What is wrong and what to do about it, in a sentence or more; undefined when nothing is. */
   readonly message: string | undefined;
   /** Everything that was found, whether it is a fault or not. */
-  readonly alarms: readonly TrustAlarm[];
+  readonly alarms: readonly CardAlarm[];
 }
 
 /** How often a card is judged when something else is remembered each time that it is. */
@@ -102,7 +102,7 @@ const notKept: SecurityFinding = {
 
 /** What was found about a card. */
 interface Found {
-  readonly news: readonly TrustAlarm[];
+  readonly news: readonly CardAlarm[];
   readonly change: readonly SecurityFinding[];
   readonly missing: readonly SecurityFinding[];
   readonly weaker: readonly SecurityFinding[];
@@ -111,7 +111,7 @@ interface Found {
 }
 
 interface Fault {
-  readonly fault: VerificationFault;
+  readonly fault: CardFault;
   readonly message: string;
 }
 
@@ -145,7 +145,7 @@ function findFaults(
     .map(({ fault, findings, opening }) => ({ fault, message: opening + summarize(findings) }));
 }
 
-function toAlarms(kind: TrustAlarm["kind"], findings: readonly SecurityFinding[]): TrustAlarm[] {
+function toAlarms(kind: CardAlarm["kind"], findings: readonly SecurityFinding[]): CardAlarm[] {
   const alarms = findings.slice(0, maxAlarms).map(({ text, path }) => ({
     kind,
     text,

@@ -1,4 +1,4 @@
-import type { TrustAlarm } from "../verify/verification.ts";
+import type { CardAlarm } from "../verify/verdict.ts";
 import type { CardMemory, RememberedCard } from "./card-memory.ts";
 import type { SecurityFinding } from "./finding.ts";
 import type { PinVerdict } from "./pins.ts";
@@ -15,7 +15,7 @@ export interface KeyNews {
 }
 
 /** What a person should know of how the agent is known, though there may be nothing wrong with it. */
-export function describeNews(news: KeyNews, extended = false): readonly TrustAlarm[] {
+export function describeNews(news: KeyNews, extended = false): readonly CardAlarm[] {
   const { key, pins } = news;
   if (!extended) {
     return [...describeFirst(news), ...describeKeys(news), ...describeSize(news)];
@@ -29,7 +29,7 @@ export function describeNews(news: KeyNews, extended = false): readonly TrustAla
 }
 
 /** That a memory could do nothing for a card, since nobody knows whose it is. */
-export function describeUnknown(memory: CardMemory | undefined): readonly TrustAlarm[] {
+export function describeUnknown(memory: CardMemory | undefined): readonly CardAlarm[] {
   const text =
     "The card did not come from an http or https URL: it was not compared with anything, and is not remembered.";
   return memory === undefined ? [] : [{ kind: "not-remembered", text, paths: [] }];
@@ -41,13 +41,13 @@ export function describeChange(key: string, signers: readonly string[]): Securit
   return { text, path: "signatures" };
 }
 
-function describeFirst({ key, pins }: KeyNews): readonly TrustAlarm[] {
+function describeFirst({ key, pins }: KeyNews): readonly CardAlarm[] {
   const text = `This is the first card of ${key} that is seen. Its keys are trusted from now on.`;
   return pins.kind === "new" ? [{ kind: "first-use", text, paths: [] }] : [];
 }
 
-function describeKeys({ key, pins }: KeyNews): readonly TrustAlarm[] {
-  const tell = (kind: TrustAlarm["kind"], keys: readonly string[], text: string, end = "") =>
+function describeKeys({ key, pins }: KeyNews): readonly CardAlarm[] {
+  const tell = (kind: CardAlarm["kind"], keys: readonly string[], text: string, end = "") =>
     keys.length === 0 ? [] : [{ kind, text: `${text}: ${keys.join(", ")}.${end}`, paths: ["signatures"] }];
   const { waiting, adopted, missing, forgotten } = pins;
   const waits = `Another key signs the card of ${key} beside a known one, and will be known when it has done so for long enough`;
@@ -62,7 +62,7 @@ function describeKeys({ key, pins }: KeyNews): readonly TrustAlarm[] {
   ];
 }
 
-function describeSize({ key, outline }: KeyNews): readonly TrustAlarm[] {
+function describeSize({ key, outline }: KeyNews): readonly CardAlarm[] {
   const text = `What the card of ${key} declares is too large to be remembered: when it changes, nobody can tell whether it got weaker, and it is refused.`;
   return outline.outline === undefined ? [{ kind: "not-remembered", text, paths: [] }] : [];
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { makeKey, plainCard, signText, type TestKey } from "../../test-support/signed-card.ts";
 import { canonicalCard } from "../canonical/canonical-card.ts";
 import { thumbprintOf } from "../keys/key.ts";
-import type { CardVerification } from "../verify/verification.ts";
+import type { CardVerdict } from "../verify/verdict.ts";
 import { createCardVerifier } from "../verify/verify-card.ts";
 import type { VerificationContext } from "../verify/verify-options.ts";
 import type { CardMemory, RememberedCard } from "./card-memory.ts";
@@ -36,7 +36,7 @@ function createClient(memory: CardMemory = createCardMemory(), given: Omit<Trust
   const keys = [a, b, x].map((key) => key.public);
   const policy = { jku: { fetch: async () => Response.json({ keys }) }, ...given, memory };
   const verifier = createCardVerifier(policy, { now: () => now });
-  const verify = (text: string, context: VerificationContext = { url }): Promise<CardVerification> =>
+  const verify = (text: string, context: VerificationContext = { url }): Promise<CardVerdict> =>
     verifier.verify(text, context);
   return {
     memory,
@@ -50,7 +50,7 @@ function createClient(memory: CardMemory = createCardMemory(), given: Omit<Trust
 }
 
 /** The reason, or which alarms there were. */
-function tell({ reason, alarms }: CardVerification): string {
+function tell({ reason, alarms }: CardVerdict): string {
   return reason ?? (alarms.map(({ kind }) => kind).join(" ") || "trusted");
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { makeKey, plainCard, signText, type TestKey } from "../../test-support/signed-card.ts";
 import { canonicalCard } from "../canonical/canonical-card.ts";
 import { thumbprintOf } from "../keys/key.ts";
-import type { CardVerification, TrustAlarm } from "../verify/verification.ts";
+import type { CardAlarm, CardVerdict } from "../verify/verdict.ts";
 import { CardNotTrustedError } from "./card-not-trusted-error.ts";
 import { createCardMemory } from "./memory-card-memory.ts";
 import { trustCards } from "./trust-cards.ts";
@@ -75,7 +75,7 @@ describe("trustCards", () => {
     const verify = trustCards(
       { ...policy, memory: createCardMemory() },
       {
-        onVerified: ({ verified, reason }: CardVerification, from) => told.push([verified, reason, from]),
+        onVerified: ({ verified, reason }: CardVerdict, from) => told.push([verified, reason, from]),
         onAlarm: ({ kind, paths }, from) => told.push([kind, paths, from]),
       },
     );
@@ -95,7 +95,7 @@ describe("trustCards", () => {
     const alarms: string[] = [];
     const memory = createCardMemory();
     let now = 0;
-    const listen = { onAlarm: ({ kind }: TrustAlarm) => alarms.push(kind), now: () => now };
+    const listen = { onAlarm: ({ kind }: CardAlarm) => alarms.push(kind), now: () => now };
     const verify = trustCards({ ...policy, memory }, listen);
     await verify({ url, text: good });
     expect(await findRefusal(verify({ url, text: await sign(plainCard, k2) }))).toMatchObject({

@@ -1,6 +1,6 @@
 import type { SignatureAlgorithm, VerificationKey } from "../keys/key-types.ts";
 import type { LegacyProfile } from "../profiles/profile.ts";
-import type { CardVerification, TrustAlarm } from "../verify/verification.ts";
+import type { CardAlarm, CardVerdict } from "../verify/verdict.ts";
 import type { CardMemory } from "./card-memory.ts";
 
 /** Which cards are trusted. Everything that is not allowed here is refused. */
@@ -99,9 +99,9 @@ export interface MinimumSecurity {
 /** Who is told what. What a listener throws refuses the card. */
 export interface TrustCardsOptions {
   /** Told everything that a person should look at, of trusted cards and of others, before the card is used or refused. */
-  readonly onAlarm?: (alarm: TrustAlarm, url: string | undefined) => void;
+  readonly onAlarm?: (alarm: CardAlarm, url: string | undefined) => void;
   /** Told what came of every verification, before the alarms. */
-  readonly onVerified?: (verification: CardVerification, url: string | undefined) => void;
+  readonly onVerified?: (verification: CardVerdict, url: string | undefined) => void;
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
   /** Fetches key sets, when the policy has no `jku.fetch`. Key sets are shared by all who have the same policy object. */

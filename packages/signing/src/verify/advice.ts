@@ -1,10 +1,10 @@
-import type { VerificationFault } from "./verification.ts";
+import type { CardFault } from "./verdict.ts";
 
 /** What to do about the texts that have no one meaning: they may have been cut short on the way. */
 const unreadable = "Fetch the card again; when it stays that way, tell its operator.";
 
 /** What to do about a card that is not trusted, in a sentence or two. */
-export const advice: Readonly<Record<VerificationFault, string>> = {
+export const advice: Readonly<Record<CardFault, string>> = {
   "not-json": unreadable,
   "not-an-object": unreadable,
   "too-deep": unreadable,

@@ -13,7 +13,7 @@ import { findKeyFault, type Refusal } from "./key-fault.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import { type ReadableSignature, readSignatureEntry } from "./signature-entry.ts";
 import { type SignedCard, type SignedForm, signingInput } from "./signed-card.ts";
-import type { SignatureFault, SignatureVerdict } from "./verification.ts";
+import type { SignatureCheck, SignatureFault } from "./verdict.ts";
 
 /** What a signature is checked by. */
 export interface SignatureContext {
@@ -45,7 +45,7 @@ export async function checkSignature(
   index: number,
   card: SignedCard,
   context: SignatureContext,
-): Promise<SignatureVerdict> {
+): Promise<SignatureCheck> {
   const read = readSignatureEntry(entry, context.policy);
   if (!read.ok) {
     const { fault, problem, alg, kid } = read;

@@ -5,12 +5,12 @@ import { type CoverageGap, findCoverageGap } from "./coverage.ts";
 import { furthest } from "./fault-order.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import type { SignedCard } from "./signed-card.ts";
-import type { SignatureVerdict } from "./verification.ts";
+import type { SignatureCheck } from "./verdict.ts";
 
 /** What the signatures of a card amount to by a policy. */
 export interface SignatureChoice {
   /** The one that the verification tells of; undefined when there is none at all. */
-  readonly best: SignatureVerdict | undefined;
+  readonly best: SignatureCheck | undefined;
   /** Thumbprints of the different keys that count. */
   readonly signers: readonly string[];
   /** How many signers those are: of keys that the policy names, each name once. */
@@ -23,7 +23,7 @@ export interface SignatureChoice {
 
 /** Weighs verdicts: which keys count, and which signature tells most. */
 export function chooseSignature(
-  verdicts: readonly SignatureVerdict[],
+  verdicts: readonly SignatureCheck[],
   card: SignedCard,
   policy: PreparedPolicy,
 ): SignatureChoice {
@@ -45,7 +45,7 @@ export function chooseSignature(
 }
 
 /** A smaller number for a stricter profile. */
-function strictness({ profile }: SignatureVerdict): number {
+function strictness({ profile }: SignatureCheck): number {
   return profile === undefined || profile === "strict" ? -1 : legacyProfiles.indexOf(profile);
 }
 
@@ -53,7 +53,7 @@ function strictness({ profile }: SignatureVerdict): number {
 class Coverage {
   readonly #card: SignedCard;
   readonly #policy: PreparedPolicy;
-  readonly #gaps = new Map<Profile, Map<SignatureVerdict["uncovered"], CoverageGap | undefined>>();
+  readonly #gaps = new Map<Profile, Map<SignatureCheck["uncovered"], CoverageGap | undefined>>();
   #strictly: { readonly profile: Profile | undefined } | undefined;
 
   constructor(card: SignedCard, policy: PreparedPolicy) {
@@ -65,13 +65,13 @@ class Coverage {
    * The profile by which it is judged what a signature leaves open. Of a card in which nothing is empty, `strict` and the others
    * sign the same: who trusts signers that lose what is empty cannot know that they did not.
    */
-  profileOf({ profile }: SignatureVerdict): Profile | undefined {
+  profileOf({ profile }: SignatureCheck): Profile | undefined {
     if (profile !== "strict") return profile;
     this.#strictly ??= { profile: this.#findStrictly() };
     return this.#strictly.profile;
   }
 
-  gapOf(verdict: SignatureVerdict): CoverageGap | undefined {
+  gapOf(verdict: SignatureCheck): CoverageGap | undefined {
     const profile = this.profileOf(verdict);
     if (profile === undefined || this.#policy.policy.allowUncovered === true) return undefined;
     const { uncovered } = verdict; // the list of the form itself
@@ -91,6 +91,6 @@ class Coverage {
   }
 }
 
-function isSigner(verdict: SignatureVerdict, policy: PreparedPolicy): boolean {
+function isSigner(verdict: SignatureCheck, policy: PreparedPolicy): boolean {
   return policy.signers === undefined || namesMet(verdict, policy).length > 0;
 }

@@ -1,12 +1,12 @@
 import type { PreparedPolicy } from "./prepared-policy.ts";
-import type { SignatureVerdict } from "./verification.ts";
+import type { SignatureCheck } from "./verdict.ts";
 
 /**
  * The ids and thumbprints of the policy's `signers` that a signature meets. A key set of the card's own origin may give its keys
  * whatever ids it likes, so an id counts only for keys that the policy has, and those of hosts that it names.
  */
 export function namesMet(
-  { kid, thumbprint, keySource }: SignatureVerdict,
+  { kid, thumbprint, keySource }: SignatureCheck,
   { signers, remote }: Pick<PreparedPolicy, "signers" | "remote">,
 ): readonly string[] {
   const isNamed = keySource === "trusted" || remote?.hosts !== undefined;
@@ -20,7 +20,7 @@ export function namesMet(
  *
  * @param counting verdicts of signatures that count
  */
-export function countSigners(counting: readonly SignatureVerdict[], policy: PreparedPolicy): number {
+export function countSigners(counting: readonly SignatureCheck[], policy: PreparedPolicy): number {
   const namesByKey = new Map<string, Set<string>>();
   for (const verdict of counting) {
     if (verdict.thumbprint === undefined) continue;

@@ -3,7 +3,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Profile } from "../profiles/profile.ts";
 import { listOf, objectOf } from "../trust/json-members.ts";
 import { allRequirements, namesIn, readOutline } from "../trust/outline.ts";
-import type { TrustAlarm } from "./verification.ts";
+import type { CardAlarm } from "./verdict.ts";
 
 /** What a signature leaves open that matters to security: in a sentence without a full stop, and where. */
 export interface CoverageGap {
@@ -31,7 +31,7 @@ export function findCoverageGap(
 }
 
 /** What nobody can see any more in a card that was signed by a profile which loses what is empty. */
-export function removableAlarm(profile: Profile): TrustAlarm | undefined {
+export function removableAlarm(profile: Profile): CardAlarm | undefined {
   if (!losesEmpties(profile)) return undefined;
   const text =
     `The profile ${profile} does not sign what is empty, so whatever is empty could have been taken out of this card without a ` +
@@ -40,7 +40,7 @@ export function removableAlarm(profile: Profile): TrustAlarm | undefined {
 }
 
 /** That a card declares a scheme which nothing in it demands: what is left when a requirement was lost before it was signed. */
-export function unrequiredAlarm(unsigned: JsonObject): TrustAlarm | undefined {
+export function unrequiredAlarm(unsigned: JsonObject): CardAlarm | undefined {
   const outline = readOutline(unsigned);
   const named = namesIn(allRequirements(outline));
   const unnamed = [...outline.schemes.keys()].filter((name) => !named.has(name));

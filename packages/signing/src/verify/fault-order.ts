@@ -1,4 +1,4 @@
-import type { SignatureFault } from "./verification.ts";
+import type { SignatureFault } from "./verdict.ts";
 
 /** In the order of the checks: a signature with a later fault came further. */
 const order: readonly SignatureFault[] = [

@@ -1,7 +1,7 @@
 import { shownText } from "@a2a-connect/core";
 import type { VerificationKey } from "../keys/key-types.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
-import type { SignatureFault } from "./verification.ts";
+import type { SignatureFault } from "./verdict.ts";
 
 /** Why something does not count: a fault, and a sentence about it without a full stop. */
 export interface Refusal {

@@ -4,7 +4,7 @@ import { canonicalCard } from "../canonical/canonical-card.ts";
 import { thumbprintOf } from "../keys/key.ts";
 import type { VerificationKey } from "../keys/key-types.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
-import type { VerificationFault } from "./verification.ts";
+import type { CardFault } from "./verdict.ts";
 import { verifyCard } from "./verify-card.ts";
 
 const a = await makeKey("a");
@@ -28,7 +28,7 @@ describe("a key that stands in the policy under two ids (M-4)", () => {
     ["it is marked as revoked under one", { keys: [{ ...a.public, revoked: true }, alias] }, "key-revoked"],
     ["it has expired under one", { keys: [{ ...a.public, exp: past }, alias] }, "key-expired"],
     ["it does not count yet under one", { keys: [{ ...a.public, nbf: future }, alias] }, "key-not-yet-valid"],
-  ] satisfies readonly (readonly [string, TrustPolicy, VerificationFault])[]) {
+  ] satisfies readonly (readonly [string, TrustPolicy, CardFault])[]) {
     it(`does not count under the other when ${what}`, async () => {
       expect(await verify(policy, asAlias)).toMatchObject({ verified: false, reason });
     });

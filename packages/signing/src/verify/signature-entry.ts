@@ -6,7 +6,7 @@ import { algorithms, isSignatureAlgorithm } from "../keys/algorithms.ts";
 import type { SignatureAlgorithm } from "../keys/key-types.ts";
 import type { Profile } from "../profiles/profile.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
-import type { SignatureFault } from "./verification.ts";
+import type { SignatureFault } from "./verdict.ts";
 
 /** An entry of `signatures` whose header a policy allows: everything is known but the key. */
 export interface ReadableSignature {

@@ -4,7 +4,7 @@ import { advice } from "./advice.ts";
 import type { SignatureChoice } from "./choose-signature.ts";
 import { listPaths, losesEmpties } from "./coverage.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
-import type { SignatureVerdict, VerificationFault } from "./verification.ts";
+import type { CardFault, SignatureCheck } from "./verdict.ts";
 
 /** The text has no one meaning. */
 export function describeUnreadable({ message }: CardTextError): string {
@@ -22,8 +22,8 @@ export function describeUnsigned(): string {
 
 /** The signatures are not enough. */
 export function describeRefused(
-  reason: VerificationFault,
-  signatures: readonly SignatureVerdict[],
+  reason: CardFault,
+  signatures: readonly SignatureCheck[],
   { best, gap, signerCount }: SignatureChoice,
   policy: PreparedPolicy,
 ): string {
@@ -79,12 +79,12 @@ function signatureStory({ best, covering }: SignatureChoice): string {
 }
 
 /** Why another signature does not count, of the first of them. */
-function otherFault(signatures: readonly SignatureVerdict[]): string {
+function otherFault(signatures: readonly SignatureCheck[]): string {
   const bad = signatures.find(({ valid }) => !valid);
   return bad === undefined ? "" : `signatures[${bad.index}] does not count: ${bad.problem}. `;
 }
 
-function signerOf(verdict: SignatureVerdict | undefined): string {
+function signerOf(verdict: SignatureCheck | undefined): string {
   if (verdict === undefined) return "nobody";
   const { kid = "", alg, keySource } = verdict;
   const source =

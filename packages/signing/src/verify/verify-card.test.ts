@@ -5,7 +5,7 @@ import { canonicalCard } from "../canonical/canonical-card.ts";
 import { thumbprintOf } from "../keys/key.ts";
 import type { CardMemory, RememberedCard } from "../trust/card-memory.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
-import type { VerificationFault } from "./verification.ts";
+import type { CardFault } from "./verdict.ts";
 import { createCardVerifier, verifyCard } from "./verify-card.ts";
 import type { VerifyCardOptions } from "./verify-options.ts";
 
@@ -32,7 +32,7 @@ function verify(card: JsonObject | string, policy: TrustPolicy = trustPolicy) {
 describe("a card that cannot be verified", () => {
   const { name: _, ...nameless } = plainCard;
   const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`scheme${index}`, 7]));
-  const wrong: readonly (readonly [string, JsonObject | string, VerificationFault, string])[] = [
+  const wrong: readonly (readonly [string, JsonObject | string, CardFault, string])[] = [
     ["nothing", "", "not-json", "is not JSON"],
     ["no JSON", "{", "not-json", "is not JSON"],
     ["a byte order mark", `\ufeff${text}`, "not-json", "is not JSON"],
@@ -212,7 +212,7 @@ describe("how many must have signed", () => {
       "too-few-signers",
     ],
     ["both that are named", byBoth, { keys, minSigners: 2, signers: ["one", "two"] }, undefined],
-  ] satisfies readonly (readonly [string, JsonObject, TrustPolicy, VerificationFault | undefined])[]) {
+  ] satisfies readonly (readonly [string, JsonObject, TrustPolicy, CardFault | undefined])[]) {
     it(`${what}: ${expected ?? "verified"}`, async () => {
       expect(await verify(card, policy)).toMatchObject({
         verified: expected === undefined,

@@ -19,13 +19,13 @@ import {
   describeUnsigned,
   describeVerified,
 } from "./story.ts";
-import type { CardVerification, SignatureVerdict, TrustAlarm, VerificationFault } from "./verification.ts";
+import type { CardAlarm, CardFault, CardVerdict, SignatureCheck } from "./verdict.ts";
 import type { VerificationContext, VerifyCardOptions } from "./verify-options.ts";
 
 /** Verifies cards by one policy, and keeps the key sets that it has asked. */
 export interface CardVerifier {
   /** As {@link verifyCard}, by the verifier's policy. */
-  verify(text: string, context?: VerificationContext): Promise<CardVerification>;
+  verify(text: string, context?: VerificationContext): Promise<CardVerdict>;
 }
 
 /**
@@ -39,7 +39,7 @@ export interface CardVerifier {
  * @throws what `signal` was aborted with while a key set was fetched or the policy's memory asked, and what that memory
  *   throws; Error when it does not answer
  */
-export async function verifyCard(text: string, options: VerifyCardOptions): Promise<CardVerification> {
+export async function verifyCard(text: string, options: VerifyCardOptions): Promise<CardVerdict> {
   checkMembers("the options of verifyCard", options);
   const { keys, trustPolicy } = options;
   if ((keys === undefined) === (trustPolicy === undefined)) {
@@ -78,7 +78,7 @@ async function verify(
   text: string,
   policy: PreparedPolicy,
   context: VerificationContext,
-): Promise<CardVerification> {
+): Promise<CardVerdict> {
   if (typeof text !== "string") throw new TypeError("the card must be a text");
   checkMaxLength(context.maxLength);
   const now = () => readClock(context.now ?? Date.now);
@@ -114,17 +114,17 @@ async function verify(
 /** What the signatures amount to, and then what else the policy demands. */
 async function weigh(
   card: SignedCard,
-  signatures: readonly SignatureVerdict[],
+  signatures: readonly SignatureCheck[],
   policy: PreparedPolicy,
   { url, asked = url, extended, signal, now }: VerificationContext & { readonly now: () => number },
-): Promise<CardVerification> {
+): Promise<CardVerdict> {
   const choice = chooseSignature(signatures, card, policy);
   const { best, signers, covering } = choice;
   const total = entriesOf(card.json).length;
   // What refuses a signature is the doubt that a legacy profile leaves, whatever else the signature would pass for.
   const profile = choice.gap === undefined ? best?.profile : covering;
   const removable = covering === undefined ? undefined : removableAlarm(covering);
-  const alarms: TrustAlarm[] = removable === undefined ? [] : [removable];
+  const alarms: CardAlarm[] = removable === undefined ? [] : [removable];
   const found = {
     profile,
     kid: best?.kid,
@@ -169,7 +169,7 @@ async function weigh(
 function signatureFault(
   { best, gap, signerCount }: SignatureChoice,
   { minSigners }: PreparedPolicy,
-): VerificationFault | undefined {
+): CardFault | undefined {
   if (signerCount >= minSigners) return undefined;
   if (best?.valid !== true) return best?.fault ?? "no-signature";
   return gap === undefined ? "too-few-signers" : "uncovered";
@@ -209,7 +209,7 @@ function entriesOf({ signatures }: JsonObject): readonly JsonValue[] {
   return Array.isArray(signatures) ? signatures : [];
 }
 
-function rejected(reason: VerificationFault, message: string): CardVerification {
+function rejected(reason: CardFault, message: string): CardVerdict {
   return {
     verified: false,
     profile: undefined,

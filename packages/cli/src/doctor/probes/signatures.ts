@@ -1,5 +1,6 @@
 import type { AgentCard } from "@a2a-connect/proto";
-import type { CardVerification, VerificationFault } from "@a2a-connect/signing";
+import type { CardVerdict } from "@a2a-connect/signing";
+import type { CardFault } from "@a2a-connect/signing/internal";
 import type { OwnOriginTrust } from "../../agent/card-trust.ts";
 import { type Finding, quote } from "../finding.ts";
 
@@ -23,7 +24,7 @@ export interface SignedCard {
  */
 export async function probeSignatures(
   signed: SignedCard,
-  verification: CardVerification | undefined,
+  verification: CardVerdict | undefined,
   ownOrigin: OwnOriginTrust | undefined,
 ): Promise<readonly Finding[]> {
   if (verification === undefined) return [await probeWithoutKey(signed, ownOrigin)];
@@ -65,7 +66,7 @@ export function sayUnverified(): Finding {
 }
 
 /** Faults that say nothing about the signature, but that there is no key to try it with. */
-const withoutKey: ReadonlySet<VerificationFault | undefined> = new Set<VerificationFault>([
+const withoutKey: ReadonlySet<CardFault | undefined> = new Set<CardFault>([
   "key-unknown",
   "jku-not-allowed",
   "jwks-unavailable",

@@ -27,7 +27,7 @@ export type SignatureFault =
   | "signature-mismatch";
 
 /** Why a card is not trusted. */
-export type VerificationFault =
+export type CardFault =
   | CardTextFault
   /** A REQUIRED member is missing, or something has a wrong type. */
   | "card-invalid"
@@ -45,7 +45,7 @@ export type VerificationFault =
   | "downgrade";
 
 /** What became of one entry of `signatures`. */
-export interface SignatureVerdict {
+export interface SignatureCheck {
   /** Its place in `signatures`. */
   readonly index: number;
   readonly valid: boolean;
@@ -66,7 +66,7 @@ export interface SignatureVerdict {
 }
 
 /** Something that a person should look at, though the card may be in order. */
-export interface TrustAlarm {
+export interface CardAlarm {
   readonly kind:
     | "first-use"
     | "pin-changed"
@@ -91,7 +91,7 @@ export interface TrustAlarm {
 }
 
 /** What came of verifying a card. */
-export interface CardVerification {
+export interface CardVerdict {
   /** Whether the card may be used by the policy that was given. */
   readonly verified: boolean;
   /**
@@ -108,9 +108,9 @@ export interface CardVerification {
    */
   readonly uncovered: readonly string[];
   /** Undefined when verified. */
-  readonly reason: VerificationFault | undefined;
+  readonly reason: CardFault | undefined;
   /** The whole story in a sentence or two, for people. */
   readonly message: string;
-  readonly signatures: readonly SignatureVerdict[];
-  readonly alarms: readonly TrustAlarm[];
+  readonly signatures: readonly SignatureCheck[];
+  readonly alarms: readonly CardAlarm[];
 }

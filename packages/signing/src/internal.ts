@@ -1,0 +1,32 @@
+/**
+ * What our other packages need beside the public exports, and the types of what those take and give.
+ *
+ * @internal
+ */
+export type { CardTextFault } from "./canonical/card-text-error.ts";
+export { assertKeySetUrl } from "./keys/key-set-url.ts";
+export type {
+  GenerateKeyOptions,
+  PublicKeyOptions,
+  PublishedKeySet,
+  ReadVerificationKeysOptions,
+  RemoteSign,
+  SignatureAlgorithm,
+  SigningKey,
+  SigningKeyPair,
+} from "./keys/key-types.ts";
+export type { LegacyProfile, Profile, ProfiledCard } from "./profiles/profile.ts";
+export { legacyProfiles, profileCard } from "./profiles/profile-card.ts";
+export { findLegacyWarnings } from "./sign/sign-card.ts";
+export type { CardSignerOptions, SignatureOptions, SignCardOptions } from "./sign/sign-options.ts";
+export type { CardMemoryLimits } from "./trust/card-memory.ts";
+export { findDowngrades, findExtendedDowngrades } from "./trust/downgrade.ts";
+export type { SecurityFinding } from "./trust/finding.ts";
+export { cardMemoryKey } from "./trust/memory-key.ts";
+export { findMissingSecurity } from "./trust/minimum-security.ts";
+export { findMoves } from "./trust/moves.ts";
+export type { CardToTrust } from "./trust/trust-cards.ts";
+export type { JkuPolicy, MinimumSecurity, TrustCardsOptions } from "./trust/trust-policy.ts";
+export type { CardAlarm, CardFault, SignatureCheck, SignatureFault } from "./verify/verdict.ts";
+export type { CardVerifier } from "./verify/verify-card.ts";
+export type { VerificationContext, VerifyCardOptions } from "./verify/verify-options.ts";
