@@ -2,7 +2,7 @@ import { formatMessage } from "@a2a-connect/core";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { CardTextError } from "./card-text-error.ts";
-import { pruneMessage } from "./prune-message.ts";
+import { type PruneOptions, pruneMessage } from "./prune-message.ts";
 import { readCardText } from "./read-card-text.ts";
 import { writeCanonical } from "./write-canonical.ts";
 
@@ -39,9 +39,9 @@ export function canonicalJson(json: JsonObject): string {
 }
 
 /** A card's JSON without its signatures and without what says nothing. @throws CardTextError `both-spellings` */
-export function pruneUnsigned(json: JsonObject, options?: Parameters<typeof pruneMessage>[2]): JsonObject {
-  const { signatures: _, ...unsigned } = pruneMessage(AgentCardSchema, json, options);
-  return unsigned;
+export function pruneUnsigned(json: JsonObject, options?: PruneOptions): JsonObject {
+  const { signatures: _, ...unsigned } = json;
+  return pruneMessage(AgentCardSchema, unsigned, options);
 }
 
 /** SHA-256 of a card, lowercase hex, over the UTF-8 of `canonicalCard`. @throws CardTextError */

@@ -10,10 +10,12 @@ import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { CardTextError } from "./card-text-error.ts";
 import { setMember } from "./set-member.ts";
 
-/** What becomes of members that the schema does not have. */
+/** Who is told what on the way. Paths are to be read at once. */
 export interface PruneOptions {
-  /** Called with the path of each, to be read at once, which is then left out. Default: they stay, untouched (requirement M-6). */
+  /** Called for each member that the schema does not have, which is then left out. Default: they stay, untouched (requirement M-6). */
   readonly onUnknown?: (path: readonly (string | number)[]) => void;
+  /** Called for each REQUIRED member that is missing. */
+  readonly onMissing?: (path: readonly (string | number)[]) => void;
 }
 
 /**
@@ -47,8 +49,12 @@ interface FieldRule {
   readonly pruneBelow: ((value: JsonValue, walk: PruneWalk) => JsonValue) | undefined;
 }
 
-/** Rules by either spelling of a field's name. */
-type MessageRules = ReadonlyMap<string, FieldRule>;
+interface MessageRules {
+  /** By either spelling of a field's name. */
+  readonly fields: Map<string, FieldRule>;
+  /** Names of REQUIRED fields. */
+  readonly required: string[];
+}
 
 const compiled = new WeakMap<DescMessage, MessageRules>();
 
@@ -58,7 +64,7 @@ function rulesOf(desc: DescMessage): MessageRules {
   if (known !== undefined) {
     return known;
   }
-  const rules = new Map<string, FieldRule>();
+  const rules: MessageRules = { fields: new Map(), required: [] };
   compiled.set(desc, rules); // before the fields, so that recursive types end
   for (const field of desc.fields) {
     const rule: FieldRule = {
@@ -66,7 +72,8 @@ function rulesOf(desc: DescMessage): MessageRules {
       saysNothing: emptinessOf(field),
       pruneBelow: pruningOf(field),
     };
-    rules.set(field.jsonName, rule).set(field.name, rule);
+    rules.fields.set(field.jsonName, rule).set(field.name, rule);
+    if (isRequiredField(field)) rules.required.push(field.jsonName);
   }
   return rules;
 }
@@ -75,7 +82,7 @@ function prune(rules: MessageRules, json: JsonObject, walk: PruneWalk): JsonObje
   const pruned: JsonObject = {};
   for (const name of Object.keys(json)) {
     const value = json[name] as JsonValue; // a name that it has
-    const rule = rules.get(name);
+    const rule = rules.fields.get(name);
     walk.path.push(name);
     if (rule === undefined) {
       keepUnknown(pruned, name, value, walk);
@@ -86,6 +93,11 @@ function prune(rules: MessageRules, json: JsonObject, walk: PruneWalk): JsonObje
       }
     }
     walk.path.pop();
+  }
+  if (walk.onMissing !== undefined) {
+    for (const name of rules.required) {
+      if (!Object.hasOwn(pruned, name)) walk.onMissing([...walk.path, name]);
+    }
   }
   return pruned;
 }

@@ -8,7 +8,6 @@ import { writeCanonical } from "../canonical/write-canonical.ts";
 import { checkSigningMembers } from "../option-members.ts";
 import type { LegacyProfile } from "../profiles/profile.ts";
 import { SigningError } from "../signing-error.ts";
-import { findCardProblems } from "../verify/card-problems.ts";
 import { maxSignatures, SignedCard, signingInput } from "../verify/signed-card.ts";
 import { openCardSigner } from "./card-signer.ts";
 import { copyUnprotectedHeader, encodeProtectedHeader } from "./jws-header.ts";
@@ -82,7 +81,7 @@ async function makeSignature(card: SignedCard, options: SignCardOptions): Promis
     options.signer === undefined ? "the options of signCard" : "the options of signCard with a signer",
     options,
   );
-  const problems = findCardProblems(card.unsigned);
+  const problems = card.findProblems();
   if (problems.length > 0) {
     throw new SigningError(
       `the card cannot be signed: ${problems.join(", ")}`,

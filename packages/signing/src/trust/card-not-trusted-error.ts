@@ -1,4 +1,4 @@
-import { advice } from "../verify/advice.ts";
+import { advice } from "../verify/sentences.ts";
 import type { CardFault, CardVerdict } from "../verify/verdict.ts";
 
 /** A card is not trusted by the policy. Nothing in it was used. */

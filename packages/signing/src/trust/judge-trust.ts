@@ -1,4 +1,4 @@
-import { advice } from "../verify/advice.ts";
+import { advice } from "../verify/sentences.ts";
 import type { CardAlarm, CardFault } from "../verify/verdict.ts";
 import { takeTurn } from "./agent-turns.ts";
 import { findDowngrades, findExtendedDowngrades } from "./downgrade.ts";
@@ -8,14 +8,13 @@ import { type KnownAgent, readCanonical, recall, remember, type TrustQuestion } 
 import { cardMemoryKey } from "./memory-key.ts";
 import { findMissingSecurity } from "./minimum-security.ts";
 import { findMoves } from "./moves.ts";
-import type { TrustPolicy } from "./trust-policy.ts";
 
 /** Whether a card may be trusted, beyond its signatures. */
 export interface TrustJudgement {
   /** Undefined when it may. */
   readonly fault: CardFault | undefined;
-  /** What is wrong and what to do about it, in a sentence or more; undefined when nothing is. */
-  readonly message: string | undefined;
+  /** What is wrong and what to do about it, in a sentence or more; empty when nothing is. */
+  readonly message: string;
   /** Everything that was found, whether it is a fault or not. */
   readonly alarms: readonly CardAlarm[];
 }
@@ -65,34 +64,64 @@ interface Judged {
   readonly isDoubtful: boolean;
 }
 
+/** What was found about a card, as an alarm and maybe as a fault. */
+interface Found {
+  readonly fault: "pin-changed" | "security-too-weak" | "downgrade";
+  readonly findings: readonly SecurityFinding[];
+  /** How the message begins that tells of it. */
+  readonly opening: string;
+  /** Whether the policy lets it pass. */
+  readonly isAllowed: boolean;
+}
+
 function judge(question: TrustQuestion, known: KnownAgent | undefined): Judged {
-  const { policy } = question;
-  const isCompared = policy.minimumSecurity !== undefined || known?.before !== undefined;
-  const card = (isCompared ? readCanonical(question.canonical) : undefined) ?? {};
-  const compare = question.extended ? findExtendedDowngrades : findDowngrades;
-  const found: Found = {
-    news: known === undefined ? describeUnknown(policy.memory) : describeNews(known, question.extended),
-    change: known?.pins.kind === "changed" ? [describeChange(known.key, question.thumbprints)] : [],
-    missing: policy.minimumSecurity === undefined ? [] : findMissingSecurity(card, policy.minimumSecurity),
-    weaker: known?.before === undefined ? [] : compare(known.before, card),
-    moved: known?.before === undefined ? [] : findMoves(known.before, card),
-    uncompared: known?.isUncompared && !question.extended ? [notKept] : [],
-  };
-  const faults = findFaults(found, policy);
-  const judgement = {
+  const { policy, thumbprints, extended } = question;
+  const { memory, minimumSecurity, onPinChanged, onDowngrade } = policy;
+  const before = known?.before;
+  const isRead = minimumSecurity !== undefined || before !== undefined;
+  const card = (isRead ? readCanonical(question.canonical) : undefined) ?? {};
+  const compare = extended ? findExtendedDowngrades : findDowngrades;
+  // The worst first.
+  const all: readonly Found[] = [
+    {
+      fault: "pin-changed",
+      findings: known?.pins.kind === "changed" ? [describeChange(known.key, thumbprints)] : [],
+      opening: "",
+      isAllowed: onPinChanged === "alarm",
+    },
+    {
+      fault: "security-too-weak",
+      findings: minimumSecurity === undefined ? [] : findMissingSecurity(card, minimumSecurity),
+      opening: "The card declares less security than is demanded. ",
+      isAllowed: false,
+    },
+    {
+      fault: "downgrade",
+      findings: before === undefined ? [] : compare(before, card),
+      opening: "The card is weaker than the last one of this agent. ",
+      isAllowed: onDowngrade === "alarm",
+    },
+    {
+      fault: "downgrade",
+      findings: known?.isUncompared && !extended ? [notKept] : [],
+      opening: "",
+      isAllowed: onDowngrade === "alarm",
+    },
+  ];
+  const found = all.filter(({ findings }) => findings.length > 0);
+  const faults = found.filter(({ isAllowed }) => !isAllowed);
+  const news = known === undefined ? describeUnknown(memory) : describeNews(known, extended);
+  const moved = before === undefined ? [] : findMoves(before, card);
+  const judgement: TrustJudgement = {
     fault: faults[0]?.fault,
-    message: faults.length === 0 ? undefined : tell(faults),
+    message: describeFaults(faults),
     alarms: [
-      ...found.news,
-      ...toAlarms("pin-changed", found.change),
-      ...toAlarms("security-too-weak", found.missing),
-      ...toAlarms("downgrade", found.weaker),
-      ...toAlarms("downgrade", found.uncompared),
-      ...toAlarms("moved", found.moved),
+      ...news,
+      ...found.flatMap(({ fault, findings }) => toAlarms(fault, findings)),
+      ...toAlarms("moved", moved),
     ],
   };
-  const doubts = [faults, found.change, found.weaker, found.uncompared];
-  return { judgement, isDoubtful: doubts.some(({ length }) => length > 0) };
+  return { judgement, isDoubtful: found.length > 0 };
 }
 
 const notKept: SecurityFinding = {
@@ -100,49 +129,10 @@ const notKept: SecurityFinding = {
   path: "",
 };
 
-/** What was found about a card. */
-interface Found {
-  readonly news: readonly CardAlarm[];
-  readonly change: readonly SecurityFinding[];
-  readonly missing: readonly SecurityFinding[];
-  readonly weaker: readonly SecurityFinding[];
-  readonly moved: readonly SecurityFinding[];
-  readonly uncompared: readonly SecurityFinding[];
-}
-
-interface Fault {
-  readonly fault: CardFault;
-  readonly message: string;
-}
-
-function tell(faults: readonly Fault[]): string {
-  const what = faults.map(({ message }) => message);
-  const doAbout = faults.slice(0, 1).map(({ fault }) => advice[fault]);
-  return [...what, ...doAbout].join(" ");
-}
-
-/** What of it the policy does not let pass, the worst first. */
-function findFaults(
-  { change, missing, weaker, uncompared }: Found,
-  { onPinChanged, onDowngrade }: TrustPolicy,
-): readonly Fault[] {
-  const candidates = [
-    { fault: "pin-changed", findings: onPinChanged === "alarm" ? [] : change, opening: "" },
-    {
-      fault: "security-too-weak",
-      findings: missing,
-      opening: "The card declares less security than is demanded. ",
-    },
-    {
-      fault: "downgrade",
-      findings: onDowngrade === "alarm" ? [] : weaker,
-      opening: "The card is weaker than the last one of this agent. ",
-    },
-    { fault: "downgrade", findings: onDowngrade === "alarm" ? [] : uncompared, opening: "" },
-  ] as const;
-  return candidates
-    .filter(({ findings }) => findings.length > 0)
-    .map(({ fault, findings, opening }) => ({ fault, message: opening + summarize(findings) }));
+function describeFaults(faults: readonly Found[]): string {
+  const sentences = faults.map(({ opening, findings }) => opening + summarize(findings));
+  const hints = faults.slice(0, 1).map(({ fault }) => advice[fault]);
+  return [...sentences, ...hints].join(" ");
 }
 
 function toAlarms(kind: CardAlarm["kind"], findings: readonly SecurityFinding[]): CardAlarm[] {

@@ -16,16 +16,65 @@ export interface KeyNews {
 
 /** What a person should know of how the agent is known, though there may be nothing wrong with it. */
 export function describeNews(news: KeyNews, extended = false): readonly CardAlarm[] {
-  const { key, pins } = news;
-  if (!extended) {
-    return [...describeFirst(news), ...describeKeys(news), ...describeSize(news)];
+  const { key, pins, isUncompared, outline } = news;
+  const isNew = pins.kind === "new";
+  if (extended) {
+    return [
+      ...alarm(
+        "first-use",
+        isNew,
+        `Nothing is known of ${key} by which its extended card could be recognized.`,
+      ),
+      ...alarm(
+        "not-remembered",
+        isUncompared,
+        `What the public card of ${key} declares was too large to be compared with its extended card.`,
+      ),
+    ];
   }
-  const unknown = `Nothing is known of ${key} by which its extended card could be recognized.`;
-  const uncompared = `What the public card of ${key} declares was too large to be compared with its extended card.`;
+  const { waiting, adopted, missing, forgotten } = pins;
   return [
-    ...(pins.kind === "new" ? [{ kind: "first-use", text: unknown, paths: [] } as const] : []),
-    ...(news.isUncompared ? [{ kind: "not-remembered", text: uncompared, paths: [] } as const] : []),
+    ...alarm(
+      "first-use",
+      isNew,
+      `This is the first card of ${key} that is seen. Its keys are trusted from now on.`,
+    ),
+    ...alarm(
+      "signer-new",
+      waiting,
+      `Another key signs the card of ${key} beside a known one, and will be known when it has done so for long enough:`,
+    ),
+    ...alarm(
+      "signer-new",
+      adopted,
+      `Another key is known for ${key} from now on, having signed beside a known one:`,
+    ),
+    ...alarm(
+      "signer-missing",
+      missing,
+      `A key by which ${key} is known has not signed the card, and is forgotten when that lasts:`,
+    ),
+    ...alarm(
+      "signer-missing",
+      forgotten,
+      `A key by which ${key} was known has not signed its card for a while, and is forgotten:`,
+    ),
+    ...alarm(
+      "not-remembered",
+      outline.outline === undefined,
+      `What the card of ${key} declares is too large to be remembered: when it changes, nobody can tell whether it got weaker, and it is refused.`,
+    ),
   ];
+}
+
+/** @param about whether there is something to tell, or the keys that it is about, which end the sentence */
+function alarm(
+  kind: CardAlarm["kind"],
+  about: boolean | readonly string[],
+  text: string,
+): readonly CardAlarm[] {
+  if (typeof about === "boolean") return about ? [{ kind, text, paths: [] }] : [];
+  return about.length === 0 ? [] : [{ kind, text: `${text} ${about.join(", ")}.`, paths: ["signatures"] }];
 }
 
 /** That a memory could do nothing for a card, since nobody knows whose it is. */
@@ -39,30 +88,4 @@ export function describeUnknown(memory: CardMemory | undefined): readonly CardAl
 export function describeChange(key: string, signers: readonly string[]): SecurityFinding {
   const text = `None of the keys by which ${key} is known has signed the card, but ${signers.join(", ")}.`;
   return { text, path: "signatures" };
-}
-
-function describeFirst({ key, pins }: KeyNews): readonly CardAlarm[] {
-  const text = `This is the first card of ${key} that is seen. Its keys are trusted from now on.`;
-  return pins.kind === "new" ? [{ kind: "first-use", text, paths: [] }] : [];
-}
-
-function describeKeys({ key, pins }: KeyNews): readonly CardAlarm[] {
-  const tell = (kind: CardAlarm["kind"], keys: readonly string[], text: string, end = "") =>
-    keys.length === 0 ? [] : [{ kind, text: `${text}: ${keys.join(", ")}.${end}`, paths: ["signatures"] }];
-  const { waiting, adopted, missing, forgotten } = pins;
-  const waits = `Another key signs the card of ${key} beside a known one, and will be known when it has done so for long enough`;
-  const counts = `Another key is known for ${key} from now on, having signed beside a known one`;
-  const misses = `A key by which ${key} is known has not signed the card`;
-  const missed = `A key by which ${key} was known has not signed its card for a while, and is forgotten`;
-  return [
-    ...tell("signer-new", waiting, waits),
-    ...tell("signer-new", adopted, counts),
-    ...tell("signer-missing", missing, misses, " When that lasts it is forgotten."),
-    ...tell("signer-missing", forgotten, missed),
-  ];
-}
-
-function describeSize({ key, outline }: KeyNews): readonly CardAlarm[] {
-  const text = `What the card of ${key} declares is too large to be remembered: when it changes, nobody can tell whether it got weaker, and it is refused.`;
-  return outline.outline === undefined ? [{ kind: "not-remembered", text, paths: [] }] : [];
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { checkTrustOptions } from "./check-trust-options.ts";
+import { preparePolicy } from "../verify/prepared-policy.ts";
 import { findMissingSecurity } from "./minimum-security.ts";
 import type { MinimumSecurity, TrustPolicy } from "./trust-policy.ts";
 
@@ -190,12 +190,12 @@ describe("a trust policy", () => {
     ],
   ] as const) {
     it(`is refused: ${message}`, () => {
-      expect(() => checkTrustOptions(policy as TrustPolicy)).toThrow(new TypeError(message)); // as JavaScript could
+      expect(() => preparePolicy(policy as TrustPolicy)).toThrow(new TypeError(message)); // as JavaScript could
     });
   }
 
   it("may say all that it can", () => {
-    checkTrustOptions({
+    preparePolicy({
       newKeyDelayMs: Number.POSITIVE_INFINITY,
       onDowngrade: "alarm",
       onPinChanged: "refuse",

@@ -63,7 +63,7 @@ describe("a known key that has not signed", () => {
     expect(alarms).toEqual([
       {
         kind: "signer-missing",
-        text: `A key by which ${origin} is known has not signed the card: ${thumbprints.b}. When that lasts it is forgotten.`,
+        text: `A key by which ${origin} is known has not signed the card, and is forgotten when that lasts: ${thumbprints.b}.`,
         paths: ["signatures"],
       },
     ]);

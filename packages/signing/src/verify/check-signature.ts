@@ -5,18 +5,18 @@ import { algorithms } from "../keys/algorithms.ts";
 import { importVerificationKey, thumbprintOf } from "../keys/key.ts";
 import { checkJku } from "../keys/key-set-url.ts";
 import type { VerificationKey } from "../keys/key-types.ts";
+import { isMarked } from "../keys/public-keys.ts";
 import type { Profile } from "../profiles/profile.ts";
 import { legacyProfiles } from "../profiles/profile-card.ts";
 import { SigningError } from "../signing-error.ts";
-import { furthest } from "./fault-order.ts";
-import { findKeyFault, type Refusal } from "./key-fault.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import { type ReadableSignature, readSignatureEntry } from "./signature-entry.ts";
 import { type SignedCard, type SignedForm, signingInput } from "./signed-card.ts";
 import type { SignatureCheck, SignatureFault } from "./verdict.ts";
+import { furthest } from "./weigh-checks.ts";
 
 /** What a signature is checked by. */
-export interface SignatureContext {
+export interface CheckContext {
   readonly policy: PreparedPolicy;
   /** Where the card came from, when that is known. */
   readonly cardUrl: URL | undefined;
@@ -28,7 +28,21 @@ export interface SignatureContext {
   /** The key sets that this card has made us ask, by their URL. */
   readonly askedKeySets: Set<string>;
   /** What came of each header and signature: the same may stand on a card many times. */
-  readonly found: Map<string, Promise<Outcome>>;
+  readonly found: Map<string, Promise<Signer | Refusal>>;
+}
+
+/** Who has signed, and what. */
+interface Signer {
+  readonly profile: Profile;
+  readonly uncovered: readonly string[];
+  readonly thumbprint: string;
+  readonly keySource: "trusted" | URL["href"];
+}
+
+/** Why nobody has signed who counts: a fault, and a sentence about it without a full stop. */
+interface Refusal {
+  readonly fault: SignatureFault;
+  readonly problem: string;
 }
 
 /** Key sets that one card can make us ask: it is somebody else who wrote it. */
@@ -44,54 +58,43 @@ export async function checkSignature(
   entry: JsonValue,
   index: number,
   card: SignedCard,
-  context: SignatureContext,
+  context: CheckContext,
 ): Promise<SignatureCheck> {
   const read = readSignatureEntry(entry, context.policy);
-  if (!read.ok) {
-    const { fault, problem, alg, kid } = read;
-    return { index, valid: false, kid, alg, ...nobody, fault, problem };
-  }
-  const { found } = context;
+  const check: SignatureCheck = {
+    index,
+    valid: false,
+    kid: read.kid,
+    alg: read.alg,
+    profile: undefined,
+    uncovered: [],
+    thumbprint: undefined,
+    keySource: undefined,
+    fault: undefined,
+    problem: undefined,
+  };
+  if (!read.ok) return { ...check, fault: read.fault, problem: read.problem };
   const text = `${read.protectedText}.${read.signatureText}`;
-  const finding = found.get(text) ?? findSigner(read, card, context);
-  found.set(text, finding);
-  const outcome = await finding;
-  const { alg, kid } = read;
-  return "signer" in outcome
-    ? { index, valid: true, kid, alg, ...nobody, ...outcome.signer }
-    : { index, valid: false, kid, alg, ...nobody, fault: outcome.fault, problem: outcome.problem };
+  const finding = context.found.get(text) ?? findSigner(read, card, context);
+  context.found.set(text, finding);
+  const found = await finding;
+  return { ...check, valid: isSigner(found), ...found };
 }
 
-const nobody = {
-  profile: undefined,
-  uncovered: [],
-  thumbprint: undefined,
-  keySource: undefined,
-  fault: undefined,
-  problem: undefined,
-};
-
-/** Who has signed, and what. */
-interface Signer {
-  readonly profile: Profile;
-  readonly uncovered: readonly string[];
-  readonly thumbprint: string;
-  readonly keySource: "trusted" | URL["href"];
+function isSigner(found: object): found is Signer {
+  return "keySource" in found;
 }
-
-/** Who has signed, or why nobody has that counts. */
-export type Outcome = { readonly signer: Signer } | Refusal;
 
 async function findSigner(
   read: ReadableSignature,
   card: SignedCard,
-  context: SignatureContext,
-): Promise<Outcome> {
+  context: CheckContext,
+): Promise<Signer | Refusal> {
   const trusted = context.policy.keys.get(read.kid) ?? [];
   const byTrusted = trusted.length === 0 ? undefined : await tryKeys(trusted, "trusted", read, card, context);
-  if (byTrusted !== undefined && "signer" in byTrusted) return byTrusted;
+  if (byTrusted !== undefined && isSigner(byTrusted)) return byTrusted;
   const byRemote = await tryRemoteKeys(read, card, context);
-  if (byTrusted === undefined || "signer" in byRemote) return byRemote;
+  if (byTrusted === undefined || isSigner(byRemote)) return byRemote;
   return withoutKey.includes(byRemote.fault) ? byTrusted : (furthest([byTrusted, byRemote]) ?? byTrusted);
 }
 
@@ -101,30 +104,21 @@ const withoutKey: readonly SignatureFault[] = ["key-unknown", "jku-not-allowed",
 async function tryRemoteKeys(
   read: ReadableSignature,
   card: SignedCard,
-  context: SignatureContext,
-): Promise<Outcome> {
+  context: CheckContext,
+): Promise<Signer | Refusal> {
   const { policy, cardUrl, now, signal, fetch, askedKeySets } = context;
   const { kid, jku } = read;
   if (jku === undefined || policy.remote === undefined) {
-    const elsewhere =
-      jku === undefined
-        ? ""
-        : ", and the policy does not let the key set be asked that its header names (jku)";
-    return {
-      fault: "key-unknown",
-      problem: `none of the trusted keys has the id "${shownText(kid)}"${elsewhere}`,
-    };
+    const problem = `none of the trusted keys has the id "${shownText(kid)}"`;
+    const elsewhere = ", and the policy does not let the key set be asked that its header names (jku)";
+    return { fault: "key-unknown", problem: jku === undefined ? problem : problem + elsewhere };
   }
   const allowed = checkJku(jku, policy.remote.hosts, cardUrl);
-  if (!allowed.ok) {
-    return { fault: "jku-not-allowed", problem: allowed.problem };
-  }
+  if (!allowed.ok) return { fault: "jku-not-allowed", problem: allowed.problem };
   const { url } = allowed;
   if (!askedKeySets.has(url.href) && askedKeySets.size === maxKeySets) {
-    return {
-      fault: "jwks-unavailable",
-      problem: `the card names more than ${maxKeySets} key sets, and no more are asked`,
-    };
+    const problem = `the card names more than ${maxKeySets} key sets, and no more are asked`;
+    return { fault: "jwks-unavailable", problem };
   }
   askedKeySets.add(url.href);
   const found = await policy.remote.keySets.find(url, kid, { now, signal, fetch });
@@ -143,8 +137,8 @@ async function tryKeys(
   keySource: Signer["keySource"],
   read: ReadableSignature,
   card: SignedCard,
-  context: SignatureContext,
-): Promise<Outcome> {
+  context: CheckContext,
+): Promise<Signer | Refusal> {
   const refusals: Refusal[] = [];
   const usable: UsableKey[] = [];
   for (const key of keys) {
@@ -155,31 +149,26 @@ async function tryKeys(
   for (const profile of read.profiles) {
     for (const { cryptoKey, thumbprint } of usable) {
       const form = await findForm(read, profile, cryptoKey, card);
-      if (form !== undefined)
-        return { signer: { profile, uncovered: form.uncovered, thumbprint, keySource } };
+      if (form !== undefined) return { profile, uncovered: form.uncovered, thumbprint, keySource };
     }
   }
   const [first] = usable;
   if (first !== undefined) {
     refusals.push({ fault: "signature-mismatch", problem: await mismatchProblem(read, first, card) });
   }
-  return (
-    furthest(refusals) ?? {
-      fault: "key-unknown",
-      problem: `there is no key with the id "${shownText(read.kid)}"`,
-    }
-  );
+  const problem = `there is no key with the id "${shownText(read.kid)}"`;
+  return furthest(refusals) ?? { fault: "key-unknown", problem };
 }
 
 async function judgeKey(
   key: VerificationKey,
   { alg, signature }: ReadableSignature,
-  { policy, now }: SignatureContext,
+  { policy, now }: CheckContext,
 ): Promise<UsableKey | Refusal> {
   try {
     const thumbprint = await thumbprintOf(key);
     // What we know of a key counts wherever it comes from, and by whatever id (requirement M-4).
-    const known = await findSameKeys(thumbprint, policy);
+    const known = (await keysByThumbprint(policy)).get(thumbprint) ?? [];
     for (const each of [key, ...known]) {
       const refusal = findKeyFault(each, thumbprint, policy, now);
       if (refusal !== undefined) return refusal;
@@ -194,39 +183,72 @@ async function judgeKey(
     return { cryptoKey, thumbprint };
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
-    return {
-      fault: "key-mismatch",
-      problem: `the key "${shownText(key.kid)}" cannot have signed it: ${error.message}`,
-    };
+    const problem = `the key "${shownText(key.kid)}" cannot have signed it: ${error.message}`;
+    return { fault: "key-mismatch", problem };
   }
-}
-
-/** The trusted keys that are this one, under whatever id. */
-async function findSameKeys(thumbprint: string, policy: PreparedPolicy): Promise<readonly VerificationKey[]> {
-  const sorting = byThumbprint.get(policy) ?? sortByThumbprint(policy);
-  byThumbprint.set(policy, sorting);
-  return (await sorting).get(thumbprint) ?? [];
-}
-
-type KeysByThumbprint = ReadonlyMap<string, readonly VerificationKey[]>;
-
-const byThumbprint = new WeakMap<PreparedPolicy, Promise<KeysByThumbprint>>();
-
-async function sortByThumbprint({ keys }: PreparedPolicy): Promise<KeysByThumbprint> {
-  const sorted = new Map<string, VerificationKey[]>();
-  for (const key of [...keys.values()].flat()) {
-    const thumbprint = await thumbprintOf(key).catch(() => undefined); // one that is none is nobody's
-    if (thumbprint === undefined) continue;
-    const same = sorted.get(thumbprint);
-    if (same === undefined) sorted.set(thumbprint, [key]);
-    else same.push(key);
-  }
-  return sorted;
 }
 
 function modulusBytes({ algorithm }: CryptoKey): number {
   const { modulusLength } = algorithm as RsaHashedKeyAlgorithm; // only RSA signatures are as long as their key
   return Math.ceil(modulusLength / 8);
+}
+
+type KeysByThumbprint = ReadonlyMap<string, readonly VerificationKey[]>;
+
+const sorted = new WeakMap<PreparedPolicy, Promise<KeysByThumbprint>>();
+
+/** The trusted keys, under whatever id they are. Sorted once for each policy. */
+function keysByThumbprint(policy: PreparedPolicy): Promise<KeysByThumbprint> {
+  const sorting = sorted.get(policy) ?? sortByThumbprint([...policy.keys.values()].flat());
+  sorted.set(policy, sorting);
+  return sorting;
+}
+
+async function sortByThumbprint(keys: readonly VerificationKey[]): Promise<KeysByThumbprint> {
+  const thumbprints = await Promise.allSettled(keys.map(thumbprintOf));
+  const known = thumbprints.flatMap((result, index) => {
+    const key = keys[index];
+    // One that is no key has no thumbprint, and is nobody's.
+    return result.status === "fulfilled" && key !== undefined ? [{ thumbprint: result.value, key }] : [];
+  });
+  const groups = Map.groupBy(known, ({ thumbprint }) => thumbprint);
+  return new Map([...groups].map(([thumbprint, group]) => [thumbprint, group.map(({ key }) => key)]));
+}
+
+/**
+ * Why a key does not count just now (requirement M-4). Key sets are JSON of somebody else: a date or a mark that cannot be read
+ * counts against the key.
+ */
+function findKeyFault(
+  key: VerificationKey,
+  thumbprint: string,
+  { revoked }: PreparedPolicy,
+  now: number,
+): Refusal | undefined {
+  const { kid, nbf, exp } = key;
+  const name = `the key "${shownText(kid)}"`;
+  if (revoked.has(kid) || revoked.has(thumbprint)) {
+    return { fault: "key-revoked", problem: `${name} is revoked by the policy` };
+  }
+  if (isMarked(key.revoked)) return { fault: "key-revoked", problem: `${name} is marked as revoked` };
+  if (nbf !== undefined && !(isTime(nbf) && now >= nbf * 1000)) {
+    return { fault: "key-not-yet-valid", problem: `${name} does not count ${formatTime("before", nbf)}` };
+  }
+  if (exp !== undefined && !(isTime(exp) && now < exp * 1000)) {
+    return { fault: "key-expired", problem: `${name} does not count any more ${formatTime("since", exp)}` };
+  }
+  return undefined;
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value);
+}
+
+function formatTime(preposition: string, seconds: unknown): string {
+  const date = isTime(seconds) ? new Date(seconds * 1000) : undefined;
+  return date === undefined || Number.isNaN(date.getTime())
+    ? "(its date is no number of seconds since 1970)"
+    : `${preposition} ${date.toISOString()}`;
 }
 
 /** What of a card the key has signed, as a profile sees it; undefined when it has signed nothing of it. */

@@ -31,7 +31,7 @@ export function findCoverageGap(
 }
 
 /** What nobody can see any more in a card that was signed by a profile which loses what is empty. */
-export function removableAlarm(profile: Profile): CardAlarm | undefined {
+export function removableAlarm(profile: Profile | undefined): CardAlarm | undefined {
   if (!losesEmpties(profile)) return undefined;
   const text =
     `The profile ${profile} does not sign what is empty, so whatever is empty could have been taken out of this card without a ` +
@@ -57,7 +57,8 @@ export function listPaths(paths: readonly string[], maxItems = 5): string {
   return paths.length > maxItems ? `${shown} and ${paths.length - maxItems} more` : shown;
 }
 
-export function losesEmpties(profile: Profile): boolean {
+/** Whether signers by a profile leave out what is empty. */
+export function losesEmpties(profile: Profile | undefined): profile is "js-1" | "python-1" {
   return profile === "js-1" || profile === "python-1";
 }
 

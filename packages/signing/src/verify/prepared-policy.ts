@@ -5,7 +5,7 @@ import type { VerificationKey } from "../keys/key-types.ts";
 import { checkMembers } from "../option-members.ts";
 import type { Profile } from "../profiles/profile.ts";
 import { legacyProfiles } from "../profiles/profile-card.ts";
-import { checkTrustOptions } from "../trust/check-trust-options.ts";
+import { isSchemeKind } from "../trust/scheme.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 
 /** A policy that was looked over, and made ready for being asked. */
@@ -69,17 +69,39 @@ function keySetsOf(policy: TrustPolicy): KeySets {
 }
 
 function keysById(keys: readonly VerificationKey[]): ReadonlyMap<string, readonly VerificationKey[]> {
-  const byId = new Map<string, VerificationKey[]>();
-  for (const [index, key] of keys.entries()) {
+  return Map.groupBy(keys, (key, index) => {
     const kid: unknown = key?.kid;
-    if (typeof kid !== "string" || kid === "") {
-      throw wrong(`keys[${index}]`, "has no id (kid), so no signature could name it");
-    }
-    const sameId = byId.get(kid);
-    if (sameId === undefined) byId.set(kid, [key]);
-    else sameId.push(key);
+    if (typeof kid === "string" && kid !== "") return kid;
+    throw wrong(`keys[${index}]`, "has no id (kid), so no signature could name it");
+  });
+}
+
+/** @throws TypeError when what the policy says about memory, security and key sets has no meaning */
+function checkTrustOptions(policy: TrustPolicy): void {
+  const { newKeyDelayMs = 0, minimumSecurity = {} } = policy;
+  if (!(newKeyDelayMs >= 0)) {
+    throw wrong("newKeyDelayMs", "must be a number of milliseconds from 0 on");
   }
-  return byId;
+  for (const limit of ["timeoutMs", "maxBytes", "ttlMs", "coolDownMs"] as const) {
+    const value: unknown = policy.jku?.[limit] ?? 0;
+    if (typeof value !== "number" || !(value >= 0)) {
+      throw wrong(`jku.${limit}`, "must be a number from 0 on");
+    }
+  }
+  for (const option of ["onDowngrade", "onPinChanged"] as const) {
+    const choice: unknown = policy[option] ?? "refuse";
+    if (choice !== "refuse" && choice !== "alarm") {
+      throw wrong(option, 'must be "refuse" or "alarm"');
+    }
+  }
+  for (const scheme of minimumSecurity.schemes ?? []) {
+    if (!isSchemeKind(scheme)) {
+      throw wrong(
+        "minimumSecurity.schemes",
+        `${show(scheme)} is no kind of scheme, such as oauth2SecurityScheme`,
+      );
+    }
+  }
 }
 
 function wrong(option: string, problem: string): TypeError {

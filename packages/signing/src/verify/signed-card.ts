@@ -1,3 +1,5 @@
+import { findWrongFields, formatFieldPath } from "@a2a-connect/core";
+import { AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { pruneUnsigned } from "../canonical/canonical-card.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
@@ -8,13 +10,13 @@ import { profileCard } from "../profiles/profile-card.ts";
 /** Signatures that are looked at: more are on no card that is meant well. */
 export const maxSignatures = 20;
 
+/** Problems that are told of one card: more would tell nobody more. */
+const maxProblems = 10;
+
 /** One thing that may have been signed of a card, ready to be verified. */
-export interface SignedForm {
-  readonly payload: string;
+export interface SignedForm extends ProfiledCard {
   /** ASCII codes of base64url(payload), after a full stop: what follows the protected header in what is signed. */
   readonly tail: Uint8Array;
-  /** Paths of what a signature of this form does not protect. */
-  readonly uncovered: readonly string[];
 }
 
 /** A card that was read, and what was signed of it by each profile: made once, when it is asked for. */
@@ -25,7 +27,7 @@ export class SignedCard {
   readonly unsigned: JsonObject;
   /** The text of that: what `strict` signs. */
   readonly canonical: string;
-  #strict: SignedForm | undefined;
+  readonly #missing: string[] = [];
   readonly #forms = new Map<Profile, readonly SignedForm[]>();
 
   /**
@@ -34,28 +36,42 @@ export class SignedCard {
    */
   constructor(json: JsonObject) {
     this.json = json;
-    this.unsigned = pruneUnsigned(json);
+    this.unsigned = pruneUnsigned(json, {
+      onMissing: (path) => {
+        if (this.#missing.length < maxProblems) this.#missing.push(`${formatFieldPath(path)} is missing`);
+      },
+    });
     this.canonical = writeCanonical(this.unsigned);
+  }
+
+  /**
+   * Why it is no card: types that are wrong, and REQUIRED members that are missing (spec §5.7, §8.4.1). A REQUIRED member that is
+   * there but empty is fine here: this asks whether the card can be told from its JSON, not whether it is of use.
+   *
+   * @returns sentences without a full stop, such as `skills[0].name is missing`
+   */
+  findProblems(): readonly string[] {
+    const wrong = findWrongFields(AgentCardSchema, this.unsigned).map(
+      ({ field, description }) => `${field === "" ? "the card" : field} ${description}`,
+    );
+    return [...wrong, ...this.#missing].slice(0, maxProblems);
   }
 
   /** What is signed by the specification. */
   get strict(): SignedForm {
-    this.#strict ??= readyForm({ payload: this.canonical, uncovered: [] });
-    return this.#strict;
+    const [form] = this.forms("strict");
+    return form as SignedForm; // that profile has one form
   }
 
   /** What a profile may have signed, the form that leaves out least first. */
   forms(profile: Profile): readonly SignedForm[] {
-    let forms = this.#forms.get(profile);
-    if (forms === undefined) {
-      forms = this.#makeForms(profile);
-      this.#forms.set(profile, forms);
-    }
-    return forms;
-  }
-
-  #makeForms(profile: Profile): readonly SignedForm[] {
-    return profile === "strict" ? [this.strict] : profileCard(profile, this.json).map(readyForm);
+    const known = this.#forms.get(profile);
+    if (known !== undefined) return known;
+    const forms =
+      profile === "strict" ? [{ payload: this.canonical, uncovered: [] }] : profileCard(profile, this.json);
+    const ready = forms.map((form) => ({ ...form, tail: tailOf(form.payload) }));
+    this.#forms.set(profile, ready);
+    return ready;
   }
 }
 
@@ -65,10 +81,6 @@ export function signingInput(protectedText: string, { tail }: SignedForm): Uint8
   encoder.encodeInto(protectedText, input);
   input.set(tail, protectedText.length);
   return input;
-}
-
-function readyForm({ payload, uncovered }: ProfiledCard): SignedForm {
-  return { payload, tail: tailOf(payload), uncovered };
 }
 
 const encoder = new TextEncoder();

@@ -1,26 +1,16 @@
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { CardTextError } from "../canonical/card-text-error.ts";
 import { readCardText } from "../canonical/read-card-text.ts";
 import { checkMembers } from "../option-members.ts";
 import { judgeTrust } from "../trust/judge-trust.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
-import { findCardProblems } from "./card-problems.ts";
-import { checkSignature, type SignatureContext } from "./check-signature.ts";
-import { chooseSignature, type SignatureChoice } from "./choose-signature.ts";
-import { losesEmpties, removableAlarm, unrequiredAlarm } from "./coverage.ts";
+import { type CheckContext, checkSignature } from "./check-signature.ts";
+import { listPaths, losesEmpties, removableAlarm, unrequiredAlarm } from "./coverage.ts";
 import { type PreparedPolicy, preparePolicy } from "./prepared-policy.ts";
+import { advice, describeDistrusted, describeRefused, describeVerified } from "./sentences.ts";
 import { maxSignatures, SignedCard } from "./signed-card.ts";
-import {
-  describeDistrusted,
-  describeInvalid,
-  describeRefused,
-  describeUnreadable,
-  describeUnseen,
-  describeUnsigned,
-  describeVerified,
-} from "./story.ts";
 import type { CardAlarm, CardFault, CardVerdict, SignatureCheck } from "./verdict.ts";
 import type { VerificationContext, VerifyCardOptions } from "./verify-options.ts";
+import { type WeighedChecks, weighChecks } from "./weigh-checks.ts";
 
 /** Verifies cards by one policy, and keeps the key sets that it has asked. */
 export interface CardVerifier {
@@ -85,62 +75,68 @@ async function verify(
   const cardUrl = context.url === undefined ? undefined : new URL(context.url);
   const card = readCard(text, context.maxLength);
   if (card instanceof CardTextError) {
-    return rejected(card.fault, describeUnreadable(card));
+    return rejected(card.fault, `Nothing can be said about who signed it: ${card.message}.`);
   }
-  const problems = [...findCardProblems(card.unsigned), ...signaturesProblem(card.json)];
-  if (problems.length > 0) {
-    return rejected("card-invalid", describeInvalid(problems));
-  }
-  const entries = entriesOf(card.json);
-  if (entries.length === 0) {
-    return rejected("no-signature", describeUnsigned());
+  const { signatures: entries = null } = card.json;
+  const isList = Array.isArray(entries) || entries === null;
+  const problems = [...card.findProblems(), ...(isList ? [] : ["signatures must be an array"])];
+  if (problems.length > 0) return rejected("card-invalid", `This is no valid card: ${listPaths(problems)}.`);
+  // What an entry is made of is asked when it is checked: a bad one costs nobody the good ones.
+  if (!Array.isArray(entries) || entries.length === 0) {
+    return rejected("no-signature", "The card has no signature.");
   }
   const { signal, fetch } = context;
-  const checks: SignatureContext = {
+  const checking: CheckContext = {
     policy,
     cardUrl,
     now: now(),
     signal,
     fetch,
-    askedKeySets: new Set<string>(),
+    askedKeySets: new Set(),
     found: new Map(),
   };
-  const signatures = await Promise.all(
-    entries.slice(0, maxSignatures).map((entry, index) => checkSignature(entry, index, card, checks)),
-  );
-  return await weigh(card, signatures, policy, { ...context, now });
+  const seen = entries.slice(0, maxSignatures);
+  const checks = await Promise.all(seen.map((entry, index) => checkSignature(entry, index, card, checking)));
+  const unseen =
+    seen.length === entries.length
+      ? ""
+      : ` The first ${seen.length} of ${entries.length} signatures were looked at.`;
+  return await judgeCard(card, checks, policy, { ...context, now, unseen });
+}
+
+interface JudgeContext extends VerificationContext {
+  readonly now: () => number;
+  /** That there are more signatures than were looked at, for the end of a message; else empty. */
+  readonly unseen: string;
 }
 
 /** What the signatures amount to, and then what else the policy demands. */
-async function weigh(
+async function judgeCard(
   card: SignedCard,
   signatures: readonly SignatureCheck[],
   policy: PreparedPolicy,
-  { url, asked = url, extended, signal, now }: VerificationContext & { readonly now: () => number },
+  { url, asked = url, extended, signal, now, unseen }: JudgeContext,
 ): Promise<CardVerdict> {
-  const choice = chooseSignature(signatures, card, policy);
-  const { best, signers, covering } = choice;
-  const total = entriesOf(card.json).length;
-  // What refuses a signature is the doubt that a legacy profile leaves, whatever else the signature would pass for.
-  const profile = choice.gap === undefined ? best?.profile : covering;
-  const removable = covering === undefined ? undefined : removableAlarm(covering);
+  const weighed = weighChecks(signatures, card, policy);
+  const { best, gap, signers, covering } = weighed;
+  const removable = removableAlarm(covering);
   const alarms: CardAlarm[] = removable === undefined ? [] : [removable];
   const found = {
-    profile,
+    // What refuses a signature is the doubt that a legacy profile leaves, whatever else the signature would pass for.
+    profile: gap === undefined ? best?.profile : covering,
     kid: best?.kid,
     alg: best?.alg,
-    uncovered: [...new Set([...(best?.uncovered ?? []), ...(choice.gap?.paths ?? [])])],
+    uncovered: [...new Set([...(best?.uncovered ?? []), ...(gap?.paths ?? [])])],
     signatures,
+    alarms,
   };
-  const reason = signatureFault(choice, policy);
+  const reason = findSignatureFault(weighed, policy);
   if (reason !== undefined) {
-    const message =
-      describeRefused(reason, signatures, choice, policy) + describeUnseen(signatures.length, total);
-    return { ...found, verified: false, reason, message, alarms };
+    const message = describeRefused(reason, signatures, weighed, policy) + unseen;
+    return { ...found, verified: false, reason, message };
   }
-  const { canonical } = card;
   const judged = await judgeTrust({
-    canonical,
+    canonical: card.canonical,
     url: asked,
     thumbprints: signers,
     policy: policy.policy,
@@ -150,24 +146,21 @@ async function weigh(
   });
   alarms.push(...judged.alarms);
   if (judged.fault !== undefined) {
-    const message = describeDistrusted(judged.message, choice);
-    return { ...found, verified: false, reason: judged.fault, message, alarms };
+    const message = describeDistrusted(judged.message, weighed);
+    return { ...found, verified: false, reason: judged.fault, message };
   }
-  if (covering === undefined || !losesEmpties(covering)) {
-    const unrequired = unrequiredAlarm(card.unsigned);
-    if (unrequired !== undefined) alarms.push(unrequired);
-  }
+  const unrequired = losesEmpties(covering) ? undefined : unrequiredAlarm(card.unsigned);
+  if (unrequired !== undefined) alarms.push(unrequired);
   return {
     ...found,
     verified: true,
     reason: undefined,
-    message: describeVerified(found.uncovered, choice),
-    alarms,
+    message: describeVerified(found.uncovered, weighed),
   };
 }
 
-function signatureFault(
-  { best, gap, signerCount }: SignatureChoice,
+function findSignatureFault(
+  { best, gap, signerCount }: WeighedChecks,
   { minSigners }: PreparedPolicy,
 ): CardFault | undefined {
   if (signerCount >= minSigners) return undefined;
@@ -200,16 +193,8 @@ function readCard(text: string, maxLength: number | undefined): SignedCard | Car
   }
 }
 
-/** What an entry is made of is asked when it is checked: a bad one costs nobody the good ones. */
-function signaturesProblem({ signatures = null }: JsonObject): readonly string[] {
-  return signatures === null || Array.isArray(signatures) ? [] : ["signatures must be an array"];
-}
-
-function entriesOf({ signatures }: JsonObject): readonly JsonValue[] {
-  return Array.isArray(signatures) ? signatures : [];
-}
-
-function rejected(reason: CardFault, message: string): CardVerdict {
+/** @param problem what is wrong, in a sentence */
+function rejected(reason: CardFault, problem: string): CardVerdict {
   return {
     verified: false,
     profile: undefined,
@@ -217,7 +202,7 @@ function rejected(reason: CardFault, message: string): CardVerdict {
     alg: undefined,
     uncovered: [],
     reason,
-    message,
+    message: `${problem} ${advice[reason]}`,
     signatures: [],
     alarms: [],
   };

@@ -3,18 +3,17 @@ import { AgentCardSchema } from "@a2a-connect/proto";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { plainCard } from "../../test-support/signed-card.ts";
-import { pruneUnsigned } from "../canonical/canonical-card.ts";
-import { findCardProblems } from "./card-problems.ts";
+import { SignedCard } from "./signed-card.ts";
 
-const problemsOf = (more: JsonObject) => findCardProblems(pruneUnsigned({ ...plainCard, ...more }));
+const problemsOf = (more: JsonObject) => new SignedCard({ ...plainCard, ...more }).findProblems();
 
-describe("findCardProblems", () => {
-  it("finds none in a good card", () => {
+describe("a card's problems", () => {
+  it("are none of a good card", () => {
     expect(problemsOf({})).toEqual([]);
   });
 
   it("misses all REQUIRED members of an empty card", () => {
-    const missing = findCardProblems({});
+    const missing = new SignedCard({}).findProblems();
     const required = AgentCardSchema.fields
       .filter((field) => ["name", "description", "version", "capabilities", "skills"].includes(field.name))
       .map((field) => `${field.jsonName} is missing`);

@@ -1,0 +1,104 @@
+import { shownText } from "@a2a-connect/core";
+import { listPaths, losesEmpties } from "./coverage.ts";
+import type { PreparedPolicy } from "./prepared-policy.ts";
+import type { CardFault, SignatureCheck } from "./verdict.ts";
+import type { WeighedChecks } from "./weigh-checks.ts";
+
+/** What to do about the texts that have no one meaning: they may have been cut short on the way. */
+const unreadable = "Fetch the card again; when it stays that way, tell its operator.";
+
+/** What to do about a card that is not trusted, in a sentence or two. */
+export const advice: Readonly<Record<CardFault, string>> = {
+  "not-json": unreadable,
+  "not-an-object": unreadable,
+  "too-deep": unreadable,
+  "too-large": unreadable,
+  "duplicate-member": unreadable,
+  "both-spellings": unreadable,
+  "lone-surrogate": unreadable,
+  "number-out-of-range": unreadable,
+  "card-invalid": "Its signatures were not looked at; tell the operator of the agent.",
+  "no-signature":
+    "Ask the operator of the agent to sign it; until then anybody on the way could have written it.",
+  "malformed-signature": "Fetch the card again; when it stays that way, its operator has to sign it anew.",
+  "algorithm-not-allowed": "Its operator has to sign it with an algorithm that the policy allows.",
+  "crit-not-understood": "Its operator has to sign it without extensions of JWS.",
+  "kid-missing": "Its operator has to sign it with a kid in the protected header (spec §8.4.2).",
+  "typ-not-allowed": 'Its operator has to sign it with the typ "JOSE", or without one (spec §8.4.2).',
+  "key-unknown":
+    "Get the public key from somebody you trust and add it to the policy; do not take it from the card's own server unless you trust that.",
+  "key-mismatch": "Compare the key in the policy or key set with what its owner says.",
+  "key-not-yet-valid":
+    "Check the clock here; otherwise its operator has to sign it with a key that counts already.",
+  "key-expired": "Check the clock here; otherwise its operator has to sign it with a current key.",
+  "key-revoked":
+    "Do not use this card: somebody else may have the key. Its operator has to sign it with another one.",
+  "jku-not-allowed":
+    "When you trust that host with the keys of every card, add it to the hosts of the policy (jku.hosts).",
+  "jwks-unavailable": "Try again later, or add the key itself to the policy.",
+  "signature-mismatch":
+    "Do not use this card: it was changed after it was signed, or somebody else has signed it.",
+  uncovered:
+    "Its operator has to sign it as the specification says (profile strict); `allowUncovered` takes the risk.",
+  "too-few-signers": "Do not use this card before those who are missing have signed it, too.",
+  "pin-changed":
+    "Ask the operator of the agent, by another way than through the agent, whether it has new keys. If so, have the card memory forget the agent.",
+  "security-too-weak":
+    "Its operator has to declare what it demands; or lower the minimum of the policy when you know what that means.",
+  downgrade:
+    "Ask the operator of the agent, by another way than through the agent, whether this is meant. If so, have the card memory forget the agent.",
+};
+
+/** Why the signatures are not enough. */
+export function describeRefused(
+  fault: CardFault,
+  checks: readonly SignatureCheck[],
+  { best, gap, signerCount }: WeighedChecks,
+  { minSigners, signers }: PreparedPolicy,
+): string {
+  const hint = advice[fault];
+  if (fault === "uncovered") return `The signature by ${signerOf(best)} is right, but ${gap?.text}. ${hint}`;
+  if (fault === "too-few-signers") {
+    const demanded = minSigners === 1 ? "one key" : `${minSigners} different keys`;
+    const named = signers === undefined ? "" : " of those that it names";
+    const has = signerCount === 0 ? "none" : `only ${signerCount}`;
+    const bad = checks.find(({ valid }) => !valid);
+    const other = bad === undefined ? "" : `signatures[${bad.index}] does not count: ${bad.problem}. `;
+    return `The policy demands signatures by ${demanded}${named}, and the card has ${has}. ${other}${hint}`;
+  }
+  const problem = best?.problem ?? "it is not valid";
+  return checks.length === 1
+    ? `The signature of the card does not count: ${problem}. ${hint}`
+    : `None of the ${checks.length} signatures of the card counts. The one that came furthest, signatures[${best?.index}]: ${problem}. ${hint}`;
+}
+
+/** @param fault what the policy says against a card whose signatures are right, in sentences */
+export function describeDistrusted(fault: string, weighed: WeighedChecks): string {
+  return `${describeSigner(weighed)}, but it is not trusted. ${fault}`;
+}
+
+export function describeVerified(uncovered: readonly string[], weighed: WeighedChecks): string {
+  const { best, covering, signers } = weighed;
+  const others = signers.length > 1 ? ` ${signers.length} different keys have signed it.` : "";
+  const rest =
+    uncovered.length === 0 ? "" : ` Not protected by that, so do not rely on it: ${listPaths(uncovered)}.`;
+  const lost =
+    best?.profile === "strict" && losesEmpties(covering)
+      ? ` But the policy trusts signers that leave out what is empty (${covering}), so something empty may have been taken out of it.`
+      : "";
+  return `${describeSigner(weighed)}.${others}${rest}${lost}`;
+}
+
+function describeSigner({ best, covering }: WeighedChecks): string {
+  const signed = `The card is signed by ${signerOf(best)}`;
+  if (best?.profile !== "strict") {
+    return `${signed}, by the profile ${best?.profile} and not as the specification says`;
+  }
+  return `${signed}, ${losesEmpties(covering) ? "all that is in it" : "every field of it"}`;
+}
+
+function signerOf(check: SignatureCheck | undefined): string {
+  const { kid = "", alg, keySource = "trusted" } = check ?? {};
+  const source = keySource === "trusted" ? "a trusted key" : `of ${shownText(keySource)}`;
+  return `the key "${shownText(kid)}" (${alg}, ${source})`;
+}

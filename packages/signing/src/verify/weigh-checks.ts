@@ -1,0 +1,151 @@
+import type { Profile } from "../profiles/profile.ts";
+import { legacyProfiles } from "../profiles/profile-card.ts";
+import { type CoverageGap, findCoverageGap } from "./coverage.ts";
+import type { PreparedPolicy } from "./prepared-policy.ts";
+import type { SignedCard } from "./signed-card.ts";
+import type { SignatureCheck, SignatureFault } from "./verdict.ts";
+
+/** What the signatures of a card amount to by a policy. */
+export interface WeighedChecks {
+  /** The one that the verdict tells of; undefined when there is none at all. */
+  readonly best: SignatureCheck | undefined;
+  /** Thumbprints of the different keys that count. */
+  readonly signers: readonly string[];
+  /** How many signers those are: of keys that the policy names, each name once. */
+  readonly signerCount: number;
+  /** The profile by which it is judged what the best signature leaves open; undefined when that is nothing. */
+  readonly covering: Profile | undefined;
+  /** Why the best signature is right and still does not count. */
+  readonly gap: CoverageGap | undefined;
+}
+
+/** Weighs checks: which keys count, and which signature tells most. */
+export function weighChecks(
+  checks: readonly SignatureCheck[],
+  card: SignedCard,
+  policy: PreparedPolicy,
+): WeighedChecks {
+  const coverage = new Coverage(card, policy);
+  const valid = checks
+    .filter((check) => check.valid)
+    .sort((one, other) => strictness(one) - strictness(other));
+  const covering = valid.filter((check) => coverage.gapOf(check) === undefined);
+  const counting = covering.filter(
+    (check) => policy.signers === undefined || namesMet(check, policy).length > 0,
+  );
+  const best = counting[0] ?? covering[0] ?? valid[0] ?? furthest(checks);
+  const signers = new Set(counting.flatMap(({ thumbprint }) => thumbprint ?? []));
+  return {
+    best,
+    signers: [...signers],
+    signerCount: policy.signers === undefined ? signers.size : countNamed(counting, policy),
+    covering: best === undefined ? undefined : coverage.profileOf(best),
+    gap: best === undefined ? undefined : coverage.gapOf(best),
+  };
+}
+
+/** A smaller number for a stricter profile. */
+function strictness({ profile }: SignatureCheck): number {
+  return profile === undefined || profile === "strict" ? -1 : legacyProfiles.indexOf(profile);
+}
+
+/** In the order of the checks: a signature with a later fault came further. */
+const faults: readonly SignatureFault[] = [
+  "malformed-signature",
+  "algorithm-not-allowed",
+  "crit-not-understood",
+  "kid-missing",
+  "typ-not-allowed",
+  "key-unknown",
+  "jku-not-allowed",
+  "jwks-unavailable",
+  "key-revoked",
+  "key-not-yet-valid",
+  "key-expired",
+  "key-mismatch",
+  "signature-mismatch",
+];
+
+/** What came furthest, the first of those that came equally far; undefined when there is nothing. */
+export function furthest<T extends { readonly fault: SignatureFault | undefined }>(
+  faulty: readonly T[],
+): T | undefined {
+  const rank = ({ fault }: T) => (fault === undefined ? faults.length : faults.indexOf(fault));
+  return faulty.toSorted((one, other) => rank(other) - rank(one))[0];
+}
+
+/** What signatures of one card leave open. Found once for each form that was signed: many signatures may be of the same. */
+class Coverage {
+  readonly #card: SignedCard;
+  readonly #policy: PreparedPolicy;
+  readonly #gaps = new Map<SignatureCheck["uncovered"], CoverageGap | undefined>();
+  #likeStrict: { readonly profile: Profile | undefined } | undefined;
+
+  constructor(card: SignedCard, policy: PreparedPolicy) {
+    this.#card = card;
+    this.#policy = policy;
+  }
+
+  /**
+   * The profile by which it is judged what a signature leaves open. Of a card in which nothing is empty, `strict` and the others
+   * sign the same: who trusts signers that lose what is empty cannot know that they did not.
+   */
+  profileOf({ profile }: SignatureCheck): Profile | undefined {
+    if (profile !== "strict") return profile;
+    this.#likeStrict ??= { profile: this.#findLikeStrict() };
+    return this.#likeStrict.profile;
+  }
+
+  gapOf(check: SignatureCheck): CoverageGap | undefined {
+    const profile = this.profileOf(check);
+    if (profile === undefined || this.#policy.policy.allowUncovered === true) return undefined;
+    const { uncovered } = check; // the list of the form itself, which only one profile has
+    if (!this.#gaps.has(uncovered)) {
+      this.#gaps.set(uncovered, findCoverageGap(profile, uncovered, this.#card.unsigned));
+    }
+    return this.#gaps.get(uncovered);
+  }
+
+  #findLikeStrict(): Profile | undefined {
+    const { canonical } = this.#card;
+    return this.#policy.profiles.find(
+      (each) => each !== "strict" && this.#card.forms(each).some(({ payload }) => payload === canonical),
+    );
+  }
+}
+
+/**
+ * The ids and thumbprints of the policy's `signers` that a signature meets. A key set of the card's own origin may give its keys
+ * whatever ids it likes, so an id counts only for keys that the policy has, and those of hosts that it names.
+ */
+function namesMet(
+  { kid, thumbprint, keySource }: SignatureCheck,
+  { signers, remote }: PreparedPolicy,
+): readonly string[] {
+  const isNamed = keySource === "trusted" || remote?.hosts !== undefined;
+  const names = [isNamed ? kid : undefined, thumbprint].filter((name) => name !== undefined);
+  return names.filter((name) => signers?.has(name) === true);
+}
+
+/**
+ * How many of the signers that the policy names have signed, each by a key of its own: the most pairs of a key and one of its
+ * names, of which no two have the key or the name in common (Kuhn's algorithm). Two keys of one id are one signer then, and one
+ * key that is named twice, by id and by thumbprint, is one, too.
+ */
+function countNamed(counting: readonly SignatureCheck[], policy: PreparedPolicy): number {
+  const checksByKey = Map.groupBy(counting, ({ thumbprint = "" }) => thumbprint);
+  const keyOfName = new Map<string, string>();
+  const findName = (key: string, asked: Set<string>): boolean => {
+    for (const name of (checksByKey.get(key) ?? []).flatMap((check) => namesMet(check, policy))) {
+      if (asked.has(name)) continue;
+      asked.add(name);
+      const other = keyOfName.get(name);
+      if (other === undefined || findName(other, asked)) {
+        keyOfName.set(name, key);
+        return true;
+      }
+    }
+    return false;
+  };
+  return [...checksByKey.keys()].filter((key) => findName(key, new Set())).length;
+}
