@@ -1,9 +1,9 @@
 import type { BindingOptions, CorsOptions } from "@a2a-connect/bindings";
 import type { AgentDefinition } from "./agent/agent-definition.ts";
 import type { CatalogHost } from "./card/ai-catalog.ts";
-import type { CardSigning } from "./card/card-signing.ts";
-import type { ExtendedCardOptions } from "./card/card-source.ts";
+import type { ExtendedCardOptions } from "./card/cards.ts";
 import type { AgentPlace, Mounts } from "./card/interfaces.ts";
+import type { CardSigning } from "./card/signing-keys.ts";
 import type { Clock } from "./engine/clock.ts";
 import type { EngineLimits, LogRecord } from "./engine/engine-context.ts";
 import type { TenantPredicate } from "./gates/tenant-gate.ts";

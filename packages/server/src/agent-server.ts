@@ -6,13 +6,11 @@ import { createSkillSwitches, type SkillSwitches } from "./agent/skill-switches.
 import type { AgentServerOptions } from "./agent-server-options.ts";
 import { parsePublicUrl, withoutSlash } from "./base-url.ts";
 import { guardCallers } from "./caller-guard.ts";
-import { type AgentCards, createAgentCards } from "./card/agent-cards.ts";
 import { createCatalogHandler } from "./card/ai-catalog.ts";
-import { createCardHandler, createKeySetHandler } from "./card/card-handler.ts";
-import { CardPublisher } from "./card/card-publisher.ts";
-import { CardSource } from "./card/card-source.ts";
+import { type AgentCards, Cards } from "./card/cards.ts";
 import { createForwardedHosts } from "./card/forwarded-hosts.ts";
-import { deriveInterfaces, type Mounts } from "./card/interfaces.ts";
+import type { Mounts } from "./card/interfaces.ts";
+import { createKeySetHandler } from "./card/key-set.ts";
 import { systemClock } from "./engine/clock.ts";
 import { defaultEngineLimits } from "./engine/engine-context.ts";
 import { defaultRetentionMs, Retention } from "./engine/retention.ts";
@@ -81,44 +79,46 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const mounts: Mounts = { rpc: true, jsonRpc: "/rpc", httpJson: "/rest", ...options.mounts };
   const randomId = options.randomId ?? (() => crypto.randomUUID());
   const limits = { ...defaultEngineLimits, ...options.limits };
-  const skills = createSkillSwitches(agent, () => cards.disableSkills(skills.disabled));
+  const skills = createSkillSwitches(agent, () => cards.change());
   const push = options.push && new PushSender({ store, clock, log }, options.push);
   const onDeliveryDue = () => push?.wake();
   const engine = new TaskEngine({ store, agent, skills, clock, randomId, limits, log, onDeliveryDue });
   const forget = (before: number) => engine.forget(before);
   const retention = new Retention({ store, clock, log, forget }, options.retentionMs ?? defaultRetentionMs);
 
-  const interfacesAt = (baseUrl: string) => deriveInterfaces(baseUrl, mounts, protocolVersions, place);
-  const served = {
-    streaming: options.streaming ?? true,
-    pushNotifications: push !== undefined,
-    extendedAgentCard: options.extendedCard !== undefined,
-  };
-  const cards = new CardSource({
-    agent,
-    served,
-    interfacesAt,
-    baseUrl: parsePublicUrl(options.publicUrl ?? "http://localhost"),
-    extended: options.extendedCard,
-    listedUrls: options.forwardedHosts?.length,
-  });
   const forwardedHosts = createForwardedHosts({
     fixed: options.publicUrl !== undefined,
     hosts: options.forwardedHosts,
     log,
   });
-  const publisher = new CardPublisher({ cards, clock, log, forwardedHosts, path: place?.path ?? "" });
+  const cards = new Cards({
+    agent,
+    facts: {
+      capabilities: {
+        streaming: options.streaming ?? true,
+        pushNotifications: push !== undefined,
+        extendedAgentCard: options.extendedCard !== undefined,
+      },
+      mounts,
+      protocolVersions,
+      place,
+    },
+    baseUrl: parsePublicUrl(options.publicUrl ?? "http://localhost"),
+    extended: options.extendedCard,
+    skills,
+    engine,
+    forwardedHosts,
+    clock,
+    log,
+  });
   const gates: Gate[] = [
     versionGate({ protocolVersions, assumeVersion: options.assumeVersion }),
-    extensionGate(() => cards.extensions),
+    extensionGate(() => cards.capabilities.extensions),
     capabilityGate(cards.capabilities),
     fieldGate(options.maxParts ?? 1_000),
     tenantGate(options.isTenant ?? (() => true), place?.tenant),
   ];
-  const service = implementService(
-    { agent, engine, store, publisher, push, longPollMs, maxPageBytes },
-    gates,
-  );
+  const service = implementService({ agent, engine, store, cards, push, longPollMs, maxPageBytes }, gates);
 
   let draining = false;
   const { cardMaxAgeSeconds = 300 } = options;
@@ -127,10 +127,15 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     onError: (error, context) => log(internalError(error, context)),
   };
   const plain = plainRoutes({
-    publisher,
+    cards,
     forwardedHosts,
-    cardHandler: createCardHandler(publisher, forwardedHosts, cardMaxAgeSeconds),
-    keySetHandler: createKeySetHandler(publisher, cardMaxAgeSeconds),
+    maxAgeSeconds: cardMaxAgeSeconds,
+    keySetHandler: createKeySetHandler({
+      keySets: () => (cards.keySet === undefined ? [] : [cards.keySet]),
+      missing: "the agent card is not signed, so there are no keys",
+      clock,
+      maxAgeSeconds: cardMaxAgeSeconds,
+    }),
     olderCardPath: options.olderCardPath ?? false,
     catalogHandler:
       place === undefined
@@ -138,7 +143,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
             agents: [{ path: "", source: cards }],
             baseUrl: () => cards.baseUrl,
             forwardedHosts,
-            isSigned: () => publisher.signed,
+            isSigned: () => cards.signed,
             host: options.catalogHost,
             maxAgeSeconds: cardMaxAgeSeconds,
             clock,
@@ -161,7 +166,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     get card() {
       return cards.card;
     },
-    cards: createAgentCards({ agent, cards, publisher, engine, skills, log }),
+    cards,
     skills,
     service,
     pages: plain,
@@ -170,7 +175,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     },
     async start() {
       if (options.signing !== undefined) {
-        await publisher.useSigning(options.signing);
+        await cards.useSigning(options.signing);
       }
       await engine.start();
       retention.start();

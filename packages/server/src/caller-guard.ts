@@ -2,7 +2,7 @@ import { type HttpHandler, type HttpRequest, refuseRpc, withCors } from "@a2a-co
 import { isLoopbackHost } from "@a2a-connect/core";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AgentServerOptions } from "./agent-server-options.ts";
-import { matchesHost, parseListedUrl } from "./card/listed-url.ts";
+import { matchesHost, parseListedUrl } from "./card/forwarded-hosts.ts";
 import { plainError } from "./plain-routes.ts";
 
 /** By which names callers reach a server, and which pages may call it. */

@@ -2,15 +2,17 @@ import type { HttpHandler, HttpResponse } from "@a2a-connect/bindings";
 import type { AgentCard } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { catalogPath } from "./card/ai-catalog.ts";
-import type { CardPublisher } from "./card/card-publisher.ts";
+import type { Cards } from "./card/cards.ts";
 import type { ForwardedHosts } from "./card/forwarded-hosts.ts";
+import { serveDocument } from "./card/serve-document.ts";
 import { renderFrontPage } from "./front-page.ts";
 
 /** What the plain routes show. */
 export interface PlainRouteOptions {
-  readonly publisher: CardPublisher;
+  readonly cards: Cards;
   readonly forwardedHosts: ForwardedHosts;
-  readonly cardHandler: HttpHandler;
+  /** How long clients may keep the card, in seconds. */
+  readonly maxAgeSeconds: number;
   readonly keySetHandler: HttpHandler;
   /** Whether the card is also where callers before A2A 0.3 look. */
   readonly olderCardPath: boolean;
@@ -24,9 +26,9 @@ export interface PlainRouteOptions {
 
 /** The paths that belong to no wire: GET and HEAD, no version header needed. */
 export function plainRoutes({
-  publisher,
+  cards,
   forwardedHosts,
-  cardHandler,
+  maxAgeSeconds,
   keySetHandler,
   olderCardPath,
   catalogHandler,
@@ -43,9 +45,13 @@ export function plainRoutes({
     async (request) => {
       const fields = forwardedHosts.varyBy(request);
       const header = fields.length === 0 ? {} : { vary: fields.join(", ") };
-      return textResponse(200, contentType, textOf(publisher.cardFor(request.forwardedUrl)), header);
+      return textResponse(200, contentType, textOf(cards.cardFor(request.forwardedUrl)), header);
     };
-  const card = explained(cardHandler);
+  // The card (spec §8.2, §8.6) needs no version header (requirement F-9).
+  const card = explained(async (request) => {
+    const document = await cards.findDocument(request.forwardedUrl, request.signal);
+    return serveDocument(request, document, { maxAgeSeconds, varyBy: forwardedHosts.varyBy(request) });
+  });
   return new Map<string, HttpHandler>([
     ["/.well-known/agent-card.json", card],
     ...(olderCardPath ? [["/.well-known/agent.json", card] satisfies [string, HttpHandler]] : []),

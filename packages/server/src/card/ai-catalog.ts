@@ -1,11 +1,9 @@
 import type { HttpHandler } from "@a2a-connect/bindings";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { Clock } from "../engine/clock.ts";
-import { maxForwardedUrls } from "./card-source.ts";
-import { createDocument, type Document } from "./document.ts";
 import type { ForwardedHosts } from "./forwarded-hosts.ts";
 import { RecentMap } from "./recent-map.ts";
-import { respondDocument } from "./respond-document.ts";
+import { createDocument, type Document, serveDocument } from "./serve-document.ts";
 
 /** Where a catalog is by the draft, below the origin that it lists. */
 export const catalogPath = "/.well-known/ai-catalog.json";
@@ -63,7 +61,7 @@ interface Listing {
 /** Serves the AI Catalog of some agents, with the same caching as a card. */
 export function createCatalogHandler(options: CatalogOptions): HttpHandler {
   const { agents, baseUrl, forwardedHosts, isSigned, host, maxAgeSeconds, clock } = options;
-  const listings = new RecentMap<string, Listing>(maxForwardedUrls + 1);
+  const listings = new RecentMap<string, Listing>(forwardedHosts.maxKept + 1);
 
   function findDocument(base: string): Promise<Document> {
     const before = listings.get(base);
@@ -82,7 +80,7 @@ export function createCatalogHandler(options: CatalogOptions): HttpHandler {
     const { forwardedUrl } = request;
     const isTaken = forwardedUrl !== undefined && forwardedHosts.accepts(forwardedUrl, isSigned());
     const document = await findDocument(isTaken ? forwardedUrl : baseUrl());
-    return respondDocument(request, document, { maxAgeSeconds, varyBy: forwardedHosts.varyBy(request) });
+    return serveDocument(request, document, { maxAgeSeconds, varyBy: forwardedHosts.varyBy(request) });
   };
 }
 

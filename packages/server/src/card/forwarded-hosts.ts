@@ -1,9 +1,11 @@
 import type { HttpRequest } from "@a2a-connect/bindings";
+import { isLoopbackHost } from "@a2a-connect/core";
 import type { LogRecord } from "../engine/engine-context.ts";
-import { type IsListed, parseListedUrl } from "./listed-url.ts";
 
 /** Decides which of the URLs that trusted proxies tell may stand in a card. */
 export interface ForwardedHosts {
+  /** For how many base URLs documents are kept: those asked for last. */
+  readonly maxKept: number;
   /** @param signed whether the card will be signed */
   accepts(forwardedUrl: string | undefined, signed: boolean): boolean;
   /** Header fields that decide which URLs a response names, for its `Vary`: also where they are absent, or were not taken. */
@@ -28,6 +30,9 @@ const forwardingFields: readonly string[] = [
   "x-forwarded-proto",
 ];
 
+/** For how many base URLs documents are kept at least; for all that are listed. */
+const minKept = 16;
+
 /**
  * Many proxies tell whatever host, port or prefix their caller has sent. A card for it harms nobody else, but a signed one is a
  * proof: whoever names a place of his own would get a card that sends callers there, signed by us. So signed cards name
@@ -36,40 +41,84 @@ const forwardingFields: readonly string[] = [
  * @throws Error when something is listed that is neither a host nor a base URL
  */
 export function createForwardedHosts({ fixed, hosts, log }: ForwardedHostOptions): ForwardedHosts {
-  const listed = hosts?.map(parseListedUrl);
+  const isListed = hosts?.map(parseListedUrl);
   let warned = false;
-  function warn(message: string): void {
+  function warn(forwardedUrl: string, why: string): void {
     if (!warned) {
       warned = true;
-      log({ level: "warn", message });
+      log({ level: "warn", message: `a proxy says that this server is ${forwardedUrl}, ${why}` });
     }
   }
   return {
+    maxKept: Math.max(minKept, hosts?.length ?? 0),
     accepts(forwardedUrl, signed) {
       if (fixed || forwardedUrl === undefined) {
         return false;
       }
-      if (listed !== undefined) {
-        const isListed = matchesAny(listed, forwardedUrl);
-        if (!isListed) {
-          warn(
-            `a proxy says that this server is ${forwardedUrl}, which "forwardedHosts" does not list: cards do not name it`,
-          );
-        }
-        return isListed;
+      if (isListed === undefined) {
+        if (signed) warn(forwardedUrl, 'but a card is signed only for hosts that "forwardedHosts" lists');
+        return !signed;
       }
-      if (signed) {
-        warn(
-          `a proxy says that this server is ${forwardedUrl}, but a card is signed only for hosts that "forwardedHosts" lists`,
-        );
-      }
-      return !signed;
+      const url = URL.parse(forwardedUrl);
+      const accepted = url !== null && isListed.some((lists) => lists(url));
+      if (!accepted) warn(forwardedUrl, 'which "forwardedHosts" does not list: cards do not name it');
+      return accepted;
     },
     varyBy: ({ trustsProxies = false }) => (trustsProxies && !fixed ? forwardingFields : []),
   };
 }
 
-function matchesAny(listed: readonly IsListed[], forwardedUrl: string): boolean {
-  const url = URL.parse(forwardedUrl);
-  return url !== null && listed.some((matches) => matches(url));
+/** Whether a base URL is one of those that an entry of `forwardedHosts` means. */
+export type IsListed = (url: URL) => boolean;
+
+/**
+ * Reads an entry of `forwardedHosts`. A base URL, such as `https://agents.example.org:8443/a2a`, means exactly that. A host
+ * alone, such as `agents.example.org` or `agents.example.org:8443`, means https (on loopback http, too), the standard port
+ * unless it has one, and no path below. `*.` at the beginning of a host means every name below that domain, in both.
+ *
+ * @throws Error when it is neither
+ */
+export function parseListedUrl(entry: string): IsListed {
+  const hasScheme = /^https?:\/\//i.test(entry);
+  const urls = hasScheme
+    ? [parseUrl(entry)]
+    : [parseUrl(`https://${entry}`), parseUrl(`http://${entry}`)].filter(
+        (url) => url?.protocol !== "http:" || isLoopbackHost(url.hostname),
+      );
+  if ((!hasScheme && entry.includes("/")) || !urls.every((url) => url !== undefined)) {
+    throw new Error(
+      `forwardedHosts: ${JSON.stringify(entry)} is neither a host, such as agents.example.org or *.example.org, nor a base URL, such as https://agents.example.org:8443/a2a`,
+    );
+  }
+  return (told) => urls.some((url) => matches(url, told));
+}
+
+/** The whole of it counts: nothing in it is left out silently. */
+function parseUrl(text: string): URL | undefined {
+  const url = /[?#@\\\s]/.test(text) ? null : URL.parse(text);
+  const isPlain = url !== null && !url.hostname.replace(/^\*\.(?=.)/, "").includes("*");
+  return isPlain ? url : undefined;
+}
+
+function matches(listed: URL, told: URL): boolean {
+  return (
+    listed.protocol === told.protocol &&
+    listed.port === told.port &&
+    prefixOf(listed) === prefixOf(told) &&
+    matchesHost(listed.hostname, told.hostname)
+  );
+}
+
+/** A slash at the end makes no difference. */
+function prefixOf({ pathname }: URL): string {
+  return pathname.endsWith("/") ? pathname.slice(0, -1) : pathname;
+}
+
+/** @param pattern a host, or `*.` and a domain, which means every name below it */
+export function matchesHost(pattern: string, hostname: string): boolean {
+  if (!pattern.startsWith("*.")) {
+    return pattern === hostname;
+  }
+  const domain = pattern.slice(1);
+  return hostname.endsWith(domain) && hostname.length > domain.length;
 }

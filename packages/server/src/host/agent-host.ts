@@ -6,7 +6,7 @@ import { guardCallers } from "../caller-guard.ts";
 import { catalogPath, createCatalogHandler } from "../card/ai-catalog.ts";
 import { createForwardedHosts } from "../card/forwarded-hosts.ts";
 import type { Mounts } from "../card/interfaces.ts";
-import { createJointKeySetHandler } from "../card/joint-key-set.ts";
+import { createKeySetHandler } from "../card/key-set.ts";
 import { systemClock } from "../engine/clock.ts";
 import { guardLog, internalError } from "../operator-log.ts";
 import { plainError } from "../plain-routes.ts";
@@ -79,8 +79,9 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
         maxAgeSeconds: cardMaxAgeSeconds,
         clock,
       }),
-      keySetHandler: createJointKeySetHandler({
+      keySetHandler: createKeySetHandler({
         keySets: () => all.flatMap(({ cards }) => cards.keySet ?? []),
+        missing: "no agent card is signed here, so there are no keys",
         clock,
         maxAgeSeconds: cardMaxAgeSeconds,
       }),

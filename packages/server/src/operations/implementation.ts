@@ -8,7 +8,7 @@ import {
   type ServiceImplSpec,
 } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
-import type { CardPublisher } from "../card/card-publisher.ts";
+import type { Cards } from "../card/cards.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import type { Gate } from "../gates/gate.ts";
 import type { PushSender } from "../push/push-sender.ts";
@@ -30,7 +30,7 @@ export interface OperationContext {
   readonly agent: AgentDefinition;
   readonly engine: TaskEngine;
   readonly store: TaskStore;
-  readonly publisher: CardPublisher;
+  readonly cards: Cards;
   /** Undefined: the push capability is off, and its gate refuses the four operations. */
   readonly push: PushSender | undefined;
   /** How long GetTask waits for a newer generation (requirement R-3). */
@@ -41,7 +41,7 @@ export interface OperationContext {
 
 /** The one implementation that all wires call: every operation behind the gates. */
 export function implementService(context: OperationContext, gates: readonly Gate[]): ServiceImplSpec {
-  const { agent, engine, store, publisher, push, longPollMs, maxPageBytes } = context;
+  const { agent, engine, store, cards, push, longPollMs, maxPageBytes } = context;
   const operations: ServiceImpl<typeof A2AService> = {
     sendMessage: sendMessage(engine, agent, push),
     sendStreamingMessage: sendStreamingMessage(engine, agent, push),
@@ -53,7 +53,7 @@ export function implementService(context: OperationContext, gates: readonly Gate
     getTaskPushNotificationConfig: getPushConfig(store, push),
     listTaskPushNotificationConfigs: listPushConfigs(store, push),
     deleteTaskPushNotificationConfig: deletePushConfig(store, push),
-    getExtendedAgentCard: getExtendedCard(publisher),
+    getExtendedAgentCard: getExtendedCard(cards),
   };
   const spec = createServiceImplSpec<typeof A2AService>(A2AService, operations);
   for (const method of Object.values(methods)) {

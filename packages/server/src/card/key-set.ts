@@ -3,37 +3,37 @@ import type { VerificationKey } from "@a2a-connect/signing";
 import type { PublishedKeySet } from "@a2a-connect/signing/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../engine/clock.ts";
-import { createDocument, type Document } from "./document.ts";
-import { respondDocument } from "./respond-document.ts";
+import { createDocument, type Document, serveDocument } from "./serve-document.ts";
 
-/** What serving the keys of several agents works with. */
-export interface JointKeySetOptions {
-  /** Those of the agents that sign, as they are now. */
+/** What serving keys works with. */
+export interface KeySetOptions {
+  /** Those of each agent that signs, as they are now. */
   readonly keySets: () => readonly PublishedKeySet[];
+  /** What callers are told where none signs. */
+  readonly missing: string;
   readonly clock: Pick<Clock, "now">;
   /** How long clients may keep it, in seconds. */
   readonly maxAgeSeconds: number;
 }
 
 /**
- * Serves the keys of several agents as one key set (RFC 7517 §5), for those who know the origin alone. A signature names its own
- * agent's.
+ * Serves the public keys that cards are signed with, and those that have been, as one key set (RFC 7517 §5).
  *
- * @throws ConnectError NotFound (as a rejection) when no card is signed
+ * @throws ConnectError NotFound (as a rejection) when nothing is signed
  */
-export function createJointKeySetHandler({ keySets, clock, maxAgeSeconds }: JointKeySetOptions): HttpHandler {
+export function createKeySetHandler({ keySets, missing, clock, maxAgeSeconds }: KeySetOptions): HttpHandler {
   let served: { readonly text: string; readonly document: Document } | undefined;
   return async (request) => {
     const sets = keySets();
     if (sets.length === 0) {
-      throw new ConnectError("no agent card is signed here, so there are no keys", Code.NotFound);
+      throw new ConnectError(missing, Code.NotFound);
     }
     const text = JSON.stringify({ keys: joinKeys(sets) });
     if (served?.text !== text) {
       const document = await createDocument(text, "application/jwk-set+json", clock.now(), served?.document);
       served = { text, document };
     }
-    return respondDocument(request, served.document, { maxAgeSeconds });
+    return serveDocument(request, served.document, { maxAgeSeconds });
   };
 }
 

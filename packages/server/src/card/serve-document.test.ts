@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createDocument } from "./document.ts";
+import { createDocument } from "./serve-document.ts";
 
 const second = Date.UTC(2026, 0, 2, 3, 4, 5);
 const make = (text: string, now: number, before?: Awaited<ReturnType<typeof createDocument>>) =>

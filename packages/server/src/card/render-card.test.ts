@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { withoutSkills } from "./without-skills.ts";
+import { withoutSkills } from "./render-card.ts";
 
 const skill = (id: string) => ({ id, name: id, description: id });
 

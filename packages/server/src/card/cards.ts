@@ -1,0 +1,328 @@
+import type { Principal } from "@a2a-connect/core";
+import { type AgentCapabilities, AgentCapabilitiesSchema, type AgentCard } from "@a2a-connect/proto";
+import { canonicalCard, canonicalSignedCard } from "@a2a-connect/signing";
+import type { PublishedKeySet } from "@a2a-connect/signing/internal";
+import { create } from "@bufbuild/protobuf";
+import { type AgentDefinition, type CardDefinition, defineAgent } from "../agent/agent-definition.ts";
+import { withCard } from "../agent/given-card.ts";
+import type { RedefinableSwitches } from "../agent/skill-switches.ts";
+import type { Clock } from "../engine/clock.ts";
+import type { LogRecord } from "../engine/engine-context.ts";
+import type { TaskEngine } from "../engine/task-engine.ts";
+import type { ForwardedHosts } from "./forwarded-hosts.ts";
+import { RecentMap } from "./recent-map.ts";
+import { renderCard, type ServerFacts, unannouncedChanges } from "./render-card.ts";
+import { createDocument, type Document } from "./serve-document.ts";
+import { type CardSigning, openSigningKeys, type SigningKeys } from "./signing-keys.ts";
+import { SigningQueue } from "./signing-queue.ts";
+
+/** The cards of an agent while it is served. */
+export interface AgentCards {
+  /** The public card as it is now, without its signatures. The same object until something changes. */
+  readonly card: AgentCard;
+  /** The keys that verify them, as they stand in the key set now; undefined when nothing is signed. */
+  readonly keySet: PublishedKeySet | undefined;
+  /** Whether the cards are signed as they are served. */
+  readonly signed: boolean;
+  /**
+   * Says anew what the agent is: the card, its version and its ETag change at once, and its skills with their code and their
+   * capacity are those that new tasks get. Tasks that there are keep theirs, as long as the process lives (of the 1,000 newest
+   * definitions). Skills that were switched off stay off. The definition is copied: changing it afterwards changes nothing.
+   *
+   * @throws Error as `defineAgent`, or when the card has no canonical form; everything stays as it was
+   */
+  update(definition: CardDefinition): void;
+  /**
+   * Signs with other keys from now on. Resolves when a card has been signed with them; those that were signed before are not
+   * served any more, so list the old keys as retired for as long as callers may keep such cards.
+   *
+   * @throws Error (as a rejection) naming the key that cannot be used; everything stays as it was
+   */
+  useSigning(signing: CardSigning): Promise<void>;
+}
+
+/** The card for callers that have said who they are (spec §3.1.11). */
+export interface ExtendedCardOptions {
+  /** What the caller gets to see; undefined: nothing is configured for it (requirement A-61). */
+  readonly find: (principal: Principal) => CardDefinition | undefined;
+  /** Gives it to anonymous callers, too. Default false (requirement A-62). */
+  readonly open?: boolean;
+}
+
+/** What the cards of a server are made from. */
+export interface CardOptions {
+  readonly agent: AgentDefinition;
+  readonly facts: Omit<ServerFacts, "disabledSkills">;
+  /** Where the server is reached until it moves. */
+  readonly baseUrl: string;
+  readonly extended: ExtendedCardOptions | undefined;
+  readonly skills: RedefinableSwitches;
+  readonly engine: Pick<TaskEngine, "redefine">;
+  /** Which of the URLs that proxies tell may stand in a card. */
+  readonly forwardedHosts: ForwardedHosts;
+  readonly clock: Pick<Clock, "now" | "ticks" | "schedule">;
+  readonly log: (record: LogRecord) => void;
+}
+
+/** The public card at one base URL. */
+interface Place {
+  readonly baseUrl: string;
+  /** The card without signatures, and the change of the cards that it was rendered after. */
+  rendered?: { readonly revision: number; readonly card: AgentCard };
+  /** The last card that was made ready. */
+  served?: Edition & { readonly document: Document };
+  /** The card that is being made ready, for all who ask meanwhile; since when, in ticks of the clock. */
+  pending?: (Edition & { readonly since: number; readonly done: Promise<Document> }) | undefined;
+  /** What was served by this server before it moved here. */
+  readonly before?: Document | undefined;
+}
+
+/** What tells one card of a base URL from the next. */
+interface Edition {
+  readonly revision: number;
+  /** Undefined: it was not to be signed. */
+  readonly keys: SigningKeys | undefined;
+}
+
+/** How long a card that is being signed is waited for where an older one is there, in milliseconds. */
+const patienceMs = 1_000;
+
+/** How many signed extended cards are kept: those asked for last. */
+const maxExtendedCards = 64;
+
+/**
+ * The cards of one server as callers get them: canonical bytes, signed where signing is configured; made again only when
+ * something has changed. A card that cannot be signed is not served: the last one that these keys have signed for the same base
+ * URL stays, also while signing takes its time, or there is none for the moment.
+ */
+export class Cards implements AgentCards {
+  readonly #options: CardOptions;
+  readonly #queue: SigningQueue;
+  readonly #elsewhere: RecentMap<string, Place>;
+  readonly #extended = new RecentMap<string, Promise<AgentCard>>(maxExtendedCards);
+  #agent: AgentDefinition;
+  #own: Place;
+  /** Raised by every change. */
+  #revision = 0;
+  #keys: SigningKeys | undefined;
+  #rotation: Promise<void> = Promise.resolve();
+
+  constructor(options: CardOptions) {
+    this.#options = options;
+    this.#queue = new SigningQueue(options);
+    this.#elsewhere = new RecentMap(options.forwardedHosts.maxKept);
+    this.#agent = options.agent;
+    this.#own = { baseUrl: options.baseUrl };
+  }
+
+  get card(): AgentCard {
+    return this.#render(this.#own).card;
+  }
+
+  /** Where the server is reached by those who come through no proxy. */
+  get baseUrl(): string {
+    return this.#own.baseUrl;
+  }
+
+  /** What the card declares. Whether something is on does not change while the server runs; the extensions may. */
+  get capabilities(): AgentCapabilities {
+    return this.card.capabilities ?? create(AgentCapabilitiesSchema);
+  }
+
+  /** Whether anonymous callers may have the extended card. */
+  get extendedCardIsOpen(): boolean {
+    return this.#options.extended?.open ?? false;
+  }
+
+  get signed(): boolean {
+    return this.#keys !== undefined;
+  }
+
+  get keySet(): PublishedKeySet | undefined {
+    return this.#keys?.keySetAt(this.#options.clock.now());
+  }
+
+  /** Says that the card is another one now, such as when a skill was switched off. */
+  change(): void {
+    this.#revision += 1;
+  }
+
+  /** Says where the wires are reached now. */
+  moveTo(baseUrl: string): void {
+    this.#own = { baseUrl, before: this.#own.served?.document };
+  }
+
+  update(definition: CardDefinition): void {
+    const { facts, engine, skills, log } = this.#options;
+    const next = defineAgent(withCard(this.#agent, definition));
+    const allOn = { ...facts, disabledSkills: [] };
+    const after = renderCard(next, allOn, this.baseUrl);
+    canonicalCard(after); // throws when it has none
+    const changes = unannouncedChanges(renderCard(this.#agent, allOn, this.baseUrl), after);
+    if (changes.length > 0) {
+      log({
+        level: "warn",
+        message: `the card's ${changes.join(" and ")} changed, and its version is still ${after.version}: whoever keeps it by version does not notice`,
+      });
+    }
+    this.#agent = next;
+    engine.redefine(next);
+    skills.redefine(next);
+    this.change();
+  }
+
+  useSigning(signing: CardSigning): Promise<void> {
+    const turn = this.#rotation.then(() => this.#rotate(signing));
+    this.#rotation = turn.catch(() => undefined); // one that failed does not keep the next from being tried
+    return turn;
+  }
+
+  /** The public card, without signatures, for a caller who has reached the server by that URL. */
+  cardFor(forwardedUrl: string | undefined): AgentCard {
+    return this.#render(this.#placeAt(this.#baseUrlFor(forwardedUrl))).card;
+  }
+
+  /**
+   * The public card as it is served: the new one, or the one before it when the new one takes longer to sign than a second.
+   *
+   * @param signal aborts when its caller is gone
+   * @throws ConnectError Unavailable when it has to be signed and cannot be
+   */
+  async findDocument(forwardedUrl: string | undefined, signal?: AbortSignal): Promise<Document> {
+    const place = this.#placeAt(this.#baseUrlFor(forwardedUrl));
+    if (this.#isCurrent(place.served)) {
+      return place.served.document;
+    }
+    const { done, since } = this.#isCurrent(place.pending) ? place.pending : this.#publish(place);
+    const isSigned = this.#lastSigned(place) !== undefined;
+    const limitMs = isSigned ? since + patienceMs - this.#options.clock.ticks() : undefined;
+    try {
+      return await this.#queue.wait(done, { limitMs, signal });
+    } catch (error) {
+      const last = this.#lastSigned(place);
+      if (last === undefined) {
+        throw error;
+      }
+      return last;
+    }
+  }
+
+  /**
+   * The extended card for a caller, signed; undefined when there is none.
+   *
+   * @param signal aborts when the caller is gone
+   * @throws ConnectError Unavailable when it has to be signed and cannot be
+   */
+  async findExtended(
+    principal: Principal,
+    forwardedUrl: string | undefined,
+    signal?: AbortSignal,
+  ): Promise<AgentCard | undefined> {
+    const definition = this.#options.extended?.find(principal);
+    if (definition === undefined) {
+      return undefined;
+    }
+    const baseUrl = this.#baseUrlFor(forwardedUrl);
+    const card = renderCard(this.#agent, this.#facts, baseUrl, definition);
+    return this.#keys === undefined
+      ? card
+      : this.#queue.wait(this.#signExtended(card, baseUrl, this.#keys), { signal });
+  }
+
+  async #rotate(signing: CardSigning): Promise<void> {
+    const { clock, facts } = this.#options;
+    const keys = await openSigningKeys(signing, facts.place?.path ?? "");
+    keys.keySetAt(clock.now()); // throws where keys do not fit together
+    const place = this.#own;
+    const { revision, card } = this.#render(place);
+    const signed = await this.#queue.signNow(keys, card, place.baseUrl);
+    const document = await this.#createDocument(signed, place);
+    this.#keys = keys;
+    this.#extended.clear();
+    place.served = { revision, keys, document };
+  }
+
+  get #facts(): ServerFacts {
+    return { ...this.#options.facts, disabledSkills: this.#options.skills.disabled };
+  }
+
+  #baseUrlFor(forwardedUrl: string | undefined): string {
+    const isTaken =
+      forwardedUrl !== undefined && this.#options.forwardedHosts.accepts(forwardedUrl, this.signed);
+    return isTaken ? forwardedUrl : this.baseUrl;
+  }
+
+  #placeAt(baseUrl: string): Place {
+    if (baseUrl === this.baseUrl) {
+      return this.#own;
+    }
+    const place = this.#elsewhere.get(baseUrl) ?? { baseUrl };
+    this.#elsewhere.set(baseUrl, place);
+    return place;
+  }
+
+  #render(place: Place): NonNullable<Place["rendered"]> {
+    if (place.rendered?.revision !== this.#revision) {
+      const card = renderCard(this.#agent, this.#facts, place.baseUrl);
+      place.rendered = { revision: this.#revision, card };
+    }
+    return place.rendered;
+  }
+
+  #isCurrent<T extends Edition>(edition: T | undefined): edition is T {
+    return edition?.revision === this.#revision && edition.keys === this.#keys;
+  }
+
+  /** The last card for a base URL that today's keys have signed. */
+  #lastSigned({ served }: Place): Document | undefined {
+    return this.signed && served?.keys === this.#keys ? served?.document : undefined;
+  }
+
+  /** Makes the card of a place ready. Afterwards it is `served`, or has failed and is tried again by the next who asks. */
+  #publish(place: Place): NonNullable<Place["pending"]> {
+    const { revision, card } = this.#render(place);
+    const keys = this.#keys;
+    const make = async (): Promise<Document> => {
+      const stays = this.#lastSigned(place) ? "the last signed one stays" : "there is none until it can be";
+      const failure = `the agent card could not be signed; ${stays}`;
+      const signed = keys === undefined ? card : await this.#queue.sign(keys, card, place.baseUrl, failure);
+      const document = await this.#createDocument(signed, place);
+      // Something newer may have been quicker.
+      if (this.#keys === keys && (place.served?.revision ?? 0) <= revision) {
+        place.served = { revision, keys, document };
+      }
+      return document;
+    };
+    const done = make().finally(() => {
+      if (place.pending === pending) {
+        place.pending = undefined;
+      }
+    });
+    const pending = { revision, keys, since: this.#options.clock.ticks(), done };
+    place.pending = pending;
+    return pending;
+  }
+
+  #createDocument(card: AgentCard, { served, before }: Place): Promise<Document> {
+    const now = this.#options.clock.now();
+    return createDocument(canonicalSignedCard(card), "application/json", now, served?.document ?? before);
+  }
+
+  /** Callers who see the same get the same signatures. */
+  #signExtended(card: AgentCard, baseUrl: string, keys: SigningKeys): Promise<AgentCard> {
+    const id = JSON.stringify([baseUrl, canonicalCard(card)]);
+    const known = this.#extended.get(id);
+    if (known !== undefined) {
+      return known;
+    }
+    const signed = this.#queue.sign(keys, card, baseUrl, "an extended agent card could not be signed");
+    this.#extended.set(id, signed);
+    signed.catch(() => {
+      // It may have been asked for again since, with other keys.
+      if (this.#extended.get(id) === signed) {
+        this.#extended.delete(id);
+      }
+    });
+    return signed;
+  }
+}

@@ -1,0 +1,135 @@
+import { isLoopbackHost } from "@a2a-connect/core";
+import type { AgentCard } from "@a2a-connect/proto";
+import {
+  type CardSigner,
+  createCardSigner,
+  createKeySet,
+  publicKeyOf,
+  SigningError,
+  signCard,
+  type VerificationKey,
+} from "@a2a-connect/signing";
+import type { CardSignerOptions, PublishedKeySet } from "@a2a-connect/signing/internal";
+import type { JsonObject } from "@bufbuild/protobuf";
+
+/** How the cards of a server are signed. */
+export interface CardSigning {
+  /** At least one that signs. Each that does adds a signature, in this order. */
+  readonly keys: readonly CardSigningKey[];
+  /**
+   * Where verifiers find the public keys: `true` is this server's own `/.well-known/jwks.json` at the URL that the card names,
+   * left out where that is plain http to another machine, because no verifier would ask there; a text is another key set.
+   * `false`: the card does not say. Default true.
+   */
+  readonly jku?: boolean | string;
+  /** Unprotected header of every signature: anybody may change it. */
+  readonly header?: JsonObject;
+}
+
+/** A key of a server; its public side stands in `/.well-known/jwks.json`. One that does not let that out needs `publicKey`. */
+export interface CardSigningKey extends CardSignerOptions {
+  /**
+   * Until when a key that signs no more still verifies what it has signed. Until then it stands in the key set with that date as
+   * `exp`, afterwards no more. Undefined: it signs.
+   */
+  readonly retiredUntil?: Date;
+}
+
+/** Keys that have been checked, ready to sign. */
+export interface SigningKeys {
+  /** The card with a signature of each key that signs. @throws Error (as a rejection) naming the key that does not */
+  sign(card: AgentCard, baseUrl: string): Promise<AgentCard>;
+  /** The public keys at a time, in milliseconds since 1970: without those whose date is over. */
+  keySetAt(now: number): PublishedKeySet;
+}
+
+/**
+ * Checks the keys once.
+ *
+ * @param path of the agent below the base URL, "" when it is alone
+ * @throws Error (as a rejection) naming the key that cannot be used, and why
+ */
+export async function openSigningKeys(
+  { keys: given, jku = true, header }: CardSigning,
+  path: string,
+): Promise<SigningKeys> {
+  const keys = await Promise.all(given.map((key, index) => openKey(key, nameOf(key, index))));
+  const signers = keys.flatMap(({ signer }) => signer ?? []);
+  const published = keys.map(({ publicKey }) => publicKey);
+  if (signers.length === 0) {
+    throw new Error("cards cannot be signed: none of the keys signs, there is none or all are retired");
+  }
+  // Verifiers would drop what a key goes on signing after the date on which it retires.
+  const both = signers.find(({ kid }) => keys.some((key) => !key.signer && key.publicKey.kid === kid));
+  if (both !== undefined) {
+    const kid = JSON.stringify(both.kid);
+    throw new Error(`the key ${kid} is retired, and is to sign: leave one of them out`);
+  }
+  const rest = header === undefined ? {} : { header };
+  return {
+    async sign(card, baseUrl) {
+      const url = typeof jku === "string" ? jku : jku ? keySetUrl(baseUrl + path) : undefined;
+      const options = { ...rest, ...(url === undefined ? {} : { jku: url }) };
+      let signed = card;
+      for (const signer of signers) {
+        signed = await signCard(signed, { ...options, signer }).catch((error: unknown) => {
+          throw unusable(JSON.stringify(signer.kid), error);
+        });
+      }
+      return signed;
+    },
+    keySetAt: (now) => createKeySet(published, { now }),
+  };
+}
+
+interface OpenKey {
+  readonly publicKey: VerificationKey;
+  /** Undefined: the key is retired. */
+  readonly signer?: CardSigner;
+}
+
+async function openKey({ retiredUntil, ...key }: CardSigningKey, name: string): Promise<OpenKey> {
+  try {
+    if (retiredUntil !== undefined) {
+      const exp = Math.floor(retiredUntil.getTime() / 1_000);
+      return { publicKey: { ...(await publicSideOf(key)), exp } };
+    }
+    const signer = await createCardSigner(key);
+    return { publicKey: signer.publicKey ?? (await publicSideOf(key)), signer };
+  } catch (error) {
+    throw unusable(name, error);
+  }
+}
+
+/** A key that signed once may be nothing but its public side now. */
+async function publicSideOf({ key, kid, alg, publicKey }: CardSignerOptions): Promise<VerificationKey> {
+  const isMaterial = typeof key === "string" || (typeof key === "object" && !(key instanceof CryptoKey));
+  const known = publicKey ?? (isMaterial ? key : undefined);
+  if (known === undefined) {
+    throw new SigningError("its public key is not known", "give it as publicKey: callers verify with it");
+  }
+  return publicKeyOf(known, { ...(kid === undefined ? {} : { kid }), ...(alg === undefined ? {} : { alg }) });
+}
+
+/** As its owner knows it: by its id, else by its place. */
+function nameOf({ key, kid, publicKey }: CardSigningKey, index: number): string {
+  const [known] = [key, publicKey].flatMap((each) =>
+    typeof each === "object" && "kid" in each && typeof each.kid === "string" ? [each.kid] : [],
+  );
+  const id = kid ?? known;
+  return id === undefined ? `number ${index + 1}` : JSON.stringify(id);
+}
+
+function unusable(name: string, error: unknown): Error {
+  const why =
+    error instanceof SigningError
+      ? `${error.message}; ${error.hint}`
+      : `whoever signs with it failed: ${error instanceof Error ? error.message : String(error)}`;
+  return new Error(`cards cannot be signed with the key ${name}: ${why}`, { cause: error });
+}
+
+/** Where verifiers ask for the keys of a server, if they do: by https, or on this machine itself. */
+function keySetUrl(agentUrl: string): string | undefined {
+  const { protocol, hostname } = new URL(agentUrl);
+  return protocol === "https:" || isLoopbackHost(hostname) ? `${agentUrl}/.well-known/jwks.json` : undefined;
+}

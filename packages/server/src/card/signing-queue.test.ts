@@ -1,0 +1,63 @@
+import { AgentCardSchema } from "@a2a-connect/proto";
+import { createFakeClock } from "@a2a-connect/testing";
+import { create } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import type { SigningKeys } from "./signing-keys.ts";
+import { SigningQueue } from "./signing-queue.ts";
+
+const card = create(AgentCardSchema);
+
+describe("signing", () => {
+  it("keeps 1,000 waiting at most, and all of them wait in vain when those before them fail", async () => {
+    const clock = createFakeClock();
+    let calls = 0;
+    const signing: Pick<SigningKeys, "sign"> = {
+      sign: () => {
+        calls += 1;
+        return new Promise(() => {});
+      },
+    };
+    const queue = new SigningQueue({ clock, log: () => {} });
+    const sign = () => queue.sign(signing as SigningKeys, card, "http://localhost", "failed"); // signs only
+    const all = Promise.allSettled(Array.from({ length: 1_004 }, sign));
+    await expect(sign()).rejects.toMatchObject({ code: Code.Unavailable });
+    expect(calls).toBe(4);
+    await clock.advance(10_000);
+    expect(new Set((await all).map(({ status }) => status))).toEqual(new Set(["rejected"]));
+    expect(calls).toBe(4);
+  });
+
+  it("begins four at once and the others in their order, also after one that failed", async () => {
+    const begun: ReturnType<typeof Promise.withResolvers<typeof card>>[] = [];
+    const names: string[] = [];
+    const signing: Pick<SigningKeys, "sign"> = {
+      sign: (_card, baseUrl) => {
+        const end = Promise.withResolvers<typeof card>();
+        begun.push(end);
+        names.push(baseUrl);
+        return end.promise;
+      },
+    };
+    const clock = createFakeClock();
+    const queue = new SigningQueue({ clock, log: () => {} });
+    const keys = () => ({ ...signing }) as SigningKeys; // each its own, so that a failure stops no other
+    const all = ["1", "2", "3", "4", "5", "6", "7"].map((name) => queue.sign(keys(), card, name, "failed"));
+    const outcomes = Promise.allSettled(all);
+    await clock.settle();
+    expect(names).toEqual(["1", "2", "3", "4"]);
+    begun[1]?.reject(new Error("failed"));
+    await expect(all[1]).rejects.toMatchObject({ code: Code.Unavailable });
+    await clock.settle();
+    expect(names).toEqual(["1", "2", "3", "4", "5"]);
+    for (let index = 0; index < all.length; index += 1) {
+      begun[index]?.resolve(card);
+      await clock.settle();
+    }
+    expect(names).toEqual(["1", "2", "3", "4", "5", "6", "7"]);
+    expect((await outcomes).filter(({ status }) => status === "rejected")).toHaveLength(1);
+    void queue.sign(keys(), card, "8", "failed");
+    await clock.settle();
+    expect(names).toContain("8"); // all places are free again
+  });
+});
