@@ -14,21 +14,17 @@ export interface SkillSwitches {
   enable(id: string): void;
 }
 
-/** Switches of an agent whose skills may change. */
-export interface RedefinableSwitches extends SkillSwitches {
+/** Switches of an agent whose card may change. */
+export interface CardSwitches extends SkillSwitches {
   /**
-   * Says which skills there are now. What was off stays off, and is forgotten where it is gone: should it come back, it is on.
-   *
-   * @returns what is off now
+   * The agent has another card from now on. Skills that were off stay off; one that is gone is forgotten: should it come back,
+   * it is on.
    */
-  redefine(agent: Pick<AgentDefinition, "card">): readonly string[];
+  useCard(agent: Pick<AgentDefinition, "card">): void;
 }
 
 /** Switches for all skills of the agent, each on. @param changed called when one was really switched */
-export function createSkillSwitches(
-  agent: Pick<AgentDefinition, "card">,
-  changed: () => void,
-): RedefinableSwitches {
+export function createSkillSwitches(agent: Pick<AgentDefinition, "card">, changed: () => void): CardSwitches {
   let ids = idsOf(agent);
   let disabled: readonly string[] = [];
 
@@ -48,10 +44,9 @@ export function createSkillSwitches(
     },
     disable: (id) => set(id, false),
     enable: (id) => set(id, true),
-    redefine(agent) {
+    useCard(agent) {
       ids = idsOf(agent);
       disabled = ids.filter((id) => disabled.includes(id));
-      return disabled;
     },
   };
 }

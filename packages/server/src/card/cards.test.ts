@@ -54,7 +54,7 @@ describe("a card that is updated", () => {
     const skills = [{ ...saying(dig, "dug"), tags: ["soil"] }];
     const provider = { organization: "Mole & Co", url: "https://mole.example" };
     const given = { ...card, version: "2.0.0", provider, skills };
-    const { cards, server, tell } = await start();
+    const { cards, server, tell } = await start({ ...card, skills });
     cards.update(given);
     const before = structuredClone(server.card);
     given.name = "\ud800";
@@ -121,7 +121,7 @@ describe("a card that is updated", () => {
       ["security schemes", "security requirements"],
     ],
     ["the description", { description: "Other." }, []],
-    ["a skill's code and capacity only", { skills: [{ ...saying(dig, "x"), maxRunning: 3 }, fly] }, []],
+    ["a skill's capacity only", { skills: [{ ...dig, maxRunning: 3 }, fly] }, []],
     ["a skill, and the version", { skills: [dig], version: "1.1.0" }, []],
   ])("is warned of when it changes %s", async (_what, change, expected) => {
     const { cards, warnings } = await start();
@@ -144,11 +144,16 @@ describe("a card that is updated", () => {
     expect(warnings()).toEqual([]);
   });
 
-  it("runs the code of a new skill, and new code of one that there was", async () => {
-    const { cards, tell } = await start({ ...card, skills: [saying(dig, "old"), fly] });
-    expect(wordsOf(await tell("dig"))).toBe("old");
-    cards.update({ ...card, skills: [saying(dig, "new"), saying({ ...fly, id: "swim" }, "splash")] });
-    expect([wordsOf(await tell("dig")), wordsOf(await tell("swim"))]).toEqual(["new", "splash"]);
+  it("keeps the code of its skills, whether or not it is given again, and runs a new one by the agent's own", async () => {
+    const digging = saying(dig, "dug");
+    const { cards, script, tell } = await start({ ...card, skills: [digging, fly] });
+    for (const described of [dig, digging]) {
+      cards.update({ ...card, skills: [described, { ...fly, id: "swim" }] });
+      expect(wordsOf(await tell("dig"))).toBe("dug");
+    }
+    const swimming = tell("swim");
+    (await script.nextTurn()).returns();
+    expect((await swimming).status?.state).toBe(TaskState.COMPLETED);
     const gone = await tell("fly");
     expect([gone.status?.state, wordsOf(gone)]).toEqual([
       TaskState.REJECTED,
@@ -156,55 +161,56 @@ describe("a card that is updated", () => {
     ]);
   });
 
-  it("leaves tasks with the code that they were begun with, also when their skill is gone", async () => {
+  it.each<[string, SkillDefinition]>([
+    ["of a skill that had some", saying(dig, "new")],
+    ["of a skill that was run by the agent's own", saying(fly, "new")],
+    ["of a new skill", saying({ ...fly, id: "swim" }, "new")],
+  ])("is refused with new code %s, and the one before stays", async (_whose, skill) => {
+    const { cards, server, tell } = await start({ ...card, skills: [saying(dig, "old"), fly] });
+    const { card: before } = server;
+    expect(() => cards.update({ ...card, skills: [skill] })).toThrow(
+      `skill "${skill.id}" comes with code that it did not have when the agent was started: new code needs a restart`,
+    );
+    expect(server.card).toBe(before);
+    expect(wordsOf(await tell("dig"))).toBe("old");
+  });
+
+  it("gives a skill that comes back the code that it was started with", async () => {
+    const { cards, tell } = await start({ ...card, skills: [saying(dig, "dug"), fly] });
+    cards.update({ ...card, skills: [fly] });
+    cards.update({ ...card, skills: [dig] });
+    expect(wordsOf(await tell("dig"))).toBe("dug");
+  });
+
+  it("leaves tasks with their code when their skill is gone", async () => {
     const { cards, tell, clock } = await start({
       ...card,
-      skills: [saying(dig, "first"), saying(fly, "flown")],
+      skills: [saying(dig, "dug"), saying(fly, "flown")],
     });
-    const [first, flying] = [await tell("dig", "ask"), await tell("fly", "ask")];
-    cards.update({ ...card, skills: [saying(dig, "second")] });
-    const second = await tell("dig", "ask");
-    cards.update({ ...card, skills: [saying(dig, "third")] });
+    const [digging, flying] = [await tell("dig", "ask"), await tell("fly", "ask")];
+    cards.update({ ...card, skills: [dig] });
+    cards.update({ ...card, skills: [{ ...dig, description: "Digs deeper." }] });
     await clock.settle();
-    expect(wordsOf(await tell("", "go", first.id))).toBe("first");
-    expect(wordsOf(await tell("", "go", second.id))).toBe("second");
+    expect(wordsOf(await tell("", "go", digging.id))).toBe("dug");
     expect(wordsOf(await tell("", "go", flying.id))).toBe("flown");
-    expect(wordsOf(await tell("dig"))).toBe("third");
   });
 
-  it("tells the operator of a task whose code is not kept any more", async () => {
-    const { cards, tell, clock, warnings } = await start({ ...card, skills: [saying(dig, "first")] });
-    const first = await tell("dig", "ask");
-    for (let count = 0; count < 1_000; count += 1) {
-      cards.update({ ...card, skills: [saying(dig, `code ${count}`)] });
-    }
-    const last = await tell("dig", "ask");
-    await clock.settle();
-    expect(wordsOf(await tell("", "go", last.id))).toBe("code 999");
-    expect(warnings()).toEqual([]);
-    expect(wordsOf(await tell("", "go", first.id))).toBe("code 0");
-    expect(warnings()).toEqual([
-      "the agent was redefined so often that the code of this task is not kept any more; it is run by the oldest that is",
-    ]);
-  });
-
-  it("leaves a durable task with its code, also when it has left memory meanwhile", async () => {
-    const asking = (words: string): SkillDefinition => ({
+  it("leaves a durable task with its code when its skill is gone and it has left memory meanwhile", async () => {
+    const asking: SkillDefinition = {
       ...dig,
       durable: true,
       async *execute(task) {
-        yield* task.ask(`${words}?`);
-        yield task.complete(words);
+        yield* task.ask("deep?");
+        yield task.complete("dug");
       },
-    });
-    const { cards, tell, clock } = await start({ ...card, skills: [asking("old")] });
+    };
+    const { cards, tell, clock } = await start({ ...card, skills: [asking, fly] });
     const { id } = await tell("dig");
-    cards.update({ ...card, skills: [asking("new")] });
+    cards.update({ ...card, skills: [fly] });
     await clock.advance(60_000);
     await clock.settle();
-    expect(wordsOf(await tell("", "go", id))).toBe("old");
-    const { id: other } = await tell("dig");
-    expect(wordsOf(await tell("", "go", other))).toBe("new");
+    expect(wordsOf(await tell("", "go", id))).toBe("dug");
+    expect((await tell("dig")).status?.state).toBe(TaskState.REJECTED);
   });
 
   it("gives skills their new capacity: more run at once, or no more wait", async () => {

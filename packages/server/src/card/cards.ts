@@ -5,7 +5,8 @@ import type { PublishedKeySet } from "@a2a-connect/signing/internal";
 import { create } from "@bufbuild/protobuf";
 import { type AgentDefinition, type CardDefinition, defineAgent } from "../agent/agent-definition.ts";
 import { withCard } from "../agent/given-card.ts";
-import type { RedefinableSwitches } from "../agent/skill-switches.ts";
+import { withServedCode } from "../agent/served-agent.ts";
+import type { CardSwitches } from "../agent/skill-switches.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
@@ -25,11 +26,13 @@ export interface AgentCards {
   /** Whether the cards are signed as they are served. */
   readonly signed: boolean;
   /**
-   * Says anew what the agent is: the card, its version and its ETag change at once, and its skills with their code and their
-   * capacity are those that new tasks get. Tasks that there are keep theirs, as long as the process lives (of the 1,000 newest
-   * definitions). Skills that were switched off stay off. The definition is copied: changing it afterwards changes nothing.
+   * Says anew what the agent is: the card, its version and its ETag change at once, and new tasks get its skills and their
+   * capacity. Code stays: a skill keeps what it was started with, and one that is new is run by the agent's own code. Tasks of a
+   * skill that is gone go on as long as the process lives. Skills that were switched off stay off. The definition is copied:
+   * changing it afterwards changes nothing.
    *
-   * @throws Error as `defineAgent`, or when the card has no canonical form; everything stays as it was
+   * @throws Error as `defineAgent`, when a skill comes with new code, or when the card has no canonical form; everything stays as
+   *   it was
    */
   update(definition: CardDefinition): void;
   /**
@@ -56,8 +59,8 @@ export interface CardOptions {
   /** Where the server is reached until it moves. */
   readonly baseUrl: string;
   readonly extended: ExtendedCardOptions | undefined;
-  readonly skills: RedefinableSwitches;
-  readonly engine: Pick<TaskEngine, "redefine">;
+  readonly skills: CardSwitches;
+  readonly engine: Pick<TaskEngine, "useCard">;
   /** Which of the URLs that proxies tell may stand in a card. */
   readonly forwardedHosts: ForwardedHosts;
   readonly clock: Pick<Clock, "now" | "ticks" | "schedule">;
@@ -153,8 +156,8 @@ export class Cards implements AgentCards {
   }
 
   update(definition: CardDefinition): void {
-    const { facts, engine, skills, log } = this.#options;
-    const next = defineAgent(withCard(this.#agent, definition));
+    const { agent, facts, engine, skills, log } = this.#options;
+    const next = defineAgent(withCard(agent, withServedCode(definition, agent)));
     const allOn = { ...facts, disabledSkills: [] };
     const after = renderCard(next, allOn, this.baseUrl);
     canonicalCard(after); // throws when it has none
@@ -166,8 +169,8 @@ export class Cards implements AgentCards {
       });
     }
     this.#agent = next;
-    engine.redefine(next);
-    skills.redefine(next);
+    engine.useCard(next);
+    skills.useCard(next);
     this.change();
   }
 

@@ -1,5 +1,5 @@
 import type { AgentDefinition } from "../agent/agent-definition.ts";
-import type { AgentHistory } from "../agent/agent-history.ts";
+import type { ServedAgent } from "../agent/served-agent.ts";
 import type { SkillSwitches } from "../agent/skill-switches.ts";
 import type { TaskStore } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
@@ -74,10 +74,10 @@ export interface LogRecord {
 /** What every part of the engine works with. */
 export interface EngineContext {
   readonly store: TaskStore;
-  /** As it was first defined: its timeouts and its capacity, which do not change. */
+  /** As it was started: its timeouts and its capacity, which do not change. */
   readonly agent: AgentDefinition;
-  /** What its tasks are run by. */
-  readonly history: AgentHistory;
+  /** With the card that it has now. */
+  readonly served: ServedAgent;
   /** Which of its skills take new tasks. */
   readonly skills: Pick<SkillSwitches, "disabled">;
   readonly clock: Clock;

@@ -62,8 +62,8 @@ export class Executions {
   }
 
   /** The agent has another card, and so perhaps skills of another capacity. */
-  redefine(agent: AgentDefinition): void {
-    this.#scheduler.redefine(agent);
+  useCard(agent: AgentDefinition): void {
+    this.#scheduler.useCard(agent);
   }
 
   /**

@@ -1,10 +1,6 @@
-import { isTerminal } from "@a2a-connect/core";
-import { timestampMs } from "@bufbuild/protobuf/wkt";
-import type { AgentDefinition } from "../agent/agent-definition.ts";
-import type { Owner, StoredTask } from "../store/task-store.ts";
+import type { Owner } from "../store/task-store.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { LiveTask } from "./live-task.ts";
-import { decodeEvent } from "./log-codec.ts";
 import { readTask } from "./read-task.ts";
 
 interface Holding {
@@ -123,31 +119,9 @@ export class LiveTasks {
       ? undefined
       : LiveTask.load(
           this.#context,
-          await this.#definitionOf(stored),
+          this.#context.served.known,
           await readTask(this.#context, stored, "full"),
         );
-  }
-
-  /** Reads no more than `stored` unless the agent was redefined and something may still be run. */
-  async #definitionOf({ owner, taskId, index }: StoredTask): Promise<AgentDefinition> {
-    const { history, store, log } = this.#context;
-    const only = isTerminal(index.state) ? history.current : history.createdBy(index.statusTimestamp);
-    if (only !== undefined) {
-      return only;
-    }
-    const [first] = await store.events(owner, taskId, 0, 1);
-    const { payload } = first === undefined ? {} : decodeEvent(first);
-    const timestamp = payload?.case === "task" ? payload.value.status?.timestamp : undefined;
-    if (timestamp === undefined) {
-      return history.current;
-    }
-    const createdAt = timestampMs(timestamp);
-    if (history.isForgotten(createdAt)) {
-      const message =
-        "the agent was redefined so often that the code of this task is not kept any more; it is run by the oldest that is";
-      log({ level: "warn", message, taskId });
-    }
-    return history.createdAt(createdAt);
   }
 }
 

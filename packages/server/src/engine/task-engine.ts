@@ -13,7 +13,7 @@ import { create, equals, type JsonObject } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
-import { AgentHistory } from "../agent/agent-history.ts";
+import { ServedAgent } from "../agent/served-agent.ts";
 import {
   assertInputModes,
   type DurableSelection,
@@ -66,7 +66,7 @@ export interface SendInput extends Intake {
 export type HoldBytes = (bytes: number) => void;
 
 /** The options of an engine are its context without what the engine adds itself. */
-export type TaskEngineOptions = Omit<EngineContext, "onWakeTime" | "tailBudget" | "journalCodec" | "history">;
+export type TaskEngineOptions = Omit<EngineContext, "onWakeTime" | "tailBudget" | "journalCodec" | "served">;
 
 /**
  * Runs tasks: takes messages, starts executions, answers cancels, wakes timers. Decides nothing about a single task's
@@ -85,7 +85,7 @@ export class TaskEngine {
     this.#timers = new WakeTimers(options, (task) => this.#executions.wake(task));
     this.#context = {
       ...options,
-      history: new AgentHistory(options.agent),
+      served: new ServedAgent(options.agent),
       onWakeTime: (at) => this.#timers.note(at),
       journalCodec: createJournalCodec(options.agent.journalTypes),
       tailBudget: new TailBudget(options.limits.maxTotalTailBytes),
@@ -103,12 +103,12 @@ export class TaskEngine {
   }
 
   /**
-   * Runs new tasks by another definition from now on. Tasks that there are keep theirs, until the process ends. Only its card
-   * may differ from the one before.
+   * The agent has another card from now on; nothing else of it may differ. New tasks get the skills of that card. Tasks whose
+   * skill is gone from it go on until the process ends.
    */
-  redefine(agent: AgentDefinition): void {
-    this.#context.history.redefine(agent, this.#context.clock.now());
-    this.#executions.redefine(agent);
+  useCard(agent: AgentDefinition): void {
+    this.#context.served.useCard(agent);
+    this.#executions.useCard(agent);
   }
 
   /**
@@ -344,8 +344,8 @@ export class TaskEngine {
 
   async #begin(input: SendInput): Promise<Sent> {
     const { owner, message } = input;
-    const { randomId, clock, history } = this.#context;
-    const agent = history.current;
+    const { randomId, clock, served } = this.#context;
+    const agent = served.current;
     const selection = selectSkill(agent, message);
     assertInputModes(message, selection.inputModes);
     const name = { taskId: randomId(), contextId: message.contextId || randomId() };
@@ -355,7 +355,7 @@ export class TaskEngine {
       const task = create(TaskSchema, {
         id: name.taskId,
         contextId: name.contextId,
-        status: submittedStatus(history.creationTime(agent, clock.now())),
+        status: submittedStatus(clock.now()),
         history: [named],
         ...(metadata === undefined ? {} : { metadata }),
       });

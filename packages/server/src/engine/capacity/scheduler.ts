@@ -53,7 +53,7 @@ export class Scheduler {
   }
 
   /** The skills may have other capacities from now on. Work of one that is gone keeps the limits that it had. */
-  redefine(agent: AgentDefinition): void {
+  useCard(agent: AgentDefinition): void {
     this.#agent = agent;
     for (const [skill, { crew }] of this.#lanes) {
       const definition = this.#definitionOf(skill);
