@@ -173,13 +173,12 @@ describe("how a card is signed", () => {
     [undefined, { host: "a.public.example", proto: "https" }, undefined],
     // Who can have such a field passed on must not get a proof for a place of his own on that host.
     [["public.example"], { host: "public.example", proto: "https" }, "https://public.example"],
-    [["public.example"], { host: "public.example", proto: "https", prefix: "/~mallory" }, undefined],
-    [["public.example"], { host: "public.example", proto: "https", port: "8443" }, undefined],
+    [["public.example"], { host: "public.example:8443", proto: "https" }, undefined],
     [["public.example"], { host: "public.example", proto: "http" }, undefined],
     [
-      ["https://public.example:8443/a2a"],
-      { host: "public.example", proto: "https", port: "8443", prefix: "/a2a" },
-      "https://public.example:8443/a2a",
+      ["https://public.example:8443"],
+      { host: "public.example:8443", proto: "https", prefix: "/~mallory" },
+      "https://public.example:8443",
     ],
   ])("is for listed URLs only: with %j and %j below %s", async (forwardedHosts, told, url) => {
     const { key, publicKey } = await newKey("one");

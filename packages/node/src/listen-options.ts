@@ -12,8 +12,8 @@ export interface ListenOptions {
   /** Serve TLS, with HTTP/2 or HTTP/1.1 chosen by ALPN. Without it the port is cleartext: HTTP/1.1 and h2c. */
   readonly tls?: { readonly cert: string | Uint8Array; readonly key: string | Uint8Array };
   /**
-   * Proxies that are believed when they say where callers reach this server (`Forwarded`, `X-Forwarded-Proto`, `-Host`,
-   * `-Port`, `-Prefix`), and where callers are (`Forwarded`, `X-Forwarded-For`): addresses, networks such as `10.0.0.0/8`, and `loopback`. Each of them must set these fields, or drop
+   * Proxies that are believed when they say where callers reach this server (`X-Forwarded-Proto`, `-Host`,
+   * or `Forwarded`), and where callers are (`Forwarded`, `X-Forwarded-For`): addresses, networks such as `10.0.0.0/8`, and `loopback`. Each of them must set these fields, or drop
    * those that its caller sent. Default: nobody is.
    */
   readonly trustedProxies?: readonly string[];

@@ -76,9 +76,9 @@ export interface AgentServerOptions {
    */
   readonly signing?: CardSigning;
   /**
-   * Where callers may reach the server when a trusted proxy says so; cards name nothing else. A base URL, such as
-   * `https://agents.example.org:8443/a2a`, means exactly that. A host, such as `agents.example.org`, means https (on loopback
-   * http, too), the standard port unless it has one, and no path below. `*.example.org` means every name below that domain, in
+   * Where callers may reach the server when a trusted proxy says so; cards name nothing else. A URL, such as
+   * `https://agents.example.org:8443`, means exactly that. A host, such as `agents.example.org`, means https (on loopback
+   * http, too), and the standard port unless it has one. `*.example.org` means every name below that domain, in
    * both. Default: anything, and nothing when cards are signed, because whoever can make a proxy say something would get a
    * signed card for it. Counts for nothing when there is a `publicUrl`.
    */

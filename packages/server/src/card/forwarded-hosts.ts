@@ -16,29 +16,23 @@ export interface ForwardedHosts {
 export interface ForwardedHostOptions {
   /** Whether the public URL is fixed: then nothing else stands in a card. */
   readonly fixed: boolean;
-  /** Hosts and base URLs, as `parseListedUrl` takes them. Undefined: every URL, unless cards are signed. */
+  /** Hosts and their URLs, as `parseListedUrl` takes them. Undefined: every URL, unless cards are signed. */
   readonly hosts: readonly string[] | undefined;
   readonly log: (record: LogRecord) => void;
 }
 
 /** What a proxy may say about the URL that its caller asked for. */
-const forwardingFields: readonly string[] = [
-  "forwarded",
-  "x-forwarded-host",
-  "x-forwarded-port",
-  "x-forwarded-prefix",
-  "x-forwarded-proto",
-];
+const forwardingFields: readonly string[] = ["forwarded", "x-forwarded-host", "x-forwarded-proto"];
 
 /** For how many base URLs documents are kept at least; for all that are listed. */
 const minKept = 16;
 
 /**
- * Many proxies tell whatever host, port or prefix their caller has sent. A card for it harms nobody else, but a signed one is a
+ * Many proxies tell whatever host or port their caller has sent. A card for it harms nobody else, but a signed one is a
  * proof: whoever names a place of his own would get a card that sends callers there, signed by us. So signed cards name
  * listed URLs only.
  *
- * @throws Error when something is listed that is neither a host nor a base URL
+ * @throws Error when something is listed that is neither a host nor the URL of one
  */
 export function createForwardedHosts({ fixed, hosts, log }: ForwardedHostOptions): ForwardedHosts {
   const isListed = hosts?.map(parseListedUrl);
@@ -72,46 +66,36 @@ export function createForwardedHosts({ fixed, hosts, log }: ForwardedHostOptions
 export type IsListed = (url: URL) => boolean;
 
 /**
- * Reads an entry of `forwardedHosts`. A base URL, such as `https://agents.example.org:8443/a2a`, means exactly that. A host
- * alone, such as `agents.example.org` or `agents.example.org:8443`, means https (on loopback http, too), the standard port
- * unless it has one, and no path below. `*.` at the beginning of a host means every name below that domain, in both.
+ * Reads an entry of `forwardedHosts`. A URL, such as `https://agents.example.org:8443`, means exactly that. A host
+ * alone, such as `agents.example.org` or `agents.example.org:8443`, means https (on loopback http, too), and the standard port
+ * unless it has one. `*.` at the beginning of a host means every name below that domain, in both.
  *
  * @throws Error when it is neither
  */
 export function parseListedUrl(entry: string): IsListed {
   const hasScheme = /^https?:\/\//i.test(entry);
-  const urls = hasScheme
-    ? [parseUrl(entry)]
-    : [parseUrl(`https://${entry}`), parseUrl(`http://${entry}`)].filter(
-        (url) => url?.protocol !== "http:" || isLoopbackHost(url.hostname),
-      );
+  const urls = (hasScheme ? [entry] : [`https://${entry}`, `http://${entry}`]).map(parseOrigin);
   if ((!hasScheme && entry.includes("/")) || !urls.every((url) => url !== undefined)) {
     throw new Error(
-      `forwardedHosts: ${JSON.stringify(entry)} is neither a host, such as agents.example.org or *.example.org, nor a base URL, such as https://agents.example.org:8443/a2a`,
+      `forwardedHosts: ${JSON.stringify(entry)} is neither a host, such as agents.example.org or *.example.org, nor the URL of one without a path, such as https://agents.example.org:8443`,
     );
   }
-  return (told) => urls.some((url) => matches(url, told));
+  const listed = urls.filter(
+    ({ protocol, hostname }) => hasScheme || protocol === "https:" || isLoopbackHost(hostname),
+  );
+  return (told) =>
+    told.pathname === "/" &&
+    listed.some(
+      ({ protocol, port, hostname }) =>
+        protocol === told.protocol && port === told.port && matchesHost(hostname, told.hostname),
+    );
 }
 
 /** The whole of it counts: nothing in it is left out silently. */
-function parseUrl(text: string): URL | undefined {
+function parseOrigin(text: string): URL | undefined {
   const url = /[?#@\\\s]/.test(text) ? null : URL.parse(text);
-  const isPlain = url !== null && !url.hostname.replace(/^\*\.(?=.)/, "").includes("*");
+  const isPlain = url?.pathname === "/" && !url.hostname.replace(/^\*\.(?=.)/, "").includes("*");
   return isPlain ? url : undefined;
-}
-
-function matches(listed: URL, told: URL): boolean {
-  return (
-    listed.protocol === told.protocol &&
-    listed.port === told.port &&
-    prefixOf(listed) === prefixOf(told) &&
-    matchesHost(listed.hostname, told.hostname)
-  );
-}
-
-/** A slash at the end makes no difference. */
-function prefixOf({ pathname }: URL): string {
-  return pathname.endsWith("/") ? pathname.slice(0, -1) : pathname;
 }
 
 /** @param pattern a host, or `*.` and a domain, which means every name below it */

@@ -22,7 +22,7 @@ export interface AgentHostOptions<Name extends string = string> {
   readonly default?: NoInfer<Name>;
   /** Public URL of the root, such as `https://agents.example.org`. Default: what `moveTo` says. */
   readonly publicUrl?: string;
-  /** Hosts and base URLs that cards and the catalog may name when a trusted proxy says so, as `AgentServerOptions` has it. */
+  /** Hosts and their URLs that cards and the catalog may name when a trusted proxy says so, as `AgentServerOptions` has it. */
   readonly forwardedHosts?: readonly string[];
   /** Which wires there are, and where below the root and below each agent's path. Default: all, `/rpc` and `/rest`. */
   readonly mounts?: Partial<Mounts>;
