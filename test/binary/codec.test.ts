@@ -1,4 +1,4 @@
-import { DecodeError, decodeInSteps, decodeMessage, encodeMessage } from "@a2a-connect/core";
+import { DecodeError, decodeInSteps, decodeMessage, encodeMessage } from "@a2a-connect/core/internal";
 import { file_lf_a2a_v1_a2a, MessageSchema, PartSchema, SecurityRequirementSchema } from "@a2a-connect/proto";
 import { StatusSchema } from "@a2a-connect/proto/google/rpc/status";
 import { ExtensionNumberResponseSchema } from "@a2a-connect/proto/grpc/reflection/v1";

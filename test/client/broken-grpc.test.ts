@@ -11,7 +11,7 @@ import {
   SendUncertainError,
   UnreachableError,
 } from "@a2a-connect/client";
-import { parseMessage } from "@a2a-connect/core";
+import { parseMessage } from "@a2a-connect/core/internal";
 import { connectAgent } from "@a2a-connect/node/client";
 import { AgentCardSchema, StreamResponseSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { create, type JsonValue, toBinary } from "@bufbuild/protobuf";

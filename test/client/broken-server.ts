@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { createRouteTable, type MethodName } from "@a2a-connect/core";
+import type { MethodName } from "@a2a-connect/core";
+import { createRouteTable } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
 /** The two wires that are JSON over HTTP/1.1. */

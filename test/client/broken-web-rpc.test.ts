@@ -9,7 +9,7 @@ import {
   SendUncertainError,
   UnreachableError,
 } from "@a2a-connect/client";
-import { connectBinding, grpcWebBinding, parseMessage } from "@a2a-connect/core";
+import { connectBinding, grpcWebBinding, parseMessage } from "@a2a-connect/core/internal";
 import { connectAgent } from "@a2a-connect/node/client";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import { describe, expect, it } from "vitest";

@@ -2,7 +2,8 @@
 // A2A_LONG=1 takes 400 seeds, A2A_SEED=7 that one alone.
 
 import type { AgentClient } from "@a2a-connect/client";
-import { lastEventIdHeader, text } from "@a2a-connect/core";
+import { text } from "@a2a-connect/core";
+import { lastEventIdHeader } from "@a2a-connect/core/internal";
 import { connectAgent } from "@a2a-connect/node/client";
 import { type AgentCard, type StreamResponse, StreamResponseSchema, TaskState } from "@a2a-connect/proto";
 import { type AgentHarness, startAgentHarness, type Wire, wires } from "@a2a-connect/testing";

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { ClientClock } from "@a2a-connect/client";
+import type { ClientClock } from "@a2a-connect/client/internal";
 import { createFakeClock } from "@a2a-connect/testing";
 
 /** A client's clock that stands still until it is told to go on. */

@@ -1,6 +1,7 @@
 // Times that callers set: they cover all of a run, and may be as long as anybody likes.
 
-import { RunTimeoutError, systemClock } from "@a2a-connect/client";
+import { RunTimeoutError } from "@a2a-connect/client";
+import { systemClock } from "@a2a-connect/client/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
 import { afterEach, describe, expect, it, vi } from "vitest";

@@ -2,13 +2,8 @@
 
 import { getActiveResourcesInfo } from "node:process";
 import { CardDriftError, CardExpectationError } from "@a2a-connect/client";
-import {
-  a2aError,
-  findA2AError,
-  idempotencyKeyHeader,
-  lifecycleExtension,
-  partText,
-} from "@a2a-connect/core";
+import { a2aError, findA2AError, lifecycleExtension, partText } from "@a2a-connect/core";
+import { idempotencyKeyHeader } from "@a2a-connect/core/internal";
 import { AgentCapabilitiesSchema, type AgentCard, TaskState } from "@a2a-connect/proto";
 import { cardDigest } from "@a2a-connect/signing/canonical";
 import { wires } from "@a2a-connect/testing";

@@ -1,4 +1,4 @@
-import { connectBinding, grpcWebBinding } from "@a2a-connect/core";
+import { connectBinding, grpcWebBinding } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { Wire } from "@a2a-connect/testing";
 import { clone } from "@bufbuild/protobuf";

@@ -1,12 +1,8 @@
 // Runs by webhook: the message is sent once, its answer counts, and what was not delivered is not missing.
 
 import { eventIdHeader } from "@a2a-connect/bindings";
-import {
-  InputRequiredError,
-  type PushDelivery,
-  type PushReceiver,
-  RunTimeoutError,
-} from "@a2a-connect/client";
+import { InputRequiredError, RunTimeoutError } from "@a2a-connect/client";
+import type { PushDelivery, PushReceiver } from "@a2a-connect/client/internal";
 import { a2aError, partText } from "@a2a-connect/core";
 import { type StreamResponse, TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";

@@ -1,4 +1,5 @@
-import { findA2AError, isTerminal, lastEventIdHeader } from "@a2a-connect/core";
+import { findA2AError, isTerminal } from "@a2a-connect/core";
+import { lastEventIdHeader } from "@a2a-connect/core/internal";
 import { A2AService, type StreamResponse } from "@a2a-connect/proto";
 import { say, taskOf } from "@a2a-connect/testing";
 import { type Client, createClient } from "@connectrpc/connect";

@@ -1,4 +1,4 @@
-import { formatMessage } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { type StreamResponse, StreamResponseSchema } from "@a2a-connect/proto";
 
 /** Events as text, without what differs between two runs of the same command: ids and times. */

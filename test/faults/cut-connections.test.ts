@@ -3,7 +3,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findA2AError, idempotencyKeyHeader } from "@a2a-connect/core";
+import { findA2AError } from "@a2a-connect/core";
+import { idempotencyKeyHeader } from "@a2a-connect/core/internal";
 import { type A2AClient, type AgentHarness, say, startAgentHarness, taskOf } from "@a2a-connect/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Cut, type CuttingProxy, startCuttingProxy } from "./cutting-proxy.ts";

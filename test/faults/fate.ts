@@ -1,4 +1,4 @@
-import { lastEventIdHeader } from "@a2a-connect/core";
+import { lastEventIdHeader } from "@a2a-connect/core/internal";
 import { type StreamResponse, type Task, TaskState, TaskStatusSchema } from "@a2a-connect/proto";
 import { wordsOf } from "@a2a-connect/testing";
 import { equals } from "@bufbuild/protobuf";

@@ -2,7 +2,8 @@
 
 import { chmodSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { findA2AError, idempotencyKeyHeader } from "@a2a-connect/core";
+import { findA2AError } from "@a2a-connect/core";
+import { idempotencyKeyHeader } from "@a2a-connect/core/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 import { say, taskOf } from "@a2a-connect/testing";

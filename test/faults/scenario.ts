@@ -1,4 +1,5 @@
-import { findA2AError, idempotencyKeyHeader, isTerminal } from "@a2a-connect/core";
+import { findA2AError, isTerminal } from "@a2a-connect/core";
+import { idempotencyKeyHeader } from "@a2a-connect/core/internal";
 import { StreamResponseSchema, type Task, TaskState } from "@a2a-connect/proto";
 import { type A2AClient, say, taskOf } from "@a2a-connect/testing";
 import { equals } from "@bufbuild/protobuf";

@@ -1,4 +1,5 @@
-import { isTerminal, lastEventIdHeader, readLifecycleReport } from "@a2a-connect/core";
+import { isTerminal, readLifecycleReport } from "@a2a-connect/core";
+import { lastEventIdHeader } from "@a2a-connect/core/internal";
 import { Role, type StreamResponse, TaskState } from "@a2a-connect/proto";
 import { describe, expect, it } from "vitest";
 import { launchAgent, startAgent, storeFile, temporaryDirectory } from "./agent-process.ts";

@@ -1,6 +1,7 @@
 import { anonymousPrincipal } from "@a2a-connect/core";
 import { type StreamResponse, StreamResponseSchema } from "@a2a-connect/proto";
-import type { Owner, TaskStore } from "@a2a-connect/server";
+import type { TaskStore } from "@a2a-connect/server";
+import type { Owner } from "@a2a-connect/server/store";
 import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 import { fromBinary } from "@bufbuild/protobuf";
 

@@ -1,5 +1,6 @@
 import { eventIdHeader } from "@a2a-connect/bindings";
-import { isSettled, isTerminal, lastEventIdHeader } from "@a2a-connect/core";
+import { isSettled, isTerminal } from "@a2a-connect/core";
+import { lastEventIdHeader } from "@a2a-connect/core/internal";
 import {
   type SendMessageRequestSchema,
   type StreamResponse,

@@ -1,5 +1,6 @@
 import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings";
-import { setServiceParameters, userMessage } from "@a2a-connect/core";
+import { userMessage } from "@a2a-connect/core";
+import { setServiceParameters } from "@a2a-connect/core/internal";
 import { type ServeAgentsOptions, type ServedAgents, serve } from "@a2a-connect/node";
 import { A2AService, type Message } from "@a2a-connect/proto";
 import { type AgentDefinition, createMemoryTaskStore } from "@a2a-connect/server";

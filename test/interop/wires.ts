@@ -1,5 +1,5 @@
 import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings";
-import { setServiceParameters } from "@a2a-connect/core";
+import { setServiceParameters } from "@a2a-connect/core/internal";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import {
   createConnectTransport,

@@ -1,4 +1,5 @@
-import { findA2AError, idempotencyKeyHeader, lastEventIdHeader, versionHeader } from "@a2a-connect/core";
+import { findA2AError } from "@a2a-connect/core";
+import { idempotencyKeyHeader, lastEventIdHeader, versionHeader } from "@a2a-connect/core/internal";
 import { type Message, type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
 import type { A2AClient, FakeClock } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";

@@ -1,4 +1,5 @@
-import type { CommitResult, StoredTask, TaskCommit, TaskStore } from "@a2a-connect/server";
+import type { TaskStore } from "@a2a-connect/server";
+import type { CommitResult, StoredTask, TaskCommit } from "@a2a-connect/server/store";
 import type { FakeClock } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
 

@@ -10,7 +10,7 @@ import {
   TaskState,
   TaskStatusUpdateEventSchema,
 } from "@a2a-connect/proto";
-import type { LogEntry, Owner, StoredTask, TaskCommit } from "@a2a-connect/server";
+import type { LogEntry, Owner, StoredTask, TaskCommit } from "@a2a-connect/server/store";
 import { clearField, clone, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { Skill } from "./action.ts";
 import type { StoreWitness } from "./fault-store.ts";

@@ -1,6 +1,8 @@
-import { lifecycleExtension, userMessage, versionHeader } from "@a2a-connect/core";
+import { lifecycleExtension, userMessage } from "@a2a-connect/core";
+import { versionHeader } from "@a2a-connect/core/internal";
 import { TaskState } from "@a2a-connect/proto";
-import type { Owner, TaskStore } from "@a2a-connect/server";
+import type { TaskStore } from "@a2a-connect/server";
+import type { Owner } from "@a2a-connect/server/store";
 import { createFakeClock } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Action, Scenario } from "./action.ts";

@@ -1,11 +1,11 @@
+import { agentMessage } from "@a2a-connect/core";
 import {
-  agentMessage,
   createJsonSchemas,
   draftFields,
   findMissingFields,
   formatMessage,
   jsonSchemaOf,
-} from "@a2a-connect/core";
+} from "@a2a-connect/core/internal";
 import {
   AgentCardSchema,
   ListTasksResponseSchema,

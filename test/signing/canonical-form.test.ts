@@ -1,4 +1,4 @@
-import { formatMessage } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { canonicalCard, canonicalSignedCard } from "@a2a-connect/signing";
 import { profileCard } from "@a2a-connect/signing/internal";

@@ -1,5 +1,6 @@
 import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings";
-import { setServiceParameters, userMessage } from "@a2a-connect/core";
+import { userMessage } from "@a2a-connect/core";
+import { setServiceParameters } from "@a2a-connect/core/internal";
 import { A2AService } from "@a2a-connect/proto";
 import { createClient, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";

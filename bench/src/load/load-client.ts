@@ -1,4 +1,5 @@
-import { lastEventIdHeader, type MethodLocalName, methods } from "@a2a-connect/core";
+import { type MethodLocalName, methods } from "@a2a-connect/core";
+import { lastEventIdHeader } from "@a2a-connect/core/internal";
 import {
   GetTaskRequestSchema,
   ListTasksRequestSchema,

@@ -1,4 +1,4 @@
-import { extensionsHeader, idempotencyKeyHeader, versionHeader } from "@a2a-connect/core";
+import { extensionsHeader, idempotencyKeyHeader, versionHeader } from "@a2a-connect/core/internal";
 import { cors } from "@connectrpc/connect";
 import type { HttpHandler, HttpRequest, HttpResponse } from "./http.ts";
 import { eventIdHeader } from "./sse/respond-stream.ts";

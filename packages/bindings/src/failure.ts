@@ -1,4 +1,5 @@
-import { type A2AErrorReason, a2aError, findA2AError, toConnectError } from "@a2a-connect/core";
+import { type A2AErrorReason, a2aError, findA2AError } from "@a2a-connect/core";
+import { toConnectError } from "@a2a-connect/core/internal";
 import { RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";

@@ -1,4 +1,5 @@
-import { forwardedUrlKey, methods } from "@a2a-connect/core";
+import { methods } from "@a2a-connect/core";
+import { forwardedUrlKey } from "@a2a-connect/core/internal";
 import { describe, expect, it } from "vitest";
 import type { HttpRequest } from "./http.ts";
 import { CallContext } from "./invoke.ts";

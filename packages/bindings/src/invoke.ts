@@ -1,4 +1,4 @@
-import { answerBudgetKey, callerKey, forwardedUrlKey } from "@a2a-connect/core";
+import { answerBudgetKey, callerKey, forwardedUrlKey } from "@a2a-connect/core/internal";
 import {
   create,
   type DescMethod,

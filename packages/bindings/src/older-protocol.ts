@@ -1,11 +1,10 @@
+import { a2aError, methods } from "@a2a-connect/core";
 import {
-  a2aError,
   absentProtocolVersion,
-  methods,
   protocolVersion,
   readProtocolVersion,
   versionHeader,
-} from "@a2a-connect/core";
+} from "@a2a-connect/core/internal";
 import type { ConnectError } from "@connectrpc/connect";
 import type { HttpRequest } from "./http.ts";
 

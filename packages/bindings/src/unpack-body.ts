@@ -1,4 +1,5 @@
-import { a2aError, bodyTooLarge, invalidParams } from "@a2a-connect/core";
+import { a2aError, invalidParams } from "@a2a-connect/core";
+import { bodyTooLarge } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
 import type { HttpBody, HttpRequest } from "./http.ts";

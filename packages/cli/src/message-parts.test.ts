@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pathToFileURL } from "node:url";
-import { formatMessage } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { PartSchema } from "@a2a-connect/proto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readParts } from "./message-parts.ts";

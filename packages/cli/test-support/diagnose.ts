@@ -1,4 +1,4 @@
-import { webTransports } from "@a2a-connect/client";
+import { webTransports } from "@a2a-connect/client/internal";
 import { nodePlatform } from "@a2a-connect/node/client";
 import { createCallHeaders } from "../src/agent/call-headers.ts";
 import { type Diagnosis, type ExamineOptions, examine } from "../src/doctor/examine.ts";

@@ -1,4 +1,5 @@
-import { type LifecycleReport, readLifecycleReport, visibleText } from "@a2a-connect/core";
+import { type LifecycleReport, readLifecycleReport } from "@a2a-connect/core";
+import { visibleText } from "@a2a-connect/core/internal";
 import type { AgentCard, AgentInterface, Message, Task } from "@a2a-connect/proto";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 

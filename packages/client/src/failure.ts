@@ -1,5 +1,5 @@
 import { ResponseLimitError } from "@a2a-connect/bindings";
-import { visibleText } from "@a2a-connect/core";
+import { visibleText } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { AgentError, ContentTooLargeError, InvalidResponseError, UnreachableError } from "./errors.ts";
 

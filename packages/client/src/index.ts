@@ -1,20 +1,41 @@
-export { bytes, fileUrl, json, text, visibleText } from "@a2a-connect/core";
+export { bytes, fileUrl, json, text } from "@a2a-connect/core";
+export { visibleText } from "@a2a-connect/core/internal";
 export { cardDigest } from "@a2a-connect/signing/canonical";
-export type * from "./agent-client.ts";
-export type * from "./call-options.ts";
-export { readCard } from "./card/read-card.ts";
-export { type ClientClock, systemClock } from "./clock.ts";
+export type { AgentClient, TaskStream } from "./agent-client.ts";
+export type {
+  CallOptions,
+  FollowOptions,
+  Input,
+  InputMessage,
+  ListTasksOptions,
+  SendOptions,
+} from "./call-options.ts";
 export { connectAgent } from "./connect-agent.ts";
-export { type ArtifactReader, createArtifactReader, type SaveOptions } from "./content/artifact-reader.ts";
-export { findUntrustedOutput } from "./content/inspect-interceptor.ts";
-export type { ArtifactServices } from "./content/save-parts.ts";
-export { defaultMaxFileBytes, type FileContent, type FileOptions, file } from "./content/upload.ts";
-export * from "./errors.ts";
-export type * from "./options.ts";
-export type * from "./platform.ts";
-export { SilenceError } from "./platform.ts";
-export type { PushDelivery, PushReceiver, PushSubscription } from "./run/push-receiver.ts";
-export { readQuestion } from "./run/question.ts";
-export { type AnswerRule, answerByRules, askAgent } from "./run/resolvers.ts";
-export type * from "./run/run-types.ts";
-export { webTransports } from "./transports/web-transports.ts";
+export { file } from "./content/upload.ts";
+export {
+  AgentError,
+  AuthRequiredError,
+  CallbackError,
+  CardDriftError,
+  CardExpectationError,
+  CardInvalidError,
+  CardNotFoundError,
+  CardRefusedError,
+  ContentTooLargeError,
+  InputModeError,
+  InputRequiredError,
+  InvalidResponseError,
+  NoInterfaceError,
+  RequirementError,
+  RunTimeoutError,
+  SendUncertainError,
+  TaskCanceledError,
+  TaskError,
+  TaskFailedError,
+  TaskRejectedError,
+  UnreachableError,
+  UntrustedOutputError,
+} from "./errors.ts";
+export type { AgentRequirements, ConnectOptions, Inspect, ReceivedCard } from "./options.ts";
+export { answerByRules, askAgent } from "./run/resolvers.ts";
+export type { Answer, Question, Resolver, ResumeOptions, RunOptions, RunResult } from "./run/run-types.ts";

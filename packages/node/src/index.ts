@@ -1,5 +1,6 @@
-export { defineAgent } from "@a2a-connect/server";
+export { type AgentDefinition, defineAgent } from "@a2a-connect/server";
 export type { AddressGuardOptions } from "./address-guard.ts";
+export { connectAgent } from "./connect-agent.ts";
 export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";
 export type { GuardedPushOptions } from "./guarded-push.ts";
 export { type Listener, listen } from "./listen.ts";

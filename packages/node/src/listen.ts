@@ -1,7 +1,7 @@
 import type { Server as HttpServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { HttpHandler } from "@a2a-connect/bindings";
-import { isLoopbackHost } from "@a2a-connect/core";
+import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { BodyBudget } from "./body-budget.ts";
 import { createCallerNetworkReader } from "./caller-network.ts";

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import type { HttpBody } from "@a2a-connect/bindings";
-import { bodyTooLarge } from "@a2a-connect/core";
+import { bodyTooLarge } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { BodyAccount, BodyBudget, BudgetedBody } from "./body-budget.ts";
 import { type BodyTurns, type Turn, takeTurn } from "./turns.ts";

@@ -1,5 +1,5 @@
 import { type HttpHandler, type HttpRequest, refuseRpc, withCors } from "@a2a-connect/bindings";
-import { isLoopbackHost } from "@a2a-connect/core";
+import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AgentServerOptions } from "./agent-server-options.ts";
 import { matchesHost, parseListedUrl } from "./card/forwarded-hosts.ts";

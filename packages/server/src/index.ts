@@ -1,15 +1,11 @@
 export {
   type AgentDefinition,
-  type CapacityDefinition,
   type CardDefinition,
   type DurableAgent,
-  type DurableCode,
   type DurableExecutor,
   defineAgent,
-  type LifecycleDefinition,
   type SkillDefinition,
   type TurnAgent,
-  type TurnCode,
   type TurnExecutor,
 } from "./agent/agent-definition.ts";
 export type { Backoff, DurableTask, Inbox, StepContext, StepOptions } from "./agent/durable-task.ts";
@@ -29,60 +25,16 @@ export { type AgentServer, createAgentServer } from "./agent-server.ts";
 export type { AgentServerOptions } from "./agent-server-options.ts";
 export type { CatalogHost } from "./card/ai-catalog.ts";
 export type { AgentCards, ExtendedCardOptions } from "./card/cards.ts";
-export type { AgentPlace, Mounts } from "./card/interfaces.ts";
+export type { Mounts } from "./card/interfaces.ts";
 export type { CardSigning, CardSigningKey } from "./card/signing-keys.ts";
 export { AgentMistake } from "./engine/agent-mistake.ts";
 export { type Clock, systemClock } from "./engine/clock.ts";
 export { JournalError } from "./engine/durable/journal-error.ts";
 export type { EngineLimits, LogRecord } from "./engine/engine-context.ts";
-export { TurnAbort, type TurnAbortCause } from "./engine/turn-abort.ts";
-export type { TenantPredicate } from "./gates/tenant-gate.ts";
+export { TurnAbort } from "./engine/turn-abort.ts";
 export { type AgentHost, createAgentHost } from "./host/agent-host.ts";
 export type { AgentHostOptions, HostedAgentOptions } from "./host/agent-host-options.ts";
 export { assertAgentName } from "./host/agent-name.ts";
-export type { PushFetch, PushOptions, PushRetry } from "./push/push-options.ts";
-export { type CommitTarget, decideCommit } from "./store/decide-commit.ts";
-export { type PlacedEntry, takeEventPage, takeLogPage, taskPageLimit } from "./store/log-page.ts";
+export type { PushOptions } from "./push/push-options.ts";
 export { createMemoryTaskStore } from "./store/memory-task-store.ts";
-export type {
-  CommitResult,
-  Delivery,
-  DeliveryMove,
-  DueDeliveries,
-  DueQuery,
-  EntryKind,
-  Expiry,
-  KeyedResult,
-  KeyedTask,
-  ListCursor,
-  LogEntry,
-  LogEvent,
-  LogPage,
-  LogTail,
-  LogView,
-  Owner,
-  RequestKey,
-  Snapshot,
-  StoredKey,
-  StoredTask,
-  TaskCommit,
-  TaskIndex,
-  TaskKey,
-  TaskPage,
-  TaskQuery,
-  TaskRef,
-  TaskStore,
-  TaskView,
-  TaskWeight,
-} from "./store/task-store.ts";
-export {
-  showsArtifacts,
-  showsHistory,
-  storedBytes,
-  takeTaskPage,
-  type ViewedTask,
-  viewEntries,
-  viewedKinds,
-  viewTask,
-  withoutHistory,
-} from "./store/task-view.ts";
+export type { TaskStore } from "./store/task-store.ts";

@@ -12,9 +12,9 @@ import {
   type AgentServerOptions,
   createMemoryTaskStore,
   type DurableExecutor,
-  type LogEntry,
   type TaskStore,
 } from "../src/index.ts";
+import type { LogEntry } from "../src/store/index.ts";
 import { createMortalStore, type Death, type MortalStore } from "./mortal-store.ts";
 
 /** The anonymous caller, as the store knows it. */

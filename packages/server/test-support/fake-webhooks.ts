@@ -1,4 +1,4 @@
-import type { PushFetch } from "../src/index.ts";
+import type { PushFetch } from "../src/push/push-options.ts";
 
 /** A request that a webhook got. */
 export interface Received {

@@ -1,5 +1,5 @@
-import type { CommitResult, TaskCommit, TaskStore } from "../src/index.ts";
 import { createMemoryTaskStore } from "../src/index.ts";
+import type { CommitResult, TaskCommit, TaskStore } from "../src/store/index.ts";
 
 /** What becomes of a commit: `write` writes it, everything else does as it says and writes nothing. */
 export type Fate = "write" | "conflict" | "fenced" | Error;

@@ -1,7 +1,8 @@
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { MessageSchema, TaskState } from "@a2a-connect/proto";
-import type { EntryKind, TaskStore } from "@a2a-connect/server";
+import type { TaskStore } from "@a2a-connect/server";
+import type { EntryKind } from "@a2a-connect/server/store";
 import { alice, createCommit, createPushConfig } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished } from "vitest";

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Expiry } from "@a2a-connect/server";
+import type { Expiry } from "@a2a-connect/server/store";
 import { type LargeValues, pieceBytes } from "./large-values.ts";
 import { prepareQuery } from "./query.ts";
 import { finished } from "./schema.ts";

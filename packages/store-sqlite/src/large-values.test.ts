@@ -1,7 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { MessageSchema, StreamResponseSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
-import type { TaskCommit, TaskStore } from "@a2a-connect/server";
+import type { TaskStore } from "@a2a-connect/server";
+import type { TaskCommit } from "@a2a-connect/server/store";
 import { alice, createCommit } from "@a2a-connect/testing";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished, vi } from "vitest";

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { TaskCommit } from "@a2a-connect/server";
+import type { TaskCommit } from "@a2a-connect/server/store";
 import { prepareQuery } from "./query.ts";
 import { dataLoss } from "./store-failure.ts";
 

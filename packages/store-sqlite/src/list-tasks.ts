@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import { type TaskPage, type TaskQuery, takeTaskPage } from "@a2a-connect/server";
+import { type TaskPage, type TaskQuery, takeTaskPage } from "@a2a-connect/server/store";
 import type { Gap } from "./large-values.ts";
 import { prepareQuery, type Query } from "./query.ts";
 import { type TaskReader, type TaskRow, taskColumns } from "./task-rows.ts";

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
-import { decodeMessage, encodeMessage } from "@a2a-connect/core";
+import { decodeMessage, encodeMessage } from "@a2a-connect/core/internal";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
-import type { Delivery, DeliveryMove, DueDeliveries, DueQuery } from "@a2a-connect/server";
+import type { Delivery, DeliveryMove, DueDeliveries, DueQuery } from "@a2a-connect/server/store";
 import { prepareQuery } from "./query.ts";
 
 /** Push configs and their cursors. What changes them runs inside a transaction. */

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { KeyedResult, Owner, RequestKey, StoredKey, TaskKey } from "@a2a-connect/server";
+import type { KeyedResult, Owner, RequestKey, StoredKey, TaskKey } from "@a2a-connect/server/store";
 import { prepareQuery } from "./query.ts";
 
 /** Idempotency keys. What changes them runs inside a transaction. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { TaskPushNotificationConfigSchema, TaskState } from "@a2a-connect/proto";
-import type { TaskCommit } from "@a2a-connect/server";
+import type { TaskCommit } from "@a2a-connect/server/store";
 import { alice, createCommit, createPushConfig } from "@a2a-connect/testing";
 import { toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished } from "vitest";

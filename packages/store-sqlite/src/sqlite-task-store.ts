@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
-import { decodeMessage, encodeMessage } from "@a2a-connect/core";
+import { decodeMessage, encodeMessage } from "@a2a-connect/core/internal";
 import { MessageSchema, TaskState } from "@a2a-connect/proto";
+import type { TaskStore } from "@a2a-connect/server";
 import {
   type CommitResult,
   type LogEntry,
@@ -8,9 +9,8 @@ import {
   type StoredTask,
   storedBytes,
   type TaskCommit,
-  type TaskStore,
   type TaskView,
-} from "@a2a-connect/server";
+} from "@a2a-connect/server/store";
 import { createExpireRows } from "./expire-rows.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import {

@@ -22,7 +22,7 @@ import {
   viewEntries,
   viewedKinds,
   viewTask,
-} from "@a2a-connect/server";
+} from "@a2a-connect/server/store";
 import { createGap, fillAtOnce, type Gap, type LargeValues } from "./large-values.ts";
 import { prepareQuery, type Query } from "./query.ts";
 

@@ -9,7 +9,7 @@ import {
   type Snapshot,
   type TaskCommit,
   withoutHistory,
-} from "@a2a-connect/server";
+} from "@a2a-connect/server/store";
 import type { WrittenValues } from "./large-values.ts";
 import type { PushDeliveries } from "./push-deliveries.ts";
 import { prepareQuery } from "./query.ts";

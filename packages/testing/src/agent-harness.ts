@@ -2,7 +2,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings";
-import { extensionsHeader, formatExtensions, protocolVersion, versionHeader } from "@a2a-connect/core";
+import {
+  extensionsHeader,
+  formatExtensions,
+  protocolVersion,
+  versionHeader,
+} from "@a2a-connect/core/internal";
 import { type ServeOptions, serve } from "@a2a-connect/node";
 import { A2AService } from "@a2a-connect/proto";
 import {

@@ -4,8 +4,8 @@ import {
   principalKey,
   readLifecycleReport,
   userMessage,
-  versionHeader,
 } from "@a2a-connect/core";
+import { versionHeader } from "@a2a-connect/core/internal";
 import {
   A2AService,
   type Message,

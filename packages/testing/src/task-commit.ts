@@ -19,7 +19,7 @@ import type {
   TaskCommit,
   TaskIndex,
   TaskKey,
-} from "@a2a-connect/server";
+} from "@a2a-connect/server/store";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 

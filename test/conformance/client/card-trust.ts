@@ -1,5 +1,5 @@
 import { CardInvalidError, CardRefusedError } from "@a2a-connect/client";
-import { formatMessage } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { type CardNotTrustedError, type TrustPolicy, trustCards } from "@a2a-connect/signing";
 import type { Wire } from "@a2a-connect/testing";

@@ -1,4 +1,4 @@
-import { extensionsHeader, versionHeader } from "@a2a-connect/core";
+import { extensionsHeader, versionHeader } from "@a2a-connect/core/internal";
 import type { Interceptor } from "@connectrpc/connect";
 import { expect } from "vitest";
 import { bindingOf } from "../../client/interfaces.ts";

@@ -1,5 +1,5 @@
 import { connectAgent as connectInBrowser, NoInterfaceError } from "@a2a-connect/client";
-import { versionHeader } from "@a2a-connect/core";
+import { versionHeader } from "@a2a-connect/core/internal";
 import { connectAgent } from "@a2a-connect/node/client";
 import { type AgentCard, type AgentInterface, AgentInterfaceSchema } from "@a2a-connect/proto";
 import type { Wire } from "@a2a-connect/testing";

@@ -7,7 +7,7 @@ import {
   type HttpResponse,
   refuseUnknownRpc,
 } from "@a2a-connect/bindings";
-import { applyStep, copyTask, formatMessage } from "@a2a-connect/core";
+import { applyStep, copyTask, formatMessage } from "@a2a-connect/core/internal";
 import { listen } from "@a2a-connect/node";
 import {
   A2AService,

@@ -1,4 +1,5 @@
-import { formatMessage, partText } from "@a2a-connect/core";
+import { partText } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { createPushReceiver } from "@a2a-connect/node/client";
 import {
   type StreamResponse,

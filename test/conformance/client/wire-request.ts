@@ -1,4 +1,5 @@
-import { createRouteTable, type MethodName, methodByName } from "@a2a-connect/core";
+import { type MethodName, methodByName } from "@a2a-connect/core";
+import { createRouteTable } from "@a2a-connect/core/internal";
 import type { Wire } from "@a2a-connect/testing";
 import { fromBinary, type JsonObject } from "@bufbuild/protobuf";
 

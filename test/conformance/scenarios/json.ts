@@ -1,4 +1,5 @@
-import { findMissingFields, json, text } from "@a2a-connect/core";
+import { json, text } from "@a2a-connect/core";
+import { findMissingFields } from "@a2a-connect/core/internal";
 import {
   AgentCardSchema,
   ListTasksResponseSchema,

@@ -1,4 +1,4 @@
-import { parseMessage } from "@a2a-connect/core";
+import { parseMessage } from "@a2a-connect/core/internal";
 import { type StreamResponse, StreamResponseSchema } from "@a2a-connect/proto";
 import { expect } from "vitest";
 import { answer, cut, type RawRequest, startReceiver } from "../../push/receiver.ts";

@@ -1,4 +1,4 @@
-import { parseJsonMedia, parseJsonText, parseMediaType } from "@a2a-connect/core";
+import { parseJsonMedia, parseJsonText, parseMediaType } from "@a2a-connect/core/internal";
 import { type DescMessage, fromJson, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { joinBytes } from "../body.ts";

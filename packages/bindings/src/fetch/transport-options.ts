@@ -1,4 +1,4 @@
-import { setServiceParameters, versionHeader } from "@a2a-connect/core";
+import { setServiceParameters, versionHeader } from "@a2a-connect/core/internal";
 import type { Interceptor } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
 

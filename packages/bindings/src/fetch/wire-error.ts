@@ -1,4 +1,5 @@
-import { type A2AErrorReason, a2aError, findA2AError, parseErrorDetails } from "@a2a-connect/core";
+import { type A2AErrorReason, a2aError, findA2AError } from "@a2a-connect/core";
+import { parseErrorDetails } from "@a2a-connect/core/internal";
 import { type Code, ConnectError } from "@connectrpc/connect";
 import { HttpStatusError } from "./http-status.ts";
 

@@ -1,4 +1,4 @@
-import { formatErrorDetails, wireCodes } from "@a2a-connect/core";
+import { formatErrorDetails, wireCodes } from "@a2a-connect/core/internal";
 import { Code, type ConnectError } from "@connectrpc/connect";
 
 /**

@@ -1,18 +1,17 @@
+import { invalidParams, methods } from "@a2a-connect/core";
 import {
   bindHttpRequest,
   createRouteTable,
   formatAnswer,
   formatOnce,
-  invalidParams,
   type JsonMedia,
   type JsonMediaRequest,
-  methods,
   negotiateErrorMedia,
   negotiateJsonMedia,
   parseJsonMedia,
   type RouteMatch,
   wireCodes,
-} from "@a2a-connect/core";
+} from "@a2a-connect/core/internal";
 import { Code, ConnectError, type HandlerContext, type ServiceImplSpec } from "@connectrpc/connect";
 import { type BodyRefusal, unsupportedMediaType } from "../body.ts";
 import { addErrorHeaders, explainFailure } from "../failure.ts";

@@ -1,3 +1,4 @@
+import { methods, type RpcMethod } from "@a2a-connect/core";
 import {
   collectSchemas,
   describedFields,
@@ -9,13 +10,11 @@ import {
   type JsonSchemas,
   jsonMediaTypes,
   messageSchema,
-  methods,
   protocolVersion,
-  type RpcMethod,
   type SchemaPartOptions,
   typeSchema,
   versionHeader,
-} from "@a2a-connect/core";
+} from "@a2a-connect/core/internal";
 import { BadRequestSchema, ErrorInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import type { DescField, DescMessage, JsonObject } from "@bufbuild/protobuf";
 

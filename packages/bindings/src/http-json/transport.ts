@@ -1,11 +1,5 @@
-import {
-  findA2AError,
-  type HttpRequestParts,
-  httpRequestParts,
-  type JsonMedia,
-  methodByName,
-  type RpcMethod,
-} from "@a2a-connect/core";
+import { findA2AError, methodByName, type RpcMethod } from "@a2a-connect/core";
+import { type HttpRequestParts, httpRequestParts, type JsonMedia } from "@a2a-connect/core/internal";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { codeFromHttpStatus, tooManyRequests } from "../fetch/http-status.ts";
 import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";

@@ -1,4 +1,5 @@
-import { formatFieldPath, invalidParams, readJsonText, tooManyValues } from "@a2a-connect/core";
+import { invalidParams } from "@a2a-connect/core";
+import { formatFieldPath, readJsonText, tooManyValues } from "@a2a-connect/core/internal";
 import type { ConnectError } from "@connectrpc/connect";
 import { type BodyLimits, type BodyRefusal, readBody } from "../body.ts";
 import type { HttpRequest } from "../http.ts";

@@ -1,12 +1,5 @@
-import {
-  formatAnswer,
-  formatOnce,
-  invalidParams,
-  methods,
-  parseJsonMedia,
-  parseMessage,
-  type RpcMethod,
-} from "@a2a-connect/core";
+import { invalidParams, methods, type RpcMethod } from "@a2a-connect/core";
+import { formatAnswer, formatOnce, parseJsonMedia, parseMessage } from "@a2a-connect/core/internal";
 import { Code, ConnectError, type ServiceImplSpec } from "@connectrpc/connect";
 import { type BodyRefusal, unsupportedMediaType } from "../body.ts";
 import { addErrorHeaders, explainFailure } from "../failure.ts";

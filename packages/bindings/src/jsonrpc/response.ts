@@ -1,4 +1,5 @@
-import { findA2AError, formatErrorDetails, wireCodes } from "@a2a-connect/core";
+import { findA2AError } from "@a2a-connect/core";
+import { formatErrorDetails, wireCodes } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
 

@@ -1,4 +1,4 @@
-import { findReasonByJsonRpcCode, formatMessage } from "@a2a-connect/core";
+import { findReasonByJsonRpcCode, formatMessage } from "@a2a-connect/core/internal";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { codeFromHttpStatus, tooManyRequests } from "../fetch/http-status.ts";
 import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";

@@ -1,3 +1,4 @@
+import { invalidParams } from "@a2a-connect/core";
 import {
   DecodeError,
   decodeInSteps,
@@ -6,11 +7,10 @@ import {
   encodeMessage,
   formatAnswer,
   formatOnce,
-  invalidParams,
   isLarge,
   parseMessage,
   tooManyValues,
-} from "@a2a-connect/core";
+} from "@a2a-connect/core/internal";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { parseJsonBytes } from "../json/read-json.ts";
 import { encodeInTurns, runInTurns } from "../large-answer.ts";

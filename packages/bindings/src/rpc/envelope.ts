@@ -1,4 +1,4 @@
-import { byteLength } from "@a2a-connect/core";
+import { byteLength } from "@a2a-connect/core/internal";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { type Compression, compressedFlag, encodeEnvelope } from "@connectrpc/connect/protocol";
 import { gzip, streamedCoding } from "../large-answer.ts";

@@ -1,4 +1,4 @@
-import { bodyTooLarge } from "@a2a-connect/core";
+import { bodyTooLarge } from "@a2a-connect/core/internal";
 import { type Compression, compressedFlag } from "@connectrpc/connect/protocol";
 import { collectBytes } from "../body.ts";
 import type { HttpBody } from "../http.ts";

@@ -1,5 +1,5 @@
 import { type AgentClient, NoInterfaceError } from "@a2a-connect/client";
-import { isLoopbackHost } from "@a2a-connect/core";
+import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { connectAgent, type NodeConnectOptions } from "@a2a-connect/node/client";
 import type { Output } from "../output/output.ts";
 import type { Settings } from "../settings/settings.ts";

@@ -1,4 +1,5 @@
-import { CardInvalidError, type ReceivedCard, readCard } from "@a2a-connect/client";
+import { CardInvalidError, type ReceivedCard } from "@a2a-connect/client";
+import { readCard } from "@a2a-connect/client/internal";
 import { connectAgent } from "@a2a-connect/node/client";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { Output } from "../output/output.ts";

@@ -1,4 +1,4 @@
-import { jsonSchemaOf } from "@a2a-connect/core";
+import { jsonSchemaOf } from "@a2a-connect/core/internal";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";

@@ -1,5 +1,6 @@
 import type { ReceivedCard } from "@a2a-connect/client";
-import { a2aError, formatMessage } from "@a2a-connect/core";
+import { a2aError } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { resolveCardReference } from "../agent/card-reference.ts";

@@ -1,4 +1,4 @@
-import { escapeInvisible } from "@a2a-connect/core";
+import { escapeInvisible } from "@a2a-connect/core/internal";
 import { CardTextError, canonicalCard } from "@a2a-connect/signing";
 import { CliError } from "../cli-error.ts";
 import type { TextSink } from "../cli-io.ts";

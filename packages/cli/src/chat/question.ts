@@ -1,4 +1,5 @@
-import { type Question, readQuestion } from "@a2a-connect/client";
+import type { Question } from "@a2a-connect/client";
+import { readQuestion } from "@a2a-connect/client/internal";
 import { json, text } from "@a2a-connect/core";
 import { type Part, TaskSchema, type TaskStatus } from "@a2a-connect/proto";
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";

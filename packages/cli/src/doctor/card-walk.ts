@@ -1,4 +1,4 @@
-import { isRequiredField } from "@a2a-connect/core";
+import { isRequiredField } from "@a2a-connect/core/internal";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 
 /** What a card's JSON lacks, and what it has that no card has; both by path, such as `skills[0].tags`. */

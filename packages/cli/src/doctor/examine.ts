@@ -1,4 +1,4 @@
-import type { BindingTransport } from "@a2a-connect/client";
+import type { BindingTransport } from "@a2a-connect/client/internal";
 import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
 import type { CardTrust, OwnOriginTrust } from "../agent/card-trust.ts";
 import type { Examination, Probe } from "./examination.ts";

@@ -1,5 +1,6 @@
-import type { BindingTransport, OpenTransport } from "@a2a-connect/client";
-import { type A2AErrorReason, findA2AError, versionHeader } from "@a2a-connect/core";
+import type { BindingTransport, OpenTransport } from "@a2a-connect/client/internal";
+import { type A2AErrorReason, findA2AError } from "@a2a-connect/core";
+import { versionHeader } from "@a2a-connect/core/internal";
 import { A2AService, type AgentInterface } from "@a2a-connect/proto";
 import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
 import {

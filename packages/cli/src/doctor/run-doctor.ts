@@ -1,5 +1,5 @@
-import { webTransports } from "@a2a-connect/client";
-import { parseJsonText } from "@a2a-connect/core";
+import { webTransports } from "@a2a-connect/client/internal";
+import { parseJsonText } from "@a2a-connect/core/internal";
 import { nodePlatform } from "@a2a-connect/node/client";
 import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
 import type { AgentSettings } from "../agent/agent-settings.ts";

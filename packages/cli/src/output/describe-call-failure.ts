@@ -7,7 +7,8 @@ import {
   RequirementError,
   SendUncertainError,
 } from "@a2a-connect/client";
-import { findA2AError, wireCodes } from "@a2a-connect/core";
+import { findA2AError } from "@a2a-connect/core";
+import { wireCodes } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { CliError, type CliErrorCode } from "../cli-error.ts";
 import { type Failure, type FailureSituation, localFailure } from "./failure.ts";

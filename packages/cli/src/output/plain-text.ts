@@ -1,4 +1,4 @@
-import { escapeInvisible, visibleText } from "@a2a-connect/core";
+import { escapeInvisible, visibleText } from "@a2a-connect/core/internal";
 
 /** Text that people may see, its lines ended by line feeds alone. */
 export function toText(text: string): string {

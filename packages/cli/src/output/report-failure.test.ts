@@ -19,7 +19,8 @@ import {
   UnreachableError,
   UntrustedOutputError,
 } from "@a2a-connect/client";
-import { a2aError, errorCatalogue, isA2AErrorReason } from "@a2a-connect/core";
+import { a2aError } from "@a2a-connect/core";
+import { errorCatalogue, isA2AErrorReason } from "@a2a-connect/core/internal";
 import { AgentCardSchema, AgentInterfaceSchema, TaskSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";

@@ -1,5 +1,6 @@
 import type { AgentClient, InputMessage, SendOptions } from "@a2a-connect/client";
-import { findA2AError, formatMessage } from "@a2a-connect/core";
+import { findA2AError } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import {
   type Message,
   type SendMessageResponse,

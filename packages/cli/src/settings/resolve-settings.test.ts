@@ -1,7 +1,7 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connectBinding, grpcWebBinding } from "@a2a-connect/core";
+import { connectBinding, grpcWebBinding } from "@a2a-connect/core/internal";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { runCommand } from "../../test-support/run-command.ts";
 import { CliError } from "../cli-error.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { ArtifactReader } from "@a2a-connect/client";
+import type { ArtifactReader } from "@a2a-connect/client/internal";
 import { fileUrl } from "@a2a-connect/core";
 import { type Artifact, ArtifactSchema, type Task, TaskStateSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";

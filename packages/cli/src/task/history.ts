@@ -1,5 +1,6 @@
 import type { AgentClient } from "@a2a-connect/client";
-import { formatMessage, isTerminal } from "@a2a-connect/core";
+import { isTerminal } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { StreamResponseSchema, type Task } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import type { CommandContext } from "../command-context.ts";

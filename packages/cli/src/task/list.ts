@@ -1,5 +1,7 @@
-import type { AgentClient, ListTasksOptions, TaskPage } from "@a2a-connect/client";
-import { formatMessage, formatResponse, methods } from "@a2a-connect/core";
+import type { AgentClient, ListTasksOptions } from "@a2a-connect/client";
+import type { TaskPage } from "@a2a-connect/client/internal";
+import { methods } from "@a2a-connect/core";
+import { formatMessage, formatResponse } from "@a2a-connect/core/internal";
 import {
   ListTasksRequestSchema,
   ListTasksResponseSchema,

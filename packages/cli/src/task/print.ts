@@ -1,4 +1,4 @@
-import { formatMessage } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { type Task, TaskSchema } from "@a2a-connect/proto";
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { CommandContext } from "../command-context.ts";

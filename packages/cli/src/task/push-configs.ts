@@ -1,5 +1,7 @@
-import type { AgentClient, PushConfigInput } from "@a2a-connect/client";
-import { a2aError, formatMessage } from "@a2a-connect/core";
+import type { AgentClient } from "@a2a-connect/client";
+import type { PushConfigInput } from "@a2a-connect/client/internal";
+import { a2aError } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import {
   ListTaskPushNotificationConfigsResponseSchema,
   type TaskPushNotificationConfig,

@@ -1,5 +1,7 @@
-import type { AgentClient, PushConfigInput, PushDelivery } from "@a2a-connect/client";
-import { formatMessage, isTerminal } from "@a2a-connect/core";
+import type { AgentClient } from "@a2a-connect/client";
+import type { PushConfigInput, PushDelivery } from "@a2a-connect/client/internal";
+import { isTerminal } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { createPushReceiver } from "@a2a-connect/node/client";
 import { StreamResponseSchema } from "@a2a-connect/proto";
 import { CliError } from "../cli-error.ts";

@@ -1,4 +1,4 @@
-import { readQuestion } from "@a2a-connect/client";
+import { readQuestion } from "@a2a-connect/client/internal";
 import { formatTaskState, isInterrupted, readLifecycleReport } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
 import type { CommandContext } from "../command-context.ts";

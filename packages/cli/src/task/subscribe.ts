@@ -1,5 +1,6 @@
 import type { AgentClient } from "@a2a-connect/client";
-import { formatMessage, isInterrupted } from "@a2a-connect/core";
+import { isInterrupted } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import {
   type StreamResponse,
   StreamResponseSchema,

@@ -1,4 +1,4 @@
-import { type BindingTransport, type ClientPlatform, webTransports } from "@a2a-connect/client";
+import { type BindingTransport, type ClientPlatform, webTransports } from "@a2a-connect/client/internal";
 import type { TextSink } from "../cli-io.ts";
 import { toText } from "../output/plain-text.ts";
 import type { Settings } from "../settings/settings.ts";

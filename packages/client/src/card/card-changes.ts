@@ -1,4 +1,4 @@
-import { formatMessage, shownText } from "@a2a-connect/core";
+import { formatMessage, shownText } from "@a2a-connect/core/internal";
 import {
   type AgentCard,
   type AgentExtension,

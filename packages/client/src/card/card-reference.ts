@@ -1,4 +1,4 @@
-import { isLoopbackHost, shownText, shownUrl } from "@a2a-connect/core";
+import { isLoopbackHost, shownText, shownUrl } from "@a2a-connect/core/internal";
 import { CardNotFoundError } from "../errors.ts";
 
 /** Where a card is by the specification (spec §8.2), and where it was before 0.3. */

@@ -1,4 +1,4 @@
-import { findMissingFields, formatMessage, shownUrl } from "@a2a-connect/core";
+import { findMissingFields, formatMessage, shownUrl } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { ClientSettings } from "../connection.ts";
 import { CardInvalidError, CardNotFoundError } from "../errors.ts";

@@ -1,4 +1,4 @@
-import { shownText } from "@a2a-connect/core";
+import { shownText } from "@a2a-connect/core/internal";
 import { CardTextError, cardDigest } from "@a2a-connect/signing/canonical";
 import { satisfies, validate } from "compare-versions";
 import { CardExpectationError, CardInvalidError } from "../errors.ts";

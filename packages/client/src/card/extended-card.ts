@@ -1,5 +1,5 @@
 import { ReceivedText, receivedTextKey } from "@a2a-connect/bindings";
-import { formatMessage } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { A2AService, type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { isMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";

@@ -1,4 +1,4 @@
-import { shownUrl } from "@a2a-connect/core";
+import { shownUrl } from "@a2a-connect/core/internal";
 import { CardInvalidError, CardNotFoundError } from "../errors.ts";
 import { findNetworkFailure } from "../interface/network-failure.ts";
 import { redirectLocation } from "../interface/redirect-location.ts";

@@ -1,4 +1,4 @@
-import { effectiveMediaType, matchesMediaType, shownText } from "@a2a-connect/core";
+import { effectiveMediaType, matchesMediaType, shownText } from "@a2a-connect/core/internal";
 import type { AgentCard, Part } from "@a2a-connect/proto";
 import { InputModeError, RequirementError } from "../errors.ts";
 import { shownList } from "../interface/shown-list.ts";

@@ -1,4 +1,4 @@
-import { parseProtocolVersion, shownText } from "@a2a-connect/core";
+import { parseProtocolVersion, shownText } from "@a2a-connect/core/internal";
 import { isObject, type Members } from "./json-members.ts";
 import {
   normalizeSecurityRequirements,

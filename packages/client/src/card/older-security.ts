@@ -1,4 +1,4 @@
-import { shownText } from "@a2a-connect/core";
+import { shownText } from "@a2a-connect/core/internal";
 import { shownList } from "../interface/shown-list.ts";
 import { isObject, type Members } from "./json-members.ts";
 

@@ -1,4 +1,4 @@
-import { formatMessage } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";

@@ -1,10 +1,5 @@
-import {
-  findFieldViolations,
-  findMissingFields,
-  isRequiredField,
-  parseMessage,
-  shownText,
-} from "@a2a-connect/core";
+import { findFieldViolations } from "@a2a-connect/core";
+import { findMissingFields, isRequiredField, parseMessage, shownText } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema, AgentExtensionSchema } from "@a2a-connect/proto";
 import { create, fromJsonString } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";

@@ -1,4 +1,4 @@
-import { matchesMediaType, shownText } from "@a2a-connect/core";
+import { matchesMediaType, shownText } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import { RequirementError } from "../errors.ts";
 import { shownList } from "../interface/shown-list.ts";

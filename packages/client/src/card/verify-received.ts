@@ -1,4 +1,4 @@
-import { shownUrl } from "@a2a-connect/core";
+import { shownUrl } from "@a2a-connect/core/internal";
 import { CardRefusedError } from "../errors.ts";
 import type { ConnectOptions, ReceivedCard } from "../options.ts";
 

@@ -1,4 +1,4 @@
-import { effectiveMediaType, matchesMediaType } from "@a2a-connect/core";
+import { effectiveMediaType, matchesMediaType } from "@a2a-connect/core/internal";
 import type { Part } from "@a2a-connect/proto";
 import { toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";

@@ -1,4 +1,4 @@
-import { parseMediaType } from "@a2a-connect/core";
+import { parseMediaType } from "@a2a-connect/core/internal";
 import { fileTypeFromBuffer, supportedMimeTypes } from "file-type";
 
 /** How much of a file is looked at. */

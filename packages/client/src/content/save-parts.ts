@@ -1,4 +1,4 @@
-import { effectiveMediaType, parseMediaType } from "@a2a-connect/core";
+import { effectiveMediaType, parseMediaType } from "@a2a-connect/core/internal";
 import type { Artifact, Part } from "@a2a-connect/proto";
 import { toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";

@@ -1,4 +1,5 @@
-import { draftProtocolVersion, isSettled, isTerminal, lastEventIdHeader } from "@a2a-connect/core";
+import { isSettled, isTerminal } from "@a2a-connect/core";
+import { draftProtocolVersion, lastEventIdHeader } from "@a2a-connect/core/internal";
 import type { StreamResponse, Task, TaskStatus } from "@a2a-connect/proto";
 import { type CallOptions, Code, ConnectError } from "@connectrpc/connect";
 import type { Connection } from "../connection.ts";

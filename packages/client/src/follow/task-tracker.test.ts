@@ -1,4 +1,5 @@
-import { applyStep, copyTask, text } from "@a2a-connect/core";
+import { text } from "@a2a-connect/core";
+import { applyStep, copyTask } from "@a2a-connect/core/internal";
 import {
   ArtifactSchema,
   type StreamResponse,

@@ -1,4 +1,5 @@
-import { applyStep, canTransition, copyTask, isTerminal } from "@a2a-connect/core";
+import { canTransition, isTerminal } from "@a2a-connect/core";
+import { applyStep, copyTask } from "@a2a-connect/core/internal";
 import { type StreamResponse, type Task, TaskSchema, TaskState, TaskStatusSchema } from "@a2a-connect/proto";
 import { create, equals } from "@bufbuild/protobuf";
 import { InvalidResponseError } from "../errors.ts";

@@ -1,5 +1,6 @@
 import { HttpStatusError } from "@a2a-connect/bindings";
-import { findA2AError, findFieldViolations, lastEventIdHeader } from "@a2a-connect/core";
+import { findA2AError, findFieldViolations } from "@a2a-connect/core";
+import { lastEventIdHeader } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { AgentError, InvalidResponseError } from "../errors.ts";
 import { findRetryDelay } from "./retry-delay.ts";

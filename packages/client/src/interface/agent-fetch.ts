@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "@a2a-connect/core";
+import { isLoopbackHost } from "@a2a-connect/core/internal";
 import type { ConnectOptions } from "../options.ts";
 
 /** What decides by which `fetch` an agent is reached. */

@@ -1,4 +1,4 @@
-import { shownText } from "@a2a-connect/core";
+import { shownText } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Candidate } from "./choose-interfaces.ts";
 import { findNetworkFailure } from "./network-failure.ts";

@@ -1,4 +1,9 @@
-import { draftProtocolVersion, parseProtocolVersion, protocolVersion, shownText } from "@a2a-connect/core";
+import {
+  draftProtocolVersion,
+  parseProtocolVersion,
+  protocolVersion,
+  shownText,
+} from "@a2a-connect/core/internal";
 import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
 import { NoInterfaceError } from "../errors.ts";
 import type { ConnectOptions } from "../options.ts";

@@ -1,4 +1,9 @@
-import { extensionsHeader, formatExtensions, parseExtensions, versionHeader } from "@a2a-connect/core";
+import {
+  extensionsHeader,
+  formatExtensions,
+  parseExtensions,
+  versionHeader,
+} from "@a2a-connect/core/internal";
 import { A2AService, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
 import {
   type DescMessage,

@@ -1,4 +1,4 @@
-import { shownText, shownUrl } from "@a2a-connect/core";
+import { shownText, shownUrl } from "@a2a-connect/core/internal";
 import type { AgentInterface } from "@a2a-connect/proto";
 
 /** Most items that a sentence lists. */

@@ -1,4 +1,5 @@
-import { partText, visibleText } from "@a2a-connect/core";
+import { partText } from "@a2a-connect/core";
+import { visibleText } from "@a2a-connect/core/internal";
 import { type Message, type Task, TaskState } from "@a2a-connect/proto";
 import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";

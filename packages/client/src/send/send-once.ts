@@ -1,4 +1,4 @@
-import { idempotencyKeyHeader } from "@a2a-connect/core";
+import { idempotencyKeyHeader } from "@a2a-connect/core/internal";
 import type { SendMessageRequest, SendMessageResponse } from "@a2a-connect/proto";
 import { ConnectError } from "@connectrpc/connect";
 import type { Connection } from "../connection.ts";

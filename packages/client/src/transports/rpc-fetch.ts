@@ -1,5 +1,5 @@
 import { tooManyRequests } from "@a2a-connect/bindings";
-import { parseMediaType } from "@a2a-connect/core";
+import { parseMediaType } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { limitBody } from "./limited-body.ts";
 import { limitEnvelopes } from "./limited-envelopes.ts";

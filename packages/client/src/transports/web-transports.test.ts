@@ -1,7 +1,8 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
-import { connectBinding, formatMessage, grpcWebBinding, text } from "@a2a-connect/core";
+import { text } from "@a2a-connect/core";
+import { connectBinding, formatMessage, grpcWebBinding } from "@a2a-connect/core/internal";
 import {
   A2AService,
   type StreamResponse,

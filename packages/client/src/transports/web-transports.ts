@@ -1,5 +1,5 @@
 import { createHttpJsonTransport, createJsonRpcTransport, readTooManyRequests } from "@a2a-connect/bindings";
-import { connectBinding, grpcWebBinding } from "@a2a-connect/core";
+import { connectBinding, grpcWebBinding } from "@a2a-connect/core/internal";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web";
 import type { BindingTransport, BindingTransportSettings } from "../platform.ts";

@@ -1,9 +1,5 @@
-import {
-  type AgentClient,
-  type ClientPlatform,
-  type ConnectOptions,
-  connectAgent as connectAnywhere,
-} from "@a2a-connect/client";
+import { type AgentClient, type ConnectOptions, connectAgent as connectAnywhere } from "@a2a-connect/client";
+import type { ClientPlatform } from "@a2a-connect/client/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { TrustPolicy } from "@a2a-connect/signing";
 import { trustByPolicy } from "./card-trust.ts";

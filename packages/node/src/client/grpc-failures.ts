@@ -1,5 +1,5 @@
 import { readTooManyRequests, responseTooLarge } from "@a2a-connect/bindings";
-import { SilenceError } from "@a2a-connect/client";
+import { SilenceError } from "@a2a-connect/client/internal";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { refusedCode } from "../guarded-fetch.ts";
 

@@ -1,6 +1,6 @@
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import type { BindingTransport, BindingTransportSettings } from "@a2a-connect/client";
+import type { BindingTransport, BindingTransportSettings } from "@a2a-connect/client/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { targetOf } from "../address-guard.ts";

@@ -1,7 +1,8 @@
 import { createSecureServer } from "node:http2";
 import { type AddressInfo, createServer, type LookupFunction, type Server, type Socket } from "node:net";
-import { webTransports } from "@a2a-connect/client";
-import { setServiceParameters, text } from "@a2a-connect/core";
+import { webTransports } from "@a2a-connect/client/internal";
+import { text } from "@a2a-connect/core";
+import { setServiceParameters } from "@a2a-connect/core/internal";
 import { A2AService, Role } from "@a2a-connect/proto";
 import { createMemoryTaskStore, defineAgent } from "@a2a-connect/server";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";

@@ -1,5 +1,5 @@
 import { lookup } from "node:dns";
-import type { ClientPlatform } from "@a2a-connect/client";
+import type { ClientPlatform } from "@a2a-connect/client/internal";
 import { createAddressGuard, targetOf } from "../address-guard.ts";
 import { createGuardedFetch, guardLookup } from "../guarded-fetch.ts";
 import { grpcTransport } from "./grpc-transport.ts";

@@ -1,6 +1,6 @@
 import { request as httpRequest } from "node:http";
-import type { PushSubscription } from "@a2a-connect/client";
-import { formatMessage } from "@a2a-connect/core";
+import type { PushSubscription } from "@a2a-connect/client/internal";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { StreamResponseSchema, TaskState } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";

@@ -6,7 +6,12 @@ import {
   type HttpRequest,
   type HttpResponse,
 } from "@a2a-connect/bindings";
-import type { PushConfigInput, PushDelivery, PushReceiver, PushSubscription } from "@a2a-connect/client";
+import type {
+  PushConfigInput,
+  PushDelivery,
+  PushReceiver,
+  PushSubscription,
+} from "@a2a-connect/client/internal";
 import { type StreamResponse, StreamResponseSchema } from "@a2a-connect/proto";
 import { fromJson } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";

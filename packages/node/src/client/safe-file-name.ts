@@ -1,4 +1,4 @@
-import { visibleText } from "@a2a-connect/core";
+import { visibleText } from "@a2a-connect/core/internal";
 
 const encoder = new TextEncoder();
 

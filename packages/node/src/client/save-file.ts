@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { constants, copyFile, link, lstat, mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { SaveFile } from "@a2a-connect/client";
+import type { SaveFile } from "@a2a-connect/client/internal";
 import { findFreeNumber } from "./free-number.ts";
 import { numberedName, safeFileName } from "./safe-file-name.ts";
 

@@ -1,6 +1,7 @@
 import { open } from "node:fs/promises";
 import { basename } from "node:path";
-import { type FileOptions, file } from "@a2a-connect/client";
+import { file } from "@a2a-connect/client";
+import type { FileOptions } from "@a2a-connect/client/internal";
 import type { Part } from "@a2a-connect/proto";
 import { mediaTypeOf } from "./media-type-of.ts";
 

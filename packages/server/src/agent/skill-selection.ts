@@ -1,12 +1,10 @@
+import { a2aError, invalidParams, lifecycleExtension } from "@a2a-connect/core";
 import {
-  a2aError,
   effectiveMediaType,
-  invalidParams,
   type LifecycleRequest,
-  lifecycleExtension,
   matchesMediaType,
   parseLifecycleRequest,
-} from "@a2a-connect/core";
+} from "@a2a-connect/core/internal";
 import type { Message, Task } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type {

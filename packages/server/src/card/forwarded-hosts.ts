@@ -1,5 +1,5 @@
 import type { HttpRequest } from "@a2a-connect/bindings";
-import { isLoopbackHost } from "@a2a-connect/core";
+import { isLoopbackHost } from "@a2a-connect/core/internal";
 import type { LogRecord } from "../engine/engine-context.ts";
 
 /** Decides which of the URLs that trusted proxies tell may stand in a card. */

@@ -1,4 +1,4 @@
-import { connectBinding, grpcWebBinding } from "@a2a-connect/core";
+import { connectBinding, grpcWebBinding } from "@a2a-connect/core/internal";
 import { type AgentInterface, AgentInterfaceSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 

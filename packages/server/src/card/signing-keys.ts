@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "@a2a-connect/core";
+import { isLoopbackHost } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import {
   type CardSigner,

@@ -1,4 +1,4 @@
-import { effectiveMediaType, matchesMediaType } from "@a2a-connect/core";
+import { effectiveMediaType, matchesMediaType } from "@a2a-connect/core/internal";
 import { type Part, TaskState } from "@a2a-connect/proto";
 import type { ArtifactEvent, StatusEvent } from "../agent/task-event.ts";
 import { AgentMistake } from "./agent-mistake.ts";

@@ -1,4 +1,5 @@
-import { formatLifecycleReport, formatTaskState, type LifecycleReport, text } from "@a2a-connect/core";
+import { formatTaskState, type LifecycleReport, text } from "@a2a-connect/core";
+import { formatLifecycleReport } from "@a2a-connect/core/internal";
 import {
   type Artifact,
   type Message,

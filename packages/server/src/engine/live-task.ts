@@ -1,12 +1,5 @@
-import {
-  a2aError,
-  applyStep,
-  canTransition,
-  copyTask,
-  findArtifact,
-  isInterrupted,
-  isTerminal,
-} from "@a2a-connect/core";
+import { a2aError, canTransition, isInterrupted, isTerminal } from "@a2a-connect/core";
+import { applyStep, copyTask, findArtifact } from "@a2a-connect/core/internal";
 import {
   type Message,
   type Part,

@@ -1,4 +1,4 @@
-import { decodeMessage, encodeMessage, type TaskStep } from "@a2a-connect/core";
+import { decodeMessage, encodeMessage, type TaskStep } from "@a2a-connect/core/internal";
 import {
   type Message,
   MessageSchema,

@@ -1,4 +1,5 @@
-import { createMemoryTaskStore, type EntryKind, type LogEntry, type TaskStore } from "@a2a-connect/server";
+import { createMemoryTaskStore, type TaskStore } from "@a2a-connect/server";
+import type { EntryKind, LogEntry } from "@a2a-connect/server/store";
 import { alice, createCommit } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-import { applyStep, decodeInSteps, type TaskStep } from "@a2a-connect/core";
+import { applyStep, decodeInSteps, type TaskStep } from "@a2a-connect/core/internal";
 import { MessageSchema, StreamResponseSchema, type Task, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { taskPageLimit } from "../store/log-page.ts";

@@ -1,4 +1,4 @@
-import { applyStep, copyTask } from "@a2a-connect/core";
+import { applyStep, copyTask } from "@a2a-connect/core/internal";
 import { type Task, TaskState } from "@a2a-connect/proto";
 import type { Snapshot } from "../store/task-store.ts";
 import { type EncodedStep, encodeSnapshot } from "./log-codec.ts";

@@ -1,13 +1,6 @@
 import { nextSlice } from "@a2a-connect/bindings";
-import {
-  a2aError,
-  findA2AError,
-  invalidParams,
-  isInterrupted,
-  isLarge,
-  isTerminal,
-  lastEventIdHeader,
-} from "@a2a-connect/core";
+import { a2aError, findA2AError, invalidParams, isInterrupted, isTerminal } from "@a2a-connect/core";
+import { isLarge, lastEventIdHeader } from "@a2a-connect/core/internal";
 import { type Message, MessageSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { create, equals, type JsonObject } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";

@@ -1,9 +1,5 @@
-import {
-  isTerminal,
-  lifecycleExtension,
-  parseLifecycleRequest,
-  readLifecycleReport,
-} from "@a2a-connect/core";
+import { isTerminal, lifecycleExtension, readLifecycleReport } from "@a2a-connect/core";
+import { parseLifecycleRequest } from "@a2a-connect/core/internal";
 import { Role, type Task, TaskState, type TaskStatus } from "@a2a-connect/proto";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { AgentDefinition } from "../agent/agent-definition.ts";

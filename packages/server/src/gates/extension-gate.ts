@@ -1,10 +1,10 @@
+import { a2aError } from "@a2a-connect/core";
 import {
-  a2aError,
   extensionsHeader,
   extensionsKey,
   formatExtensions,
   readExtensions,
-} from "@a2a-connect/core";
+} from "@a2a-connect/core/internal";
 import type { AgentExtension } from "@a2a-connect/proto";
 import type { Gate } from "./gate.ts";
 import { queryOf } from "./version-gate.ts";

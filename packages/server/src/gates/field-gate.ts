@@ -1,4 +1,5 @@
-import { findMissingFields, invalidParams } from "@a2a-connect/core";
+import { invalidParams } from "@a2a-connect/core";
+import { findMissingFields } from "@a2a-connect/core/internal";
 import type { SendMessageRequest } from "@a2a-connect/proto";
 import type { Gate } from "./gate.ts";
 

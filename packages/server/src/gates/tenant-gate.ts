@@ -1,4 +1,5 @@
-import { a2aError, isReservedTenant, tenantKey } from "@a2a-connect/core";
+import { a2aError, tenantKey } from "@a2a-connect/core";
+import { isReservedTenant } from "@a2a-connect/core/internal";
 import type { Message } from "@bufbuild/protobuf";
 import type { Gate } from "./gate.ts";
 

@@ -1,4 +1,5 @@
-import { a2aError, protocolVersionKey, readProtocolVersion, versionHeader } from "@a2a-connect/core";
+import { a2aError } from "@a2a-connect/core";
+import { protocolVersionKey, readProtocolVersion, versionHeader } from "@a2a-connect/core/internal";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Gate } from "./gate.ts";
 

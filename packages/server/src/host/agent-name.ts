@@ -1,4 +1,4 @@
-import { isReservedTenant } from "@a2a-connect/core";
+import { isReservedTenant } from "@a2a-connect/core/internal";
 
 /** Lower-case words: the same in a URL, as a tenant, and as the name of a file wherever case makes no difference. */
 const form = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;

@@ -1,4 +1,5 @@
-import { findA2AError, versionHeader } from "@a2a-connect/core";
+import { findA2AError } from "@a2a-connect/core";
+import { versionHeader } from "@a2a-connect/core/internal";
 import { type StreamResponse, TaskState } from "@a2a-connect/proto";
 import {
   createEngineHarness,

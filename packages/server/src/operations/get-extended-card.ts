@@ -1,4 +1,5 @@
-import { a2aError, forwardedUrlKey, principalKey } from "@a2a-connect/core";
+import { a2aError, principalKey } from "@a2a-connect/core";
+import { forwardedUrlKey } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Cards } from "../card/cards.ts";
 import type { Operation } from "./operation.ts";

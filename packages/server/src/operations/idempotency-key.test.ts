@@ -1,4 +1,5 @@
-import { type Principal, principalKey, protocolVersionKey } from "@a2a-connect/core";
+import { type Principal, principalKey } from "@a2a-connect/core";
+import { protocolVersionKey } from "@a2a-connect/core/internal";
 import { A2AService, SendMessageRequestSchema } from "@a2a-connect/proto";
 import { say } from "@a2a-connect/testing";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";

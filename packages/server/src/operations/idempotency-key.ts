@@ -1,10 +1,5 @@
-import {
-  draftFields,
-  encodeDeterministically,
-  idempotencyKeyHeader,
-  invalidParams,
-  principalKey,
-} from "@a2a-connect/core";
+import { invalidParams, principalKey } from "@a2a-connect/core";
+import { draftFields, encodeDeterministically, idempotencyKeyHeader } from "@a2a-connect/core/internal";
 import {
   AuthenticationInfoSchema,
   SendMessageConfigurationSchema,

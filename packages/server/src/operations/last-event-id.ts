@@ -1,4 +1,5 @@
-import { invalidParams, lastEventIdHeader } from "@a2a-connect/core";
+import { invalidParams } from "@a2a-connect/core";
+import { lastEventIdHeader } from "@a2a-connect/core/internal";
 import type { HandlerContext } from "@connectrpc/connect";
 
 /**

@@ -1,4 +1,5 @@
-import { findTaskPhase, invalidParams } from "@a2a-connect/core";
+import { invalidParams } from "@a2a-connect/core";
+import { findTaskPhase } from "@a2a-connect/core/internal";
 import { type ListTasksRequest, TaskState } from "@a2a-connect/proto";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { TaskEngine } from "../engine/task-engine.ts";

@@ -1,12 +1,10 @@
+import { type MethodLocalName, principalKey, tenantKey } from "@a2a-connect/core";
 import {
   answerBudgetKey,
   draftProtocolVersion,
   extensionsKey,
-  type MethodLocalName,
-  principalKey,
   protocolVersionKey,
-  tenantKey,
-} from "@a2a-connect/core";
+} from "@a2a-connect/core/internal";
 import type { A2AService } from "@a2a-connect/proto";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { HoldBytes } from "../engine/task-engine.ts";

@@ -1,4 +1,5 @@
-import { callerKey, invalidParams, principalKey } from "@a2a-connect/core";
+import { invalidParams, principalKey } from "@a2a-connect/core";
+import { callerKey } from "@a2a-connect/core/internal";
 import type { SendMessageRequest, TaskPushNotificationConfig } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
 import { shareOf } from "../engine/capacity/shares.ts";

@@ -1,5 +1,5 @@
 import { eventIdHeader } from "@a2a-connect/bindings";
-import { formatMessage } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { StreamResponseSchema, type TaskPushNotificationConfig } from "@a2a-connect/proto";
 import { decodeEvent } from "../engine/log-codec.ts";
 import type { LogEvent } from "../store/task-store.ts";

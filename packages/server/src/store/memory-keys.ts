@@ -1,4 +1,4 @@
-import { decodeMessage, encodeMessage } from "@a2a-connect/core";
+import { decodeMessage, encodeMessage } from "@a2a-connect/core/internal";
 import { type Message, MessageSchema } from "@a2a-connect/proto";
 import type { MemoryTask } from "./memory-task.ts";
 import type { Owner, RequestKey, StoredKey, TaskKey } from "./task-store.ts";

@@ -1,4 +1,4 @@
-import { formatFieldPath, isRequiredField } from "@a2a-connect/core";
+import { formatFieldPath, isRequiredField } from "@a2a-connect/core/internal";
 import {
   type DescField,
   type DescMessage,

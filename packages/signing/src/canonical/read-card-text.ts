@@ -1,4 +1,4 @@
-import { defaultMaxDepth, scanJson } from "@a2a-connect/core";
+import { defaultMaxDepth, scanJson } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { CardTextError } from "./card-text-error.ts";
 

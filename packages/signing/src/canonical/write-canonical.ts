@@ -1,4 +1,4 @@
-import { formatFieldPath } from "@a2a-connect/core";
+import { formatFieldPath } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { CardTextError } from "./card-text-error.ts";
 

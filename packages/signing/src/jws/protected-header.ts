@@ -1,4 +1,4 @@
-import { defaultMaxDepth, scanJson } from "@a2a-connect/core";
+import { defaultMaxDepth, scanJson } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { decodeBase64url } from "./base64url.ts";
 

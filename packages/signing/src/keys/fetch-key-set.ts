@@ -1,4 +1,4 @@
-import { type JsonDefect, scanJson, shownUrl } from "@a2a-connect/core";
+import { type JsonDefect, scanJson, shownUrl } from "@a2a-connect/core/internal";
 
 /** How a key set is asked for. */
 export interface KeySetRequest {

@@ -1,4 +1,4 @@
-import { isLoopbackHost, shownText, shownUrl } from "@a2a-connect/core";
+import { isLoopbackHost, shownText, shownUrl } from "@a2a-connect/core/internal";
 import { SigningError } from "../signing-error.ts";
 import { isWebUrl } from "../trust/memory-key.ts";
 import type { JkuPolicy } from "../trust/trust-policy.ts";

@@ -1,4 +1,4 @@
-import { shownUrl } from "@a2a-connect/core";
+import { shownUrl } from "@a2a-connect/core/internal";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
 import { type FetchedKeySet, fetchKeySet, KeySetUnavailableError } from "./fetch-key-set.ts";
 import type { VerificationKey } from "./key-types.ts";

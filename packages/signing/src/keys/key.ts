@@ -1,4 +1,4 @@
-import { isShowable } from "@a2a-connect/core";
+import { isShowable } from "@a2a-connect/core/internal";
 import { type CryptoKey, calculateJwkThumbprint, importJWK, type JWK } from "jose";
 import { decodeBase64url } from "../jws/base64url.ts";
 import { SigningError } from "../signing-error.ts";

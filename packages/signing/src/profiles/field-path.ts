@@ -1,4 +1,4 @@
-import { escapeInvisible } from "@a2a-connect/core";
+import { escapeInvisible } from "@a2a-connect/core/internal";
 
 /** Names and indexes from the root of a card to a value in it. */
 export type FieldPath = readonly (string | number)[];

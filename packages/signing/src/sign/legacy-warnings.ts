@@ -1,4 +1,4 @@
-import { shownText } from "@a2a-connect/core";
+import { shownText } from "@a2a-connect/core/internal";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { type FieldPath, formatWholePath } from "../profiles/field-path.ts";

@@ -1,4 +1,4 @@
-import { formatFieldPath } from "@a2a-connect/core";
+import { formatFieldPath } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { quote, type SecurityFinding } from "./finding.ts";
 import { allRequirements, namesIn, type Outline, type OutlinedInterface, readOutline } from "./outline.ts";

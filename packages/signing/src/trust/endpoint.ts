@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "@a2a-connect/core";
+import { isLoopbackHost } from "@a2a-connect/core/internal";
 
 /** What the address of an interface or of an authorization server says about where it leads, and how. */
 export interface Endpoint {

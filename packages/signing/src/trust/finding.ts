@@ -1,4 +1,4 @@
-import { shownText } from "@a2a-connect/core";
+import { shownText } from "@a2a-connect/core/internal";
 
 /** Something about a card that matters to security. */
 export interface SecurityFinding {

@@ -1,4 +1,4 @@
-import { formatFieldPath } from "@a2a-connect/core";
+import { formatFieldPath } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { checkMembers } from "../option-members.ts";
 import { quote, quoteList, type SecurityFinding } from "./finding.ts";

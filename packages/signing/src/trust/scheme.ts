@@ -1,4 +1,4 @@
-import { formatFieldPath } from "@a2a-connect/core";
+import { formatFieldPath } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Endpoint, readEndpoint } from "./endpoint.ts";
 import { quote } from "./finding.ts";

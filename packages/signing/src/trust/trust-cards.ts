@@ -1,4 +1,4 @@
-import { shownUrl } from "@a2a-connect/core";
+import { shownUrl } from "@a2a-connect/core/internal";
 import { checkMembers } from "../option-members.ts";
 import { createCardVerifier } from "../verify/verify-card.ts";
 import { CardNotTrustedError } from "./card-not-trusted-error.ts";

@@ -1,4 +1,4 @@
-import { formatFieldPath } from "@a2a-connect/core";
+import { formatFieldPath } from "@a2a-connect/core/internal";
 import { quote, quoteList, type SecurityFinding } from "./finding.ts";
 import type { Outline, OutlinedSkill, Requirement } from "./outline.ts";
 import { type Scheme, undeclaredScheme } from "./scheme.ts";

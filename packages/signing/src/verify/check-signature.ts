@@ -1,4 +1,4 @@
-import { shownText } from "@a2a-connect/core";
+import { shownText } from "@a2a-connect/core/internal";
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { CryptoKey } from "jose";
 import { algorithms } from "../keys/algorithms.ts";

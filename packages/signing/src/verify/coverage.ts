@@ -1,4 +1,4 @@
-import { shownText } from "@a2a-connect/core";
+import { shownText } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Profile } from "../profiles/profile.ts";
 import { listOf, objectOf } from "../trust/json-members.ts";

@@ -1,4 +1,4 @@
-import { isShowable, shownText } from "@a2a-connect/core";
+import { isShowable, shownText } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64url } from "../jws/base64url.ts";
 import { readProtectedHeader } from "../jws/protected-header.ts";

@@ -1,4 +1,4 @@
-import { findMissingFields } from "@a2a-connect/core";
+import { findMissingFields } from "@a2a-connect/core/internal";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";

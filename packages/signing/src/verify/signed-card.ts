@@ -1,4 +1,4 @@
-import { findWrongFields, formatFieldPath } from "@a2a-connect/core";
+import { findWrongFields, formatFieldPath } from "@a2a-connect/core/internal";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { pruneUnsigned } from "../canonical/canonical-card.ts";

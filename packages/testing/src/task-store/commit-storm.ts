@@ -1,4 +1,5 @@
-import type { LogTail, TaskStore } from "@a2a-connect/server";
+import type { TaskStore } from "@a2a-connect/server";
+import type { LogTail } from "@a2a-connect/server/store";
 import { alice, createCommit, createPushConfig } from "../task-commit.ts";
 
 /** Writers at once: enough for groups of commits. */

@@ -1,4 +1,5 @@
-import type { TaskCommit, TaskStore } from "@a2a-connect/server";
+import type { TaskStore } from "@a2a-connect/server";
+import type { TaskCommit } from "@a2a-connect/server/store";
 import { describe, expect, it } from "vitest";
 import { alice, createCommit, createPushConfig } from "../task-commit.ts";
 import {

@@ -1,4 +1,5 @@
-import type { Delivery, TaskStore } from "@a2a-connect/server";
+import type { TaskStore } from "@a2a-connect/server";
+import type { Delivery } from "@a2a-connect/server/store";
 import { describe, expect, it } from "vitest";
 import { alice, createCommit, createPushConfig } from "../task-commit.ts";
 import { accepted, type OpenTaskStore, openForTest, readDue } from "./opened-store.ts";

@@ -1,5 +1,6 @@
 import { MessageSchema, TaskState } from "@a2a-connect/proto";
-import type { TaskKey, TaskStore } from "@a2a-connect/server";
+import type { TaskStore } from "@a2a-connect/server";
+import type { TaskKey } from "@a2a-connect/server/store";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { alice, createCommit, createPushConfig } from "../task-commit.ts";

@@ -1,5 +1,6 @@
 import { MessageSchema } from "@a2a-connect/proto";
-import type { RequestKey, TaskStore } from "@a2a-connect/server";
+import type { TaskStore } from "@a2a-connect/server";
+import type { RequestKey } from "@a2a-connect/server/store";
 import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it, onTestFinished } from "vitest";

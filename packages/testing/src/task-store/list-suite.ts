@@ -1,5 +1,6 @@
 import { TaskState } from "@a2a-connect/proto";
-import type { TaskPage, TaskQuery, TaskStore } from "@a2a-connect/server";
+import type { TaskStore } from "@a2a-connect/server";
+import type { TaskPage, TaskQuery } from "@a2a-connect/server/store";
 import { describe, expect, it } from "vitest";
 import { alice, type CommitInit, createCommit } from "../task-commit.ts";
 import { accepted, type OpenTaskStore, openForTest, sequencesOf } from "./opened-store.ts";

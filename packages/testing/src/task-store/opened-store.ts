@@ -1,3 +1,4 @@
+import type { TaskStore } from "@a2a-connect/server";
 import type {
   CommitResult,
   Delivery,
@@ -6,8 +7,7 @@ import type {
   Owner,
   StoredTask,
   TaskCommit,
-  TaskStore,
-} from "@a2a-connect/server";
+} from "@a2a-connect/server/store";
 import { expect, onTestFinished } from "vitest";
 
 /** A new, empty store that a contract may write to. */

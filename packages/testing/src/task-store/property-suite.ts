@@ -1,4 +1,5 @@
 import { TaskState } from "@a2a-connect/proto";
+import type { TaskStore } from "@a2a-connect/server";
 import type {
   EntryKind,
   LogEntry,
@@ -7,8 +8,7 @@ import type {
   Owner,
   TaskQuery,
   TaskRef,
-  TaskStore,
-} from "@a2a-connect/server";
+} from "@a2a-connect/server/store";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createCommit, createPushConfig } from "../task-commit.ts";

@@ -1,5 +1,6 @@
 import { StreamResponseSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
-import type { TaskStore, TaskView } from "@a2a-connect/server";
+import type { TaskStore } from "@a2a-connect/server";
+import type { TaskView } from "@a2a-connect/server/store";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { alice, createCommit, createPushConfig } from "../task-commit.ts";

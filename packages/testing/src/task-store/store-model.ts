@@ -7,7 +7,7 @@ import type {
   TaskPage,
   TaskQuery,
   TaskView,
-} from "@a2a-connect/server";
+} from "@a2a-connect/server/store";
 
 /** A task as the model has it: the whole log in one list. */
 export type ModelTask = StoredTask;

@@ -1,4 +1,4 @@
-import { webTransports } from "@a2a-connect/client";
+import { webTransports } from "@a2a-connect/client/internal";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";

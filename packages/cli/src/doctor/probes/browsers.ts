@@ -1,4 +1,4 @@
-import { versionHeader } from "@a2a-connect/core";
+import { versionHeader } from "@a2a-connect/core/internal";
 import { findingAt, type LiveInterface, type Probe } from "../examination.ts";
 import { type Finding, quote } from "../finding.ts";
 import type { HttpClient } from "../http-client.ts";

@@ -1,5 +1,7 @@
-import { CardInvalidError, readCard } from "@a2a-connect/client";
-import { findFieldViolations, findMissingFields, parseMessage } from "@a2a-connect/core";
+import { CardInvalidError } from "@a2a-connect/client";
+import { readCard } from "@a2a-connect/client/internal";
+import { findFieldViolations } from "@a2a-connect/core";
+import { findMissingFields, parseMessage } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { findOlderCard, olderMembers } from "../../card/older-card.ts";
 import { walkCard } from "../card-walk.ts";

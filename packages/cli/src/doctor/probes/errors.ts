@@ -1,4 +1,4 @@
-import { protocolErrorDomain } from "@a2a-connect/core";
+import { protocolErrorDomain } from "@a2a-connect/core/internal";
 import { ErrorInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import { findingAt, type LiveInterface, type Probe } from "../examination.ts";
 import { type Finding, quote } from "../finding.ts";

@@ -1,4 +1,4 @@
-import { parseMediaType } from "@a2a-connect/core";
+import { parseMediaType } from "@a2a-connect/core/internal";
 import type { AgentCard, AgentSkill } from "@a2a-connect/proto";
 import { type Finding, quote } from "../finding.ts";
 

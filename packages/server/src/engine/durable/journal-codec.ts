@@ -1,4 +1,5 @@
-import { decodeMessage, type EndReason, encodeMessage } from "@a2a-connect/core";
+import type { EndReason } from "@a2a-connect/core";
+import { decodeMessage, encodeMessage } from "@a2a-connect/core/internal";
 import { file_lf_a2a_v1_a2a } from "@a2a-connect/proto";
 import { createRegistry, isMessage, type Message, type Registry } from "@bufbuild/protobuf";
 import {

@@ -1,4 +1,4 @@
-import { decodeMessage } from "@a2a-connect/core";
+import { decodeMessage } from "@a2a-connect/core/internal";
 import { type Message, MessageSchema } from "@a2a-connect/proto";
 import type { LogEntry, LogTail, Owner, TaskStore } from "../../store/task-store.ts";
 import { type CallDetails, type Command, decodeCommand } from "../command.ts";

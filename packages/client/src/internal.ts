@@ -1,0 +1,22 @@
+/**
+ * What the packages of this project share and users do not need: it may change in any release.
+ *
+ * @internal
+ */
+export type { TaskPage } from "./agent-client.ts";
+export type { PushConfigInput } from "./call-options.ts";
+export { readCard } from "./card/read-card.ts";
+export { type ClientClock, systemClock } from "./clock.ts";
+export type { ArtifactReader } from "./content/artifact-reader.ts";
+export type { FileOptions } from "./content/upload.ts";
+export {
+  type BindingTransport,
+  type BindingTransportSettings,
+  type ClientPlatform,
+  type OpenTransport,
+  type SaveFile,
+  SilenceError,
+} from "./platform.ts";
+export type { PushDelivery, PushReceiver, PushSubscription } from "./run/push-receiver.ts";
+export { readQuestion } from "./run/question.ts";
+export { webTransports } from "./transports/web-transports.ts";

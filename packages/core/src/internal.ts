@@ -1,0 +1,76 @@
+/**
+ * What the packages of this project share and users do not need: it may change in any release.
+ *
+ * @internal
+ */
+export { DecodeError, decodeInSteps, decodeMessage } from "./binary/decode.ts";
+export { encodeMessage } from "./binary/encode.ts";
+export { bindHttpRequest, type HttpRequestParts, httpRequestParts, isQueryField } from "./bind-request.ts";
+export { connectBinding, grpcWebBinding } from "./binding-names.ts";
+export {
+  answerBudgetKey,
+  callerKey,
+  extensionsKey,
+  forwardedUrlKey,
+  protocolVersionKey,
+} from "./context-keys.ts";
+export { encodeDeterministically } from "./deterministic-encoding.ts";
+export { draftFields } from "./draft-fields.ts";
+export {
+  errorCatalogue,
+  findReasonByJsonRpcCode,
+  isA2AErrorReason,
+  protocolErrorDomain,
+} from "./error-catalogue.ts";
+export { bodyTooLarge, formatErrorDetails, parseErrorDetails, toConnectError, wireCodes } from "./errors.ts";
+export { defaultMaxDepth, formatFieldPath, tooManyValues } from "./field-walk.ts";
+export { formatMessage, formatResponse } from "./format-json.ts";
+export type { HttpRoute } from "./http-rule.ts";
+export {
+  collectSchemas,
+  createJsonSchemas,
+  describedFields,
+  fieldSchema,
+  type JsonSchemas,
+  jsonSchemaOf,
+  messageSchema,
+  type SchemaPartOptions,
+  typeSchema,
+} from "./json-schema.ts";
+export { parseJsonText, readJsonText } from "./json-text.ts";
+export { formatLifecycleReport, type LifecycleRequest, parseLifecycleRequest } from "./lifecycle.ts";
+export { isLoopbackHost } from "./loopback-host.ts";
+export {
+  effectiveMediaType,
+  type JsonMedia,
+  type JsonMediaRequest,
+  jsonMediaTypes,
+  matchesMediaType,
+  negotiateErrorMedia,
+  negotiateJsonMedia,
+  parseJsonMedia,
+  parseMediaType,
+} from "./media-type.ts";
+export { byteLength, encodeInSteps, formatAnswer, formatOnce, isLarge } from "./message-pieces.ts";
+export { findWrongFields, parseMessage } from "./parse-json.ts";
+export { findMissingFields, isRequiredField } from "./required-fields.ts";
+export { createRouteTable, isReservedTenant, type RouteMatch } from "./route-table.ts";
+export { type JsonDefect, scanJson } from "./scan-json.ts";
+export {
+  absentProtocolVersion,
+  draftProtocolVersion,
+  extensionsHeader,
+  formatExtensions,
+  idempotencyKeyHeader,
+  lastEventIdHeader,
+  parseExtensions,
+  parseProtocolVersion,
+  protocolVersion,
+  readExtensions,
+  readProtocolVersion,
+  setServiceParameters,
+  versionHeader,
+} from "./service-parameters.ts";
+export { applyStep, copyTask, findArtifact, type TaskStep } from "./task-reducer.ts";
+export { findTaskPhase } from "./task-state.ts";
+export { escapeInvisible, isShowable, shownText, shownUrl, visibleText } from "./visible-text.ts";
