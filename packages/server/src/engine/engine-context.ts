@@ -21,6 +21,11 @@ export interface EngineLimits {
    */
   readonly maxShare: number;
   /**
+   * What the messages of new tasks take in memory, about, while those run or wait, in bytes; beyond it, or beyond the caller's part of
+   * it by `maxShare`, a message of more than 16 KiB is refused with CAPACITY. Default 256 MiB.
+   */
+  readonly maxActiveBytes: number;
+  /**
    * Bytes of one task's artifacts, and as many again of its messages; one whose agent goes beyond fails with reason
    * `task-too-large`, and a caller's message beyond is refused with TASK_TOO_LARGE. Default 64 MiB.
    */
@@ -52,6 +57,7 @@ export const defaultEngineLimits: EngineLimits = {
   maxRunning: 1_000,
   maxQueued: 10_000,
   maxShare: 7 / 8,
+  maxActiveBytes: 256 * 2 ** 20,
   maxTaskBytes: 64 * 2 ** 20,
   maxTailBytes: 2 ** 20,
   maxTotalTailBytes: 64 * 2 ** 20,

@@ -20,6 +20,8 @@ import {
   type TurnSelection,
 } from "../agent/skill-selection.ts";
 import type { KeyedTask, Owner, StoredTask, TaskPage, TaskQuery, TaskView } from "../store/task-store.ts";
+import { ActiveBytes } from "./capacity/active-bytes.ts";
+import { weighMessage } from "./capacity/weigh-message.ts";
 import type { CallDetails } from "./command.ts";
 import { readJournal } from "./durable/journal.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
@@ -73,6 +75,7 @@ export class TaskEngine {
   readonly #executions: Executions;
   readonly #timers: WakeTimers;
   readonly #keyedSends: KeyedSends;
+  readonly #active: ActiveBytes;
 
   constructor(options: TaskEngineOptions) {
     this.#timers = new WakeTimers(options, (task) => this.#executions.wake(task));
@@ -85,6 +88,7 @@ export class TaskEngine {
     };
     this.#tasks = new LiveTasks(this.#context);
     this.#keyedSends = new KeyedSends(options);
+    this.#active = new ActiveBytes(options.limits);
     this.#reading = { store: this.#context.store, clock: { nextTurn: nextSlice } };
     this.#executions = new Executions(this.#context, this.#tasks);
   }
@@ -359,21 +363,29 @@ export class TaskEngine {
       }
       return live;
     };
-    if (isDurable(selection)) {
-      this.#executions.assertRoom({ skill: selection.skill, share: input.share }); // a task that exists cannot be refused with an error any more
-      return this.#beginDurable(createTask(), selection, named, input);
+    const end = this.#active.take(input.share, weighMessage(message));
+    try {
+      if (isDurable(selection)) {
+        this.#executions.assertRoom({ skill: selection.skill, share: input.share }); // a task that exists cannot be refused with an error any more
+        return await this.#beginDurable(createTask(), selection, named, input, end);
+      }
+      return await this.#beginTurn({ owner, name }, selection, named, input, createTask, end);
+    } catch (error) {
+      end();
+      throw error;
     }
-    return this.#beginTurn({ owner, name }, selection, named, input, createTask);
   }
 
-  /** A durable task exists before its executor runs. */
+  /** A durable task exists before its executor runs. @param end called when that is done */
   async #beginDurable(
     live: LiveTask,
     selection: DurableSelection,
     message: Message,
     input: SendInput,
+    end: () => void,
   ): Promise<Sent> {
     const execution = this.#executions.createDurable(live, selection, message, detailsOf(input), input.share);
+    void execution.done.then(end);
     this.#executions.track(live, execution);
     if (this.#isLate(message)) {
       execution.abort("deadline"); // it does not even begin
@@ -387,13 +399,14 @@ export class TaskEngine {
     return this.#handle(live, 0, undefined);
   }
 
-  /** A turn becomes a task when it says something that is none of a direct Message. */
+  /** A turn becomes a task when it says something that is none of a direct Message. @param end called when it is over */
   async #beginTurn(
     place: Pick<LiveTask, "owner" | "name">,
     selection: TurnSelection,
     message: Message,
     input: SendInput,
     createTask: () => LiveTask,
+    end: () => void,
   ): Promise<Sent> {
     const execution: TurnExecution = new TurnExecution(this.#context, {
       input: { ...callInput(place, selection, message, detailsOf(input)), task: undefined, attempt: 1 },
@@ -408,6 +421,7 @@ export class TaskEngine {
         return live;
       },
     });
+    void execution.done.then(end);
     if (this.#isLate(message)) {
       execution.abort("deadline"); // it does not even begin
     }
