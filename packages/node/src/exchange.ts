@@ -1,11 +1,12 @@
 import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { BodyBudget } from "./body-budget.ts";
+import type { BodyAccount, BodyBudget } from "./body-budget.ts";
 import type { CallSignal } from "./call-signal.ts";
 import type { ReadCallerNetwork } from "./caller-network.ts";
 import type { ReadForwardedUrl } from "./forwarded-url.ts";
 import { internalError } from "./plain-error.ts";
 import { type ResponseSink, sendResponse } from "./send-response.ts";
+import type { Starts } from "./starts.ts";
 import type { BodyTurns } from "./turns.ts";
 import type { HeldAnswer, UnreadAnswers } from "./unread-answers.ts";
 
@@ -23,6 +24,8 @@ export interface ExchangeContext {
   readonly maxHeaderBytes: number;
   /** What request bodies hold in memory. */
   readonly bodies: BodyBudget;
+  /** Requests begin a few at a time. */
+  readonly starts: Starts;
   /** Bodies are made into messages a few at a time. */
   readonly turns: BodyTurns;
   /** Undefined: no proxy is trusted. */
@@ -39,10 +42,11 @@ export interface ExchangeContext {
 
 /**
  * One request and its response. Whatever the handler does, the caller gets a well-formed response or a reset
- * stream, and never the text of an exception.
+ * stream, and never the text of an exception. A request whose caller has gone before its turn is not begun.
  */
 export async function serveExchange(
   context: ExchangeContext,
+  connection: BodyAccount,
   request: HttpRequest,
   call: CallSignal,
   sink: ResponseSink,
@@ -50,6 +54,11 @@ export async function serveExchange(
 ): Promise<void> {
   context.inFlight.add(call);
   try {
+    const turn = context.starts.turn(connection);
+    if (turn !== undefined) {
+      await turn;
+      if (sink.gone) return;
+    }
     await sendResponse(
       await respond(context, request, sink),
       request.method,

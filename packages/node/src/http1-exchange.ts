@@ -20,10 +20,11 @@ export async function serveHttp1(
   const { socket } = message;
   const call = new CallSignal();
   const sink = new Http1Sink(context, response, socket);
+  const account = context.bodies.accountOf(socket, () => socket.remoteAddress);
   const body = new RequestBody(message, {
     declaredLength: declaredLength(message),
     budget: context.bodies,
-    account: context.bodies.accountOf(socket, () => socket.remoteAddress),
+    account,
     turns: context.turns,
     cut: () => socket.destroy(),
   });
@@ -43,6 +44,7 @@ export async function serveHttp1(
     const held = new HeldAnswer(context.unread);
     await serveExchange(
       context,
+      account,
       createHttp1Request(context, message, body, url, call, held),
       call,
       sink,

@@ -26,11 +26,12 @@ export async function serveHttp2(
   const call = new CallSignal();
   const sink = new Http2Sink(stream);
   const length = stream.endAfterHeaders ? "0" : headers["content-length"];
+  const account = context.bodies.accountOf(session, () => session.socket.remoteAddress);
   const body = new RequestBody(stream, {
     declaredLength: length === undefined ? undefined : Number(length),
     timeoutMs: context.requestTimeoutMs,
     budget: context.bodies,
-    account: context.bodies.accountOf(session, () => session.socket.remoteAddress),
+    account,
     turns: context.turns,
     cut: () => stream.close(constants.NGHTTP2_NO_ERROR), // the rest is not needed (RFC 9113 §8.1)
   });
@@ -52,6 +53,7 @@ export async function serveHttp2(
     const held = new HeldAnswer(context.unread);
     await serveExchange(
       context,
+      account,
       createHttp2Request(context, stream, headers, body, url, call, held),
       call,
       sink,

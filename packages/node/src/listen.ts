@@ -11,6 +11,7 @@ import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
 import { type CloseOptions, defaultLimits, type ListenLimits, type ListenOptions } from "./listen-options.ts";
 import { type Protocol, sniffProtocol } from "./protocol-sniffer.ts";
+import { Starts } from "./starts.ts";
 import { Turns } from "./turns.ts";
 import { UnreadAnswers } from "./unread-answers.ts";
 
@@ -52,6 +53,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
     requestTimeoutMs: limits.requestTimeoutMs,
     maxHeaderBytes: limits.maxHeaderBytes,
     bodies: new BodyBudget(limits),
+    starts: new Starts(),
     turns: { small: new Turns(smallBodyBytes), large: new Turns(0) },
     readForwardedUrl:
       trustedProxies.length === 0 ? undefined : createForwardedUrlReader(trustedProxies, onWarning),

@@ -1,0 +1,73 @@
+import { EventEmitter } from "node:events";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { type BodyAccount, BodyBudget } from "./body-budget.ts";
+import { Starts } from "./starts.ts";
+
+it("lets 64 requests begin in a turn of the event loop, whichever connections they came over", async () => {
+  const { ask, turns } = createAsker();
+  for (let connection = 0; connection < 50; connection += 1) ask(createConnection("10.0.0.1"), 4);
+  expect(await turns(4)).toEqual([64, 64, 64, 8]);
+});
+
+it("lets fewer begin after a turn in which they took long, and more when they did not", async () => {
+  const { ask, turns, slow } = createAsker();
+  ask(createConnection("10.0.0.1"), 200);
+  slow(11);
+  expect(await turns(4)).toEqual([64, 64, 32, 16]);
+  slow(1);
+  expect(await turns(2)).toEqual([8, 16]);
+});
+
+it("lets callers begin in turns, and so the connections of one", async () => {
+  const { ask, begun, turns } = createAsker();
+  const connections = [1, 1, 2].map((caller) => createConnection(`10.0.0.${caller}`));
+  ask(createConnection("10.0.0.3"), 64); // all of this turn
+  for (const [at, connection] of connections.entries()) ask(connection, 3, `connection ${at}`);
+  await turns(2);
+  expect(begun.slice(64)).toEqual(
+    [0, 2, 1, 2, 0, 2, 1, 0, 1].map((connection) => `connection ${connection}`),
+  );
+});
+
+const budget = new BodyBudget({ maxBodyBytesPerConnection: 1, maxTotalBodyBytes: 1 });
+
+function createConnection(address: string): BodyAccount {
+  return budget.accountOf(new EventEmitter(), () => address);
+}
+
+/** Asks for turns, and notes what has begun. */
+function createAsker() {
+  let now = 0;
+  let tookMs = 0;
+  const starts = new Starts(() => now);
+  const begun: string[] = [];
+  const begin = (name: string): void => {
+    begun.push(name);
+    now += tookMs;
+  };
+  return {
+    begun,
+    /** What each request takes from now on, in all that are begun in a turn. */
+    slow: (ms: number) => {
+      tookMs = ms;
+    },
+    ask: (connection: BodyAccount, requests: number, name = "") => {
+      for (let request = 0; request < requests; request += 1) {
+        const turn = starts.turn(connection);
+        if (turn === undefined) begin(name);
+        else void turn.then(() => begin(name));
+      }
+    },
+    /** How many begin in each of the next turns, the one that is under way included. */
+    turns: async (count: number) => {
+      const counts: number[] = [];
+      for (let turn = 0; turn < count; turn += 1) {
+        const before = turn === 0 && begun.length <= 64 ? 0 : begun.length;
+        if (before > 0) await nextTurn();
+        counts.push(begun.length - before);
+      }
+      return counts;
+    },
+  };
+}
