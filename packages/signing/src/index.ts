@@ -1,5 +1,5 @@
 export { canonicalCard, canonicalSignedCard, cardDigest } from "./canonical/canonical-card.ts";
-export { CardTextError } from "./canonical/card-text-error.ts";
+export { CardTextError } from "./canonical/read-card-text.ts";
 export { thumbprintOf } from "./keys/key.ts";
 export type { VerificationKey } from "./keys/key-types.ts";
 export { createKeySet, generateSigningKey, publicKeyOf, readVerificationKeys } from "./keys/public-keys.ts";
@@ -9,9 +9,8 @@ export { signCard, signCardText } from "./sign/sign-card.ts";
 export type { CardSigner } from "./sign/sign-options.ts";
 export { SigningError } from "./signing-error.ts";
 export type { CardMemory, RememberedCard } from "./trust/card-memory.ts";
-export { CardNotTrustedError } from "./trust/card-not-trusted-error.ts";
 export { createCardMemory } from "./trust/memory-card-memory.ts";
-export { trustCards } from "./trust/trust-cards.ts";
+export { CardNotTrustedError, trustCards } from "./trust/trust-cards.ts";
 export type { TrustPolicy } from "./trust/trust-policy.ts";
 export type { CardVerdict } from "./verify/verdict.ts";
 export { createCardVerifier, verifyCard } from "./verify/verify-card.ts";

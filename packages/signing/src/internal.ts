@@ -3,7 +3,7 @@
  *
  * @internal
  */
-export type { CardTextFault } from "./canonical/card-text-error.ts";
+export type { CardTextFault } from "./canonical/read-card-text.ts";
 export { assertKeySetUrl } from "./keys/key-set-url.ts";
 export type {
   GenerateKeyOptions,

@@ -3,9 +3,8 @@ import { AgentCardSchema, TaskSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { canonicalCard, canonicalSignedCard, cardDigest } from "./canonical-card.ts";
-import { CardTextError } from "./card-text-error.ts";
 import { pruneMessage } from "./prune-message.ts";
-import { readCardText } from "./read-card-text.ts";
+import { CardTextError, readCardText } from "./read-card-text.ts";
 
 describe("the canonical form of a card", () => {
   it("is that of the specification's own example, byte for byte (§8.4.1)", () => {

@@ -1,12 +1,11 @@
 import { formatMessage } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { CardTextError } from "./card-text-error.ts";
 import { type PruneOptions, pruneMessage } from "./prune-message.ts";
-import { readCardText } from "./read-card-text.ts";
+import { CardTextError, readCardText } from "./read-card-text.ts";
 import { writeCanonical } from "./write-canonical.ts";
 
-export { CardTextError } from "./card-text-error.ts";
+export { CardTextError } from "./read-card-text.ts";
 
 /**
  * What is signed: the canonical text of a card, without its signatures (spec §8.4.1, requirements M; RFC 8785). The same for

@@ -1,6 +1,31 @@
 import { defaultMaxDepth, scanJson } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { CardTextError } from "./card-text-error.ts";
+
+/** What is wrong with a text, so that it has no one meaning, and so no canonical form. */
+export type CardTextFault =
+  | "not-json"
+  | "not-an-object"
+  | "too-deep"
+  | "too-large"
+  | "duplicate-member"
+  | "both-spellings"
+  | "lone-surrogate"
+  | "number-out-of-range";
+
+/** A card has no canonical form, because it is no JSON object or could be read in two ways. */
+export class CardTextError extends Error {
+  readonly fault: CardTextFault;
+  /** Where, such as `skills[0].name`; undefined: the whole text. */
+  readonly path: string | undefined;
+
+  /** @param message a sentence for people, without a full stop */
+  constructor(fault: CardTextFault, message: string, path?: string) {
+    super(message);
+    this.name = "CardTextError";
+    this.fault = fault;
+    this.path = path;
+  }
+}
 
 /** Longest card that is read, in UTF-16 code units, where nothing else is said. */
 export const defaultMaxCardLength: number = 1024 * 1024;

@@ -1,10 +1,10 @@
-import { shownText } from "@a2a-connect/core/internal";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { type FieldPath, formatWholePath } from "../profiles/field-path.ts";
 import type { LegacyProfile } from "../profiles/profile.ts";
 import { legacyProfiles, profileCard } from "../profiles/profile-card.ts";
 import { writePythonJson } from "../profiles/python-json.ts";
+import { listPaths } from "../verify/coverage.ts";
 import type { SignedCard } from "../verify/signed-card.ts";
 
 /** Who verifies by a profile, for people. */
@@ -32,8 +32,8 @@ export function legacyWarnings(
     const { uncovered } = form;
     const reason =
       uncovered.length === 0
-        ? `write these fields in another way: ${listPaths([...writtenOtherwise(unsigned)])}`
-        : `leave these fields uncovered: ${listPaths(uncovered)}; give what is empty of them a value, or take it out where it is optional`;
+        ? `write these fields in another way: ${listPaths([...writtenOtherwise(unsigned)], maxNamed)}`
+        : `leave these fields uncovered: ${listPaths(uncovered, maxNamed)}; give what is empty of them a value, or take it out where it is optional`;
     return [`${verifiers[profile]} will refuse this signature, because they ${reason}`];
   });
 }
@@ -54,9 +54,4 @@ function* writtenOtherwise(json: JsonValue, path: FieldPath = []): Generator<str
 
 function isWrittenOtherwise(scalar: JsonValue): boolean {
   return writePythonJson(scalar) !== writeCanonical(scalar);
-}
-
-function listPaths(paths: readonly string[]): string {
-  const named = paths.slice(0, maxNamed).map(shownText).join(", ");
-  return paths.length <= maxNamed ? named : `${named} and ${paths.length - maxNamed} more`;
 }

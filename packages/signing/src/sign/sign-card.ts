@@ -3,17 +3,18 @@ import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { base64url } from "jose";
 import { readCard } from "../canonical/canonical-card.ts";
 import { pruneMessage } from "../canonical/prune-message.ts";
-import { defaultMaxCardLength, readCardText } from "../canonical/read-card-text.ts";
+import { CardTextError, defaultMaxCardLength, readCardText } from "../canonical/read-card-text.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
+import { readProtectedHeader } from "../jws/protected-header.ts";
+import { isSameAlgorithm } from "../keys/algorithms.ts";
+import { assertKeySetUrl } from "../keys/key-set-url.ts";
 import { checkSigningMembers } from "../option-members.ts";
 import type { LegacyProfile } from "../profiles/profile.ts";
 import { SigningError } from "../signing-error.ts";
 import { maxSignatures, SignedCard, signingInput } from "../verify/signed-card.ts";
 import { openCardSigner } from "./card-signer.ts";
-import { copyUnprotectedHeader, encodeProtectedHeader } from "./jws-header.ts";
 import { legacyWarnings } from "./legacy-warnings.ts";
-import type { SignatureOptions, SignCardOptions } from "./sign-options.ts";
-import { addSignature } from "./signature-list.ts";
+import type { CardSigner, SignatureOptions, SignCardOptions } from "./sign-options.ts";
 
 /** A signature as a card has it (spec §4.4.7). */
 interface CardSignature {
@@ -116,4 +117,75 @@ export function findLegacyWarnings(card: AgentCard, profiles?: readonly LegacyPr
 function warn(card: SignedCard, { legacyVerifiers, onWarning }: SignatureOptions): void {
   if (onWarning === undefined) return;
   for (const warning of legacyWarnings(card, legacyVerifiers)) onWarning(warning);
+}
+
+/**
+ * The `protected` member of a signature (spec §8.4.2), with its members in the order of the specification's example.
+ *
+ * @throws SigningError when no verifier would ask the `jku`
+ */
+function encodeProtectedHeader(
+  { alg, kid }: Pick<CardSigner, "alg" | "kid">,
+  jku: string | undefined,
+): string {
+  if (jku !== undefined) assertKeySetUrl(jku);
+  const header = { alg, typ: "JOSE", kid, ...(jku === undefined ? {} : { jku }) };
+  return base64url.encode(JSON.stringify(header));
+}
+
+/** What counts only where it is protected, and what demands of verifiers what they do not know. */
+const reserved = new Set(["alg", "typ", "kid", "jku", "crit", "b64"]);
+
+/**
+ * A copy of an unprotected header.
+ *
+ * @throws SigningError when it repeats a member of the protected one (RFC 7515 §7.2.1), or is no JSON that a card can have
+ */
+function copyUnprotectedHeader(header: JsonObject): JsonObject {
+  const twice = Object.keys(header).find((name) => reserved.has(name));
+  if (twice !== undefined) {
+    throw new SigningError(
+      `the unprotected header has "${twice}"`,
+      "leave it away: it counts in the protected header alone, where alg, typ, kid and jku are set by themselves",
+    );
+  }
+  try {
+    const text = writeCanonical(header);
+    readCardText(`{"signatures":[{"header":${text}}]}`); // it must not be nested too deep where it will stand
+    return JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof CardTextError)) throw error;
+    throw new SigningError(
+      `the unprotected header is no JSON: ${error.message}`,
+      "give a plain object of texts, finite numbers, lists and objects",
+    );
+  }
+}
+
+/**
+ * Signatures with one more. It takes the place of those that the same key has made before: they are of another card, or say the
+ * same. Those of other keys stay, so that keys can be rotated. A key is told by its id and its algorithm: nothing else stands there.
+ *
+ * @param protectedOf the member `protected` of an entry, whatever it is
+ */
+function addSignature<Entry>(
+  entries: readonly Entry[],
+  added: Entry,
+  protectedOf: (entry: Entry) => unknown,
+): readonly Entry[] {
+  const own = readSigner(protectedOf(added));
+  const isOwn = (entry: Entry) => {
+    const signer = readSigner(protectedOf(entry));
+    if (own === undefined || signer === undefined) return false;
+    return own.kid === signer.kid && isSameAlgorithm(own.alg, signer.alg);
+  };
+  const others = entries.filter((entry) => !isOwn(entry));
+  const first = entries.findIndex(isOwn); // all before it stay
+  return others.toSpliced(first === -1 ? others.length : first, 0, added);
+}
+
+function readSigner(protectedText: unknown): { readonly kid: unknown; readonly alg: unknown } | undefined {
+  if (typeof protectedText !== "string") return undefined;
+  const read = readProtectedHeader(protectedText);
+  return read.ok ? { kid: read.header["kid"], alg: read.header["alg"] } : undefined;
 }

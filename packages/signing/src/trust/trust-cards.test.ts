@@ -4,9 +4,8 @@ import { makeKey, plainCard, signText, type TestKey } from "../../test-support/s
 import { canonicalCard } from "../canonical/canonical-card.ts";
 import { thumbprintOf } from "../keys/key.ts";
 import type { CardAlarm, CardVerdict } from "../verify/verdict.ts";
-import { CardNotTrustedError } from "./card-not-trusted-error.ts";
 import { createCardMemory } from "./memory-card-memory.ts";
-import { trustCards } from "./trust-cards.ts";
+import { CardNotTrustedError, trustCards } from "./trust-cards.ts";
 
 const url = "https://agents.example.org/.well-known/agent-card.json";
 const k1 = await makeKey("k1");

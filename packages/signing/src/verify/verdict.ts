@@ -1,4 +1,4 @@
-import type { CardTextFault } from "../canonical/card-text-error.ts";
+import type { CardTextFault } from "../canonical/read-card-text.ts";
 import type { Profile } from "../profiles/profile.ts";
 
 /** Why a signature does not count. */

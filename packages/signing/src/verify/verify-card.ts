@@ -1,5 +1,4 @@
-import { CardTextError } from "../canonical/card-text-error.ts";
-import { readCardText } from "../canonical/read-card-text.ts";
+import { CardTextError, readCardText } from "../canonical/read-card-text.ts";
 import { checkMembers } from "../option-members.ts";
 import { judgeTrust } from "../trust/judge-trust.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
