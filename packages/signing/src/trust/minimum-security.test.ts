@@ -23,95 +23,72 @@ const schemes = ["mtlsSecurityScheme", "oauth2SecurityScheme"];
 const withKey = 'Callers are let in with "k", which is none of mtlsSecurityScheme, oauth2SecurityScheme.';
 
 describe("the minimum of security", () => {
-  for (const [what, minimum, card, findings] of [
-    ["nothing", {}, at("http://a.example"), []],
-    ["nothing, said so", { requirements: false, tls: false }, at("http://a.example"), []],
-
-    ["credentials of a card that asks for them", { requirements: true }, asks(needs("k")), []],
-    [
-      "credentials of a card that asks for none",
+  const cases = {
+    nothing: [{}, at("http://a.example")],
+    "nothing, said so": [{ requirements: false, tls: false }, at("http://a.example")],
+    "credentials of a card that asks for them": [{ requirements: true }, asks(needs("k"))],
+    "credentials of a card that asks for none": [
       { requirements: true },
       asks(),
-      [["securityRequirements", "No credentials are demanded."]],
+      ["securityRequirements", "No credentials are demanded."],
     ],
-    [
-      "credentials of a card that does without them in one of its alternatives",
+    "credentials of a card that does without them in one of its alternatives": [
       { requirements: true },
       asks(needs("k"), needs()),
-      [["securityRequirements[1]", "Callers are let in without credentials."]],
+      ["securityRequirements[1]", "Callers are let in without credentials."],
     ],
-    [
-      "credentials of a card with a skill for everybody",
+    "credentials of a card with a skill for everybody": [
       { requirements: true },
       { ...asks(needs("k")), skills: [{ id: "s", securityRequirements: [needs()] }] },
-      [["skills[0].securityRequirements[0]", "Callers are let in without credentials."]],
+      ["skills[0].securityRequirements[0]", "Callers are let in without credentials."],
     ],
-    [
-      "credentials of a card with a skill that asks for what the card asks for",
+    "credentials of a card with a skill that asks for what the card asks for": [
       { requirements: true },
       { ...asks(needs("k")), skills: [{ id: "s" }] },
-      [],
     ],
-
-    [
-      "credentials of a card that asks for what it does not declare, among others",
+    "credentials of a card that asks for what it does not declare, among others": [
       { requirements: true },
       asks(needs("k", "ghost")),
-      [["securityRequirements[0]", 'Callers are asked for "ghost", which the card does not declare.']],
+      ["securityRequirements[0]", 'Callers are asked for "ghost", which the card does not declare.'],
     ],
-    [
-      "credentials of a card that asks for what is of no kind",
+    "credentials of a card that asks for what is of no kind": [
       { requirements: true },
       { ...asks(needs("s")), securitySchemes: { s: { futureSecurityScheme: {} } } },
-      [["securityRequirements[0]", 'Callers are asked for "s", which is of no kind that is known.']],
+      ["securityRequirements[0]", 'Callers are asked for "s", which is of no kind that is known.'],
     ],
-    [
-      "credentials of a card with a skill that asks for what is not declared",
+    "credentials of a card with a skill that asks for what is not declared": [
       { requirements: true },
       { ...asks(needs("k")), skills: [{ id: "s", securityRequirements: [needs("ghost")] }] },
       [
-        [
-          "skills[0].securityRequirements[0]",
-          'Callers are asked for "ghost", which the card does not declare.',
-        ],
+        "skills[0].securityRequirements[0]",
+        'Callers are asked for "ghost", which the card does not declare.',
       ],
     ],
-
-    ["TLS of a card that has it", { tls: true }, at("https://a.example", "grpcs://a", "a.example:50051"), []],
-    [
-      "TLS of a card on this machine",
+    "TLS of a card that has it": [{ tls: true }, at("https://a.example", "grpcs://a", "a.example:50051")],
+    "TLS of a card on this machine": [
       { tls: true },
       at("http://localhost:1", "http://127.0.0.1", "http://[::1]:2"),
-      [],
     ],
-    [
-      "TLS of a card that does without",
+    "TLS of a card that does without": [
       { tls: true },
       at("https://a.example", "http://a.example", "grpc://a.example:1", "a.example:80"),
-      [
-        ["supportedInterfaces[1].url", 'An interface is reached without TLS, at "http://a.example".'],
-        ["supportedInterfaces[2].url", 'An interface is reached without TLS, at "grpc://a.example:1".'],
-        ["supportedInterfaces[3].url", 'An interface is reached without TLS, at "a.example:80".'],
-      ],
+      ["supportedInterfaces[1].url", 'An interface is reached without TLS, at "http://a.example".'],
+      ["supportedInterfaces[2].url", 'An interface is reached without TLS, at "grpc://a.example:1".'],
+      ["supportedInterfaces[3].url", 'An interface is reached without TLS, at "a.example:80".'],
     ],
-    [
-      "TLS of a card that does not say",
+    "TLS of a card that does not say": [
       { tls: true },
       at("ftp://a.example", "a.example/path"),
       [
-        [
-          "supportedInterfaces[0].url",
-          'Nobody knows whether the interface at "ftp://a.example" is reached by TLS.',
-        ],
-        [
-          "supportedInterfaces[1].url",
-          'Nobody knows whether the interface at "a.example/path" is reached by TLS.',
-        ],
+        "supportedInterfaces[0].url",
+        'Nobody knows whether the interface at "ftp://a.example" is reached by TLS.',
+      ],
+      [
+        "supportedInterfaces[1].url",
+        'Nobody knows whether the interface at "a.example/path" is reached by TLS.',
       ],
     ],
-
-    [
-      "TLS where tokens are had",
+    "TLS where tokens are had": [
       { tls: true },
       {
         securitySchemes: {
@@ -122,56 +99,47 @@ describe("the minimum of security", () => {
         },
       },
       [
-        [
-          "securitySchemes.a.oauth2SecurityScheme.flows.clientCredentials.tokenUrl",
-          'The tokenUrl of the security scheme "a" is reached without TLS, at "http://id.example/token".',
-        ],
-        [
-          "securitySchemes.d.openIdConnectSecurityScheme.openIdConnectUrl",
-          'The openIdConnectUrl of the security scheme "d" may or may not be reached by TLS, at "id.example:444".',
-        ],
+        "securitySchemes.a.oauth2SecurityScheme.flows.clientCredentials.tokenUrl",
+        'The tokenUrl of the security scheme "a" is reached without TLS, at "http://id.example/token".',
+      ],
+      [
+        "securitySchemes.d.openIdConnectSecurityScheme.openIdConnectUrl",
+        'The openIdConnectUrl of the security scheme "d" may or may not be reached by TLS, at "id.example:444".',
       ],
     ],
-
-    ["a kind of scheme that is demanded", { schemes }, asks(needs("m")), []],
-    ["a kind of scheme that is demanded beside another one", { schemes }, asks(needs("k", "m")), []],
-    [
-      "a kind of scheme that is not demanded by each of the alternatives",
+    "a kind of scheme that is demanded": [{ schemes }, asks(needs("m"))],
+    "a kind of scheme that is demanded beside another one": [{ schemes }, asks(needs("k", "m"))],
+    "a kind of scheme that is not demanded by each of the alternatives": [
       { schemes },
       asks(needs("m"), needs("k")),
-      [["securityRequirements[1]", withKey]],
+      ["securityRequirements[1]", withKey],
     ],
-    [
-      "a kind of scheme of a card that declares it and demands nothing",
+    "a kind of scheme of a card that declares it and demands nothing": [
       { schemes },
       asks(),
-      [["securityRequirements", "No credentials are demanded."]],
+      ["securityRequirements", "No credentials are demanded."],
     ],
-    [
-      "a kind of scheme of a card that demands what it does not declare",
+    "a kind of scheme of a card that demands what it does not declare": [
       { schemes },
       asks(needs("__proto__")),
-      [["securityRequirements[0]", 'Callers are asked for "__proto__", which the card does not declare.']],
+      ["securityRequirements[0]", 'Callers are asked for "__proto__", which the card does not declare.'],
     ],
-    [
-      "a kind of scheme of a card that has tokens in a way that OAuth has given up",
+    "a kind of scheme of a card that has tokens in a way that OAuth has given up": [
       { schemes },
       {
         securitySchemes: { o: tokensBy("password"), p: tokensBy("implicit"), q: tokensBy("deviceCode") },
         securityRequirements: [needs("o"), needs("p"), needs("q"), needs("p", "q")],
       },
-      [
-        ["securityRequirements[0]", 'Callers are let in with "o", whose flow OAuth 2.1 has given up.'],
-        ["securityRequirements[1]", 'Callers are let in with "p", whose flow OAuth 2.1 has given up.'],
-      ],
+      ["securityRequirements[0]", 'Callers are let in with "o", whose flow OAuth 2.1 has given up.'],
+      ["securityRequirements[1]", 'Callers are let in with "p", whose flow OAuth 2.1 has given up.'],
     ],
-    [
-      "a kind of scheme of a card with a skill that has a weaker one",
+    "a kind of scheme of a card with a skill that has a weaker one": [
       { schemes },
       { ...asks(needs("m")), skills: [{ id: "s", securityRequirements: [needs("k")] }] },
-      [["skills[0].securityRequirements[0]", withKey]],
+      ["skills[0].securityRequirements[0]", withKey],
     ],
-  ] satisfies [string, MinimumSecurity, JsonObject, string[][]][]) {
+  } satisfies Record<string, [MinimumSecurity, JsonObject, ...[path: string, text: string][]]>;
+  for (const [what, [minimum, card, ...findings]] of Object.entries(cases)) {
     it(`demands ${what}`, () => {
       expect(findMissingSecurity(card, minimum).map(({ text, path }) => [path, text])).toEqual(findings);
     });

@@ -15,99 +15,73 @@ const tokensAt = (tokenUrl: string): JsonObject => ({
 });
 const tokenPath = "securitySchemes.o.oauth2SecurityScheme.flows.clientCredentials.tokenUrl";
 
+type Finding = [path: string, text: string];
+const moved = (index: number, url: string): Finding => [
+  `supportedInterfaces[${index}]`,
+  `An interface is where none was before, at "${url}".`,
+];
+const movedTokens = (url: string): Finding => [
+  tokenPath,
+  `The tokenUrl of the security scheme "o" is where none was before, at "${url}".`,
+];
+
 describe("a card that leads elsewhere", () => {
-  for (const [what, before, after, findings] of [
-    [
-      "has an interface at another port",
+  const cases = {
+    "has an interface at another port": [
       at("https://a.example/rpc"),
       at("https://a.example:31337/rpc"),
-      [
-        [
-          "supportedInterfaces[0]",
-          'An interface is where none was before, at "https://a.example:31337/rpc".',
-        ],
-      ],
+      moved(0, "https://a.example:31337/rpc"),
     ],
-    [
-      "has an interface at another path",
+    "has an interface at another path": [
       at("https://a.example/agents/bank"),
       at("https://a.example/agents/mallory"),
-      [
-        [
-          "supportedInterfaces[0]",
-          'An interface is where none was before, at "https://a.example/agents/mallory".',
-        ],
-      ],
+      moved(0, "https://a.example/agents/mallory"),
     ],
-    [
-      "has an interface of another tenant",
+    "has an interface of another tenant": [
       at(["https://a.example/rpc", "acme"]),
       at(["https://a.example/rpc", "mallory"]),
       [
-        [
-          "supportedInterfaces[0]",
-          'An interface is where none was before, at "https://a.example/rpc", for the tenant "mallory".',
-        ],
+        "supportedInterfaces[0]",
+        'An interface is where none was before, at "https://a.example/rpc", for the tenant "mallory".',
       ],
     ],
-    [
-      "has an interface more on its host",
+    "has an interface more on its host": [
       at("https://a.example/rpc"),
       at("https://a.example/rpc", "a.example:50051"),
-      [["supportedInterfaces[1]", 'An interface is where none was before, at "a.example:50051".']],
+      moved(1, "a.example:50051"),
     ],
-    [
-      "has its tokens of another tenant of the same identity provider",
+    "has its tokens of another tenant of the same identity provider": [
       tokensAt("https://login.example/good/token"),
       tokensAt("https://login.example/evil/token"),
-      [
-        [
-          tokenPath,
-          'The tokenUrl of the security scheme "o" is where none was before, at "https://login.example/evil/token".',
-        ],
-      ],
+      movedTokens("https://login.example/evil/token"),
     ],
-    [
-      "has its tokens at another port",
+    "has its tokens at another port": [
       tokensAt("https://login.example/token"),
       tokensAt("https://login.example:8443/token"),
-      [
-        [
-          tokenPath,
-          'The tokenUrl of the security scheme "o" is where none was before, at "https://login.example:8443/token".',
-        ],
-      ],
+      movedTokens("https://login.example:8443/token"),
     ],
-    [
-      "has its tokens on its own host, for the first time",
+    "has its tokens on its own host, for the first time": [
       at("https://a.example/rpc"),
       { ...at("https://a.example/rpc"), ...tokensAt("https://a.example/token") },
-      [
-        [
-          tokenPath,
-          'The tokenUrl of the security scheme "o" is where none was before, at "https://a.example/token".',
-        ],
-      ],
+      movedTokens("https://a.example/token"),
     ],
-    [
-      "is called otherwise",
+    "is called otherwise": [
       { name: "Bank" },
       { name: "Mallory" },
-      [["name", 'The card is called "Mallory", no longer "Bank".']],
+      ["name", 'The card is called "Mallory", no longer "Bank".'],
     ],
-    [
-      "is of an older version",
+    "is of an older version": [
       { version: "2.0.0" },
       { version: "1.10.0" },
-      [["version", 'The card is of version "1.10.0", no longer of "2.0.0".']],
+      ["version", 'The card is of version "1.10.0", no longer of "2.0.0".'],
     ],
-    [
-      "is of a version before the last one",
+    "is of a version before the last one": [
       { version: "v2.0" },
       { version: "2.0.0-rc.1" },
-      [["version", 'The card is of version "2.0.0-rc.1", no longer of "v2.0".']],
+      ["version", 'The card is of version "2.0.0-rc.1", no longer of "v2.0".'],
     ],
-  ] satisfies [string, JsonObject, JsonObject, string[][]][]) {
+  } satisfies Record<string, [JsonObject, JsonObject, ...Finding[]]>;
+  for (const [what, [before, after, ...findings]] of Object.entries(cases)) {
     it(`is told of, and is no weaker, when it ${what}`, () => {
       expect(findMoves(before, after).map(({ text, path }) => [path, text])).toEqual(findings);
       expect(findMoves(after, after)).toEqual([]);
@@ -117,30 +91,28 @@ describe("a card that leads elsewhere", () => {
 });
 
 describe("a card leads nowhere else when it", () => {
-  for (const [what, before, after] of [
-    [
-      "writes the same addresses in other words",
+  const cases = {
+    "writes the same addresses in other words": [
       at("https://a.example/rpc", "https://a.example"),
       at("HTTPS://A.example.:443/rpc/", "a.example:443"),
     ],
-    ["has TLS now", at("http://a.example/rpc"), at("https://a.example/rpc")],
-    ["has fewer interfaces", at("https://a.example/a", "https://a.example/b"), at("https://a.example/b")],
-    [
-      "is on another host, which is for findDowngrades to say",
+    "has TLS now": [at("http://a.example/rpc"), at("https://a.example/rpc")],
+    "has fewer interfaces": [at("https://a.example/a", "https://a.example/b"), at("https://a.example/b")],
+    "is on another host, which is for findDowngrades to say": [
       at("https://a.example"),
       at("https://b.example/x"),
     ],
-    [
-      "has its tokens on another host, which is for findDowngrades to say",
+    "has its tokens on another host, which is for findDowngrades to say": [
       tokensAt("https://a.example"),
       tokensAt("https://b.example/x"),
     ],
-    ["is of a newer version", { version: "1.9.9" }, { version: "1.10" }],
-    ["is of the version that was prepared", { version: "2.0.0-rc.1" }, { version: "2.0.0" }],
-    ["is of a version that is no number", { version: "summer" }, { version: "autumn" }],
-    ["is of a version that is a number now", { version: "summer" }, { version: "1" }],
-    ["describes itself in other words", { description: "a" }, { description: "b" }],
-  ] satisfies [string, JsonObject, JsonObject][]) {
+    "is of a newer version": [{ version: "1.9.9" }, { version: "1.10" }],
+    "is of the version that was prepared": [{ version: "2.0.0-rc.1" }, { version: "2.0.0" }],
+    "is of a version that is no number": [{ version: "summer" }, { version: "autumn" }],
+    "is of a version that is a number now": [{ version: "summer" }, { version: "1" }],
+    "describes itself in other words": [{ description: "a" }, { description: "b" }],
+  } satisfies Record<string, [JsonObject, JsonObject]>;
+  for (const [what, [before, after]] of Object.entries(cases)) {
     it(what, () => expect(findMoves(before, after)).toEqual([]));
   }
 });
