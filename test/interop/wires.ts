@@ -1,4 +1,4 @@
-import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings";
+import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings/client";
 import { setServiceParameters } from "@a2a-connect/core/internal";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import {

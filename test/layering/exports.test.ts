@@ -19,6 +19,9 @@ const mostNames = {
 
 /** Entries of the same packages that are for a named purpose. */
 const otherEntries = [
+  "packages/bindings/src/index.ts",
+  "packages/bindings/src/server.ts",
+  "packages/bindings/src/client.ts",
   "packages/core/src/internal.ts",
   "packages/server/src/store/index.ts",
   "packages/client/src/internal.ts",

@@ -1,4 +1,5 @@
-import { createHttpJsonHandler, createOpenApi, type HttpRequest } from "@a2a-connect/bindings";
+import type { HttpRequest } from "@a2a-connect/bindings";
+import { createHttpJsonHandler, createOpenApi } from "@a2a-connect/bindings/server";
 import { A2AService } from "@a2a-connect/proto";
 import { createServiceImplSpec } from "@connectrpc/connect";
 import { Validator } from "@seriousme/openapi-schema-validator";

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createJsonRpcTransport } from "@a2a-connect/bindings";
+import { createJsonRpcTransport } from "@a2a-connect/bindings/client";
 import { serve } from "@a2a-connect/node";
 import { A2AService, Role } from "@a2a-connect/proto";
 import { defineAgent, type LogRecord } from "@a2a-connect/server";

@@ -1,4 +1,4 @@
-import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings";
+import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings/client";
 import { userMessage } from "@a2a-connect/core";
 import { setServiceParameters } from "@a2a-connect/core/internal";
 import { A2AService } from "@a2a-connect/proto";

@@ -1,7 +1,6 @@
 import { extensionsHeader, idempotencyKeyHeader, versionHeader } from "@a2a-connect/core/internal";
 import { cors } from "@connectrpc/connect";
-import type { HttpHandler, HttpRequest, HttpResponse } from "./http.ts";
-import { eventIdHeader } from "./sse/respond-stream.ts";
+import { eventIdHeader, type HttpHandler, type HttpRequest, type HttpResponse } from "./http.ts";
 
 /** Which browser pages may call. */
 export interface CorsOptions {

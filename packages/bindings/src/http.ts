@@ -81,3 +81,6 @@ export interface HttpResponse {
 
 /** Answers one HTTP request; whatever serves sockets calls it. */
 export type HttpHandler = (request: HttpRequest) => Promise<HttpResponse>;
+
+/** Header of a stream's response: the event id of its first message; the following messages count up from it. */
+export const eventIdHeader = "x-a2a-event-id";

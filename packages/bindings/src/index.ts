@@ -1,23 +1,7 @@
-export { type CorsOptions, withCors } from "./cors.ts";
-export { HttpStatusError, readTooManyRequests, tooManyRequests } from "./fetch/http-status.ts";
-export { type EventIds, eventIdsKey } from "./fetch/read-events.ts";
-export { ReceivedText, receivedTextKey } from "./fetch/received-text.ts";
-export { ResponseLimitError, responseTooLarge } from "./fetch/response-limit.ts";
-export type { JsonTransportOptions } from "./fetch/transport-options.ts";
-export type { HttpBody, HttpHandler, HttpRequest, HttpResponse } from "./http.ts";
-export { createHttpJsonHandler, type HttpJsonOptions } from "./http-json/handler.ts";
-export { createOpenApi, type OpenApiOptions } from "./http-json/openapi.ts";
-export { createHttpJsonTransport, type HttpJsonTransportOptions } from "./http-json/transport.ts";
-export { type BoundMethod, bindMethod } from "./invoke.ts";
-export { negotiateCoding } from "./json/accept-encoding.ts";
-export { createJsonRpcHandler } from "./jsonrpc/handler.ts";
-export { createJsonRpcTransport, type JsonRpcTransportOptions } from "./jsonrpc/transport.ts";
-export { nextSlice } from "./next-slice.ts";
-export { sendHeadNow } from "./open-stream.ts";
-export type { BindingOptions, ErrorContext } from "./options.ts";
-export { createRpcHandlers } from "./rpc/handlers.ts";
-export { type HealthOptions, registerHealth } from "./rpc/health.ts";
-export { refuseRpc, refuseUnknownRpc } from "./rpc/plain-error.ts";
-export { type ReflectionOptions, registerReflection } from "./rpc/reflection.ts";
-export { eventIdHeader } from "./sse/respond-stream.ts";
-export type { Timer } from "./timer.ts";
+export {
+  eventIdHeader,
+  type HttpBody,
+  type HttpHandler,
+  type HttpRequest,
+  type HttpResponse,
+} from "./http.ts";

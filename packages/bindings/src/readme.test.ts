@@ -1,9 +1,5 @@
-import {
-  createHttpJsonHandler,
-  createJsonRpcHandler,
-  createJsonRpcTransport,
-  createRpcHandlers,
-} from "@a2a-connect/bindings";
+import { createJsonRpcTransport } from "@a2a-connect/bindings/client";
+import { createHttpJsonHandler, createJsonRpcHandler, createRpcHandlers } from "@a2a-connect/bindings/server";
 import { A2AService } from "@a2a-connect/proto";
 import { createClient } from "@connectrpc/connect";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-import { ReceivedText, receivedTextKey } from "@a2a-connect/bindings";
+import { ReceivedText, receivedTextKey } from "@a2a-connect/bindings/client";
 import type { AgentCard } from "@a2a-connect/proto";
 import { createContextValues } from "@connectrpc/connect";
 import type { AgentLink, Link } from "./agent-link.ts";

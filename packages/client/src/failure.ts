@@ -1,4 +1,4 @@
-import { ResponseLimitError } from "@a2a-connect/bindings";
+import { ResponseLimitError } from "@a2a-connect/bindings/client";
 import { visibleText } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { AgentError, ContentTooLargeError, InvalidResponseError, UnreachableError } from "./errors.ts";

@@ -1,10 +1,6 @@
 import { once } from "node:events";
-import {
-  createJsonRpcHandler,
-  createRpcHandlers,
-  type HttpHandler,
-  sendHeadNow,
-} from "@a2a-connect/bindings";
+import type { HttpHandler } from "@a2a-connect/bindings";
+import { createJsonRpcHandler, createRpcHandlers, sendHeadNow } from "@a2a-connect/bindings/server";
 import { A2AService, StreamResponseSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { type Client, createClient, createServiceImplSpec } from "@connectrpc/connect";

@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
-import { type HttpResponse, nextSlice } from "@a2a-connect/bindings";
+import type { HttpResponse } from "@a2a-connect/bindings";
+import { nextSlice } from "@a2a-connect/bindings/server";
 
 /** What precedes a body. */
 export interface ResponseHead {

@@ -1,4 +1,4 @@
-import type { BindingOptions, CorsOptions } from "@a2a-connect/bindings";
+import type { BindingOptions, CorsOptions } from "@a2a-connect/bindings/server";
 import type { AgentDefinition } from "./agent/agent-definition.ts";
 import type { CatalogHost } from "./card/ai-catalog.ts";
 import type { ExtendedCardOptions } from "./card/cards.ts";

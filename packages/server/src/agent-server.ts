@@ -1,4 +1,5 @@
-import { type BindingOptions, createOpenApi, type HttpHandler } from "@a2a-connect/bindings";
+import type { HttpHandler } from "@a2a-connect/bindings";
+import { type BindingOptions, createOpenApi } from "@a2a-connect/bindings/server";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import { withCard } from "./agent/given-card.ts";

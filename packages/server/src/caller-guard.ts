@@ -1,4 +1,5 @@
-import { type HttpHandler, type HttpRequest, refuseRpc, withCors } from "@a2a-connect/bindings";
+import type { HttpHandler, HttpRequest } from "@a2a-connect/bindings";
+import { refuseRpc, withCors } from "@a2a-connect/bindings/server";
 import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AgentServerOptions } from "./agent-server-options.ts";

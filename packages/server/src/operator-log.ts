@@ -1,4 +1,4 @@
-import type { ErrorContext } from "@a2a-connect/bindings";
+import type { ErrorContext } from "@a2a-connect/bindings/server";
 import type { LogRecord } from "./engine/engine-context.ts";
 
 /** Takes lines for the operator's log. */

@@ -1,15 +1,13 @@
+import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import {
   type BindingOptions,
   createHttpJsonHandler,
   createJsonRpcHandler,
   createRpcHandlers,
-  type HttpHandler,
-  type HttpRequest,
-  type HttpResponse,
   refuseUnknownRpc,
   registerHealth,
   registerReflection,
-} from "@a2a-connect/bindings";
+} from "@a2a-connect/bindings/server";
 import { A2AService } from "@a2a-connect/proto";
 import { Health } from "@a2a-connect/proto/grpc/health/v1";
 import type { ServiceImplSpec } from "@connectrpc/connect";

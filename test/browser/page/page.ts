@@ -1,5 +1,5 @@
 // A page as anybody could write it: Connect's web transports, and ours for the JSON wires, below one generated client.
-import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings";
+import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings/client";
 import { userMessage } from "@a2a-connect/core";
 import { setServiceParameters } from "@a2a-connect/core/internal";
 import {

@@ -1,12 +1,10 @@
+import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import {
   createHttpJsonHandler,
   createJsonRpcHandler,
   createRpcHandlers,
-  type HttpHandler,
-  type HttpRequest,
-  type HttpResponse,
   refuseUnknownRpc,
-} from "@a2a-connect/bindings";
+} from "@a2a-connect/bindings/server";
 import { applyStep, copyTask, formatMessage } from "@a2a-connect/core/internal";
 import { listen } from "@a2a-connect/node";
 import {

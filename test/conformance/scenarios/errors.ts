@@ -1,4 +1,4 @@
-import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings";
+import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings/client";
 import { bytes, findA2AError, findFieldViolations } from "@a2a-connect/core";
 import { A2AService } from "@a2a-connect/proto";
 import { ErrorInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";

@@ -1,4 +1,4 @@
-import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings";
+import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings/client";
 import { findA2AError, methods } from "@a2a-connect/core";
 import { A2AService, TaskState } from "@a2a-connect/proto";
 import { createClient } from "@connectrpc/connect";

@@ -1,12 +1,9 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import type { HttpResponse } from "../http.ts";
+import { eventIdHeader, type HttpResponse } from "../http.ts";
 import { openStream } from "../open-stream.ts";
 import type { BindingSettings } from "../options.ts";
 import { createEventBody, type EventFormat } from "./event-body.ts";
-
-/** Header of a stream's response: the event id of its first message; the following messages count up from it. */
-export const eventIdHeader = "x-a2a-event-id";
 
 /**
  * Answer with a stream of server-sent events (requirements I-5 to I-7, K-8).

@@ -1,4 +1,4 @@
-import { ReceivedText, receivedTextKey } from "@a2a-connect/bindings";
+import { ReceivedText, receivedTextKey } from "@a2a-connect/bindings/client";
 import { formatMessage } from "@a2a-connect/core/internal";
 import { A2AService, type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { isMessage } from "@bufbuild/protobuf";

@@ -1,4 +1,5 @@
-import { type EventIds, eventIdHeader, eventIdsKey } from "@a2a-connect/bindings";
+import { eventIdHeader } from "@a2a-connect/bindings";
+import { type EventIds, eventIdsKey } from "@a2a-connect/bindings/client";
 import type { StreamResponse } from "@a2a-connect/proto";
 import { type CallOptions, Code, ConnectError, createContextValues } from "@connectrpc/connect";
 import type { ClientClock } from "../clock.ts";

@@ -1,4 +1,4 @@
-import { HttpStatusError } from "@a2a-connect/bindings";
+import { HttpStatusError } from "@a2a-connect/bindings/client";
 import { findA2AError, findFieldViolations } from "@a2a-connect/core";
 import { lastEventIdHeader } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";

@@ -1,4 +1,4 @@
-import { type EventIds, eventIdsKey } from "@a2a-connect/bindings";
+import { type EventIds, eventIdsKey } from "@a2a-connect/bindings/client";
 import { A2AService } from "@a2a-connect/proto";
 import {
   type Client,

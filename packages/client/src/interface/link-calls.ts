@@ -1,4 +1,4 @@
-import { eventIdsKey } from "@a2a-connect/bindings";
+import { eventIdsKey } from "@a2a-connect/bindings/client";
 import type { DescMessage, DescMethodStreaming, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
 import type { ContextValues, StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 

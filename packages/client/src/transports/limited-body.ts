@@ -1,4 +1,4 @@
-import { responseTooLarge } from "@a2a-connect/bindings";
+import { responseTooLarge } from "@a2a-connect/bindings/client";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ByteBuffer } from "./byte-buffer.ts";
 

@@ -1,4 +1,4 @@
-import { responseTooLarge } from "@a2a-connect/bindings";
+import { responseTooLarge } from "@a2a-connect/bindings/client";
 import { ByteBuffer } from "./byte-buffer.ts";
 import { readBody, responseCutOff, withBody } from "./limited-body.ts";
 

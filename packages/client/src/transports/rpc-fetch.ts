@@ -1,4 +1,4 @@
-import { tooManyRequests } from "@a2a-connect/bindings";
+import { tooManyRequests } from "@a2a-connect/bindings/client";
 import { parseMediaType } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { limitBody } from "./limited-body.ts";

@@ -1,4 +1,8 @@
-import { createHttpJsonTransport, createJsonRpcTransport, readTooManyRequests } from "@a2a-connect/bindings";
+import {
+  createHttpJsonTransport,
+  createJsonRpcTransport,
+  readTooManyRequests,
+} from "@a2a-connect/bindings/client";
 import { connectBinding, grpcWebBinding } from "@a2a-connect/core/internal";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web";

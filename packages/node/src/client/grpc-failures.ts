@@ -1,4 +1,4 @@
-import { readTooManyRequests, responseTooLarge } from "@a2a-connect/bindings";
+import { readTooManyRequests, responseTooLarge } from "@a2a-connect/bindings/client";
 import { SilenceError } from "@a2a-connect/client/internal";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { refusedCode } from "../guarded-fetch.ts";

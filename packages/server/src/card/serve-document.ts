@@ -1,4 +1,5 @@
-import { type HttpRequest, type HttpResponse, negotiateCoding } from "@a2a-connect/bindings";
+import type { HttpRequest, HttpResponse } from "@a2a-connect/bindings";
+import { negotiateCoding } from "@a2a-connect/bindings/server";
 import { evaluatePreconditions } from "./preconditions.ts";
 
 /** Something that is served as it stands and may be kept for a while, such as the card: its bytes, and what names them. */

@@ -1,4 +1,4 @@
-import { nextSlice } from "@a2a-connect/bindings";
+import { nextSlice } from "@a2a-connect/bindings/server";
 import { a2aError, findA2AError, invalidParams, isInterrupted, isTerminal } from "@a2a-connect/core";
 import { isLarge, lastEventIdHeader } from "@a2a-connect/core/internal";
 import { type Message, MessageSchema, TaskSchema, TaskState } from "@a2a-connect/proto";

@@ -1,4 +1,4 @@
-import type { BindingOptions, CorsOptions } from "@a2a-connect/bindings";
+import type { BindingOptions, CorsOptions } from "@a2a-connect/bindings/server";
 import type { AgentServerOptions } from "../agent-server-options.ts";
 import type { CatalogHost } from "../card/ai-catalog.ts";
 import type { Mounts } from "../card/interfaces.ts";

@@ -1,4 +1,5 @@
-import { type HttpHandler, refuseUnknownRpc } from "@a2a-connect/bindings";
+import type { HttpHandler } from "@a2a-connect/bindings";
+import { refuseUnknownRpc } from "@a2a-connect/bindings/server";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import { type AgentServer, createAgentServer } from "../agent-server.ts";
 import { parsePublicUrl, withoutSlash } from "../base-url.ts";

@@ -1,4 +1,4 @@
-import { type BoundMethod, bindMethod } from "@a2a-connect/bindings";
+import { type BoundMethod, bindMethod } from "@a2a-connect/bindings/server";
 import { a2aError, invalidParams, type MethodLocalName, methods } from "@a2a-connect/core";
 import {
   A2AService,

@@ -1,4 +1,5 @@
-import { eventIdHeader, sendHeadNow } from "@a2a-connect/bindings";
+import { eventIdHeader } from "@a2a-connect/bindings";
+import { sendHeadNow } from "@a2a-connect/bindings/server";
 import { isTerminal } from "@a2a-connect/core";
 import { type StreamResponse, TaskState } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";

@@ -1,0 +1,14 @@
+export { type CorsOptions, withCors } from "./cors.ts";
+export { createHttpJsonHandler, type HttpJsonOptions } from "./http-json/handler.ts";
+export { createOpenApi, type OpenApiOptions } from "./http-json/openapi.ts";
+export { type BoundMethod, bindMethod } from "./invoke.ts";
+export { negotiateCoding } from "./json/accept-encoding.ts";
+export { createJsonRpcHandler } from "./jsonrpc/handler.ts";
+export { nextSlice } from "./next-slice.ts";
+export { sendHeadNow } from "./open-stream.ts";
+export type { BindingOptions, ErrorContext } from "./options.ts";
+export { createRpcHandlers } from "./rpc/handlers.ts";
+export { type HealthOptions, registerHealth } from "./rpc/health.ts";
+export { refuseRpc, refuseUnknownRpc } from "./rpc/plain-error.ts";
+export { type ReflectionOptions, registerReflection } from "./rpc/reflection.ts";
+export type { Timer } from "./timer.ts";
