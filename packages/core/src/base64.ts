@@ -1,17 +1,17 @@
 /** Bytes in one piece of base64: whole groups of three. */
 const pieceBytes = 48 * 1024;
 
-/** What one piece is in characters. */
+/** The length of one piece, in characters. */
 const pieceLength = (pieceBytes / 3) * 4;
 
-/** The base64 of bytes in pieces, standard alphabet and padded: they can be put one after the other. */
+/** The base64 of bytes in pieces, standard alphabet and padded. The pieces joined are the whole text. */
 export function* formatBase64InPieces(bytes: Uint8Array): Generator<string, void> {
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     yield formatPiece(bytes.subarray(at, at + pieceBytes));
   }
 }
 
-/** Node's encoder where there is one; that of other platforms takes characters. */
+/** Node's encoder where it exists; the encoder of other platforms takes characters. */
 function formatPiece(bytes: Uint8Array): string {
   if (nodeBuffer !== undefined) {
     return nodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
@@ -24,9 +24,9 @@ function formatPiece(bytes: Uint8Array): string {
 }
 
 /**
- * The bytes that a text says in base64: standard or URL-safe alphabet, also mixed, padded or not (H-5).
+ * The bytes of a base64 text: standard or URL-safe alphabet, also mixed, padded or not (H-5).
  *
- * @returns undefined for what is no base64: anything else in it, white space as well, or an impossible length
+ * @returns undefined for text that is not base64: another character, white space included, or an impossible length
  */
 export function parseBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   const digits = text.length - countPadding(text);
@@ -48,10 +48,11 @@ function countPadding(text: string): number {
 }
 
 /**
- * Reads the whole pieces that a text begins with by Node's decoder, which costs a tenth of ours. It skips what is no base64, and
- * takes some other letters for digits; so a piece counts only when its bytes give the very same text again.
+ * Reads the first whole pieces of a text with Node's decoder, which costs a tenth of ours. Node's decoder skips
+ * characters that are not base64, and takes some other letters for digits. So a piece counts only when its bytes give
+ * the same text again.
  *
- * @returns how many characters were read: none where there is no such decoder
+ * @returns how many characters were read: none where the decoder does not exist
  */
 function parseByNode(text: string, digits: number, bytes: Uint8Array<ArrayBuffer>): number {
   let at = 0;
@@ -59,7 +60,7 @@ function parseByNode(text: string, digits: number, bytes: Uint8Array<ArrayBuffer
     return at;
   }
   const buffer = nodeBuffer.from(bytes.buffer, 0, bytes.length);
-  // A text has one alphabet. Of one that mixes them only the beginning is read here, and no piece more than twice.
+  // A text has one alphabet. When a text mixes both, only its beginning is read here, and each piece at most twice.
   for (const alphabet of ["base64", "base64url"] as const) {
     for (; at + pieceLength <= digits; at += pieceLength) {
       const piece = text.slice(at, at + pieceLength);
@@ -74,18 +75,18 @@ function parseByNode(text: string, digits: number, bytes: Uint8Array<ArrayBuffer
 }
 
 /**
- * A piece as bytes, which are read several times as fast as characters. There is room for a last character of four bytes:
- * one that finds none would leave what an earlier piece had there.
+ * A piece as bytes, which are read several times as fast as characters. The buffer has room for a last character of
+ * four bytes; with less room, the encoder would leave bytes of an earlier piece there.
  */
 const room = new Uint8Array(pieceLength + 3);
 
 /**
- * Reads a piece without its padding, from `to` on.
+ * Reads a piece without its padding, and writes the bytes from `to` on.
  *
- * @returns false when there is something else than digits in it
+ * @returns false when the piece contains something other than digits
  */
 function parsePiece(piece: string, bytes: Uint8Array, to: number): boolean {
-  encoder.encodeInto(piece, room); // the first character that is not ASCII becomes bytes, in its place, that are no digits
+  encoder.encodeInto(piece, room); // the first other character becomes bytes that are not digits
   const { length } = piece;
   const rest = length % 4;
   /** All digits together: the bit of `notADigit` stays. */
@@ -123,7 +124,7 @@ const encoder = new TextEncoder();
 
 const notADigit = 64;
 
-/** What each byte is worth, `notADigit` for others. */
+/** The value of each byte as a digit; `notADigit` for all others. */
 const base64Digits = new Uint8Array(256).fill(notADigit);
 for (const alphabet of ["+/", "-_"]) {
   const digits = `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789${alphabet}`;
@@ -146,7 +147,7 @@ interface NodeBuffer {
   isEncoding(name: Alphabet): boolean;
 }
 
-const platform = globalThis as { readonly Buffer?: NodeBuffer }; // where there is one
+const platform = globalThis as { readonly Buffer?: NodeBuffer }; // where it exists
 
-/** Imitations of it that some bundlers bring along do not know the URL-safe alphabet. */
+/** Imitations of Buffer that some bundlers add do not know the URL-safe alphabet. */
 const nodeBuffer = platform.Buffer?.isEncoding("base64url") ? platform.Buffer : undefined;

@@ -25,11 +25,12 @@ export interface HttpRequestParts {
 }
 
 /**
- * The request message of an HTTP+JSON call: path variables, query parameters and body together (requirements K-2, K-5,
- * K-6). Both spellings of a parameter are known, unknown parameters are ignored. A field may come from several places
- * as long as they agree.
+ * Builds the request message of an HTTP+JSON call from path variables, query parameters and body (requirements K-2,
+ * K-5, K-6). It knows both spellings of a parameter and ignores unknown parameters. A field may be given several times
+ * as long as the values agree.
  *
- * Parameters are read with a body too: a tenant in the query that we ignored would be a call to the wrong tenant.
+ * The query is read even when there is a body: if it named a tenant and we ignored that, the call would go to the wrong
+ * tenant.
  *
  * @param variables of the path, by local field name
  * @param body parsed JSON, or undefined when there was none; ignored by routes without a body
@@ -61,12 +62,12 @@ export function bindHttpRequest(
 }
 
 /**
- * The inverse of {@link bindHttpRequest}, for clients: the tenant goes into the path (requirement P-3), and what the
- * path does not carry into the body, or into the query of a route without one.
+ * The inverse of {@link bindHttpRequest}, for clients. The tenant goes into the path (requirement P-3). Fields that are
+ * not in the path go into the body, or into the query of a route without a body.
  *
  * @param verb for methods with several (SubscribeToTask: POST, then GET; requirement K-1); default POST if there is one
- * @throws ConnectError InvalidArgument when a field of the path is empty or cannot be in a URL, or when a field has no
- *   place in a query
+ * @throws ConnectError InvalidArgument when a field of the path is empty or cannot be in a URL, or when a query cannot
+ *   carry a field
  */
 export function httpRequestParts(method: RpcMethod, message: Message, verb?: string): HttpRequestParts {
   const desc: DescMessage = method.desc.input;
@@ -93,7 +94,7 @@ function readVariable(field: DescField, variables: Readonly<Record<string, strin
   return value === undefined ? [] : [value];
 }
 
-/** The value of a field in the query, as JSON; none or one. */
+/** The value of a field in the query, as JSON, or undefined. */
 function readQuery(field: DescField, query: URLSearchParams, violations: FieldViolation[]): JsonValue[] {
   const names = new Set([field.jsonName, field.name]);
   const values = [...names].flatMap((name) => query.getAll(name));
@@ -114,14 +115,14 @@ function readQuery(field: DescField, query: URLSearchParams, violations: FieldVi
   return [toJsonValue(field, first)];
 }
 
-/** Whether a field has a form in a query: scalars, enums, timestamps, and lists of these (requirement K-5). */
+/** Whether a query can carry a field: scalars, enums, timestamps, and lists of these (requirement K-5). */
 export function isQueryField(field: DescField): boolean {
   return field.fieldKind !== "map" && (field.message?.typeName ?? timestamp) === timestamp;
 }
 
 const timestamp = "google.protobuf.Timestamp";
 
-/** Text of a query as the JSON that ProtoJSON expects; what does not fit stays text and is refused by the parser. */
+/** Text of a query as the JSON that ProtoJSON expects. Text that does not fit stays text, and the parser refuses it. */
 function toJsonValue(field: DescField, text: string): JsonValue {
   if (field.scalar === ScalarType.BOOL && (text === "true" || text === "false")) {
     return text === "true";
@@ -129,7 +130,7 @@ function toJsonValue(field: DescField, text: string): JsonValue {
   return field.enum !== undefined && /^-?\d{1,10}$/.test(text) ? Number(text) : text;
 }
 
-/** The JSON of the body with the values that path and query give a field, unless they disagree (K-2). */
+/** The JSON of the body, with the values from path and query added, unless they disagree with it (K-2). */
 function mergeField(
   body: Readonly<Record<string, unknown>>,
   field: DescField,
@@ -167,7 +168,7 @@ function isSame(present: unknown, value: JsonValue): boolean {
   return typeof present !== "object" && String(present) === String(value);
 }
 
-/** The tenant variant for a message with a tenant that a path can carry, of the wanted verb. */
+/** The route variant with a tenant, when the message has a tenant that a path can carry, for the wanted verb. */
 function chooseRoute(routes: readonly HttpRoute[], json: JsonObject, wanted: string | undefined): HttpRoute {
   const tenant = json["tenant"] ?? "";
   const inPath = typeof tenant === "string" && tenant !== "" && !isReservedTenant(tenant);

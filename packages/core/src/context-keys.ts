@@ -1,9 +1,9 @@
 import { type ContextKey, createContextKey } from "@connectrpc/connect";
 import { protocolVersion } from "./service-parameters.ts";
 
-/** Who calls. Identity comes from the connection, never from a message (requirement O-2). */
+/** The caller's identity. It comes from the connection, never from a message (requirement O-2). */
 export interface Principal {
-  /** Stable and unique among all callers; tasks are kept by it. */
+  /** Stable and unique among all callers. The store keeps tasks under it. */
   readonly id: string;
   /** Whether the caller gave no credentials. */
   readonly anonymous: boolean;
@@ -12,42 +12,42 @@ export interface Principal {
 /** The caller without credentials. */
 export const anonymousPrincipal: Principal = { id: "anonymous", anonymous: true };
 
-/** Who calls; anonymous by default. */
+/** The caller's identity; anonymous by default. */
 export const principalKey: ContextKey<Principal> = createContextKey(anonymousPrincipal, {
   description: "a2a principal",
 });
 
-/** Knows where the caller reaches this server; finding it out may cost something. */
+/** Finds the address under which the caller reaches this server. Finding it may cost time. */
 export interface ForwardedUrlSource {
-  /** As a trusted proxy says: base URL without a trailing slash. Undefined: nobody trustworthy said. */
+  /** The base URL that a trusted proxy told, without a trailing slash. Undefined when no trusted proxy told one. */
   readonly forwardedUrl?: string | undefined;
 }
 
-/** Where the caller reaches this server; by default nobody has said. */
+/** Where the caller reaches this server; unknown by default. */
 export const forwardedUrlKey: ContextKey<ForwardedUrlSource> = createContextKey<ForwardedUrlSource>(
   {},
   { description: "a2a forwarded URL" },
 );
 
-/** Knows where a caller is; finding it out may cost something. */
+/** Finds the network address of a caller. Finding it may cost time. */
 export interface CallerSource {
   /**
-   * IPv4 address, or IPv6 network of 64 bits (`2001:db8:1:2::/64`): of the connection, or as a trusted proxy says. Undefined
-   * where calls do not come over a network.
+   * IPv4 address, or IPv6 network of 64 bits (`2001:db8:1:2::/64`): that of the connection, or the one that a trusted
+   * proxy told. Undefined when calls do not come over a network.
    */
   readonly callerNetwork?: string | undefined;
 }
 
-/** Where the caller is; by default not known. */
+/** The caller's network address; unknown by default. */
 export const callerKey: ContextKey<CallerSource> = createContextKey<CallerSource>(
   {},
   { description: "a2a caller" },
 );
 
-/** Counts what the answer to a call keeps in memory until its reader has taken it. */
+/** Counts the memory that an answer holds until its reader has taken it. */
 export interface AnswerBudget {
   /**
-   * About so many bytes more, until the call is over or they are taken back by a negative number. Small answers are not
+   * Counts about `bytes` more, until the call is over or a negative number takes them back. Small answers are not
    * counted.
    *
    * @throws ConnectError ResourceExhausted when all answers of the process together are over their limit
@@ -55,7 +55,7 @@ export interface AnswerBudget {
   hold?(bytes: number): void;
 }
 
-/** What the answer to the call may keep in memory; by default it is not counted. */
+/** The counter for the answer to this call; by default the answer is not counted. */
 export const answerBudgetKey: ContextKey<AnswerBudget> = createContextKey<AnswerBudget>(
   {},
   { description: "a2a answer budget" },

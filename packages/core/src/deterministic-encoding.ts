@@ -12,14 +12,15 @@ import { encodeMessage } from "./binary/encode.ts";
 import { createTable, toValue } from "./json-value.ts";
 
 /**
- * The one binary encoding of a message: the same for messages that mean the same, whichever wire they came over.
+ * The one binary encoding of a message: messages with the same meaning have the same bytes, whichever wire they came
+ * over.
  *
- * Protobuf leaves the order of map entries open, and encoders write them as they were put in; here keys are sorted, at
- * every depth, those of Structs and of data parts included. Negative zero is zero, because JSON encoders drop its sign.
- * Left out are a singular message with nothing in it, which says as much as none, and fields that this version does not
- * know.
+ * Protobuf does not fix the order of map entries, and encoders write them in the order of insertion. Here keys are
+ * sorted at every depth, in Structs and data parts, too. Negative zero becomes zero, because JSON encoders drop its
+ * sign. An empty singular message is left out, because it means the same as a missing one. Fields that this version
+ * does not know are left out, too.
  *
- * @param omit fields to leave out, wherever they stand
+ * @param omit fields to leave out at any depth
  */
 export function encodeDeterministically<Desc extends DescMessage>(
   desc: Desc,
@@ -29,7 +30,7 @@ export function encodeDeterministically<Desc extends DescMessage>(
   return encodeMessage(desc, sortMaps(reflect(desc, message), omit).message as MessageShape<Desc>); // a copy of the same type
 }
 
-/** A copy whose maps were filled in the order of their keys, and that has no unknown fields. */
+/** A copy whose maps were filled in the order of their keys, without unknown fields. */
 function sortMaps(source: ReflectMessage, omit: ReadonlySet<DescField>): ReflectMessage {
   const copy = reflect(source.desc);
   for (const field of source.fields) {
@@ -80,12 +81,12 @@ function copyField(
   }
 }
 
-/** Types whose contents are the caller's own, and may be many: they are copied by hand, at a twentieth of the cost. */
+/** Types whose contents are the caller's own, and may be many. They are copied by hand, at a twentieth of the cost. */
 function isJson({ typeName }: DescMessage): boolean {
   return typeName === "google.protobuf.Struct" || typeName === "google.protobuf.Value";
 }
 
-/** A field of these types, as protobuf-es lays it out: a Struct is the JSON object itself, a Value a message. */
+/** Copies a field of these types in protobuf-es's form: a Struct is the JSON object itself, a Value a message. */
 function copyJson({ oneof, localName }: DescField, source: ReflectMessage, copy: ReflectMessage): void {
   const from: Readonly<Record<string, unknown>> = { ...source.message };
   const chosen = oneof === undefined ? undefined : (from[oneof.localName] as { readonly value: unknown });
@@ -129,7 +130,7 @@ function sortJson(json: JsonValue): JsonValue {
 function sortMembers<T>(members: Readonly<Record<string, T>>, sort: (value: T) => T): Record<string, T> {
   const sorted = createTable<T>();
   for (const key of Object.keys(members).sort()) {
-    sorted[key] = sort(members[key] as T); // a key of its own; `__proto__` was refused long before
+    sorted[key] = sort(members[key] as T); // an own member; the parser refuses `__proto__`
   }
   return sorted;
 }

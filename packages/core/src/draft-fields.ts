@@ -8,8 +8,8 @@ import {
 import type { DescField } from "@bufbuild/protobuf";
 
 /**
- * Fields of the A2A 1.1 draft (requirements R), which the proto's comments mark and descriptors cannot tell. They are
- * neither shown to nor taken from callers that did not negotiate 1.1.
+ * Fields of the A2A 1.1 draft (requirements R). The proto marks them in comments, which descriptors do not contain. The
+ * server neither shows them to callers that did not negotiate 1.1, nor takes them from such callers.
  */
 export const draftFields: ReadonlySet<DescField> = new Set([
   SendMessageConfigurationSchema.field.ifGenerationMatch,

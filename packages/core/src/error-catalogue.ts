@@ -6,7 +6,7 @@ export const protocolErrorDomain = "a2a-protocol.org";
 /** The domain of errors that only this implementation knows. */
 export const ownErrorDomain = "a2a-connect";
 
-/** What one error is called on each wire. */
+/** The name and numbers of one error on each wire. */
 export interface ErrorEntry {
   /** `google.rpc.ErrorInfo.domain`. */
   readonly domain: typeof protocolErrorDomain | typeof ownErrorDomain;
@@ -46,7 +46,7 @@ export type A2AErrorReason =
   | "DATA_LOSS"
   | "UNAVAILABLE";
 
-/** JSON-RPC's number for whatever has none of its own. */
+/** The JSON-RPC number for errors without a number of their own. */
 const internalErrorCode = -32603;
 
 /**
@@ -63,7 +63,7 @@ export const errorCatalogue: Readonly<Record<A2AErrorReason, ErrorEntry>> = {
   EXTENDED_AGENT_CARD_NOT_CONFIGURED: protocol(-32007, Code.FailedPrecondition, 400),
   EXTENSION_SUPPORT_REQUIRED: protocol(-32008, Code.FailedPrecondition, 400),
   VERSION_NOT_SUPPORTED: protocol(-32009, Code.FailedPrecondition, 400),
-  // Not among the errors that the specification names, but what its SDKs call this one, in its domain.
+  // The specification does not list this error, but its SDKs use this name in its domain.
   INVALID_PARAMS: protocol(-32602, Code.InvalidArgument, 400),
   // Draft of A2A 1.1.
   TASK_GENERATION_MISMATCH: protocol(-32010, Code.Aborted, 409),
@@ -73,11 +73,11 @@ export const errorCatalogue: Readonly<Record<A2AErrorReason, ErrorEntry>> = {
   CAPACITY: own(-32052, Code.ResourceExhausted, 429),
   TASK_TOO_LARGE: own(-32053, Code.ResourceExhausted, 413),
   DATA_LOSS: own(-32054, Code.DataLoss, 500),
-  // The store or the whole server, for the time being. Its number is that of every internal error (E.1).
+  // The store or the whole server is temporarily unavailable. On JSON-RPC it has the number of internal errors (E.1).
   UNAVAILABLE: own(internalErrorCode, Code.Unavailable, 503),
 };
 
-/** What an error without a reason is called on the JSON wires, by its Connect code (requirements E.1, "Generic"). */
+/** The names of an error without a reason on the JSON wires, by its Connect code (requirements E.1, "Generic"). */
 export const genericErrors: Readonly<Record<Code, Pick<ErrorEntry, "jsonRpcCode" | "httpStatus">>> = {
   [Code.Canceled]: { jsonRpcCode: -32603, httpStatus: 499 },
   [Code.Unknown]: { jsonRpcCode: -32603, httpStatus: 500 },
@@ -97,7 +97,7 @@ export const genericErrors: Readonly<Record<Code, Pick<ErrorEntry, "jsonRpcCode"
   [Code.Unauthenticated]: { jsonRpcCode: -32603, httpStatus: 401 },
 };
 
-/** The reason that stands for a JSON-RPC code, for peers that send no ErrorInfo (requirement E-4). */
+/** The reason for a JSON-RPC code, for peers that send no ErrorInfo (requirement E-4). */
 export function findReasonByJsonRpcCode(jsonRpcCode: number): A2AErrorReason | undefined {
   return reasonsByJsonRpcCode.get(jsonRpcCode);
 }

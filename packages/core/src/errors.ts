@@ -27,7 +27,7 @@ export interface FieldViolation {
   readonly description: string;
 }
 
-/** An error of the catalogue as a caller sees it, whichever wire it came over. */
+/** An error of the catalogue as a caller sees it, on any wire. */
 export interface A2AErrorInfo {
   readonly reason: A2AErrorReason;
   readonly entry: ErrorEntry;
@@ -35,10 +35,10 @@ export interface A2AErrorInfo {
 }
 
 /**
- * The error that stands for `reason` on every wire: its code from the catalogue and a `google.rpc.ErrorInfo` detail
- * (spec §3.3.2; requirement E-2). Keys of `metadata` are camelCase, values are strings (E-5).
+ * The error for `reason`, the same on every wire: its code from the catalogue and a `google.rpc.ErrorInfo` detail (spec
+ * §3.3.2; requirement E-2). Keys of `metadata` are camelCase, values are strings (E-5).
  *
- * `message` is shown to the caller: no secrets, no hint that something exists which the caller may not see.
+ * The caller sees `message`: it must not contain secrets, or a hint that something exists which the caller may not see.
  */
 export function a2aError(
   reason: A2AErrorReason,
@@ -65,7 +65,7 @@ export function invalidParams(violations: FieldViolation | readonly FieldViolati
   return error;
 }
 
-/** A request body of more than `maxBytes`. */
+/** The error for a request body of more than `maxBytes`. */
 export function bodyTooLarge(maxBytes: number): ConnectError {
   return a2aError("BODY_TOO_LARGE", `the request body is larger than the limit of ${maxBytes} bytes`, {
     maxBytes: String(maxBytes),
@@ -89,7 +89,7 @@ export function findA2AError(error: unknown): A2AErrorInfo | undefined {
   return undefined;
 }
 
-/** The field violations that an error carries; empty when it is about something else. */
+/** The field violations of an error; empty when the error is about something else. */
 export function findFieldViolations(error: unknown): readonly FieldViolation[] {
   if (!(error instanceof ConnectError)) {
     return [];
@@ -103,8 +103,8 @@ export function wireCodes(error: ConnectError): Pick<ErrorEntry, "jsonRpcCode" |
 }
 
 /**
- * The details of an error as ProtoJSON `Any` objects, each with its `@type` (requirement E-1). Details of types that
- * are not ours are left out: we never send any.
+ * The details of an error as ProtoJSON `Any` objects, each with its `@type` (requirement E-1). Details of unknown types
+ * are left out: we never send any.
  */
 export function formatErrorDetails(error: ConnectError): JsonObject[] {
   return detailSchemas.flatMap((schema) =>
@@ -138,7 +138,7 @@ function parseErrorDetail(item: unknown): ConnectError["details"] {
 }
 
 /**
- * What a caller is told about anything that was thrown: a ConnectError as it is, an abort as Canceled, and everything
+ * The error that a caller is told for any thrown value: a ConnectError as it is, an abort as Canceled, and everything
  * else as Internal with a fixed text. The cause stays attached for the log and never reaches a wire.
  */
 export function toConnectError(thrown: unknown): ConnectError {

@@ -2,8 +2,8 @@ import type { FieldViolation } from "./errors.ts";
 import { escapeInvisible } from "./visible-text.ts";
 
 /**
- * Where a walk over a message stands and what it has found so far. The JSON parser and the required-field check share
- * it, so that they name fields alike and obey the same limits.
+ * The position of a walk over a message, and what it has found so far. The JSON parser and the required-field check
+ * share it, so that they name fields alike and obey the same limits.
  */
 export interface FieldWalk {
   /** Field JSON names, list indexes and map keys from the root to the current value. */
@@ -11,24 +11,24 @@ export interface FieldWalk {
   /** Path of the root itself, empty for a whole request. */
   readonly prefix: string;
   readonly violations: FieldViolation[];
-  /** How many JSON objects and arrays may be nested in each other; the message itself is the first. */
+  /** How deep JSON objects and arrays may be nested; the message itself is the first level. */
   readonly maxDepth: number;
 }
 
-/** Nested JSON objects and arrays accepted by default, counting the message itself (design: JSON depth 100). */
+/** Default depth of nested JSON objects and arrays, counting the message itself (design: JSON depth 100). */
 export const defaultMaxDepth = 100;
 
 /**
- * The `recursionLimit` that protobuf-es needs, in JSON and binary, to read messages of this depth: it counts a
- * Struct or list and the Value around it apart. Its own default of 100 would refuse at half the depth.
+ * The `recursionLimit` that protobuf-es needs to read messages of this depth, in JSON and binary. protobuf-es counts a
+ * Struct or list and its Value separately, so its own default of 100 would refuse messages at half the depth.
  */
 export function protobufRecursionLimit(maxDepth: number = defaultMaxDepth): number {
   return 2 * maxDepth + 2;
 }
 
 /**
- * What a request is told that has more values than `maxValues`: objects, arrays, strings, numbers, true, false and null,
- * each one, and each member name one more.
+ * The sentence for a request with more than `maxValues` values. Each object, array, string, number, true, false and
+ * null counts one, and each member name counts one more.
  */
 export function tooManyValues(maxValues: number, field = ""): FieldViolation {
   return { field, description: `has more than ${maxValues} values, counting each member name as one` };
@@ -38,7 +38,7 @@ export function tooManyValues(maxValues: number, field = ""): FieldViolation {
 const maxViolations = 10;
 /** Longest path in a violation, in UTF-16 units; a longer one ends in an ellipsis. */
 const maxPathLength = 120;
-/** Longest key of the caller's own that is repeated to them, in UTF-16 units. */
+/** Longest key of the caller that an error repeats, in UTF-16 units. */
 const maxKeyLength = 40;
 
 /** Start a walk at a message whose own path is `prefix`. */
@@ -53,7 +53,7 @@ export function report(walk: FieldWalk, description: string): void {
   }
 }
 
-/** Whether as many violations were found as are reported: what follows need not be looked at. */
+/** Whether as many violations were found as are reported. Then the walk may stop. */
 export function isFull(walk: FieldWalk): boolean {
   return walk.violations.length >= maxViolations;
 }
@@ -84,7 +84,8 @@ function formatSegment(segment: string | number, first: boolean): string {
   if (/^\w{1,64}$/.test(segment)) {
     return first ? segment : `.${segment}`;
   }
-  // A key that the caller made up: quoted, so that it cannot pass for a path of ours, short, and nothing that a terminal obeys.
+  // A key that the caller chose: quoted, so that it cannot look like one of our paths; shortened; and without
+  // characters that control a terminal.
   const key = segment.length > maxKeyLength ? `${segment.slice(0, maxKeyLength)}…` : segment;
   return `[${escapeInvisible(JSON.stringify(key.toWellFormed()))}]`;
 }

@@ -203,7 +203,7 @@ describe("JSON of arbitrary tasks", () => {
   });
 });
 
-/** The same message with the proto's own field names, and with a field that nobody knows in every object. */
+/** The same message with the proto's own field names, and with an unknown field in every object. */
 function respell(value: JsonObject, desc: DescMessage, unknown: unknown): Record<string, unknown> {
   const respelled: Record<string, unknown> = { notAField: unknown };
   for (const field of desc.fields) {

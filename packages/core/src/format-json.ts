@@ -17,11 +17,11 @@ import type { RpcMethod } from "./methods.ts";
 import { isRequiredField } from "./required-fields.ts";
 
 /**
- * A message as ProtoJSON by the rules of requirement H-8: camelCase names, REQUIRED fields also at their default,
- * `optional` and message fields iff set, everything else only when it is not the default. Struct and Value contents
- * are left as they are (H-13): a Struct is the message's own object, not a copy.
+ * A message as ProtoJSON by the rules of requirement H-8: camelCase names. REQUIRED fields are written even at their
+ * default. `optional` and message fields are written if they are set. Every other field is written if it is not the
+ * default. Struct and Value contents are not changed (H-13): a Struct is the message's own object, not a copy.
  *
- * @throws Error for what JSON cannot hold: a number that is none in a Struct or Value, or a Value without a kind
+ * @throws Error for values that JSON cannot hold: NaN or an infinity in a Struct or Value, or a Value without a kind
  */
 export function formatMessage<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): JsonValue {
   return messageWriter(desc)(message);
@@ -42,12 +42,12 @@ export function formatResponse(method: RpcMethod, request: Message, response: Me
   return json;
 }
 
-/** Whether a list of tasks was asked for with their artifacts. */
+/** Whether the request asks for a list of tasks with their artifacts. */
 export function asksForArtifacts(request: Message): boolean {
   return isMessage(request, ListTasksRequestSchema) && request.includeArtifacts === true;
 }
 
-/** What a set value of a field is in JSON. */
+/** Formats a set value of a field as JSON. */
 type ValueWriter = (value: unknown) => JsonValue;
 
 /** Adds a field of a message to its JSON, if it belongs there. */
@@ -97,7 +97,7 @@ function fieldWriter(field: DescField): FieldWriter {
   };
 }
 
-/** When a value of a field is left out (H-8). Fields with presence are undefined when they are not set. */
+/** Whether a value of a field is left out (H-8). Fields with presence are undefined when they are not set. */
 function defaultTest(field: DescField): (value: unknown) => boolean {
   if (field.fieldKind === "list") {
     return (value) => (value as readonly unknown[]).length === 0; // a repeated field
@@ -113,7 +113,7 @@ function defaultTest(field: DescField): (value: unknown) => boolean {
     : (value) => value === "" || value === false || value === 0n || Object.is(value, 0);
 }
 
-/** FeatureSet.FieldPresence.IMPLICIT: unset and the default are the same. */
+/** FeatureSet.FieldPresence.IMPLICIT: an unset field and the default are the same. */
 const implicit = 2;
 
 function valueWriter(field: DescField): ValueWriter {
@@ -144,19 +144,19 @@ function elementWriter({ message, enum: desc, scalar }: DescField): ValueWriter 
       return (value) => base64Encode(value as Uint8Array); // by its type
     case ScalarType.DOUBLE:
     case ScalarType.FLOAT:
-      return (value) => (Number.isFinite(value) ? (value as number) : String(value)); // NaN and infinities are names
+      return (value) => (Number.isFinite(value) ? (value as number) : String(value)); // NaN and infinities are strings
     default:
       return (value) => (typeof value === "bigint" ? String(value) : (value as JsonValue)); // text, a number or a boolean
   }
 }
 
-/** Types with a JSON form of their own. Those that may hold much are written here, at a fraction of the cost. */
+/** Types with a JSON form of their own. Those that may be large are written here, at a fraction of the cost. */
 function wellKnownWriter(desc: DescMessage): ValueWriter | undefined {
   switch (desc.typeName) {
     case "google.protobuf.Value":
       return (value) => writeJsonValue(value as Value); // by the type's name
     case "google.protobuf.Struct":
-      // A field of this type is the JSON object itself; the message form is that of a Value.
+      // A field of this type is the JSON object itself. The message form occurs in a Value.
       return (value) => assertJson(value as JsonObject);
     default:
       return desc.typeName.startsWith("google.protobuf.") && desc.typeName !== "google.protobuf.Empty"

@@ -10,19 +10,19 @@ export interface HttpRoute {
   readonly body: "*" | undefined;
   /** Local names of the request's fields that the path carries, in path order. */
   readonly variables: readonly string[];
-  /** The template's literal segments in order; undefined stands for a variable. */
+  /** The template's literal segments in order; undefined is a variable. */
   readonly segments: readonly (string | undefined)[];
   /** The part after the colon of the last segment, or undefined. */
   readonly suffix: string | undefined;
   /**
-   * The variables of a request path (percent-encoded, no query), decoded; undefined when the path is not of this
-   * route. A variable is one whole, non-empty segment. With a suffix the last colon decides; without one a colon
-   * is an ordinary character.
+   * The decoded variables of a request path (percent-encoded, no query); undefined when the path does not match this
+   * route. A variable is one whole, non-empty segment. In a route with a suffix the last colon begins the suffix; in
+   * other routes a colon is an ordinary character.
    */
   match(path: string): Readonly<Record<string, string>> | undefined;
   /**
-   * The percent-encoded path for these variables; undefined when one is missing, empty, not valid Unicode, or a dot
-   * segment, which URLs cannot carry.
+   * The percent-encoded path for these variables. Undefined when a variable is missing, empty, not valid Unicode, or a
+   * dot segment, which URLs cannot carry.
    */
   expand(variables: Readonly<Record<string, string>>): string | undefined;
 }

@@ -2,10 +2,10 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { type FieldWalk, isFull, report, reportAt } from "./field-walk.ts";
 
 /**
- * Check JSON that is the caller's own (Struct, Value and unknown fields): nested no deeper than the limit, no
- * `__proto__` key, valid Unicode, finite numbers. Nothing else is our business there (requirement H-13).
+ * Checks JSON of the caller's own (Struct, Value and unknown fields): not nested deeper than the limit, no `__proto__`
+ * key, valid Unicode, finite numbers. Everything else in it is allowed (requirement H-13).
  *
- * The walk stops at the limit, so its recursion is bounded by `walk.maxDepth` and never by the input.
+ * The walk stops at the limit, so `walk.maxDepth` bounds its recursion, never the input.
  *
  * @param depth nesting level that `value` has if it is an object or array; the message itself is 1
  */
@@ -52,7 +52,7 @@ function checkContainer(walk: FieldWalk, value: object, depth: number): void {
   }
 }
 
-/** Whether an object or array at `depth` is within the limit; reports it when it is not. */
+/** Whether an object or array at `depth` is within the limit. Reports it when it is not. */
 export function enterContainer(walk: FieldWalk, depth: number): boolean {
   if (depth <= walk.maxDepth) {
     return true;
@@ -62,8 +62,8 @@ export function enterContainer(walk: FieldWalk, depth: number): boolean {
 }
 
 /**
- * Whether a key may be used. `__proto__` is refused although JSON.parse makes it an ordinary member: one careless
- * assignment later in somebody's agent would make it a prototype.
+ * Whether a key may be used. JSON.parse makes `__proto__` an ordinary member, but a careless assignment in an agent's
+ * code would later make it a prototype. So it is refused.
  */
 export function checkKey(walk: FieldWalk, key: string): boolean {
   if (key === "__proto__") {
@@ -77,7 +77,7 @@ export function checkKey(walk: FieldWalk, key: string): boolean {
   return true;
 }
 
-/** Report a lone surrogate: protobuf strings are UTF-8, which has no way to carry one. */
+/** Reports a lone surrogate: protobuf strings are UTF-8, which cannot encode one. */
 export function checkUnicode(walk: FieldWalk, text: string): void {
   if (!text.isWellFormed()) {
     report(walk, "must be valid Unicode");

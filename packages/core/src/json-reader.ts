@@ -1,37 +1,40 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { createTable } from "./json-value.ts";
 
-/** What a JSON text may hold. */
+/** The limits on a JSON text. */
 export interface JsonLimits {
-  /** Objects and arrays that may be nested in each other. */
+  /** How deep objects and arrays may be nested. */
   readonly maxDepth: number;
-  /** Values in the whole text: objects, arrays, strings, numbers, true, false and null; each member name counts, too. */
+  /**
+   * How many values the whole text may have: objects, arrays, strings, numbers, true, false and null; each member name
+   * counts, too.
+   */
   readonly maxValues: number;
 }
 
 /** Why a {@link JsonReader} stopped. */
 export type JsonFault =
   | { readonly kind: "malformed" | "too-deep" | "duplicate-member" }
-  /** `path` leads to the value at which the limit was passed: member names and indexes. */
+  /** `path` leads to the value that exceeded the limit: member names and indexes. */
   | { readonly kind: "too-many-values"; readonly path: readonly (string | number)[] };
 
 /**
- * Parses a JSON text, as far as it is told to at a time, and counts what it builds.
+ * Parses a JSON text, in as many steps as the caller wants, and counts what it builds.
  *
- * It accepts what `JSON.parse` accepts, within its limits, and builds the same values; its objects are tables (`createTable`). A name that occurs twice in the
- * outermost object is refused, of which `JSON.parse` silently keeps the last: a proxy that looked at the first saw
- * another text.
+ * It accepts what `JSON.parse` accepts, within its limits, and builds the same values; its objects are tables
+ * (`createTable`). It refuses a name that occurs twice in the outermost object. `JSON.parse` silently keeps the last
+ * one, but a proxy that read the first one saw another text.
  */
 export class JsonReader {
   readonly #text: string;
   readonly #limits: JsonLimits;
   #at = 0;
   #expected: Expected = "value";
-  /** The objects and arrays that are open here, outermost first. */
+  /** The open objects and arrays, outermost first. */
   readonly #open: Container[] = [];
-  /** For each open object the member that is read; unused for arrays. */
+  /** For each open object the member that is being read; unused for arrays. */
   readonly #names: string[] = [];
-  /** The innermost of them. */
+  /** The innermost open object or array. */
   #container: Container | undefined;
   #values = 0;
   #result: JsonValue | undefined;
@@ -42,18 +45,18 @@ export class JsonReader {
     this.#limits = limits;
   }
 
-  /** What is wrong with the text, once `read` has returned true. */
+  /** What is wrong with the text, after `read` has returned true. */
   get fault(): JsonFault | undefined {
     return this.#fault;
   }
 
-  /** What the text says, once `read` has returned true and there is no fault. */
+  /** The value of the text, after `read` has returned true without a fault. */
   get result(): JsonValue | undefined {
     return this.#result;
   }
 
   /**
-   * Read on up to about this index of the text. A single string or number is read as a whole.
+   * Reads on until about this index of the text. It never divides a string or a number.
    *
    * @returns whether the reader is done: at the end, or at a fault
    */
@@ -78,7 +81,7 @@ export class JsonReader {
     return true;
   }
 
-  /** Read one token, which begins with this character; false when there is a fault. */
+  /** Reads one token, which begins with this character; false when it has a fault. */
   #step(character: number): boolean {
     switch (this.#expected) {
       case "value":
@@ -167,7 +170,7 @@ export class JsonReader {
     return this.#advance();
   }
 
-  /** Put a value where it belongs: into the innermost open container. */
+  /** Puts a value into the innermost open object or array. */
   #put(value: JsonValue): boolean {
     const container = this.#container;
     if (container === undefined) {
@@ -225,7 +228,7 @@ export class JsonReader {
     return Number(this.#text.slice(start, end));
   }
 
-  /** Count a value or a name that stands `levels` members and indexes deep. */
+  /** Counts a value or a name at the depth of `levels` members and indexes. */
   #count(levels: number): boolean {
     this.#values += 1;
     if (this.#values <= this.#limits.maxValues) {
@@ -272,12 +275,12 @@ const letterT = 0x74;
 const letterF = 0x66;
 const letterN = 0x6e;
 
-/** Longest name that is looked at character by character. */
+/** Longest name that is read character by character. */
 const longestName = 64;
 
 /**
- * Longest value that is taken as a slice of the text. A longer slice would be a window onto the text, and keep all of it
- * in memory for as long as it lives (V8); names are copied when they become names.
+ * Longest value that is taken as a slice of the text. V8 keeps the whole text in memory as long as a longer slice of it
+ * lives. Names are copied when they become names.
  */
 const longestCopied = 12;
 
@@ -292,7 +295,7 @@ function skipWhitespace(text: string, from: number, to: number): number {
   return at;
 }
 
-/** Whether a string's text stands for itself. */
+/** Whether a string's text has no escapes and no characters to refuse. */
 function isPlain(text: string, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {
     const character = text.charCodeAt(at);
@@ -312,7 +315,7 @@ export function findStringEnd(text: string, from: number): number {
   if (text.charCodeAt(first - 1) !== backslash) {
     return first;
   }
-  // With escapes it is read from its start: counting backslashes back from each quote could take quadratic time.
+  // A string with escapes is read from its start. To count the backslashes before each quote could take quadratic time.
   let at = from;
   for (; at < text.length; at++) {
     const character = text.charCodeAt(at);
@@ -359,7 +362,7 @@ function skipDigits(text: string, from: number): number {
       return at;
     }
   }
-  // Of millions a regular expression is done several times as fast.
+  // For millions of numbers a regular expression is several times as fast.
   const other = /[^0-9]/g;
   other.lastIndex = from;
   return other.exec(text)?.index ?? text.length;

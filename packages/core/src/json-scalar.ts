@@ -5,8 +5,8 @@ import { type FieldWalk, report } from "./field-walk.ts";
 import { checkUnicode } from "./json-depth.ts";
 
 /**
- * Reads a JSON value at the walk's path by ProtoJSON (requirements H-3, H-4, H-5, H-12): what it comes to as a field, or
- * undefined when it is not what it must be, which is reported then. Reports never repeat the value: it is the caller's text.
+ * Reads a JSON value at the walk's path by ProtoJSON (requirements H-3, H-4, H-5, H-12). It returns the field's value,
+ * or undefined for a wrong value, which it reports. Reports never repeat the value: it is the caller's text.
  */
 export type ScalarReader = (walk: FieldWalk, value: unknown) => unknown;
 
@@ -39,7 +39,7 @@ export function scalarReader(type: ScalarType): ScalarReader {
   }
 }
 
-/** A name or a number of the enum; unknown ones are refused, although protobuf-es would drop or keep them (H-3). */
+/** Reads a name or a number of the enum. It refuses unknown ones; protobuf-es would drop or keep them (H-3). */
 export function enumReader(desc: DescEnum): ScalarReader {
   const numbers = new Map<unknown, number>(
     desc.values.flatMap(({ name, jsonName, number }) => [
@@ -67,7 +67,7 @@ function parseTimestamp(value: unknown): Timestamp | undefined {
   }
   const [, year, month, day, time, fraction = "", offset] = match;
   const ms = Date.parse(`${year}-${month}-${day}T${time}${offset}`);
-  // Date.parse turns 30 February into 1 March, and years outside protobuf's range are dates to it.
+  // Date.parse turns 30 February into 1 March, and accepts years outside protobuf's range.
   const days = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
   const inRange = ms >= earliestMs && ms <= latestMs;
   return inRange && (Number(year) < 100 || Number(day) <= days)
@@ -79,7 +79,7 @@ function parseTimestamp(value: unknown): Timestamp | undefined {
 const earliestMs = Date.parse("0001-01-01T00:00:00Z");
 const latestMs = Date.parse("9999-12-31T23:59:59Z");
 
-/** A reader that reports this problem of what `read` makes nothing of. */
+/** A reader that reports this problem when `read` returns undefined. */
 function orReport(read: (value: unknown) => unknown, problem: string): ScalarReader {
   return (walk, value) => {
     const result = read(value);
@@ -114,10 +114,13 @@ function readFloat(value: unknown): number | undefined {
     : undefined;
 }
 
-/** Longer than any number that a double tells from its neighbours, in characters: 17 digits, or 1,075 written out. */
+/**
+ * Longest number that is read, in characters. No double needs more to differ from its neighbours: 17 digits, or 1,075
+ * without an exponent.
+ */
 const longestNumber = 1_100;
 
-/** Integers come as numbers or as decimal strings (H-12). */
+/** Integers are numbers or decimal strings in JSON (H-12). */
 function integerReader(
   min: bigint,
   max: bigint,

@@ -9,15 +9,15 @@ import {
 import { draftFields } from "./draft-fields.ts";
 import { isRequiredField, refusesEmpty } from "./required-fields.ts";
 
-/** How JSON Schemas are made. */
+/** Options for making JSON Schemas. */
 export interface JsonSchemaOptions {
-  /** Whether the fields of the A2A 1.1 draft are described too. Default false. */
+  /** Whether schemas describe the fields of the A2A 1.1 draft, too. Default false. */
   readonly draft?: boolean;
 }
 
-/** How schemas are made that go into a larger document. */
+/** Options for schemas that become part of a larger document. */
 export interface SchemaPartOptions extends JsonSchemaOptions {
-  /** Where references look for a message's schema: this, then its name. Default `#/$defs/`. */
+  /** The prefix of references to a message's schema; the message's name follows. Default `#/$defs/`. */
   readonly refPrefix?: string;
 }
 
@@ -27,11 +27,11 @@ export type JsonSchemas = Record<string, JsonObject>;
 const dialect = "https://json-schema.org/draft/2020-12/schema";
 
 /**
- * The JSON Schema (2020-12) of a message, with those of all messages in it below `$defs`.
+ * The JSON Schema (2020-12) of a message, with the schemas of all messages in it below `$defs`.
  *
- * Schemas describe ProtoJSON as we write it: camelCase names, enums by name, 64-bit integers as strings, and what
- * `findMissingFields` asks for. Parsers take more (snake_case names, enum numbers, null for an absent field); unknown
- * members are allowed, since receivers ignore them (requirement H-6).
+ * Schemas describe ProtoJSON as we write it: camelCase names, enums by name, 64-bit integers as strings, and the fields
+ * that `findMissingFields` demands. Parsers accept more (snake_case names, enum numbers, null for an absent field).
+ * Unknown members are allowed, since receivers ignore them (requirement H-6).
  */
 export function jsonSchemaOf(desc: DescMessage, options: JsonSchemaOptions = {}): JsonObject {
   return { $schema: dialect, ...typeSchema(desc, options), $defs: collectSchemas([desc], options) };
@@ -71,9 +71,9 @@ export function collectSchemas(
 }
 
 /**
- * The schema of a message's own object, for the places where a reference does not do.
+ * The schema of a message as an object, for callers that cannot use a reference.
  *
- * @param without fields to leave out, because they travel elsewhere
+ * @param without fields to leave out, because they are not in this JSON
  */
 export function messageSchema(
   desc: DescMessage,

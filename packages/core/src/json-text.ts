@@ -1,22 +1,27 @@
 import { type JsonFault, type JsonLimits, JsonReader } from "./json-reader.ts";
 import { scanJson } from "./scan-json.ts";
 
-/** The outcome of parsing a JSON text: a value, or a sentence for the caller that repeats none of their text. */
+/**
+ * The outcome of parsing a JSON text: a value, or a sentence for the caller that repeats nothing of the caller's text.
+ */
 export type JsonText = { readonly ok: true; readonly value: unknown } | JsonProblem;
 
 /** Why a text was not taken. */
 export interface JsonProblem {
   readonly ok: false;
   readonly problem: string;
-  /** When it holds too many values: where, as member names and indexes, and the text itself, of which no more was read. */
+  /**
+   * For a text with too many values: the path, as member names and indexes, and the text itself, which was not read
+   * further.
+   */
   readonly overflow?: { readonly path: readonly (string | number)[]; readonly text: string };
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Decode a body as UTF-8 (strictly; a byte order mark is skipped) and parse it as JSON without limits. Never throws.
- * For texts of callers there is {@link readJsonText}.
+ * Decodes a body as UTF-8 (strictly; it skips a byte order mark) and parses it as JSON without limits. Never throws.
+ * For texts of callers use {@link readJsonText}.
  */
 export function parseJsonText(bytes: Uint8Array): JsonText {
   const text = decodeText(bytes);
@@ -24,12 +29,12 @@ export function parseJsonText(bytes: Uint8Array): JsonText {
 }
 
 /**
- * The same for the text of a caller, who may mean ill: within limits, and without keeping others waiting. A text of more
- * than 64 Ki characters is read in slices of a few milliseconds. A name that stands twice in the outermost object is
- * refused.
+ * The same for the text of a caller, who may be an attacker: with limits, and without blocking other calls. A text of
+ * more than 64 Ki characters is read in slices of a few milliseconds. A name that occurs twice in the outermost object
+ * is refused.
  *
- * @param turn lets everything else that waits run, between two slices
- * @returns the outcome, at once where the text is short; never rejects
+ * @param turn lets other calls run between two slices
+ * @returns the outcome, at once when the text is short; never rejects
  */
 export function readJsonText(
   bytes: Uint8Array,
@@ -40,7 +45,7 @@ export function readJsonText(
   if (text === undefined) {
     return notUtf8;
   }
-  // A value takes at least one character, so a text that is shorter than the limit cannot pass it.
+  // A value has at least one character, so a text that is shorter than the limit cannot exceed it.
   if (text.length > Math.min(limits.maxValues, sliceLength)) {
     return readInSlices(text, limits, turn);
   }
@@ -48,14 +53,14 @@ export function readJsonText(
   return defect === undefined ? parseText(text) : { ok: false, problem: problems[defect.kind] };
 }
 
-/** Characters that are read at a time: the worst are many short names, of which this takes about ten milliseconds. */
+/** Characters in one slice. In the worst case, many short names, a slice takes about ten milliseconds. */
 const sliceLength = 64 * 1024;
 
 async function readInSlices(text: string, limits: JsonLimits, turn: () => Promise<void>): Promise<JsonText> {
   const reader = new JsonReader(text, limits);
   for (let until = sliceLength, done = false; !done; until += sliceLength) {
     done = reader.read(Math.min(until, text.length));
-    await turn(); // after the last one, too: what it says is checked and built next
+    await turn(); // after the last slice, too: the caller checks and builds the result next
   }
   const { fault } = reader;
   if (fault === undefined) {

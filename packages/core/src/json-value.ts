@@ -4,10 +4,10 @@ import { type FieldWalk, isFull, report } from "./field-walk.ts";
 import { checkKey, checkUnicode, enterContainer } from "./json-depth.ts";
 
 /**
- * The message form of JSON that is the caller's own, checked by the same rules as `checkJson` while it is built.
+ * The message form of JSON of the caller's own. It is checked by the same rules as in `checkJson` while it is built.
  *
  * @param depth nesting level that `json` has if it is an object or array
- * @returns null for what is no JSON, and for what is nested too deeply; both are reported
+ * @returns null for values that are not JSON, and for those nested too deeply; both are reported
  */
 export function readJsonValue(walk: FieldWalk, json: unknown, depth: number): Value {
   switch (typeof json) {
@@ -55,7 +55,7 @@ function readContainer(walk: FieldWalk, json: object, depth: number): Value {
   return toValue({ case: "structValue", value: struct });
 }
 
-/** As `create` makes it, at a tenth of the cost. */
+/** The same object as from `create`, at a tenth of the cost. */
 export function toValue(kind: Value["kind"]): Value {
   return { $typeName: "google.protobuf.Value", kind };
 }
@@ -65,9 +65,9 @@ function nullValue(): Value {
 }
 
 /**
- * The JSON that a Value holds.
+ * The JSON of a Value.
  *
- * @throws Error for what JSON cannot hold
+ * @throws Error for values that JSON cannot hold
  */
 export function writeJsonValue({ kind }: Value): JsonValue {
   switch (kind.case) {
@@ -95,7 +95,7 @@ export function writeJsonValue({ kind }: Value): JsonValue {
 }
 
 /**
- * The same JSON.
+ * A copy of JSON.
  *
  * @throws Error for a number that JSON cannot hold, at any depth
  */
@@ -113,15 +113,18 @@ export function assertJson<T extends JsonValue>(json: T): T {
 }
 
 /**
- * An empty object without a prototype, which the engine keeps as a table. An object with many different names, and many
- * objects of a few each, would otherwise make a hidden class for every name, which takes a microsecond and a hundred bytes
- * each. A member `__proto__` is one like any other in it.
+ * An empty object without a prototype, which V8 keeps as a table. Otherwise an object with many different names, and
+ * many objects of a few names each, would get a hidden class for every name, which takes a microsecond and a hundred
+ * bytes. A member `__proto__` is an ordinary member of a table.
  */
 export function createTable<T>(): Record<string, T> {
   return Object.create(null);
 }
 
-/** The same JSON as `JSON.parse` would have made it: agents may call `metadata.hasOwnProperty`, which tables do not have. */
+/**
+ * The same JSON as `JSON.parse` would have made it. Agents may call `metadata.hasOwnProperty`, which tables do not
+ * have.
+ */
 export function withPrototypes(json: JsonObject): JsonObject {
   if (Object.getPrototypeOf(json) === null) {
     adoptPrototypes(json);

@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
-/** Our one extension: what a caller may say about a task, and what an agent tells, beyond the protocol's own fields. */
+/** Our one extension: requests and reports about a task that the protocol has no fields for. */
 export const lifecycleExtension = "urn:a2a-connect:ext:lifecycle:v1";
 
 /** What a caller may ask for in `message.metadata[lifecycleExtension]` (docs/extensions/lifecycle.md). */
 export interface LifecycleRequest {
-  /** Id of the skill the message is for. */
+  /** Id of the skill that shall do the task. */
   readonly skill?: string;
   /** Which waiting task starts first. Default `normal`. */
   readonly priority?: Priority;
@@ -26,7 +26,7 @@ export interface Usage {
   readonly currency?: string;
 }
 
-/** Why a task ended as FAILED, CANCELED or REJECTED. A machine may branch on it; the status message says it to people. */
+/** Why a task ended as FAILED, CANCELED or REJECTED. Programs may branch on it; the status message is for people. */
 export type EndReason =
   | "agent-failed"
   | "agent-rejected"
@@ -61,19 +61,19 @@ export interface LifecycleReport {
   readonly waitSeconds?: number | "unlimited";
 }
 
-/** `report` as the value of a message's metadata, members that are not set left out; undefined when none is. */
+/** `report` as the value of a message's metadata, without unset members; undefined when none is set. */
 export function formatLifecycleReport(report: LifecycleReport): JsonObject | undefined {
   const set = Object.entries(report).filter(([, value]) => value !== undefined);
   return set.length === 0 ? undefined : { [lifecycleExtension]: Object.fromEntries(set) as JsonObject }; // plain JSON by its type
 }
 
-/** The report in a message's metadata; empty when there is none. Nothing in it has been checked: agents write it. */
+/** The report in a message's metadata; empty when it has none. The report is not checked: agents write it. */
 export function readLifecycleReport(metadata: JsonObject | undefined): LifecycleReport {
   return readExtension(metadata);
 }
 
 /**
- * What the caller asked for, or the first thing that is wrong with it.
+ * What the caller asked for, or the first problem in it.
  *
  * @returns `problem` says what `member` should have been; the empty member is the whole value
  */
@@ -108,7 +108,7 @@ function isPriority(value: JsonValue): value is Priority {
   return priorities.some((priority) => priority === value);
 }
 
-/** `Date.parse` alone takes all kinds of text, and each would be a deadline that has passed. */
+/** `Date.parse` alone accepts many other texts, and each would become a deadline that has passed. */
 function isTime(value: JsonValue): value is string {
   return typeof value === "string" && rfc3339.test(value) && !Number.isNaN(Date.parse(value));
 }

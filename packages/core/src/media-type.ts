@@ -12,7 +12,7 @@ export interface MediaType {
   readonly subtype: string;
 }
 
-/** What the request says about JSON media types, and what to answer when it says nothing. */
+/** The request's headers about JSON media types, and the type to answer with when it has none. */
 export interface JsonMediaRequest {
   /** The request's Content-Type, if any. */
   readonly contentType: string | null | undefined;
@@ -25,8 +25,9 @@ export interface JsonMediaRequest {
 const maxMediaTypeLength = 1_024;
 
 /**
- * Parse `type/subtype` with or without parameters; ranges such as `text/*` too. Undefined when it is neither, or longer than
- * 1,024 characters: a part's is the caller's own, and is compared with each that an agent takes.
+ * Parses `type/subtype` with or without parameters, also ranges such as `text/*`. Undefined for any other text, and for
+ * more than 1,024 characters: a part's media type is the caller's text, and is compared with each type that an agent
+ * accepts.
  */
 export function parseMediaType(text: string): MediaType | undefined {
   if (text.length > maxMediaTypeLength) {
@@ -39,8 +40,8 @@ export function parseMediaType(text: string): MediaType | undefined {
 }
 
 /**
- * Whether a media type is in a range (`text/plain`, `text/*`, `*` + `/*`). Parameters and case do not matter; what is no
- * media type matches nothing.
+ * Whether a media type is in a range (`text/plain`, `text/*`, `*` + `/*`). Parameters and case do not matter. A text
+ * that is not a media type matches nothing.
  */
 export function matchesMediaType(range: string, mediaType: string): boolean {
   const wanted = parseMediaType(range);
@@ -71,7 +72,7 @@ export function effectiveMediaType({ mediaType, content }: Part): string {
   }
 }
 
-/** Which of our JSON media types a Content-Type is, whatever its parameters; undefined for any other. */
+/** Which of our JSON media types a Content-Type is, with any parameters; undefined for any other. */
 export function parseJsonMedia(contentType: string | null | undefined): JsonMedia | undefined {
   const parsed = parseMediaType(contentType ?? "");
   const name = parsed && `${parsed.type}/${parsed.subtype}`;
@@ -79,9 +80,9 @@ export function parseJsonMedia(contentType: string | null | undefined): JsonMedi
 }
 
 /**
- * The media type to answer with (requirement K-3): the one that Accept names with the higher weight; when it weighs
- * both alike or names neither, that of the request's body; then the first one Accept names; then the fallback. A range
- * such as `*` + `/*` names neither.
+ * The media type of an answer (requirement K-3): the one to which Accept gives the higher weight. When Accept weighs
+ * both alike or names neither, it is the type of the request's body, then the first that Accept names, then the
+ * fallback. A range such as `*` + `/*` names neither.
  */
 export function negotiateJsonMedia({ contentType, accept, fallback }: JsonMediaRequest): JsonMedia {
   const named = preferredJsonMedia(accept ?? "");
@@ -93,9 +94,9 @@ export function negotiateJsonMedia({ contentType, accept, fallback }: JsonMediaR
 }
 
 /**
- * The media type of an error (requirement K-3): the first one that Accept weighs highest, as for every answer; but a caller that
- * names neither and wants a stream gets application/json. The official Go client asks for `text/event-stream` alone, and
- * reads no error of any other type.
+ * The media type of an error (requirement K-3): the first that Accept weighs highest, as for every answer. But a caller
+ * that names neither type and wants a stream gets application/json: the official Go client asks for `text/event-stream`
+ * alone, and reads no error of any other type.
  */
 export function negotiateErrorMedia(request: JsonMediaRequest): JsonMedia {
   const accept = request.accept ?? "";

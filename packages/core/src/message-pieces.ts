@@ -22,21 +22,27 @@ import { formatJsonInPieces, formatStringInPieces, formatValueInPieces } from ".
  * long text or long bytes; the other values of one Struct or Value are encoded together.
  */
 
-/** What one piece weighs, about: bytes of an encoding, or characters. */
+/** About the weight of one piece: bytes of an encoding, or characters. */
 const pieceBytes = 64 * 1024;
 
-/** What a value that is no text weighs. */
+/** The weight of a value that is not text. */
 const valueBytes = 8;
 
-/** Whether a message weighs more than `limit`, about in bytes of its binary encoding; looks at no more than that. */
+/**
+ * Whether a message weighs more than `limit`, about in bytes of its binary encoding. It visits no more of the message
+ * than it needs.
+ */
 export function isLarge(message: Message, limit: number = 4 * pieceBytes): boolean {
   return weigh(message, limit) > limit;
 }
 
-/** What an object was found to weigh at least. To look at one of many names costs as much as to look at all of them. */
+/**
+ * A lower bound of an object's weight, as found before. To visit one member of an object with many names costs as much
+ * as to visit all.
+ */
 const knownWeights = new WeakMap<object, number>();
 
-/** @returns more than `limit` where it weighs more: what was looked at until then */
+/** @returns more than `limit` when the value weighs more: the weight of what was visited until then */
 function weigh(value: unknown, limit: number): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return valueBytes;
@@ -64,7 +70,9 @@ function weighInside(value: object, limit: number): number {
   return weight;
 }
 
-/** A field whose messages are pieces of their own. Struct, Value and the like are none: they lie in memory as JSON. */
+/**
+ * A field whose messages are pieces of their own. Struct, Value and the like are not: protobuf-es keeps them as JSON.
+ */
 function isDivided(field: DescField): field is DescField & { readonly message: DescMessage } {
   return (
     (field.fieldKind === "message" || (field.fieldKind === "list" && field.listKind === "message")) &&
@@ -74,7 +82,7 @@ function isDivided(field: DescField): field is DescField & { readonly message: D
 
 /** The messages in a field; none when it is not set. */
 function readField(message: Message, { fieldKind, localName, oneof }: DescField): readonly Message[] {
-  // protobuf-es lays fields out like this: by name, those of a oneof as `case` and `value`.
+  // protobuf-es's form of fields: by name; those of a oneof as `case` and `value`.
   const record = message as unknown as Record<string, unknown>;
   if (oneof !== undefined) {
     const chosen = record[oneof.localName] as { readonly case?: string; readonly value?: Message };
@@ -92,7 +100,7 @@ function addToField(message: Message, { fieldKind, localName, oneof }: DescField
   else record[localName] = value;
 }
 
-/** A shallow copy without what is divided, and the divided fields that are set. */
+/** A shallow copy without the divided fields, and the divided fields that are set. */
 function divide(
   desc: DescMessage,
   message: Message,
@@ -111,7 +119,7 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
   return writer.finish();
 }
 
-/** Groups the small messages of a list: 16 that weigh no more than a piece together. */
+/** Groups the small messages of a list: 16 that together weigh no more than a piece. */
 function* group(messages: readonly Message[], { fieldKind }: DescField): Generator<readonly Message[]> {
   let small: Message[] = [];
   for (const each of messages) {
@@ -129,7 +137,7 @@ function* group(messages: readonly Message[], { fieldKind }: DescField): Generat
   if (small.length > 0) yield small;
 }
 
-/** Encodes a large message. Every step yields the bytes that it has encoded; what comes last are the pieces of the whole. */
+/** Encodes a large message. Each step yields the bytes that it has encoded; the return value is all pieces. */
 export function* encodeInSteps(
   desc: DescMessage,
   message: Message,
@@ -167,7 +175,7 @@ export function byteLength(pieces: readonly Uint8Array[]): number {
   return pieces.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Joins what is small, and keeps what is large as it is. */
+/** Joins small pieces, and keeps large ones as they are. */
 class PieceWriter {
   readonly #pieces: Uint8Array[] = [];
   #small: Uint8Array[] = [];
@@ -196,12 +204,15 @@ class PieceWriter {
   }
 }
 
-/** The JSON text of a large message in pieces of some 64 KiB; together they say what `formatMessage` says. */
+/** The JSON text of a large message in pieces of some 64 KiB. Joined, they are the text of `formatMessage`. */
 export function* formatInPieces(desc: DescMessage, message: Message): Generator<string, void> {
   yield* joinTexts(formatTexts(desc, message, false));
 }
 
-/** The JSON text of the answer to a request, as `formatResponse` has it; of a large one in pieces, made as they are read. */
+/**
+ * The JSON text of the answer to a request, in the form of `formatResponse`. A large one comes in pieces, which are
+ * made while they are read.
+ */
 export function formatAnswer(
   method: RpcMethod,
   request: Message,
@@ -215,9 +226,9 @@ export function formatAnswer(
 const texts = new WeakMap<Message, string>();
 
 /**
- * The JSON text of a message, formatted once for as long as the message is reachable. For messages that no longer
- * change: an event that goes to many readers is encoded once. A large one is given in pieces, made as they are read, and
- * not kept.
+ * The JSON text of a message, formatted once for as long as the message is reachable. Use it for messages that no
+ * longer change: an event for many readers is encoded once. A large message comes in pieces, which are made while they
+ * are read, and not kept.
  */
 export function formatOnce(desc: DescMessage, message: Message): string | Iterable<string> {
   const known = texts.get(message);
@@ -284,7 +295,7 @@ function* formatTexts(desc: DescMessage, message: Message, withArtifacts: boolea
   yield before === "{" ? "{}" : "}";
 }
 
-/** The JSON text of a field's value that is long: a text, bytes, or JSON of the caller's own; undefined for all others. */
+/** The JSON text of a field's long value: a text, bytes, or JSON of the caller's own; undefined for all others. */
 function formatLong(message: Message, field: DescField): Iterable<string> | undefined {
   const { fieldKind, localName, oneof } = field;
   const record = message as unknown as Record<string, unknown>; // as `readField`

@@ -15,14 +15,14 @@ export type MethodLocalName = keyof typeof A2AService.method;
 /** A method's name as gRPC and JSON-RPC spell it: `SendMessage`, … */
 export type MethodName = Capitalize<MethodLocalName>;
 
-/** Everything the wires know about one operation, derived from its descriptor. */
+/** All facts about one operation that the wires need, derived from its descriptor. */
 export interface RpcMethod {
   readonly name: MethodName;
   readonly localName: MethodLocalName;
   readonly desc: DescMethodUnary | DescMethodServerStreaming;
   /** Path of the gRPC, gRPC-Web and Connect wires: `/lf.a2a.v1.A2AService/GetTask`. */
   readonly grpcPath: string;
-  /** Whether it answers with a stream of messages. */
+  /** Whether the operation answers with a stream of messages. */
   readonly streaming: boolean;
   /** Routes of the HTTP+JSON wire: the rule itself, its additional bindings (tenant variants), then aliases. */
   readonly routes: readonly HttpRoute[];

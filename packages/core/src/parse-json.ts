@@ -12,16 +12,19 @@ import { checkJson, checkKey, enterContainer } from "./json-depth.ts";
 import { enumReader, readTimestamp, scalarReader } from "./json-scalar.ts";
 import { readJsonValue, withPrototypes } from "./json-value.ts";
 
-/** How {@link parseMessage} reads. */
+/** Options of {@link parseMessage}. */
 export interface ParseMessageOptions {
-  /** Nested JSON objects and arrays, the message itself included. Default 100; each needs some stack. */
+  /**
+   * How deep JSON objects and arrays may be nested, the message itself included. Default 100; each level needs some
+   * stack.
+   */
   readonly maxDepth?: number;
 }
 
 /**
- * Read a message from parsed JSON by the rules of requirements H: both spellings of a field, enum names and numbers,
- * null as unset, unknown fields ignored; everything else that does not fit is refused, with every wrong field named.
- * Whether REQUIRED fields are there is another question: see `findMissingFields`.
+ * Reads a message from parsed JSON by the rules of requirements H: it accepts both spellings of a field, enum names and
+ * numbers, and null as unset; it ignores unknown fields; it refuses everything else that does not fit, and names every
+ * wrong field. It does not test for REQUIRED fields: see `findMissingFields`.
  *
  * One walk checks and builds. Structs of the message are the JSON's own objects, not copies.
  *
@@ -39,7 +42,10 @@ export function parseMessage<Desc extends DescMessage>(
   return message as MessageShape<Desc>; // what the reader of this type makes
 }
 
-/** Why {@link parseMessage} would refuse this JSON, for those who do not need the message; empty when it would not. */
+/**
+ * Why {@link parseMessage} would refuse this JSON, for callers that do not need the message; empty when it would accept
+ * it.
+ */
 export function findWrongFields(
   desc: DescMessage,
   json: unknown,
@@ -58,15 +64,16 @@ function readJson(
 }
 
 /**
- * Reads the JSON of one value at the walk's path: what it comes to in a message. `depth` is the level of the value if it
- * is an object or array. Whether it is wrong is in the walk's violations: then what is returned means nothing.
+ * Reads the JSON of one value at the walk's path and returns it in the message's form. `depth` is the level of the
+ * value if it is an object or array. When the value is wrong, the walk has a violation, and the returned value has no
+ * meaning.
  */
 type ValueReader = (walk: FieldWalk, json: unknown, depth: number) => unknown;
 
 interface FieldEntry {
   readonly field: DescField;
   readonly read: ValueReader;
-  /** Null is a value of google.protobuf.Value, and "not set" everywhere else (H-10, H-11). */
+  /** Null is a value of google.protobuf.Value. Everywhere else it means "not set" (H-10, H-11). */
   readonly nullIsValue: boolean;
 }
 
@@ -145,7 +152,7 @@ function readMessage(
   return message;
 }
 
-/** Unknown fields are ignored (H-6), but they obey the same limits. */
+/** Unknown fields are ignored (H-6), but the same limits apply to them. */
 function checkUnknown(walk: FieldWalk, key: string, value: unknown, depth: number): void {
   if (checkKey(walk, key)) {
     walk.path.push(key);
@@ -233,7 +240,7 @@ function readElement(
 /**
  * Well-known types with a JSON form of their own.
  *
- * @throws Error for those that no A2A message has
+ * @throws Error for well-known types that no A2A message has
  */
 function wellKnownReader(desc: DescMessage): ValueReader | undefined {
   switch (desc.typeName) {
@@ -245,7 +252,7 @@ function wellKnownReader(desc: DescMessage): ValueReader | undefined {
           return json;
         }
         checkJson(walk, json, depth);
-        // What is refused is not looked at again: it may be nested too deeply.
+        // A refused value is not visited again: it may be nested too deeply.
         return walk.violations.length === 0 ? withPrototypes(json as JsonObject) : json; // checked just now
       };
     case "google.protobuf.Value":

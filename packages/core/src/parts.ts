@@ -3,9 +3,9 @@ import { create, fromJson, type JsonObject, type JsonValue, type MessageInitShap
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { protobufRecursionLimit } from "./field-walk.ts";
 
-/** What any part may carry beside its content. */
+/** What any part may have beside its content. */
 export interface PartDetails {
-  /** Media type of the content, such as `image/png`. Without one it follows from the kind of part. */
+  /** Media type of the content, such as `image/png`. The default depends on the kind of part. */
   readonly mediaType?: string;
   readonly filename?: string;
   readonly metadata?: JsonObject;
@@ -32,7 +32,7 @@ export function fileUrl(url: string, details: PartDetails = {}): Part {
   return create(PartSchema, { ...details, content: { case: "url", value: url } });
 }
 
-/** A message without its role and parts; the caller chooses the id, since this package has no randomness. */
+/** A message without its role and parts. The caller chooses the id, since this package has no randomness. */
 export type MessageDetails = Omit<MessageInitShape<typeof MessageSchema>, "$typeName" | "role" | "parts"> & {
   readonly messageId: string;
 };

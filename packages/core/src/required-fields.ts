@@ -20,15 +20,15 @@ import { defaultMaxDepth, type FieldWalk, isFull, report, reportAt, startWalk } 
 import { checkJson, checkKey, checkUnicode, enterContainer } from "./json-depth.ts";
 
 /**
- * What is missing from a message, or is in it but has no place on our wires: ids of more than 4,096 characters, unset REQUIRED fields (by
- * `google.api.field_behavior`, requirement H-7), a Part without content (H-9), and what binary wires let through but
- * JSON does not: unknown enum numbers, timestamps out of range, and Struct and Value contents that are nested deeper
- * than the limit, not finite, or use the key `__proto__`.
+ * What is missing in a message, or is not allowed on our wires: ids of more than 4,096 characters; unset REQUIRED
+ * fields (by `google.api.field_behavior`, requirement H-7); a Part without content (H-9); and values that binary wires
+ * can carry but JSON cannot: unknown enum numbers, timestamps out of range, and Struct and Value contents that are
+ * nested deeper than the limit, not finite, or use the key `__proto__`.
  *
- * An empty string and an enum's zero count as missing; false and 0 cannot be told from a value and do not.
+ * An empty string and an enum's zero count as missing. false and 0 do not: they look the same as a value that was set.
  *
- * @param path where the message itself stands in the request, for the violations' field paths
- * @param maxDepth nested objects and arrays as JSON would have them, the message included; default 100
+ * @param path the message's own path in the request, for the violations' field paths
+ * @param maxDepth nested objects and arrays in the message's JSON, the message included; default 100
  */
 export function findMissingFields<Desc extends DescMessage>(
   desc: Desc,
@@ -42,16 +42,14 @@ export function findMissingFields<Desc extends DescMessage>(
   return walk.violations;
 }
 
-/**
- * Whether a message type has REQUIRED semantics for this field: `google.api.field_behavior` says so in the proto.
- */
+/** Whether a message type demands this field: `google.api.field_behavior` says REQUIRED in the proto. */
 export function isRequiredField(field: DescField): boolean {
   return getOption(field, field_behavior).includes(FieldBehavior.REQUIRED);
 }
 
 /**
  * Whether an empty value of this field counts as missing: `""` of a REQUIRED string, the zero of a REQUIRED enum, and
- * `[]` of the lists that need an element. Not `""` where it is an answer.
+ * `[]` of the lists that need an element. Not `""` where it is a meaningful value.
  */
 export function refusesEmpty(field: DescField): boolean {
   switch (field.fieldKind) {
@@ -176,7 +174,7 @@ function checkAt(
   }
 }
 
-/** When a REQUIRED field counts as missing; undefined when its default cannot be told from a value. */
+/** When a REQUIRED field counts as missing; undefined when its default could be a value. */
 function missingTest(field: DescField): ((value: unknown) => boolean) | undefined {
   switch (field.fieldKind) {
     case "message":
@@ -214,7 +212,7 @@ function compileValue(field: DescField): ValueCheck | undefined {
   }
 }
 
-/** Names of things that callers make up, and that are kept, looked up and repeated in errors. */
+/** Names that callers choose, and that the server keeps, looks up and repeats in errors. */
 function isId({ scalar, jsonName }: DescField): boolean {
   return scalar === ScalarType.STRING && /^(?:id|tenant)$|Id$/.test(jsonName);
 }
@@ -270,7 +268,7 @@ function compileMessage(desc: DescMessage): ValueCheck | undefined {
   }
 }
 
-/** {@link checkJson} for the message form of JSON. Stops at the depth limit like it. */
+/** {@link checkJson} for the message form of JSON. It stops at the depth limit, too. */
 function checkValue(walk: FieldWalk, { kind }: Value, depth: number): void {
   switch (kind.case) {
     case "structValue":

@@ -1,7 +1,7 @@
 import type { HttpRoute } from "./http-rule.ts";
 import { methods, type RpcMethod } from "./methods.ts";
 
-/** A request's operation, the route it came by, and the fields its path carried (by local name). */
+/** A request's operation, its route, and the fields in its path (by local name). */
 export interface RouteMatch {
   readonly method: RpcMethod;
   readonly route: HttpRoute;
@@ -24,8 +24,8 @@ export interface RouteTable {
 }
 
 /**
- * A route table over these operations. When a path fits several routes, the one with fewer variables wins; a reserved
- * name is never a tenant, so a path without a tenant wins over one with (requirement K-11).
+ * A route table over these operations. When a path matches several routes, the one with fewer variables wins. A
+ * reserved name is never a tenant, so a path without a tenant wins over one with a tenant (requirement K-11).
  */
 export function createRouteTable(table: Readonly<Record<string, RpcMethod>> = methods): RouteTable {
   const rows = Object.values(table)
@@ -57,8 +57,8 @@ export function createRouteTable(table: Readonly<Record<string, RpcMethod>> = me
 }
 
 /**
- * Whether a tenant of this name could not be told from a path without a tenant: `tasks`, `extendedAgentCard` and
- * `message:…` (requirement K-11). Such tenants are refused.
+ * Whether a tenant of this name would look like a path without a tenant: `tasks`, `extendedAgentCard` and `message:…`
+ * (requirement K-11). Such tenants are refused.
  */
 export function isReservedTenant(tenant: string): boolean {
   return reservedNames.has(tenant) || reservedPrefixes.some((prefix) => tenant.startsWith(prefix));

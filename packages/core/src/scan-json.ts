@@ -1,44 +1,44 @@
 import { formatFieldPath } from "./field-walk.ts";
 import { findStringEnd } from "./json-reader.ts";
 
-/** What {@link scanJson} notices before the text is parsed. */
+/** What {@link scanJson} finds before the text is parsed. */
 export type JsonDefect =
   | { readonly kind: "too-deep" }
-  /** `path` as errors name it: `skills[0].name`. */
+  /** `path` in the form of errors: `skills[0].name`. */
   | { readonly kind: "duplicate-member"; readonly path: string };
 
-/** How a text is looked over. */
+/** Options of the scan. */
 export interface ScanJsonOptions {
-  /** Objects and arrays that may be nested in each other. */
+  /** How deep objects and arrays may be nested. */
   readonly maxDepth: number;
-  /** Where a name may not occur twice: in the outermost object (default), or in every object. */
+  /** In which objects a name may not occur twice: the outermost object (default), or every object. */
   readonly duplicates?: "outermost" | "everywhere";
 }
 
-/** An object or array that is open at some place of the text. */
+/** An object or array that is open at the current index of the text. */
 interface OpenContainer {
-  /** Names so far, of an object whose names are compared. */
+  /** The names so far, for an object whose names are compared. */
   readonly names: Set<string> | undefined;
-  /** The member or element that the place is in. */
+  /** The current member or element. */
   at: string | number;
 }
 
 /**
- * Look over a JSON text for what `JSON.parse` would not tell, in one pass and without building anything:
+ * Scans a JSON text for problems that `JSON.parse` does not report, in one pass and without building values:
  *
  * - nesting beyond `maxDepth`. The parser takes about 60 bytes for each level, so 16 MiB of brackets would cost a
  *   gigabyte before it failed;
- * - a name that occurs twice, of which `JSON.parse` silently keeps the last. A proxy that looked at the first saw another
+ * - a name that occurs twice. `JSON.parse` silently keeps the last one, but a proxy that read the first one saw another
  *   text.
  *
- * Says nothing about whether the text is JSON at all.
+ * The scan does not decide whether the text is JSON at all.
  */
 export function scanJson(
   text: string,
   { maxDepth, duplicates = "outermost" }: ScanJsonOptions,
 ): JsonDefect | undefined {
   const comparedDepth = duplicates === "everywhere" ? maxDepth : 1;
-  /** Those at depth 1 to `comparedDepth`; nothing is known of deeper ones. */
+  /** Open objects and arrays at depth 1 to `comparedDepth`; deeper ones are not kept. */
   const open: OpenContainer[] = [];
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -106,7 +106,7 @@ function isWhitespace(character: number): boolean {
   return character === 0x20 || character === 0x09 || character === 0x0a || character === 0x0d;
 }
 
-/** A quoted name without its quotes and escapes; as it stands when it is malformed, which the parser will say. */
+/** A quoted name without its quotes and escapes. A malformed name stays as it is: the parser will refuse it. */
 function readName(quoted: string): string {
   if (!quoted.includes("\\")) {
     return quoted.slice(1, -1);

@@ -1,6 +1,6 @@
 /**
- * Service parameters: what a call says about itself beside the message, as HTTP headers or gRPC metadata
- * (spec §3.2.6, §3.6; requirements F and G). Header names are case-insensitive.
+ * Service parameters: what a call sends beside the message, as HTTP headers or gRPC metadata (spec §3.2.6, §3.6;
+ * requirements F and G). Header names are case-insensitive.
  */
 
 /** Carries the protocol version of a request. */
@@ -9,22 +9,25 @@ export const versionHeader = "A2A-Version";
 /** Carries the URIs of the extensions that a request asks for, or that a response used. */
 export const extensionsHeader = "A2A-Extensions";
 
-/** Carries a key by which a repeated request is recognised as the same (docs/idempotency.md). */
+/** Carries a key by which the server recognises a repeated request (docs/idempotency.md). */
 export const idempotencyKeyHeader = "Idempotency-Key";
 
-/** Carries the id of the last event that a caller has, to go on with a stream after it (requirement A-36). */
+/** Carries the id of the caller's last event, so that a stream continues after it (requirement A-36). */
 export const lastEventIdHeader = "Last-Event-ID";
 
 /** The version that this library speaks by default. */
 export const protocolVersion = "1.0";
 
-/** The version whose fields are a draft: spoken only where it is offered and asked for (requirements R). */
+/**
+ * The version whose fields are a draft: used only when the server offers it and the request asks for it (requirements
+ * R).
+ */
 export const draftProtocolVersion = "1.1";
 
 /** The version of a request that names none (requirement F-4). */
 export const absentProtocolVersion = "0.3";
 
-/** Longest version text that is repeated to a caller, in UTF-16 units. */
+/** Longest version text that an error repeats to a caller, in UTF-16 units. */
 const maxVersionLength = 16;
 
 /** What clients send with a request. */
@@ -36,11 +39,11 @@ export interface ServiceParameters {
 }
 
 /**
- * The `Major.Minor` of a version text: `1.0.7` is `1.0`, an absent or empty one is `0.3` (requirements F-1, F-4).
- * A text that is no version comes back as it is, cut short, and is then not among those supported.
+ * The `Major.Minor` of a version text: `1.0.7` is `1.0`, an absent or empty one is `0.3` (requirements F-1, F-4). A
+ * text that is not a version is returned shortened, and is then not among the supported versions.
  */
 export function parseProtocolVersion(value: string | null | undefined): string {
-  // A repeated header arrives as one comma-joined value; repeating the same version says nothing new.
+  // A repeated header arrives as one comma-joined value. To repeat the same version has no effect.
   const versions = new Set((value ?? "").split(",").map((text) => majorMinor(text.trim())));
   versions.delete("");
   const [first = absentProtocolVersion] = versions;
@@ -76,7 +79,7 @@ export function formatExtensions(uris: readonly string[]): string | undefined {
   return uris.length === 0 ? undefined : uris.join(",");
 }
 
-/** Put the service parameters of a client's request into its headers (requirements F-2, G-2). */
+/** Puts the service parameters of a client's request into its headers (requirements F-2, G-2). */
 export function setServiceParameters(header: Headers, parameters: ServiceParameters = {}): void {
   header.set(versionHeader, parameters.protocolVersion ?? protocolVersion);
   const extensions = formatExtensions(parameters.extensions ?? []);

@@ -9,21 +9,20 @@ import type {
 import type { JsonObject } from "@bufbuild/protobuf";
 import { canTransition, formatTaskState, isInterrupted } from "./task-state.ts";
 
-/** One step of a task's life as the fold sees it: an event of the wire, or the caller's message. */
+/** One step of the fold: an event of the wire, or the caller's message. */
 export type TaskStep = StreamResponse["payload"] | { readonly case: "input"; readonly value: Message };
 
 /**
- * Folds one step into a task and returns it: `task` itself, changed in place, or a copy of the Task that the step
- * carries.
+ * Folds one step into a task and returns the task: `task` itself, changed in place, or a copy of the Task in the step.
  *
- * In place because an append must cost what it appends, at any size of the artifact. Whoever hands a task to somebody
- * else copies it first (`copyTask`).
+ * It changes the task in place because an append must cost only what it appends, at any size of the artifact. Code that
+ * hands a task to a reader copies it first (`copyTask`).
  *
- * History is a rule of the fold, never a step of its own (requirement C-5): the message of an interrupted status goes
- * to the end of history when the status is replaced, before the answer that replaced it. What a WORKING status said is
- * progress and is gone with it.
+ * History follows from the fold and is never a step of its own (requirement C-5): when a status replaces an interrupted
+ * one, the message of the interrupted status goes to the end of history, before the answer. The message of a WORKING
+ * status is progress: it is dropped with its status.
  *
- * @throws Error when the step breaks the state table or cannot be part of a task; nothing has changed then
+ * @throws Error when the step breaks the state table or cannot be part of a task; the task is then unchanged
  */
 export function applyStep(task: Task | undefined, step: TaskStep): Task {
   if (step.case === "task") {
@@ -49,7 +48,7 @@ export function applyStep(task: Task | undefined, step: TaskStep): Task {
   }
 }
 
-/** A copy whose lists do not change when the original goes on. Messages and parts are shared: nobody changes them. */
+/** A copy whose lists do not change with the original. Both share messages and parts, which are never changed. */
 export function copyTask(task: Task): Task {
   return { ...task, history: [...task.history], artifacts: task.artifacts.map(ownArtifact) };
 }
@@ -100,7 +99,7 @@ function extendArtifact(known: Artifact, chunk: Artifact): void {
   }
 }
 
-/** An artifact that may be extended: what it grows by is not shared with an event, or with a copy of the task. */
+/** An artifact that may grow: its lists are not shared with an event, or with a copy of the task. */
 function ownArtifact(artifact: Artifact): Artifact {
   const own = { ...artifact, parts: [...artifact.parts] };
   if (artifact.metadata !== undefined) {
@@ -109,12 +108,15 @@ function ownArtifact(artifact: Artifact): Artifact {
   return own;
 }
 
-/** Without a prototype, as the codecs make it: a key `__proto__` is one like any other. */
+/** Without a prototype, as the codecs make it: a key `__proto__` is an ordinary key. */
 function ownMetadata(metadata: JsonObject): JsonObject {
   return Object.assign(Object.create(null), metadata);
 }
 
-/** Artifact by id, in constant time: a task may have thousands of them and an event must not pay for that. */
+/**
+ * Finds an artifact by id in constant time: a task may have thousands of artifacts, and an event must not cost more
+ * then.
+ */
 export function findArtifact(task: Task, artifactId: string): Artifact | undefined {
   let index = artifactIndexes.get(task);
   if (index === undefined) {

@@ -1,9 +1,6 @@
 import { TaskState, TaskStateSchema } from "@a2a-connect/proto";
 
-/**
- * Where a state stands in a task's life (spec §4.1.3): work goes on, somebody outside has to act, or nothing can
- * change any more.
- */
+/** The phase of a state (spec §4.1.3): the agent works, the caller must act, or the task cannot change any more. */
 export type TaskPhase = "inProgress" | "interrupted" | "terminal";
 
 /** The one table of states. `TASK_STATE_UNSPECIFIED` is not in it: it is never emitted (requirement B-4). */
@@ -40,8 +37,8 @@ export function isSettled(state: TaskState): boolean {
 }
 
 /**
- * Whether a task may go from one state to another (requirement B-3): nothing leaves a terminal state, nothing goes back
- * to SUBMITTED, and everything else is open to the agent. `from` is undefined for a task that does not exist yet.
+ * Whether a task may go from one state to another (requirement B-3): no state follows a terminal state, SUBMITTED never
+ * follows, and every other change is allowed. `from` is undefined for a task that does not exist yet.
  */
 export function canTransition(from: TaskState | undefined, to: TaskState): boolean {
   if (!phases.has(to)) {

@@ -3,25 +3,25 @@ import type { Value } from "@bufbuild/protobuf/wkt";
 import { assertJson } from "./json-value.ts";
 import { divideText } from "./long-text.ts";
 
-/** An object or array that is being written. */
+/** An object or array that is being formatted. */
 interface Open<Element> {
   /** The names of an object's members; undefined for an array. */
   readonly names: readonly string[] | undefined;
   readonly length: number;
   /** The members by name, or the elements by index. */
   readonly inside: readonly Element[] | Readonly<Record<string, Element>>;
-  /** How many of them are written. */
+  /** How many members or elements are formatted. */
   done: number;
 }
 
-/** What an element is in JSON: its text, that of a long string in pieces, or what it has inside. */
+/** An element in JSON: its text, the pieces of a long string, or its inner elements. */
 type Seen<Element> = string | Generator<string, void> | Open<Element>;
 
 /**
- * The JSON text of a Value in pieces of about `pieceLength` characters, also of what is one long string. No JSON is built of the
- * Value on the way, which would cost as much again.
+ * The JSON text of a Value in pieces of about `pieceLength` characters, long strings included. No JSON of the Value is
+ * built on the way, which would cost as much again.
  *
- * @throws Error for what JSON cannot hold
+ * @throws Error for values that JSON cannot hold
  */
 export function formatValueInPieces(value: Value, pieceLength: number): Generator<string, void> {
   return write(value, lookAtValue, pieceLength);
@@ -32,7 +32,7 @@ export function formatJsonInPieces(json: JsonValue, pieceLength: number): Genera
   return write(json, lookAtJson, pieceLength);
 }
 
-/** The same for a string. Escapes can make a piece of it six times as long. */
+/** The same for a string. Escapes can make a piece of the text six times as long. */
 export function* formatStringInPieces(value: string, pieceLength: number): Generator<string, void> {
   yield '"';
   for (const slice of divideText(value, pieceLength)) {
@@ -45,7 +45,7 @@ function formatString(value: string, pieceLength: number): string | Generator<st
   return value.length > pieceLength ? formatStringInPieces(value, pieceLength) : JSON.stringify(value);
 }
 
-/** @param lookAt what an element is, its strings divided by the length */
+/** @param lookAt returns an element in JSON; `length` divides its strings */
 function* write<Element>(
   root: Element,
   lookAt: (element: Element, pieceLength: number) => Seen<Element>,

@@ -4,10 +4,10 @@ import { prepareQuery } from "./query.ts";
 import { dataLoss, isDamage } from "./store-failure.ts";
 
 /**
- * Looks whether the pages of each table and its indexes fit together (`pragma quick_check`): 0.7 s of CPU time a GiB, besides
- * reading the file.
+ * Tests whether the pages of each table and its indexes are consistent (`pragma quick_check`): 0.7 s of CPU time a GiB,
+ * besides reading the file.
  *
- * @param maxBytes size up to which all of it is read; of a larger one only what is read anyway
+ * @param maxBytes size up to which the whole file is tested; a larger file is not
  * @throws ConnectError `DataLoss` naming the tables that are damaged
  */
 export function checkIntegrity(database: DatabaseSync, maxBytes: number): void {

@@ -7,7 +7,7 @@ import { finished } from "./schema.ts";
 /** Answers `TaskStore.expire`; runs inside a transaction. */
 export type ExpireRows = (expiry: Expiry) => boolean;
 
-/** Bytes that cost about as much to free as a row does to remove: what is large lies on pages of its own, a chain. */
+/** To free this many bytes costs about as much as to remove a row: a large value has a chain of pages of its own. */
 const bytesPerRow = 16 * 1024;
 
 interface TaskNumber {
@@ -24,9 +24,9 @@ interface EntryPlace extends SizedRow {
 }
 
 /**
- * Removes what has expired, row after row until the limit is reached. A task's own row goes first, and with it the task
- * is gone; what is left of a doomed one goes before the next task. A log goes from its beginning on, so that what
- * remains of it is still in order.
+ * Removes expired rows, one after the other, until the limit is reached. It removes a task's own row first, and with it
+ * the task disappears. It removes the rest of a doomed task before it begins another one. It removes a log from its
+ * beginning, so that the rest of the log stays in order.
  */
 export function createExpireRows(database: DatabaseSync, values: LargeValues): ExpireRows {
   const messages = prepareQuery<TaskNumber & SizedRow>(
@@ -71,7 +71,7 @@ export function createExpireRows(database: DatabaseSync, values: LargeValues): E
     return spent;
   }
 
-  /** Removes rows of a doomed task; returns what that cost, which is less than `limit` when nothing is left. */
+  /** Removes rows of a doomed task. Returns the cost, which is less than `limit` when no row is left. */
   function removeRows(task: number, limit: number): number {
     let spent = Number(removeConfigs.run(task, limit).changes);
     if (spent < limit) spent += Number(removeKeys.run(task, limit - spent).changes);
@@ -126,7 +126,7 @@ export function createExpireRows(database: DatabaseSync, values: LargeValues): E
   };
 }
 
-/** Rows until they have cost as much as `limit`. */
+/** The rows whose cost together reaches `limit`. */
 function* takeWithin<Row extends SizedRow>(rows: Iterable<Row>, limit: number): Iterable<Row> {
   let spent = 0;
   for (const row of rows) {

@@ -12,32 +12,40 @@ import { dirname, resolve } from "node:path";
 import type { ConnectError } from "@connectrpc/connect";
 import { dataLoss } from "./store-failure.ts";
 
-/** How often the places of the files are looked at while they are written, in milliseconds: two calls of the system each time. */
+/**
+ * How often the guard looks for the files at their paths while they are written, in milliseconds. It costs two system
+ * calls each time.
+ */
 const lookEveryMs = 1_000;
 
-/** What to do about a file that is not whole. */
+/** What an operator can do about a file that is not whole. */
 export const whatToDo =
   'restore a backup, take another file, or save what can be read with "sqlite3 FILE .recover"';
 
 /**
- * Notices when the file of a database, or its log, is taken away: before it is opened, by a mark beside it (`FILE-open`) that
- * is there from when it has been opened until it is closed; and while it is open, by its place in the file system. A link
- * stands for the file that it leads to: that has the log and the mark beside it.
+ * Notices when the file of a database, or its write-ahead log, was removed or replaced. Before the file is opened, it
+ * looks for a marker (`FILE-open`), which exists from the opening of the file to its closing. While the file is open,
+ * it looks for the files at their paths. A link counts as the file that it leads to: the log and the marker are beside
+ * that file.
  */
 export interface FileGuard {
-  /** The database and its log are open: sets the mark. */
+  /** Call it when the database and its log are open: it creates the marker. */
   opened(): void;
-  /** Call it before a transaction. @throws ConnectError `DataLoss` when the file or its log was removed or replaced, from then on */
+  /**
+   * Call it before a transaction. @throws ConnectError `DataLoss` when the file or its log was removed or replaced,
+   * from then on
+   */
   assertInPlace(): void;
-  /** Everything is in the file, and its log is not needed any more. */
+  /** Call it when everything is in the file, and the log is no longer needed. */
   closing(): void;
 }
 
 /**
- * Looks at the files before they are opened.
+ * Looks at the files before the store opens them.
  *
- * @param now milliseconds, never going back
- * @throws ConnectError `DataLoss` when a server that did not close its database has left files that are gone or empty now
+ * @param now milliseconds that never go back
+ * @throws ConnectError `DataLoss` when a server that did not close its database left files that are now missing or
+ *   empty
  */
 export function guardFile(file: string, now: () => number): FileGuard {
   const target = followLinks(file);
@@ -87,7 +95,7 @@ function assertWhole(file: string, log: string, mark: string): void {
     [log, "what was stored since it was last moved into the file, up to 8 MiB,"],
   ] as const) {
     const found = find(path);
-    // The mark of a server that has stopped just now went before its log did.
+    // A server that stops removes its marker before its log. When the marker is gone now, a server has just stopped.
     if ((found === undefined || found.size === 0n) && find(mark) !== undefined) {
       throw dataLoss(
         `the server before was not stopped in order, and ${path} ${found === undefined ? "is gone" : "is empty"}: ${what} is lost; ` +
@@ -97,7 +105,10 @@ function assertWhole(file: string, log: string, mark: string): void {
   }
 }
 
-/** Where the links of a file lead to, as SQLite follows them; there need not be a file. @throws Error when they lead in a circle */
+/**
+ * The path that a file's links lead to, as SQLite follows them. The file need not exist. @throws Error when the links
+ * lead in a circle
+ */
 function followLinks(file: string): string {
   find(file); // throws for a circle
   if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return file;

@@ -6,15 +6,15 @@ export interface GroupCommit {
   /**
    * Runs `write` in one of the next transactions, in the order of the calls.
    *
-   * `write` may run more than once, each time on an unchanged database, so it changes nothing else. When it throws,
-   * only its own caller is told, and the others' writes stand.
+   * `write` may run more than once, each time on an unchanged database, so it must change nothing else. When it throws,
+   * only its own caller gets the error, and the other writes are committed.
    *
    * @param bytes about how much it writes
-   * @returns what `write` returned, once that is durable
+   * @returns the result of `write`, once that is durable
    * @throws ConnectError `Unavailable` when the transaction failed; nothing of it was stored
    */
   run<T>(bytes: number, write: () => T): Promise<T>;
-  /** Commits what waits and refuses everything after it. */
+  /** Commits the waiting writes and refuses all later ones. */
   close(): void;
 }
 
@@ -25,25 +25,26 @@ interface PendingWrite {
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes of one transaction: more gain nothing and hold up the event loop. */
+/** Writes in one transaction: more of them save no work and block the event loop longer. */
 const maxGroupWrites = 64;
 
-/** Bytes of one transaction, after which no further write is added, for the same reason. */
+/** Bytes in one transaction, after which no further write is added, for the same reason. */
 const maxGroupBytes = 1024 * 1024;
 
 /**
- * Pages of 4 KiB in the write-ahead log before they are moved into the file, which blocks. Small commits write the same pages
- * again and again, so waiting for many saves work; the pieces of a large value are all new, and 2 MiB of them take 7 ms.
+ * Pages of 4 KiB in the write-ahead log before SQLite moves them into the file, which blocks. Small commits write the
+ * same pages again and again, so a longer log saves work. The pieces of a large value are all new, and moving 2 MiB of
+ * them takes 7 ms.
  */
 const pagesBeforeMove = { small: 2048, large: 512 };
 
-/** Bytes of a write from which on it counts as large. */
+/** Size from which a write counts as large, in bytes. */
 const largeWriteBytes = 256 * 1024;
 
 /**
- * Gathers what arrives in one turn of the event loop and commits it at the turn's end, in groups of bounded size.
+ * Collects the writes of one turn of the event loop and commits them at its end, in groups of bounded size.
  *
- * @param assertInPlace called before each transaction; what it throws is what becomes of the group
+ * @param assertInPlace called before each transaction; the group fails with the error that it throws
  */
 export function createGroupCommit(database: DatabaseSync, assertInPlace: () => void): GroupCommit {
   const begin = database.prepare("begin immediate");
@@ -74,7 +75,7 @@ export function createGroupCommit(database: DatabaseSync, assertInPlace: () => v
     pagesNow = pages;
   }
 
-  /** Commits the group, again without each write that fails for a reason of its own. */
+  /** Commits the group again, without the writes that fail for a reason of their own. */
   function commitGroup(group: PendingWrite[]): void {
     while (group.length > 0) {
       const results: unknown[] = [];
@@ -110,7 +111,8 @@ export function createGroupCommit(database: DatabaseSync, assertInPlace: () => v
     run<T>(bytes: number, write: () => T): Promise<T> {
       if (!open) return Promise.reject(storeClosed());
       return new Promise<T>((resolve, reject) => {
-        // `resolve` gets what `write` returned: the list of pending writes cannot say so for each of them.
+        // The closure passes the result of `write` to `resolve`. The list of pending writes cannot express the type of
+        // each result.
         waiting.push({ bytes, write, resolve: resolve as (result: unknown) => void, reject });
         schedule();
       });

@@ -3,13 +3,13 @@ import type { TaskCommit } from "@a2a-connect/server/store";
 import { prepareQuery } from "./query.ts";
 import { dataLoss } from "./store-failure.ts";
 
-/** A value that does not lie in its row: where it lies instead. */
+/** A value whose bytes are in pieces and not in its row: the run of its pieces. */
 export interface Run {
   readonly run: number;
   readonly bytes: number;
 }
 
-/** What of a commit was written before it, for the task of this number. */
+/** The values of a commit that were written before it, for the task with this number. */
 export interface WrittenValues {
   readonly task: number;
   readonly runs: ReadonlyMap<Uint8Array, Run>;
@@ -30,31 +30,31 @@ export interface Piece {
 }
 
 /**
- * Values in pieces. A transaction blocks the event loop for as long as it takes to copy what it writes, so the large values of a
- * commit are written before it: as runs of pieces, each in a transaction of its own. The commit itself names the runs.
- * What changes pieces runs inside a transaction.
+ * Values in pieces. A transaction blocks the event loop for as long as it takes to copy what it writes. So the large
+ * values of a commit are written before it: as runs of pieces, each piece in a transaction of its own. The commit
+ * itself names the runs. Methods that change pieces run inside a transaction.
  */
 export interface LargeValues {
-  /** Which values of a commit are to be written before it. None of most commits. */
+  /** The values of a commit that are to be written before it. Most commits have none. */
   choose(commit: TaskCommit): readonly Uint8Array[];
-  /** Writes a piece of a run. @param run undefined begins one @returns the run */
+  /** Writes a piece of a run. @param run undefined begins a run @returns the run */
   append(task: number, run: number | undefined, piece: Uint8Array): number;
-  /** Removes pieces: of a run, or all of a task; at most `limit`. @returns how many */
+  /** Removes at most `limit` pieces: of a run, or of all runs of a task. @returns how many */
   remove(task: number, run: number | undefined, limit: number): number;
   /** The piece of a run after that of this number (0: the first); undefined when there is none. */
   next(task: number, run: Run, after: number): Piece | undefined;
 }
 
-/** Bytes of a piece: what is copied in less than a millisecond. */
+/** Bytes of a piece. SQLite copies that much in less than a millisecond. */
 export const pieceBytes: number = 512 * 1024;
 
-/** Bytes of a commit above which what it has of large values is written before it. */
+/** Size of a commit above which its large values are written before it, in bytes. */
 const maxCommitBytes = 1024 * 1024;
 
-/** Bytes of the smallest value that is worth rows of its own. */
+/** Size of the smallest value that is worth rows of its own, in bytes. */
 const minRunBytes = 32 * 1024;
 
-/** Prepares what reads and writes pieces. */
+/** Prepares the statements that read and write pieces. */
 export function createLargeValues(database: DatabaseSync): LargeValues {
   const insert = database.prepare("insert into pieces (number, task, run, payload) values (?, ?, ?, ?)");
   const nextPiece = prepareQuery<Piece>(
@@ -71,7 +71,9 @@ export function createLargeValues(database: DatabaseSync): LargeValues {
     database,
     "select max(number) as number from pieces",
   );
-  /** Not given again by this process, whose removal of an old run must not meet a new one of the same number. */
+  /**
+   * This process never uses a run's number twice: while it removes an old run, a new one must not have the same number.
+   */
   let lastNumber = last.get()?.number ?? 0;
 
   return {

@@ -17,11 +17,11 @@ interface Condition {
 }
 
 /**
- * Lists by `tasks_by_owner`, which holds the order and all filters except the context, so that counting all matches
- * reads no row; within a context by `tasks_by_context`, sorting its few tasks.
+ * Lists by the index `tasks_by_owner`, which has the order and all filters except the context, so that counting all
+ * matches reads no row. Within a context it lists by `tasks_by_context`, and sorts the few tasks of the context.
  */
 export function createListTasks(database: DatabaseSync, reader: TaskReader): ListTasks {
-  /** There are as many statements as there are combinations of filters: at most 16 of each kind. */
+  /** One statement for each combination of filters: at most 16 of each kind. */
   const pages = new Map<string, Query<TaskRow>>();
   const counts = new Map<string, Query<CountRow>>();
 

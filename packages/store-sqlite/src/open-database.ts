@@ -7,7 +7,7 @@ import { type FileGuard, guardFile, whatToDo } from "./file-guard.ts";
 import { checkSchema, migrate } from "./schema.ts";
 import { dataLoss, findResultCode, isDamage } from "./store-failure.ts";
 
-/** What an acknowledged commit survives: the death of the process, or a power cut as well (an fsync per group). */
+/** What an acknowledged commit survives: the end of the process, or a power cut as well (an fsync per group). */
 export type Durability = "process" | "power";
 
 /** `SqliteTaskStoreOptions` with every default filled in. */
@@ -19,9 +19,9 @@ export interface DatabaseOptions {
   readonly now: () => number;
 }
 
-/** An open database, and what watches over its file. */
+/** An open database, and the guard of its file. */
 export interface OpenDatabase<Parts> {
-  /** What was prepared on it. */
+  /** The prepared statements. */
   readonly parts: Parts;
   /** See `FileGuard.assertInPlace`. */
   assertInPlace(): void;
@@ -30,18 +30,18 @@ export interface OpenDatabase<Parts> {
 
 const inMemory = ":memory:";
 
-/** What is left of the write-ahead log's file after one large transaction made it grow. */
+/** Bytes to which SQLite cuts the file of the write-ahead log after a large transaction. */
 const maxIdleLogBytes = 64 * 1024 * 1024;
 
 const busy = 5;
 
 /**
- * Opens the file for this process alone, looks whether it is whole, and brings its schema up to date. The lock is the operating
- * system's: it goes with the process, however that ends, and so a restart never finds a stale one.
+ * Opens the file for this process alone, tests whether it is whole, and brings its schema up to date. The lock is the
+ * operating system's and ends with the process, in every case. So a restart never finds a stale lock.
  *
  * @param prepare makes the statements; may read
- * @throws Error naming the file when it is in use, unusable, of a newer version, or (with a ConnectError `DataLoss` as its cause)
- *   when something of it is lost
+ * @throws Error naming the file when it is in use, unusable or of a newer version, or (with a ConnectError `DataLoss`
+ *   as its cause) when a part of it is lost
  */
 export function openDatabase<Parts>(
   { file, durability, maxFileBytes, maxCheckedBytes, now }: DatabaseOptions,
@@ -80,20 +80,21 @@ export function openDatabase<Parts>(
   }
 }
 
-/** Leaves one file behind, when that is still where it was. */
+/** Closes the database. Only the file itself remains, if it is still at its path. */
 function closeDatabase(database: DatabaseSync, guard: FileGuard | undefined): void {
-  // The log stays until the mark is gone: a start that finds the mark without a log knows that the log was taken away.
+  // The log stays until the marker is removed: a start that finds the marker without a log knows that the log was
+  // removed.
   if (guard !== undefined && isMoved(database)) guard.closing();
   database.close();
 }
 
-/** Moves the log into the file. @returns whether all of it is there now */
+/** Moves the log into the file. @returns whether the whole log is in the file now */
 function isMoved(database: DatabaseSync): boolean {
   try {
     const { busy, log, checkpointed } = database.prepare("pragma wal_checkpoint(full)").get() ?? {};
     return busy === 0 && log === checkpointed;
   } catch {
-    return false; // a full or broken disk: the next start finds the log, and its mark
+    return false; // a full or broken disk: the next start finds the log and the marker
   }
 }
 

@@ -4,23 +4,23 @@ import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } fro
 import type { Delivery, DeliveryMove, DueDeliveries, DueQuery } from "@a2a-connect/server/store";
 import { prepareQuery } from "./query.ts";
 
-/** Push configs and their cursors. What changes them runs inside a transaction. */
+/** Push configs and their cursors. Methods that change them run inside a transaction. */
 export interface PushDeliveries {
   /**
-   * Stores a config; one that replaces another goes on where that one was.
+   * Stores a config. A config that replaces another one continues at the other one's cursor.
    *
-   * @param begin generation that a new delivery begins with
+   * @param begin generation at which a new delivery begins
    * @param generation of the task's last event
    */
   put(task: number, config: TaskPushNotificationConfig, begin: number, generation: number): void;
   remove(task: number, id: string): void;
-  /** Makes what has waited for an event of the task due. */
+  /** Makes the deliveries due that waited for an event of the task. */
   wake(task: number): void;
   move(move: DeliveryMove): void;
   find(task: number, id: string): TaskPushNotificationConfig | undefined;
-  /** By id after `after`. */
+  /** The configs of a task, by id after `after`. */
   list(task: number, after: string | undefined, limit: number): readonly TaskPushNotificationConfig[];
-  /** Of all tasks. */
+  /** Due deliveries of all tasks. */
   due(query: DueQuery): DueDeliveries;
 }
 
@@ -41,7 +41,7 @@ interface DeliveryRow extends ConfigRow, CursorRow {
   readonly due_at: number;
 }
 
-/** Prepares what reads and changes push configs. */
+/** Prepares the statements that read and change push configs. */
 export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
   const cursor = prepareQuery<CursorRow>(
     database,
@@ -71,7 +71,7 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
     database,
     "select config from push_configs where task = ? order by id limit ?",
   );
-  // The index on `due_at` ends with the number: both find their rows in it, in order, and look at no others.
+  // The index on `due_at` ends with the number, so both queries find their rows in it, in order, and read no others.
   const deliveries = `select push_configs.number, tenant, principal, task_id, config, next, attempts, due_at
     from push_configs join tasks on tasks.number = push_configs.task`;
   const freshBetween = prepareQuery<DeliveryRow>(

@@ -2,14 +2,14 @@ import type { DatabaseSync } from "node:sqlite";
 import type { KeyedResult, Owner, RequestKey, StoredKey, TaskKey } from "@a2a-connect/server/store";
 import { prepareQuery } from "./query.ts";
 
-/** Idempotency keys. What changes them runs inside a transaction. */
+/** Idempotency keys. Methods that change them run inside a transaction. */
 export interface RequestKeys {
   /** Without the Message of one that has been answered with one. */
   find(owner: Owner, key: string): StoredKey | undefined;
   /** The encoded Message that is kept for a key. */
   findReply(owner: Owner, key: string): Uint8Array | undefined;
   isTaken(owner: Owner, key: string): boolean;
-  /** Keeps the free key of a message that has become part of the task with this number. */
+  /** Stores a free key for a message that has become part of the task with this number. */
   putTask(owner: Owner, task: number, key: TaskKey): void;
   /** Keeps an encoded Message; false when the key is taken. */
   putReply(owner: Owner, key: RequestKey, message: Uint8Array, expiresAt: number): boolean;
@@ -31,7 +31,7 @@ const findSql = `
   select fingerprint, keys.generation, typeof(message) = 'blob' as has_message, task_id from keys left join tasks on tasks.number = keys.task
   where keys.tenant = ? and keys.principal = ? and keys.key = ? and (keys.task is null or task_id is not null)`;
 
-/** Prepares what reads and changes idempotency keys. */
+/** Prepares the statements that read and change idempotency keys. */
 export function createRequestKeys(database: DatabaseSync): RequestKeys {
   const find = prepareQuery<KeyRow>(database, findSql);
   const reply = prepareQuery<{ readonly message: Uint8Array }>(

@@ -1,38 +1,43 @@
 import type { DatabaseSync } from "node:sqlite";
 import { TaskState } from "@a2a-connect/proto";
 
-/** "A2AC": marks a file as ours, so that nobody's else database is taken for one (pragma application_id). */
+/**
+ * "A2AC": marks a file as ours, so that the store does not take another program's database for one of its own (pragma
+ * application_id).
+ */
 const applicationId = 0x41324143;
 
 /**
- * Tells tasks in a terminal state: the words of the index `tasks_finished`, which a query has to repeat. `in` with more
- * than two values would make a table for them in each statement that changes a task, a third of what a commit costs.
+ * Selects tasks in a terminal state. The index `tasks_finished` has the same words, and a query must repeat them. `in`
+ * with more than two values would make a table for them in each statement that changes a task, a third of the cost of a
+ * commit.
  */
 export const finished: string = `(state = ${TaskState.COMPLETED} or state = ${TaskState.FAILED}
     or state = ${TaskState.CANCELED} or state = ${TaskState.REJECTED})`;
 
 /**
- * What made the schema what it is: step n leads from version n to n + 1 (pragma user_version). Steps that were
- * released are never edited.
+ * The steps that made the schema: step n leads from version n to n + 1 (pragma user_version). Steps that were released
+ * are never edited.
  *
- * - A task has an integer number, because what is found by a short key is written fast.
- * - Entries lie in the order of arrival (rowid), so that a group of commits writes few pages. Their one index knows the
- *   generation that the log had *reached* with each entry; as it never falls, (generation, sequence) is the order of
- *   the log, and the same index finds entries after a sequence and events after a generation. It also knows the kind,
- *   so that artifacts are skipped without being read.
- * - SQLite rewrites a whole row to change one number in it, so nothing large lies in `tasks`.
+ * - A task has an integer number, because SQLite writes rows with a short key faster.
+ * - Entries are stored in the order of arrival (rowid), so that a group of commits writes few pages. Their only index
+ *   has the generation that the log had *reached* with each entry. It never falls, so (generation, sequence) is the
+ *   order of the log, and the same index finds entries after a sequence and events after a generation. It also has the
+ *   kind, so that a query skips artifacts without reading them.
+ * - SQLite rewrites a whole row to change one number in it, so `tasks` has no large values.
  * - `snapshot_sequence` and `snapshot_generation` are zeros without a snapshot.
  *
  * Version 2:
- * - `push_config_count` comes with the row that each commit reads anyway, so a task without webhooks costs it nothing.
- * - A push config has a number that is never used again, so a cursor is not moved for one that has taken its place.
+ * - `push_config_count` is in the row that each commit reads anyway, so webhooks cost nothing for a task that has none.
+ * - A push config has a number that is never used again, so the cursor of a removed config never moves a later config.
  *   `due_at` is null when every event is delivered. Configs of version 1 begin with the event after the last.
  * - A key belongs to a task (`task`, `generation`) or has a Message of its own (`message`, `expires_at`).
- * - `doomed` has the tasks whose row is gone and whose entries, keys and configs still go. Until they have gone, their
- *   number is not given again, and a key or a config without its task counts as removed.
- * - What is no event has an index of its own: a journal is found among a million chunks without passing them.
+ * - `doomed` has the tasks whose own row is removed and whose entries, keys and configs are not removed yet. Until then
+ *   no other task gets their number, and a key or a config without its task counts as removed.
+ * - Entries that are not events have an index of their own, so that a query finds a journal among a million chunks
+ *   without reading the chunks.
  *
- * Version 3: `loads`, as `TaskStore.noteLoads` tells it.
+ * Version 3: `loads`, as `TaskStore.noteLoads` sets it.
  *
  * Version 4: large values lie in `pieces` and not in their rows, which name their `run` and how many bytes it has (see
  * `LargeValues`). Of a task in pieces, the row has what a list without history shows. What was stored before stays where it is.
@@ -148,9 +153,9 @@ export const schemaSteps: readonly string[] = [
 ];
 
 /**
- * Refuses a file that this version cannot work with, before anything is written to it.
+ * Refuses a file that this version cannot use, before it writes anything to it.
  *
- * @throws Error when the file belongs to something else or to a newer version of this package
+ * @throws Error when the file belongs to another program or to a newer version of this package
  */
 export function checkSchema(database: DatabaseSync): void {
   const isEmpty = readNumber(database, "select count(*) from sqlite_schema") === 0;
@@ -165,7 +170,7 @@ export function checkSchema(database: DatabaseSync): void {
   }
 }
 
-/** Brings a checked file to the newest schema in one transaction, and takes the lock on it by doing so. */
+/** Brings a tested file to the newest schema in one transaction, which also takes the lock on the file. */
 export function migrate(database: DatabaseSync): void {
   database.exec("begin exclusive");
   try {

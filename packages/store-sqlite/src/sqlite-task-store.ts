@@ -33,24 +33,31 @@ import { storeClosed, toStoreError } from "./store-failure.ts";
 import { createTaskReader } from "./task-rows.ts";
 import { createTaskWriter, type LostRun, runsOf } from "./task-writer.ts";
 
-/** Where tasks are kept, and how safely. */
+/** Where the store keeps tasks, and how safely. */
 export interface SqliteTaskStoreOptions {
-  /** Path of the database file; it and its directories are made when they are missing. `:memory:` keeps nothing. */
+  /**
+   * Path of the database file. The store creates the file and its directories when they do not exist. `:memory:` keeps
+   * nothing.
+   */
   readonly file: string;
   /**
-   * What an acknowledged commit survives. `process` (default): the end of the process by any means, `kill -9`
-   * included; a power cut may take the last commits, and leaves the file sound. `power`: a power cut as well, for an
-   * fsync per group of commits.
+   * What an acknowledged commit survives. `process` (default): the end of the process by any means, `kill -9` included.
+   * A power cut may lose the last commits, but leaves the file sound. `power`: a power cut as well, for an fsync per
+   * group of commits.
    */
   readonly durability?: Durability | undefined;
-  /** Bytes that the file may grow to (default: what the disk has); then writes fail with `Unavailable`. */
+  /** Bytes to which the file may grow (default: the size of the disk); then writes fail with `Unavailable`. */
   readonly maxFileBytes?: number | undefined;
   /**
-   * Bytes of a file up to which all of it is looked through for damage when it is opened, which takes 0.7 s of CPU time a GiB.
-   * Default 1 GiB; 0: no file is. What is damaged then is found when it is read.
+   * Size of a file, in bytes, up to which the store tests the whole file for damage when it opens it, which takes 0.7 s
+   * of CPU time a GiB. Default 1 GiB; 0: no file is tested. Damage in a larger file is found when the damaged part is
+   * read.
    */
   readonly maxCheckedBytes?: number | undefined;
-  /** Milliseconds that never go back, for looking once a second whether the file is still in its place. Default `performance.now`. */
+  /**
+   * Milliseconds that never go back. Once a second the store uses them to look whether the file is still at its path.
+   * Default `performance.now`.
+   */
   readonly now?: (() => number) | undefined;
 }
 
@@ -60,7 +67,7 @@ interface RefRow {
   readonly principal: string;
 }
 
-/** About what the removal of a row writes: all of its page, unless its neighbours go as well. */
+/** About how many bytes the removal of a row writes: its whole page, unless the rows beside it are removed as well. */
 const bytesPerExpiredRow = 1024;
 
 /**
@@ -68,8 +75,8 @@ const bytesPerExpiredRow = 1024;
  * opener is refused. What one turn of the event loop commits becomes one transaction (up to 64 commits). Reads and
  * transactions run on the caller's thread and take microseconds; large values are written and read in pieces, a turn each.
  *
- * @throws Error naming the file when it is in use, cannot be opened, was written by a newer version, or is not whole: then its
- *   cause is a ConnectError `DataLoss`
+ * @throws Error naming the file when it is in use, cannot be opened, was written by a newer version, or is not whole:
+ *   then its cause is a ConnectError `DataLoss`
  */
 export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStore {
   const { file, durability = "process", maxFileBytes, maxCheckedBytes = 2 ** 30 } = options;
@@ -79,7 +86,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   const writes = createGroupCommit(opened.parts.database, opened.assertInPlace);
   let open = true;
 
-  /** Large commits that are under way, by the id of their task. */
+  /** Large commits that are not finished, by the id of their task. */
   const underWay = new Map<string, Promise<unknown>>();
 
   async function commitOne(commit: TaskCommit, written?: WrittenValues): Promise<CommitResult> {
@@ -89,7 +96,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     return result;
   }
 
-  /** Writes the large values of a commit piece by piece, with a turn of the event loop for each, and then the commit. */
+  /** Writes the large values of a commit piece by piece, one turn of the event loop for each, and then the commit. */
   async function commitLarge(commit: TaskCommit, large: readonly Uint8Array[]): Promise<CommitResult> {
     const task = await writes.run(0, () => writer.reserve(commit.taskId));
     const runs = new Map<Uint8Array, Run>();
@@ -109,7 +116,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     }
   }
 
-  /** Nothing waits for it, and what is left when it fails is removed when the file is opened next. */
+  /** No caller awaits this removal. If it fails, the store removes the pieces when it opens the file again. */
   function removeLost(lost: readonly LostRun[]): void {
     for (const { task, run } of lost) removeRun(task, run).catch(() => {});
   }
@@ -118,7 +125,10 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     while ((await writes.run(pieceBytes, () => values.remove(task, run, 1))) > 0);
   }
 
-  /** Runs what only reads; a group's writes are never seen half done, because a transaction ends in its own call. */
+  /**
+   * Runs a function that only reads. It never sees half of a group's writes, because a transaction ends within the call
+   * that began it.
+   */
   function read<T>(query: () => T): T {
     if (!open) throw storeClosed();
     try {
@@ -315,7 +325,7 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   };
 }
 
-/** Bytes after which no more is read in a turn of the event loop. */
+/** Bytes after which the store reads no more large values in a turn of the event loop. */
 const maxTurnBytes = 1024 * 1024;
 
 /** How often a task is read whose large values are replaced while they are read. */

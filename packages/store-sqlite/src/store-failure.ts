@@ -1,6 +1,9 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
-/** Primary result codes of SQLite (sqlite.org/rescode.html) that blame one statement, and neither file nor disk. */
+/**
+ * Primary result codes of SQLite (sqlite.org/rescode.html) that mean that one statement is wrong, and not the file or
+ * the disk.
+ */
 const statementFaults: ReadonlySet<number> = new Set([
   18, // TOOBIG
   19, // CONSTRAINT
@@ -8,7 +11,7 @@ const statementFaults: ReadonlySet<number> = new Set([
   25, // RANGE
 ]);
 
-/** Primary result codes that mean that what is in the file is not what was written. */
+/** Primary result codes that mean that the file does not contain what was written. */
 const damages: ReadonlySet<number> = new Set([
   11, // CORRUPT
   26, // NOTADB
@@ -21,17 +24,17 @@ export function findResultCode(error: unknown): number | undefined {
   return error.errcode & 0xff;
 }
 
-/** Whether the file, the disk or the connection failed, so that another statement would fail as well. */
+/** Whether the file, the disk or the connection failed, so that other statements would fail as well. */
 export function isStoreFailure(error: unknown): boolean {
-  if (error instanceof ConnectError) return true; // its file is gone
+  if (error instanceof ConnectError) return true; // the connection found its file gone
   const code = findResultCode(error);
   return code !== undefined && !statementFaults.has(code);
 }
 
 /**
- * What a caller gets for an error of the database: `DataLoss` when the file is damaged, `Unavailable` when the store itself
- * failed otherwise, `Internal` when one statement did. The sentences are fixed; SQLite's own words, which may hold paths and values, stay in the cause.
- * Errors that are not SQLite's are passed on as they are.
+ * The error that a caller gets for an error of the database: `DataLoss` when the file is damaged, `Unavailable` when
+ * the store itself failed otherwise, `Internal` when one statement did. The sentences are fixed. SQLite's own words may
+ * contain paths and values, so they stay in the cause. Other errors are returned as they are.
  */
 export function toStoreError(cause: unknown): unknown {
   if (cause instanceof ConnectError) return cause;
@@ -63,12 +66,12 @@ export function isDamage(error: unknown): boolean {
   return code !== undefined && damages.has(code);
 }
 
-/** Something that was stored is gone, and no further try brings it back. */
+/** The error for a stored value that is lost. To try again does not help. */
 export function dataLoss(sentence: string, cause?: unknown): ConnectError {
   return new ConnectError(sentence, Code.DataLoss, undefined, undefined, cause);
 }
 
-/** What every call after `close` gets. */
+/** The error of every call after `close`. */
 export function storeClosed(): ConnectError {
   return new ConnectError("the task store is closed", Code.Unavailable);
 }

@@ -75,7 +75,7 @@ interface SnapshotRow {
   readonly artifacts_bytes: number | null;
 }
 
-/** Kinds by the number that the file has for them. The order is part of the schema: it only ever grows at its end. */
+/** Kinds, by their number in the file. The order is part of the schema: new kinds are added only at the end. */
 const kinds = [
   "task",
   "status",
@@ -86,14 +86,14 @@ const kinds = [
 ] as const satisfies readonly EntryKind[];
 const lastEventKind = formatKind("artifact");
 
-/** The number that stands for a kind in the file. */
+/** The number of a kind in the file. */
 export function formatKind(kind: EntryKind): number {
   return kinds.indexOf(kind);
 }
 
 /** Reads tasks and their logs. */
 export interface TaskReader {
-  /** The row of a task, whoever owns it. */
+  /** The row of a task, of any owner. */
   row(taskId: string): TaskRow | undefined;
   /** The row of the owner's task. */
   ownRow(owner: Owner, taskId: string): TaskRow | undefined;
@@ -115,7 +115,7 @@ const entryColumns = "sequence, generation, kind, payload, run, run_bytes";
 const entriesAfter = "from entries where task = ? and (generation, sequence) > (?, ?)";
 const inOrder = "order by generation, sequence";
 
-/** Prepares what reads tasks. */
+/** Prepares the statements that read tasks. */
 export function createTaskReader(database: DatabaseSync, values: LargeValues): TaskReader {
   const byId = prepareQuery<TaskRow>(database, `select ${taskColumns} from tasks where task_id = ?`);
   const snapshotFull = prepareQuery<SnapshotRow>(
@@ -273,7 +273,7 @@ export function createTaskReader(database: DatabaseSync, values: LargeValues): T
   };
 }
 
-/** Where the log of a row ends. */
+/** The end of a row's log. */
 export function toTail({ sequence, generation }: TaskRow): LogTail {
   return { sequence, generation };
 }

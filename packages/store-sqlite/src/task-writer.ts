@@ -16,11 +16,11 @@ import { prepareQuery } from "./query.ts";
 import type { RequestKeys } from "./request-keys.ts";
 import { formatKind, type TaskReader, type TaskRow, toTail } from "./task-rows.ts";
 
-/** Changes tasks; every method runs inside a transaction. */
+/** Changes tasks. Every method runs inside a transaction. */
 export interface TaskWriter {
   /** The number of a task, or one to create it with. */
   reserve(taskId: string): number;
-  /** @param written what of the commit is in pieces already */
+  /** @param written the values of the commit that are in pieces already */
   commit(commit: TaskCommit, written?: WrittenValues): Committed;
   /** @returns the new fence */
   claim(owner: Owner, taskId: string): number | undefined;
@@ -29,7 +29,7 @@ export interface TaskWriter {
   deletePushConfig(owner: Owner, taskId: string, id: string): boolean;
 }
 
-/** What became of a commit. */
+/** The result of a commit. */
 export interface Committed {
   readonly result: CommitResult;
   /** Runs that no row names any more. */
@@ -42,14 +42,14 @@ export interface LostRun {
   readonly run: number;
 }
 
-/** What a commit writes beside the task and its log. */
+/** The other parts of the store that a commit writes to. */
 export interface WriterParts {
   readonly reader: TaskReader;
   readonly deliveries: PushDeliveries;
   readonly keys: RequestKeys;
 }
 
-/** Prepares what changes tasks. */
+/** Prepares the statements that change tasks. */
 export function createTaskWriter(
   database: DatabaseSync,
   { reader, deliveries, keys }: WriterParts,
@@ -81,8 +81,8 @@ export function createTaskWriter(
   const raiseFence = database.prepare("update tasks set fence = fence + 1 where number = ?");
   const setLoads = database.prepare("update tasks set loads = ? where number = ?");
   /**
-   * SQLite would give the number of a removed task again, whose entries may still be there. A write that is undone
-   * leaves a gap in the numbers, and nothing else.
+   * SQLite would give a new task the number of a removed one, whose entries may still exist. So numbers only grow. A
+   * write that is rolled back leaves a gap in the numbers, which does no harm.
    */
   let lastNumber = findLastNumber(database);
 
@@ -108,7 +108,10 @@ export function createTaskWriter(
     return number;
   }
 
-  /** Most commits of a stream change nothing that lists order by: those leave all indexes of the table alone. */
+  /**
+   * Most commits of a stream do not change the values by which lists are ordered. Those commits change no index of the
+   * table.
+   */
   function updateTask(row: TaskRow, { index }: TaskCommit, { sequence, generation }: LogTail): number {
     const { contextId, state, statusTimestamp, wakeAt = null } = index;
     if (
@@ -226,7 +229,7 @@ function place(
     : [takeSmall(cut(value)), run.run, run.bytes];
 }
 
-/** The runs of what was written for a commit. */
+/** The runs that were written for a commit. */
 export function runsOf({ task, runs }: WrittenValues): readonly LostRun[] {
   return [...runs.values()].map(({ run }) => ({ task, run }));
 }

@@ -24,7 +24,7 @@ import {
   Http2SessionManager,
 } from "@connectrpc/connect-node";
 
-/** The wires that every agent is served over. */
+/** The wires over which every agent is served. */
 export const wires = ["grpc", "grpc-web", "connect", "jsonrpc", "http-json"] as const;
 
 /** The name of a wire. */
@@ -33,25 +33,28 @@ export type Wire = (typeof wires)[number];
 /** A generated client of A2AService; the same over every wire. */
 export type A2AClient = Client<typeof A2AService>;
 
-/** The task stores that an agent is tested with. */
+/** The task stores with which an agent is tested. */
 export type StoreKind = "memory" | "sqlite";
 
-/** What is served. Everything else that `serve` takes may be given too. */
+/** What to serve. The harness also takes every other option of `serve`. */
 export interface HarnessOptions extends Omit<ServeOptions, "file" | "store"> {
   readonly agent: AgentDefinition;
-  /** `sqlite` is a file in a directory of its own, removed at the end; a store that is given is closed at the end. Default `memory`. */
+  /**
+   * `sqlite` is a file in a directory of its own, removed at the end. A store that you give is closed at the end.
+   * Default `memory`.
+   */
   readonly store?: StoreKind | TaskStore;
 }
 
-/** How a client presents itself. */
+/** The headers of a client's calls. */
 export interface HarnessClientOptions {
-  /** `A2A-Version` of its calls; `null` leaves it out. Default "1.0". A header of a single call wins. */
+  /** `A2A-Version` of its calls; `null` leaves it out. Default "1.0". The header of a single call takes precedence. */
   readonly version?: string | null;
   /** Extensions that its calls ask for. Default none. */
   readonly extensions?: readonly string[];
-  /** Sent with every call. */
+  /** Headers of every call. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sends the requests of the two JSON wires, so that a test can look at their bytes. */
+  /** Sends the requests of the two JSON wires, so that a test can read their bytes. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
@@ -63,15 +66,15 @@ export interface AgentHarness extends AsyncDisposable {
   readonly skills: SkillSwitches;
   /** A client for each wire, with `A2A-Version: 1.0`. */
   readonly clients: Readonly<Record<Wire, A2AClient>>;
-  /** A client that presents itself otherwise. */
+  /** A client with other headers. */
   client(wire: Wire, options?: HarnessClientOptions): A2AClient;
-  /** The platform's `fetch` with `path` below the base URL; nothing is added to the request. */
+  /** The platform's `fetch` for a `path` below the base URL. It adds nothing to the request. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
 }
 
 /**
  * Serves an agent on a free port of this machine and connects to it over every wire. Dispose of it to stop the server;
- * open streams are cut.
+ * that cuts open streams.
  */
 export async function startAgentHarness(options: HarnessOptions): Promise<AgentHarness> {
   const { agent, store = "memory", ...serveOptions } = options;
@@ -141,7 +144,7 @@ function presentAs({
     if (version === null) {
       header.delete(versionHeader);
     } else if (chosen === null || chosen === protocolVersion) {
-      // The JSON transports have filled in "1.0" already, so that one is nobody's choice.
+      // The JSON transports have set "1.0" already, so this value is not the caller's choice.
       header.set(versionHeader, version);
     }
     const asked = formatExtensions(extensions);

@@ -36,23 +36,23 @@ import {
 } from "@connectrpc/connect";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 
-/** An agent's engine and operations in memory: no wire, no socket, and time stands still. */
+/** An agent's engine and operations in memory: without a wire or a socket, and with a clock that stands still. */
 export interface EngineHarness {
   readonly server: AgentServer;
   readonly store: TaskStore;
   readonly clock: FakeClock;
-  /** What the operator's log says. */
+  /** The records of the operator's log. */
   readonly log: readonly LogRecord[];
-  /** The anonymous caller. */
+  /** The owner of the anonymous caller's tasks. */
   readonly client: Client<typeof A2AService>;
-  /** A caller with a name. */
+  /** The owner of a named caller's tasks. */
   clientOf(principal: string): Client<typeof A2AService>;
 }
 
-/** What differs from a server with the defaults; the clock is fake unless one is given. */
+/** Options that differ from a server's defaults. The clock is fake unless you give one. */
 export type EngineHarnessOptions = Omit<AgentServerOptions, "clock" | "log"> & { readonly clock?: FakeClock };
 
-/** Starts an agent in memory. Ids are `id-1`, `id-2`, … unless `randomId` says otherwise. */
+/** Starts an agent in memory. Ids are `id-1`, `id-2`, … unless you give `randomId`. */
 export async function createEngineHarness(options: EngineHarnessOptions): Promise<EngineHarness> {
   const { store = createMemoryTaskStore(), clock = createFakeClock() } = options;
   const log: LogRecord[] = [];
@@ -60,7 +60,7 @@ export async function createEngineHarness(options: EngineHarnessOptions): Promis
   const server = createAgentServer({
     randomId: () => `id-${++ids}`,
     ...options,
-    // Time stands still here unless a test moves it, and so would chunks that wait for each other.
+    // The clock stands still unless a test moves it, so chunks would wait for each other for ever.
     limits: { chunkIntervalMs: 0, ...options.limits },
     store,
     clock,
@@ -80,9 +80,9 @@ export async function createEngineHarness(options: EngineHarnessOptions): Promis
 }
 
 /**
- * Calls the service without any wire: nothing is encoded, so that a test sees the very objects, and nothing takes time.
+ * Calls the service without a wire: nothing is encoded, so that a test sees the same objects, and no time passes.
  *
- * @param principal who calls; undefined for the anonymous caller
+ * @param principal the caller; undefined for the anonymous caller
  */
 export function createMemoryTransport(service: ServiceImplSpec, principal: string | undefined): Transport {
   function contextOf(
@@ -128,7 +128,7 @@ export function createMemoryTransport(service: ServiceImplSpec, principal: strin
           stream: true,
           method,
           message: answers as AsyncIterable<MessageShape<typeof method.output>>,
-        }; // whole messages, as the operations give them
+        }; // complete messages, as the operations return them
       }
       throw new ConnectError("a call needs a request", Code.InvalidArgument);
     },
@@ -145,11 +145,11 @@ export interface StreamReader {
   /** Resolves when the stream has ended; rejects when it has failed. */
   readonly ended: Promise<void>;
   readonly open: boolean;
-  /** Goes away, as a client does that hangs up. */
+  /** Ends the call, like a client that disconnects. */
   hangUp(): void;
 }
 
-/** Opens a stream and reads it at once. `call` is given the signal that `hangUp` aborts. */
+/** Opens a stream and reads it at once. `call` gets the signal that `hangUp` aborts. */
 export function readStream(call: (signal: AbortSignal) => AsyncIterable<StreamResponse>): StreamReader {
   const events: StreamResponse[] = [];
   const controller = new AbortController();
@@ -162,7 +162,7 @@ export function readStream(call: (signal: AbortSignal) => AsyncIterable<StreamRe
     }
   };
   const ended = read();
-  ended.catch(() => {}); // whoever awaits it sees it
+  ended.catch(() => {}); // a caller that awaits it gets the error
   return {
     events,
     ended,
@@ -173,7 +173,7 @@ export function readStream(call: (signal: AbortSignal) => AsyncIterable<StreamRe
   };
 }
 
-/** A user's message as a request has it; a string stands for one text part. The id is "m" unless given. */
+/** A user's message as a request contains it; a string is one text part. The id is "m" unless you give one. */
 export function say(
   content: string | readonly Part[],
   details: Partial<MessageDetails> = {},
@@ -187,7 +187,7 @@ export function taskOf({ payload }: SendMessageResponse | StreamResponse): Task 
   return payload.value;
 }
 
-/** What happened, a word for each event: `task submitted`, `working`, `artifact a +` (an append), `completed`. */
+/** A word for each event: `task submitted`, `working`, `artifact a +` (an append), `completed`. */
 export function wordsOf(events: readonly StreamResponse[]): readonly string[] {
   return events.map(({ payload }) => {
     switch (payload.case) {
@@ -203,7 +203,7 @@ export function wordsOf(events: readonly StreamResponse[]): readonly string[] {
   });
 }
 
-/** The machine-readable reason that a task's status message carries. */
+/** The machine-readable reason in a task's status message. */
 export function reasonOf({ status }: Pick<Task, "status">): string | undefined {
   return readLifecycleReport(status?.message?.metadata).reason;
 }

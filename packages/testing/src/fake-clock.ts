@@ -1,21 +1,22 @@
 import { setImmediate as nextImmediate } from "node:timers/promises";
 import type { Clock } from "@a2a-connect/server";
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that stands still until a test moves it. */
 export interface FakeClock extends Clock {
   /**
-   * Goes on by `ms`: rings what is due on the way, in order, and lets each alarm's consequences settle. What is in the
-   * background rings once, at the end, however often it would have: years pass quickly.
+   * Moves the clock forward by `ms`. It rings the alarms that are due on the way, in order, and waits after each until
+   * its consequences have settled. A background alarm rings once, at the end, however often it was due, so that years
+   * pass quickly.
    */
   advance(ms: number): Promise<void>;
   /**
-   * Waits until nothing is left to do before time goes on: promises, and turns of the event loop that were waited for.
-   * What waits for a thread or a socket is not seen: await that itself.
+   * Waits until promises have settled and the turns of the event loop that code asked for have passed. It does not see
+   * code that waits for a thread or a socket: await that yourself.
    *
-   * @throws Error when there is always more to do
+   * @throws Error when the work does not end
    */
   settle(): Promise<void>;
-  /** How many alarms are set, without those in the background. */
+  /** How many alarms are set, without background alarms. */
   readonly alarms: number;
 }
 
@@ -25,7 +26,7 @@ interface Alarm {
   readonly background: boolean;
 }
 
-/** More turns than any test needs: something goes on for ever. */
+/** More turns of the event loop than any test needs: then the work does not end. */
 const maxTurns = 100_000;
 
 /** @param start milliseconds since 1970; default 2026-01-01 */

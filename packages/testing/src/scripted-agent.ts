@@ -1,29 +1,29 @@
 import type { Turn, TurnEvent, TurnExecutor } from "@a2a-connect/server";
 
-/** One turn of a scripted executor, played by the test. */
+/** One turn of a scripted executor, controlled by the test. */
 export interface ScriptedTurn {
   readonly turn: Turn;
   /**
    * Yields an event.
    *
-   * @returns how the `yield` went on: it `resumed`, or the engine `ended` the generator there
-   * @throws Error what the engine threw at the `yield`; the executor has caught it and goes on
+   * @returns what happened at the `yield`: the engine `resumed` the generator, or `ended` it there
+   * @throws Error the error that the engine threw at the `yield`; the executor has caught it and continues
    */
   yields(event: TurnEvent): Promise<"resumed" | "ended">;
-  /** Returns from the executor. */
+  /** Makes the executor return. */
   returns(): void;
-  /** Throws out of the executor. */
+  /** Makes the executor throw. */
   throws(error: unknown): void;
   /** Resolves when the executor's `finally` has run. */
   readonly closed: Promise<void>;
 }
 
-/** An executor that does what a test says, when it says it. */
+/** An executor that does what a test says, when the test says it. */
 export interface ScriptedExecutor {
   readonly execute: TurnExecutor;
-  /** The next turn that was begun; each is given once, in order. */
+  /** The next turn that began. Each turn is returned once, in order. */
   nextTurn(): Promise<ScriptedTurn>;
-  /** How many turns have been begun. */
+  /** How many turns have begun. */
   readonly begun: number;
 }
 
@@ -36,7 +36,7 @@ type Step =
   | { readonly kind: "return" }
   | { readonly kind: "throw"; readonly error: unknown };
 
-/** An executor to be played by a test. It does nothing by itself, and ignores its signal. */
+/** An executor that a test controls. It does nothing by itself, and ignores its signal. */
 export function createScriptedExecutor(): ScriptedExecutor {
   const turns = createQueue<ScriptedTurn>();
   let begun = 0;

@@ -1,8 +1,8 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 
 /**
- * A certificate for `localhost` and its key, both PEM, made on the spot: nothing to commit, nothing to expire.
- * X.509 (RFC 5280 §4.1) in as much DER as one version 3 certificate with one alternative name needs.
+ * A certificate for `localhost` and its key, both PEM, made at run time: the repository has no certificate that could
+ * expire. X.509 (RFC 5280 §4.1) in as much DER as one version 3 certificate with one alternative name needs.
  */
 export function createSelfSignedCertificate(): { cert: string; key: string } {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });

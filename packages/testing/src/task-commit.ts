@@ -23,10 +23,10 @@ import type {
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 
-/** Who owns what the builders make, unless they are told otherwise. */
+/** The owner of the builders' tasks, unless a test gives another one. */
 export const alice: Owner = { tenant: "", principal: "alice" };
 
-/** What a built commit is about; everything left out has a default that fits a first commit. */
+/** The values of a commit. Every missing value has a default that fits a first commit. */
 export interface CommitInit {
   /** Default `alice`. */
   readonly owner?: Owner;
@@ -34,7 +34,7 @@ export interface CommitInit {
   readonly taskId?: string;
   /** Tail and fence of the task as the writer knows it, for instance a StoredTask; default: no task yet. */
   readonly after?: { readonly tail: LogTail; readonly fence: number };
-  /** What to append; default: the creating `task`, or a `status` to a task that is there. */
+  /** What to append; default: the creating `task`, or a `status` for an existing task. */
   readonly kinds?: readonly EntryKind[];
   /** Default "context-1". */
   readonly contextId?: string;
@@ -46,14 +46,14 @@ export interface CommitInit {
   readonly wakeAt?: number;
   /** Text of artifacts, inputs and status messages; default "hello". */
   readonly text?: string;
-  /** Whether the commit brings a snapshot; default false. */
+  /** Whether the commit has a snapshot; default false. */
   readonly snapshot?: boolean;
   readonly pushConfigs?: readonly TaskPushNotificationConfig[];
-  /** Idempotency keys that the commit takes; default: none. */
+  /** Idempotency keys of the commit; default: none. */
   readonly keys?: readonly TaskKey[];
 }
 
-/** A commit as the engine would make it: consecutive numbers and payloads that are real protobuf or JSON. */
+/** A commit like the engine's: consecutive numbers, and payloads that are real protobuf or JSON. */
 export function createCommit(init: CommitInit = {}): TaskCommit {
   const {
     owner = alice,
@@ -96,7 +96,7 @@ export function createCommit(init: CommitInit = {}): TaskCommit {
   };
 }
 
-/** A push config of a task; `id` tells it from the task's others. */
+/** A push config of a task; `id` is its id in the task. */
 export function createPushConfig(
   taskId: string,
   id: string,

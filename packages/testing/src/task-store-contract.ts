@@ -11,10 +11,10 @@ import { pushConfigSuite } from "./task-store/push-config-suite.ts";
 import { readSuite } from "./task-store/read-suite.ts";
 
 /**
- * The behaviour that every TaskStore has, as a vitest suite. Call it at the top of a test file.
+ * The behaviour of every TaskStore, as a vitest suite. Call it at the top of a test file.
  *
- * `open` is called inside the tests and makes a new, empty store each time; the suite closes it. A store that outlives
- * its process gives `reopen` as well.
+ * The suite calls `open` inside the tests. It makes a new, empty store each time; the suite closes it. If the store
+ * outlives its process, give `reopen` as well.
  */
 export function taskStoreContract(name: string, open: OpenTaskStore): void {
   describe(`${name} keeps the contract of TaskStore`, () => {

@@ -15,18 +15,21 @@ import { isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
 
 export interface DecodeOptions {
   /**
-   * Messages that may stand inside each other, the outermost and those of Values, Structs and lists included. Default
-   * no limit.
+   * How deep messages may be nested, counting the outermost message and those of Values, Structs and lists. Default no
+   * limit.
    */
   readonly maxDepth?: number;
   /**
-   * Values that the message may have, counted while it is read. A field counts one each time it occurs, known or not, an
-   * element of a packed field or a ListValue one, an entry of a map or a Struct two. What is in a message of a type that
-   * is left to protobuf-es (one that is not proto3, or has fields of types that A2A has not) is not counted. Default no
-   * limit.
+   * How many values the message may have, counted while it is read. A field counts one each time it occurs, known or
+   * not; an element of a packed field or a ListValue counts one; an entry of a map or a Struct counts two. Values in a
+   * message that protobuf-es decodes are not counted: a message of a type that is not proto3, or that has kinds of
+   * fields that A2A does not use. Default no limit.
    */
   readonly maxValues?: number;
-  /** What becomes of fields that the message's type does not have. Default `keep`: they are written again. */
+  /**
+   * What the decoder does with fields that the message's type does not have. Default `keep`: an encoder writes them
+   * again.
+   */
   readonly unknownFields?: "drop" | "keep";
 }
 
@@ -42,14 +45,15 @@ export class DecodeError extends Error {
 }
 
 /**
- * The message that these bytes are in protobuf's binary encoding: what protobuf-es's `fromBinary` gives, at a fraction of
- * its cost where there are many values.
+ * Decodes a message from protobuf's binary encoding. The result is that of protobuf-es's `fromBinary`, at a fraction of
+ * its cost for messages with many values.
  *
- * A field that occurs again is merged as protobuf demands, so the bytes of two messages joined are those of both merged.
- * Maps and JSON objects have no prototype: objects whose names are the caller's own would each get a hidden class
- * otherwise, at a microsecond and more. Bytes fields are views of `bytes`.
+ * A field that occurs again is merged as protobuf demands, so the bytes of two messages joined are those of both
+ * merged. Maps and JSON objects have no prototype. Otherwise each object with names of the caller's choice would get a
+ * hidden class of its own, which takes a microsecond or more. Bytes fields are views of `bytes`.
  *
- * It refuses more than `fromBinary`: a known field of another wire type, and what reaches beyond the message that it is in.
+ * It refuses two things that `fromBinary` accepts: a known field with another wire type, and a value that reaches
+ * beyond the end of its message.
  *
  * @throws DecodeError
  */
@@ -63,10 +67,11 @@ export function decodeMessage<Desc extends DescMessage>(
 }
 
 /**
- * `decodeMessage` in slices: it yields how many bytes it has read, and the message is whole when it returns. One text
- * is never cut, and neither is a value that another field of the same Value or entry follows, which no encoder writes.
+ * `decodeMessage` in slices: it yields the number of bytes that it has read, and the message is complete when it
+ * returns. It never divides one text. It also never divides a value that is followed by another field of the same Value
+ * or entry; no encoder writes such values.
  *
- * @param sliceBytes what is read at once, in bytes
+ * @param sliceBytes how many bytes to read in one slice
  * @throws DecodeError
  */
 export function* decodeInSteps<Desc extends DescMessage>(
@@ -77,7 +82,7 @@ export function* decodeInSteps<Desc extends DescMessage>(
 ): Generator<number, MessageShape<Desc>> {
   const input = new Input(bytes, options);
   input.stop = sliceBytes;
-  const message = contentOf(desc).read(input, bytes.length, undefined) as MessageShape<Desc>; // as above
+  const message = contentOf(desc).read(input, bytes.length, undefined) as MessageShape<Desc>; // see above
   yield input.reached;
   while (input.isPaused) {
     yield input.resume(sliceBytes);
@@ -85,7 +90,7 @@ export function* decodeInSteps<Desc extends DescMessage>(
   return message;
 }
 
-/** More than any message has: a 32-bit number, which costs less to count with than Infinity. */
+/** More values than any message has. It is a 32-bit number, which costs less to count with than Infinity. */
 const unlimited = 0x3fff_ffff;
 
 /** What is still to be read of a message, in the order of the bytes. */
@@ -95,7 +100,7 @@ interface Rest {
   readonly read: () => void;
 }
 
-/** What is read, how far reading has come, and what may still follow. */
+/** The bytes, how far they are read, and the limits on the rest. */
 class Input {
   readonly bytes: Uint8Array;
   readonly keepsUnknown: boolean;
@@ -105,11 +110,11 @@ class Input {
   #depthLeft: number;
   #view: DataView | undefined;
   position = 0;
-  /** Where the fields of all messages that are open pause. */
+  /** Reading pauses here, in the fields of all open messages. */
   stop = Number.POSITIVE_INFINITY;
-  /** What was paused: the innermost message, whose bytes come first, is the last. */
+  /** The paused messages. The innermost one, whose bytes come first, is the last. */
   #rests: Rest[] = [];
-  /** The upper half of the number that was read last. */
+  /** The upper half of the last number that was read. */
   high = 0;
 
   constructor(bytes: Uint8Array, { maxDepth, maxValues, unknownFields }: DecodeOptions) {
@@ -143,20 +148,20 @@ class Input {
   }
 
   /**
-   * Leaves the fields from here to the end of a message to later, and goes on behind them. The message around it, which
-   * must not read them first, pauses there as well: its `position` is beyond `stop`.
+   * Leaves the fields from here to the end of a message for later, and continues behind them. The surrounding message
+   * must not read them first, so it pauses there as well: its `position` is beyond `stop`.
    */
   pause(end: number, read: () => void): void {
     this.#rests.unshift({ position: this.position, depthLeft: this.#depthLeft, read });
     this.position = end;
   }
 
-  /** Where the first bytes were left that have not been read. */
+  /** The position of the first bytes that were left for later. */
   get reached(): number {
     return this.#rests.at(-1)?.position ?? this.position;
   }
 
-  /** Reads on where the first bytes were left. @returns how many it has read: about `bytes` */
+  /** Continues at the first bytes that were left. @returns how many bytes it has read: about `bytes` */
   resume(bytes: number): number {
     const rest = this.#rests.pop();
     if (rest === undefined) {
@@ -173,7 +178,7 @@ class Input {
     return read;
   }
 
-  /** Reads all that was paused, because what comes next changes it. */
+  /** Reads everything that was paused, because the following bytes change it. */
   finish(): void {
     const { position, stop } = this;
     const depthLeft = this.#depthLeft;
@@ -185,12 +190,12 @@ class Input {
     this.#depthLeft = depthLeft;
   }
 
-  /** Messages that may still stand inside each other here. */
+  /** How many more messages may be nested here. */
   get depthLeft(): number {
     return this.#depthLeft;
   }
 
-  /** Where `size` bytes from here end, which is not beyond `end`. */
+  /** The position `size` bytes from here, which must not be beyond `end`. */
   after(size: number, end: number): number {
     const after = this.position + size;
     if (after > end) {
@@ -199,7 +204,7 @@ class Input {
     return after;
   }
 
-  /** The end of what has its length before it. */
+  /** The end of a value that begins with its length. */
   delimited(end: number): number {
     return this.after(this.varint(end), end);
   }
@@ -214,7 +219,7 @@ class Input {
     return tag;
   }
 
-  /** The lower 32 bits, unsigned, of a number of up to 64; the upper ones are in `high`. */
+  /** The lower 32 bits, unsigned, of a number of up to 64 bits; the upper bits are in `high`. */
   varint(end: number): number {
     const { bytes } = this;
     let at = this.position;
@@ -265,7 +270,7 @@ class Input {
     return text ?? decodeUtf8(this.bytes.subarray(start, after));
   }
 
-  /** Passes over a field that is not known; what is in a group counts, too. */
+  /** Skips a field that is not known; the values in a group count, too. */
   skip(tag: number, end: number): void {
     switch (tag & 7) {
       case WireType.Varint:
@@ -316,7 +321,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** @returns undefined for what is no valid UTF-8, and for what the decoder has to look at */
+/** @returns undefined for invalid UTF-8, and for texts that the platform's decoder must decide on */
 function shortUtf8(bytes: Uint8Array, start: number, end: number): string | undefined {
   const codes: number[] = [];
   for (let at = start; at < end; ) {
@@ -354,7 +359,7 @@ function shortUtf8(bytes: Uint8Array, start: number, end: number): string | unde
 
 /* ---- Scalars ---- */
 
-/** Reads a value that ends at or before `end`. A message is merged into the one that is there. */
+/** Reads a value that ends at or before `end`. A message is merged into the existing one. */
 type ReadValue = (input: Input, end: number, existing: unknown) => unknown;
 
 interface Scalar {
@@ -389,9 +394,9 @@ function readBoolean(input: Input, end: number): boolean {
 
 /* ---- Messages ---- */
 
-/** What stands in a message, without the length before it. */
+/** Reads the content of a message, without the length before it. */
 interface Content {
-  /** Merges it into the message that is there. */
+  /** Merges it into the existing message. */
   read(input: Input, end: number, existing: unknown): unknown;
 }
 
@@ -421,7 +426,7 @@ function contentOf(desc: DescMessage): Content {
 function foreign(desc: DescMessage): Content {
   return {
     read(input, end, existing) {
-      const message = (existing ?? create(desc)) as Message; // of this type
+      const message = (existing ?? create(desc)) as Message; // the message is of this type
       const options = { recursionLimit: input.depthLeft, readUnknownFields: input.keepsUnknown };
       try {
         mergeFromBinary(desc, message, input.bytes.subarray(input.position, end), options);
@@ -436,7 +441,7 @@ function foreign(desc: DescMessage): Content {
 
 class OwnContent implements Content {
   readonly #desc: DescMessage;
-  /** By tag: the number of the field and a wire type that it may have. */
+  /** By tag: the field's number and one of its possible wire types. */
   #fields: ReadonlyMap<number, Field> | undefined;
 
   constructor(desc: DescMessage) {
@@ -445,8 +450,8 @@ class OwnContent implements Content {
 
   read(input: Input, end: number, existing: unknown): unknown {
     input.enter();
-    this.#fields ??= fieldsOf(this.#desc); // not before, because types contain each other
-    const message = (existing ?? create(this.#desc)) as Fields; // of this type
+    this.#fields ??= fieldsOf(this.#desc); // compiled later, because types contain each other
+    const message = (existing ?? create(this.#desc)) as Fields; // the message is of this type
     this.#readFields(message, this.#fields, input, end);
     input.leave();
     return message;
@@ -520,7 +525,7 @@ function readField(message: Fields, field: Field, input: Input, end: number): vo
     case "map": {
       let map = message[name] as Record<string, unknown>; // that is how protobuf-es represents them
       if (Object.getPrototypeOf(map) !== null) {
-        map = message[name] = dictionary(); // in place of the empty one that the message was made with
+        map = message[name] = dictionary(); // replaces the empty map of the new message
       }
       readEntry(map, field.entry, input, end);
     }
@@ -558,7 +563,7 @@ function fieldsOf(desc: DescMessage): ReadonlyMap<number, Field> {
   return fields;
 }
 
-/** How one value of a field is read: an element of a list, a value of a map, or what a singular field holds. */
+/** How to read one value of a field: an element of a list, a value of a map, or the value of a singular field. */
 function valueReader(field: DescField): Scalar {
   if (field.message === undefined) {
     return field.enum === undefined ? scalars[field.scalar as OwnScalar] : int32; // as `isOwnType` says
@@ -571,10 +576,10 @@ function valueReader(field: DescField): Scalar {
 }
 
 /**
- * An entry of a map or a Struct, which has been counted once: its key is field 1, its value field 2; where one is missing,
- * it is the empty one of its type.
+ * Reads an entry of a map or a Struct, which has been counted once. Its key is field 1, its value field 2; a missing
+ * one is the empty value of its type.
  *
- * @param read the value, with its length before it if it has one
+ * @param read reads the value, with its length before it if it has one
  */
 function readEntry(
   map: Record<string, unknown>,
@@ -606,7 +611,7 @@ function readEntry(
   map[name] = value === undefined ? empty(input) : value;
 }
 
-/** The value of an entry, and what it is where it is missing. */
+/** How to read the value of an entry, and its default. */
 interface EntryValue extends Scalar {
   empty(input: Input): unknown;
 }
@@ -622,7 +627,7 @@ function emptyValue(field: Extract<DescField, { fieldKind: "map" }>): unknown {
   }
 }
 
-/* ---- Struct, Value and ListValue, and the same as plain JSON, as fields of type Struct hold it: by hand ---- */
+/* ---- Struct, Value and ListValue, also as plain JSON, the form of fields of type Struct: written by hand ---- */
 
 const lastValueField = 6;
 
@@ -648,7 +653,7 @@ const jsonEntry: EntryValue = {
   empty: (input) => readValue(input, input.position, undefined, true),
 };
 
-/** @returns a Value, or the JSON that it stands for */
+/** @returns a Value, or its JSON */
 function readValue(input: Input, end: number, existing: unknown, isPlain: boolean): unknown {
   input.enter();
   let message = isPlain ? undefined : (existing as Value | undefined); // of this type
@@ -657,7 +662,7 @@ function readValue(input: Input, end: number, existing: unknown, isPlain: boolea
   for (let fields = 0; input.position < end; fields++) {
     const tag = input.tag(end);
     if (fields > 0) {
-      input.count(1); // the one that it has is counted with the Value
+      input.count(1); // its own value is counted with the Value
       input.finish();
     }
     switch (tag) {
@@ -710,7 +715,7 @@ function readValue(input: Input, end: number, existing: unknown, isPlain: boolea
   return message;
 }
 
-/** @returns a Struct, or the JSON object that it stands for */
+/** @returns a Struct, or its JSON object */
 function readStruct(input: Input, end: number, existing: unknown, isPlain: boolean): unknown {
   input.enter();
   const made =
@@ -722,7 +727,7 @@ function readStruct(input: Input, end: number, existing: unknown, isPlain: boole
   return made;
 }
 
-/** @param struct where the fields are of one, not of plain JSON */
+/** @param struct the Struct when the fields are of one, not of plain JSON */
 function readEntries(
   input: Input,
   end: number,
@@ -745,7 +750,7 @@ function readEntries(
   }
 }
 
-/** @returns a ListValue, or the array that it stands for */
+/** @returns a ListValue, or its array */
 function readList(input: Input, end: number, existing: unknown, isPlain: boolean): unknown {
   input.enter();
   const made = existing ?? (isPlain ? [] : { $typeName: "google.protobuf.ListValue", values: [] });
@@ -756,7 +761,7 @@ function readList(input: Input, end: number, existing: unknown, isPlain: boolean
   return made;
 }
 
-/** @param list where the items are of one, not of plain JSON */
+/** @param list the ListValue when the items are of one, not of plain JSON */
 function readItems(input: Input, end: number, items: unknown[], list: ListValue | undefined): void {
   const until = Math.min(end, input.stop);
   while (input.position < until) {
@@ -773,7 +778,7 @@ function readItems(input: Input, end: number, items: unknown[], list: ListValue 
   }
 }
 
-/** A field that a Value, Struct or list does not have; plain JSON does not keep it. */
+/** A field that a Value, Struct or list does not have. Plain JSON does not keep it. */
 function readOther(
   typeName: string,
   lastField: number,

@@ -14,8 +14,8 @@ import { divideText, utf8Length } from "../long-text.ts";
 import { isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
 
 /**
- * A message in protobuf's binary encoding: the bytes of protobuf-es's `toBinary`, at a fraction of its cost where there
- * are many values, and in one buffer of exactly their length.
+ * Encodes a message in protobuf's binary encoding: the bytes of protobuf-es's `toBinary`, at a fraction of its cost for
+ * messages with many values, and in one buffer of exactly their length.
  *
  * @throws Error naming the field whose value its type cannot hold
  */
@@ -71,10 +71,10 @@ function writeWhole<Desc extends DescMessage, Result>(
   }
 }
 
-/** Bytes that are written together: no single value that is copied is longer. */
+/** Size of a block of output in bytes. A longer value is not copied into a block. */
 const blockBytes = 64 * 1024;
 
-/** Characters up to which a loop in JavaScript is faster than a call of the encoder. */
+/** Length up to which a loop in JavaScript is faster than a call of the platform's encoder, in characters. */
 const shortText = 64;
 
 const encoder = new TextEncoder();
@@ -106,19 +106,19 @@ const { allocUnsafeSlow } =
     .Buffer ?? {}; // where there is one
 
 /**
- * What is written, from its end to its beginning: so the length of a message is known when it is written before it, and
- * each message is looked at once.
+ * The output, written from its end to its beginning. So the length of a message is known before it is written in front
+ * of it, and the encoder visits each message once.
  */
 class Output {
   #block = new Uint8Array(blockBytes);
   #view = new DataView(this.#block.buffer);
-  /** Where the last of what was written begins in the block. */
+  /** Where the written part of the block begins. */
   #position = blockBytes;
   /** What follows on the block; the last one first. */
   readonly #after: Part[] = [];
   #afterBytes = 0;
 
-  /** Bytes so far. */
+  /** Bytes written so far. */
   get length(): number {
     return this.#afterBytes + blockBytes - this.#position;
   }
@@ -156,7 +156,7 @@ class Output {
     this.#afterBytes = 0;
   }
 
-  /** Makes room for so many bytes. */
+  /** Makes room for this many bytes. */
   #reserve(size: number): void {
     if (this.#position < size) {
       this.#begin();
@@ -236,7 +236,7 @@ class Output {
     this.varint(this.length - end);
   }
 
-  /** @returns false, and nothing is written, when there are other characters in it */
+  /** @returns false, and writes nothing, when the text has other characters */
   #ascii(value: string): boolean {
     const { length } = value;
     this.#reserve(length);
@@ -246,7 +246,7 @@ class Output {
     return isAscii;
   }
 
-  /** Half of a surrogate pair becomes U+FFFD, as `TextEncoder` makes it. */
+  /** Half of a surrogate pair becomes U+FFFD, as in `TextEncoder`. */
   #shortText(value: string): void {
     this.#reserve(3 * shortText);
     const block = this.#block;
@@ -284,7 +284,7 @@ let spare: Output | undefined = new Output();
 
 /* ---- Scalars ---- */
 
-/** How the values of one type are written, without the tag of the field that they stand in. */
+/** How to write the values of one type, without the tag of their field. */
 interface Form {
   readonly wireType: WireType;
   write(value: unknown, out: Output): void;
@@ -324,7 +324,7 @@ const scalarForms: Record<OwnScalar, Form> = {
   [ScalarType.INT64]: {
     wireType: WireType.Varint,
     write: (value, out) => {
-      const { lo, hi } = protoInt64.enc(value as bigint); // it refuses what is none
+      const { lo, hi } = protoInt64.enc(value as bigint); // it refuses other values
       out.varint64(lo, hi);
     },
   },
@@ -336,7 +336,7 @@ function toText(value: unknown): string {
 
 /* ---- Messages ---- */
 
-/** What stands in a message, without the length before it. */
+/** Writes the content of a message, without the length before it. */
 interface Content {
   write(value: unknown, out: Output): void;
 }
@@ -345,7 +345,7 @@ interface Content {
 type Fields = Readonly<Record<string, unknown>> & Pick<Message, "$typeName" | "$unknown">;
 
 interface TaggedForm {
-  /** Number and wire type as they are written. */
+  /** Number and wire type, as they are encoded. */
   readonly tag: number;
   readonly form: Form;
 }
@@ -353,9 +353,9 @@ interface TaggedForm {
 interface Member extends TaggedForm {
   readonly kind: "implicit" | "explicit" | "oneof" | "list" | "packed" | "map";
   readonly name: string;
-  /** What holds it in the message: the field itself, or its oneof. */
+  /** The member of the message that holds it: the field itself, or its oneof. */
   readonly holder: string;
-  /** Where it has no presence: what stands for nothing, but for empty bytes. */
+  /** The default value of a field without presence, except for empty bytes. */
   readonly zero: unknown;
 }
 
@@ -372,14 +372,14 @@ function contentOf(desc: DescMessage): Content {
 
 function foreign(desc: DescMessage): Content {
   return {
-    write: (value, out) => out.raw(toBinary(desc, value as Message)), // it refuses what is none
+    write: (value, out) => out.raw(toBinary(desc, value as Message)), // it refuses other values
   };
 }
 
 class OwnContent implements Content {
   readonly #desc: DescMessage;
   readonly #typeName: string;
-  /** In the order in which they are written: that of their numbers, from the last. */
+  /** In the order of writing: from the highest field number to the lowest. */
   #members: readonly Member[] | undefined;
 
   constructor(desc: DescMessage) {
@@ -388,9 +388,9 @@ class OwnContent implements Content {
   }
 
   write(value: unknown, out: Output): void {
-    const message = value as Fields; // as is checked here
+    const message = value as Fields; // the condition tests that
     checkType(message, this.#typeName);
-    this.#members ??= membersOf(this.#desc); // not before, because types contain each other
+    this.#members ??= membersOf(this.#desc); // compiled later, because types contain each other
     writeUnknown(message.$unknown, out);
     let index = 0;
     try {
@@ -419,7 +419,7 @@ function checkType(message: Partial<Fields> | undefined, typeName: string): void
   }
 }
 
-/** The fields of a message that its type does not have: its last ones. */
+/** The fields of a message that its type does not have. They are the last in the encoding. */
 function writeUnknown(fields: Message["$unknown"], out: Output): void {
   for (let index = (fields?.length ?? 0) - 1; index >= 0; index--) {
     const field = fields?.[index];
@@ -430,7 +430,7 @@ function writeUnknown(fields: Message["$unknown"], out: Output): void {
   }
 }
 
-/** @param value of the field or its oneof, as protobuf-es represents them */
+/** @param value the value of the field or its oneof, as protobuf-es represents it */
 function writeMember(member: Member, value: unknown, out: Output): void {
   const { form, tag } = member;
   switch (member.kind) {
@@ -521,7 +521,7 @@ function kindOf(field: DescField): Member["kind"] {
   }
 }
 
-/** How one value of a field is written: an element of a list, a value of a map, or what a singular field holds. */
+/** How to write one value of a field: an element of a list, a value of a map, or the value of a singular field. */
 function valueForm(field: DescField): Form {
   if (field.message !== undefined) {
     return delimited(isJsonField(field) ? jsonObjectContent : contentOf(field.message));
@@ -551,7 +551,7 @@ function packed(form: Form): Form {
   });
 }
 
-/* ---- Struct, Value and ListValue, and the same as plain JSON, as fields of type Struct hold it: by hand ---- */
+/* ---- Struct, Value and ListValue, also as plain JSON, the form of fields of type Struct: written by hand ---- */
 
 const jsonObjectContent: Content = {
   write(value, out) {
@@ -586,7 +586,7 @@ function kindOfJson(json: unknown): Value["kind"]["case"] {
       return "boolValue";
     case "object":
       return json === null ? "nullValue" : Array.isArray(json) ? "listValue" : "structValue";
-    default: // no JSON: a Value of no kind
+    default: // not JSON: a Value without a kind
       return undefined;
   }
 }
@@ -597,7 +597,7 @@ function writeValue(value: unknown, out: Output, isPlain: boolean): void {
   if (isPlain) {
     kind = kindOfJson(value);
   } else {
-    const message = value as Value; // as is checked here
+    const message = value as Value; // the condition tests that
     checkType(message, "google.protobuf.Value");
     writeUnknown(message.$unknown, out);
     ({ case: kind, value: content } = message.kind);
@@ -631,9 +631,9 @@ function writeValue(value: unknown, out: Output, isPlain: boolean): void {
 }
 
 function writeStruct(value: unknown, out: Output, isPlain: boolean): void {
-  let fields = value as Readonly<Record<string, unknown>>; // plain JSON, else as is checked here
+  let fields = value as Readonly<Record<string, unknown>>; // plain JSON, or a Value as tested here
   if (!isPlain) {
-    const struct = value as Struct; // as is checked here
+    const struct = value as Struct; // the condition tests that
     checkType(struct, "google.protobuf.Struct");
     writeUnknown(struct.$unknown, out);
     fields = struct.fields;
@@ -642,9 +642,9 @@ function writeStruct(value: unknown, out: Output, isPlain: boolean): void {
 }
 
 function writeList(value: unknown, out: Output, isPlain: boolean): void {
-  let items = value as readonly unknown[]; // plain JSON, else as is checked here
+  let items = value as readonly unknown[]; // plain JSON, or a Struct as tested here
   if (!isPlain) {
-    const list = value as ListValue; // as is checked here
+    const list = value as ListValue; // the condition tests that
     checkType(list, "google.protobuf.ListValue");
     writeUnknown(list.$unknown, out);
     items = list.values;

@@ -1,7 +1,7 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { Edition, isWrapperDesc } from "@bufbuild/protobuf/wkt";
 
-/** Tags of the fields of Value, and of those of Struct, its entries and ListValue. */
+/** Tags of the fields of Value, Struct, Struct's entries and ListValue. */
 export const tags = {
   nullValue: 0x08,
   numberValue: 0x11,
@@ -14,7 +14,7 @@ export const tags = {
   entryValue: 0x12,
 } as const;
 
-/** The scalars of A2A and of the types around it. */
+/** The scalar types that A2A's messages use. */
 export type OwnScalar =
   | ScalarType.STRING
   | ScalarType.BYTES
@@ -31,10 +31,10 @@ const ownScalars: ReadonlySet<ScalarType | undefined> = new Set<OwnScalar>([
 ]);
 
 /**
- * Whether this codec knows all that the fields of a type may be; decided once for each type. It does for proto3 with the
- * scalars above, maps whose keys are texts, and no wrapped scalars: all types of A2A, of its errors, and of the gRPC
- * services beside it. Messages of other types, which an agent may put into its journal, are left to protobuf-es,
- * wherever they stand.
+ * Whether this codec can read and write all fields of a type; decided once for each type. It can for proto3 types with
+ * the scalars above and with maps whose keys are strings, but not for wrapped scalars. These are all types of A2A, of
+ * its errors, and of the gRPC services beside it. protobuf-es reads and writes all other messages, which an agent may
+ * put into its journal, at any depth.
  */
 export function isOwnType(desc: DescMessage): boolean {
   return desc.file.edition === Edition.EDITION_PROTO3 && desc.fields.every(isOwnField);
@@ -51,7 +51,7 @@ function isOwnField(field: DescField): boolean {
   return field.enum !== undefined || (ownScalars.has(field.scalar) && !isLongText);
 }
 
-/** Whether a Struct in this field is a plain JSON object, as it is everywhere but in a Value. */
+/** Whether a Struct in this field is a plain JSON object. It is, except in a Value. */
 export function isJsonField({ message, parent }: DescField): boolean {
   return message?.typeName === "google.protobuf.Struct" && parent.typeName !== "google.protobuf.Value";
 }

@@ -29,7 +29,7 @@ import {
   stored,
 } from "./store-model.ts";
 
-/** Short runs for every check; the seed is fixed, so that a failure is one for everybody. */
+/** Short runs for every check; the seed is fixed, so that a failure repeats on every machine. */
 const runs: fc.Parameters<unknown> = { seed: 20_260, numRuns: 40 };
 
 const owners: readonly Owner[] = [
