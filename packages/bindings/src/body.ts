@@ -10,22 +10,23 @@ export interface BodyLimits extends UnpackLimits {
   readonly compressions: readonly Compression[];
 }
 
-/** Why a body was not taken, and the HTTP status that says so. */
+/** Why a body was refused, and the HTTP status for it. */
 export interface BodyRefusal {
   readonly status: 400 | 413 | 415;
   readonly error: ConnectError;
-  /** What the response's header has to say as well. */
+  /** Further header fields of the response. */
   readonly header?: HeadersInit;
 }
 
 /**
- * Read a whole request body, decompressed. Neither the bytes on the wire nor what they unpack to may exceed the limit. A large
- * one has its turn then (see `unpackBody`).
+ * Reads a whole request body and decompresses it. Neither the received bytes nor the decompressed ones may exceed the
+ * limit. A large body then waits for its slice (see `unpackBody`).
  *
- * @param caller whose signal ends the wait of a large body for its turn; default that of the request
- * @returns the bytes, or a refusal: 413 when they are too many, 415 for an unknown content coding, 400 when they are not
- *   what their coding says
- * @throws ConnectError when the connection breaks, the caller has gone, or the server has no room for the body (CAPACITY)
+ * @param caller its signal ends the wait of a large body; default the request's
+ * @returns the bytes, or a refusal: 413 when they are too many, 415 for an unknown content coding, 400 when they are
+ *   not in that coding
+ * @throws ConnectError when the connection breaks, the caller has disconnected, or the server has no room for the body
+ *   (CAPACITY)
  */
 export async function readBody(
   request: HttpRequest,
@@ -66,7 +67,7 @@ function isTooLarge(thrown: unknown): thrown is ConnectError {
   return findA2AError(thrown)?.reason === "BODY_TOO_LARGE";
 }
 
-/** 415 for a body of a media type that the wire does not take. */
+/** 415 for a body of a media type that the wire does not accept. */
 export function unsupportedMediaType(supported: readonly string[]): BodyRefusal {
   const list = supported.join(" or ");
   const error = a2aError("CONTENT_TYPE_NOT_SUPPORTED", `the request's Content-Type must be ${list}`, {
@@ -89,7 +90,7 @@ function tooLarge(maxBodyBytes: number): BodyRefusal {
   return { status: 413, error: bodyTooLarge(maxBodyBytes) };
 }
 
-/** All bytes, or undefined when there are more than allowed; the rest is then left unread. */
+/** All bytes, or undefined when there are more than allowed; then the rest is not read. */
 export async function collectBytes(body: HttpBody, maxBytes: number): Promise<Uint8Array | undefined> {
   if (body.bytes !== undefined) {
     try {

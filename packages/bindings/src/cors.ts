@@ -45,7 +45,7 @@ const exposedHeaders = [
 ];
 
 /**
- * Let browser pages of other origins call a handler: answers preflights with 204 and marks every response.
+ * Lets browser pages of other origins call a handler: answers preflights with 204 and marks every response.
  *
  * @throws Error for credentials with `*`, which browsers refuse
  */
@@ -62,7 +62,7 @@ export function withCors(handler: HttpHandler, options: CorsOptions = {}): HttpH
   };
   const exposed = [...exposedHeaders, ...(options.exposedHeaders ?? [])].join(", ");
 
-  /** The headers that name the origin; none for an origin that may not call. */
+  /** The header fields that name the origin; none for an origin that may not call. */
   function grant(origin: string): [string, string][] {
     if (anyOrigin) {
       return [["access-control-allow-origin", "*"]];
@@ -79,7 +79,7 @@ export function withCors(handler: HttpHandler, options: CorsOptions = {}): HttpH
   return async (request) => {
     const origin = request.header.get("origin");
     if (origin === null) {
-      // Not from a page. A cache must still not give this answer to one.
+      // The request is not from a page. A cache must still not give this answer to a page.
       return anyOrigin ? handler(request) : marked(await handler(request), []);
     }
     const granted = grant(origin);

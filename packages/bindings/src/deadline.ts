@@ -2,13 +2,13 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { HttpRequest } from "./http.ts";
 import type { Timer } from "./timer.ts";
 
-/** Timers of platforms wrap around beyond this; a call that may take 24 days has no deadline worth a timer. */
+/** Timers of platforms overflow beyond this. A call with more than 24 days needs no timer. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
- * When a call has to be over, by the word of its caller. It ends the call, never what the call has started.
+ * The time when a call must end, as its caller asked. It ends the call, never the work that the call has started.
  *
- * Its signal aborts with DeadlineExceeded when the time is up, and when the caller goes away.
+ * Its signal aborts with DeadlineExceeded when the time is up, and when the caller disconnects.
  */
 export class Deadline {
   readonly #endsAt: number;
@@ -24,12 +24,12 @@ export class Deadline {
     this.#stopTimer = timeoutMs > longestTimerMs ? () => {} : timer(timeoutMs, () => this.#pass());
   }
 
-  /** What is left in milliseconds; negative when the time is up. */
+  /** The remaining time in milliseconds; negative when the time is up. */
   get remainingMs(): number {
     return this.#endsAt - performance.now();
   }
 
-  /** Made when somebody first looks at it, as that of the request. */
+  /** Made when code first reads it, like the request's signal. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -43,7 +43,7 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** The call is over in time: the signal aborts no more for the deadline's sake. */
+  /** The call ended in time: the deadline no longer aborts the signal. */
   stop(): void {
     this.#stopTimer();
   }
@@ -54,7 +54,7 @@ export class Deadline {
   }
 }
 
-/** What a caller is told whose deadline has passed. */
+/** The error for a caller whose deadline has passed. */
 export function deadlineExceeded(): ConnectError {
   return new ConnectError("the operation timed out", Code.DeadlineExceeded);
 }

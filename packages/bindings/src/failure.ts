@@ -6,8 +6,8 @@ import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import type { BindingSettings, ErrorContext } from "./options.ts";
 
 /**
- * What the caller is told about anything that was thrown. What they are not told, because it could be a secret, goes to
- * `onError`.
+ * The error that the caller gets for any thrown value. `onError` gets what the caller must not see, because it could be
+ * a secret.
  */
 export function explainFailure(
   thrown: unknown,
@@ -21,7 +21,9 @@ export function explainFailure(
   return withReason(error);
 }
 
-/** The reason of errors that others throw with nothing but a code: by it a caller knows them on every wire. */
+/**
+ * The reason of errors that other code throws with a code alone. By the reason a caller recognises them on every wire.
+ */
 const reasons: ReadonlyMap<Code, A2AErrorReason> = new Map([
   [Code.Unavailable, "UNAVAILABLE"],
   [Code.DataLoss, "DATA_LOSS"],
@@ -39,14 +41,14 @@ function withReason(error: ConnectError): ConnectError {
   return named;
 }
 
-/** Whether the log should hear of it: an error with a hidden cause that is the server's fault. */
+/** Whether to log an error: it is the server's fault and has a hidden cause. */
 function isMasked(thrown: unknown, error: ConnectError): boolean {
   const serverFault = [Code.Internal, Code.Unknown, Code.DataLoss].includes(error.code);
   return serverFault && (thrown !== error || error.cause !== undefined);
 }
 
 /**
- * Add what an error says in HTTP's own words: its metadata, `WWW-Authenticate` for missing credentials (requirement
+ * Adds what an error says in HTTP's own fields: its metadata, `WWW-Authenticate` for missing credentials (requirement
  * E.1) and `Retry-After` from a `google.rpc.RetryInfo`.
  */
 export function addErrorHeaders(header: Headers, error: ConnectError): void {

@@ -1,47 +1,47 @@
-/** One HTTP request as every wire of ours sees it: Connect's `UniversalServerRequest` with a body of bytes. */
+/** One HTTP request, the same for all our wires: Connect's `UniversalServerRequest` with a body of bytes. */
 export interface HttpRequest {
   /** "1.0", "1.1" or "2.0". */
   readonly httpVersion: string;
-  /** Absolute. */
+  /** An absolute URL. */
   readonly url: string;
   /**
-   * Whether the server is bound to an address of loopback alone, so that every caller is on its own machine, or comes through
-   * something there: a proxy, a tunnel, a browser. Default false.
+   * Whether the server listens on loopback addresses only. Then every caller is a program on this machine: a client, a
+   * proxy, a tunnel or a browser. Default false.
    */
   readonly boundToLoopback?: boolean;
   /**
-   * Whether the server listens to what proxies say about its URL: then `forwardedUrl` depends on header fields, whether
-   * they are there or not. Default false.
+   * Whether the server uses what proxies tell about its URL. Then `forwardedUrl` depends on header fields, present or
+   * not. Default false.
    */
   readonly trustsProxies?: boolean;
   /**
-   * Where callers reach this server, when a proxy that is trusted has said so: base URL without a trailing slash, with the
-   * prefix of paths that the proxy takes off. Undefined: nobody trustworthy said.
+   * Where callers reach this server, if a trusted proxy told it: base URL without a trailing slash, with the path
+   * prefix that the proxy removes. Undefined when no trusted proxy told one.
    */
   readonly forwardedUrl?: string | undefined;
   /**
-   * Where the caller is: IPv4 address, or IPv6 network of 64 bits; of the connection, or as a trusted proxy says. Undefined:
-   * not known. It tells callers apart that have no credentials.
+   * The caller's address: IPv4 address, or IPv6 network of 64 bits; that of the connection, or the one that a trusted
+   * proxy told. Undefined: not known. It tells callers without credentials apart.
    */
   readonly callerNetwork?: string | undefined;
   readonly method: string;
   readonly header: Headers;
   readonly body: HttpBody;
   /**
-   * Counts about so many bytes more that the answer takes in memory until it is sent, or, when negative, fewer. A server that
-   * bounds what unread answers take has it. Small answers are not counted.
+   * Counts about this many bytes more (or fewer, when negative) that the answer keeps in memory until it is sent.
+   * Defined if the server limits the memory of unread answers. Small answers are not counted.
    *
-   * @throws ConnectError ResourceExhausted, reason CAPACITY, when all answers together take too much
+   * @throws ConnectError ResourceExhausted, reason CAPACITY, when all answers together exceed the limit
    */
   hold?(bytes: number): void;
-  /** Aborts when the caller goes away. */
+  /** Aborts when the caller disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** A request body, read once. */
+/** A request body. It can be read once. */
 export interface HttpBody extends AsyncIterable<Uint8Array> {
   /**
-   * The fast path of a runtime that can collect a body without iterating over it.
+   * A fast path for runtimes that can collect a body without iterating over it.
    *
    * @throws ConnectError `bodyTooLarge(maxBytes)` when the body is longer
    */
@@ -63,9 +63,9 @@ export interface HttpBody extends AsyncIterable<Uint8Array> {
 }
 
 /**
- * One HTTP response. A body of bytes or text (UTF-8) is sent in one piece with its length, an iterable chunk by chunk, and
- * between chunks that are not small everybody else has a turn.
- * Text costs a runtime less than bytes where it can write it together with the head.
+ * One HTTP response. A body of bytes or text (UTF-8) is sent in one piece with its length. An iterable body is sent
+ * chunk by chunk, and other calls run between large chunks. Text costs a runtime less than bytes if it can write text
+ * together with the head.
  */
 export interface HttpResponse {
   readonly status: number;
@@ -73,13 +73,13 @@ export interface HttpResponse {
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly trailer?: Headers;
   /**
-   * For an iterable body: the head goes out before the first chunk is there, which may be long in coming. Default false:
-   * both go out together, and header fields may be set until the first chunk is there.
+   * For an iterable body: the head is sent before the first chunk is ready, which may take long. Default false: both
+   * are sent together, and header fields may be set until the first chunk is ready.
    */
   readonly headAtOnce?: boolean;
 }
 
-/** Answers one HTTP request; whatever serves sockets calls it. */
+/** Answers one HTTP request. The code that serves sockets calls it. */
 export type HttpHandler = (request: HttpRequest) => Promise<HttpResponse>;
 
 /** Header of a stream's response: the event id of its first message; the following messages count up from it. */

@@ -22,7 +22,7 @@ import type { Deadline } from "./deadline.ts";
 import type { HttpRequest } from "./http.ts";
 import type { Wire } from "./options.ts";
 
-/** An operation that answers once. A call that throws rejects, also when the implementation throws synchronously. */
+/** An operation with one answer. The promise also rejects when the implementation throws synchronously. */
 export interface UnaryMethod {
   readonly kind: "unary";
   readonly desc: DescMethodUnary;
@@ -33,17 +33,21 @@ export interface UnaryMethod {
 export interface StreamMethod {
   readonly kind: "stream";
   readonly desc: DescMethodServerStreaming;
-  /** Nothing runs before the first `next`, and no message is asked for before the one before it was taken. */
+  /**
+   * The implementation runs only after the first `next`, and is asked for each message only after the one before was
+   * taken.
+   */
   call(request: Message, context: HandlerContext): AsyncIterator<Message>;
 }
 
-/** One operation as every wire calls it: from here on nobody knows which wire it was. */
+/** One operation, the same for every wire: the code behind it does not know which wire the call came over. */
 export type BoundMethod = UnaryMethod | StreamMethod;
 
 /**
- * Bind an implementation to its interceptors, the first one outermost. Without any, a call is a plain function call.
+ * Binds an implementation to its interceptors, the first one outermost. Without interceptors a call is a plain function
+ * call.
  *
- * @throws Error for client-streaming methods, which the JSON wires have no form for, and A2A has none of
+ * @throws Error for client-streaming methods: the JSON wires cannot carry them, and A2A has none
  */
 export function bindMethod(spec: MethodImplSpec, interceptors: readonly Interceptor[]): BoundMethod {
   switch (spec.kind) {
@@ -107,21 +111,24 @@ function interceptStream(spec: StreamSpec, interceptors: readonly Interceptor[])
     )(createAsyncIterable([request]))[Symbol.asyncIterator]();
 }
 
-/** Connect hands implementations behind interceptors a copy of the context's own fields, and getters are none. */
+/**
+ * Connect passes implementations behind interceptors a copy of the context's own fields, and getters are not own
+ * fields.
+ */
 function withOwnFields(context: HandlerContext): HandlerContext {
   return { ...context, signal: context.signal, responseTrailer: context.responseTrailer };
 }
 
-/** What a call has besides its request. */
+/** The parts of a call besides its request. */
 export interface CallOptions {
   readonly wire: Wire;
-  /** Undefined on the JSON wires, which have no way to say one. */
+  /** Undefined on the JSON wires, which cannot carry one. */
   readonly deadline?: Deadline | undefined;
 }
 
 /**
- * The context of one call, on every wire. `signal` aborts when the caller goes away or the deadline passes. What is in
- * `responseHeader` when the first message is there goes out with it; the JSON wires have no trailers, and drop
+ * The context of one call, on every wire. `signal` aborts when the caller disconnects or the deadline passes. Fields of
+ * `responseHeader` that are set before the first message are sent with it. The JSON wires have no trailers and drop
  * `responseTrailer`.
  *
  * A class, because object literals with getters live as long as their hidden classes do.
@@ -150,7 +157,7 @@ export class CallContext implements HandlerContext {
     this.timeoutMs = deadline === undefined ? noDeadline : () => deadline.remainingMs;
     this.#request = request;
     this.#deadline = deadline;
-    // Nothing is read of the request before it is asked for.
+    // The request is not read before code asks for it.
     this.values.set(callerKey, request);
     if (request.hold !== undefined) {
       this.values.set(answerBudgetKey, request);
@@ -165,12 +172,12 @@ export class CallContext implements HandlerContext {
     return this.#responseTrailer;
   }
 
-  /** The trailers, if anybody has looked at them. */
+  /** The trailers, if code has read them. */
   get usedTrailer(): Headers | undefined {
     return this.#responseTrailer;
   }
 
-  /** Read late: a runtime may make the signal only when somebody asks for it. */
+  /** Read late: a runtime may make the signal only when code asks for it. */
   get signal(): AbortSignal {
     return (this.#deadline ?? this.#request).signal;
   }

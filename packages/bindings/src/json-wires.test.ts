@@ -347,7 +347,7 @@ for (const [wire, { handler, transport }] of Object.entries(wires)) {
         if (link === "socket") {
           expect((await client.sendMessage(sendRequest("x".repeat(3000)))).payload.case).toBe("task");
         } else {
-          // Nobody decompresses in memory, so that only the request is looked at.
+          // The in-memory transport does not decompress, so the test looks only at the request.
           const small = await open(
             {},
             {

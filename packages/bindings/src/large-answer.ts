@@ -1,9 +1,9 @@
 import { nextSlice } from "./next-slice.ts";
 
-/** Bytes that are made before everybody else has a turn. */
+/** Bytes that are made before other calls run. */
 const turnBytes = 128 * 1024;
 
-/** Runs steps that yield the bytes they made; everybody else has a turn in between. @returns what comes last */
+/** Runs steps that yield the number of bytes they made; other calls run in between. @returns the steps' return value */
 export async function runInTurns<Result>(steps: Generator<number, Result>): Promise<Result> {
   let made = 0;
   for (;;) {
@@ -21,7 +21,7 @@ export async function runInTurns<Result>(steps: Generator<number, Result>): Prom
 
 const encoder = new TextEncoder();
 
-/** The pieces of a text as bytes; others have their turn between them. */
+/** The pieces of a text as bytes; other calls run between them. */
 export function encodeInTurns(texts: Iterable<string>): Promise<readonly Uint8Array[]> {
   return runInTurns(encodeEach(texts));
 }
@@ -36,19 +36,19 @@ function* encodeEach(texts: Iterable<string>): Generator<number, readonly Uint8A
   return pieces;
 }
 
-/** The pieces of a text as bytes, each made when it is asked for. */
+/** The pieces of a text as bytes. Each is made when the reader asks for it. */
 export function* encodeTexts(texts: Iterable<string>): Generator<Uint8Array> {
   for (const text of texts) {
     yield encoder.encode(text);
   }
 }
 
-/** A body of pieces. Who writes it lets others have their turn between them. */
+/** A body of pieces. The code that writes it lets other calls run between them. */
 export async function* toBody(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield* pieces;
 }
 
-/** The coding that is made piece by piece; a large answer has no other. */
+/** The only coding of a large answer, because gzip can be made piece by piece. */
 export const streamedCoding = "gzip";
 
 /** Pieces in gzip, each compressed when there is room for it. */

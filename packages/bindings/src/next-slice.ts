@@ -1,7 +1,7 @@
 /**
- * Resolves when the next slice of long work may be done: everything else that waits for the event loop has had its turn, and of
- * all long work that waits here one slice is done in each round, in the order of the calls. So no other call waits for more
- * than one slice, however many callers have such work.
+ * Resolves when the next slice of long work may begin: after all other work that waits for the event loop. In each turn
+ * of the event loop one slice runs, of all the long work that waits here, in the order of the calls. So no other call
+ * waits for more than one slice, however many callers have long work.
  */
 export function nextSlice(): Promise<void> {
   return new Promise((resolve) => {
@@ -21,7 +21,7 @@ function resumeFirst(): void {
   }
 }
 
-const platform = globalThis as { readonly setImmediate?: (task: () => void) => unknown }; // where there is one
+const platform = globalThis as { readonly setImmediate?: (task: () => void) => unknown }; // where it exists
 
-/** Node has a queue for this; a timer, of a millisecond at least, is what all platforms have. */
+/** Node has a queue for this. Other platforms have only a timer of at least a millisecond. */
 const later = platform.setImmediate ?? ((task: () => void) => setTimeout(task, 0));

@@ -8,7 +8,7 @@ import {
 import type { ConnectError } from "@connectrpc/connect";
 import type { HttpRequest } from "./http.ts";
 
-/** The operation that each JSON-RPC method of A2A 0.3 has become. */
+/** The operation that replaced each JSON-RPC method of A2A 0.3. */
 const operations: ReadonlyMap<string, string> = new Map(
   Object.entries({
     "message/send": methods.sendMessage,
@@ -25,7 +25,7 @@ const operations: ReadonlyMap<string, string> = new Map(
   }).map(([older, { name }]) => [older, name]),
 );
 
-/** Why a JSON-RPC method is not called, when it is one of A2A 0.3. */
+/** Why a JSON-RPC method of A2A 0.3 is refused; undefined for every other method. */
 export function refuseOlderMethod(method: string): ConnectError | undefined {
   const operation = operations.get(method);
   return operation === undefined
@@ -33,7 +33,10 @@ export function refuseOlderMethod(method: string): ConnectError | undefined {
     : olderProtocol(`the method ${JSON.stringify(method)} is`, `call ${operation}`);
 }
 
-/** Why an HTTP+JSON path is not looked at, when it is one of A2A 0.3: below /v1, which else is a tenant, and without a version. */
+/**
+ * Why an HTTP+JSON path of A2A 0.3 is refused. Such a path is below /v1, which would otherwise be a tenant, and its
+ * request names no version.
+ */
 export function refuseOlderPath(
   path: string,
   query: URLSearchParams,
@@ -44,7 +47,7 @@ export function refuseOlderPath(
     : undefined;
 }
 
-/** Why a gRPC, gRPC-Web or Connect call is none, when it is one of the service of A2A 0.3. */
+/** Why a gRPC, gRPC-Web or Connect call to the service of A2A 0.3 is refused. */
 export function refuseOlderRpc({ url }: Pick<HttpRequest, "url">): ConnectError | undefined {
   return url.includes("/a2a.v1.A2AService/")
     ? olderProtocol("the service a2a.v1.A2AService is", `call ${methods.sendMessage.desc.parent.typeName}`)

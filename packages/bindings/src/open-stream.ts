@@ -4,28 +4,29 @@ import type { BindingSettings } from "./options.ts";
 
 /** A stream whose response may begin. */
 export interface OpenedStream {
-  /** The first message, there or still to come. */
+  /** The first message, settled or still pending. */
   readonly first: Promise<IteratorResult<Message>>;
-  /** There is nothing to send yet but the head. */
+  /** Only the head can be sent so far. */
   readonly silent: boolean;
 }
 
 const openKey = createContextKey<() => void>(() => {}, { description: "open the response of a stream" });
 
 /**
- * For implementations of streams: all response headers are set, and the first message may be long in coming. Lets the
- * head go out now instead of after `openAfterMs`; an error that follows is the stream's last event. Later calls, and
- * those of unary operations, do nothing.
+ * For implementations of streams: all response headers are set, and the first message may take long. The head is then
+ * sent now instead of after `openAfterMs`, and a later error becomes the stream's last event. Later calls do nothing,
+ * and neither do those of unary operations.
  */
 export function sendHeadNow({ values }: Pick<HandlerContext, "values">): void {
   values.get(openKey)();
 }
 
 /**
- * Ask for the first message, and wait until the response may begin: the message is there, or the implementation does not
- * want to wait for it, or `openAfterMs` have passed. Until then it can set headers, and an error is an ordinary response.
+ * Asks for the first message, and waits until the response may begin: the message is there, or the implementation does
+ * not want to wait for it, or `openAfterMs` have passed. Until then the implementation can set headers, and an error is
+ * an ordinary response.
  *
- * @throws whatever the implementation throws before that
+ * @throws the error that the implementation throws before that
  */
 export async function openStream(
   messages: AsyncIterator<Message>,

@@ -5,48 +5,50 @@ import { startTimer, type Timer } from "./timer.ts";
 /** The wires of A2A, as errors and `HandlerContext.protocolName` name them. */
 export type Wire = "jsonrpc" | "http-json" | "grpc" | "grpc-web" | "connect";
 
-/** Where an error came up, for a log. */
+/** Where an error happened, for a log. */
 export interface ErrorContext {
   /** `jsonrpc`, `http-json`, `grpc`, `grpc-web` or `connect`. */
   readonly wire: string;
-  /** Name of the operation, undefined when none was reached. */
+  /** Name of the operation; undefined when the call did not reach one. */
   readonly method: string | undefined;
 }
 
-/** What the server end of every wire may be told. Every limit holds for each request by itself. */
+/** Options of the server end of every wire. Every limit applies to each request separately. */
 export interface BindingOptions {
   /** Longest request body in bytes, compressed and decompressed alike. Default 16 MiB. */
   readonly maxBodyBytes?: number;
   /**
-   * How many times its compressed length a request body, or its one message, may unpack to; 4 MiB are always fine. Default
-   * 200: tables and logs reach 50 with gzip, 110 with br.
+   * How many times its compressed length a request body, or its one message, may have after decompression; up to 4 MiB
+   * are always allowed. Default 200: tables and logs reach 50 with gzip, 110 with br.
    */
   readonly maxCompressionRatio?: number;
-  /** Nested JSON objects and arrays in a request message. Default 100. */
+  /** How deep JSON objects and arrays in a request message may be nested. Default 100. */
   readonly maxJsonDepth?: number;
   /**
-   * Values in a request: objects, arrays, strings, numbers, true, false and null; each member name is one more. Over binary
-   * wires, what they come to. Everything counts, unknown fields and the envelope of JSON-RPC included. Default 120,000.
+   * Values in a request: each object, array, string, number, true, false, null and member name counts one, also in
+   * unknown fields and in the envelope of JSON-RPC. A binary request counts as its JSON would. Default 120,000.
    */
   readonly maxValues?: number;
-  /** Content codings that are accepted and offered, best first. Default none; the Node listener brings gzip and br. */
+  /**
+   * Content codings that the server accepts and offers, best first. Default none; the Node listener adds gzip and br.
+   */
   readonly compressions?: readonly Compression[];
   /** Shortest response body in bytes that is worth compressing. Default 1024. */
   readonly compressMinBytes?: number;
-  /** Silence in milliseconds after which an SSE stream carries a comment. Default 15,000. */
+  /** Silence in milliseconds after which the server sends a comment on an SSE stream. Default 15,000. */
   readonly keepAliveMs?: number;
   /**
-   * How long in milliseconds a stream waits for its first event before its headers go out. Over SSE an error within this
-   * time is a plain response, a later one an event (requirement I-7). Default 1,000.
+   * How long in milliseconds a stream waits for its first event before the server sends its headers. Over SSE an error
+   * within this time is a plain response, a later one an event (requirement I-7). Default 1,000.
    */
   readonly openAfterMs?: number;
   /** Media type of an HTTP+JSON response when the request names none (requirement K-3). Default `a2a`. */
   readonly jsonMedia?: "a2a" | "json";
-  /** Around every call on every wire, first one outermost. */
+  /** Run around every call on every wire, the first one outermost. */
   readonly interceptors?: readonly Interceptor[];
-  /** Told what a caller is not told: whatever was thrown and left as a masked internal error. */
+  /** Gets what the caller must not see: thrown values that the caller sees as an internal error. */
   readonly onError?: (thrown: unknown, context: ErrorContext) => void;
-  /** Runs keep-alives and deadlines. Default the platform's timers. */
+  /** Timers for keep-alives and deadlines. Default the platform's. */
   readonly timer?: Timer;
 }
 

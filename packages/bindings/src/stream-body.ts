@@ -5,34 +5,37 @@ import type { Timer } from "./timer.ts";
 /** A message as bytes, whole or in pieces. */
 export type Encoded = Uint8Array | Iterator<Uint8Array>;
 
-/** How a wire writes what happens on a stream. */
+/** How a wire writes the messages of a stream. */
 export interface StreamFormat {
-  /** One chunk; or, of a large message, several: each is asked for when the one before it was taken. */
+  /** One chunk; for a large message several chunks, each made after the one before was taken. */
   message(message: Message): Encoded | Promise<Encoded>;
-  /** The last bytes of a stream that went well, undefined for none. */
+  /** The last bytes of a stream that ended without an error, undefined for none. */
   end(): Uint8Array | undefined;
   /** The last bytes of a stream that broke, undefined for none. */
   failure(thrown: unknown): Uint8Array | undefined;
 }
 
-/** What the body of a streamed response is made of. */
+/** Options of the body of a streamed response. */
 export interface StreamSource {
   /** The pending or settled first message. */
   readonly first: Promise<IteratorResult<Message>>;
   /** The messages after it. */
   readonly messages: AsyncIterator<Message>;
   readonly format: StreamFormat;
-  /** Ends the body at once: without a word when the reader has gone, else with its reason (requirement K-8). */
+  /**
+   * Ends the body at once: without last bytes when the reader has disconnected, otherwise with its reason (requirement
+   * K-8).
+   */
   readonly signal: AbortSignal;
-  /** What a silent stream carries, and after how many milliseconds. */
+  /** The bytes for a silent stream, and after how many milliseconds to send them. */
   readonly keepAlive?: { readonly chunk: Uint8Array; readonly everyMs: number; readonly timer: Timer };
-  /** Called once, when nothing more will come of the messages. */
+  /** Called once, when the stream will have no more messages. */
   readonly onEnd?: () => void;
 }
 
 /**
- * The body of a streamed response: one chunk for each message, asked for one at a time, so a slow reader holds up the
- * implementation and nothing is queued.
+ * The body of a streamed response: one chunk for each message. It asks for one message at a time, so a slow reader
+ * slows the implementation down, and no queue grows.
  */
 export function createStreamBody(source: StreamSource): AsyncIterableIterator<Uint8Array> {
   return new StreamBody(source);
@@ -42,16 +45,16 @@ type Chunk = IteratorResult<Uint8Array>;
 
 const end: Chunk = { done: true, value: undefined };
 
-/** Not a generator: `return` has to work while `next` is pending. */
+/** Not a generator, because `return` has to work while `next` is pending. */
 class StreamBody implements AsyncIterableIterator<Uint8Array> {
   readonly #source: StreamSource;
-  /** Takes the next chunk; undefined while nobody waits. */
+  /** Resolves the pending `next`; undefined while no `next` is pending. */
   #waiting: ((chunk: Chunk) => void) | undefined;
   #stopKeepAlive: (() => void) | undefined;
-  /** What came when nobody was waiting: a message, and the failure that may follow it. */
+  /** What arrived without a pending `next`: a message, and the failure that may follow it. */
   readonly #ready: Chunk[] = [];
   #pulling = false;
-  /** What is left of a large message that is being sent. */
+  /** The rest of a large message that is being sent. */
   #pieces: Iterator<Uint8Array> | undefined;
   #ended = false;
 
@@ -107,7 +110,7 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
 
   #arrive(result: IteratorResult<Message>): void {
     if (this.#ended) {
-      return; // Too late: the reader has gone, or was told that the server leaves.
+      return; // too late: the reader has disconnected, or was told that the server stops
     }
     if (result.done === true) {
       this.#finish(this.#source.format.end());
@@ -153,7 +156,7 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
     return undefined;
   }
 
-  /** The implementation goes well, but we do not. */
+  /** The implementation succeeds, but we fail. */
   readonly #giveUp = (thrown: unknown): void => {
     this.#fail(thrown);
     this.#returnMessages();
@@ -162,12 +165,12 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
   #fail(thrown: unknown): void {
     if (!this.#ended) {
       this.#finish(this.#source.format.failure(thrown));
-    } // else the reader has gone, and with it whoever would want to know
+    } // otherwise the reader has disconnected
   }
 
-  /** The last bytes may be none, and then the end itself is what a reader waits for. */
+  /** There may be no last bytes. Then the reader waits for the end itself. */
   #finish(last: Uint8Array | undefined): void {
-    const isCut = this.#pieces !== undefined; // what follows would be read as the rest of the message
+    const isCut = this.#pieces !== undefined; // the reader would take later bytes for the rest of the message
     this.#end();
     this.#deliver(last === undefined || isCut ? end : { done: false, value: last });
   }
@@ -211,7 +214,7 @@ class StreamBody implements AsyncIterableIterator<Uint8Array> {
     this.#source.onEnd?.();
   }
 
-  /** Lets the implementation clean up. It may take its time: nobody waits for it, nor for what it throws. */
+  /** Lets the implementation clean up. That may take time: no code waits for it or for its errors. */
   #returnMessages(): void {
     this.#source.messages.return?.().catch(() => {});
   }

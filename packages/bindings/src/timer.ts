@@ -1,6 +1,4 @@
-/**
- * Calls `tick` once after `delayMs`, unless the returned function is called before.
- */
+/** Calls `tick` once after `delayMs`, unless the returned function is called first. */
 export type Timer = (delayMs: number, tick: () => void) => () => void;
 
 /** The platform's timer. It does not keep a process alive. */

@@ -11,10 +11,13 @@ const shortBodyBytes = 4 * 1024;
 /** Up to here a body is decompressed without waiting for large ones. */
 const smallBodyBytes = 64 * 1024;
 
-/** What a body may unpack to however short it was: lines of a log that differ in their time alone shrink to a 400th. */
+/**
+ * Size that any body may have after decompression, however short it was: a log whose lines differ only in their time
+ * shrinks to a 400th.
+ */
 const alwaysUnpackedBytes = 4 * 1024 * 1024;
 
-/** Bodies that are being decompressed at a time: as many as Node has threads for it. */
+/** Bodies that are decompressed at a time: as many as Node has threads for it. */
 const maxUnpacking = 4;
 
 /** Aborts when the caller no longer waits for the answer. */
@@ -87,7 +90,7 @@ async function awaitTurn(
 let unpacking = 0;
 const waiting: (() => void)[] = [];
 
-/** @returns undefined when there are more than `maxBytes`, of which no more were made than these */
+/** @returns undefined when there are more than `maxBytes`; the function stops there */
 async function decompress(
   compression: Compression,
   bytes: Uint8Array,
@@ -110,7 +113,7 @@ async function decompress(
     if (next === undefined) {
       unpacking -= 1;
     } else {
-      next(); // has this place
+      next(); // it now counts among them
     }
   }
 }

@@ -7,33 +7,33 @@ import {
 } from "./allow-list.ts";
 import { isPublicAddress, parseReachedAddress } from "./public-address.ts";
 
-/** What addresses that others name may be. */
+/** Which addresses named by callers or agents may be reached. */
 export interface AddressGuardOptions {
   /**
-   * What may be reached although it is not public, or not over TLS: hosts (`hooks.internal`), one port of a host
-   * (`localhost:8080`), addresses (`10.1.2.3`, `[fd00::1]:443`) and networks (`10.0.0.0/8`). A host that is listed by its
-   * name may resolve to any address. Default: nothing.
+   * Targets that are permitted although they are not public, or not over TLS: hosts (`hooks.internal`), one port of a
+   * host (`localhost:8080`), addresses (`10.1.2.3`, `[fd00::1]:443`) and networks (`10.0.0.0/8`). A host that is listed
+   * by its name may resolve to any address. Default: none.
    */
   readonly allow?: readonly string[];
-  /** Whether `http:` is good enough for public addresses, too. Default false. */
+  /** Whether `http:` is permitted for public addresses, too. Default false. */
   readonly allowHttp?: boolean;
 }
 
-/** Decides which of the addresses that others name may be reached (requirement N-6). */
+/** Decides which addresses named by callers or agents may be reached (requirement N-6). */
 export interface AddressGuard {
   /**
-   * Why a URL is refused for what it says, as the rest of a sentence about it; undefined when it is not. Nothing is
-   * resolved: a name that leads to a private address is noticed by whoever connects.
+   * Why a URL is refused for its text, as the rest of a sentence about it; undefined when it is permitted. The guard
+   * resolves no names here: a name that leads to a private address is refused when the connection is opened.
    */
   refuseUrl(url: string): string | undefined;
-  /** Whether `address`, which is what the target's host resolved to, may be connected to. */
+  /** Whether a connection to `address` is permitted, to which the target's host resolved. */
   permits(target: Target, address: string): boolean;
 }
 
-/** Names that mean this machine by custom, whatever a resolver says (RFC 6761 §6.3). */
+/** Names that customarily mean this machine, also without a resolver (RFC 6761 §6.3). */
 const localNames = /(?:^|\.)(?:localhost|localhost\.localdomain|localhost6|ip6-localhost|ip6-loopback)$/;
 
-/** @throws Error when an entry of `allow` is not understood */
+/** @throws Error when an entry of `allow` is malformed */
 export function createAddressGuard(options: AddressGuardOptions = {}): AddressGuard {
   const allowed = parseAllowList(options.allow ?? []);
   const allowHttp = options.allowHttp ?? false;
@@ -56,7 +56,7 @@ export function createAddressGuard(options: AddressGuardOptions = {}): AddressGu
   };
 }
 
-/** Who is to be reached for an http or https URL. */
+/** The host and port of an http or https URL. */
 export function targetOf(url: URL): Target {
   const standardPort = url.protocol === "https:" ? 443 : 80;
   return { host: withoutBrackets(url.hostname), port: url.port === "" ? standardPort : Number(url.port) };
@@ -68,7 +68,9 @@ function isListed(allowed: AllowList, target: Target): boolean {
   return address !== undefined && allowed.hasAddress(target, address);
 }
 
-/** A parsed URL has no odd spellings left: `0x7f.1`, `2130706433` and full-width digits have all become 127.0.0.1. */
+/**
+ * A parsed URL has no unusual spellings left: `0x7f.1`, `2130706433` and full-width digits have all become 127.0.0.1.
+ */
 function refuseHost(host: string): string | undefined {
   if (localNames.test(withoutFinalDot(host))) return `must not point to ${host}, which is the server itself`;
   const address = parseReachedAddress(host);

@@ -1,18 +1,18 @@
 import ipaddr from "ipaddr.js";
 import { type IpAddress, parseReachedAddress } from "./public-address.ts";
 
-/** A host and port that somebody wants to reach. */
+/** A host and port that a caller or an agent wants to reach. */
 export interface Target {
-  /** As a parsed URL has it: lower case, an IPv6 address without brackets. */
+  /** In the form of a parsed URL: lower case, an IPv6 address without brackets. */
   readonly host: string;
   readonly port: number;
 }
 
-/** What an operator trusts although it is not public. */
+/** The targets that an operator permits although they are not public. */
 export interface AllowList {
-  /** Whether the target's host stands in the list by its name. */
+  /** Whether the list has the target's host by its name. */
   hasName(target: Target): boolean;
-  /** Whether an address stands in the list, by itself or in a network, for the target's port. */
+  /** Whether the list has an address, by itself or in a network, for the target's port. */
   hasAddress(target: Target, address: IpAddress): boolean;
 }
 
@@ -46,7 +46,7 @@ export function withoutFinalDot(host: string): string {
 
 function parseEntry(text: string): AllowEntry {
   if (ipaddr.isValidCIDR(text)) return { name: undefined, network: ipaddr.parseCIDR(text), port: undefined };
-  const whole = parseReachedAddress(text); // first, because the colons of an IPv6 address announce no port
+  const whole = parseReachedAddress(text); // first, because the colons of an IPv6 address do not begin a port
   if (whole !== undefined) return { name: undefined, network: hostNetwork(whole), port: undefined };
   const [, host = "", digits] = /^(\[[^\]]*\]|[^:/?#@[\]]+)(?::(\d{1,5}))?$/.exec(text) ?? [];
   const url = URL.parse(`http://${host}`);
@@ -60,7 +60,7 @@ function parseEntry(text: string): AllowEntry {
     : { name: undefined, network: hostNetwork(address), port };
 }
 
-/** `[::1]` as a URL spells it is `::1` to everybody else. */
+/** A URL's `[::1]` is `::1` everywhere else. */
 export function withoutBrackets(hostname: string): string {
   return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
 }

@@ -4,15 +4,15 @@ import type { ConnectError } from "@connectrpc/connect";
 import type { ListenLimits } from "./listen-options.ts";
 import { parseReachedAddress } from "./public-address.ts";
 
-/** A request body as the budget sees it. */
+/** A request body in the budget. */
 export interface BudgetedBody {
   /** Bytes that it holds in memory. */
   readonly held: number;
-  /** Gives them back, and tells the caller why. */
+  /** Frees the bytes, and tells the caller why. */
   refuse(reason: ConnectError): void;
 }
 
-/** What some bodies hold together, and those of them that can still be refused. */
+/** The bytes of several bodies together, and those bodies that can still be refused. */
 class Share {
   held = 0;
   readonly refusable: Set<BudgetedBody> = new Set();
@@ -33,7 +33,7 @@ class CallerShare extends Share {
 
 /** The bodies of one connection. */
 export class BodyAccount extends Share {
-  /** Who is at the other end; several connections may have the same. */
+  /** The caller's address. Several connections may have the same. */
   readonly caller: CallerShare;
 
   constructor(caller: CallerShare) {
@@ -43,11 +43,11 @@ export class BodyAccount extends Share {
 }
 
 /**
- * The memory that the request bodies of one port hold, each from its first byte until a message was made of it.
+ * The memory of the request bodies of one port. Each body counts from its first byte until a message was made of it.
  *
- * Beyond a limit the largest body gives way, not the one that comes: of a connection that is full its largest, of a port that
- * is full the largest of the caller that holds most. So what one caller leaves unfinished costs no other caller anything, and
- * a large body no small one. A body that is alone is never refused.
+ * Beyond a limit the budget refuses the largest body, not the newest: of a full connection its largest; of a full port
+ * the largest of the caller that holds most. So a caller's unfinished bodies cost other callers nothing, and a large
+ * body costs small ones nothing. A body without others is never refused.
  */
 export class BodyBudget {
   readonly #limits: Pick<ListenLimits, "maxBodyBytesPerConnection" | "maxTotalBodyBytes">;
@@ -59,7 +59,7 @@ export class BodyBudget {
     this.#limits = limits;
   }
 
-  /** Bytes that all bodies hold. */
+  /** Bytes of all bodies. */
   get held(): number {
     return this.#held;
   }
@@ -74,7 +74,7 @@ export class BodyBudget {
     return account;
   }
 
-  /** The body holds so many bytes more. May refuse bodies, this one too. */
+  /** The body has this many bytes more. May refuse bodies, this one too. */
   add(account: BodyAccount, body: BudgetedBody, bytes: number): void {
     const { maxBodyBytesPerConnection, maxTotalBodyBytes } = this.#limits;
     this.offer(account, body);
@@ -95,13 +95,13 @@ export class BodyBudget {
     account.caller.refusable.add(body);
   }
 
-  /** The body is at work: it holds what it holds, and cannot be refused any more. */
+  /** A message is being made of the body: it keeps its bytes, and cannot be refused any more. */
   keep(account: BodyAccount, body: BudgetedBody): void {
     account.refusable.delete(body);
     account.caller.refusable.delete(body);
   }
 
-  /** The body is gone, and so many bytes with it. */
+  /** The body's bytes are free again. */
   remove(account: BodyAccount, body: BudgetedBody, bytes: number): void {
     this.keep(account, body);
     this.#change(account, -bytes);
@@ -127,7 +127,7 @@ export class BodyBudget {
     return caller;
   }
 
-  /** The caller that holds most; undefined when there is nothing to refuse, or only one body. */
+  /** The caller that holds most; undefined when there is no body to refuse, or only one body. */
   #greediest(): Share | undefined {
     let greediest: Share | undefined;
     let refusable = 0;
@@ -141,7 +141,7 @@ export class BodyBudget {
   }
 }
 
-/** An address, or the network of one for IPv6: its /64 is what one site has. */
+/** An address, or for IPv6 its network: a /64 belongs to one site. */
 function callerAt(remoteAddress: string | undefined): string {
   const address = remoteAddress === undefined ? undefined : parseReachedAddress(remoteAddress);
   if (address === undefined) return "";

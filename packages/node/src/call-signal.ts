@@ -1,8 +1,8 @@
 /**
- * The signal of one request, made when somebody first looks at it: most calls never do.
+ * The signal of one request, made when code first reads it: for most calls no code does.
  *
- * A class, as everything that is made for each request: an object literal with a getter gets a hidden class of its own,
- * and that keeps the whole request alive until the next full garbage collection.
+ * It is a class, like everything that is made for each request. An object literal with a getter gets a hidden class of
+ * its own, which keeps the whole request alive until the next full garbage collection.
  */
 export class CallSignal {
   #controller: AbortController | undefined;

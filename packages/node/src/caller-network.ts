@@ -4,20 +4,22 @@ import { nodeAddress, parseForwarded } from "./forwarded-field.ts";
 import { parseReachedAddress } from "./public-address.ts";
 import { type Connection, type IsTrustedProxy, parseTrustedProxies } from "./trusted-proxies.ts";
 
-/** Where a request's caller is: IPv4 address, or IPv6 network of 64 bits; undefined when the connection does not say. */
+/**
+ * The address of a request's caller: IPv4 address, or IPv6 network of 64 bits; undefined when the connection has none.
+ */
 export type ReadCallerNetwork = (
   connection: Connection | undefined,
   fields: IncomingHttpHeaders,
 ) => string | undefined;
 
-/** Longest header field that is looked at: proxies write a few hundred characters at most. */
+/** Longest header field that is read: proxies write a few hundred characters at most. */
 const maxFieldLength = 2_048;
 
 /**
- * Reads where callers are: at the other end of the connection or, when that is a trusted proxy, where `Forwarded` (`for`) or
- * `X-Forwarded-For` says. Both are read from the right, because each proxy adds whom it was called by at the end: what counts is
- * the first that is no trusted proxy. What is malformed, and two fields that say different things, do not count: then it is
- * the proxy that shares.
+ * Finds the addresses of callers: the other end of the connection or, when that is a trusted proxy, the address in
+ * `Forwarded` (`for`) or `X-Forwarded-For`. Each proxy adds the address of its own caller at the end of such a field.
+ * So the fields are read from the right, and the first address that is not a trusted proxy counts. Malformed fields,
+ * and two fields that contradict each other, do not count: then the caller is the proxy.
  *
  * @throws Error when an entry is no address, network or `loopback`
  */
@@ -47,7 +49,7 @@ function readForwardedFor(fields: IncomingHttpHeaders, isTrusted: IsTrustedProxy
   return told.every((network) => network === told[0]) ? told[0] : undefined;
 }
 
-/** An IPv6 address stands in `X-Forwarded-For` without brackets, too. */
+/** `X-Forwarded-For` has IPv6 addresses without brackets, too. */
 function addressOf(node: string | undefined): string | undefined {
   return node !== undefined && ipaddr.isValid(node) ? node : nodeAddress(node);
 }

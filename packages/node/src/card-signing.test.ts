@@ -30,7 +30,7 @@ async function newKey(kid: string) {
   return { key: privateJwk, publicKey: publicJwk };
 }
 
-/** Somebody else who signs, and who can be made to fail. */
+/** A remote signer that can be made to fail. */
 async function newRemote(kid: string) {
   const { key, publicKey } = await newKey(kid);
   const local = await createCardSigner({ key });

@@ -10,19 +10,19 @@ import type { Starts } from "./starts.ts";
 import type { BodyTurns } from "./turns.ts";
 import type { HeldAnswer, UnreadAnswers } from "./unread-answers.ts";
 
-/** What all requests on one port share. */
+/** What all requests of one port share. */
 export interface ExchangeContext {
   readonly handler: HttpHandler;
   readonly scheme: "http" | "https";
   /** Whether only this machine reaches the port; known once it is bound. */
   boundToLoopback: boolean;
-  /** How long a write may wait for a reader that takes nothing, in milliseconds. */
+  /** How long a write may wait for a reader that reads nothing, in milliseconds. */
   readonly stalledReaderTimeoutMs: number;
-  /** How long the body of an HTTP/2 request may take, in milliseconds (Node watches HTTP/1.1 itself). */
+  /** Time limit for the body of an HTTP/2 request, in milliseconds (Node enforces that of HTTP/1.1). */
   readonly requestTimeoutMs: number;
-  /** The limit of an HTTP/2 request's header fields (Node holds that of HTTP/1.1 itself). */
+  /** The limit of an HTTP/2 request's header fields (Node enforces that of HTTP/1.1). */
   readonly maxHeaderBytes: number;
-  /** What request bodies hold in memory. */
+  /** The memory of request bodies. */
   readonly bodies: BodyBudget;
   /** Requests begin a few at a time. */
   readonly starts: Starts;
@@ -32,9 +32,9 @@ export interface ExchangeContext {
   readonly readForwardedUrl: ReadForwardedUrl | undefined;
   readonly readCallerNetwork: ReadCallerNetwork;
   readonly onError: ((error: unknown, request: HttpRequest) => void) | undefined;
-  /** What answers take in memory that their callers have not read. */
+  /** The memory of answers that their callers have not read. */
   readonly unread: UnreadAnswers;
-  /** The calls that have no complete response yet. */
+  /** The calls without a complete response. */
   readonly inFlight: Set<CallSignal>;
   /** Set once, when the port stops accepting. */
   draining: boolean;
@@ -86,17 +86,17 @@ async function respond(
     report(context, error, request, sink);
     return internalError();
   } finally {
-    void request.body.release?.(); // of a handler that does not do it itself as soon as it can
+    void request.body.release?.(); // for a handler that did not release it itself
   }
 }
 
-/** A failure after the caller left is its usual echo, not news. */
+/** A failure after the caller disconnected is expected, and not logged. */
 function report(context: ExchangeContext, error: unknown, request: HttpRequest, sink: ResponseSink): void {
   if (sink.gone) return;
   try {
     context.onError?.(error, request);
   } catch {
-    // A log that fails must not take the process with it.
+    // A log function that throws must not end the process.
   }
 }
 

@@ -1,7 +1,10 @@
 /** One element of `Forwarded`: its parameters by their names in lower case. */
 export type ForwardedElement = ReadonlyMap<string, string>;
 
-/** Each matches from where the text has been read to, so that what does not fit ends the reading and nothing is looked at anew. */
+/**
+ * Each pattern matches at the current index. So a text that does not fit ends the reading, and no character is read
+ * again.
+ */
 const blanks = /[ \t]*/y;
 const token = /[!#$%&'*+.^_`|~0-9A-Za-z-]+/y;
 const equals = /=/y;
@@ -9,8 +12,8 @@ const quotedString = /"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e
 const separatorOrEnd = /[;,]|$/y;
 
 /**
- * Reads the field `Forwarded` (RFC 7239 §4): its elements in order, without those that say nothing. Undefined when it is
- * malformed anywhere. Blanks around separators are taken, because many write them.
+ * Reads the field `Forwarded` (RFC 7239 §4): its elements in order, without empty ones. Undefined when any part is
+ * malformed. Blanks around separators are accepted, because many proxies write them.
  */
 export function parseForwarded(text: string): readonly ForwardedElement[] | undefined {
   const reader = new FieldReader(text);
@@ -34,7 +37,7 @@ export function parseForwarded(text: string): readonly ForwardedElement[] | unde
   }
 }
 
-/** `192.0.2.60`, `192.0.2.60:4711`, `[2001:db8::1]:4711`; names and `unknown` are no address. */
+/** `192.0.2.60`, `192.0.2.60:4711`, `[2001:db8::1]:4711`; names and `unknown` are not addresses. */
 export function nodeAddress(node: string | undefined): string | undefined {
   if (node === undefined) return undefined;
   const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(node);
@@ -55,7 +58,7 @@ class FieldReader {
     this.#text = text;
   }
 
-  /** What comes next, if it is of that kind. */
+  /** The next text, if the pattern matches it. */
   take(kind: RegExp): string | undefined {
     kind.lastIndex = this.#position;
     const [taken] = kind.exec(this.#text) ?? [];

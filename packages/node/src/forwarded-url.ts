@@ -3,18 +3,18 @@ import { parseForwarded } from "./forwarded-field.ts";
 import { formatRequestUrl } from "./request-url.ts";
 import { type Connection, parseTrustedProxies, trustedOnce } from "./trusted-proxies.ts";
 
-/** What of a request tells where it was sent to. */
+/** The parts of a request that tell where it was sent to. */
 export interface ForwardedRequest {
-  /** What the request came over; the same object for all requests of one connection. */
+  /** The connection of the request; the same object for all its requests. */
   readonly connection: Connection | undefined;
-  /** As it came here: absolute. */
+  /** The absolute URL with which the request arrived here. */
   readonly url: string;
   readonly fields: IncomingHttpHeaders;
 }
 
 /**
- * The base URL by which a request's caller reaches this server, without a trailing slash; undefined when no trusted proxy has
- * said so, or what it said is malformed or contradicts itself.
+ * The base URL by which a request's caller reaches this server, without a trailing slash. Undefined when no trusted
+ * proxy told one, or when what it told is malformed or contradicts itself.
  */
 export type ReadForwardedUrl = (request: ForwardedRequest) => string | undefined;
 
@@ -27,7 +27,7 @@ const maxFieldLength = 2_048;
  * Where both kinds of fields name a URL, it must be the same, or none counts. Whatever a proxy leaves out is as the request came
  * here.
  *
- * @param warn told of each reason for which something was not taken, once
+ * @param warn gets each reason for which fields did not count, once
  * @throws Error when an entry is no address, network or `loopback`
  */
 export function createForwardedUrlReader(
@@ -69,7 +69,7 @@ function readXForwarded(fields: IncomingHttpHeaders, requestUrl: string): string
   return formatBaseUrl(scheme, host, requestUrl);
 }
 
-/** The last of a list; of a field that is too long, something that is wrong wherever it stands. */
+/** The last value of a list. Of a field that is too long, a value that is malformed for every use. */
 function lastValue(field: string | string[] | undefined): string | undefined {
   const text = typeof field === "string" ? field : field?.at(-1);
   return text === undefined || text.length <= maxFieldLength ? text?.split(",").at(-1)?.trim() : "?";

@@ -228,7 +228,7 @@ interface CountingServer extends AsyncDisposable {
   heard: string;
 }
 
-/** Sends everybody away and counts them. */
+/** Refuses every request and counts them. */
 async function countingServer(host = "127.0.0.1", port = 0): Promise<CountingServer> {
   const server = createServer((socket) => {
     counting.connections += 1;

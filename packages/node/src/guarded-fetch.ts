@@ -10,47 +10,47 @@ import {
 } from "./address-guard.ts";
 import type { Target } from "./allow-list.ts";
 
-/** What a guarded fetch may be told. */
+/** Options of a guarded fetch. */
 export interface GuardedFetchOptions extends AddressGuardOptions {
-  /** How long connecting may take, name resolution and TLS included. Default 10 s. */
+  /** Time limit for connecting, name resolution and TLS included. Default 10 s. */
   readonly connectTimeoutMs?: number;
-  /** The authorities whose certificates are trusted, PEM. Default: those that Node trusts. */
+  /** The trusted certificate authorities, PEM. Default: Node's. */
   readonly ca?: string | readonly string[];
-  /** What else TLS may be told: our own certificate, and whether the other side's is checked. */
+  /** Further options of TLS: our own certificate, and whether to verify the other side's. */
   readonly tls?: Pick<ConnectionOptions, "ca" | "cert" | "key" | "rejectUnauthorized">;
-  /** Silence of a server, before a response or in its middle, after which a call fails; 0: none. Default 5 min. */
+  /** Silence of a server, before or within a response, after which a call fails; 0: no limit. Default 5 min. */
   readonly responseTimeoutMs?: number;
   /** Resolves names. Default: the system's resolver, as `node:dns` asks it. */
   readonly lookup?: LookupFunction;
 }
 
-/** A `fetch` for addresses that others name, such as webhooks. */
+/** A `fetch` for addresses that callers or agents name, such as webhooks. */
 export interface GuardedFetch extends AsyncDisposable {
   /**
-   * The standard `fetch`, with three differences: it rejects, with the code `ERR_ADDRESS_REFUSED`, when the guard does not
-   * permit the address; it never follows a redirect, but answers with it (or rejects, for `redirect: "error"`); and
-   * it knows no proxy. Form data must be undici's own.
+   * The standard `fetch`, with three differences: it rejects, with the code `ERR_ADDRESS_REFUSED`, when the guard does
+   * not permit the address; it never follows a redirect, but returns it (or rejects, for `redirect: "error"`); and it
+   * uses no proxy. Form data must be undici's own.
    */
   readonly fetch: typeof fetch;
-  /** Why a URL would be refused for what it says (see AddressGuard): to be asked when one is registered. */
+  /** Why a URL would be refused for its text (see AddressGuard). Call it when a URL is registered. */
   refuseUrl(url: string): string | undefined;
-  /** Closes all connections; a call that is still in flight rejects. */
+  /** Closes all connections; calls that still run reject. */
   close(): Promise<void>;
 }
 
 /**
- * A `fetch` that cannot be talked into reaching what is not public (requirement N-6).
+ * A `fetch` that reaches public addresses only (requirement N-6).
  *
- * A name is resolved once for each connection, and the connection goes to an address that was checked: an answer that
- * changes in between (DNS rebinding) changes nothing. Of several addresses those that are not permitted are left out.
+ * It resolves a name once for each connection, and connects to an address that it has tested. So an answer that changes
+ * in between (DNS rebinding) has no effect. Of several addresses it drops those that are not permitted.
  *
- * @throws Error when an entry of `allow` is not understood
+ * @throws Error when an entry of `allow` is malformed
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const guard = createAddressGuard(options);
   const { responseTimeoutMs = 300_000 } = options;
-  // A pool for each origin, because a resolver is not told for which port a name is asked. Not an agent that reads the
-  // environment: a proxy would resolve the name itself.
+  // A pool for each origin, because a resolver does not know the port for which a name is resolved. Not an agent that
+  // reads the environment: a proxy would resolve the name itself.
   const agent = new Agent({
     factory: (origin, poolOptions) =>
       new Pool(origin, {
@@ -71,7 +71,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
       dispatcher: agent,
     };
     try {
-      // undici's types name its own classes where those of the DOM stand; they are the same at run time, form data aside.
+      // undici's types name its own classes in place of the DOM's. At run time they are the same, except for form data.
       return (await undiciFetch(url, request as Parameters<typeof undiciFetch>[1])) as unknown as Response;
     } catch (error) {
       throw isRefusal(error) ? error.cause : error;
@@ -99,8 +99,8 @@ function guardedConnector(
 }
 
 /**
- * Resolves as `lookup` does, and keeps what the guard permits. Hosts that are addresses never come here: `refuseUrl`
- * has judged them.
+ * Resolves like `lookup`, and keeps the addresses that the guard permits. Hosts that are addresses do not come here:
+ * `refuseUrl` has judged them.
  */
 export function guardLookup(guard: AddressGuard, target: Target, lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) =>
@@ -115,20 +115,20 @@ export function guardLookup(guard: AddressGuard, target: Target, lookup: LookupF
     });
 }
 
-/** Says the name, which the caller knows, and not the address behind it, which may be a secret. */
+/** The message has the name, which the caller knows, and not the address behind it, which may be a secret. */
 function refusalOf({ host }: Target): string {
   return `${host} leads to an address that is not public`;
 }
 
-/** `code` of what a refused call rejects with. */
+/** `code` of a refused call's error. */
 export const refusedCode = "ERR_ADDRESS_REFUSED";
 
-/** The error by which a refusal is recognised. */
+/** Whether an error means that the guard refused the address. */
 export function addressRefused(message: string): Error {
   return Object.assign(new Error(message), { code: refusedCode });
 }
 
-/** undici wraps what a connector says. */
+/** undici wraps the errors of a connector. */
 function isRefusal(error: unknown): error is { readonly cause: Error } {
   if (!(error instanceof Error && error.cause instanceof Error)) return false;
   return "code" in error.cause && error.cause.code === refusedCode;

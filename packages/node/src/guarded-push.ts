@@ -4,18 +4,18 @@ import { createGuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts
 /** Push notifications to webhooks on the public internet, and what `allow` adds to it (requirement N-6). */
 export interface GuardedPushOptions extends Omit<PushOptions, "fetch" | "refuseUrl">, GuardedFetchOptions {}
 
-/** What a server needs to send notifications, and what is left open by it. */
+/** What a server needs to send notifications, and how to close it. */
 export interface GuardedPush {
   readonly options: PushOptions;
-  /** Closes its connections; to be called when the server has sent its last. */
+  /** Closes the connections. Call it when the server has sent its last notification. */
   close(): Promise<void>;
 }
 
 /**
- * Options of a server whose webhooks are checked when they are registered and whenever one is connected to. Options that
- * bring a `fetch` of their own are taken as they are.
+ * Options of a server that tests webhooks when they are registered and at each connection to them. Options with a
+ * `fetch` of their own are used unchanged.
  *
- * @throws Error when an entry of `allow` is not understood
+ * @throws Error when an entry of `allow` is malformed
  */
 export function createGuardedPush(options: PushOptions | GuardedPushOptions): GuardedPush {
   if ("fetch" in options) return { options, close: async () => {} };

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { OutgoingHttpHeaders } from "node:http2";
 
-/** Fields that HTTP/2 forbids (RFC 9113 §8.2.2): they speak about a connection that the peer does not see. */
+/** Fields that HTTP/2 forbids (RFC 9113 §8.2.2), because they are about one connection. */
 const connectionFields: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",

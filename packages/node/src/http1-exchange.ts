@@ -11,7 +11,7 @@ import { formatRequestUrl, hasItsHost } from "./request-url.ts";
 import { type ResponseHead, type ResponseSink, sendResponse } from "./send-response.ts";
 import { HeldAnswer } from "./unread-answers.ts";
 
-/** Answer one HTTP/1.x request. */
+/** Answers one HTTP/1.x request. */
 export async function serveHttp1(
   context: ExchangeContext,
   message: IncomingMessage,
@@ -28,7 +28,7 @@ export async function serveHttp1(
     turns: context.turns,
     cut: () => socket.destroy(),
   });
-  response.on("error", () => undefined); // a write to a broken socket; "close" follows and tells the rest
+  response.on("error", () => undefined); // a write to a broken socket; "close" follows with the result
   response.once("close", () => {
     if (sink.complete) return;
     const gone = callerGone();
@@ -77,7 +77,7 @@ function createHttp1Request(
   });
 }
 
-/** Node's parser has checked the number; a body of unknown length is chunked. */
+/** Node's parser has validated the number; a body of unknown length is chunked. */
 function declaredLength(message: IncomingMessage): number | undefined {
   const length = message.headers["content-length"];
   if (length !== undefined) return Number(length);
@@ -89,7 +89,7 @@ class Http1Sink implements ResponseSink {
   readonly #context: ExchangeContext;
   readonly #socket: Socket;
 
-  /** @param socket the connection; a pipelined response has none of its own before its turn */
+  /** @param socket the connection; a pipelined response has none of its own before it is sent */
   constructor(context: ExchangeContext, response: ServerResponse, socket: Socket) {
     this.#context = context;
     this.writable = response;
@@ -115,7 +115,7 @@ class Http1Sink implements ResponseSink {
     }
     if (this.#context.draining) fields.push("connection", "close");
     this.writable.writeHead(status, fields);
-    if (atOnce) this.writable.flushHeaders(); // Node holds a head back for its first bytes; HTTP/2 never does
+    if (atOnce) this.writable.flushHeaders(); // Node delays a head until its first bytes; HTTP/2 never does
   }
 
   end(last: string | Uint8Array | undefined, trailer: Headers | undefined): void {

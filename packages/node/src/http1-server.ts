@@ -13,7 +13,7 @@ import { serveHttp1 } from "./http1-exchange.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
 import { type PlainErrorCode, plainErrorBody } from "./plain-error.ts";
 
-/** The server that owns the port, and the way to give it a connection that speaks HTTP/1.1. */
+/** The server that owns the port, and a function that hands it a connection that speaks HTTP/1.1. */
 export interface Http1Server {
   readonly server: HttpServer;
   adopt(socket: Socket): void;
@@ -22,23 +22,25 @@ export interface Http1Server {
 /** Detects dead peers by the system's own probes, on both HTTP versions. */
 const tcpKeepAliveMs = 60_000;
 
-/** How long a refused caller gets to read why before its connection is cut, in milliseconds. */
+/** How long a refused caller may read the reason before its connection is cut, in milliseconds. */
 const refusalLingerMs = 1_000;
 
-/** Node's HTTP/1.1 server with its own connection listener taken off, so that only chosen connections reach it. */
+/**
+ * Node's HTTP/1.1 server without its own connection listener, so that it gets only the connections that we hand over.
+ */
 export function createHttp1Server(
   context: ExchangeContext,
   limits: ListenLimits,
   tls: ListenOptions["tls"],
 ): Http1Server {
-  const headersTimeout = Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs); // Node wants them in this order
+  const headersTimeout = Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs); // Node needs them in this order
   const options = {
     headersTimeout,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxHeaderSize: limits.maxHeaderBytes,
     connectionsCheckingInterval: headersTimeout / 2,
-    requireHostHeader: false, // the exchange asks for it, and says so in JSON
+    requireHostHeader: false, // the exchange tests it, and answers in JSON
     keepAlive: true,
     keepAliveInitialDelay: tcpKeepAliveMs,
   };
@@ -52,7 +54,7 @@ export function createHttp1Server(
           ALPNProtocols: ["h2", "http/1.1"],
           handshakeTimeout: limits.firstByteTimeoutMs,
         });
-  // Node ends a half-closed connection at once, and with it the answer; `adopt` grants it a moment instead.
+  // Node ends a half-closed connection at once, and loses the answer. `adopt` keeps it open for a moment.
   Object.assign(server, { httpAllowHalfOpen: true });
   const event = tls === undefined ? "connection" : "secureConnection";
   const own = server.listeners(event);
@@ -75,8 +77,8 @@ export function createHttp1Server(
 const maxAtATime = 8;
 
 /**
- * Serves a few requests of a connection at a time, and reads no more while others wait. Node would begin with thousands of
- * pipelined ones at once, and no other caller would have a turn.
+ * Serves a few requests of a connection at a time, and stops reading while others wait. Node would begin thousands of
+ * pipelined ones at once, and block every other caller.
  */
 function fewAtATime(
   serve: (message: IncomingMessage, response: ServerResponse) => Promise<void>,
@@ -100,7 +102,7 @@ function fewAtATime(
       const next = waiting.shift();
       if (next === undefined || socket.destroyed) break;
       const served = serve(...next);
-      if (waiting.length > 0) socket.pause(); // reading a body makes Node go on
+      if (waiting.length > 0) socket.pause(); // reading a body makes Node resume the socket
       await served;
     }
     connection.running -= 1;
@@ -115,13 +117,13 @@ function cutAfterHalfClose(socket: Socket, timeoutMs: number): void {
   });
 }
 
-/** Answer bytes that are no HTTP request, unless a response is already on the wire. */
+/** Answers bytes that are not an HTTP request, unless a response has begun. */
 function refuse(
   error: NodeJS.ErrnoException,
   socket: Socket & { _httpMessage?: { headersSent: boolean } | null },
 ): void {
   const code = refusalOf(error.code);
-  // `_httpMessage` is Node's response in progress; its own default handler asks the same question.
+  // `_httpMessage` is Node's response in progress. Node's own default handler reads it for the same purpose.
   if (code === undefined || !socket.writable || socket._httpMessage?.headersSent === true) {
     socket.destroy();
     return;

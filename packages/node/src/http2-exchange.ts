@@ -15,7 +15,7 @@ import { formatRequestUrl, readAuthority } from "./request-url.ts";
 import { type ResponseHead, type ResponseSink, sendResponse } from "./send-response.ts";
 import { HeldAnswer } from "./unread-answers.ts";
 
-/** Answer one HTTP/2 request, on the stream itself: Node's compatibility layer costs twice as much per call. */
+/** Answers one HTTP/2 request, on the stream itself: Node's compatibility layer costs twice as much for each call. */
 export async function serveHttp2(
   context: ExchangeContext,
   session: ServerHttp2Session,
@@ -35,7 +35,7 @@ export async function serveHttp2(
     turns: context.turns,
     cut: () => stream.close(constants.NGHTTP2_NO_ERROR), // the rest is not needed (RFC 9113 §8.1)
   });
-  stream.on("error", () => undefined); // a reset by the peer; "close" follows and tells the rest
+  stream.on("error", () => undefined); // a reset by the peer; "close" follows with the result
   stream.once("close", () => {
     if (sink.complete) return;
     const gone = callerGone();
@@ -63,7 +63,10 @@ export async function serveHttp2(
   body.discard();
 }
 
-/** As SETTINGS_MAX_HEADER_LIST_SIZE counts (RFC 9113 §6.5.2). Node announces that limit but does not hold it. */
+/**
+ * The size by the rule of SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113 §6.5.2). Node announces that limit but does not
+ * enforce it.
+ */
 function headerBytes(rawHeaders: readonly string[]): number {
   return rawHeaders.reduce((sum, text) => sum + text.length + 16, 0);
 }

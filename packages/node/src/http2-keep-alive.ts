@@ -2,11 +2,12 @@ import type { ServerHttp2Session } from "node:http2";
 import type { ListenLimits } from "./listen-options.ts";
 
 /**
- * Notice a peer that has vanished while it has streams open: gRPC has no keep-alive messages, so nobody would write to it.
+ * Detects a peer that has vanished while it has streams open. gRPC has no keep-alive messages, so without this no write
+ * would fail.
  *
- * After `pingIntervalMs` it gets a PING; when nothing at all has come from it `pingTimeoutMs` later, neither the answer
- * nor anything else (a slow line may hold the PING back), the session is destroyed with its streams; else it is left
- * alone for another interval. A session without streams is left to `idleSessionTimeoutMs`.
+ * After `pingIntervalMs` the peer gets a PING. When nothing has come from it `pingTimeoutMs` later (neither the answer
+ * nor other bytes, because a slow line may delay the PING), the session is destroyed with its streams. Otherwise the
+ * next PING follows after another interval. A session without streams ends by `idleSessionTimeoutMs`.
  */
 export function watchPeer(
   session: ServerHttp2Session,
@@ -25,8 +26,9 @@ export function watchPeer(
   function ask(): void {
     if (session.destroyed) return;
     const { bytesRead } = session.socket;
-    session.ping(() => undefined); // its answer counts like everything else that comes
-    // After a stall of our own the answer may still wait to be read: timers come before sockets, immediates after.
+    session.ping(() => undefined); // its answer counts like all other bytes
+    // After this process was blocked, the answer may still wait to be read: timers run before sockets, immediates
+    // after.
     timer = setTimeout(() => setImmediate(judge, bytesRead), pingTimeoutMs).unref();
   }
 

@@ -5,15 +5,15 @@ import { serveHttp2 } from "./http2-exchange.ts";
 import { watchPeer } from "./http2-keep-alive.ts";
 import type { ListenLimits } from "./listen-options.ts";
 
-/** The HTTP/2 connections of one port. Their server never listens: it takes the connections it is given. */
+/** The HTTP/2 connections of one port. Their server never listens: connections are handed to it. */
 export interface Http2Sessions {
-  /** Serve a connection that speaks HTTP/2. */
+  /** Serves a connection that speaks HTTP/2. */
   adopt(socket: Socket): void;
-  /** Tell every peer to open no more streams (GOAWAY); each connection ends with its last stream. */
+  /** Tells every peer to open no more streams (GOAWAY). Each connection ends with its last stream. */
   goAway(): void;
 }
 
-/** Flow-control windows. The protocol's 64 KiB would cap an upload at 64 KiB for each round trip. */
+/** Flow-control windows. The protocol's 64 KiB would limit an upload to 64 KiB for each round trip. */
 const streamWindowBytes = 1024 * 1024;
 const connectionWindowBytes = 4 * 1024 * 1024;
 
@@ -42,7 +42,7 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
   });
   return {
     adopt(socket) {
-      socket.allowHalfOpen = false; // an HTTP/1.1 server's sockets allow it, and a session would outlive its peer
+      socket.allowHalfOpen = false; // it was set for an HTTP/1.1 socket; a session would outlive its peer
       server.emit("connection", socket);
     },
     goAway() {
@@ -51,13 +51,13 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
   };
 }
 
-/** Requests of one connection that are begun before the event loop has had a turn. */
+/** Requests of one connection that begin in one turn of the event loop. */
 const maxInATurn = 8;
 
-/** A turn that took longer had enough to do: one request more is begun in the next. */
+/** A turn of the event loop that took longer had enough work: the next one begins only one more request. */
 const longTurnMs = 10;
 
-/** Thousands of requests may arrive in one packet: with all begun at once, no other caller would have a turn. */
+/** Thousands of requests may arrive in one packet. To begin all at once would block every other caller. */
 function fewInATurn(): (stream: ServerHttp2Stream, serve: () => void) => void {
   const waiting: [ServerHttp2Stream, () => void][] = [];
   let begun = 0;
@@ -78,7 +78,7 @@ function fewInATurn(): (stream: ServerHttp2Stream, serve: () => void) => void {
   };
   return (stream, serve) => {
     if (begun === maxInATurn || waiting.length > 0) {
-      stream.on("error", () => undefined); // a reset while it waits: then it is not begun
+      stream.on("error", () => undefined); // a reset while it waits: then it never begins
       waiting.push([stream, serve]);
       return;
     }
@@ -105,7 +105,7 @@ function countStreams(session: ServerHttp2Session): () => boolean {
 
 function closeWhenIdle(session: ServerHttp2Session, timeoutMs: number, hasStreams: () => boolean): void {
   session.setTimeout(timeoutMs);
-  // Not as `setTimeout`'s callback: that is called once, and the first time a stream may have been open.
+  // Not as `setTimeout`'s callback, which is called only once: a stream may have been open then.
   session.on("timeout", () => {
     if (!hasStreams()) session.close();
   });

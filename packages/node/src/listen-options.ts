@@ -9,7 +9,7 @@ export interface ListenOptions {
    * reaches; "0.0.0.0" and "::" are open to the network.
    */
   readonly host?: string;
-  /** Serve TLS, with HTTP/2 or HTTP/1.1 chosen by ALPN. Without it the port is cleartext: HTTP/1.1 and h2c. */
+  /** Serves TLS, with HTTP/2 or HTTP/1.1 chosen by ALPN. Without it the port is cleartext: HTTP/1.1 and h2c. */
   readonly tls?: { readonly cert: string | Uint8Array; readonly key: string | Uint8Array };
   /**
    * Proxies that are believed when they say where callers reach this server (`X-Forwarded-Proto`, `-Host`,
@@ -28,43 +28,47 @@ export interface ListenOptions {
   /** How long an HTTP/2 connection without open streams is kept. Default 5 min. */
   readonly idleSessionTimeoutMs?: number;
   /**
-   * How long an HTTP/2 peer with open streams is left alone before it is asked for a sign of life (PING). Default 30 s;
-   * 0: for ever, and a peer that vanished is noticed when a write stalls.
+   * Time after which an HTTP/2 peer with open streams gets a PING. Default 30 s; 0: never, and a peer that vanished is
+   * detected when a write stalls.
    */
   readonly pingIntervalMs?: number;
-  /** How long it then has to send anything at all; after that the connection is cut with its streams. Default 20 s. */
+  /** How long the peer then has to send any byte; after that the connection is cut with its streams. Default 20 s. */
   readonly pingTimeoutMs?: number;
-  /** How long a write may wait for a reader that takes nothing; then the response is cut. Default 60 s. */
+  /** How long a write may wait for a reader that reads nothing; then the response is cut. Default 60 s. */
   readonly stalledReaderTimeoutMs?: number;
   /**
-   * How long an HTTP/1.1 caller that has closed its sending side still gets answers; then it counts as gone.
-   * Default 500 ms. A caller that has left altogether looks just the same until somebody writes to it.
+   * How long an HTTP/1.1 caller that has closed its sending side still gets answers; then it counts as disconnected.
+   * Default 500 ms. A caller that has closed both sides looks the same until the server writes to it.
    */
   readonly halfCloseTimeoutMs?: number;
   /** Limit of a request's header fields in bytes; beyond it 431. Default 32 KiB; HTTP/2 resets a stream over 64 KiB. */
   readonly maxHeaderBytes?: number;
   /**
-   * Connections that the system keeps until the process gets to accept them; the rest have to knock again, a second later and more.
-   * Default 4,096; the system may allow fewer (`net.core.somaxconn`). Must be a whole number.
+   * Connections that the system keeps until the process accepts them. It drops further ones, and their callers try
+   * again a second later or more. Default 4,096; the system may allow fewer (`net.core.somaxconn`). Must be a whole
+   * number.
    */
   readonly maxPendingConnections?: number;
-  /** Open streams on one HTTP/2 connection. Default 4,096: a subscription holds one as long as it lives. */
+  /** Open streams on one HTTP/2 connection. Default 4,096: a subscription needs one as long as it lives. */
   readonly maxStreamsPerConnection?: number;
   /**
-   * Bytes that answers take in memory until their callers have read them, all of the port together, as they are stored; a
-   * further one is refused with CAPACITY until some have been read or cut. Answers up to 64 KiB are not counted. Default 256 MiB.
+   * Stored bytes of all answers of the port that callers have not read. The server refuses a further answer with
+   * CAPACITY until callers have read some, or they were cut. Answers up to 64 KiB are not counted. Default 256 MiB.
    */
   readonly maxUnreadBytes?: number;
   /**
-   * What the request bodies of one connection may hold in memory together, in bytes, from their first byte until a message was
-   * made of them; beyond it the largest is refused (CAPACITY). Default 64 MiB.
+   * Memory of the request bodies of one connection together, in bytes; a body counts from its first byte until a
+   * message was made of it. Beyond the limit the largest is refused (CAPACITY). Default 64 MiB.
    */
   readonly maxBodyBytesPerConnection?: number;
-  /** The same for all connections; beyond it the largest of the address that holds most is refused. Default 256 MiB. */
+  /**
+   * The same for all connections. Beyond it the largest body of the address that holds most is refused. Default 256
+   * MiB.
+   */
   readonly maxTotalBodyBytes?: number;
-  /** Told of what the handler or a response body threw, for the operator's log. Must not throw. Default: nobody is told. */
+  /** Gets what the handler or a response body threw, for the operator's log. Must not throw. Default: not logged. */
   readonly onError?: (error: unknown, request: HttpRequest) => void;
-  /** Told why something that a trusted proxy says does not count, once for each reason. Must not throw. Default: nobody is told. */
+  /** Gets each reason for which a trusted proxy's fields did not count, once. Must not throw. Default: not logged. */
   readonly onWarning?: (message: string) => void;
 }
 
@@ -73,7 +77,7 @@ export type ListenLimits = Required<
   Omit<ListenOptions, "port" | "host" | "tls" | "trustedProxies" | "onError" | "onWarning">
 >;
 
-/** The defaults that ListenOptions tells. */
+/** The defaults in the comments of ListenOptions. */
 export const defaultLimits: ListenLimits = {
   firstByteTimeoutMs: 10_000,
   headersTimeoutMs: 30_000,
@@ -92,10 +96,10 @@ export const defaultLimits: ListenLimits = {
   maxTotalBodyBytes: 256 * 1024 * 1024,
 };
 
-/** How a port stops. */
+/** How a port closes. */
 export interface CloseOptions {
-  /** How long requests in flight may go on undisturbed; then their signals abort. Default 5 s; open streams last this long. */
+  /** How long running requests may go on; then their signals abort. Default 5 s; open streams take all of it. */
   readonly graceMs?: number;
-  /** When whatever is still connected is cut off, counted from the call of `close`. Default 10 s. */
+  /** When the remaining connections are cut, counted from the call of `close`. Default 10 s. */
   readonly timeoutMs?: number;
 }

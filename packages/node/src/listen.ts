@@ -21,26 +21,27 @@ const smallBodyBytes = 64 * 1024;
 /** A bound port. */
 export interface Listener extends AsyncDisposable {
   readonly port: number;
-  /** As asked for, or "localhost". */
+  /** The host that was given, or "localhost". */
   readonly host: string;
-  /** Without a trailing slash; a wildcard host reads `localhost`: `http://localhost:4000`. */
+  /** Without a trailing slash; for a wildcard host it has `localhost`: `http://localhost:4000`. */
   readonly url: string;
   /**
-   * Stop: accept nothing more, tell HTTP/2 peers (GOAWAY) and HTTP/1.1 peers (`connection: close`), let requests in
-   * flight finish, abort their signals after `graceMs`, and cut what is left after `timeoutMs`.
-   * Resolves when no connection is left. Calling again returns the first call's promise.
+   * Closes the port. It accepts no more connections, tells HTTP/2 peers (GOAWAY) and HTTP/1.1 peers (`connection:
+   * close`), lets running requests finish, aborts their signals after `graceMs`, and cuts the rest after `timeoutMs`.
+   * Resolves when no connection is left. A second call returns the first call's promise.
    */
   close(options?: CloseOptions): Promise<void>;
 }
 
 /**
- * Serve `handler` on one port: HTTP/1.1 and HTTP/2 side by side, in cleartext (told apart by the first bytes) or
- * over TLS (ALPN).
+ * Serves `handler` on one port: HTTP/1.1 and HTTP/2 side by side, in cleartext (the first bytes decide) or over TLS
+ * (ALPN).
  *
- * A handler that throws is answered with a fixed JSON 500. A request's `signal` aborts when the caller leaves before the
- * response is complete, and `graceMs` into `close`; never because a response has ended well.
+ * When a handler throws, the caller gets a fixed JSON 500. A request's `signal` aborts when the caller disconnects
+ * before the response is complete, and `graceMs` into `close`; never because a response ended normally.
  *
- * @throws the system's error (such as EADDRINUSE) when the port can not be bound; Error when a trusted proxy is no address
+ * @throws the system's error (such as EADDRINUSE) when the port cannot be bound; Error when a trusted proxy is no
+ *   address
  */
 export async function listen(handler: HttpHandler, options: ListenOptions = {}): Promise<Listener> {
   const { port = 0, host = "localhost", tls, trustedProxies = [], onError, onWarning, ...given } = options;
@@ -63,7 +64,8 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
     inFlight: new Set(),
     draining: false,
   };
-  // The HTTP/1.1 server owns the port: Node enforces its timeouts only while it listens. HTTP/2 gets its sockets handed over.
+  // The HTTP/1.1 server owns the port, because Node enforces its timeouts only while it listens. HTTP/2 gets its
+  // sockets handed over.
   const http1 = createHttp1Server(context, limits, tls);
   const http2 = createHttp2Server(context, limits);
   const { server } = http1;

@@ -7,7 +7,7 @@ import { toHeaders } from "./header-fields.ts";
 import type { Connection } from "./trusted-proxies.ts";
 import type { HeldAnswer } from "./unread-answers.ts";
 
-/** What a request is made of, on both HTTP versions. */
+/** The parts of a request, on both HTTP versions. */
 export interface NodeRequestInit {
   readonly httpVersion: string;
   readonly url: string;
@@ -20,11 +20,11 @@ export interface NodeRequestInit {
   /** Undefined: no proxy is trusted. */
   readonly readForwardedUrl: ReadForwardedUrl | undefined;
   readonly readCallerNetwork: ReadCallerNetwork;
-  /** What the request came over. */
+  /** The connection of the request. */
   readonly connection: Connection | undefined;
 }
 
-/** A request of Node's as the handler sees it. Header and signal are made when they are first looked at. */
+/** Node's request in the form for handlers. Header and signal are made when code first reads them. */
 export class NodeRequest implements HttpRequest {
   readonly httpVersion: string;
   readonly url: string;
@@ -37,7 +37,7 @@ export class NodeRequest implements HttpRequest {
   readonly #readForwardedUrl: ReadForwardedUrl | undefined;
   readonly #readCallerNetwork: ReadCallerNetwork;
   readonly #connection: Connection | undefined;
-  /** Null: nobody has asked yet. */
+  /** Null: no code has read it yet. */
   #forwardedUrl: string | null | undefined = null;
   #header: Headers | undefined;
 
@@ -64,7 +64,7 @@ export class NodeRequest implements HttpRequest {
     return this.#readForwardedUrl !== undefined;
   }
 
-  /** Read once, by whoever asks first. */
+  /** Read once, by the first code that asks. */
   get forwardedUrl(): string | undefined {
     if (this.#forwardedUrl === null) {
       const [connection, url, fields] = [this.#connection, this.url, this.#fields];

@@ -13,12 +13,12 @@ const failures = {
 /** The HTTP status of a failure that the listener itself answers. */
 export type PlainErrorCode = keyof typeof failures;
 
-/** The JSON body that goes with `code`. */
+/** The JSON body for `code`. */
 export function plainErrorBody(code: PlainErrorCode): string {
   return JSON.stringify({ error: { code, ...failures[code] } });
 }
 
-/** A whole response for a failure that no binding has seen. */
+/** A whole response for a failure outside every binding. */
 export function plainError(code: PlainErrorCode): HttpResponse {
   return {
     status: code,
@@ -27,7 +27,7 @@ export function plainError(code: PlainErrorCode): HttpResponse {
   };
 }
 
-/** What the caller sees of a handler that threw. */
+/** What the caller gets when a handler threw. */
 export function internalError(): HttpResponse {
   return plainError(500);
 }

@@ -1,14 +1,14 @@
 import type { Socket } from "node:net";
 
-/** What a connection speaks. */
+/** The protocol of a connection. */
 export type Protocol = "http/1.1" | "h2";
 
 /** The first bytes of every HTTP/2 connection (RFC 9113 §3.4). */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
 /**
- * Look at the first bytes of a cleartext connection and say which protocol it speaks; anything that is not the whole
- * HTTP/2 preface is HTTP/1.1, whose parser knows how to refuse nonsense. The bytes are put back before `decided` is called.
+ * Reads the first bytes of a cleartext connection and decides its protocol. Everything but the whole HTTP/2 preface is
+ * HTTP/1.1, whose parser refuses other bytes. The bytes are put back before `decided` is called.
  *
  * A connection that stays undecided for `timeoutMs`, fails or ends is closed, and `decided` is never called for it.
  */
@@ -29,7 +29,7 @@ export function sniffProtocol(
     held = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
     const seen = Math.min(held.length, preface.length);
     const isPrefix = preface.compare(held, 0, seen, 0, seen) === 0;
-    // Still ambiguous: keep the bytes here. Putting them back would fire "readable" again at once, for ever.
+    // Still ambiguous: keep the bytes here. To put them back would fire "readable" again at once, for ever.
     if (isPrefix && seen < preface.length) return;
     stop();
     socket.unshift(held);

@@ -1,18 +1,21 @@
 import ipaddr from "ipaddr.js";
 
-/** An IP address, as ipaddr.js takes it apart. */
+/** An IP address in the form of ipaddr.js. */
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** The prefix under which a NAT64 router reaches the IPv4 internet (RFC 6052 §2.1). */
 const nat64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
 
-/** Where the internet's IPv6 addresses are given out: all else is special, or nobody's yet (RFC 4291 §2.4). */
+/**
+ * The range in which the internet's IPv6 addresses are assigned. All others are special or not assigned (RFC 4291
+ * §2.4).
+ */
 const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * Addresses that look public and are not: inside a cloud they lead to services of its own that trust every caller that reaches them.
- * No registry lists them. All others of that kind known lie in special ranges (169.254.169.254, 100.100.100.200, 192.0.0.192,
- * fd00:ec2::254).
+ * Addresses that look public and are not: inside a cloud they lead to the cloud's own services, which trust every
+ * caller. No registry lists them. All other known addresses of that kind are in special ranges (169.254.169.254,
+ * 100.100.100.200, 192.0.0.192, fd00:ec2::254).
  */
 const cloudNetworks = [
   "168.63.129.16/32", // Azure: certificates and settings of a virtual machine
@@ -20,11 +23,11 @@ const cloudNetworks = [
   "166.8.0.0/14", // IBM Cloud: private endpoints
 ].map((network) => ipaddr.IPv4.parseCIDR(network));
 
-/** The notation `::8.8.8.8`, given up long ago: ipaddr.js would take it for `::ffff:8.8.8.8`, which it never was. */
+/** The notation `::8.8.8.8`, obsolete for long: ipaddr.js would take it for `::ffff:8.8.8.8`, which it never was. */
 const ipv4Compatible = /^[0:]*:\d+\./;
 
 /**
- * The address whose machine answers in the end: an IPv4 address behind `::ffff:0:0/96` or NAT64 stands for itself,
+ * The address of the machine that answers in the end. An IPv4 address behind `::ffff:0:0/96` or NAT64 counts as itself,
  * because the system or the router in between connects to it. Undefined when the text is no IP address.
  */
 export function parseReachedAddress(text: string): IpAddress | undefined {
@@ -36,9 +39,10 @@ export function parseReachedAddress(text: string): IpAddress | undefined {
 }
 
 /**
- * Whether an address belongs to the public internet. Everything that the registries of IANA call special does not:
- * loopback, private, link-local (with the metadata services of clouds), shared, multicast, documentation, benchmarks, and
- * what tunnels to places that cannot be seen from here (6to4, Teredo, NAT64 of a site). Nor do the own addresses of clouds.
+ * Whether an address belongs to the public internet. The addresses that IANA's registries call special do not:
+ * loopback, private, link-local (with the metadata services of clouds), shared, multicast, documentation, benchmarks,
+ * and tunnels to places that cannot be seen from here (6to4, Teredo, NAT64 of a site). Neither do the clouds' own
+ * addresses.
  */
 export function isPublicAddress(address: IpAddress): boolean {
   // "unicast" is what ipaddr.js calls an address without a special range.

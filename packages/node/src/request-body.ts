@@ -9,21 +9,21 @@ import { type BodyTurns, type Turn, takeTurn } from "./turns.ts";
 export interface RequestBodyOptions {
   /** From `content-length`; 0 when the request has no body; undefined when only its end tells. */
   readonly declaredLength: number | undefined;
-  /** How long `bytes` waits for the last byte, in milliseconds. Unlimited when absent. */
+  /** Time limit for all bytes, in milliseconds. Unlimited when absent. */
   readonly timeoutMs?: number;
   readonly budget: BodyBudget;
-  /** Where in the budget the connection is. */
+  /** The connection's part of the budget. */
   readonly account: BodyAccount;
   readonly turns: BodyTurns;
   /** Ends the stream or connection of a caller that sends on and on what is not wanted. */
   readonly cut: () => void;
 }
 
-/** How much of an unwanted body is read and thrown away, and for how long, before the caller is cut off. */
+/** How much of a refused body is read and thrown away, and for how long, before the caller is cut off. */
 const maxDiscardedBytes = 64 * 1024 * 1024;
 const maxDiscardMs = 10_000;
 
-/** What a chunk that waits to be iterated over costs besides its bytes. */
+/** The cost of a chunk that waits for its reader, besides its bytes. */
 const chunkOverheadBytes = 256;
 
 const nothing = new Uint8Array();
@@ -34,23 +34,25 @@ interface Waiting<T> {
 }
 
 /**
- * A request body over Node's stream of it. It is read as it arrives, asked for or not: HTTP/2 would hold as much
- * as a window for each stream that is not read, and nothing would count that. All that is held counts towards the budget.
+ * A request body over Node's stream. It is read as it arrives, even if no code asks for it: otherwise HTTP/2 would hold
+ * up to a window for each unread stream, and those bytes would not be counted. All bytes that it holds count towards
+ * the budget.
  *
- * A body that is not wanted any more (refused, too large, or left half-read) is read on and thrown away, within bounds. Cutting
- * it off at once would be simpler, but callers that are still sending then tend to lose the response that says why.
+ * A body that is not wanted any more (refused, too large, or left half-read) is read on and thrown away, within bounds.
+ * To cut it off at once would be simpler, but a caller that is still sending then often loses the response with the
+ * reason.
  */
 export class RequestBody implements HttpBody, BudgetedBody {
   /** Bytes that count towards the budget. */
   held = 0;
   readonly #source: Readable;
   readonly #options: RequestBodyOptions;
-  /** What has arrived, with room behind it for what comes. */
+  /** The bytes that have arrived, with room after them for further ones. */
   #bytes: Uint8Array = nothing;
   #size = 0;
-  /** Whether nothing else is in the memory behind `#bytes`. */
+  /** Whether the memory behind `#bytes` contains nothing else. */
   #ownsBytes = false;
-  /** What waits to be iterated over; undefined for a body that is asked for as a whole. */
+  /** The chunks that wait for an iteration; undefined for a body that is read as a whole. */
   #chunks: Uint8Array[] | undefined;
   #ended = false;
   #failure: ConnectError | undefined;
@@ -78,7 +80,10 @@ export class RequestBody implements HttpBody, BudgetedBody {
     }
   }
 
-  /** @throws ConnectError also when the body is cut short, takes too long, or has to give way to others (CAPACITY) */
+  /**
+   * @throws ConnectError also when the body is cut short, takes too long, or is refused to make room for others
+   *   (CAPACITY)
+   */
   bytes(maxBytes: number): Promise<Uint8Array> {
     const { declaredLength = 0, timeoutMs } = this.#options;
     if (declaredLength > maxBytes || this.#size > maxBytes) this.refuse(bodyTooLarge(maxBytes));
@@ -117,7 +122,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
     return hadTurn ? new Promise((resolve) => setImmediate(resolve)) : undefined;
   }
 
-  /** The body is not wanted any more. Does nothing after it was given up, or was made into a message. */
+  /** The body is not wanted any more. Does nothing after the body was given up, or a message was made of it. */
   refuse(reason: ConnectError): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
@@ -150,7 +155,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
     return this.#iterate(this.#chunks);
   }
 
-  /** Leaving it early does not destroy the stream, and with it the response, as leaving Node's own iterator does. */
+  /** To leave the iteration early does not destroy the stream and with it the response, unlike Node's own iterator. */
   async *#iterate(chunks: Uint8Array[]): AsyncGenerator<Uint8Array> {
     for (;;) {
       const chunk = chunks.shift();
@@ -189,7 +194,10 @@ export class RequestBody implements HttpBody, BudgetedBody {
     }
   }
 
-  /** One chunk is the rule, and then nothing is copied. Of more, each is: many small ones would weigh a hundred times their bytes. */
+  /**
+   * Most bodies have one chunk, which is not copied. Several chunks are copied into one buffer: many small ones would
+   * take a hundred times their bytes.
+   */
   #append(chunk: Buffer, size: number): void {
     const { declaredLength } = this.#options;
     if (this.#size === 0) {
@@ -222,7 +230,7 @@ export class RequestBody implements HttpBody, BudgetedBody {
     if (!this.#ended) this.refuse(new ConnectError("the request body ended early", Code.Canceled));
   }
 
-  /** The caller of `bytes` has them now: refusing them would free nothing. */
+  /** The caller of `bytes` has them now: to refuse the body would free nothing. */
   #handOver(): Uint8Array {
     clearTimeout(this.#timer);
     const bytes = this.#bytes.subarray(0, this.#size);
@@ -247,12 +255,12 @@ export class RequestBody implements HttpBody, BudgetedBody {
   }
 }
 
-/** Gives memory back that the garbage collector would leave for long: it sees a small object. */
+/** Frees memory at once. The garbage collector would keep it for long, because it sees a small object. */
 function freeNow({ buffer }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
-/** Plain bytes that keep little else in memory: a small chunk may be a slice of all that came with it. */
+/** Plain bytes that keep little else in memory: a small chunk may be a slice of a large packet. */
 function ownBytes(chunk: Buffer): Uint8Array {
   return chunk.buffer.byteLength <= 2 * chunk.length + 1024 ? plain(chunk) : new Uint8Array(chunk);
 }

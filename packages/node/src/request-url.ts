@@ -7,7 +7,7 @@ const authorityPattern = /^(?:[A-Za-z0-9._~%!$&'()*+,;=-]+|\[[0-9A-Fa-f:.]+\])(?
 /**
  * The absolute URL of a request, or undefined when its target or authority is malformed.
  *
- * The authority is whatever the caller claims: good for links, never for trust. A path can not be smuggled into it.
+ * The authority is what the caller claims: good for links, never for trust. It cannot contain a path.
  *
  * @param scheme of the socket, not of a forwarding header
  * @param authority `:authority` or `host`; undefined where HTTP/1.0 has none, which then is localhost
@@ -27,8 +27,8 @@ export function formatRequestUrl(
 }
 
 /**
- * Whether a request of HTTP/1 has the `Host` fields that it has to have: one, or before HTTP/1.1 perhaps none. Two are
- * refused even when they are the same (RFC 9112 §3.2): Node would take the first, and a proxy before it the last.
+ * Whether an HTTP/1 request has the required `Host` fields: one, or before HTTP/1.1 perhaps none. Two are refused even
+ * when they are equal (RFC 9112 §3.2): Node would take the first, and a proxy in front of it the last.
  */
 export function hasItsHost({
   httpVersion,
@@ -43,19 +43,20 @@ export function hasItsHost({
 }
 
 /**
- * The authority of a request of HTTP/2: `:authority`, and `host` where that is missing. Undefined when both are there and mean
- * different places (RFC 9113 §8.3.1). Node has looked that each is there once at most, and one of them at all.
+ * The authority of an HTTP/2 request: `:authority`, and `host` where that is missing. Undefined when both are present
+ * and differ (RFC 9113 §8.3.1). Node has made sure that each is present at most once, and at least one of them.
  */
 export function readAuthority(headers: IncomingHttpHeaders): string | undefined {
   const { ":authority": authority, host } = headers;
   if (authority === undefined || host === undefined || authority === host) return authority ?? host;
-  // The parser makes one spelling of many: letters in lower case, and no port where it is the scheme's own.
+  // The parser gives one spelling to many: lower case, and no port if it is the scheme's default.
   const [one, other] = [authority, host].map((each) => URL.parse(`${headers[":scheme"]}://${each}`)?.host);
   return one !== undefined && one === other ? authority : undefined;
 }
 
 function withOrigin(scheme: string, authority: string, path: string): string | undefined {
   const origin = `${scheme}://${authority}`;
-  // The pattern alone lets `1.2.3.999` and port 99999 through, which `new URL` refuses later and in a worse place.
+  // The pattern alone accepts `1.2.3.999` and port 99999, which `new URL` would refuse later, where it is harder to
+  // answer.
   return authorityPattern.test(authority) && URL.canParse(origin) ? origin + path : undefined;
 }

@@ -2,46 +2,46 @@ import type { Writable } from "node:stream";
 import type { HttpResponse } from "@a2a-connect/bindings";
 import { nextSlice } from "@a2a-connect/bindings/server";
 
-/** What precedes a body. */
+/** The head of a response. */
 export interface ResponseHead {
   readonly status: number;
   readonly header: Headers | undefined;
   /** Bytes of the body; undefined when only its end tells. */
   readonly contentLength: number | undefined;
-  /** Nothing follows the head. */
+  /** The response has no body. */
   readonly bodiless: boolean;
-  /** The head is not to wait for the first bytes of the body. */
+  /** Send the head without waiting for the first bytes of the body. */
   readonly atOnce: boolean;
-  /** Read when the body has ended, so a handler may fill it until then. */
+  /** Read when the body has ended, so a handler may set it until then. */
   readonly trailer: Headers | undefined;
 }
 
-/** Where a response goes: an HTTP/1.1 message or an HTTP/2 stream. */
+/** The target of a response: an HTTP/1.1 message or an HTTP/2 stream. */
 export interface ResponseSink {
   readonly writable: Writable;
   /** The caller closed the stream or the connection. */
   readonly gone: boolean;
   readonly headSent: boolean;
-  /** `end` was called: whatever happens now, the call is over. */
+  /** `end` was called: later failures do not change the call's result. */
   readonly complete: boolean;
   sendHead(head: ResponseHead): void;
-  /** The response is complete, perhaps with its last bytes. */
+  /** Completes the response, perhaps with its last bytes. */
   end(last: string | Uint8Array | undefined, trailer: Headers | undefined): void;
-  /** Give the response up in a way the caller notices. */
+  /** Breaks the response off, so that the caller notices. */
   reset(): void;
 }
 
-/** Up to here a body is one write; a longer one goes out in pieces, so that a stalled reader shows. */
+/** A body of up to this size is one write. A longer one goes out in several, so that a stalled reader is detected. */
 const sliceBytes = 64 * 1024;
 
 /**
- * Write `response` to `sink`, never faster than the caller reads.
+ * Writes `response` to `sink`, never faster than the caller reads.
  *
- * The head of an iterable body goes out with its first chunk, because Connect's handlers may set header fields
- * until then, unless the response says `headAtOnce`; every later chunk is a write of its own. When the caller leaves,
- * the iterator's `return` is called at once.
+ * The head of an iterable body is sent with its first chunk, because Connect's handlers may set header fields until
+ * then, unless the response has `headAtOnce`. Every later chunk is a write of its own. When the caller disconnects, the
+ * iterator's `return` is called at once.
  *
- * @param stalledTimeoutMs how long one write may wait for the reader before the response is given up
+ * @param stalledTimeoutMs how long one write may wait for the reader before the response is broken off
  */
 export async function sendResponse(
   response: HttpResponse,
@@ -73,7 +73,10 @@ export async function sendResponse(
   else sink.end(body, trailer);
 }
 
-/** A long text as bytes, so that it can go out in pieces; a short one as it is, so that Node writes it with the head. */
+/**
+ * A long text as bytes, so that it can be sent in several writes; a short one as text, so that Node writes it with the
+ * head.
+ */
 function inPieces(body: HttpResponse["body"]): HttpResponse["body"] {
   return typeof body === "string" && body.length > sliceBytes / 4 ? Buffer.from(body) : body;
 }
@@ -108,7 +111,7 @@ async function writeChunks(
       written += next.value.length;
       if (written >= sliceBytes) {
         written = 0;
-        await nextSlice(); // a socket that takes everything at once would leave none to others
+        await nextSlice(); // a socket that never blocks would block other calls
       }
     }
   } catch (error) {
@@ -130,7 +133,7 @@ async function writeSlices(
   if (!sink.gone) sink.end(body.subarray(last), trailer);
 }
 
-/** Writes a chunk in slices, so that a stalled reader shows and no more is buffered than one of them. */
+/** Writes a chunk in parts, so that a stalled reader is detected and no more than one part is buffered. */
 async function writeChunk(chunk: Uint8Array, sink: ResponseSink, stalledTimeoutMs: number): Promise<void> {
   for (let at = 0; at < chunk.length && !sink.gone; at += sliceBytes) {
     const slice = chunk.length > sliceBytes ? chunk.subarray(at, at + sliceBytes) : chunk;
@@ -138,7 +141,7 @@ async function writeChunk(chunk: Uint8Array, sink: ResponseSink, stalledTimeoutM
   }
 }
 
-/** Resolves when the sink takes more, or never will. */
+/** Resolves when the sink can take more bytes, or never will. */
 function drained(sink: ResponseSink, stalledTimeoutMs: number): Promise<void> {
   if (sink.gone) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -159,7 +162,7 @@ function abandon(body: HttpResponse["body"]): void {
   if (isIterable(body)) letGo(body[Symbol.asyncIterator]());
 }
 
-/** Nobody waits for the clean-up of a body that nobody reads, and its failure has no reader either. */
+/** No code waits for the clean-up of an unread body, so its error is dropped. */
 function letGo(iterator: AsyncIterator<Uint8Array>): void {
   iterator.return?.().catch(() => undefined);
 }

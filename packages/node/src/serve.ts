@@ -18,23 +18,23 @@ import type { GuardedPushOptions } from "./guarded-push.ts";
 import type { CloseOptions, ListenOptions } from "./listen-options.ts";
 import { startServing } from "./serving.ts";
 
-/** Everything the server and the listener may be told. */
+/** All options of the server and the listener. */
 export interface ServeOptions
   extends Omit<AgentServerOptions, "agent" | "place" | "push">,
     Omit<ListenOptions, "onError" | "onWarning"> {
   /** File of the embedded SQLite store, when no `store` is given. Default `.a2a/<name of the agent>.sqlite`. */
   readonly file?: string;
   /**
-   * Push notifications. `true` sends them to public https addresses only; options say what else may be reached
-   * (`{ allow: ["localhost"] }`), or bring a `fetch` of their own. Default false: the capability is off.
+   * Push notifications. `true` sends them to public https addresses only. Options permit further addresses (`{ allow:
+   * ["localhost"] }`), or bring a `fetch` of their own. Default false: the capability is off.
    */
   readonly push?: boolean | GuardedPushOptions | PushOptions;
 }
 
-/** One of several agents with options of its own, which come before those for all. */
+/** One of several agents with options of its own, which take precedence over those for all. */
 export interface AgentToServe extends Omit<HostedAgentOptions, "push">, Pick<ServeOptions, "file" | "push"> {}
 
-/** What several agents may be told that share a port. What a server alone may be told holds for each of them. */
+/** Options for several agents that share a port. Options of a single server apply to each of them. */
 export interface ServeAgentsOptions<Name extends string = string>
   extends Omit<ServeOptions, "file" | "store">,
     Pick<AgentHostOptions<Name>, "default"> {
@@ -49,11 +49,11 @@ export interface ServedAgent extends AsyncDisposable {
   readonly port: number;
   /** The public card as it is served, without its signatures. */
   readonly card: AgentCard;
-  /** Changes what the agent is, and how its cards are signed, while it is served. */
+  /** Changes the agent's definition, and how its cards are signed, while it is served. */
   readonly cards: AgentCards;
   /** Switches skills off and on while the agent is served: changes the card, its version and its ETag. */
   readonly skills: SkillSwitches;
-  /** Stops accepting, lets what runs finish within `graceMs`, makes it durable, and closes everything. */
+  /** Stops accepting calls, lets running work finish within `graceMs`, makes it durable, and closes everything. */
   close(options?: CloseOptions): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export type AgentBesideOthers = Omit<ServedAgent, "port" | "close" | typeof Symb
  * Serves several agents on one port: each by its name below `/agents/<name>`, and by its name as `tenant` over gRPC,
  * gRPC-Web and Connect. Each has a card, tasks and a SQLite file of its own (docs/several-agents.md).
  *
- * @throws Error when the port or a store's file cannot be had, a name does not fit, or an option makes no sense
+ * @throws Error when the port cannot be bound, a store's file cannot be opened, or a name or an option is invalid
  */
 export function serve<const Name extends string>(
   agents: Readonly<Record<Name, AgentDefinition | AgentToServe>>,
@@ -81,10 +81,11 @@ export function serve<const Name extends string>(
 /**
  * Serves an agent on one port over gRPC, gRPC-Web, Connect, HTTP+JSON and JSON-RPC, with durable tasks.
  *
- * Nothing needs to be configured: any free port, and a SQLite file below the working directory. What an earlier process
- * left unfinished is dealt with before the first request.
+ * All options have defaults: any free port, and a SQLite file below the working directory. The server takes up the
+ * unfinished tasks of an earlier process before it answers the first request.
  *
- * @throws Error when the port or the store's file cannot be had, a key cannot sign the card, or an option makes no sense
+ * @throws Error when the port cannot be bound, the store's file cannot be opened, a key cannot sign the card, or an
+ *   option is invalid
  */
 export function serve(agent: AgentDefinition, options?: ServeOptions): Promise<ServedAgent>;
 export function serve(
@@ -120,7 +121,7 @@ async function serveSeveral(
   options: ServeAgentsOptions,
 ): Promise<ServedAgents> {
   const { directory = ".a2a", log = () => {}, push: pushForAll = false, ...others } = options;
-  // What is one for all; whatever else there is holds for each agent that does not say otherwise.
+  // The options for the whole port. All other options are defaults for each agent.
   const {
     publicUrl,
     mounts,
@@ -166,7 +167,7 @@ async function serveSeveral(
   };
 }
 
-/** A record of agents may have one that is called "card"; it has no name itself. */
+/** Several agents may include one whose name is "card". It has no `name` itself. */
 function isDefinition(value: object): value is AgentDefinition {
   return "card" in value && typeof value.card === "object" && value.card !== null && "name" in value.card;
 }

@@ -4,45 +4,47 @@ import { createGuardedPush, type GuardedPush, type GuardedPushOptions } from "./
 import { type Listener, listen } from "./listen.ts";
 import type { CloseOptions, ListenOptions } from "./listen-options.ts";
 
-/** What an agent holds while it is served. */
+/** The resources of an agent while it is served. */
 export interface AgentResources {
-  /** Where its tasks live; when undefined, `file` is opened. */
+  /** The store of its tasks; when undefined, `file` is opened. */
   readonly store: TaskStore | undefined;
   /** File of the embedded SQLite store. */
   readonly file: string;
   readonly push: boolean | GuardedPushOptions | PushOptions;
 }
 
-/** The same with everything open, as a server takes it. */
+/** The same with everything open, in the form that a server takes. */
 export interface OpenedResources {
   readonly store: TaskStore;
   readonly push?: PushOptions;
 }
 
-/** What can be served: an agent, or several. It closes the stores that it was given. */
+/** A server of one or several agents. It closes the stores that it was given. */
 export type Servable = Pick<AgentServer, "handle" | "start" | "moveTo" | "drain" | "stop" | "close">;
 
 /** What is being served. */
 export interface Serving<Server> {
   readonly server: Server;
   readonly listener: Listener;
-  /** Stops accepting, lets what runs finish within `graceMs`, makes it durable, and closes everything. */
+  /** Stops accepting calls, lets running work finish within `graceMs`, makes it durable, and closes everything. */
   close(options?: CloseOptions): Promise<void>;
 }
 
-/** Where to listen, and who is told of what goes wrong. */
+/** Where to listen, and what to call with errors. */
 export interface ServingOptions extends Omit<ListenOptions, "onError" | "onWarning"> {
   readonly log: (record: LogRecord) => void;
 }
 
-/** How much later streams are left than executors: what these say when they are told to stop is still delivered. */
+/**
+ * How much later streams are cut than executors are stopped, so that the executors' last events are still delivered.
+ */
 const lastWordsMs = 250;
 
 /**
- * Opens what agents need, puts a server around them, and listens. Whatever fails on the way, nothing is left open.
+ * Opens what agents need, makes a server for them, and listens. When a step fails, it closes everything again.
  *
- * @param assemble makes the server around what was opened, in the order of `wanted`
- * @throws Error when the port or a store's file cannot be had, or `assemble` does not like its options
+ * @param assemble makes the server from what was opened, in the order of `wanted`
+ * @throws Error when the port cannot be bound, a store's file cannot be opened, or `assemble` throws for an option
  */
 export async function startServing<Server extends Servable>(
   wanted: readonly AgentResources[],
@@ -87,7 +89,7 @@ export async function startServing<Server extends Servable>(
   }
 }
 
-/** @param closeAll closes what is left when nothing runs and nobody is connected any more */
+/** @param closeAll closes the rest when no work runs and no caller is connected any more */
 function closeOnce(
   server: Servable,
   listener: Listener,
@@ -109,7 +111,7 @@ function closeOnce(
   };
 }
 
-/** Waits for all of them, whatever becomes of each. @throws what the first that failed has thrown */
+/** Waits for all of them, also when some fail. @throws the error of the first that failed */
 async function settleAll(ends: readonly (Promise<void> | undefined)[]): Promise<void> {
   throwFirst(await Promise.allSettled(ends));
 }

@@ -1,12 +1,12 @@
 import type { CloseOptions } from "./listen-options.ts";
 
-/** When and how a process ends its service. */
+/** When and how a process stops serving. */
 export interface ShutdownOptions extends CloseOptions {
   /** Default SIGTERM and SIGINT. */
   readonly signals?: readonly NodeJS.Signals[];
 }
 
-/** Anything that stops in an orderly way, such as a `Listener`. */
+/** An object that can be closed in an orderly way, such as a `Listener`. */
 export interface Closable {
   close(options: CloseOptions): Promise<void>;
 }
@@ -17,16 +17,16 @@ export interface ShutdownHook extends Disposable {
   readonly finished: Promise<NodeJS.Signals>;
 }
 
-/** What a process may still do after `timeoutMs`, such as closing a store, before it is ended by force. */
+/** How long a process may take after `timeoutMs`, for instance to close a store, before it is forced to end. */
 const exitSlackMs = 2_000;
 
-/** A terminal, npm and a launcher may each send the same signal: within this time several are one. */
+/** A terminal, npm and a launcher may each send the same signal. Within this time several signals count as one. */
 const sameSignalMs = 500;
 
 /**
- * Close `target` at the first signal. The process then ends by itself, when nothing else keeps it alive; should
- * something do so, it is ended with exit code 1 two seconds after `timeoutMs` (default 10 s). Another signal half a second
- * later or more has its ordinary effect and kills at once.
+ * Closes `target` at the first signal. The process then ends by itself, unless something keeps it alive. In that case
+ * it is ended with exit code 1 two seconds after `timeoutMs` (default 10 s). Another signal half a second later or more
+ * has its ordinary effect and kills the process at once.
  */
 export function shutdownOnSignal(target: Closable, options: ShutdownOptions = {}): ShutdownHook {
   const { signals = ["SIGTERM", "SIGINT"], timeoutMs = 10_000 } = options;

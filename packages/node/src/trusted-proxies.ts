@@ -1,10 +1,10 @@
 import ipaddr from "ipaddr.js";
 import { type IpAddress, parseReachedAddress } from "./public-address.ts";
 
-/** Whether an address is that of a proxy that is trusted; undefined is nobody's. */
+/** Whether an address is that of a trusted proxy; false for undefined. */
 export type IsTrustedProxy = (address: string | undefined) => boolean;
 
-/** What a request came over: a socket, or whatever else knows the address at its other end. */
+/** The connection of a request: a socket, or another object that knows the address at its other end. */
 export interface Connection {
   readonly remoteAddress?: string | undefined;
 }
@@ -14,8 +14,8 @@ type Network = readonly [IpAddress, number];
 const loopback = ["127.0.0.0/8", "::1/128"];
 
 /**
- * Reads a list of proxies: addresses (`10.1.2.3`, `fd00::1`), networks (`10.0.0.0/8`) and the word `loopback`, which is this
- * machine itself. Names are not taken: whoever answers for a name could make himself trusted.
+ * Reads a list of proxies: addresses (`10.1.2.3`, `fd00::1`), networks (`10.0.0.0/8`) and the word `loopback` for this
+ * machine. Names are not accepted: an attacker who controls a name's DNS could make himself trusted.
  *
  * @throws Error when an entry is none of these
  */
@@ -27,7 +27,7 @@ export function parseTrustedProxies(entries: readonly string[]): IsTrustedProxy 
   };
 }
 
-/** The same for connections, each of which is looked at once: its other end stays the same. */
+/** The same for connections. Each is tested once, because its other end does not change. */
 export function trustedOnce(isTrusted: IsTrustedProxy): (connection: Connection) => boolean {
   const known = new WeakMap<Connection, boolean>();
   return (connection) => {

@@ -2,18 +2,18 @@ import { a2aError } from "@a2a-connect/core";
 import { RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import type { ConnectError } from "@connectrpc/connect";
 
-/** What one answer may take without being counted. */
+/** Size up to which an answer is not counted. */
 const smallBytes = 64 * 1024;
 
-/** When a caller may try again, in seconds. */
+/** When a caller should try again, in seconds. */
 const retryAfterSeconds = 1;
 
-/** Counts what all answers of a port take in memory until their readers have taken them. */
+/** Counts the memory of all answers of a port until their readers have taken them. */
 export class UnreadAnswers {
   readonly #maxBytes: number;
   #bytes = 0;
 
-  /** @param maxBytes of all of them together; one alone may take more, so that it can be had at all */
+  /** @param maxBytes of all of them together; a single answer may be larger, so that a caller can get it at all */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
@@ -33,7 +33,7 @@ export class UnreadAnswers {
   }
 }
 
-/** What the answer to one request takes. */
+/** The memory of the answer to one request. */
 export class HeldAnswer {
   readonly #all: UnreadAnswers;
   #bytes = 0;
@@ -44,7 +44,7 @@ export class HeldAnswer {
   }
 
   /**
-   * @param bytes negative: so much of it was sent
+   * @param bytes negative: so many were sent
    * @throws ConnectError CAPACITY when the answers of the port take too much already
    */
   add(bytes: number): void {
@@ -56,7 +56,7 @@ export class HeldAnswer {
     this.#counted += more;
   }
 
-  /** The answer was sent, or its caller has gone. */
+  /** The answer was sent, or its caller has disconnected. */
   release(): void {
     if (this.#counted > 0) this.#all.release(this.#counted);
     this.#bytes = 0;

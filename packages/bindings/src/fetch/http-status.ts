@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
-/** The code that a response without a readable error stands for: requirement E.1 read backwards. */
+/** The code for a response without a readable error: the inverse of requirement E.1. */
 export function codeFromHttpStatus(status: number): Code {
   return codes.get(status) ?? (status >= 500 ? Code.Unavailable : Code.Unknown);
 }
@@ -21,7 +21,7 @@ const codes: ReadonlyMap<number, Code> = new Map([
   [504, Code.DeadlineExceeded],
 ]);
 
-/** Cause of an error that stands for a response: what HTTP itself said. */
+/** Cause of an error that was made from a response: its status and header. */
 export class HttpStatusError extends Error {
   override readonly name = "HttpStatusError";
   readonly status: number;
@@ -33,8 +33,8 @@ export class HttpStatusError extends Error {
 }
 
 /**
- * A response of status 429, from whoever stands before the agent: ResourceExhausted with an HttpStatusError as its cause. It is
- * an answer, and nothing of the call was taken.
+ * The error for a response of status 429, from the agent or a proxy in front of it: ResourceExhausted with an
+ * HttpStatusError as its cause. It is an answer, and the agent took nothing of the call.
  */
 export function tooManyRequests(header: Headers): ConnectError {
   const cause = new HttpStatusError(429);
@@ -44,8 +44,8 @@ export function tooManyRequests(header: Headers): ConnectError {
 }
 
 /**
- * The same error for status 429 on the wires of Connect's own transports, which take it for Unavailable; any other error as it
- * is. Connect has no mark for it but its words.
+ * The same error for status 429 on the wires of Connect's own transports, which take 429 for Unavailable; any other
+ * error as it is. Connect marks this error by its words alone.
  */
 export function readTooManyRequests(thrown: unknown): unknown {
   const isStatus = thrown instanceof ConnectError && !thrown.isWireError && thrown.rawMessage === "HTTP 429";

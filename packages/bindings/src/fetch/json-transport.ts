@@ -11,7 +11,7 @@ import { parseResponse } from "./read-response.ts";
 import { receivedTextKey } from "./received-text.ts";
 import { callHeaders, type TransportSettings } from "./transport-options.ts";
 
-/** One call as it leaves the interceptors. */
+/** One call after the interceptors. */
 export interface OutgoingCall {
   readonly method: DescMethodUnary | DescMethodStreaming;
   readonly message: Message;
@@ -20,11 +20,11 @@ export interface OutgoingCall {
   readonly contextValues: ContextValues;
 }
 
-/** What a JSON wire does with a call. Both reject with ConnectErrors. */
+/** What a JSON wire does for a call. Both methods reject with ConnectErrors. */
 export interface JsonWireClient {
-  /** What interceptors see as the URL of a call. */
+  /** The URL of a call for interceptors. */
   readonly url: string;
-  /** The JSON of the response message, and its text for those who ask (`receivedTextKey`). */
+  /** The JSON of the response message, and its text for a caller that asks for it (`receivedTextKey`). */
   unary(call: OutgoingCall): Promise<JsonAnswer>;
   /** The JSON of each message. */
   stream(call: OutgoingCall): Promise<{ readonly header: Headers; readonly events: AsyncIterable<unknown> }>;
@@ -95,7 +95,7 @@ function responseCommon(method: AnyMethod, header: Headers) {
   return { service: method.parent, header, trailer: new Headers() };
 }
 
-/** exactOptionalPropertyTypes: an absent option must not be there at all. */
+/** exactOptionalPropertyTypes: an undefined option must be left out. */
 function definedOnly({
   signal,
   timeoutMs,
@@ -112,7 +112,7 @@ async function* parseEach<O extends DescMessage>(desc: O, events: AsyncIterable<
   }
 }
 
-/** The one request of a server-streaming call; the JSON wires have no form for more. */
+/** The one request of a server-streaming call; the JSON wires cannot carry more. */
 async function onlyMessage<T>(messages: AsyncIterable<T>, method: AnyMethod): Promise<T> {
   if (method.methodKind === "server_streaming") {
     for await (const message of messages) {

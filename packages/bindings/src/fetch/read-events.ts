@@ -2,9 +2,9 @@ import { type ContextKey, createContextKey } from "@connectrpc/connect";
 import { parseEvents } from "../sse/parse-events.ts";
 import { parseJson, readChunks } from "./read-response.ts";
 
-/** The ids of a stream's server-sent events, for a caller that wants to check what it counts. */
+/** The ids of a stream's server-sent events, for a caller that compares them with its own count. */
 export interface EventIds {
-  /** The `id` that was current with the message delivered last; `""` before the first. */
+  /** The `id` of the last delivered message; `""` before the first. */
   last: string;
 }
 

@@ -10,9 +10,9 @@ export function isEventStream({ headers }: Response): boolean {
   return type?.type === "text" && type.subtype === "event-stream";
 }
 
-/** The body of a response that was to be JSON. */
+/** The body of a response that should be JSON. */
 export class JsonResponse {
-  /** What it says; undefined when it is no JSON, because it is empty or something else, such as a proxy's page. */
+  /** Its JSON; undefined when the body is empty or something else, such as a proxy's page. */
   readonly json: unknown;
   readonly #bytes: Uint8Array;
 
@@ -21,7 +21,7 @@ export class JsonResponse {
     this.#bytes = bytes;
   }
 
-  /** How it says it. */
+  /** Its text. */
   get text(): string {
     return new TextDecoder().decode(this.#bytes);
   }
@@ -56,7 +56,7 @@ export async function readJsonResponse(response: Response, maxBytes: number): Pr
 }
 
 /**
- * The body of a response chunk by chunk. Whoever stops early closes the connection.
+ * The body of a response chunk by chunk. To stop reading early closes the connection.
  *
  * @throws ConnectError Unavailable when the connection breaks
  */
@@ -80,7 +80,7 @@ export async function* readChunks({ body }: Response): AsyncGenerator<Uint8Array
 /**
  * The data of an event as JSON.
  *
- * @throws ConnectError Internal when it is none
+ * @throws ConnectError Internal when the data is not JSON
  */
 export function parseJson(text: string): unknown {
   try {
@@ -91,13 +91,13 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * A response message. Unlike requests, responses are read leniently: a newer server may use fields and enum values that
- * this client does not know.
+ * A response message. The client reads responses less strictly than the server reads requests: a newer server may use
+ * fields and enum values that this client does not know.
  *
- * @throws ConnectError Internal when it is not a message of this type
+ * @throws ConnectError Internal when the JSON is not a message of this type
  */
 export function parseResponse<Desc extends DescMessage>(desc: Desc, json: unknown): MessageShape<Desc> {
-  // There are servers that write an empty message as null.
+  // Some servers write an empty message as null.
   const value = json === null && desc.fields.length === 0 ? {} : json;
   try {
     // The cast is safe: the value came out of JSON.parse.
@@ -113,5 +113,5 @@ export function parseResponse<Desc extends DescMessage>(desc: Desc, json: unknow
   }
 }
 
-/** Nested messages in a response. A level of JSON in a Struct counts for two. */
+/** Depth of nested messages in a response. A level of JSON in a Struct counts two. */
 const maxNesting = 500;

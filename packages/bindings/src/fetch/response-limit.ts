@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
-/** Cause of an error about a response, or an event of a stream, that is larger than this side reads. */
+/** Cause of an error about a response, or an event of a stream, that is larger than this side accepts. */
 export class ResponseLimitError extends Error {
   override readonly name = "ResponseLimitError";
   /** In bytes. */
@@ -13,8 +13,8 @@ export class ResponseLimitError extends Error {
 }
 
 /**
- * What a transport throws that reads no further: ResourceExhausted, as a server may say of its own limits, with a
- * ResponseLimitError as its cause, which tells the two apart.
+ * The error of a transport that stops reading: ResourceExhausted, which a server may also send for its own limits. Its
+ * cause, a ResponseLimitError, tells the two apart.
  */
 export function responseTooLarge(
   limit: number,

@@ -5,7 +5,7 @@ import type { TransportSettings } from "./transport-options.ts";
 export interface OutgoingRequest {
   readonly url: string;
   readonly method: string;
-  /** Not changed. */
+  /** Sent as they are. */
   readonly header: Headers;
   readonly accept: string;
   /** The media type and text of the body, if there is one. */
@@ -16,9 +16,9 @@ export interface OutgoingRequest {
 const encoder = new TextEncoder();
 
 /**
- * Send a request.
+ * Sends a request.
  *
- * @throws ConnectError Unavailable when no response came; what the signal was aborted with when it was
+ * @throws ConnectError Unavailable when no response came; the signal's reason when it was aborted
  */
 export async function send(request: OutgoingRequest, settings: TransportSettings): Promise<Response> {
   const headers = new Headers(request.header);
@@ -33,7 +33,7 @@ export async function send(request: OutgoingRequest, settings: TransportSettings
   } catch (thrown) {
     request.signal.throwIfAborted();
     if (thrown instanceof ConnectError) {
-      throw thrown; // a `fetch` that knows what to call it
+      throw thrown; // thrown by a `fetch` that classifies its errors itself
     }
     throw new ConnectError("the server could not be reached", Code.Unavailable, undefined, undefined, thrown);
   }

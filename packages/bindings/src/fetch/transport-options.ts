@@ -2,21 +2,21 @@ import { setServiceParameters, versionHeader } from "@a2a-connect/core/internal"
 import type { Interceptor } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
 
-/** What the client end of a JSON wire may be told. */
+/** Options of the client end of a JSON wire. */
 export interface JsonTransportOptions {
   /** Sends the requests. Default the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
-  /** Around every call, first one outermost. */
+  /** Run around every call, the first one outermost. */
   readonly interceptors?: readonly Interceptor[];
-  /** Sent with every request; headers of a call win. */
+  /** Header fields of every request; those of a call take precedence. */
   readonly headers?: HeadersInit;
   /** Longest response, or event of a stream, in bytes after decompression. Default 64 MiB. */
   readonly maxResponseBytes?: number;
-  /** Compresses request bodies. Default none: a server need not understand it. */
+  /** Compresses request bodies. Default none, because a server need not support it. */
   readonly sendCompression?: Compression;
   /** Shortest request body in bytes that is worth compressing. Default 1024. */
   readonly compressMinBytes?: number;
-  /** Time limit in milliseconds of calls that set none. Default none. */
+  /** Time limit in milliseconds for calls without one. Default none. */
   readonly defaultTimeoutMs?: number;
 }
 
@@ -45,7 +45,7 @@ export function resolveTransportOptions(options: JsonTransportOptions): Transpor
   };
 }
 
-/** Headers of one call as its interceptors see them. `A2A-Version` is the default unless somebody chose (F-2). */
+/** Header fields of one call for its interceptors. `A2A-Version` is the default unless the caller set it (F-2). */
 export function callHeaders({ headers }: TransportSettings, own: HeadersInit | undefined): Headers {
   const merged = new Headers(headers);
   new Headers(own).forEach((value, name) => {

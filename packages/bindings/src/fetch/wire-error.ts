@@ -3,14 +3,14 @@ import { parseErrorDetails } from "@a2a-connect/core/internal";
 import { type Code, ConnectError } from "@connectrpc/connect";
 import { HttpStatusError } from "./http-status.ts";
 
-/** An error as it was found on a JSON wire. */
+/** An error as a JSON wire received it. */
 export interface WireError {
   readonly message: string;
-  /** ProtoJSON `Any` objects, not looked at yet. */
+  /** ProtoJSON `Any` objects, not parsed yet. */
   readonly details: unknown;
-  /** What the error's number stands for when its details do not say. */
+  /** The error for its number, when its details have no reason. */
   readonly reason?: A2AErrorReason | undefined;
-  /** What it is when nothing else says. */
+  /** The code when neither details nor number decide. */
   readonly code: Code;
   /** Status and header of the response. */
   readonly status: number;
@@ -18,8 +18,8 @@ export interface WireError {
 }
 
 /**
- * The ConnectError that a caller catches, whichever wire it came over (requirement E-4): classified by the reason in its
- * details, then by its number. Peers of 1.0.0 use other numbers, and several errors share one.
+ * The ConnectError that a caller catches, the same for every wire (requirement E-4). The reason in its details decides,
+ * then its number: peers of 1.0.0 use other numbers, and several errors share one.
  */
 export function fromWireError({ message, details, reason, code, status, header }: WireError): ConnectError {
   const sent = parseErrorDetails(details);
@@ -44,7 +44,7 @@ function connectError(
 ): ConnectError {
   const cause = status === 429 ? new HttpStatusError(status) : undefined;
   const error = new ConnectError(message, code, header, undefined, cause);
-  error.isWireError = true; // said by the server, not about it
+  error.isWireError = true; // it is the server's answer
   error.details.push(...details);
   return error;
 }

@@ -4,7 +4,7 @@ import { Code, type ConnectError } from "@connectrpc/connect";
 /**
  * The body of an error (requirement E.3): `error.code` is the HTTP status, `error.status` the name of the gRPC code.
  *
- * @param status of the response, when it is not the one that the error has on this wire
+ * @param status of the response, when it differs from the error's status on this wire
  */
 export function formatErrorBody(error: ConnectError, status: number = wireCodes(error).httpStatus): string {
   return JSON.stringify({
@@ -22,7 +22,7 @@ export function formatCode(code: Code): string {
   return codeNames.get(code) ?? "UNKNOWN";
 }
 
-/** The code of a name in `error.status`, undefined for one that is none. */
+/** The code for a name in `error.status`; undefined for any other text. */
 export function parseCode(name: unknown): Code | undefined {
   return typeof name === "string" ? codesByName.get(name) : undefined;
 }

@@ -26,9 +26,9 @@ import { respondStream } from "../sse/respond-stream.ts";
 import { formatErrorBody } from "./error-body.ts";
 import { splitTarget } from "./split-target.ts";
 
-/** What an HTTP+JSON handler may be told beyond the options of all wires. */
+/** Options of an HTTP+JSON handler beyond those of all wires. */
 export interface HttpJsonOptions extends BindingOptions {
-  /** Path that the routes are below, such as `/rest`; no trailing slash. Default none. */
+  /** Path before all routes, such as `/rest`; no trailing slash. Default none. */
   readonly prefix?: string;
 }
 
@@ -38,7 +38,7 @@ const wire = "http-json";
  * The server end of the HTTP+JSON binding (requirements K): the routes of the proto's `google.api.http` rules below a
  * prefix. Streams are server-sent events.
  *
- * Every answer is JSON, that to an unknown path too. HEAD is answered like GET without a body, OPTIONS with the verbs of
+ * Every answer is JSON, also for an unknown path. HEAD is answered like GET without a body, OPTIONS with the verbs of
  * the path.
  *
  * @param spec the implementation of A2AService, its gates included
@@ -126,7 +126,7 @@ async function answer(
     const text = formatAnswer(method, message, result);
     const header = context.responseHeader;
     if (!header.has("cache-control")) {
-      header.set("cache-control", "no-store"); // GET is cacheable, and a task changes
+      header.set("cache-control", "no-store"); // caches may store a GET's answer, and a task changes
     }
     const mediaType = negotiateJsonMedia(wishes(request, settings));
     return await respondJson(request, { status: 200, text, mediaType, header }, settings);

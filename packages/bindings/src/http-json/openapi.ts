@@ -18,21 +18,21 @@ import {
 import { BadRequestSchema, ErrorInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import type { DescField, DescMessage, JsonObject } from "@bufbuild/protobuf";
 
-/** What the descriptors cannot tell about the API of one agent. */
+/** Facts about one agent's API that the descriptors do not contain. */
 export interface OpenApiOptions {
   /** Name of the API, such as the agent's name. */
   readonly title: string;
   /** Version of the API, such as the agent's version. */
   readonly version: string;
-  /** The URL that the routes are below: that of the card's HTTP+JSON interface, without a trailing slash. */
+  /** The URL before all routes: that of the card's HTTP+JSON interface, without a trailing slash. */
   readonly serverUrl: string;
   /** What the agent does, in CommonMark. */
   readonly description?: string;
 }
 
 /**
- * The OpenAPI 3.1 document of the HTTP+JSON binding, derived from the method table: every route of every operation,
- * tenant variants and aliases included.
+ * The OpenAPI 3.1 document of the HTTP+JSON binding, derived from the method table. It has every route of every
+ * operation, tenant variants and aliases included.
  */
 export function createOpenApi({ title, version, serverUrl, description }: OpenApiOptions): JsonObject {
   const table = Object.values(methods);
@@ -91,7 +91,7 @@ function describeOperation(method: RpcMethod, route: HttpRoute): JsonObject {
   };
 }
 
-/** The name of the RPC; for its other routes with what is different: another verb, more variables in the path. */
+/** The name of the RPC. For its other routes the difference is added: another verb, or more variables in the path. */
 function operationId({ name, routes }: RpcMethod, { verb, variables }: HttpRoute): string {
   const [first] = routes;
   const more = variables.filter((variable) => first?.variables.includes(variable) !== true);
@@ -103,12 +103,12 @@ function operationId({ name, routes }: RpcMethod, { verb, variables }: HttpRoute
   return name + differences.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
 }
 
-/** What an operation is about: the last fixed segment of its path, such as `tasks`. */
+/** The subject of an operation: the last fixed segment of its path, such as `tasks`. */
 function tagOf({ name, routes }: RpcMethod): string {
   return routes[0]?.segments.findLast((segment) => segment !== undefined) ?? name;
 }
 
-/** `/{tenant}/tasks/{id}:cancel`: the template without patterns, and with the names that JSON uses. */
+/** `/{tenant}/tasks/{id}:cancel`: the template without patterns, with JSON's names. */
 function formatPath({ desc }: RpcMethod, { template }: HttpRoute): string {
   const jsonNames = new Map(desc.input.fields.map(({ name, jsonName }) => [name, jsonName]));
   return template.replace(/\{(\w+)(?:=\*)?\}/g, (_, name: string) => `{${jsonNames.get(name)}}`);
@@ -125,8 +125,9 @@ function describeParameter(field: DescField, place: "path" | "query"): JsonObjec
 }
 
 /**
- * A body carries the whole request; fields of the path may be in it if they agree (requirement K-2). When one of those
- * is REQUIRED the body is described without them, since callers usually leave them out. It may then be empty.
+ * A body carries the whole request; it may contain fields of the path if both agree (requirement K-2). When such a
+ * field is REQUIRED, the document describes the body without the path's fields, since callers usually leave them out.
+ * Then the body may be empty.
  */
 function describeBody(input: DescMessage, inPath: (field: DescField) => boolean): JsonObject {
   const carried = input.fields.some((field) => inPath(field) && isRequiredField(field));
@@ -170,7 +171,7 @@ const serviceParameters: Readonly<Record<string, JsonObject>> & JsonObject = {
   },
 };
 
-/** Details that our errors carry, as JSON by their `@type` (requirements E-2, E-3). */
+/** Details of our errors, as JSON by their `@type` (requirements E-2, E-3). */
 const errorDetails: readonly DescMessage[] = [ErrorInfoSchema, BadRequestSchema];
 
 /** The body of an error (requirement E.3). Other servers may add details of other types. */
@@ -191,7 +192,7 @@ const errorSchema: JsonObject = {
             required: ["@type"],
             allOf: errorDetails.map((desc) => ({
               if: { properties: { "@type": { const: `type.googleapis.com/${desc.typeName}` } } },
-              // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema, in data that nobody awaits
+              // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema, in data that no code awaits
               then: typeSchema(desc, schemaOptions),
             })),
           },

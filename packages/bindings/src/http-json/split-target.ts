@@ -3,15 +3,15 @@ export interface Target {
   /** Percent-encoded, with a leading slash. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Whether the query's escapes are UTF-8; `query` has replacement characters for those that are not. */
+  /** Whether the query's escapes are UTF-8. In `query` replacement characters stand for those that are not. */
   readonly queryIsUtf8: boolean;
 }
 
 const noQuery = new URLSearchParams();
 
 /**
- * Split an absolute URL as it came, without resolving dot segments: what a proxy in front of us let through is what we
- * route.
+ * Splits an absolute URL without resolving dot segments: the server routes the same path that a proxy in front of it
+ * has checked.
  */
 export function splitTarget(url: string): Target {
   const authority = url.indexOf("://");
@@ -25,7 +25,7 @@ export function splitTarget(url: string): Target {
   return { path: url.slice(from, question), query: new URLSearchParams(text), queryIsUtf8: isUtf8(text) };
 }
 
-/** A percent sign that begins no escape is an ordinary character to URLSearchParams, and so it is here. */
+/** For URLSearchParams a percent sign that begins no escape is an ordinary character, and so it is here. */
 function isUtf8(text: string): boolean {
   try {
     decodeURIComponent(text.replaceAll(/%(?![\dA-Fa-f]{2})/g, ""));

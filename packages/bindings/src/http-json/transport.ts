@@ -11,9 +11,9 @@ import { fromWireError } from "../fetch/wire-error.ts";
 import { isObject } from "../json/is-object.ts";
 import { parseCode } from "./error-body.ts";
 
-/** What the client end of the HTTP+JSON binding may be told. */
+/** Options of the client end of the HTTP+JSON binding. */
 export interface HttpJsonTransportOptions extends JsonTransportOptions {
-  /** What the routes are below: the URL of the Agent Card's interface. */
+  /** The URL before all routes: that of the Agent Card's interface. */
   readonly baseUrl: string;
   /** Media type of request bodies (requirement K-3). Default `a2a`; servers of 1.0.0 may know `json` only. */
   readonly jsonMedia?: "a2a" | "json";
@@ -24,9 +24,9 @@ const acceptStream = `text/event-stream, ${acceptJson}`;
 
 /**
  * The client end of the HTTP+JSON binding (requirements K): an ordinary Connect transport, for
- * `createClient(A2AService, transport)`. A tenant goes into the path (requirement P-3).
+ * `createClient(A2AService, transport)`. It puts a tenant into the path (requirement P-3).
  *
- * Errors are ConnectErrors with the details that the server sent, as on every wire. A stream that breaks is Unavailable.
+ * Errors are ConnectErrors with the server's details, as on every wire. A stream that breaks is Unavailable.
  */
 export function createHttpJsonTransport(options: HttpJsonTransportOptions): Transport {
   const settings = resolveTransportOptions(options);
@@ -48,8 +48,8 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Tran
   }
 
   /**
-   * Open a stream with POST, and with GET when the server knows the path by no or another verb: the spec says one and
-   * the schema the other (requirement K-1).
+   * Opens a stream with POST, and with GET when the server does not know the path or refuses the verb: the spec says
+   * one and the schema the other (requirement K-1).
    */
   async function openStream(call: OutgoingCall): Promise<Response> {
     const response = await request(call, acceptStream, "POST");
@@ -59,7 +59,7 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Tran
     const failure = await readFailure(response);
     const alternative = requireMethod(call).routes.find(({ verb }) => verb !== "POST");
     if (alternative === undefined || findA2AError(failure) !== undefined) {
-      throw failure; // A task that does not exist is an answer, too.
+      throw failure; // a missing task is an answer, too
     }
     return request(call, acceptStream, alternative.verb);
   }
@@ -105,7 +105,7 @@ function requireMethod({ method }: OutgoingCall): RpcMethod {
   return known;
 }
 
-/** Base and path with exactly one slash between them (requirement K-10). A query of the base stays. */
+/** Base and path with exactly one slash between them (requirement K-10). The base keeps its query. */
 function joinUrl(baseUrl: string, { path, query }: HttpRequestParts): string {
   const [base = "", ...baseQuery] = baseUrl.split("?");
   const parameters = [...baseQuery, query.toString()].filter((part) => part !== "").join("&");

@@ -1,7 +1,7 @@
 /**
- * The coding to answer with: of ours the one that an Accept-Encoding header prefers, the first of several that it likes as
- * much. Undefined for none: because none is allowed, or because the header prefers `identity`. `*` stands for every coding that
- * the header does not name (RFC 9110 §12.5.3).
+ * The coding of an answer: of our codings the one that an Accept-Encoding header prefers, and the first of several
+ * equal ones. Undefined for no coding: when the header allows none, or prefers `identity`. `*` is every coding that the
+ * header does not name (RFC 9110 §12.5.3).
  */
 export function negotiateCoding<Coding extends { readonly name: string }>(
   acceptEncoding: string | null,

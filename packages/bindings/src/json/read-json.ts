@@ -11,28 +11,28 @@ export interface JsonBody {
   readonly json: unknown;
 }
 
-/** A body of more values than are taken. */
+/** The failure of a body with too many values. */
 export interface JsonOverflow extends BodyRefusal {
-  /** Where the limit was passed, as member names and indexes. */
+  /** Where the limit was exceeded, as member names and indexes. */
   readonly path: readonly (string | number)[];
-  /** All of it; what comes after that place is unread. */
+  /** The whole text; what follows that path was not parsed. */
   readonly text: string;
 }
 
-/** How much JSON is taken. */
+/** The limits on JSON. */
 export type JsonBodyLimits = Pick<BindingSettings, "maxValues">;
 
 /**
- * Nesting that is looked at at all. The limit that counts (`maxJsonDepth`) is checked field by field and names the
- * field; this one only keeps the parser's memory in bounds.
+ * Nesting beyond which the text is not parsed. The stricter limit (`maxJsonDepth`) is checked field by field and names
+ * the field. This one only bounds the parser's memory.
  */
 const maxParsedDepth = 50_000;
 
 /**
- * Read a request body as JSON.
+ * Reads a request body as JSON.
  *
- * @param checkType refuses a body by its headers; not asked when there is no body
- * @returns the JSON, or why it was refused: as `readBody`, and 400 for what is not JSON or holds too many values
+ * @param checkType refuses a body by its headers; not called without a body
+ * @returns the JSON, or why it was refused: as in `readBody`, and 400 for text that is not JSON or has too many values
  */
 export async function readJson(
   request: HttpRequest,
@@ -54,8 +54,8 @@ export async function readJson(
 }
 
 /**
- * Parse the bytes of a body as JSON within bounded memory, those of a large one in slices. A name that stands twice in the
- * outermost object is refused.
+ * Parses the bytes of a body as JSON within bounded memory; a large body in slices. Refuses a name that occurs twice in
+ * the outermost object.
  */
 export async function parseJsonBytes(
   bytes: Uint8Array,
@@ -71,10 +71,10 @@ export async function parseJsonBytes(
   return { status: 400, error: invalidParams({ field: "", description: text.problem }) };
 }
 
-/** InvalidArgument for more than `maxValues` values, which names the outer levels of where that was. */
+/** InvalidArgument for more than `maxValues` values. It names the outer levels of their path. */
 export function refuseValues(maxValues: number, path: readonly (string | number)[]): ConnectError {
   return invalidParams(tooManyValues(maxValues, formatFieldPath(path.slice(0, maxNamedLevels))));
 }
 
-/** Enough to tell a part from its message: `message.parts[0].data`. */
+/** Enough to name a part of a message: `message.parts[0].data`. */
 const maxNamedLevels = 4;

@@ -5,24 +5,24 @@ import { negotiateCoding } from "./accept-encoding.ts";
 
 const encoder = new TextEncoder();
 
-/** A JSON text with its status, and the headers that go with it. */
+/** A JSON text with its status and header fields. */
 export interface JsonAnswer {
   readonly status: number;
-  /** In pieces when it is large: they are made as the reader takes them. */
+  /** In pieces when it is large: they are made while the reader takes them. */
   readonly text: string | Iterable<string>;
   readonly mediaType: string;
-  /** Taken over and completed. */
+  /** The function keeps the object and adds fields to it. */
   readonly header: Headers;
 }
 
-/** The response that carries a JSON text, compressed when the request allows it and it is worth it. */
+/** The response with a JSON text, compressed when the request allows it and it is worth it. */
 export async function respondJson(
   request: Pick<HttpRequest, "header">,
   { status, text, mediaType, header }: JsonAnswer,
   { compressions, compressMinBytes }: Pick<BindingSettings, "compressions" | "compressMinBytes">,
 ): Promise<HttpResponse> {
   header.set("content-type", mediaType);
-  // Every character is at least a byte: what is shorter in characters may still be longer in bytes, and is left alone.
+  // A character is at least one byte. A text with too few characters may still have enough bytes; it is not compressed.
   const isSmall = typeof text === "string" && text.length < compressMinBytes;
   if (isSmall || compressions.length === 0) {
     return { status, header, body: typeof text === "string" ? text : toBody(encodeTexts(text)) };

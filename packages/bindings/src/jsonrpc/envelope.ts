@@ -4,25 +4,26 @@ import { runInTurns } from "../large-answer.ts";
 import { findMemberInSteps } from "./member-text.ts";
 import type { JsonRpcId } from "./response.ts";
 
-/** A JSON-RPC request whose envelope is in order. */
+/** A JSON-RPC request with a valid envelope. */
 export interface Envelope {
   readonly id: JsonRpcId;
   readonly method: string;
-  /** As it came: nobody has looked at it yet. Absent and null params are `{}` (requirement I-2). */
+  /** As received, not checked yet. Absent and null params are `{}` (requirement I-2). */
   readonly params: unknown;
 }
 
-/** What is wrong with an envelope, and the id to answer to: null when the request's own cannot be used. */
+/** What is wrong with an envelope, and the id for the answer: null when the request's own id cannot be used. */
 export interface EnvelopeRefusal {
   readonly id: JsonRpcId;
   readonly refused: ConnectError;
 }
 
 /**
- * Check the envelope of a JSON-RPC request (requirements I-2, I-8, I-9).
+ * Checks the envelope of a JSON-RPC request (requirements I-2, I-8, I-9).
  *
- * Batches are refused: A2A does not know them. So are notifications: every operation has a result. An id is a string of up to 65,536 characters,
- * null, or an integer that JSON numbers carry exactly, because it is echoed.
+ * It refuses batches, because A2A does not have them, and notifications, because every operation has a result. An id is
+ * a string of up to 65,536 characters, null, or an integer that JSON numbers carry exactly, because the server echoes
+ * it.
  */
 export function readEnvelope(json: unknown): Envelope | EnvelopeRefusal {
   if (Array.isArray(json)) {
@@ -44,20 +45,20 @@ export function readEnvelope(json: unknown): Envelope | EnvelopeRefusal {
   return { id, method, params: params ?? {} };
 }
 
-/** The id of a request whose text was not parsed to its end; null when it has none that can be used. Others have turns. */
+/** The id of a request whose text was not parsed to its end; null when it has no usable id. Works in slices. */
 export async function readId(text: string): Promise<JsonRpcId> {
   try {
     const id = (await runInTurns(findMemberInSteps(text, "id"))) ?? "null";
     const parsed: unknown = id.length <= longestIdText ? JSON.parse(id) : null;
     return isJsonRpcId(parsed) ? parsed : null;
   } catch {
-    return null; // it was no JSON
+    return null; // it was not JSON
   }
 }
 
-/** An id is in every event of a stream. */
+/** Every event of a stream contains the id. */
 const maxIdLength = 65_536;
-/** Each character may be written as an escape of six. */
+/** Each character may be an escape of six characters. */
 const longestIdText = 6 * maxIdLength + 2;
 
 function isJsonRpcId(id: unknown): id is JsonRpcId {

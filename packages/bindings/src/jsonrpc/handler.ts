@@ -33,10 +33,10 @@ interface Operation {
 }
 
 /**
- * The server end of the JSON-RPC binding (requirements I): answers POSTs at one URL, whatever its path. Streams are
+ * The server end of the JSON-RPC binding (requirements I): answers POSTs at one URL with any path. Streams are
  * server-sent events.
  *
- * Every answer is a JSON-RPC response, that to a request which never got as far as JSON-RPC too.
+ * Every answer is a JSON-RPC response, also for a request that is not valid JSON-RPC.
  *
  * @param spec the implementation of A2AService, its gates included
  */
@@ -75,7 +75,7 @@ export function createJsonRpcHandler(spec: ServiceImplSpec, options: BindingOpti
       ? respondFailure(request, envelope, unknownMethod(envelope.method), new Headers(), settings)
       : answer(operation, envelope, request, settings);
   };
-  // What is left to go wrong outside a call is reading from a connection that broke.
+  // Outside a call only a broken connection can fail.
   return (request) =>
     handle(request).catch((thrown: unknown) =>
       respondFailure(request, outsideCall, thrown, new Headers(), settings),
@@ -181,7 +181,7 @@ function unknownMethod(method: string): ConnectError {
   );
 }
 
-/** The answer to a body that could not be read; without its id, because that is in the body. */
+/** The answer to a body that could not be read. It has no id, because the id is in the body. */
 function refuseBody(
   request: HttpRequest,
   refusal: BodyRefusal,
@@ -195,7 +195,10 @@ function refuseBody(
     : respondError(request, null, toJsonRpcError(error), { status, header }, settings);
 }
 
-/** The answer to a body of too many values: its params are wrong, named as on other wires, and its id is in its text. */
+/**
+ * The answer to a body of too many values. Its params are wrong, and the error names them as on other wires. Its id is
+ * read from its text.
+ */
 async function refuseOverflow(
   request: HttpRequest,
   { path, text }: JsonOverflow,

@@ -1,9 +1,9 @@
 /**
- * The text of a member of the outermost object in a JSON text, of the last one of that name as `JSON.parse` has it; undefined
- * when there is none.
+ * The text of a member of the outermost object in a JSON text; of two members with the name, the last, like
+ * `JSON.parse`. Undefined when there is none.
  *
- * @param text valid JSON; of other text the answer means nothing
- * @throws SyntaxError for text that is no JSON, sometimes
+ * @param text valid JSON; for other text the result has no meaning
+ * @throws SyntaxError for some texts that are not JSON
  */
 export function findMemberText(text: string, member: string): string | undefined {
   const steps = findMemberInSteps(text, member);
@@ -18,14 +18,14 @@ export function findMemberText(text: string, member: string): string | undefined
 /** Characters of one step. */
 const stepLength = 128 * 1024;
 
-/** `findMemberText` in steps; each yields how many characters it has looked at. A single string is one step. */
+/** `findMemberText` in steps; each yields how many characters it has read. A single string is one step. */
 export function* findMemberInSteps(text: string, member: string): Generator<number, string | undefined> {
   if (!/^\s*\{/.test(text)) {
     return undefined;
   }
   let found: string | undefined;
   let depth = 0;
-  /** Name of the member of the outermost object that the place is in. */
+  /** Name of the current member of the outermost object. */
   let name: string | undefined;
   let valueStart = 0;
   let begun = 0;
@@ -75,7 +75,7 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** Index after the quote that ends the string which begins at `start`. */
+/** Index after the closing quote of the string that begins at `start`. */
 function findStringEnd(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text.charCodeAt(at) !== quote) {

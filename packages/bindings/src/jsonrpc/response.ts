@@ -3,7 +3,7 @@ import { formatErrorDetails, wireCodes } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
 
-/** Id of a JSON-RPC request, echoed as it came (requirement I-9). */
+/** Id of a JSON-RPC request, echoed as received (requirement I-9). */
 export type JsonRpcId = string | number | null;
 
 /** The `error` member of a response: these three members and no others (requirement E.3). */
@@ -13,7 +13,7 @@ export interface JsonRpcError {
   readonly data?: readonly JsonObject[];
 }
 
-/** The text of a response before its result, and the text after it: what an event of a stream is wrapped in. */
+/** The text of a response before its result, and the text after it. Every event of a stream is put between them. */
 export interface ResultWrapper {
   readonly before: string;
   readonly after: string;
@@ -32,13 +32,13 @@ export function formatError(id: JsonRpcId, error: JsonRpcError): string {
   return JSON.stringify({ jsonrpc: "2.0", id, error });
 }
 
-/** What an error is called on this wire (requirements E.1, E.2). */
+/** An error in the form of this wire (requirements E.1, E.2). */
 export function toJsonRpcError(error: ConnectError): JsonRpcError {
   const { jsonRpcCode } = wireCodes(error);
   return jsonRpcError(jsonRpcCode, headings.get(jsonRpcCode), error, formatErrorDetails(error));
 }
 
-/** -32700: the body is no JSON at all. */
+/** -32700: the body is not JSON. */
 export function parseError(error: ConnectError): JsonRpcError {
   return jsonRpcError(-32700, "Invalid JSON payload", error, withoutReason(error));
 }
@@ -48,7 +48,7 @@ export function invalidRequest(error: ConnectError): JsonRpcError {
   return jsonRpcError(-32600, "Request payload validation error", error, withoutReason(error));
 }
 
-/** INVALID_PARAMS is what the other wires call it: here params come later, and the number says enough. */
+/** Drops the reason INVALID_PARAMS, which other wires give: params are not read yet, and the number is enough. */
 function withoutReason(error: ConnectError): readonly JsonObject[] {
   return formatErrorDetails(error).filter(({ "@type": type }) => !String(type).endsWith("ErrorInfo"));
 }
@@ -61,7 +61,7 @@ export function withoutHeading(code: number, message: string): string {
     : message;
 }
 
-/** How the message of a generic error begins (requirement E.1); what is wrong follows. */
+/** How the message of a generic error begins (requirement E.1); the details follow. */
 const headings: ReadonlyMap<number, string> = new Map([
   [-32601, "Method not found"],
   [-32602, "Invalid parameters"],
@@ -77,7 +77,7 @@ function jsonRpcError(
   return data.length === 0 ? { code, message } : { code, message, data };
 }
 
-/** Status line of an error response: 200, but for what a proxy or browser has to see (requirement I-10). */
+/** Status line of an error response: 200, except for errors that a proxy or browser must see (requirement I-10). */
 export function jsonRpcStatus(error: ConnectError): number {
   switch (error.code) {
     case Code.Unauthenticated:

@@ -11,19 +11,19 @@ import { isObject } from "../json/is-object.ts";
 import { findMemberText } from "./member-text.ts";
 import { withoutHeading } from "./response.ts";
 
-/** What the client end of the JSON-RPC binding may be told. */
+/** Options of the client end of the JSON-RPC binding. */
 export interface JsonRpcTransportOptions extends JsonTransportOptions {
-  /** Where requests go: the URL of the Agent Card's interface. */
+  /** The URL for requests: that of the Agent Card's interface. */
   readonly url: string;
 }
 
 const mediaType = "application/json";
 
 /**
- * The client end of the JSON-RPC binding (requirements I): an ordinary Connect transport, for
- * `createClient(A2AService, transport)`.
+ * The client end of the JSON-RPC binding (requirements I): an ordinary Connect transport, for `createClient(A2AService,
+ * transport)`.
  *
- * Errors are ConnectErrors with the details that the server sent, as on every wire. A stream that breaks is Unavailable.
+ * Errors are ConnectErrors with the server's details, as on every wire. A stream that breaks is Unavailable.
  */
 export function createJsonRpcTransport(options: JsonRpcTransportOptions): Transport {
   const settings = resolveTransportOptions(options);
@@ -86,7 +86,7 @@ async function* readResults(
 /**
  * The result in a JSON-RPC response.
  *
- * @throws ConnectError the error in it, or one that says that there is neither
+ * @throws ConnectError the error in it, or an error that says that it has neither
  */
 function readResult(answer: unknown, { id, response: { headers, status } }: Exchange): unknown {
   if (isObject(answer) && !answers(answer["id"], id)) {
@@ -109,7 +109,7 @@ function readResult(answer: unknown, { id, response: { headers, status } }: Exch
   );
 }
 
-/** A server that could not read the request does not know its id; one that is lax with types writes it as a string. */
+/** A server that could not read the request does not know its id. Some servers write a number as a string. */
 function answers(answered: unknown, id: number): boolean {
   return answered === undefined || answered === null || String(answered) === String(id);
 }
@@ -126,7 +126,7 @@ function fromJsonRpcError(error: Record<string, unknown>, header: Headers, statu
   });
 }
 
-/** Codes of generic errors; -32603 says nothing that the status of an unusual response does not say better. */
+/** Codes of generic errors. For -32603 the status of an unusual response says more. */
 const genericCodes: ReadonlyMap<number, Code> = new Map([
   [-32700, Code.InvalidArgument],
   [-32600, Code.InvalidArgument],

@@ -17,7 +17,7 @@ import { encodeInTurns, runInTurns } from "../large-answer.ts";
 import type { Codec } from "./protocol.ts";
 import { malformedRequest, unlessRefused } from "./refusal.ts";
 
-/** Bytes of protobuf that are decoded at once. */
+/** Bytes of protobuf that one slice decodes. */
 const largeBytes = 64 * 1024;
 
 /** Protobuf's own encoding. */

@@ -6,12 +6,12 @@ import type { BindingSettings } from "../options.ts";
 import { plainRpcError, refuseContentType, refuseVerb } from "./plain-error.ts";
 import { withPlainStatusMessage } from "./status-message.ts";
 
-/** The longest message that one of them is sent, compressed and decompressed: the name of a service or of a symbol. */
+/** The longest message for these services, compressed and decompressed: the name of a service or of a symbol. */
 const maxMessageBytes = 64 * 1024;
 
 /**
- * Services beside A2A, such as health and reflection, on Connect's own handlers: they may stream in both directions, and
- * nobody calls them often.
+ * Services beside A2A, such as health and reflection, on Connect's own handlers: they may stream in both directions,
+ * and callers use them rarely.
  *
  * @returns a handler for each method, by its path
  */
@@ -34,7 +34,7 @@ function adapt(handler: UniversalHandler): HttpHandler {
   return async (request) => withPlainStatusMessage(explainStatus(await handler(request), handler));
 }
 
-/** Connect refuses what is no call at all with a bare status; say the rest. */
+/** Connect refuses a request that is not a call with a bare status; this adds the body. */
 function explainStatus(
   response: UniversalServerResponse,
   { allowedMethods }: UniversalHandler,
@@ -52,7 +52,7 @@ function explainStatus(
   }
 }
 
-/** The outermost interceptor: lets nothing out of a call but what a caller may see. */
+/** The outermost interceptor: replaces errors that a caller must not see. */
 function explainInterceptor(settings: BindingSettings): Interceptor {
   return (next) => async (request) => {
     const explain = (thrown: unknown) =>

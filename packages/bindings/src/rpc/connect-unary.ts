@@ -21,8 +21,8 @@ import type { Codec, RpcOperation, RpcProtocol } from "./protocol.ts";
 import { unlessRefused } from "./refusal.ts";
 
 /**
- * Connect for unary calls: plain HTTP, the message is the body. An error is JSON with a status of its own, trailers are
- * headers with a prefix. GET is not served: no operation of A2A is declared free of side effects.
+ * Connect for unary calls: plain HTTP, the message is the body. An error is JSON with a status of its own; trailers are
+ * headers with a prefix. GET is not served: A2A declares no operation as free of side effects.
  */
 export const connectUnary: RpcProtocol<UnaryMethod> = {
   findCodec(contentType) {
@@ -63,7 +63,7 @@ async function answer(
   } catch (thrown) {
     const error = explainFailure(thrown, { wire: headers.wire, method: method.name }, settings);
     if (!error.isWireError) {
-      mergeNonProtocolHeaders(context.responseHeader, error.metadata); // another server's headers are not ours
+      mergeNonProtocolHeaders(context.responseHeader, error.metadata); // a header of another server must not become ours
     }
     const body = JSON.stringify(errorToJson(error, undefined));
     return await respond(codeToHttpStatus(error.code), "application/json", body);
@@ -86,7 +86,7 @@ async function answer(
       header.set(headers.encoding, streamedCoding);
       return { status, header, body: gzip(body) };
     }
-    // Every character is at least a byte: a text that is too short in characters only is left alone.
+    // A character is at least one byte. A text with too few characters is not compressed.
     if (responseCompression === null || body.length < settings.compressMinBytes) {
       return { status, header, body };
     }

@@ -4,7 +4,9 @@ import { type Compression, compressedFlag, encodeEnvelope } from "@connectrpc/co
 import { gzip, streamedCoding } from "../large-answer.ts";
 import type { Codec } from "./protocol.ts";
 
-/** What precedes a message in an envelope: a byte of flags, four with its length. The same in all three protocols. */
+/**
+ * The bytes before a message in an envelope: one byte of flags, four bytes of length. The same in all three protocols.
+ */
 export const prefixBytes = 5;
 
 const events: Readonly<Record<Codec["name"], WeakMap<Message, Uint8Array>>> = {
@@ -13,8 +15,9 @@ const events: Readonly<Record<Codec["name"], WeakMap<Message, Uint8Array>>> = {
 };
 
 /**
- * An event in its envelope, encoded once for as long as the event is reachable: gRPC, gRPC-Web and Connect send the very
- * same bytes to all their readers. For messages that no longer change. A large one is encoded anew, in pieces.
+ * An event in its envelope, encoded once for as long as the event is reachable. gRPC, gRPC-Web and Connect send the
+ * same bytes to all their readers. Use it for messages that no longer change. A large event is encoded anew each time,
+ * in pieces.
  */
 export function envelopOnce(
   codec: Codec,
@@ -36,7 +39,7 @@ export function envelopOnce(
 
 const compressed = new WeakMap<Uint8Array, Map<string, Promise<Uint8Array>>>();
 
-/** The same message compressed, which is done once for all its readers, too. */
+/** The same message compressed, also once for all its readers. */
 export function compressOnce(envelope: Uint8Array, compression: Compression): Promise<Uint8Array> {
   let codings = compressed.get(envelope);
   if (codings === undefined) {
@@ -52,8 +55,8 @@ export function compressOnce(envelope: Uint8Array, compression: Compression): Pr
 }
 
 /**
- * A large message in its envelope, in pieces. It is compressed where that can be done piece by piece, and goes as it is
- * where it cannot: the flag in the envelope tells.
+ * A large message in its envelope, in pieces. It is compressed if its coding can be made piece by piece, and otherwise
+ * sent uncompressed: the flag in the envelope says which.
  */
 export async function envelopPieces(
   message: readonly Uint8Array[],

@@ -13,21 +13,21 @@ import { type CallHeaders, type OpenCall, openCall } from "./open-call.ts";
 import type { Codec, RpcOperation, RpcProtocol } from "./protocol.ts";
 import { readEnvelope } from "./read-envelope.ts";
 
-/** What sets the protocols apart whose messages travel in envelopes. */
+/** The differences between the protocols whose messages are in envelopes. */
 export interface EnvelopedProtocol extends CallHeaders, Pick<RpcProtocol, "findCodec"> {
   /** Media type of a response without its codec: `application/grpc+`. */
   readonly mediaType: string;
   /** Whether trailers are HTTP's own; otherwise they are in the last envelope. */
   readonly httpTrailers: boolean;
   /**
-   * Say in its trailers how a call ended, well or with an error.
+   * Writes into the trailers how a call ended, with or without an error.
    *
-   * @returns the last envelope of the body, undefined when the trailers say it all
+   * @returns the last envelope of the body; undefined when HTTP's trailers are enough
    */
   finish(trailer: Headers, error: ConnectError | undefined): Uint8Array | undefined;
 }
 
-/** The server end of a protocol whose messages travel in envelopes. */
+/** The server end of a protocol whose messages are in envelopes. */
 export function createEnvelopedProtocol(protocol: EnvelopedProtocol): RpcProtocol {
   return {
     findCodec: protocol.findCodec,
@@ -38,7 +38,7 @@ export function createEnvelopedProtocol(protocol: EnvelopedProtocol): RpcProtoco
 
 const encoder = new TextEncoder();
 
-/** One call, which also knows how the messages of its response are written. */
+/** One call, with the way in which its response's messages are written. */
 class EnvelopedCall implements StreamFormat {
   readonly #protocol: EnvelopedProtocol;
   readonly #operation: RpcOperation;

@@ -1,7 +1,7 @@
 import { createRegistry, type DescFile, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 
-/** Serialized files with all that they import, each file before those that import it. Undefined for unknown names. */
+/** Serialized files with all their imports, each file before those that import it. Undefined for unknown names. */
 export interface FileCatalogue {
   byName(name: string): Uint8Array[] | undefined;
   /** @param symbol full name of a service, method, message, field, oneof, enum, enum value or extension */
@@ -11,7 +11,7 @@ export interface FileCatalogue {
   extensionNumbers(extendee: string): number[] | undefined;
 }
 
-/** A catalogue of these files and all that they import. */
+/** A catalogue of these files and all their imports. */
 export function createFileCatalogue(roots: readonly DescFile[]): FileCatalogue {
   const files = closure(roots);
   const registry = createRegistry(...files);
@@ -27,7 +27,7 @@ export function createFileCatalogue(roots: readonly DescFile[]): FileCatalogue {
     if (owner !== undefined && hasMember(owner, name)) {
       return owner.file;
     }
-    // A value of an enum is named beside it, not below it.
+    // The full name of an enum value is beside that of its enum, not below it.
     return [...registry].find(
       (candidate) =>
         candidate.kind === "enum" &&
@@ -69,7 +69,7 @@ function serialize(file: DescFile | undefined): Uint8Array[] | undefined {
   return file && closure([file]).map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
 }
 
-/** These files and all that they import, each once, imports first. */
+/** These files and all their imports, each once, imports first. */
 function closure(roots: readonly DescFile[]): DescFile[] {
   const files = new Set<DescFile>();
   const visit = (file: DescFile): void => {

@@ -3,18 +3,18 @@ import type { DescService } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { startTimer, type Timer } from "../timer.ts";
 
-/** What the health service tells. */
+/** Options of the health service. */
 export interface HealthOptions {
-  /** Whether the server takes calls. Asked for each check. */
+  /** Whether the server takes calls. Called for each check. */
   readonly serving: () => boolean;
-  /** The services that may be asked for by name, besides the server as a whole (`""`). */
+  /** The services that a caller may ask for by name, besides the server as a whole (`""`). */
   readonly services?: readonly DescService[];
-  /** How often in milliseconds a watch looks. Default 1,000. */
+  /** How often in milliseconds a watch looks for a change. Default 1,000. */
   readonly watchIntervalMs?: number;
   readonly timer?: Timer;
 }
 
-/** Serve `grpc.health.v1.Health`. */
+/** Serves `grpc.health.v1.Health`. */
 export function registerHealth(router: ConnectRouter, options: HealthOptions): void {
   const { serving, services = [], watchIntervalMs = 1_000, timer = startTimer } = options;
   const names = ["", ...services.map(({ typeName }) => typeName)];
@@ -30,7 +30,7 @@ export function registerHealth(router: ConnectRouter, options: HealthOptions): v
 
     list: () => ({ statuses: Object.fromEntries(names.map((name) => [name, { status: status() }])) }),
 
-    /** The status now, then whenever it changes, until the caller leaves. */
+    /** The status now, and each later change, until the caller disconnects. */
     async *watch({ service }, { signal }) {
       let last: Status | undefined;
       while (!signal.aborted) {

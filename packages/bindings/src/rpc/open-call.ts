@@ -6,18 +6,18 @@ import type { HttpRequest } from "../http.ts";
 import { CallContext } from "../invoke.ts";
 import type { BindingSettings, Wire } from "../options.ts";
 
-/** What a caller says about the time that a call may take. */
+/** The caller's time limit for the call. */
 interface Timeout {
   readonly timeoutMs?: number;
   readonly error?: ConnectError | undefined;
 }
 
-/** What a protocol says about a call in the request's headers. */
+/** What the request's headers say about a call in one protocol. */
 export interface CallHeaders {
   readonly wire: Wire;
-  /** Header that names how messages are compressed, in requests and in responses. */
+  /** Header that names the compression of messages, in requests and in responses. */
   readonly encoding: string;
-  /** Header that names how messages of the response may be compressed. */
+  /** Header that names the compressions that the caller accepts in the response. */
   readonly acceptEncoding: string;
   readonly timeout: string;
   parseTimeout(value: string | null, maxTimeoutMs: number): Timeout;
@@ -26,17 +26,17 @@ export interface CallHeaders {
 /** A call whose headers have been read. */
 export interface OpenCall {
   readonly context: CallContext;
-  /** How the request's message is compressed, if it is. */
+  /** The compression of the request's message, if any. */
   readonly requestCompression: Compression | null;
-  /** How messages of the response are to be compressed. */
+  /** The compression of the response's messages, if any. */
   readonly responseCompression: Compression | null;
   /** Why the call does not run. */
   readonly refused: ConnectError | undefined;
-  /** To be called when the call is over. */
+  /** Call it when the call is over. */
   close(): void;
 }
 
-/** Begin a call: its compressions, its deadline, its context. */
+/** Begins a call: its compressions, its deadline, its context. */
 export function openCall(
   headers: CallHeaders,
   method: DescMethod,

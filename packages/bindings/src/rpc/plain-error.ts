@@ -4,17 +4,17 @@ import type { HttpRequest, HttpResponse } from "../http.ts";
 import { refuseOlderRpc } from "../older-protocol.ts";
 import { setStatus } from "./status-trailer.ts";
 
-/** An error of a request that is no call: JSON as Connect writes it, so that its clients read it. */
+/** The error for a request that is not a call: JSON in Connect's form, so that Connect's clients can read it. */
 export function plainRpcError(status: number, message: string, headers?: HeadersInit): HttpResponse {
   return connectError(status, new ConnectError(message, Code.Unimplemented), headers);
 }
 
-/** 405 for a verb that calls nothing. */
+/** 405 for a verb that cannot make a call. */
 export function refuseVerb(allowed: readonly string[]): HttpResponse {
   return plainRpcError(405, "this path is called with POST", { allow: allowed.join(", ") });
 }
 
-/** 415 for a content type that is none of gRPC, gRPC-Web and Connect, or not for calls of this kind. */
+/** 415 for a content type that does not belong to gRPC, gRPC-Web or Connect, or not to calls of this kind. */
 export function refuseContentType(): HttpResponse {
   return plainRpcError(415, "the Content-Type must be one of gRPC, gRPC-Web or Connect", {
     "accept-post": "application/grpc, application/grpc-web, application/proto, application/json",
@@ -22,10 +22,10 @@ export function refuseContentType(): HttpResponse {
 }
 
 /**
- * The answer to a call of a method that does not exist, in its own protocol: Unimplemented. For servers to ask before they
- * say 404. One of A2A 0.3 is told which version to speak.
+ * The answer to a call of a method that does not exist, in the call's protocol: Unimplemented. A server asks for it
+ * before it sends 404. A call of A2A 0.3 is told which version to use.
  *
- * @returns undefined when the request is no gRPC, gRPC-Web or Connect call
+ * @returns undefined when the request is not a gRPC, gRPC-Web or Connect call
  */
 export function refuseUnknownRpc(request: Pick<HttpRequest, "header" | "url">): HttpResponse | undefined {
   const older = refuseOlderRpc(request);
@@ -35,10 +35,10 @@ export function refuseUnknownRpc(request: Pick<HttpRequest, "header" | "url">): 
 const unknownMethod = new ConnectError("there is no such method", Code.Unimplemented);
 
 /**
- * Refuses a call in its own protocol, before it is one: nothing is read of it. gRPC and gRPC-Web get the error's code and
- * message in their status, and HTTP's 200 as always; Connect gets `status`, which is for what its codes have no words.
+ * Refuses a call in its own protocol, without reading it. gRPC and gRPC-Web get the error's code and message in their
+ * status, with HTTP's 200 as always. Connect gets `status`, for which its codes have no name.
  *
- * @returns undefined when the request is no gRPC, gRPC-Web or Connect call
+ * @returns undefined when the request is not a gRPC, gRPC-Web or Connect call
  */
 export function refuseRpc(
   { header, url }: Pick<HttpRequest, "header" | "url">,

@@ -4,43 +4,45 @@ import type { HttpRequest, HttpResponse } from "../http.ts";
 import type { BoundMethod } from "../invoke.ts";
 import type { BindingSettings } from "../options.ts";
 
-/** One operation as gRPC, gRPC-Web and Connect call it. */
+/** One operation for gRPC, gRPC-Web and Connect. */
 export interface RpcOperation<Bound extends BoundMethod = BoundMethod> {
   readonly method: RpcMethod;
   readonly bound: Bound;
 }
 
-/** How a message becomes bytes on gRPC, gRPC-Web and Connect. */
+/** How gRPC, gRPC-Web and Connect encode a message. */
 export interface Codec {
-  /** As in the names of media types: `application/grpc+proto`. */
+  /** The codec's name in media types: `application/grpc+proto`. */
   readonly name: "proto" | "json";
   /**
-   * The message in these bytes, at once or, where they are many, later.
+   * The message in these bytes: at once for few bytes, otherwise later.
    *
-   * @throws ConnectError InvalidArgument for what is no message of this type, or beyond the limits
+   * @throws ConnectError InvalidArgument for bytes that are not a message of this type, or exceed the limits
    */
   decode(desc: DescMessage, bytes: Uint8Array, limits: MessageLimits): Message | Promise<Message>;
-  /** The answer to a unary call; text stays text where a body may be one. A large one is made in turns, and given in pieces. */
+  /**
+   * The answer to a unary call, as text if the body may be text. A large answer is made in slices, and comes in pieces.
+   */
   encodeResponse(
     operation: RpcOperation,
     request: Message,
     response: Message,
   ): Uint8Array | string | Promise<readonly Uint8Array[]>;
-  /** An event of a stream; a large one as `encodeResponse` gives it. */
+  /** An event of a stream; a large one comes in pieces, as from `encodeResponse`. */
   encodeEvent(desc: DescMessage, event: Message): Uint8Array | Promise<readonly Uint8Array[]>;
 }
 
-/** How much JSON a message may be, or would be if it were JSON. */
+/** The limits on a message's JSON, or on the JSON that it would be. */
 export type MessageLimits = Pick<BindingSettings, "maxJsonDepth" | "maxValues">;
 
 /**
- * The server end of one protocol, for the kinds of operation that it carries. Which one a request speaks is in its
- * content type.
+ * The server end of one protocol, for the kinds of operation that it supports. The content type of a request names its
+ * protocol.
  */
 export interface RpcProtocol<Bound extends BoundMethod = BoundMethod> {
-  /** The codec of a request of this content type; undefined when it speaks another protocol. */
+  /** The codec for a request of this content type; undefined when the request uses another protocol. */
   findCodec(contentType: string): Codec | undefined;
-  /** Answer a POST. Whatever goes wrong is an answer in this protocol. */
+  /** Answers a POST. Every failure is an answer in this protocol, too. */
   answer(
     operation: RpcOperation<Bound>,
     codec: Codec,

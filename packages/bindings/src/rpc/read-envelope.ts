@@ -7,13 +7,13 @@ import { prefixBytes } from "./envelope.ts";
 import { malformedRequest } from "./refusal.ts";
 
 /**
- * Read the one message in the body of a call, out of its envelope and decompressed. A large one has its turn then (see
- * `unpackBody`).
+ * Reads the one message in the body of a call: takes it out of its envelope and decompresses it. A large message then
+ * waits for its slice (see `unpackBody`).
  *
- * @param caller whose signal ends the wait of a large message for its turn
+ * @param caller its signal ends the wait of a large message
  * @param compression how a compressed message is compressed, by the request's headers
- * @throws ConnectError `BODY_TOO_LARGE`; InvalidArgument for what is not one whole message; what reading from the connection
- *   throws
+ * @throws ConnectError `BODY_TOO_LARGE`; InvalidArgument when the body is not one whole message; the error of a broken
+ *   connection
  */
 export async function readEnvelope(
   body: HttpBody,

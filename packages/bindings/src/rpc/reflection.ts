@@ -16,20 +16,20 @@ import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { nextSlice } from "../next-slice.ts";
 import { createFileCatalogue, type FileCatalogue } from "./file-catalogue.ts";
 
-/** What may be asked about. */
+/** The services that a caller may ask about. */
 export interface ReflectionOptions {
-  /** The services that are listed. Their files, and all that these import, can be fetched; the details of errors, too. */
+  /** The listed services. A caller can fetch their files, all imports of these, and the details of errors. */
   readonly services: readonly DescService[];
 }
 
 /**
- * Serve gRPC server reflection, v1 and v1alpha, so that grpcurl and `buf curl` need no schema. It is a stream in both
+ * Serves gRPC server reflection, v1 and v1alpha, so that grpcurl and `buf curl` need no schema. It is a stream in both
  * directions and so needs HTTP/2.
  */
 export function registerReflection(router: ConnectRouter, { services }: ReflectionOptions): void {
   const listed = [...services, ServerReflection, ServerReflectionAlpha];
   const names = listed.map(({ typeName }) => typeName);
-  // No service imports the details of errors, which tools have to know before they can show them.
+  // No service imports the details of errors, but tools need them to show errors.
   const files = createFileCatalogue([...listed.map(({ file }) => file), file_google_rpc_error_details]);
 
   router.service(ServerReflection, {
@@ -51,10 +51,10 @@ export function registerReflection(router: ConnectRouter, { services }: Reflecti
   });
 }
 
-/** Questions of one stream: a client that fetches every file asks some dozens. */
+/** Questions in one stream. A client that fetches every file asks some dozens. */
 const maxQuestions = 1_000;
 
-/** Lets others have their turn between the questions, thousands of which fit into a packet. */
+/** Lets other calls run between the questions, because one packet may contain thousands of them. */
 async function* inTurns<Request>(requests: AsyncIterable<Request>): AsyncGenerator<Request> {
   let asked = 0;
   for await (const request of requests) {

@@ -2,7 +2,9 @@ import { invalidParams } from "@a2a-connect/core";
 import type { ConnectError } from "@connectrpc/connect";
 import type { BodyRefusal } from "../body.ts";
 
-/** What was read of a body. @throws ConnectError why it was refused: these wires have no HTTP status for it */
+/**
+ * The bytes of a body. @throws ConnectError why the body was refused, because these wires have no HTTP status for it
+ */
 export function unlessRefused<T extends object>(result: T): Exclude<T, BodyRefusal> {
   if ("error" in result) {
     throw result.error;

@@ -3,7 +3,7 @@ import { escapeMessage } from "./status-trailer.ts";
 
 const name = "grpc-message";
 
-/** The response of one of Connect's handlers with its `grpc-message` escaped as in ours. */
+/** The response of one of Connect's handlers, with its `grpc-message` escaped in our way. */
 export function withPlainStatusMessage(response: HttpResponse): HttpResponse {
   const { header, body, trailer } = response;
   if (!header?.get("content-type")?.startsWith("application/grpc")) {
@@ -31,7 +31,7 @@ function unescapeMessage(escaped: string): string {
   }
 }
 
-/** Trailers are there when the body has ended. No generator: a chunk must not cost another turn. */
+/** The trailers exist when the body has ended. This is not a generator, because that would delay each chunk. */
 function whenEnded(body: AsyncIterable<Uint8Array>, ended: () => void): AsyncIterable<Uint8Array> {
   return {
     [Symbol.asyncIterator]() {

@@ -6,7 +6,7 @@ import {
   setTrailerStatus,
 } from "@connectrpc/connect/protocol-grpc";
 
-/** Say in trailers how a call ended: `grpc-status`, and for an error its message, details and metadata. */
+/** Writes into trailers how a call ended: `grpc-status`, and for an error its message, details and metadata. */
 export function setStatus(trailer: Headers, error: ConnectError | undefined): void {
   if (error === undefined) {
     trailer.set(headerGrpcStatus, grpcStatusOk);
@@ -18,14 +18,14 @@ export function setStatus(trailer: Headers, error: ConnectError | undefined): vo
 }
 
 /**
- * Escape a `grpc-message` as gRPC says: only `%` and what is not printable ASCII. Connect escapes punctuation, too, which
- * grpc-js then shows to people as it stands (`ended%3B`).
+ * Escapes a `grpc-message` by gRPC's rule: only `%` and characters that are not printable ASCII. Connect also escapes
+ * punctuation, which grpc-js then shows to people unchanged (`ended%3B`).
  */
 export function escapeMessage(message: string): string {
   return message.replace(/[^ -$&-~]/gu, encodeURIComponent);
 }
 
-/** Half a surrogate pair cannot be escaped; whoever cut a text there meant no harm. */
+/** Half a surrogate pair cannot be escaped. It may come from a text that was cut off there, so it is replaced. */
 function withWellFormedMessage({ rawMessage, code, metadata, details }: ConnectError): ConnectError {
   const error = new ConnectError(rawMessage.toWellFormed(), code, metadata);
   error.details = details;

@@ -3,7 +3,7 @@ import { encodeTexts } from "../large-answer.ts";
 import type { BindingSettings } from "../options.ts";
 import { createStreamBody, type StreamFormat, type StreamSource } from "../stream-body.ts";
 
-/** How a wire writes what happens on a stream as the JSON text of an SSE event. */
+/** How a wire formats the events of a stream as JSON texts for SSE. */
 export interface EventFormat {
   /** In pieces when it is large. */
   event(message: Message): string | Iterable<string>;
@@ -11,20 +11,18 @@ export interface EventFormat {
   failure(thrown: unknown): string;
 }
 
-/** What a body of server-sent events is made of. */
+/** Options of a body of server-sent events. */
 export interface EventSource extends Pick<StreamSource, "first" | "messages" | "signal"> {
   readonly format: EventFormat;
   /**
-   * Event id of the first message; undefined for a stream without ids. Asked when that message is there: an
-   * implementation may take longer to know it than the head of the response waits.
+   * Event id of the first message; undefined for a stream without ids. Called when that message is there, because an
+   * implementation may know it only after the response's head was sent.
    */
   readonly firstId: () => number | undefined;
   readonly settings: Pick<BindingSettings, "keepAliveMs" | "timer">;
 }
 
-/**
- * The body of an SSE response: one chunk for each event. While nothing happens it carries a comment every `keepAliveMs`.
- */
+/** The body of an SSE response: one chunk for each event. During silence it sends a comment every `keepAliveMs`. */
 export function createEventBody(source: EventSource): AsyncIterableIterator<Uint8Array> {
   const { first, messages, signal, format, firstId, settings } = source;
   return createStreamBody({

@@ -10,10 +10,11 @@ export interface ServerSentEvent {
 }
 
 /**
- * Parse `text/event-stream` as the HTML standard says, whatever way the bytes are cut into chunks: lines end in CR, LF
- * or CRLF, one byte order mark is skipped, data may be split over lines, comments and unknown fields are skipped.
+ * Parses `text/event-stream` by the HTML standard, for any division of the bytes into chunks: lines end in CR, LF or
+ * CRLF, one byte order mark is skipped, data may span several lines, comments and unknown fields are skipped.
  *
- * One thing differs: the standard drops an event that the stream ends within. Here it means that the connection broke.
+ * One thing differs: when the stream ends within an event, the standard drops the event. Here it means that the
+ * connection broke.
  *
  * @param maxLength longest event in UTF-16 units
  * @throws ConnectError ResourceExhausted for a longer event, Unavailable when the stream ends within one
@@ -49,12 +50,12 @@ function tooLong(maxLength: number): ConnectError {
 interface LineBatch {
   /** Complete lines without their ends. */
   readonly lines: readonly string[];
-  /** How much of the next line is there already. */
+  /** How much of the next line has arrived. */
   readonly pendingLength: number;
 }
 
 async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<LineBatch, void> {
-  const decoder = new TextDecoder(); // skips a byte order mark, replaces what is not UTF-8
+  const decoder = new TextDecoder(); // skips a byte order mark, replaces invalid UTF-8
   let pending = "";
   let afterCarriageReturn = false;
   for await (const chunk of chunks) {
@@ -73,12 +74,12 @@ async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Li
     yield { lines, pendingLength: pending.length };
   }
   if (pending.startsWith("data")) {
-    yield { lines: [pending], pendingLength: 0 }; // so that it is missed
+    yield { lines: [pending], pendingLength: 0 }; // so that the incomplete event is noticed
   }
 }
 
 interface EventBuilder {
-  /** Takes one line without its end; returns the event that it completes. */
+  /** Takes one line without its end; returns the event that the line completes. */
   take(line: string): ServerSentEvent | undefined;
   /** Length of the event so far. */
   length(): number;

@@ -6,12 +6,12 @@ import type { BindingSettings } from "../options.ts";
 import { createEventBody, type EventFormat } from "./event-body.ts";
 
 /**
- * Answer with a stream of server-sent events (requirements I-5 to I-7, K-8).
+ * Answers with a stream of server-sent events (requirements I-5 to I-7, K-8).
  *
- * The first message is asked for before anything is sent, so that the implementation can still set headers and an early
- * error becomes an ordinary response. A stream that stays silent is opened all the same after `openAfterMs`.
+ * It asks for the first message before it sends anything, so that the implementation can still set headers and an early
+ * error becomes an ordinary response. After `openAfterMs` without a message it opens the stream anyway.
  *
- * @throws whatever the implementation throws before the stream is open
+ * @throws the error that the implementation throws before the stream is open
  */
 export async function respondStream(
   messages: AsyncIterator<Message>,
@@ -23,7 +23,7 @@ export async function respondStream(
   const header = context.responseHeader;
   header.set("content-type", "text/event-stream");
   header.set("cache-control", "no-cache");
-  header.set("x-accel-buffering", "no"); // nginx would hold events back
+  header.set("x-accel-buffering", "no"); // otherwise nginx buffers events
   const body = createEventBody({
     first,
     messages,

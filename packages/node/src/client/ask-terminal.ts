@@ -1,7 +1,7 @@
 import { type Question, type Resolver, visibleText } from "@a2a-connect/client";
 import { LineReader } from "./line-reader.ts";
 
-/** Where a person is asked. */
+/** Where to ask a person. */
 export interface AskTerminalOptions {
   /** Default the process's standard input. */
   readonly input?: NodeJS.ReadableStream;
@@ -10,10 +10,10 @@ export interface AskTerminalOptions {
 }
 
 /**
- * Asks whoever sits at the terminal. Where there are choices an answer is one of them, by its number or its words, and is
- * asked for again until it is. Nobody answers (`undefined`) when the input ends, or the answer is no longer wanted.
+ * Asks the person at the terminal. With choices an answer is one of them, by its number or its words; it asks again
+ * until the answer is. The answer is `undefined` when the input ends, or the question is withdrawn.
  *
- * Questions are asked one after the other. What the agent says is shown without control sequences.
+ * It asks questions one after the other, and shows the agent's text without control sequences.
  */
 export function askTerminal(options: AskTerminalOptions = {}): Resolver {
   const { input = process.stdin, output = process.stderr } = options;
@@ -21,7 +21,7 @@ export function askTerminal(options: AskTerminalOptions = {}): Resolver {
   let previous: Promise<unknown> = Promise.resolve();
   return (question) => {
     const answer = previous.then(() => ask(question, lines, output));
-    previous = answer.catch(() => {}); // its caller hears of it
+    previous = answer.catch(() => {}); // its caller gets the error
     return answer;
   };
 }
@@ -53,12 +53,12 @@ function format({ kind, text, choices = [] }: Question): string {
   return `${heading} ${visibleText(text)}\n${numbered.join("")}`;
 }
 
-/** A choice cannot pass for several. */
+/** One choice must not look like several. */
 function oneLine(text: string): string {
   return visibleText(text).replace(/\s+/g, " ");
 }
 
-/** The choice as the agent has it. Words come before numbers: a choice may be a number. */
+/** The choice in the agent's spelling. Words are compared before numbers, because a choice may be a number. */
 function findChoice(choices: readonly string[], line: string): string | undefined {
   const said = choices.find((choice) => choice === line) ?? choices.find((choice) => sameWords(choice, line));
   return said ?? (/^\d+$/.test(line) ? choices[Number(line) - 1] : undefined);

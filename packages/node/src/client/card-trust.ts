@@ -1,29 +1,29 @@
 import { type ConnectOptions, visibleText } from "@a2a-connect/client";
 import type { TrustPolicy } from "@a2a-connect/signing";
 
-/** What a policy is carried out with. */
+/** What the verifier needs besides a policy. */
 export interface CardTrustOptions {
-  /** Fetches key sets, when the policy has no `fetch` of its own for that. */
+  /** Fetches key sets, when the policy has no `fetch` of its own. */
   readonly fetch: typeof globalThis.fetch | undefined;
-  /** Told each alarm once, however often the card is verified. */
+  /** Gets each alarm once, however often the card is verified. */
   readonly onWarning: ConnectOptions["onWarning"];
-  /** Asked about every card that the policy trusts. */
+  /** Judges every card that the policy trusts. */
   readonly verifyCard: ConnectOptions["verifyCard"];
 }
 
-/** Alarms that are remembered as told; a card that has ever new ones makes us forget the old. */
+/** How many reported alarms are remembered. When a card has ever new ones, the oldest are forgotten. */
 const maxTold = 1_000;
 
 /**
- * Has only cards used that a policy trusts: what this gives is the client's option `verifyCard`.
+ * Makes the client use only cards that a policy trusts: the result is the client's option `verifyCard`.
  *
- * @throws TypeError when the policy has no meaning
+ * @throws TypeError when the policy is invalid
  */
 export async function trustByPolicy(
   policy: TrustPolicy,
   { fetch, onWarning, verifyCard }: CardTrustOptions,
 ): Promise<NonNullable<ConnectOptions["verifyCard"]>> {
-  // Loaded for those who have a policy: the others are to start quickly.
+  // Loaded only with a policy, so that other clients start quickly.
   const { trustCards } = await import("@a2a-connect/signing");
   const told = new Set<string>();
   const verifyTrust = trustCards(policy, {

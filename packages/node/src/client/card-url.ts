@@ -1,8 +1,8 @@
 import { isLoopbackHost } from "./loopback-host.ts";
 
 /**
- * Where a card is that somebody names by a URL, or by a host alone: then on this machine it is http, elsewhere https.
- * Undefined for what is neither, such as a card.
+ * The URL of a card that the caller names by a URL, or by a host alone. For a host it is http on this machine, and
+ * https elsewhere. Undefined for other values, such as a card.
  */
 export function findCardUrl(reference: unknown): URL | undefined {
   if (reference instanceof URL) return reference;

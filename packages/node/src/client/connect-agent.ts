@@ -7,27 +7,29 @@ import { findCardUrl } from "./card-url.ts";
 import { nodePlatform } from "./node-platform.ts";
 import type { ClientTlsOptions } from "./tls-options.ts";
 
-/** How an agent is called from Node. */
+/** Options for calling an agent from Node. */
 export interface NodeConnectOptions extends ConnectOptions {
-  /** For all wires, and for the card. A `fetch` of the caller's has its own. */
+  /** For all wires, and for the card. It does not apply to a `fetch` of the caller's own. */
   readonly tls?: ClientTlsOptions;
-  /** What the card may name although it is not public (`untrusted`): hosts, `host:port`, addresses, networks. */
+  /**
+   * Targets that the card may name although they are not public (`untrusted`): hosts, `host:port`, addresses, networks.
+   */
   readonly allow?: readonly string[];
   /**
-   * Which cards are used; others are refused with a CardRefusedError whose cause is a CardNotTrustedError. Key sets that signatures
-   * name are fetched by the guard of `untrusted`, whether or not that is set; alarms go to `onWarning`, each once. A
-   * `verifyCard` beside it is asked about what the policy trusts. Default: every card is.
+   * Which cards the client uses. It refuses others with a CardRefusedError whose cause is a CardNotTrustedError. The
+   * guard of `untrusted` fetches the key sets that signatures name, even if `untrusted` is not set. Each alarm goes to
+   * `onWarning` once. A `verifyCard` beside this option judges the cards that the policy trusts. Default: all cards.
    */
   readonly trust?: TrustPolicy;
 }
 
 /**
- * Finds an agent and prepares to call it, over gRPC as well: `connectAgent` of `@a2a-connect/client` with what Node adds.
- * Parts of a `platform` that the caller gives win.
+ * Finds an agent and prepares to call it, also over gRPC: `connectAgent` of `@a2a-connect/client` with what Node adds.
+ * Parts of the caller's own `platform` take precedence.
  *
  * @param reference URL of the agent or of its card, or the card
- * @throws AgentError when there is no such agent, or none that can be called; Error when the options make no sense, TypeError
- *   when the policy does not
+ * @throws AgentError when there is no such agent, or it cannot be called; Error for invalid options, TypeError for an
+ *   invalid policy
  */
 export async function connectAgent(
   reference: string | URL | AgentCard,
@@ -60,7 +62,7 @@ export async function connectAgent(
   }
 }
 
-/** The first platform where both have something. */
+/** The members of both platforms; those of the first take precedence. */
 function mergePlatforms(first: ClientPlatform, second: ClientPlatform): ClientPlatform {
   return {
     ...second,

@@ -1,4 +1,4 @@
-/** What arrived and waits to be taken, in order; up to a limit. For one reader. */
+/** Values that arrived and wait to be read, in order, up to a limit. For one reader. */
 export class DeliveryQueue<T> implements AsyncIterable<T> {
   readonly #limit: number;
   readonly #waiting: T[] = [];
@@ -21,7 +21,7 @@ export class DeliveryQueue<T> implements AsyncIterable<T> {
     return true;
   }
 
-  /** Nothing comes any more; what waits is dropped. */
+  /** No value comes any more; waiting values are dropped. */
   end(): void {
     this.#ended = true;
     this.#waiting.length = 0;

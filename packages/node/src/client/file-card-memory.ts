@@ -7,14 +7,15 @@ import type { CardMemoryLimits } from "@a2a-connect/signing/internal";
 import { holdFileLock } from "./file-lock.ts";
 
 /**
- * Remembers cards in a JSON file, which is made when there is something to be remembered, with its directory, and is for its
- * owner alone. Several processes may share it: it is read anew each time and replaced as a whole, so that none of them sees half a
- * file, and they write one after the other (a file beside it, `.NAME.lock`, says that somebody does).
+ * A card memory in a JSON file. The first card to be remembered creates the file and its directory, readable by their
+ * owner alone. Several processes may share the file. Each reads it anew every time and replaces it as a whole, so that
+ * no process sees half a file. They write one after the other: a file beside it, `.NAME.lock`, exists while one of them
+ * writes.
  *
- * Beyond the limits whoever was not written for the longest time is forgotten, or what his card declared is.
+ * Beyond the limits the memory forgets the agent that was not written for the longest time, or what its card declared.
  *
- * @returns a memory whose methods throw an Error that names the file when it is damaged, or cannot be read or written; a
- *   damaged file is left as it is. One that is empty is new.
+ * @returns a memory whose methods throw an Error that names the file when it is damaged, or cannot be read or written.
+ *   A damaged file is not changed. An empty file counts as new.
  * @throws TypeError when a limit is not a number above 0
  */
 export function createFileCardMemory(file: string, limits: CardMemoryLimits = {}): CardMemory {
@@ -24,10 +25,10 @@ export function createFileCardMemory(file: string, limits: CardMemoryLimits = {}
   }
   const path = resolve(file);
   let last: Promise<unknown> = Promise.resolve();
-  /** One after the other: those of this process need not fight for the lock. */
+  /** Writes of this process run one after the other, so that they do not compete for the lock. */
   const change = (edit: (cards: Map<string, RememberedCard>) => boolean): Promise<boolean> => {
     const done = last.then(() => changeCards(path, edit));
-    last = done.catch(() => {}); // its caller hears of it
+    last = done.catch(() => {}); // its caller gets the error
     return done;
   };
   return {
@@ -35,7 +36,7 @@ export function createFileCardMemory(file: string, limits: CardMemoryLimits = {}
     write: (key, card, expected) =>
       change((cards) => {
         if (expected !== undefined && !isDeepStrictEqual(cards.get(key), expected ?? undefined)) return false;
-        cards.delete(key); // who was written last is last in the file, whatever the clocks of those who share it say
+        cards.delete(key); // the agent written last is last in the file, even if the clocks of the processes differ
         cards.set(key, card);
         forgetOldest(cards, maxCards);
         leaveOutOldest(cards, maxLength);
@@ -76,7 +77,10 @@ function forgetOldest(cards: Map<string, RememberedCard>, maxCards: number): voi
   }
 }
 
-/** Keys are few; what cards declare is chosen by those who wrote them. One that is too large costs nobody else his. */
+/**
+ * Keys are small. The size of what a card declares is chosen by the card's author. When that is too large, only this
+ * agent's entry is dropped.
+ */
 function leaveOutOldest(cards: Map<string, RememberedCard>, maxLength: number): void {
   const outlines = [...cards].map(([key, { outline = "", ...rest }]) => ({
     key,
@@ -94,7 +98,7 @@ function leaveOutOldest(cards: Map<string, RememberedCard>, maxLength: number): 
   }
 }
 
-/** What another version of this format is, nobody knows. */
+/** The format of another version is unknown. */
 const formatVersion = 1;
 
 async function readCards(path: string): Promise<Map<string, RememberedCard>> {
@@ -105,7 +109,7 @@ async function readCards(path: string): Promise<Map<string, RememberedCard>> {
     if (hasCode(cause, "ENOENT")) return new Map();
     throw new Error(`the card memory ${path} cannot be read`, { cause });
   }
-  if (text.trim() === "") return new Map(); // somebody has made a file for us
+  if (text.trim() === "") return new Map(); // another process has created the file
   const cards = parseCards(text);
   if (cards === undefined) {
     throw new Error(
@@ -115,7 +119,7 @@ async function readCards(path: string): Promise<Map<string, RememberedCard>> {
   return cards;
 }
 
-/** Undefined when the text is not what `writeCards` writes. */
+/** Undefined when the text is not from `writeCards`. */
 function parseCards(text: string): Map<string, RememberedCard> | undefined {
   let json: unknown;
   try {

@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-/** A second goes by each time that somebody looks. */
+/** A second passes each time that the clock is read. */
 function createClock(onTick: (ms: number) => unknown = () => {}) {
   let ms = 0;
   return {
@@ -65,7 +65,7 @@ describe("holdFileLock", () => {
   it("does not take over while others come and go", async () => {
     await writeFile(lock, "0");
     const { now, passed } = createClock((ms) => writeFileSync(lock, `${ms}`));
-    await expect(holdFileLock(lock, { now, waitMs: 30_000 })).rejects.toThrow("is held by somebody else");
+    await expect(holdFileLock(lock, { now, waitMs: 30_000 })).rejects.toThrow("is held by another process");
     expect(passed()).toBeGreaterThan(30_000);
   });
 
@@ -78,7 +78,7 @@ describe("holdFileLock", () => {
   it("gives up when somebody stays inside", async () => {
     await writeFile(lock, "somebody");
     await expect(holdFileLock(lock, { waitMs: 0 })).rejects.toThrow(
-      `the lock ${lock} is held by somebody else`,
+      `the lock ${lock} is held by another process`,
     );
     expect(await readFile(lock, "utf8")).toBe("somebody");
     expect(await readdir(root)).toEqual(["lock"]);

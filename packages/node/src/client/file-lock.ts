@@ -2,23 +2,24 @@ import { randomUUID } from "node:crypto";
 import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** How long others are waited for. */
+/** How long to wait for other processes. */
 export interface FileLockOptions {
-  /** Until it is an error. Default 15 s. */
+  /** After that the call fails. Default 15 s. */
   readonly waitMs?: number;
-  /** Milliseconds since some time, by a clock that is never set. Default `performance.now`. */
+  /** Milliseconds of a clock that is never set. Default `performance.now`. */
   readonly now?: () => number;
 }
 
-/** After that whoever holds a lock was stopped while he did: nobody needs it for as long. */
+/** A lock that did not change for this long belongs to a process that was stopped: no process needs it for so long. */
 const maxHeldMs = 10_000;
 
 /**
- * Holds a lock, which no other process does meanwhile that uses this: a file that exists until it is disposed of. One that was left
- * behind is taken over when we have seen it unchanged for 10 s: what clocks say of its age need not be true.
+ * Takes a lock that no other process can hold at the same time: a file that exists until it is disposed of. A process
+ * may stop and leave its lock behind. Another process takes it over after it saw the file unchanged for 10 s, because a
+ * clock may tell a wrong age of it.
  *
  * @param path of the lock, in a directory that exists
- * @throws Error when it cannot be had
+ * @throws Error when the lock could not be taken in time
  */
 export async function holdFileLock(
   path: string,
@@ -36,8 +37,8 @@ export async function holdFileLock(
       since = time;
     }
     if (found !== undefined && time - since > maxHeldMs && (await takeAway(path, found))) continue;
-    if (time - start > waitMs) throw new Error(`the lock ${path} is held by somebody else`);
-    await wait(5 + Math.random() * 15); // not all at the same time again
+    if (time - start > waitMs) throw new Error(`the lock ${path} is held by another process`);
+    await wait(5 + Math.random() * 15); // so that processes do not retry at the same moment
   }
   return { [Symbol.asyncDispose]: () => release(path, holder) };
 }
@@ -53,28 +54,31 @@ async function tryHold(path: string, holder: string): Promise<boolean> {
   }
 }
 
-/** Only if it is still ours: when we took too long somebody else may have it. */
+/** Only a lock that is still ours: when we took too long, another process may hold it. */
 async function release(path: string, holder: string): Promise<void> {
   const held = await readFile(path, "utf8").catch(() => undefined);
   if (held === holder) await rm(path, { force: true });
 }
 
-/** Takes away the lock of `other`, who has left it behind. True when it is gone. */
+/** Removes the lock that the process `other` left behind. True when it is removed. */
 async function takeAway(path: string, other: string): Promise<boolean> {
   const aside = `${path}.${randomUUID()}`;
   try {
     await rename(path, aside);
     if ((await identify(aside)) === other) return true;
-    await link(aside, path); // somebody was quicker, and this is his: give it back
+    await link(aside, path); // another process was quicker, and this is its lock: put it back
     return false;
   } catch {
-    return false; // it is gone, or held again
+    return false; // the file is gone, or held again
   } finally {
     await rm(aside, { force: true });
   }
 }
 
-/** Who holds it: his text, and when it was written, since he may not have written it yet. Undefined when nobody does. */
+/**
+ * The lock's holder: the text in the file, and the time of its writing, since the text may not be written yet.
+ * Undefined when the lock is free.
+ */
 async function identify(path: string): Promise<string | undefined> {
   try {
     await using file = await open(path);

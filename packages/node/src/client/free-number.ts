@@ -1,16 +1,16 @@
 /**
- * The first number from `from` on that is free, where those in use have no gaps; otherwise one that is free. It takes about
- * twice the logarithm of how many are in use, not one step for each: a directory may hold thousands of files of one name.
+ * A free number from `from` on: the first one if the used numbers have no gaps. It asks about twice the logarithm of
+ * the used numbers, not once for each: a directory may have thousands of files of one name.
  *
- * @param isTaken asked for a few numbers between `from` and `last`
- * @returns undefined when none was found up to `last`
+ * @param isTaken called for a few numbers between `from` and `last`
+ * @returns undefined when it found none up to `last`
  */
 export async function findFreeNumber(
   isTaken: (number: number) => Promise<boolean>,
   from: number,
   last: number,
 ): Promise<number | undefined> {
-  let taken = from - 1; // the highest of which that is known
+  let taken = from - 1; // the highest number known to be taken
   let free = from;
   for (let step = 1; free > last || (await isTaken(free)); step *= 2) {
     if (free >= last) {

@@ -3,21 +3,21 @@ import { SilenceError } from "@a2a-connect/client/internal";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { refusedCode } from "../guarded-fetch.ts";
 
-/** What the failures of a transport are judged by. */
+/** What is known about a transport when one of its calls fails. */
 export interface GrpcCircumstances {
-  /** Aborted when the transport was closed: what fails from then on is Canceled. */
+  /** Aborted when the transport was closed: later failures are Canceled. */
   readonly closed: AbortSignal;
-  /** Told when a call was given up because its connection did not answer. */
+  /** Called when a call was given up because its connection did not answer. */
   readonly onSilence: () => void;
-  /** What the transport reads no message beyond. */
+  /** The size limit of a message that the transport reads. */
   readonly maxResponseBytes: number;
 }
 
 /**
- * Gives what goes wrong with a connection the code that it has on every other wire: Unavailable, with Node's error as its
- * cause. Connect for Node says Internal, Aborted, Canceled or Unknown, depending on when and how it broke.
+ * Gives a failure of a connection the code that it has on every other wire: Unavailable, with Node's error as its
+ * cause. Connect for Node says Internal, Aborted, Canceled or Unknown, depending on when and how the connection broke.
  *
- * To be the innermost interceptor, so that all others see the same.
+ * It must be the innermost interceptor, so that all others see the same code.
  */
 export function translateGrpcFailures({
   closed,
@@ -27,7 +27,7 @@ export function translateGrpcFailures({
   return (next) => async (request) => {
     const translate = (thrown: unknown): unknown => {
       if (isSilence(request.signal)) onSilence();
-      if (request.signal.aborted) return thrown; // the caller's own doing
+      if (request.signal.aborted) return thrown; // the caller aborted it
       if (closed.aborted) return new ConnectError("the client was closed", Code.Canceled);
       return translateFailure(thrown, maxResponseBytes);
     };
@@ -42,7 +42,7 @@ export function translateGrpcFailures({
   };
 }
 
-/** Nothing was heard for too long, or the call ran out of time. */
+/** The server was silent for too long, or the call exceeded its time limit. */
 function isSilence({ aborted, reason }: AbortSignal): boolean {
   return (
     aborted &&
@@ -64,7 +64,7 @@ async function* translateEach<T>(
 
 function translateFailure(thrown: unknown, maxResponseBytes: number): unknown {
   const error = ConnectError.from(readTooManyRequests(thrown));
-  // A status that the server sent is an answer.
+  // A status from the server is an answer.
   if (error.isWireError) return error;
   if (error.code === Code.ResourceExhausted) return responseTooLarge(maxResponseBytes);
   const codes = nodeCodes(error.cause);
@@ -86,7 +86,7 @@ function translateFailure(thrown: unknown, maxResponseBytes: number): unknown {
     : thrown;
 }
 
-/** The `code`s of an error and of what caused it. */
+/** The `code`s of an error and of its causes. */
 function nodeCodes(cause: unknown): string[] {
   const codes: string[] = [];
   for (let at = cause, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
@@ -95,7 +95,7 @@ function nodeCodes(cause: unknown): string[] {
   return codes;
 }
 
-/** zlib's, about bytes that did arrive. */
+/** Codes of zlib, for bytes that did arrive. */
 function isOfContent(code: string): boolean {
   return (
     code.startsWith("Z_") ||
@@ -105,7 +105,7 @@ function isOfContent(code: string): boolean {
   );
 }
 
-/** A stream that was reset, or ended without a status. Connect has no other mark for these than its words. */
+/** A stream that was reset, or ended without a status. Connect marks these errors by their words alone. */
 function isCutOff({ code, rawMessage }: ConnectError): boolean {
   return (
     (rawMessage.startsWith("http/2 stream closed") && code !== Code.ResourceExhausted) ||

@@ -1,12 +1,12 @@
 import { type ClientHttp2Stream, constants, type Http2Session } from "node:http2";
 import { type GrpcTransportOptions, Http2SessionManager } from "@connectrpc/connect-node";
 
-/** What a transport of connect-node wants of its connections. */
+/** What a transport of connect-node needs of its connections. */
 type SessionManager = NonNullable<GrpcTransportOptions["sessionManager"]>;
 
 /**
- * The HTTP/2 connection of a transport: opened with the first call, again after it broke, and again after it fell silent. Calls
- * that are under way on a silent connection may stay there; new ones get another.
+ * The HTTP/2 connection of a transport. The first call opens it; a later call opens it again after it broke or fell
+ * silent. Calls that run on a silent connection may stay there; new calls get another connection.
  */
 export class GrpcSession implements SessionManager {
   readonly authority: string;
@@ -32,7 +32,7 @@ export class GrpcSession implements SessionManager {
     this.#byStream.get(stream)?.notifyResponseByteRead(stream);
   }
 
-  /** The connection does not answer: what it still carries may go on, but nothing is added to it. */
+  /** The connection does not answer: its calls may go on, but it gets no new ones. */
   replace(): void {
     const silent = this.#current;
     this.#current = this.#add();
@@ -54,9 +54,9 @@ export class GrpcSession implements SessionManager {
 }
 
 /**
- * Connect's session manager, made to end without an error code, and safe against errors that come late. It stops listening as soon as a session has failed
- * or is given up; what the session says after that, such as the protocol error of a server that speaks HTTP/1.1, would end
- * the process.
+ * Connect's session manager, changed so that it ends without an error code and survives late errors. Connect's manager
+ * stops listening as soon as a session has failed or is given up. A later error of the session, such as the protocol
+ * error of a server that speaks HTTP/1.1, would end the process.
  */
 class SafeSessionManager extends Http2SessionManager {
   #streams = 0;
@@ -77,7 +77,10 @@ class SafeSessionManager extends Http2SessionManager {
     }
   }
 
-  /** Connect would say CANCEL in the GOAWAY, which servers log as an error. Its calls end with the reason all the same. */
+  /**
+   * Connect would send CANCEL in the GOAWAY, which servers log as an error. The session's calls end with the reason
+   * anyway.
+   */
   override abort(reason?: Error): void {
     this.#session?.destroy(reason, constants.NGHTTP2_NO_ERROR);
     super.abort(reason);
@@ -108,5 +111,5 @@ function listenForLateErrors(session: Http2Session | undefined): void {
   }
 }
 
-/** Whoever waits for an answer hears of it from the stream. */
+/** A call that waits for an answer gets the error from its stream. */
 function ignore(): void {}

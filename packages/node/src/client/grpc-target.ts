@@ -1,15 +1,15 @@
 import { isLoopbackHost } from "./loopback-host.ts";
 
 /**
- * The URL to dial for the gRPC interface of a card (requirement J-2): `http://` is cleartext with prior knowledge, `https://`
- * TLS.
+ * The URL to dial for the gRPC interface of a card (requirement J-2): `http://` is cleartext with prior knowledge,
+ * `https://` TLS.
  *
- * - `http(s)://host:port` stays what it is, with its path; `grpc://` is cleartext and `grpcs://` is TLS.
- * - `host:port`, `dns:host:port` and `dns://authority/host:port` do not say. Ports 443 and 80 do; any other is like the card:
- *   TLS when that came over https, cleartext when it came over http. Of a card from elsewhere, loopback is cleartext and
- *   everything else TLS.
+ * - `http(s)://host:port` is kept, with its path; `grpc://` is cleartext and `grpcs://` is TLS.
+ * - `host:port`, `dns:host:port` and `dns://authority/host:port` do not name a scheme. Port 443 is TLS, port 80
+ *   cleartext. Any other port follows the card: TLS when the card came over https, cleartext when it came over http.
+ *   For a card from elsewhere, loopback is cleartext and everything else TLS.
  *
- * @param cardScheme `http:` or `https:`, by which the card was fetched; undefined when it was not
+ * @param cardScheme `http:` or `https:`, by which the card was fetched; undefined when it was not fetched
  * @throws Error with a sentence when the text is none of these
  */
 export function parseGrpcTarget(text: string, cardScheme?: string): URL {
@@ -19,7 +19,7 @@ export function parseGrpcTarget(text: string, cardScheme?: string): URL {
     return parseUrl(`${secure ? "https" : "http"}://${text.slice(explicit[0].length)}`, text);
   }
   const authority = text.replace(/^dns:(?:\/\/[^/]*\/)?/i, "");
-  const probe = parseUrl(`ftp://${authority}`, text); // a scheme that hides neither port 80 nor 443
+  const probe = parseUrl(`ftp://${authority}`, text); // a scheme that drops neither port 80 nor 443
   if (probe.pathname !== "/" || probe.search !== "" || probe.hash !== "") {
     throw notATarget(text);
   }

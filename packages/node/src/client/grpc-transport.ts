@@ -15,24 +15,24 @@ import type { NodeTlsOptions } from "./tls-options.ts";
 /** The length of a message has 32 bits. */
 const maxMessageBytes = 2 ** 32 - 1;
 
-/** What the GRPC wire is opened with, beside the settings of a call. */
+/** What opens the GRPC wire, besides the settings of a call. */
 export interface GrpcTransportOptions {
   readonly tls: NodeTlsOptions;
-  /** How the card was fetched, which says what a bare `host:port` means (`parseGrpcTarget`). */
+  /** The scheme by which the card was fetched. It decides the meaning of a bare `host:port` (`parseGrpcTarget`). */
   readonly cardScheme?: string | undefined;
-  /** Judges the target before it is resolved, and what it resolves to. Default: anything may be reached. */
+  /** Judges the target before it is resolved, and the resolved address. Default: every address is permitted. */
   readonly guard?: GrpcGuard | undefined;
 }
 
 /** Which targets may be dialled. */
 export interface GrpcGuard {
-  /** Why a URL is refused, as the rest of a sentence; undefined when it is not. */
+  /** Why a URL is refused, as the rest of a sentence; undefined when it is permitted. */
   refuseUrl(url: string): string | undefined;
-  /** A resolver that answers with permitted addresses only. */
+  /** A resolver that returns only permitted addresses. */
   lookupFor(url: URL): LookupFunction;
 }
 
-/** The GRPC binding over `node:http2`: one connection, opened with the first call, and again after it broke. */
+/** The GRPC binding over `node:http2`: one connection, opened by the first call, and again after it broke. */
 export function grpcTransport({ tls, cardScheme, guard }: GrpcTransportOptions): BindingTransport {
   return {
     binding: "GRPC",
@@ -78,7 +78,7 @@ interface Dial {
   readonly timeoutMs: number;
 }
 
-/** A socket to the target, destroyed when it is not connected, with TLS, in time. */
+/** A socket to the target, with TLS. It is destroyed when it does not connect in time. */
 function open(target: URL, { tls, lookup, timeoutMs }: Dial): Socket {
   const { port } = targetOf(target);
   const host = withoutBrackets(target.hostname);

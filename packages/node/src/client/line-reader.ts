@@ -1,8 +1,8 @@
 import { createInterface, type Interface } from "node:readline";
 
 /**
- * Lines of a stream, each when it is asked for. In between the stream is paused, so that it keeps no process alive and
- * Ctrl-C stays what it is; what has arrived together is kept.
+ * Lines of a stream, each read when code asks for it. In between the stream is paused, so that it keeps no process
+ * alive and Ctrl-C keeps its meaning. Lines that arrived together are kept.
  */
 export class LineReader {
   readonly #input: NodeJS.ReadableStream;
@@ -15,7 +15,7 @@ export class LineReader {
     this.#input = input;
   }
 
-  /** The next line without its end; undefined when there is none, or the signal is aborted first. */
+  /** The next line without its end; undefined when there is none, or the signal aborts first. */
   async next(signal: AbortSignal): Promise<string | undefined> {
     const lines = this.#open();
     const wake = () => this.#wake?.();
@@ -35,7 +35,7 @@ export class LineReader {
   }
 
   #open(): Interface {
-    // The terminal's own line editing: readline's would take Ctrl-C away from the process.
+    // The terminal's own line editing. That of readline would take Ctrl-C from the process.
     this.#interface ??= createInterface({ input: this.#input, terminal: false })
       .on("line", (line) => {
         this.#waiting.push(line);

@@ -1,2 +1,2 @@
-/** A timer that is set for longer goes off at once. */
+/** The longest delay of a timer. A longer one would fire at once. */
 export const longestTimerMs: number = 2 ** 31 - 1;

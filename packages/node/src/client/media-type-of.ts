@@ -1,11 +1,11 @@
 import { extname } from "node:path";
 
-/** The media type that a file's name stands for; `application/octet-stream` when it is not known. */
+/** The media type for a file's name; `application/octet-stream` when the extension is not known. */
 export function mediaTypeOf(path: string): string {
   return mediaTypes[extname(path).slice(1).toLowerCase()] ?? "application/octet-stream";
 }
 
-/** What people attach. IANA's names. */
+/** Types that people often attach, with IANA's names. */
 const mediaTypes: Readonly<Record<string, string>> = {
   aac: "audio/aac",
   avif: "image/avif",

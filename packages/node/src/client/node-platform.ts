@@ -9,30 +9,30 @@ import { createNodeFetch } from "./node-fetch.ts";
 import { saveFile } from "./save-file.ts";
 import { type ClientTlsOptions, toNodeTls } from "./tls-options.ts";
 
-/** How Node reaches an agent. */
+/** Options for reaching an agent from Node. */
 export interface NodePlatformOptions {
   readonly tls?: ClientTlsOptions;
-  /** How long connecting may take, name resolution and TLS included. Default 10 s. */
+  /** Time limit for connecting, name resolution and TLS included. Default 10 s. */
   readonly connectTimeoutMs?: number;
-  /** Whether gRPC, too, must go to public addresses. Default false. */
+  /** Whether gRPC may only reach public addresses, too. Default false. */
   readonly untrusted?: boolean;
-  /** What the guard permits besides: hosts, `host:port`, addresses and networks. Default nothing. */
+  /** Further targets that the guard permits: hosts, `host:port`, addresses and networks. Default none. */
   readonly allow?: readonly string[];
   /**
-   * Where the card is, as the caller named it; undefined when the caller brought the card. Who names this machine means it,
-   * and who names an http URL does not ask for https: the guard permits that much. It also says what a bare gRPC target is
-   * (`parseGrpcTarget`).
+   * The caller's own reference to the card; undefined when the caller brought the card. A caller that names this
+   * machine, or an http URL, wants to reach it, so the guard permits that. It also decides the meaning of a bare gRPC
+   * target (`parseGrpcTarget`).
    */
   readonly cardUrl?: URL;
 }
 
-/** What this machine is called in an allow list. */
+/** Entries of an allow list that mean this machine. */
 const thisMachine = ["localhost", "127.0.0.0/8", "::1"];
 
 /**
- * What Node adds to the client: gRPC, TLS options, the guard, files. `close` lets go of its connections.
+ * What Node adds to the client: gRPC, TLS options, the guard, files. `close` ends its connections.
  *
- * @throws Error when an entry of `allow` is not understood, or only one of `cert` and `key` is there
+ * @throws Error when an entry of `allow` is malformed, or only one of `cert` and `key` is given
  */
 export function nodePlatform(options: NodePlatformOptions = {}): ClientPlatform & { close(): Promise<void> } {
   const { cardUrl, untrusted = false, allow = [] } = options;
@@ -48,7 +48,7 @@ export function nodePlatform(options: NodePlatformOptions = {}): ClientPlatform 
     ...permitted,
     connectTimeoutMs,
     tls,
-    responseTimeoutMs: 0, // the client has its own
+    responseTimeoutMs: 0, // the client supplies its own
   });
   const plain = createNodeFetch(tls, connectTimeoutMs);
   const grpcGuard = {

@@ -19,31 +19,37 @@ import { listen } from "../listen.ts";
 import type { ListenOptions } from "../listen-options.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 
-/** Where webhooks are taken, and how many. */
+/** Where the receiver takes webhooks, and how many. */
 export interface PushReceiverOptions extends Pick<ListenOptions, "port" | "host" | "tls"> {
-  /** What agents reach this receiver by, such as `https://hooks.example.com/a2a`. Default the address that it listens on. */
+  /**
+   * The URL by which agents reach this receiver, such as `https://hooks.example.com/a2a`. Default the address at which
+   * it listens.
+   */
   readonly publicUrl?: string;
-  /** Path below which the webhooks are, when there is no `publicUrl` to tell. Default `/push`. */
+  /** Path of the webhooks, without a `publicUrl`. Default `/push`. */
   readonly path?: string;
   /** Longest notification. Default 16 MiB. */
   readonly maxBodyBytes?: number;
-  /** Notifications of one webhook that wait to be taken; while there are more, senders are told to come again. Default 100. */
+  /**
+   * Notifications of one webhook that may wait for their reader. Beyond that, senders are told to try again later.
+   * Default 100.
+   */
   readonly maxPending?: number;
 }
 
-/** What else senders have to show. */
+/** Further credentials that senders must send. */
 export interface PushSubscriptionOptions {
-  /** Sent as `Authorization`, beside the token, where the agent does that. Both are checked. */
+  /** The agent sends it as `Authorization`, beside the token, if it supports that. Both are tested. */
   readonly authentication?: { readonly scheme: string; readonly credentials: string };
 }
 
 /** A receiver of webhooks on a port of its own. */
 export interface NodePushReceiver extends PushReceiver, AsyncDisposable {
-  /** What every webhook's URL begins with, without a trailing slash. */
+  /** The beginning of every webhook's URL, without a trailing slash. */
   readonly url: string;
   readonly port: number;
   open(options?: PushSubscriptionOptions): PushSubscription;
-  /** Ends all subscriptions and the port. */
+  /** Ends all subscriptions and closes the port. */
   close(): Promise<void>;
 }
 
@@ -51,14 +57,14 @@ export interface NodePushReceiver extends PushReceiver, AsyncDisposable {
 const tokenHeader = "x-a2a-notification-token";
 
 /**
- * Takes an agent's webhooks (requirement N-7). Each subscription has a path that nobody can guess and a token of its own,
- * which is compared in constant time before a byte of the body is read. What arrives is acknowledged as soon as it is
- * parsed and waits in memory until it is taken.
+ * Takes an agent's webhooks (requirement N-7). Each subscription has a path that cannot be guessed, and a token of its
+ * own. The token is compared in constant time before a byte of the body is read. A notification is acknowledged as soon
+ * as it is parsed. It waits in memory for its reader.
  *
- * Senders are answered 204; 401 without the right token, 404 for a path that is not or no longer there, 405, 413, 400 for
- * what is no notification, and 503 with Retry-After while `maxPending` wait.
+ * Senders get 204; 401 without the right token; 404 for a path that does not exist, or no longer; 405; 413; 400 for a
+ * body that is not a notification; and 503 with Retry-After while `maxPending` wait.
  *
- * @throws Error when the port cannot be had or `publicUrl` is no http or https URL
+ * @throws Error when the port cannot be bound or `publicUrl` is no http or https URL
  */
 export async function createPushReceiver(options: PushReceiverOptions = {}): Promise<NodePushReceiver> {
   const {
@@ -97,7 +103,7 @@ export async function createPushReceiver(options: PushReceiverOptions = {}): Pro
   };
 }
 
-/** How long senders that are in the middle of something are waited for. */
+/** How long `close` waits for senders in the middle of a request. */
 const closeTimeoutMs = 1_000;
 
 class Subscription implements PushSubscription {
@@ -119,7 +125,7 @@ class Subscription implements PushSubscription {
     ];
   }
 
-  /** Whether a request shows every secret; takes as long whichever is wrong. */
+  /** Whether a request has every secret. The test takes the same time, whichever is wrong. */
   admits({ header }: HttpRequest): boolean {
     let right = true;
     for (const [name, wanted] of this.#secrets) {
@@ -159,14 +165,17 @@ function createHandler(
 
 async function readBody(body: HttpBody, maxBytes: number): Promise<Uint8Array | undefined> {
   try {
-    return await body.bytes?.(maxBytes); // this package's listener has it
+    return await body.bytes?.(maxBytes); // this package's listener supplies it
   } catch (thrown) {
     if (ConnectError.from(thrown).code === Code.ResourceExhausted) return undefined;
     throw thrown;
   }
 }
 
-/** As lenient as responses are read: a newer agent may use fields and enum values that this client does not know. */
+/**
+ * Read with the same tolerance as responses: a newer agent may use fields and enum values that this client does not
+ * know.
+ */
 function parseNotification(body: Uint8Array): StreamResponse | undefined {
   try {
     const json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
@@ -199,7 +208,7 @@ function requireUrl(text: string): URL {
   return url;
 }
 
-/** Digests have one length, whatever was sent. */
+/** Digests have the same length for every text. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

@@ -2,24 +2,28 @@ import { visibleText } from "@a2a-connect/core/internal";
 
 const encoder = new TextEncoder();
 
-/** The longest name that common file systems take, in bytes of UTF-8. */
+/** The longest name that common file systems allow, in bytes of UTF-8. */
 const maxNameBytes = 255;
 
-/** Room for the number that tells files of one name apart: `-10000`. */
+/** Room for the number that distinguishes files of one name: `-10000`. */
 const maxNumberBytes = 6;
 
-/** What Windows takes for devices, whatever their extension. */
+/** Names that Windows takes for devices, with any extension. */
 const deviceNames = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])$/i;
 
-/** What Windows gives a meaning, what a shell expands even within quotes, and ends of lines. */
+/** Characters with a meaning for Windows, characters that a shell expands even within quotes, and ends of lines. */
 const special = /[<>:"|?*$`\n\t]/g;
 
-/** What a name does not begin with: it would hide the file, be an option (`-rf`), a user's home (`~root`) or a comment. */
+/**
+ * Characters that a name must not begin with: it would hide the file, or be an option (`-rf`), a user's home (`~root`)
+ * or a comment.
+ */
 const leading = /^[.\s~#-]+/;
 
 /**
- * A name that a file may have on any system, from one that others chose: its last segment, without what is invisible,
- * hides the file, names a device, or means something to a shell or a program that is given it. `file` when nothing is left.
+ * A safe file name, made from a name that another party chose: its last segment, without invisible characters. It does
+ * not hide the file, name a device, or have a meaning for a shell or a program that gets it as an argument. `file` when
+ * no character remains.
  */
 export function safeFileName(name: string): string {
   const segment = name.split(/[/\\]/).pop() ?? "";
@@ -36,7 +40,7 @@ export function numberedName(name: string, number: number): string {
   return `${stem}-${number}${extension}`;
 }
 
-/** An extension is what a program would take for one: short, after the last dot. */
+/** An extension, as programs recognise one: short, after the last dot. */
 function splitExtension(name: string): readonly [stem: string, extension: string] {
   const extension = /.(\.[^.\s]{1,16})$/u.exec(name)?.[1] ?? "";
   return [name.slice(0, name.length - extension.length), extension];

@@ -9,10 +9,11 @@ import { numberedName, safeFileName } from "./safe-file-name.ts";
 const maxNumber = 10_000;
 
 /**
- * Writes a file that others named: below `directory`, which is made when it is missing, under `safeFileName(name)`, or
- * `name-2.ext` and so on where that is taken. What is there already, links included, is neither replaced nor followed.
+ * Writes a file with a name that another party chose: below `directory`, which is created when it is missing, under
+ * `safeFileName(name)`, or `name-2.ext` and so on when that exists. It neither replaces nor follows an existing file or
+ * link.
  *
- * The file appears under its name when it is complete; when writing fails nothing stays behind.
+ * The file gets its name when it is complete. When writing fails, nothing remains.
  */
 export const saveFile: SaveFile = async (directory, name, content) => {
   await mkdir(directory, { recursive: true });
@@ -43,12 +44,12 @@ async function giveName(temporary: string, directory: string, name: string): Pro
       return pathOf(number);
     } catch (thrown) {
       if (!isTaken(thrown)) throw thrown;
-      from = number; // somebody else was faster
+      from = number; // another process was faster
     }
   }
 }
 
-/** Links are not followed: one that leads nowhere is there, too. */
+/** Links are not followed: a link to nothing counts as existing, too. */
 async function exists(path: string): Promise<boolean> {
   try {
     await lstat(path);
@@ -59,7 +60,7 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** A link, unlike a rename, never takes the place of a file that is there. Not every file system has them. */
+/** A link, unlike a rename, never replaces an existing file. Not every file system has links. */
 async function linkOrCopy(from: string, to: string): Promise<void> {
   try {
     await link(from, to);

@@ -1,16 +1,19 @@
-/** How an agent's TLS is judged, and who we are to it. For all wires, and for the card. */
+/** How the client verifies an agent's TLS, and how it identifies itself. For all wires, and for the card. */
 export interface ClientTlsOptions {
-  /** The authorities whose certificates are trusted, PEM. Default: those that Node trusts. */
+  /** The trusted certificate authorities, PEM. Default: Node's. */
   readonly ca?: string | readonly string[];
-  /** Our certificate with its chain, PEM, where the agent asks for one (mTLS). Wants `key`, too. */
+  /** The client's certificate with its chain, PEM, for agents that ask for one (mTLS). Needs `key`, too. */
   readonly cert?: string;
   /** The private key of `cert`, PEM. */
   readonly key?: string;
-  /** Whether certificates are taken unseen: anybody in between can then read and change everything. Default false. */
+  /**
+   * Whether the client accepts every certificate: then an attacker in between can read and change everything. Default
+   * false.
+   */
   readonly insecure?: boolean;
 }
 
-/** The same, in the words of `node:tls`. */
+/** The same as options of `node:tls`. */
 export interface NodeTlsOptions {
   readonly ca?: string | string[];
   readonly cert?: string;
@@ -18,7 +21,7 @@ export interface NodeTlsOptions {
   readonly rejectUnauthorized?: boolean;
 }
 
-/** @throws Error when only one of `cert` and `key` is there */
+/** @throws Error when only one of `cert` and `key` is given */
 export function toNodeTls({ ca, cert, key, insecure = false }: ClientTlsOptions): NodeTlsOptions {
   if ((cert === undefined) !== (key === undefined)) {
     throw new Error("a client certificate takes both cert and key");

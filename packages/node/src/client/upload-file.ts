@@ -6,12 +6,13 @@ import type { Part } from "@a2a-connect/proto";
 import { mediaTypeOf } from "./media-type-of.ts";
 
 /**
- * A part with a file of this machine in it, read as a stream and no further than the limit.
+ * A part with a file of this machine. The file is read as a stream, and no further than the limit.
  *
- * The media type is that of the file's name unless `mediaType` says another; the part's name is the file's without its
+ * The media type follows from the file's name unless `mediaType` is given; the part's name is the file's without its
  * directories.
  *
- * @throws ContentTooLargeError when it is larger than `maxBytes` (default 12 MiB); the system's error when it cannot be read
+ * @throws ContentTooLargeError when it is larger than `maxBytes` (default 12 MiB); the system's error when it cannot be
+ *   read
  */
 export async function uploadFile(path: string, options: FileOptions = {}): Promise<Part> {
   await using handle = await open(path, "r");
