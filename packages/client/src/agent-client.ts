@@ -21,23 +21,23 @@ import type { ArtifactReader } from "./content/artifact-reader.ts";
 import type { ResumeOptions, RunOptions, RunResult } from "./run/run-types.ts";
 
 /**
- * The events of a task, each once and in order, over however many connections it takes. To be iterated once.
+ * The events of a task, each once and in order, over any number of connections. Iterate over it once.
  *
- * Where a server cannot say what was missed while the connection was gone, the difference of the task before and after
- * stands in: the same parts and the last state, in fewer events.
+ * Some servers cannot say which events a client missed while it had no connection. Then the client delivers the
+ * difference of the task before and after: the same parts and the last state, in fewer events.
  */
 export interface TaskStream extends AsyncIterable<StreamResponse> {
   /**
-   * The task as of the last event delivered; undefined before the first, and after a direct Message. Its history is what
-   * the events tell: messages that callers send to a task are no events (`getTask` has them). With `after` it is made of
-   * the events since.
+   * The task as of the last delivered event; undefined before the first, and after a direct Message. Its history
+   * follows from the events: messages that callers send to a task are not events (`getTask` has them). With `after` it
+   * contains only the events since.
    */
   readonly task: Task | undefined;
-  /** Id of the last event delivered, where the server numbers them: the `after` to come back with. */
+  /** Id of the last delivered event, if the server numbers events: the `after` with which to continue. */
   readonly lastEventId: number | undefined;
 }
 
-/** One result after another over all pages; `pages()` gives them as they come. To be iterated once. */
+/** The results of all pages, one after the other; `pages()` returns them page by page. Iterate over it once. */
 export interface Pages<Item, Page> extends AsyncIterable<Item> {
   pages(): AsyncIterable<Page>;
 }
@@ -52,32 +52,32 @@ export interface TaskPage {
 }
 
 /**
- * An agent, as its caller sees it. Operations reject with ConnectErrors (`findA2AError` names them) and with the
+ * An agent as a client uses it. Operations reject with ConnectErrors (`findA2AError` names them) and with the
  * AgentErrors of this package.
  */
 export interface AgentClient extends AsyncDisposable {
-  /** The card in use: after `getExtendedCard` the extended one, until the public one changes. */
+  /** The card in use: after `getExtendedCard` the extended card, until the public one changes. */
   readonly card: AgentCard;
-  /** What is odd about the card: what an older one was read as. */
+  /** What was unusual about the card: how an older card was read. */
   readonly cardWarnings: readonly string[];
   /** The interface in use. */
   readonly interface: AgentInterface;
   /**
-   * The generated client below all this, with version, extensions, tenant and headers set. Its calls go to the interface that is
-   * in use when they begin; they do not look whether the card has changed.
+   * The generated client under these methods, with version, extensions, tenant and headers set. Its calls go to the
+   * interface that is in use when they begin. They do not look for a changed card.
    */
   readonly rpc: Client<typeof A2AService>;
 
-  /** Hands over work and sees it through to its result (docs/client.md). */
+  /** Sends a message and follows its task to the result (docs/client.md). */
   run(input: Input, options?: RunOptions): Promise<RunResult>;
-  /** Sees a task through that is there already: the second half of a run whose process has ended. */
+  /** Follows an existing task to its result: the second half of a run whose process has ended. */
   resume(taskId: string, options?: ResumeOptions): Promise<RunResult>;
-  /** Sends a message and gives what follows, up to where the task has settled; a direct Message is one event. */
+  /** Sends a message and returns the events that follow, until the task has settled; a direct Message is one event. */
   stream(input: Input, options?: SendOptions & FollowOptions): TaskStream;
-  /** Follows a task that is there. */
+  /** Follows an existing task. */
   follow(taskId: string, options?: FollowOptions): TaskStream;
 
-  /** Sends a message. Blocks until the task has settled unless `returnImmediately`. */
+  /** Sends a message. Waits until the task has settled unless `returnImmediately` is set. */
   sendMessage(
     input: Input,
     options?: SendOptions & { readonly returnImmediately?: boolean },
@@ -96,15 +96,16 @@ export interface AgentClient extends AsyncDisposable {
     options?: CallOptions & { readonly pageSize?: number },
   ): Pages<TaskPushNotificationConfig, readonly TaskPushNotificationConfig[]>;
   deletePushConfig(taskId: string, id: string, options?: CallOptions): Promise<void>;
-  /** Readers of a task's artifacts, as `run` gives them: with this client's limits, fetch and platform. */
+  /** Readers of a task's artifacts, as in the result of `run`: with this client's limits, fetch and platform. */
   readArtifacts(task: Task): readonly ArtifactReader[];
   /**
-   * The card for callers that have said who they are. It is checked as the public one is (REQUIRED fields, then `verifyCard`,
-   * then `inspect`) and from then on it is `card`, until the public one changes; one that is refused never is. `requires` and
-   * `expect` are about the public one and not applied to it, and calls go on over the interface in use.
+   * The card for callers with credentials. The client tests it like the public one (REQUIRED fields, then `verifyCard`,
+   * then `inspect`). From then on it is `card`, until the public one changes. The client never uses an extended card
+   * that was refused. `requires` and `expect` are about the public card and do not apply to it. Calls still use the
+   * current interface.
    *
-   * @throws RequirementError when the public card declares none, CardInvalidError when it lacks something, CardRefusedError or
-   *   UntrustedOutputError when it, or the public one, is refused
+   * @throws RequirementError when the public card declares no extended card, CardInvalidError when a field is missing,
+   *   CardRefusedError or UntrustedOutputError when it, or the public card, is refused
    */
   getExtendedCard(options?: CallOptions): Promise<AgentCard>;
 

@@ -13,33 +13,33 @@ import {
 } from "./errors.ts";
 import { LinkCalls, type Replaceable } from "./interface/link-calls.ts";
 
-/** One card, and the interface of it that is used. */
+/** One card, and the interface of it that the client uses. */
 export interface Link extends Replaceable {
   readonly resolved: ResolvedCard;
-  /** In use now: after another one could not be reached it is the next. */
+  /** The interface in use. When it cannot be reached, this becomes the next one. */
   readonly interface: () => { readonly interface: AgentInterface; readonly protocolVersion: string };
   readonly honoursKeys: boolean;
 }
 
-/** A card on its way to be used. */
+/** A card that is about to be used. */
 interface Adoption {
   readonly resolved: ResolvedCard;
   readonly done: Promise<void>;
 }
 
-/** The link in use, and how another one takes its place when the agent's card has changed (drift). */
+/** The link in use, and its replacement when the agent's card has changed (drift). */
 export class AgentLink {
-  /** Calls the agent by the link that is in use when a call begins. */
+  /** Calls the agent over the link that is in use when a call begins. */
   readonly rpc: Client<typeof A2AService>;
   readonly #resolver: CardResolver;
   readonly #relink: (resolved: ResolvedCard) => Promise<Link>;
   readonly #onWarning: (warning: string) => void;
   readonly #calls: LinkCalls<Link>;
   #adoption: Adoption | undefined;
-  /** Whether it was said that the card could not be renewed. */
+  /** Whether the warning was given that the card could not be renewed. */
   #isOutdated = false;
 
-  /** @param relink makes a link of another card; checks it first */
+  /** @param relink makes a link of another card; tests the card first */
   constructor(
     link: Link,
     resolver: CardResolver,
@@ -58,12 +58,13 @@ export class AgentLink {
   }
 
   /**
-   * Asks for the card again when a failure looks as if it had changed. Whatever other card there is then is in use.
+   * Fetches the card again when a failure suggests that it has changed. If there is another card, the client uses it
+   * from then on.
    *
-   * @param used the link that the call failed on
+   * @param used the link of the failed call
    * @returns what has changed
-   * @throws `failure` when it is about something else, or nothing has changed that could explain it; CardDriftError when the
-   *   new card will not do, CardRefusedError or UntrustedOutputError when it is refused
+   * @throws `failure` when it has another cause, or no change could explain it; CardDriftError when the new card does
+   *   not meet the requirements, CardRefusedError or UntrustedOutputError when it is refused
    */
   async adoptNewCard(failure: unknown, used: Link, signal: AbortSignal): Promise<readonly string[]> {
     if (!mayComeOfChangedCard(failure)) {
@@ -80,12 +81,12 @@ export class AgentLink {
   }
 
   /**
-   * Looks whether there is another card when the known one is out of date by its cache headers (requirement L-6). When it
-   * cannot be asked for, or is none, the known one stays while it is trusted. When it is refused, neither of the two is used:
-   * somebody may be in between, or the agent is not what it was.
+   * Looks for another card when the known one is out of date by its cache headers (requirement L-6). When the agent has
+   * no readable card, the client keeps the known one as long as it is trusted. When the new card is refused, the client
+   * uses neither: an attacker may be in between, or the agent is not what it was.
    *
-   * @throws CardDriftError when there is another one that will not do; CardRefusedError or UntrustedOutputError when it is
-   *   refused
+   * @throws CardDriftError when there is another card that does not meet the requirements; CardRefusedError or
+   *   UntrustedOutputError when it is refused
    */
   async renew(signal: AbortSignal): Promise<void> {
     const before = this.current.resolved;
@@ -113,12 +114,12 @@ export class AgentLink {
   }
 
   /**
-   * Has another card used instead of the one that was when it was asked for. One at a time: whoever comes with the same card
-   * meanwhile waits for it.
+   * Replaces the card that was in use when the new one was fetched. One replacement at a time: a call that brings the
+   * same card meanwhile waits for it.
    */
   async #adopt(resolved: ResolvedCard, before: ResolvedCard): Promise<void> {
     while (this.#adoption !== undefined && this.#adoption.resolved !== resolved) {
-      await this.#adoption.done.catch(() => {}); // those are told who brought it
+      await this.#adoption.done.catch(() => {}); // the call that brought the card gets the error
     }
     if (resolved === before || before !== this.current.resolved) {
       return;
@@ -149,7 +150,7 @@ export class AgentLink {
     this.#calls.close();
   }
 
-  /** The card as the agent has it now; undefined when it has none. */
+  /** The agent's current card; undefined when it has none. */
   async #findNewCard(signal: AbortSignal): Promise<ResolvedCard | undefined> {
     try {
       return await this.#resolver.refresh(signal);
@@ -162,7 +163,7 @@ export class AgentLink {
     }
   }
 
-  /** What a call that failed with the new card is told. */
+  /** The error for a call that failed with the new card. */
   driftError(
     changes: readonly string[],
     cause: unknown,
@@ -177,23 +178,23 @@ export class AgentLink {
     );
   }
 
-  /** A task that was rejected for want of its skill, when the card has changed meanwhile. */
+  /** Explains a task that was rejected because its skill is missing, when the card has changed meanwhile. */
   async explainRejection(error: unknown, signal: AbortSignal): Promise<unknown> {
     if (!(error instanceof TaskRejectedError) || error.reason !== "unsupported-skill") {
       return error;
     }
-    const found = await this.#findNewCard(signal).catch(() => undefined); // the next submission is told
+    const found = await this.#findNewCard(signal).catch(() => undefined); // the next submission gets the error
     const changes = found === undefined ? [] : describeChanges(this.current.resolved.card, found.card);
     return changes.length === 0 ? error : this.driftError(changes, error, found?.card);
   }
 }
 
-/** Whether there was no card to be judged: it could not be had, or what was there is none. */
+/** Whether there was no card to judge: it could not be fetched, or is not a card. */
 function isNoCard(error: unknown): boolean {
   return error instanceof CardNotFoundError || error instanceof CardInvalidError;
 }
 
-/** Failures of a submission that a changed card explains. None of them has left a task behind. */
+/** Failures of a submission that a changed card explains. The agent created no task in any of them. */
 function mayComeOfChangedCard(error: unknown): boolean {
   if (error instanceof RequirementError || error instanceof InputModeError) {
     return true;

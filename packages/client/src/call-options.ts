@@ -1,15 +1,15 @@
 import type { Part, TaskState } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 
-/** What a caller hands over: words, parts, or a message's worth of both. */
+/** What a caller sends: a text, parts, or a message's parts and metadata. */
 export type Input = string | readonly Part[] | InputMessage;
 
 /** A message before it has its id. */
 export interface InputMessage {
   readonly parts: string | readonly Part[];
-  /** Goes on with a conversation: a new task in it. */
+  /** Continues a conversation: a new task in this context. */
   readonly contextId?: string;
-  /** Goes on with a task: the answer to its question. */
+  /** Continues a task: the answer to its question. */
   readonly taskId?: string;
   readonly referenceTaskIds?: readonly string[];
   readonly metadata?: JsonObject;
@@ -18,18 +18,18 @@ export interface InputMessage {
   readonly messageId?: string;
 }
 
-/** What every call may be told. */
+/** Options of every call. */
 export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Sent with this call. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** How a message is sent. */
+/** How to send a message. */
 export interface SendOptions extends CallOptions {
-  /** Id of the skill that is to do it (lifecycle extension). Its input modes are checked. */
+  /** Id of the skill that shall do the work (lifecycle extension). The client tests its input modes. */
   readonly skill?: string;
-  /** Media types that the caller can use. Default any. */
+  /** Media types that the caller accepts. Default any. */
   readonly acceptedOutputModes?: readonly string[];
   readonly historyLength?: number;
   /** Metadata of the request, beside the message's own. */
@@ -37,43 +37,44 @@ export interface SendOptions extends CallOptions {
   /** A webhook for the task. */
   readonly pushConfig?: PushConfigInput;
   /**
-   * Names this send, so that it may be repeated. Default: one of ours where the card says that the agent honours keys
-   * (`idempotencyKeys` of the lifecycle extension), else none, and then the message is sent only once.
+   * Identifies this send, so that it may be repeated. Default: a key of the client's own if the card says that the
+   * agent honours keys (`idempotencyKeys` of the lifecycle extension). Otherwise there is no key, and the client sends
+   * the message only once.
    */
   readonly idempotencyKey?: string;
 }
 
-/** A webhook, as it is registered. */
+/** A webhook to register. */
 export interface PushConfigInput {
   readonly url: string;
   readonly id?: string;
-  /** Comes back in `X-A2A-Notification-Token`. */
+  /** The agent sends it in `X-A2A-Notification-Token`. */
   readonly token?: string;
   readonly authentication?: { readonly scheme: string; readonly credentials?: string };
 }
 
-/** How a task is followed. */
+/** How to follow a task. */
 export interface FollowOptions extends CallOptions {
-  /** The last event that is known: what comes after it is delivered. `0`: everything since the creation. */
+  /** The last known event: later events are delivered. `0`: all events since the creation. */
   readonly after?: number;
   /**
-   * Where it ends: `terminal` with the task, `settled` as soon as it has ended or waits for somebody.
+   * When to stop: `terminal` when the task has ended, `settled` as soon as it has ended or waits for its caller.
    * Default `terminal`.
    */
   readonly until?: "settled" | "terminal";
-  /** Interval of polls where there are no streams, at least 2,000 unless `allowFastPolling`. Default 2 s. */
+  /** Interval of polls when the agent has no streams, at least 2,000 unless `allowFastPolling` is set. Default 2 s. */
   readonly pollIntervalMs?: number;
-  /** Permits intervals below 2 s; tells `onWarning`. */
+  /** Permits intervals below 2 s, with a call of `onWarning`. */
   readonly allowFastPolling?: boolean;
 }
 
-/** Which tasks are listed. */
+/** Which tasks to list. */
 export interface ListTasksOptions extends CallOptions {
   readonly contextId?: string;
   readonly status?: TaskState;
-  /** Those whose status is of this time or later. */
+  /** Tasks whose status has this time or a later one. */
   readonly since?: Date;
-  /** Tasks a page, 1 to 100. Default the server's. */
+  /** Tasks in a page, 1 to 100. Default the server's. */
   readonly pageSize?: number;
   /** Where to begin: a `nextPageToken`. */
   readonly pageToken?: string;

@@ -1,14 +1,14 @@
-/** Time, as the client needs it. Tests give their own. */
+/** The clock of the client. Tests use one of their own. */
 export interface ClientClock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Resolves after `ms`, never for Infinity; rejects with the signal's reason when it is aborted before. */
+  /** Resolves after `ms`, never for Infinity; rejects with the signal's reason when that aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** From 0 to below 1, for jitter. */
   random(): number;
 }
 
-/** The platform's time. */
+/** The platform's clock. */
 export const systemClock: ClientClock = {
   now: () => Date.now(),
   sleep: async (ms, signal) => {
@@ -21,7 +21,7 @@ export const systemClock: ClientClock = {
   random: () => Math.random(),
 };
 
-/** A timer that is set for longer goes off at once. */
+/** The longest delay of a timer. A longer one would fire at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
 function sleepOnce(ms: number, signal?: AbortSignal): Promise<void> {

@@ -16,13 +16,13 @@ import type { ConnectOptions } from "./options.ts";
 import { resolveSettings } from "./settings.ts";
 
 /**
- * Connects to an agent: fetches its card, checks it, and picks the first interface that both sides know. No interface is
- * called before the first operation.
+ * Connects to an agent: fetches its card, tests it, and picks the first interface that both sides know. It calls no
+ * interface before the first operation.
  *
  * @param reference where the agent is (a host, an origin, the URL of its card), or its card
- * @throws CardNotFoundError, CardInvalidError when there is no card that can be used
- * @throws CardRefusedError when it is not trusted, UntrustedOutputError when `inspect` refuses it
- * @throws RequirementError, CardExpectationError, NoInterfaceError when it is not the agent that is wanted
+ * @throws CardNotFoundError, CardInvalidError when there is no usable card
+ * @throws CardRefusedError when the card is not trusted, UntrustedOutputError when `inspect` refuses it
+ * @throws RequirementError, CardExpectationError, NoInterfaceError when the agent does not fit the options
  * @throws Error when the options contradict each other
  */
 export async function connectAgent(

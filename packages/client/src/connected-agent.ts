@@ -33,10 +33,10 @@ import { type Sending, sendAndFollow } from "./send/send-and-follow.ts";
 import { sendOnce } from "./send/send-once.ts";
 import { createSendRequest, toInputMessage } from "./send/send-request.ts";
 
-/** What a call of ours adds to what its caller said about following. */
+/** What our own calls add to the caller's options for following. */
 type OwnFollowing = Pick<Following, "tracker" | "wakeUp" | "signal" | "until" | "staleStatus">;
 
-/** What a connected agent is made of. */
+/** The parts of a connected agent. */
 export interface ConnectedAgentParts {
   readonly options: ConnectOptions;
   readonly settings: ClientSettings;
@@ -133,7 +133,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
       currentStatus: (taskId, signal) =>
         this.getTask(taskId, { historyLength: 0, headers, signal }).then(
           ({ status }) => status,
-          () => undefined, // the answer will tell
+          () => undefined, // the response contains it
         ),
       finalTask: (task, signal) => this.#finalTask(task, tracker, { headers, signal }),
       read: (task) => this.readArtifacts(task),
@@ -214,8 +214,8 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
   }
 
   /**
-   * Sends and follows, once more with the new card when the card had changed and nothing was taken. The known one was renewed
-   * before.
+   * Sends and follows. When the card had changed and the agent took nothing, it sends once more with the new card. The
+   * known card was renewed before.
    */
   async *#send(
     input: Input,
@@ -225,7 +225,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
   ): AsyncGenerator<StreamResponse, void> {
     const { tracker } = following;
     if (toInputMessage(input).taskId === undefined) {
-      tracker.position ??= 0; // nothing of a new task is known
+      tracker.position ??= 0; // no event of a new task is known
     }
     const settings = {
       request: createSendRequest(input, options, this.settings.randomId),
@@ -245,7 +245,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
       yield* send();
     } catch (error) {
       if (tracker.taskId !== undefined) {
-        throw error; // it was taken
+        throw error; // the agent took it
       }
       const changes = await this.#link.adoptNewCard(error, used, following.signal);
       try {
@@ -265,7 +265,7 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
     await sendOnce(this, request, { headers, signal, key, timeoutMs: requestTimeoutMs });
   }
 
-  /** Parts that the skill does not take are not sent. */
+  /** Parts that the skill does not accept are not sent. */
   #check(input: Input, { skill }: SendOptions): void {
     if (this.#options.checkInputModes === false) {
       return;
@@ -275,9 +275,9 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
   }
 
   /**
-   * To be done before a message is sent that is followed by a stream.
+   * Call it before a message is sent whose task is followed by a stream.
    *
-   * @returns the status that its task has before, where the agent might show it once more afterwards
+   * @returns the task's current status, in case the agent sends it once more afterwards
    */
   async #prepareSend(
     input: Input,
@@ -289,11 +289,11 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
       return undefined;
     }
     const task = await this.getTask(taskId, { ...options, historyLength: 0 });
-    // A task that has ended refuses the message, and says so itself.
+    // A task that has ended refuses the message with an error of its own.
     return task.status !== undefined && isTerminal(task.status.state) ? undefined : task.status;
   }
 
-  /** Unnumbered streams may have left something out. */
+  /** Streams without numbers may have lost events. */
   async #finalTask(task: Task, tracker: TaskTracker, options: CallOptions): Promise<Task> {
     if (tracker.isExact) {
       return task;

@@ -3,7 +3,7 @@ import type { Client } from "@connectrpc/connect";
 import type { ClientClock } from "./clock.ts";
 import type { RetryOptions } from "./options.ts";
 
-/** What the parts of the client know about the agent and how it is to be called. */
+/** What the parts of the client know about the agent and how to call it. */
 export interface Connection {
   readonly card: AgentCard;
   readonly rpc: Client<typeof A2AService>;
@@ -12,7 +12,7 @@ export interface Connection {
   /** Whether the agent takes a message once that is sent twice with the same `Idempotency-Key`. */
   readonly honoursKeys: boolean;
   readonly settings: ClientSettings;
-  /** Looks at what came by webhook, as the interceptor does at what comes over a wire. */
+  /** Inspects what came by webhook, as the interceptor does with responses. */
   inspectDelivery(response: StreamResponse): Promise<void>;
 }
 

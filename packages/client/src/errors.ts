@@ -4,8 +4,8 @@ import type { AgentCard, AgentInterface, Message, Task } from "@a2a-connect/prot
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 
 /**
- * Everything that goes wrong on the client's side of a call, and every way a task ends without a result. What a server
- * answers to a single operation stays a ConnectError (`findA2AError` of core names it).
+ * Failures on the client's side of a call, and every end of a task without a result. A server's answer to a single
+ * operation stays a ConnectError (`findA2AError` of core names it).
  *
  * `hint` says what to do next.
  */
@@ -14,17 +14,17 @@ export abstract class AgentError extends Error {
   readonly hint: string | undefined;
 
   constructor(message: string, options: { readonly hint?: string; readonly cause?: unknown } = {}) {
-    // Both may repeat what an agent said, and both go to terminals and logs.
+    // Both texts may repeat what an agent said, and may be shown in terminals and logs.
     super(visibleText(message), options.cause === undefined ? {} : { cause: options.cause });
     this.name = new.target.name;
     this.hint = options.hint === undefined ? undefined : visibleText(options.hint);
   }
 }
 
-/** No card could be had from where it was looked for: no such host, TLS, 404, a web page in its place. */
+/** The card could not be fetched: no such host, TLS, 404, a web page in its place. */
 export class CardNotFoundError extends AgentError {
   readonly code = "card-not-found";
-  /** Where it was looked for. */
+  /** The URL that was tried. */
   readonly url: string;
 
   constructor(url: string, message: string, options?: { readonly hint?: string; readonly cause?: unknown }) {
@@ -33,7 +33,7 @@ export class CardNotFoundError extends AgentError {
   }
 }
 
-/** What was found is no card that can be used. `problems` names the fields. */
+/** What was found is not a usable card. `problems` names the fields. */
 export class CardInvalidError extends AgentError {
   readonly code = "card-invalid";
   readonly problems: readonly string[];
@@ -48,10 +48,13 @@ export class CardInvalidError extends AgentError {
   }
 }
 
-/** The card is not trusted: `verifyCard`, or a trust policy, refused it. Nothing in it was used; the cause says why. */
+/**
+ * The card is not trusted: `verifyCard`, or a trust policy, refused it. The client used nothing in it; the cause has
+ * the reason.
+ */
 export class CardRefusedError extends AgentError {
   readonly code = "card-refused";
-  /** The task that something was to be sent to, when there is one: it is still there, and nothing was sent. */
+  /** The task for which a message was meant, if there is one: it still exists, and nothing was sent. */
   readonly taskId: string | undefined;
 
   constructor(
@@ -78,7 +81,7 @@ export class NoInterfaceError extends AgentError {
   }
 }
 
-/** The agent cannot do what `requires` asks for. Nothing has been sent. */
+/** The agent cannot do what `requires` demands. Nothing was sent. */
 export class RequirementError extends AgentError {
   readonly code = "requirement-missing";
   /** What is missing, such as `streaming` or `skills: summarize`. */
@@ -90,12 +93,12 @@ export class RequirementError extends AgentError {
   }
 }
 
-/** The card is not the one that was expected (`expect`). Nothing has been sent. */
+/** The card is not the expected one (`expect`). Nothing was sent. */
 export class CardExpectationError extends AgentError {
   readonly code = "card-unexpected";
 }
 
-/** Parts that the skill does not take. Nothing has been sent. */
+/** The skill does not accept these parts. Nothing was sent. */
 export class InputModeError extends AgentError {
   readonly code = "input-mode";
   readonly mediaTypes: readonly string[];
@@ -106,10 +109,10 @@ export class InputModeError extends AgentError {
   }
 }
 
-/** The agent's card is another one now, and the call failed for that. */
+/** The agent's card has changed, and the call failed for that reason. */
 export class CardDriftError extends AgentError {
   readonly code = "card-drift";
-  /** One sentence for each thing that changed. */
+  /** One sentence for each change. */
   readonly changes: readonly string[];
   readonly card: AgentCard;
 
@@ -125,10 +128,10 @@ export class CardDriftError extends AgentError {
   }
 }
 
-/** The agent was not reached, or not reached again, within the limits. */
+/** The agent could not be reached, or not reached again, within the limits. */
 export class UnreachableError extends AgentError {
   readonly code = "unreachable";
-  /** The task that was followed, when there is one: it goes on without us. */
+  /** The followed task, if there is one: it goes on without the client. */
   readonly taskId: string | undefined;
 
   constructor(
@@ -141,8 +144,8 @@ export class UnreachableError extends AgentError {
 }
 
 /**
- * A message was sent, no answer came, and it is not known whether it was taken. It was not sent again, because the
- * agent does not promise to take it once.
+ * A message was sent, no answer came, and the agent may or may not have taken it. The client did not send it again,
+ * because the agent does not promise to take it once.
  */
 export class SendUncertainError extends AgentError {
   readonly code = "send-uncertain";
@@ -158,15 +161,15 @@ export class SendUncertainError extends AgentError {
   }
 }
 
-/** The agent broke the protocol: an event without payload, a Task where a Message is due, events that skip. */
+/** The agent broke the protocol: an event without payload, a Task in place of a Message, missing events. */
 export class InvalidResponseError extends AgentError {
   readonly code = "invalid-response";
 }
 
-/** What an inspector (`inspect`) or a schema refused. Nothing of it was handed over. */
+/** An inspector (`inspect`) or a schema refused a value. The caller got nothing of it. */
 export class UntrustedOutputError extends AgentError {
   readonly code = "untrusted-output";
-  /** What a Standard Schema found wrong; empty where it was none that refused. */
+  /** What a Standard Schema found wrong; empty when an inspector refused. */
   readonly issues: readonly StandardSchemaV1.Issue[];
 
   constructor(
@@ -182,7 +185,7 @@ export class UntrustedOutputError extends AgentError {
   }
 }
 
-/** A file, to be sent or fetched, an answer, or a task that is over its limit. */
+/** A file, an answer, or a followed task is over its limit. */
 export class ContentTooLargeError extends AgentError {
   readonly code = "content-too-large";
   readonly maxBytes: number;
@@ -198,7 +201,7 @@ export class ContentTooLargeError extends AgentError {
   }
 }
 
-/** What the caller set as `deadlineMs` has passed. */
+/** The caller's `deadlineMs` has passed. */
 export class RunTimeoutError extends AgentError {
   readonly code = "timeout";
   readonly taskId: string | undefined;
@@ -216,13 +219,13 @@ export class RunTimeoutError extends AgentError {
   }
 }
 
-/** A task that did not come to a result. */
+/** A task that ended without a result, or waits. */
 export abstract class TaskError extends AgentError {
   readonly taskId: string;
   readonly contextId: string;
-  /** The task as it is now, with the artifacts it has. */
+  /** The current task, with its artifacts. */
   readonly task: Task;
-  /** Why, in words for machines, where the agent says so: lifecycle extension, `reason`. */
+  /** The reason for programs, if the agent gives one: lifecycle extension, `reason`. */
   readonly reason: string | undefined;
   readonly report: LifecycleReport;
   /** What the agent said last. */
@@ -244,27 +247,27 @@ export class TaskFailedError extends TaskError {
   readonly code = "task-failed";
 }
 
-/** The task ended as CANCELED, by whomever: see `reason`. */
+/** The task ended as CANCELED: `reason` says why. */
 export class TaskCanceledError extends TaskError {
   readonly code = "task-canceled";
 }
 
-/** The agent refused the task. It never began: once the cause is gone it is safe to send it again. */
+/** The agent refused the task. It never began: when the cause is gone, you may send it again. */
 export class TaskRejectedError extends TaskError {
   readonly code = "task-rejected";
 }
 
-/** The task asks, and there is nobody to answer. It can still be answered. */
+/** The task asks a question, and there is no callback to answer. It can still be answered. */
 export class InputRequiredError extends TaskError {
   readonly code = "input-required";
 }
 
-/** The task wants credentials, and there is nobody to get them. It goes on when it has them. */
+/** The task wants credentials, and there is no callback to supply them. It goes on when it has them. */
 export class AuthRequiredError extends TaskError {
   readonly code = "auth-required";
 }
 
-/** A callback threw, or gave an answer that cannot be sent. The task still waits and can be answered. */
+/** A callback threw, or returned an answer that cannot be sent. The task still waits and can be answered. */
 export class CallbackError extends TaskError {
   readonly code = "callback-failed";
 }

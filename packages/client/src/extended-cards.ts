@@ -11,21 +11,21 @@ import { repeatCall } from "./send/repeat-call.ts";
 
 /** An extended card that is in use. */
 interface ExtendedCard extends JudgedExtendedCard {
-  /** Of the public card that it belongs to: with another one it is not in use any more. */
+  /** The public card to which it belongs. When that is replaced, this card is no longer used. */
   readonly link: Link;
-  /** Number of the call that brought it. */
+  /** Number of the call that fetched it. */
   readonly call: number;
 }
 
-/** Asks for the extended card, and knows the one in use. */
+/** Fetches the extended card, and keeps the one in use. */
 export class ExtendedCards {
   readonly #link: AgentLink;
   readonly #options: ConnectOptions;
   readonly #settings: ClientSettings;
-  /** Counts the calls for it: of two at the same time the later one wins, whichever answer is judged first. */
+  /** Counts the calls: of two at the same time the later one wins, whichever response is judged first. */
   #calls = 0;
   #inUse: ExtendedCard | undefined;
-  /** The text of the card whose warnings were told. */
+  /** The text of the card for which warnings were given. */
   #told: string | undefined;
 
   constructor(link: AgentLink, options: ConnectOptions, settings: ClientSettings) {
@@ -34,15 +34,15 @@ export class ExtendedCards {
     this.#settings = settings;
   }
 
-  /** The one in use; undefined without one, and when its public card was replaced. */
+  /** The extended card in use; undefined without one, and when its public card was replaced. */
   get card(): AgentCard | undefined {
     return this.#inUse?.link === this.#link.current ? this.#inUse.card : undefined;
   }
 
-  /** AgentClient says what it does. @param signal of the caller, and of the client */
+  /** See AgentClient. @param signal of the caller, and of the client */
   async get(signal: AbortSignal, headers: Readonly<Record<string, string>> = {}): Promise<AgentCard> {
     for (;;) {
-      await this.#link.renew(signal); // it is told who the caller is
+      await this.#link.renew(signal); // the call tells the agent who the caller is
       const link = this.#link.current;
       if (link.resolved.card.capabilities?.extendedAgentCard !== true) {
         throw new RequirementError("The agent's card declares no extended card.", ["extendedAgentCard"]);
@@ -54,13 +54,13 @@ export class ExtendedCards {
       if (link === this.#link.current) {
         this.#use({ ...judged, link, call });
         return judged.card;
-      } // otherwise that was the agent's before its public card changed
+      } // otherwise it belongs to a public card that was replaced meanwhile
     }
   }
 
   /**
-   * Has the one in use verified again when that was not done for 5 minutes. One that is refused then is in use no more: the
-   * public one is, which is trusted.
+   * Verifies the extended card again when the last verification is more than 5 minutes old. When it is refused, the
+   * client goes back to the public card, which is trusted.
    */
   async renew(signal: AbortSignal): Promise<void> {
     const known = this.#inUse;

@@ -4,10 +4,10 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { AgentError, ContentTooLargeError, InvalidResponseError, UnreachableError } from "./errors.ts";
 
 /**
- * What a caller gets to catch for a failed call.
+ * The error that a caller gets for a failed call.
  *
- * What the server answered stays a ConnectError. What came of no answer, or of one that cannot be used, is an AgentError
- * that says what to do; interceptors can throw ConnectErrors only, so what an inspector refused is inside one.
+ * The server's answer stays a ConnectError. When there was no answer, or an unusable one, it is an AgentError that says
+ * what to do. Interceptors can throw ConnectErrors only, so an inspector's refusal is inside one.
  */
 export function explainFailure(error: unknown): unknown {
   if (!(error instanceof ConnectError)) {
@@ -49,11 +49,11 @@ function explainLocal(error: ConnectError): Error {
         cause: error,
       });
     default:
-      return error; // refused, or ended by the caller
+      return error; // refused, or aborted by the caller
   }
 }
 
-/** What a server says may go to a terminal. */
+/** A server's text may be shown in a terminal. */
 function withPlainMessage(error: ConnectError): ConnectError {
   const text = visibleText(error.rawMessage);
   if (text === error.rawMessage) {

@@ -2,21 +2,21 @@ import type { Interceptor, Transport } from "@connectrpc/connect";
 
 /** What a runtime adds to web standards. Node's is in `@a2a-connect/node/client`. */
 export interface ClientPlatform {
-  /** Further wires, such as gRPC; they win over the built-in ones of the same binding. */
+  /** Further wires, such as gRPC; they take precedence over the built-in ones of the same binding. */
   readonly transports?: readonly BindingTransport[];
   /** The platform's own `fetch`, where it differs from the global one. */
   readonly fetch?: typeof globalThis.fetch;
-  /** A `fetch` that refuses addresses which are not public, for what others name (`untrusted: true`). */
+  /** A `fetch` that refuses addresses which are not public, for addresses that agents name (`untrusted: true`). */
   readonly guardedFetch?: typeof globalThis.fetch;
-  /** Writes a file and never over one; see `SaveFile`. */
+  /** Writes a file without overwriting any; see `SaveFile`. */
   readonly saveFile?: SaveFile;
-  /** Lets go of what it holds, such as idle connections; called when the client is closed, or did not come to be. */
+  /** Releases its resources, such as idle connections. Called when the client is closed, or could not be made. */
   readonly close?: () => Promise<void>;
 }
 
 /**
- * Writes content under `directory`, by the last segment of `name` alone (directories in it are dropped, what no file may
- * be called is replaced) and never over a file that is there: a number is added instead.
+ * Writes content under `directory`, by the last segment of `name` alone. It drops directories in the name, replaces
+ * characters that a file name may not have, and never overwrites a file: it adds a number instead.
  *
  * @returns the path that was written
  */
@@ -26,33 +26,33 @@ export type SaveFile = (
   content: AsyncIterable<Uint8Array> | Uint8Array,
 ) => Promise<string>;
 
-/** The client end of one binding: how the interface of a card becomes a Connect transport. */
+/** The client end of one binding: it makes a Connect transport for an interface of the card. */
 export interface BindingTransport {
-  /** As in `AgentInterface.protocolBinding`: `JSONRPC`, `GRPC`, `HTTP+JSON` or a URI. */
+  /** The value of `AgentInterface.protocolBinding`: `JSONRPC`, `GRPC`, `HTTP+JSON` or a URI. */
   readonly binding: string;
-  /** @throws Error with a sentence when `settings.url` is none that this wire can call */
+  /** @throws Error with a sentence when this wire cannot call `settings.url` */
   open(settings: BindingTransportSettings): OpenTransport;
 }
 
-/** What a transport is opened with. */
+/** What is needed to open a transport. */
 export interface BindingTransportSettings {
   /** The interface's URL, as the card has it. */
   readonly url: string;
   readonly fetch: typeof globalThis.fetch;
-  /** First one outermost. */
+  /** The first one outermost. */
   readonly interceptors: readonly Interceptor[];
   /** Longest response, or message of a stream, in bytes after decompression. */
   readonly maxResponseBytes: number;
-  /** How long connecting may take, where a wire can tell. */
+  /** Time limit for connecting, if a wire can enforce one. */
   readonly connectTimeoutMs: number;
 }
 
-/** The reason with which a call is aborted because nothing was heard on its connection for too long. */
+/** The reason with which a call is aborted after its connection was silent for too long. */
 export class SilenceError extends Error {}
 
-/** A transport that somebody has to close. */
+/** A transport that must be closed. */
 export interface OpenTransport {
   readonly transport: Transport;
-  /** Ends its connections; calls in flight fail. */
+  /** Ends its connections; running calls fail. */
   close(): void;
 }

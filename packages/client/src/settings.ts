@@ -5,7 +5,7 @@ import type { ConnectOptions } from "./options.ts";
 /**
  * The options of a client with their defaults.
  *
- * @throws RangeError when a number among them is none that can be meant
+ * @throws RangeError when a number among them cannot be meant
  */
 export function resolveSettings(options: ConnectOptions): ClientSettings {
   const { clock = systemClock, retry = {} } = options;
@@ -30,7 +30,7 @@ export function resolveSettings(options: ConnectOptions): ClientSettings {
   };
 }
 
-/** Whoever computes an option wrongly is told, instead of having no limit, or one that is over at once. */
+/** A wrongly computed number is an error here. Otherwise it would mean no limit, or an immediate time-out. */
 function checkNumbers(prefix: string, options: object): void {
   for (const [name, value] of Object.entries(options)) {
     if (typeof value === "number" && !(value >= 0)) {

@@ -43,7 +43,7 @@ export function sendJson(
   response.end(typeof body === "string" ? body : JSON.stringify(body));
 }
 
-/** The address of a port of this machine that nobody listens on. */
+/** The address of a port of this machine without a listener. */
 export async function closedAddress(): Promise<string> {
   const server = createServer();
   server.listen(0, "127.0.0.1");

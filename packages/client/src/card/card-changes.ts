@@ -12,8 +12,8 @@ import { create, equals } from "@bufbuild/protobuf";
 import { shownInterface, shownList } from "../interface/shown-list.ts";
 
 /**
- * What differs between two cards of an agent and matters to its callers, a sentence each: version, provider, skills, interfaces,
- * capabilities, modes, security. Empty when it is all the same, or other words only.
+ * The differences between two cards of an agent that matter to its callers, a sentence each: version, provider, skills,
+ * interfaces, capabilities, modes, security. Empty when nothing changed, or only descriptions.
  */
 export function describeChanges(before: AgentCard, after: AgentCard): string[] {
   return [
@@ -90,7 +90,7 @@ function capabilitiesOf({ capabilities }: AgentCard): string[] {
   ];
 }
 
-/** Everything about credentials as one text. The order of names in a map says nothing. */
+/** The whole security section as one text. The order of names in a map does not matter. */
 function securityOf({ securitySchemes, securityRequirements }: AgentCard): string {
   const schemes = Object.entries(securitySchemes)
     .sort(([one], [other]) => (one < other ? -1 : 1))

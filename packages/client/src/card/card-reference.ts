@@ -1,15 +1,15 @@
 import { isLoopbackHost, shownText, shownUrl } from "@a2a-connect/core/internal";
 import { CardNotFoundError } from "../errors.ts";
 
-/** Where a card is by the specification (spec §8.2), and where it was before 0.3. */
+/** The path of a card by the specification (spec §8.2), and the path before 0.3. */
 const wellKnownPaths = ["/.well-known/agent-card.json", "/.well-known/agent.json"] as const;
 
 /**
- * Where the card of an agent may be, best guess first:
+ * The URLs where an agent's card may be, best guess first:
  *
- * - of a host or an origin at its well-known paths; without a scheme it is https, on this machine http;
- * - of a URL with a path that ends in `.json` or has `/.well-known/` in it, nowhere else;
- * - of any other URL at the well-known paths below it, where an agent beside others is mounted, then at the URL itself.
+ * - for a host or an origin: its well-known paths; without a scheme it is https, on this machine http;
+ * - for a URL with a path that ends in `.json` or contains `/.well-known/`: only this URL;
+ * - for any other URL: the well-known paths below it, where one of several agents is mounted, then the URL itself.
  *
  * @throws CardNotFoundError when the text is no such address
  */
@@ -48,7 +48,7 @@ function parseReference(reference: string | URL): URL {
   return new URL(url);
 }
 
-/** `example.com`, `localhost:4000/agents/clerk`. Not everything that a URL may consist of is meant as a host. */
+/** `example.com`, `localhost:4000/agents/clerk`. The pattern allows fewer characters than a URL may have. */
 function parseHost(text: string): URL | null {
   if (!/^(?:[\p{L}\p{N}._-]+|\[[\da-f:.]+\])(?::\d+)?(?:[/?#]|$)/iu.test(text) || text.startsWith(".")) {
     return null;

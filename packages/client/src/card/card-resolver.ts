@@ -19,41 +19,41 @@ import { TimeIsUp, withinTime } from "./time-limit.ts";
 /** A card that was found, read and judged. */
 export interface ResolvedCard {
   readonly card: AgentCard;
-  /** What is odd about it, a sentence each. */
+  /** What is unusual about it, a sentence each. */
   readonly warnings: readonly string[];
-  /** Where it came from, after redirects; undefined for one that the caller gave. */
+  /** Where it came from, after redirects; undefined for a card from the caller. */
   readonly url: string | undefined;
-  /** The URL that was asked for, before redirects; undefined for one that the caller gave. */
+  /** The URL that was fetched, before redirects; undefined for a card from the caller. */
   readonly asked: string | undefined;
-  /** Its JSON as it was received; of one that the caller gave, its ProtoJSON. */
+  /** Its JSON as received; for a card from the caller, its ProtoJSON. */
   readonly text: string;
 }
 
 /**
- * Where the card of an agent comes from. The same object comes back for as long as the card is the same. It is verified again
- * whenever the agent was asked for it, and before it is given when that was not done for 5 minutes, for keys expire. After a
- * refusal the agent is asked again each time.
+ * The source of an agent's card. It returns the same object as long as the card is the same. It verifies the card each
+ * time it asked the agent, and also before it returns the card when the last verification is more than 5 minutes old,
+ * because keys expire. After a refusal it asks the agent again each time.
  *
- * All reject with CardRefusedError when `verifyCard` refuses it and with the reason of an aborted signal; those that ask for it
- * also with CardNotFoundError, CardInvalidError, and UntrustedOutputError when `inspect` refuses it. Calls at the same time share
- * one request.
+ * All methods reject with CardRefusedError when `verifyCard` refuses the card, and with the reason of an aborted
+ * signal. Those that ask the agent also reject with CardNotFoundError, CardInvalidError, and UntrustedOutputError when
+ * `inspect` refuses the card. Calls at the same time share one request.
  */
 export interface CardResolver {
   /** The card: the known one while it is fresh by its cache headers (requirement L-6) and trusted. */
   resolve(signal?: AbortSignal): Promise<ResolvedCard>;
-  /** The card as the agent has it now: the known one is confirmed or replaced, fresh or not. */
+  /** The agent's current card: the known one is confirmed or replaced, fresh or not. */
   refresh(signal?: AbortSignal): Promise<ResolvedCard>;
-  /** The known card, fresh or not: for when no other can be had. To be called when there is one. */
+  /** The known card, fresh or not: for when the agent has no other. Call it only when there is one. */
   recall(signal?: AbortSignal): Promise<ResolvedCard>;
 }
 
 /**
- * A resolver for an agent by its address or its card (see `findCardUrls`). A server that is out of order is asked again
- * (`retry`). `connectTimeoutMs` limits all of that together: places, redirects, bodies and repetitions, but not the time that
+ * A resolver for an agent by its address or its card (see `findCardUrls`). It asks a failing server again (`retry`).
+ * `connectTimeoutMs` limits all requests together: URLs, redirects, bodies and repetitions, but not the time that
  * `verifyCard` and `inspect` take.
  *
- * @throws CardNotFoundError when the reference is no address; CardInvalidError when a given card lacks something
- * @throws Error when `untrusted` is asked for on a platform without a guard
+ * @throws CardNotFoundError when the reference is no address; CardInvalidError when a field is missing in a given card
+ * @throws Error when `untrusted` is set on a platform without a guard
  */
 export function createCardResolver(
   reference: string | URL | AgentCard,
@@ -77,7 +77,7 @@ function readGivenCard(card: AgentCard): ResolvedCard {
   return { card, warnings: [], url: undefined, asked: undefined, text };
 }
 
-/** Inspected once, whoever asks first, and verified as one is that was fetched. */
+/** Inspected once, for the first call that asks, and verified like a fetched card. */
 class GivenCard implements CardResolver {
   readonly #given: ResolvedCard;
   readonly #options: ConnectOptions;
@@ -107,29 +107,29 @@ class GivenCard implements CardResolver {
     try {
       return await judgeCard(toReceived(this.#given), this.#options, resolveSettings(this.#options).clock);
     } catch (error) {
-      this.#judged = undefined; // whoever asks again may be told otherwise
+      this.#judged = undefined; // the next call may get another result
       throw error;
     }
   }
 }
 
-/** An answer, and the question. */
+/** A response, and its request. */
 interface FoundCard {
   readonly answer: Exclude<LastingAnswer, AbsentCard>;
-  /** The URL that was asked, before redirects. */
+  /** The URL that was fetched, before redirects. */
   readonly asked: URL;
   readonly requestedAtMs: number;
 }
 
 type AbsentCard = Extract<LastingAnswer, { readonly kind: "absent" }>;
 
-/** A card that is kept, and what is known of its answer. */
+/** A cached card, and what is known of its response. */
 interface KeptCard extends Freshness {
   readonly resolved: ResolvedCard;
   readonly verdict: CardVerdict;
-  /** The URL that was asked, before redirects. */
+  /** The URL that was fetched, before redirects. */
   readonly asked: URL;
-  /** Of the answer that brought it, updated by each that confirmed it. */
+  /** Header fields of the response that brought the card, updated by each response that confirmed it. */
   readonly headers: Headers;
 }
 
@@ -166,7 +166,7 @@ class FetchingResolver implements CardResolver {
     return this.#requests.join((shared) => this.#renew(shared), signal);
   }
 
-  /** Whether the card that is kept still is; when it is not, the agent may have one by now that is signed anew. */
+  /** Verifies the cached card. When it is refused, the agent is asked whether it has a newer one. */
   async #isTrusted(kept: KeptCard, signal: AbortSignal | undefined): Promise<boolean> {
     try {
       await kept.verdict.confirm(signal);
@@ -177,19 +177,19 @@ class FetchingResolver implements CardResolver {
     }
   }
 
-  /** Judging is not limited: a person may be asked. */
+  /** Judging has no time limit, because a person may be asked. */
   async #renew(signal: AbortSignal): Promise<ResolvedCard> {
     const found = await this.#searchInTime(signal);
     const kept = await this.#take(found).catch((error: unknown) => {
       this.#doubt();
       throw error;
     });
-    signal.throwIfAborted(); // nobody waits for it: what came since must not be undone
+    signal.throwIfAborted(); // no call waits for it any more; it must not overwrite a newer card
     this.#kept = kept;
     return kept.resolved;
   }
 
-  /** There is another card now, and it will not do: the known one is not taken for new any more. */
+  /** The agent has another card now, which is refused or unusable: so the known one no longer counts as fresh. */
   #doubt(): void {
     if (this.#kept !== undefined) {
       this.#kept = { ...this.#kept, freshUntilMs: Number.NEGATIVE_INFINITY };
@@ -215,7 +215,7 @@ class FetchingResolver implements CardResolver {
     }
   }
 
-  /** Asks one place after the other, first where the card was last time. */
+  /** Asks one URL after the other, first the one that had the card last time. */
   async #search(deadlineMs: number, signal: AbortSignal): Promise<FoundCard> {
     const known = this.#kept?.asked;
     const urls = known === undefined ? this.#urls : [known, ...this.#urls.filter((url) => url !== known)];
@@ -243,7 +243,8 @@ class FetchingResolver implements CardResolver {
       if (validators === undefined || !failed || wasNeverSent(error) || signal.aborted) {
         throw error;
       }
-      // Servers that let pages of other origins read the card need not permit the headers of a condition (CORS).
+      // Servers that let pages of other origins read the card need not allow the headers of a conditional request
+      // (CORS).
       return await fetchCardRepeatedly(request, deadlineMs, this.#settings);
     }
   }
@@ -254,7 +255,7 @@ class FetchingResolver implements CardResolver {
       assert(before !== undefined, "only a card that is kept can be unchanged");
       await before.verdict.renew();
       const headers = new Headers(before.headers);
-      headers.delete("age"); // of the answer that confirms it, or of none
+      headers.delete("age"); // that of the response that confirms the card, or of none
       answer.headers.forEach((value, name) => {
         headers.set(name, value);
       });
@@ -263,7 +264,7 @@ class FetchingResolver implements CardResolver {
     const { text, url, headers } = answer;
     const freshness = this.#freshnessOf(headers, requestedAtMs);
     if (before?.resolved.text === text && before.resolved.url === url.href && before.asked === asked) {
-      // It was inspected before; callers see by the object that nothing changed.
+      // It was inspected before. The same object tells callers that nothing changed.
       await before.verdict.renew();
       return { ...before, headers, ...freshness };
     }
@@ -285,7 +286,7 @@ function validatorsOf(headers: Headers): CardValidators | undefined {
   return etag === null && lastModified === null ? undefined : { etag, lastModified };
 }
 
-/** What is said when the card is in none of the places: a web page in its place tells more than a 404. */
+/** The error when no URL has the card. A web page in its place explains more than a 404. */
 function notThere(absent: readonly AbsentCard[]): CardNotFoundError {
   const page = absent.find(({ webPage }) => webPage);
   const [first, ...others] = absent.map(({ error }) => error);

@@ -3,10 +3,10 @@ import type { ConnectOptions, ReceivedCard } from "../options.ts";
 import { SharedRequest } from "./shared-request.ts";
 import { verifyReceived } from "./verify-received.ts";
 
-/** How long a card that is kept is taken for trusted, 5 minutes: after that keys may have expired or been revoked. */
+/** How long the verification of a cached card counts, 5 minutes: after that keys may have expired or been revoked. */
 const verdictLastsMs = 5 * 60_000;
 
-/** What `verifyCard` has said about a card that is kept. Without one every card is trusted. */
+/** The result of `verifyCard` for a cached card. Without `verifyCard` every card is trusted. */
 export class CardVerdict {
   readonly #received: ReceivedCard;
   readonly #verifyCard: ConnectOptions["verifyCard"];
@@ -20,7 +20,7 @@ export class CardVerdict {
     this.#clock = clock;
   }
 
-  /** Has the card verified now. @throws CardRefusedError */
+  /** Verifies the card now. @throws CardRefusedError */
   async renew(): Promise<void> {
     if (this.#verifyCard !== undefined) {
       const beganMs = this.#clock.now();
@@ -30,8 +30,8 @@ export class CardVerdict {
   }
 
   /**
-   * Has it verified when that was not done for 5 minutes: the text that is kept, without a request. Calls at the same time
-   * share one verification.
+   * Verifies the cached text, without a request, when the last verification is more than 5 minutes old. Calls at the
+   * same time share one verification.
    *
    * @throws CardRefusedError, and the reason of an aborted signal
    */

@@ -6,11 +6,11 @@ import type { CardExpectation } from "../options.ts";
 import type { ResolvedCard } from "./card-resolver.ts";
 
 /**
- * Checks that a card is the one that was meant. A version that is none of SemVer's fits only an expectation that is the
+ * Tests whether a card is the expected one. A version that does not follow SemVer matches only an expectation with the
  * same text.
  *
  * @throws CardExpectationError with what was expected and what the card has
- * @throws CardInvalidError when a digest is expected and the card could be read in two ways
+ * @throws CardInvalidError when a digest is expected and the card can be read in two ways
  */
 export async function checkExpectation(
   { card, text }: Pick<ResolvedCard, "card" | "text">,

@@ -12,35 +12,35 @@ import { judgeCard } from "./judge-card.ts";
 import { type ReadCard, readCard } from "./read-card.ts";
 import { verifyReceived } from "./verify-received.ts";
 
-/** An extended card as it came. */
+/** An extended card as received. */
 export interface ReceivedExtendedCard {
   readonly message: AgentCard;
-  /** What the message was read from; undefined over wires that are not JSON. */
+  /** The text from which the message was read; undefined over wires that are not JSON. */
   readonly text: string | undefined;
   /** The public card of the agent. */
   readonly of: PublicCard;
 }
 
-/** Where the public card of an agent came from, and which URL was asked for it. */
+/** Where the agent's public card came from, and which URL was fetched for it. */
 export type PublicCard = Pick<ReceivedCard, "url" | "asked">;
 
 /** An extended card that was judged. */
 export interface JudgedExtendedCard extends ReadCard {
-  /** What it was read from. */
+  /** The text from which it was read. */
   readonly text: string;
-  /** By which it is verified again while it is in use. */
+  /** Verifies it again while it is in use. */
   readonly verdict: CardVerdict;
 }
 
-/** How an extended card is judged. */
+/** How to judge an extended card. */
 export type ExtendedCardOptions = Pick<ConnectOptions, "verifyCard" | "inspect" | "maxCardBytes">;
 
 /**
- * An extended card as it may be used: read from its text by the rules of the public one, then verified over that text, then
- * inspected. What an interceptor made of the message does not count.
+ * An extended card that may be used: read from its text by the rules of the public one, then verified over that text,
+ * then inspected. Changes that an interceptor made to the message do not count.
  *
- * @throws CardInvalidError when something is missing or it is too large, CardRefusedError when `verifyCard` refuses it,
- *   UntrustedOutputError when `inspect` does
+ * @throws CardInvalidError when a field is missing or the card is too large, CardRefusedError when `verifyCard` refuses
+ *   it, UntrustedOutputError when `inspect` does
  */
 export async function judgeExtendedCard(
   received: ReceivedExtendedCard,
@@ -53,10 +53,10 @@ export async function judgeExtendedCard(
 }
 
 /**
- * Has extended cards verified that are asked for by the generated client. To be the innermost interceptor: `inspect` is shown
- * what was verified.
+ * Verifies extended cards that the generated client fetches. It must be the innermost interceptor, so that `inspect`
+ * sees the verified card.
  *
- * What is refused ends the call with a ConnectError, FailedPrecondition, whose cause is a CardRefusedError or
+ * A refused card ends the call with a ConnectError, FailedPrecondition, whose cause is a CardRefusedError or
  * CardInvalidError.
  *
  * @param of the public card
@@ -112,7 +112,7 @@ function textOf(card: AgentCard): string {
   try {
     return JSON.stringify(formatMessage(AgentCardSchema, card));
   } catch (cause) {
-    // A binary wire carries numbers that JSON has none of.
+    // A binary wire can carry numbers that JSON cannot.
     const problem = "has values that are not JSON";
     throw new CardInvalidError(`The extended card ${problem}.`, [problem], {
       hint: "Tell the operator of the agent.",

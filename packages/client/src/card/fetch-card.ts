@@ -4,27 +4,27 @@ import { findNetworkFailure } from "../interface/network-failure.ts";
 import { redirectLocation } from "../interface/redirect-location.ts";
 import { ByteBuffer } from "../transports/byte-buffer.ts";
 
-/** How a card is asked for. */
+/** How to fetch a card. */
 export interface CardRequest {
   readonly url: URL;
   readonly fetch: typeof globalThis.fetch;
   /** The caller's; `Accept` and conditions are added. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What an earlier answer of this URL can be confirmed by. */
+  /** The validators of an earlier response of this URL. */
   readonly validators?: CardValidators | undefined;
   readonly maxBytes: number;
   readonly signal: AbortSignal;
 }
 
-/** `ETag` and `Last-Modified` of an answer. */
+/** `ETag` and `Last-Modified` of a response. */
 export interface CardValidators {
   readonly etag: string | null;
   readonly lastModified: string | null;
 }
 
 /**
- * What came of asking. `absent`: the card is not there, and may be elsewhere; maybe there is a web page in its place.
- * `failed`: the server is out of order, maybe only for a moment.
+ * The result of a request. `absent`: the card is not there, and may be elsewhere; perhaps there is a web page in its
+ * place. `failed`: the server failed, perhaps only for a moment.
  */
 export type CardAnswer =
   | { readonly kind: "text"; readonly text: string; readonly url: URL; readonly headers: Headers }
@@ -32,15 +32,15 @@ export type CardAnswer =
   | { readonly kind: "failed"; readonly retryAfterMs: number; readonly error: CardNotFoundError }
   | { readonly kind: "absent"; readonly webPage: boolean; readonly error: CardNotFoundError };
 
-/** Redirects that are followed, one after the other. */
+/** How many redirects are followed. */
 const maxRedirects = 3;
 
 /**
- * Asks one URL for a card. Redirects are followed on the same origin, and from http to https of the same host; others would
- * let somebody else name the card.
+ * Fetches a card from one URL. It follows redirects on the same origin, and from http to https of the same host. With
+ * others, another host would decide what the card is.
  *
- * @throws CardNotFoundError when there is no card to be had, with what stands in the way and what to do about it
- * @throws CardInvalidError when it is larger than `maxBytes`, or no UTF-8
+ * @throws CardNotFoundError when there is no card, with the cause and what to do about it
+ * @throws CardInvalidError when it is larger than `maxBytes`, or not UTF-8
  */
 export async function fetchCard(request: CardRequest): Promise<CardAnswer> {
   let { url } = request;
@@ -83,7 +83,7 @@ async function ask(
   }
 }
 
-/** Where a response leads, if that is allowed; undefined when it is no redirect. */
+/** The target of a permitted redirect; undefined when the response is not one. */
 function redirectTarget(response: Response, from: URL): URL | undefined {
   if (response.type === "opaqueredirect") {
     throw notFound(from, "redirects, and the browser does not say where", {
@@ -135,19 +135,19 @@ async function readAnswer(response: Response, url: URL, request: CardRequest): P
     throw tooLarge(url, request.maxBytes);
   }
   const text = decode(bytes, url);
-  // The first characters tell more than the header: files are often served under a wrong type.
+  // The first characters tell more than the header: files are often served with a wrong type.
   return /^\s*</.test(text) || (saysHtml && !/^\s*\{/.test(text))
     ? webPage(url)
     : { kind: "text", text, url, headers };
 }
 
-/** What stands before the agent does not reach it, or it is too busy. */
+/** Status codes of a proxy that does not reach the agent, or of an agent that is too busy. */
 const outOfOrderStatuses: readonly number[] = [502, 503, 504];
 
-/** Not there, not for GET, not there any more. */
+/** Status codes for a missing or removed card, and for a URL that does not allow GET. */
 const absentStatuses: readonly number[] = [404, 405, 410];
 
-/** The whole body, or undefined when it is longer than allowed; the rest is then left unread. */
+/** The whole body, or undefined when it is longer than allowed; then the rest is not read. */
 async function readBytes(
   { body, headers }: Response,
   url: URL,
@@ -158,7 +158,7 @@ async function readBytes(
   }
   const reader = body.getReader();
   try {
-    // Of a compressed body the header tells another length, which is then the smaller one.
+    // For a compressed body the header has its compressed length, which is smaller.
     if (Number(headers.get("content-length")) > maxBytes) {
       return undefined;
     }
@@ -191,7 +191,7 @@ function decode(bytes: Uint8Array, url: URL): string {
 }
 
 function discard({ body }: Response): void {
-  body?.cancel().catch(() => {}); // nobody wants it
+  body?.cancel().catch(() => {}); // the body is not needed
 }
 
 function refused(url: URL, status: number): CardNotFoundError {
@@ -227,7 +227,7 @@ function tooLarge(url: URL, maxBytes: number): CardInvalidError {
   });
 }
 
-/** @throws CardNotFoundError when it will not be otherwise in a moment */
+/** @throws CardNotFoundError unless the failure may be temporary */
 function unreachable(url: URL, cause: unknown): FailedAnswer {
   const { reason, hint, mayPass } = findNetworkFailure(cause) ?? {
     reason: "could not be reached",

@@ -1,28 +1,28 @@
-/** What a response says about how long it holds (RFC 9111). */
+/** How long a response is fresh (RFC 9111). */
 export interface Freshness {
-  /** When it has to be asked for again, in milliseconds since the epoch. */
+  /** When it must be fetched again, in milliseconds since the epoch. */
   readonly freshUntilMs: number;
-  /** Whether it may be kept to be confirmed later: not with `no-store`. */
+  /** Whether it may be kept and confirmed later: not with `no-store`. */
   readonly storable: boolean;
 }
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** Longest lifetime that is believed, 30 days: a mistyped one would hold for the life of the process. */
+/** Longest lifetime that is used, 30 days: a mistyped one would last as long as the process. */
 export const longestLifetimeMs: number = 30 * dayMs;
 
 /**
- * The same for a card that has to be trusted, 24 hours: no signature covers the headers, and whoever relays a card that was good
- * once could have it kept for as long as he likes.
+ * The same for a card that must be trusted, 24 hours. No signature covers the headers, so an attacker who relays an old
+ * card could otherwise have it cached as long as he likes.
  */
 export const longestVerifiedLifetimeMs: number = dayMs;
 
 /**
- * How long a response holds: by `max-age`, else by `Expires`, less what it had spent in caches; by `defaultTtlMs` when it says
- * nothing. `no-cache` and `no-store` mean not at all, and so does a `max-age` that is no number.
+ * How long a response is fresh: by `max-age`, else by `Expires`, less its time in other caches; by `defaultTtlMs`
+ * without either. With `no-cache`, `no-store` or a malformed `max-age` it is never fresh.
  *
- * @param requestedAtMs when it was asked for: the answer may be as old as that
- * @param longestMs the longest lifetime that is believed, the default one included
+ * @param requestedAtMs when it was requested: the response may be as old as that
+ * @param longestMs the longest lifetime that is used, the default one included
  */
 export function readFreshness(
   headers: Headers,
@@ -51,12 +51,12 @@ function statedLifetimeMs(headers: Headers, directives: ReadonlyMap<string, stri
   return Number.isNaN(lifetimeMs) ? 0 : Math.max(0, lifetimeMs);
 }
 
-/** Whole seconds as milliseconds; undefined when the text is none. */
+/** Whole seconds as milliseconds; undefined when the text is malformed. */
 function parseSeconds(text: string): number | undefined {
   return /^\d{1,10}$/.test(text) ? Number(text) * 1_000 : undefined;
 }
 
-/** By lower-case name; the first of a name counts. */
+/** By lower-case name; the first of several counts. */
 function parseDirectives(value: string): ReadonlyMap<string, string> {
   const directives = new Map<string, string>();
   for (const directive of value.split(",")) {

@@ -4,10 +4,11 @@ import { InputModeError, RequirementError } from "../errors.ts";
 import { shownList } from "../interface/shown-list.ts";
 
 /**
- * Checks that an agent takes these parts: by the modes of the skill, which override the card's (requirement L-8). Without a
- * skill, whatever the card or any of its skills takes passes; an agent that lists nothing takes everything.
+ * Tests whether an agent accepts these parts: by the modes of the skill, which override the card's (requirement L-8).
+ * Without a skill, everything passes that the card or any of its skills accepts. An agent that lists no modes accepts
+ * everything.
  *
- * @throws InputModeError with the media types that are not taken, and those that are
+ * @throws InputModeError with the media types that are not accepted, and those that are
  * @throws RequirementError when the card has no such skill
  */
 export function checkInputModes(card: AgentCard, parts: readonly Part[], skillId?: string): void {

@@ -1,4 +1,4 @@
-/** JSON of an object, nothing about its members known. */
+/** JSON of an object, with unknown members. */
 export type Members = Readonly<Record<string, unknown>>;
 
 /** Whether a value is a JSON object. */

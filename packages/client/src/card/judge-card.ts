@@ -4,15 +4,15 @@ import type { ConnectOptions, ReceivedCard } from "../options.ts";
 import { CardVerdict } from "./card-verdict.ts";
 import { nameOf } from "./verify-received.ts";
 
-/** How cards are judged. */
+/** How to judge cards. */
 export type JudgeOptions = Pick<ConnectOptions, "verifyCard" | "inspect">;
 
 /**
- * Has a card verified, then inspected, before anything in it is used.
+ * Verifies a card and then inspects it, before the client uses anything in it.
  *
- * @returns by which it is verified again while it is kept
- * @throws CardRefusedError when `verifyCard` refuses it, UntrustedOutputError when `inspect` does; each with the reason as its
- *   cause
+ * @returns the verdict, which verifies the card again while it is cached
+ * @throws CardRefusedError when `verifyCard` refuses it, UntrustedOutputError when `inspect` does; each with the reason
+ *   as its cause
  */
 export async function judgeCard(
   received: ReceivedCard,

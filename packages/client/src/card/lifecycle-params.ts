@@ -1,11 +1,13 @@
 import { lifecycleExtension } from "@a2a-connect/core";
 import type { AgentCard } from "@a2a-connect/proto";
 
-/** What an agent declares about its tasks in the parameters of the lifecycle extension (docs/extensions/lifecycle.md). */
+/**
+ * What an agent declares about its tasks in the parameters of the lifecycle extension (docs/extensions/lifecycle.md).
+ */
 export interface LifecycleParams {
-  /** Whether it can ask in the middle of a task. */
+  /** Whether it may ask questions during a task. */
   readonly asks?: boolean;
-  /** Whether it can ask for credentials. */
+  /** Whether it may ask for credentials. */
   readonly asksForAuth?: boolean;
   readonly reportsProgress?: boolean;
   /** Whether it takes a message once that is sent twice with the same `Idempotency-Key`. */
@@ -14,7 +16,7 @@ export interface LifecycleParams {
   readonly longestWaitSeconds?: number;
 }
 
-/** The parameters that a card declares, those of an unexpected type left out; undefined without the extension. */
+/** The parameters in a card, without those of an unexpected type; undefined without the extension. */
 export function readLifecycleParams(card: AgentCard): LifecycleParams | undefined {
   const extension = card.capabilities?.extensions.find(({ uri }) => uri === lifecycleExtension);
   if (extension === undefined) {

@@ -1,5 +1,5 @@
 /**
- * Stands among the extensions of a card for the capability `inputRequired` that some older cards declare and that has no
- * field in 1.0: the agent can ask in the middle of a task. It is never sent.
+ * Marks, among the extensions of a card, the capability `inputRequired`: some older cards declare it, and 1.0 has no
+ * field for it. The agent may ask questions during a task. The client never sends this URI.
  */
 export const inputRequiredCapability = "urn:a2a-connect:older-capability:input-required";

@@ -6,14 +6,17 @@ import {
   schemesOfAuthentication,
 } from "./older-security.ts";
 
-/** An older card in the shape of 1.0. */
+/** An older card in the form of 1.0. */
 export interface NormalizedCard {
-  /** Values of an unexpected type are left for the reader of 1.0 to refuse, and null for what is missing. */
+  /** Values of an unexpected type stay, and missing ones are null, so that the reader of 1.0 refuses them. */
   readonly json: Record<string, unknown>;
   readonly warnings: readonly string[];
 }
 
-/** Whether a card is of A2A 0.3 or before: it has its address at the top. A hybrid with interfaces of 1.0 is read by those. */
+/**
+ * Whether a card is of A2A 0.3 or before: its address is a member of the card itself. A card that also has interfaces
+ * of 1.0 is read as 1.0.
+ */
 export function isOlderCard(json: Members): boolean {
   const interfaces = json["supportedInterfaces"] ?? json["supported_interfaces"] ?? null;
   const marks = ["url", "preferredTransport", "additionalInterfaces", "protocolVersion", "authentication"];
@@ -21,8 +24,8 @@ export function isOlderCard(json: Members): boolean {
 }
 
 /**
- * A card of A2A 0.2 or 0.3 as one of 1.0: its addresses as interfaces of the version it speaks, its security schemes and
- * requirements in their new shape, and defaults for what was optional then.
+ * A card of A2A 0.2 or 0.3 as one of 1.0: its addresses as interfaces of its own version, its security schemes and
+ * requirements in their new form, and defaults for members that were optional.
  */
 export function normalizeOlderCard(json: Members): NormalizedCard {
   const warnings: string[] = [];
@@ -49,13 +52,13 @@ export function normalizeOlderCard(json: Members): NormalizedCard {
   };
 }
 
-/** More of them tell nobody more, and a card may have any number of skills. */
+/** Most problems that are listed: more of them do not help a reader, and a card may have any number of skills. */
 const maxWarnings = 20;
 
-/** Members that are alike in all versions. */
+/** Members that are the same in all versions. */
 const sharedFields = ["name", "version", "documentationUrl", "iconUrl", "signatures"];
 
-/** A problem of the normalised card in the words of the older one. */
+/** A problem of the normalised card with the names of the older one. */
 export function olderFieldPath(problem: string): string {
   for (const [pattern, older] of olderPaths) {
     if (pattern.test(problem)) {
@@ -81,7 +84,7 @@ function pick(members: Members, names: readonly string[]): Record<string, unknow
   );
 }
 
-/** Versions before 0.2.5 had no name for themselves. */
+/** Versions before 0.2.5 did not name themselves. */
 function protocolVersionOf({ protocolVersion }: Members, warnings: string[]): unknown {
   if (protocolVersion === undefined || protocolVersion === null || protocolVersion === "") {
     warnings.push(
@@ -125,13 +128,13 @@ function interfacesOf(primary: OlderInterface, additional: unknown): unknown {
 }
 
 function normalizeCapabilities(capabilities: unknown, extendedCard: unknown): unknown {
-  // State history (0.2, 0.3) is gone without a successor.
+  // State history (0.2, 0.3) was removed without a successor.
   return isObject(capabilities) && extendedCard !== undefined
     ? { ...capabilities, extendedAgentCard: extendedCard }
     : capabilities;
 }
 
-/** What was optional about a provider is not any more. */
+/** The members of a provider were optional. */
 function normalizeProvider(provider: unknown, warnings: string[]): Record<string, unknown> {
   if (!isObject(provider) || (hasText(provider["organization"]) && hasText(provider["url"]))) {
     return provider === undefined ? {} : { provider };
@@ -168,13 +171,13 @@ function normalizeSkills(skills: unknown, warnings: string[]): unknown {
   });
 }
 
-/** Descriptions were optional once: the name has to do. */
+/** Descriptions were optional; the name replaces a missing one. */
 function describe({ name }: Members, what: string, warnings: string[]): unknown {
   warnings.push(`${what} has no description: its name stands in.`);
   return name ?? null;
 }
 
-/** `securitySchemes` and `security`, or `authentication` as the first cards had it. */
+/** `securitySchemes` and `security`, or `authentication` in the first cards. */
 function normalizeSecurity(json: Members, warnings: string[]): Record<string, unknown> {
   const { securitySchemes, security, authentication } = json;
   if ((securitySchemes ?? null) === null && isObject(authentication)) {

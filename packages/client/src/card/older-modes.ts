@@ -1,4 +1,4 @@
-/** What the kinds of parts, by which older cards told their modes, are as media types. */
+/** Media types for the kinds of parts by which older cards named their modes. */
 const mediaTypes: ReadonlyMap<string, string> = new Map([
   ["text", "text/plain"],
   ["file", "application/octet-stream"],
@@ -6,9 +6,9 @@ const mediaTypes: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Modes as media types, each once; what is neither stays as it is.
+ * Modes as media types, each once. A text that is neither a kind nor a media type stays as it is.
  *
- * @param legacy takes the modes that were converted
+ * @param legacy gets the modes that were converted
  */
 export function toMediaTypes(modes: readonly string[], legacy: Set<string>): string[] {
   const converted = modes.map((mode) => {

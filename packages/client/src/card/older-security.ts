@@ -3,8 +3,8 @@ import { shownList } from "../interface/shown-list.ts";
 import { isObject, type Members } from "./json-members.ts";
 
 /**
- * `securitySchemes` of A2A 0.3, which tell their kind by `type` as OpenAPI does, in the shape of 1.0, which tells it by the
- * member. Schemes of an unknown kind are left out with a warning; whatever is not an object stays as it is.
+ * `securitySchemes` of A2A 0.3, whose kind is in `type` as in OpenAPI, in the form of 1.0, whose kind is the member's
+ * name. Schemes of an unknown kind are left out with a warning. A value that is not an object stays as it is.
  */
 export function normalizeSecuritySchemes(schemes: unknown, warnings: string[]): unknown {
   if (!isObject(schemes)) {
@@ -18,13 +18,16 @@ export function normalizeSecuritySchemes(schemes: unknown, warnings: string[]): 
   );
 }
 
-/** `security` of A2A 0.3, a list of `{ scheme: scopes }`, as `securityRequirements` of 1.0. Alternatives stay alternatives. */
+/**
+ * `security` of A2A 0.3, a list of `{ scheme: scopes }`, as `securityRequirements` of 1.0. Alternatives stay
+ * alternatives.
+ */
 export function normalizeSecurityRequirements(security: unknown): unknown {
   if (!Array.isArray(security)) {
     return security;
   }
   return security.map((alternative: unknown) => {
-    // `schemes` with an object in it is the shape of 1.0 already.
+    // `schemes` that contains an object is in the form of 1.0 already.
     if (!isObject(alternative) || isObject(alternative["schemes"])) {
       return alternative;
     }
@@ -36,7 +39,7 @@ export function normalizeSecurityRequirements(security: unknown): unknown {
   });
 }
 
-/** `authentication.schemes` of the first cards: names of HTTP schemes, each of which will do. */
+/** `authentication.schemes` of the first cards: names of HTTP schemes, any of which is enough. */
 export function schemesOfAuthentication({ schemes }: Members, warnings: string[]): Record<string, unknown> {
   if (!Array.isArray(schemes)) {
     return {};
@@ -54,7 +57,7 @@ export function schemesOfAuthentication({ schemes }: Members, warnings: string[]
     securitySchemes: Object.fromEntries(
       known.map((scheme) => [scheme, { httpAuthSecurityScheme: { scheme } }]),
     ),
-    // Where one of them asks for nothing, nothing is required.
+    // When one alternative demands nothing, there are no requirements.
     securityRequirements:
       needing.length < names.length ? [] : known.map((name) => ({ schemes: { [name]: { list: [] } } })),
   };
@@ -78,7 +81,7 @@ function normalizeScheme(name: string, scheme: Members, warnings: string[]): unk
   const { type, in: location, ...rest } = scheme;
   switch (type) {
     case undefined:
-      return scheme; // in the shape of 1.0, or of none
+      return scheme; // in the form of 1.0, or of none
     case "apiKey":
       return { apiKeySecurityScheme: { ...rest, location: location ?? null } };
     case "http":
@@ -97,7 +100,7 @@ function normalizeScheme(name: string, scheme: Members, warnings: string[]): unk
   }
 }
 
-/** A scheme of 1.0 has one flow; of several, the one that suits programs and people best. */
+/** A scheme of 1.0 has one flow. Of several, the one that suits both programs and people is taken. */
 function firstFlow(name: string, flows: unknown, warnings: string[]): unknown {
   if (!isObject(flows)) {
     return flows;

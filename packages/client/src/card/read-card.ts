@@ -10,7 +10,7 @@ import { inputRequiredCapability } from "./older-capabilities.ts";
 import { isOlderCard, normalizeOlderCard, olderFieldPath } from "./older-card.ts";
 import { toMediaTypes } from "./older-modes.ts";
 
-/** A card, and what is odd about it. */
+/** A card, and what is unusual about it. */
 export interface ReadCard {
   readonly card: AgentCard;
   /** A sentence each; empty for a card of 1.0 without legacy forms. */
@@ -18,11 +18,11 @@ export interface ReadCard {
 }
 
 /**
- * Reads a card of A2A 1.0, 0.3 or 0.2 from its JSON. Older ones are turned into the message of 1.0, whose interfaces keep the
- * version they speak. Fields that nobody knows are ignored (requirement H-6).
+ * Reads a card of A2A 1.0, 0.3 or 0.2 from its JSON. Older ones become a message of 1.0, whose interfaces keep their
+ * own version. Unknown fields are ignored (requirement H-6).
  *
  * @param what names the card in errors; default `The card`
- * @throws CardInvalidError that names every REQUIRED field which is missing, and every field of a wrong type
+ * @throws CardInvalidError that names every missing REQUIRED field, and every field of a wrong type
  */
 export function readCard(text: string, what = "The card"): ReadCard {
   const json = parseText(text, what);
@@ -45,11 +45,14 @@ function parseText(text: string, what: string): Record<string, unknown> {
     throw invalidText(what, `must be a JSON object and is ${kind}`);
   }
   try {
-    // The one public function that tells of members which JSON.parse merges silently. Nothing is read into the message.
+    // The one public function that reports members which JSON.parse merges silently. Its result is not used otherwise.
     fromJsonString(EmptySchema, text, { ignoreUnknownFields: true });
   } catch (error) {
     const name = /duplicate object key "(.*)"$/s.exec(error instanceof Error ? error.message : "")?.[1] ?? "";
-    throw invalidText(what, `has the member "${shownText(name)}" twice, and nobody knows which one counts`);
+    throw invalidText(
+      what,
+      `has the member "${shownText(name)}" twice, and it is not known which one counts`,
+    );
   }
   return json;
 }
@@ -59,10 +62,10 @@ function parseJson(text: string, what: string): unknown {
     throw invalidText(what, "is empty: it is not JSON");
   }
   try {
-    // A member of that name says nothing about an agent, and a careless copy of it would become a prototype.
+    // A member of that name has no meaning for an agent, and a careless copy of it would become a prototype.
     return JSON.parse(text, (name, value: unknown) => (name === "__proto__" ? undefined : value));
   } catch (error) {
-    // Its reader of members is recursive, and so has an end.
+    // The reader of members is recursive, so the depth must be limited.
     const tooDeep = error instanceof RangeError;
     throw invalidText(what, tooDeep ? "is nested too deeply" : whyNotJson(text));
   }
@@ -72,7 +75,7 @@ function whyNotJson(text: string): string {
   return /^\s*</.test(text) ? "is a web page or XML, not JSON" : "is not valid JSON";
 }
 
-/** The message, or undefined when it cannot be read; all that is wrong goes to `problems`. */
+/** The message, or undefined when it cannot be read; all problems go to `problems`. */
 function parseCard(json: Record<string, unknown>, problems: string[]): AgentCard | undefined {
   const say = ({ field, description }: { readonly field: string; readonly description: string }) =>
     problems.push(field === "" ? description : `${field}: ${description}`);
@@ -84,7 +87,7 @@ function parseCard(json: Record<string, unknown>, problems: string[]): AgentCard
   try {
     const card = parseMessage(AgentCardSchema, json);
     findMissingFields(AgentCardSchema, card).forEach((violation) => {
-      // Said above, of a list that is not there at all.
+      // Reported above, for a list that is missing.
       if (!problems.includes(`${violation.field}: is required`)) say(violation);
     });
     return card;
@@ -94,7 +97,7 @@ function parseCard(json: Record<string, unknown>, problems: string[]): AgentCard
   }
 }
 
-/** An absent list looks like an empty one in a message. Further down that is what ProtoJSON means by leaving it out. */
+/** A missing list looks like an empty one in a message. In nested messages ProtoJSON means the same by both. */
 const requiredLists = AgentCardSchema.fields.filter(
   (each) => each.fieldKind === "list" && isRequiredField(each),
 );
@@ -111,7 +114,7 @@ function invalidFields(what: string, problems: readonly string[]): CardInvalidEr
   });
 }
 
-/** `capabilities.inputRequired` of older cards, which 1.0 has no field for. */
+/** `capabilities.inputRequired` of older cards, for which 1.0 has no field. */
 function keepInputRequired({ capabilities }: Record<string, unknown>, card: AgentCard): string[] {
   if (!isObject(capabilities) || capabilities["inputRequired"] !== true || card.capabilities === undefined) {
     return [];
@@ -125,7 +128,7 @@ function keepInputRequired({ capabilities }: Record<string, unknown>, card: Agen
   ];
 }
 
-/** `text`, `file` and `data` in place of media types, in the card's lists and those of its skills. */
+/** `text`, `file` and `data` in place of media types, in the lists of the card and of its skills. */
 function modernizeModes(card: AgentCard): string[] {
   const legacy = new Set<string>();
   const convert = (modes: readonly string[]) => toMediaTypes(modes, legacy);

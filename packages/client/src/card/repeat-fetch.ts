@@ -2,12 +2,12 @@ import type { ClientSettings } from "../connection.ts";
 import { backoffMs } from "../follow/backoff.ts";
 import { type CardAnswer, type CardRequest, fetchCard } from "./fetch-card.ts";
 
-/** Any answer but that the server is out of order. */
+/** Any result other than a failed server. */
 export type LastingAnswer = Exclude<CardAnswer, { readonly kind: "failed" }>;
 
 /**
- * `fetchCard`, again while the server is out of order: `retry.attempts` times in all, as long as the next attempt would begin
- * before `deadlineMs`. A `Retry-After` is heeded up to the longest wait.
+ * `fetchCard`, repeated while the server fails: at most `retry.attempts` times, as long as the next attempt would begin
+ * before `deadlineMs`. It follows a `Retry-After` up to the longest wait.
  *
  * @throws CardNotFoundError of the last attempt; otherwise as `fetchCard`
  */

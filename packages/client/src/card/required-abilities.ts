@@ -7,7 +7,7 @@ import { readLifecycleParams } from "./lifecycle-params.ts";
 import { inputRequiredCapability } from "./older-capabilities.ts";
 
 /**
- * Checks that a card offers all that is required.
+ * Tests whether a card offers everything that is required.
  *
  * @throws RequirementError that names everything that is missing, and what the card offers in its place
  */
@@ -34,7 +34,7 @@ export function checkRequirements(card: AgentCard, requires: AgentRequirements):
   }
 }
 
-/** Something that is missing, and what there is of its kind. */
+/** A missing ability, and what the card has of its kind. */
 interface Gap {
   readonly missing: string;
   readonly offer: string;
@@ -71,7 +71,7 @@ function missingNames(
     .map((name) => ({ missing: `${kind}: ${name}`, offer: `the ${kind} ${shownList(offered)}` }));
 }
 
-/** Of the one skill that is required, when there is one; else of the card and any of its skills. */
+/** Of the required skill, if exactly one is required; else of the card and any of its skills. */
 function modesOf(
   card: AgentCard,
   { skills = [] }: AgentRequirements,
@@ -86,7 +86,7 @@ function modesOf(
   return [...new Set([...defaults, ...card.skills.flatMap((skill) => skill[kind])])];
 }
 
-/** A required range, such as `image/*`, is met by anything in it. */
+/** A required range, such as `image/*`, is met by any type in it. */
 function missingModes(
   kind: "inputModes" | "outputModes",
   requires: AgentRequirements,

@@ -1,12 +1,12 @@
 /**
- * One piece of work that several callers wait for: whoever comes while it goes on shares it. Each may stop waiting by its
- * own signal; when nobody waits any more, the work is aborted.
+ * One piece of work that several callers wait for: a caller that comes while it runs shares it. Each caller may stop
+ * waiting by its own signal. When no caller waits any more, the work is aborted.
  */
 export class SharedRequest<T> {
   #running: { readonly promise: Promise<T>; readonly abort: AbortController } | undefined;
   #waiting = 0;
 
-  /** @throws what the work throws, or what `signal` was aborted with */
+  /** @throws the error of the work, or the reason of `signal` */
   async join(start: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     this.#running ??= this.#start(start);
@@ -26,7 +26,7 @@ export class SharedRequest<T> {
   #start(start: (signal: AbortSignal) => Promise<T>) {
     const abort = new AbortController();
     const promise = start(abort.signal);
-    promise.catch(() => {}); // those who wait are told; maybe nobody does any more
+    promise.catch(() => {}); // the waiting callers get the error, if there are any
     return { promise, abort };
   }
 }

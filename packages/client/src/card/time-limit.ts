@@ -6,10 +6,10 @@ export class TimeIsUp extends Error {
 }
 
 /**
- * Runs something for `ms` at most. It is told by its signal, and not waited for any longer, when the time is up or the
- * caller's signal is aborted.
+ * Runs a function for at most `ms`. When the time is up or the caller's signal aborts, the function's signal aborts,
+ * and the call does not wait for it any longer.
  *
- * @throws TimeIsUp, or what the caller's signal was aborted with
+ * @throws TimeIsUp, or the reason of the caller's signal
  */
 export async function withinTime<T>(
   ms: number,
@@ -26,7 +26,7 @@ export async function withinTime<T>(
   });
   clock.sleep(ms, done.signal).then(
     () => limit.abort(new TimeIsUp(`not done within ${ms} ms`)),
-    () => {}, // it was done in time
+    () => {}, // it ended in time
   );
   try {
     return await Promise.race([run(stop), stopped]);

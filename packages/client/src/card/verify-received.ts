@@ -2,7 +2,7 @@ import { shownUrl } from "@a2a-connect/core/internal";
 import { CardRefusedError } from "../errors.ts";
 import type { ConnectOptions, ReceivedCard } from "../options.ts";
 
-/** Has a card verified. @throws CardRefusedError with what `verifyCard` throws as its cause */
+/** Verifies a card. @throws CardRefusedError with the error of `verifyCard` as its cause */
 export async function verifyReceived(
   received: ReceivedCard,
   verifyCard: ConnectOptions["verifyCard"],
@@ -14,7 +14,7 @@ export async function verifyReceived(
   }
 }
 
-/** An error with a hint of its own, as of a trust policy, says everything already. */
+/** An error with a hint of its own, such as a trust policy's, needs no further words. */
 function explain(cause: unknown, received: ReceivedCard): ConstructorParameters<typeof CardRefusedError> {
   if (cause instanceof Error && "hint" in cause && typeof cause.hint === "string") {
     return [cause.message, { hint: cause.hint, cause }];
@@ -25,7 +25,7 @@ function explain(cause: unknown, received: ReceivedCard): ConstructorParameters<
   return [`${nameOf(received)} is not trusted: ${reason}${end}`, { hint, cause }];
 }
 
-/** What a card is called in a sentence about it. */
+/** The name of a card in a sentence about it. */
 export function nameOf({ url, extended }: ReceivedCard): string {
   const name = extended ? "The extended card" : "The card";
   return url === undefined ? name : `${name} ${extended ? "of the agent " : ""}at ${shownUrl(url)}`;

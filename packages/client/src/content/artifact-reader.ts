@@ -8,7 +8,7 @@ import { joinBytes } from "./join-bytes.ts";
 import { type ArtifactServices, saveParts } from "./save-parts.ts";
 import { validate } from "./validate.ts";
 
-/** An artifact, to be read. Nothing in it has been looked at but what `inspect` looked at. */
+/** Reads an artifact. Only `inspect` has looked at its content. */
 export interface ArtifactReader {
   readonly artifact: Artifact;
   readonly id: string;
@@ -17,31 +17,31 @@ export interface ArtifactReader {
   readonly parts: readonly Part[];
   /** All text parts, joined without a separator. */
   text(): string;
-  /** The first data part, else its text read as JSON. @throws AgentError when there is neither */
+  /** The first data part, else the text parsed as JSON. @throws AgentError when there is neither */
   json(): JsonValue;
   /** The same, validated. @throws UntrustedOutputError with the schema's issues */
   json<Schema extends StandardSchemaV1>(schema: Schema): Promise<StandardSchemaV1.InferOutput<Schema>>;
   /** The bytes of its raw parts, else of its text, in UTF-8. Parts by URL are not fetched. */
   bytes(): Uint8Array;
   /**
-   * Writes each part as a file into a directory (Node). Directories in names are ignored, nothing is overwritten; parts
-   * by URL are fetched through the guard when the client is `untrusted`, without any credentials, over up to three redirects,
-   * and given up when nothing is heard of them for `idleTimeoutMs`.
+   * Writes each part as a file into a directory (Node). It ignores directories in names and overwrites nothing. It
+   * fetches parts by URL without credentials, over up to three redirects; through the guard when the client is
+   * `untrusted`. It gives up when the host is silent for `idleTimeoutMs`.
    *
    * @returns the paths
-   * @throws UntrustedOutputError when there would be more than 1,000 files; nothing is written then
-   * @throws UnreachableError when a file cannot be had; the signal's reason when it is aborted
+   * @throws UntrustedOutputError when there would be more than 1,000 files; then nothing is written
+   * @throws UnreachableError when a file cannot be fetched; the signal's reason when it aborts
    */
   save(directory: string, options?: SaveOptions): Promise<string[]>;
 }
 
-/** How an artifact is saved. */
+/** How to save an artifact. */
 export interface SaveOptions {
-  /** Ends it between two parts, and in the middle of one that is fetched. What was written stays. */
+  /** Aborts between two parts, and in the middle of a fetched part. Written files stay. */
   readonly signal?: AbortSignal;
 }
 
-/** A reader of an artifact that is complete. */
+/** A reader of a complete artifact. */
 export function createArtifactReader(artifact: Artifact, services: ArtifactServices): ArtifactReader {
   return new ArtifactView(artifact, services);
 }
@@ -86,7 +86,7 @@ class ArtifactView implements ArtifactReader {
     return saveParts(this.artifact, directory, this.#services, signal);
   }
 
-  /** Asynchronous, so that JSON which cannot be read rejects as a schema that does not fit does. */
+  /** Asynchronous, so that unreadable JSON rejects, like a schema that does not fit. */
   async #validated(schema: StandardSchemaV1): Promise<unknown> {
     return validate(schema, this.#readJson(), this.#title);
   }

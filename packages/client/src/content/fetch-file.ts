@@ -3,26 +3,29 @@ import { ContentTooLargeError, UnreachableError, UntrustedOutputError } from "..
 import { SilenceWatch } from "../follow/silence-watch.ts";
 import { untilAborted } from "../run/until-aborted.ts";
 
-/** What fetching a file takes. */
+/** What is needed to fetch a file. */
 export interface FetchServices {
-  /** Fetches parts by URL; the guarded one when the agent is not trusted. Gets no credentials. Default the global one. */
+  /**
+   * Fetches parts by URL; the guarded one when the agent is not trusted. It sends no credentials. Default the global
+   * one.
+   */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Longest file that is fetched, in bytes. */
+  /** Longest file, in bytes. */
   readonly maxBytes: number;
-  /** Silence of a file's host after which it is given up. Default 60 s. */
+  /** Silence of a file's host after which the fetch fails. Default 60 s. */
   readonly idleTimeoutMs?: number | undefined;
   /** Default the platform's. */
   readonly clock?: ClientClock | undefined;
-  /** Ends what is being fetched. */
+  /** Aborts the fetch. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
  * The file behind a URL that an agent named, as it arrives.
  *
- * @throws UntrustedOutputError when the URL is no http or https URL, UnreachableError when the file cannot be had, is cut
- *   off, or falls silent for `idleTimeoutMs`, ContentTooLargeError (from the content) as soon as it is longer than
- *   `maxBytes`; the signal's reason when it is aborted
+ * @throws UntrustedOutputError when the URL is no http or https URL, UnreachableError when the file cannot be fetched,
+ *   is cut off, or its host is silent for `idleTimeoutMs`, ContentTooLargeError (from the content) as soon as it is
+ *   longer than `maxBytes`; the signal's reason when it aborts
  */
 export async function fetchFile(text: string, services: FetchServices): Promise<AsyncIterable<Uint8Array>> {
   const { fetch = globalThis.fetch } = services;
@@ -70,7 +73,9 @@ async function* limited(
   }
 }
 
-/** Waits for a host that may never answer: each wait ends when nothing is heard for too long, or the caller gives up. */
+/**
+ * Waits for a host that may never answer: each wait ends when the host is silent for too long, or the caller aborts.
+ */
 class FileWait {
   /** Begins a sentence. */
   readonly what: string;
@@ -91,7 +96,10 @@ class FileWait {
     this.signal = AbortSignal.any(signal === undefined ? signals : [...signals, signal]);
   }
 
-  /** @throws UnreachableError when it rejects, with `trouble` in its message, or takes too long; the given signal's reason */
+  /**
+   * @throws UnreachableError when it rejects, with `trouble` in its message, or takes too long; the given signal's
+   *   reason
+   */
   async for<T>(promise: Promise<T>, trouble: string): Promise<T> {
     this.#watch.heard();
     try {
@@ -105,11 +113,11 @@ class FileWait {
           })
         : new UnreachableError(`${this.what} ${trouble}`, { cause });
     } finally {
-      this.#watch.pause(); // what the writer takes its time for is no silence
+      this.#watch.pause(); // the time that the writer takes is not silence of the host
     }
   }
 
-  /** To be called in any case; what still comes nobody wants. */
+  /** Call it in any case; later bytes are not needed. */
   end(): void {
     this.#watch.stop();
     this.#over.abort();

@@ -16,17 +16,17 @@ import { Code, ConnectError, type ContextKey, createContextKey, type Interceptor
 import { UntrustedOutputError } from "../errors.ts";
 import type { Inspect, Inspected } from "../options.ts";
 
-/** Set for a call whose response whoever makes the call has judged: verified first, then shown to `inspect`. */
+/** Set for a call whose caller judges the response itself: verifies it first, then shows it to `inspect`. */
 export const judgedLaterKey: ContextKey<boolean> = createContextKey<boolean>(false, {
   description: "the response is verified and inspected by who made the call",
 });
 
 /**
- * Shows everything in a response to `inspect`, one thing after the other, before anybody gets the response; of a stream
- * before each of its messages. What it refuses ends the call with a ConnectError, FailedPrecondition, whose cause is an
- * UntrustedOutputError: `findUntrustedOutput` gives that.
+ * Shows everything in a response to `inspect`, one thing after the other, before the caller gets the response; for a
+ * stream, before each of its messages. A refusal ends the call with a ConnectError, FailedPrecondition, whose cause is
+ * an UntrustedOutputError: `findUntrustedOutput` returns that.
  *
- * To be the outermost interceptor: what it lets pass is what the caller gets.
+ * It must be the outermost interceptor, so that the caller gets exactly what it accepted.
  */
 export function inspectResponses(inspect: Inspect): Interceptor {
   return (next) => async (request) => {
@@ -41,7 +41,7 @@ export function inspectResponses(inspect: Inspect): Interceptor {
   };
 }
 
-/** What an inspector refused, of whatever a call rejected with; undefined when it is something else. */
+/** What an inspector refused, from the error of any call; undefined for another error. */
 export function findUntrustedOutput(thrown: unknown): UntrustedOutputError | undefined {
   for (let at = thrown, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
     if (at instanceof UntrustedOutputError) {
@@ -62,7 +62,8 @@ async function* inspectEach<M extends ProtobufMessage>(
 }
 
 /**
- * Shows everything in one message to `inspect`, as it does for responses: for what comes by another way, such as push.
+ * Shows everything in one message to `inspect`, as for responses. Use it for messages that come in another way, such as
+ * push.
  *
  * @throws ConnectError FailedPrecondition with an UntrustedOutputError as its cause
  */

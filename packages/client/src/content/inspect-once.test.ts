@@ -124,7 +124,7 @@ describe("an inspector that is asked once", () => {
   });
 });
 
-/** The same to everybody who reads it as this version of the protocol. */
+/** The same to every reader of this version of the protocol. */
 function withUnknownField(part: Part): Part {
   const unknown = Uint8Array.of(0xf8, 0x07, 1); // field 127, a varint
   return fromBinary(PartSchema, Uint8Array.of(...toBinary(PartSchema, part), ...unknown));

@@ -2,16 +2,16 @@ import { AgentCardSchema, ArtifactSchema, PartSchema } from "@a2a-connect/proto"
 import { toBinary } from "@bufbuild/protobuf";
 import type { Inspect, Inspected } from "../options.ts";
 
-/** How much of what has passed is remembered, oldest forgotten first. */
+/** How many accepted values are remembered; the oldest is forgotten first. */
 const maxRemembered = 10_000;
 
 /**
- * An inspector that shows each thing to `inspect` until that lets it pass, and then not again while it is the same:
- * snapshots of a task, polls and reconnections bring everything once more. What is shown at the same time is shown once, and
- * what is refused is shown again when it comes again.
+ * An inspector that shows each value to `inspect` until `inspect` accepts it, and then not again while the value is the
+ * same: snapshots of a task, polls and reconnections bring every value once more. A value that arrives twice at the
+ * same time is shown once. A refused value is shown again when it comes again.
  *
- * What has passed is known by the SHA-256 of its content: a changed part is another one. Where the platform has none (pages
- * that came over plain http) everything is shown each time.
+ * It recognises an accepted value by the SHA-256 of its content: a changed part is another value. On platforms without
+ * SHA-256 (pages that came over plain http) every value is shown each time.
  */
 export function inspectOnce(inspect: Inspect): Inspect {
   const passed = new Set<string>();
@@ -43,7 +43,7 @@ export function inspectOnce(inspect: Inspect): Inspect {
   };
 }
 
-/** Of the content and what it is: the same part in a message and in an artifact is two things. */
+/** The hash of the content and its kind: the same part in a message and in an artifact is two values. */
 async function digestOf(inspected: Inspected): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", encode(inspected));
   const kind = inspected.kind === "part" ? `part of ${inspected.of}` : inspected.kind;
@@ -61,12 +61,12 @@ function encode(inspected: Inspected): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** A copy whose maps are in the order of their keys: a server may send them in another one each time. */
+/** A copy with the keys of maps sorted, because a server may send them in another order each time. */
 function inOrder<T>(value: T): T {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) {
     return value;
   }
-  // The casts restate that a copy of a message's plain objects and lists, member by member, is of the same type.
+  // The casts repeat that a copy of a message's plain objects and lists, member by member, has the same type.
   if (Array.isArray(value)) {
     return value.map(inOrder) as T;
   }

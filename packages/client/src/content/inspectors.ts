@@ -9,8 +9,8 @@ import { findMediaLie } from "./media-lie.ts";
 import { validate } from "./validate.ts";
 
 /**
- * Refuses files that are not what they are declared as: an executable as `image/png`, a web page as `text/plain`. Looks at
- * the first bytes of raw parts; what is at a URL is not fetched.
+ * Refuses files that are not of the type that they declare: an executable as `image/png`, a web page as `text/plain`.
+ * It looks at the first bytes of raw parts. It does not fetch parts by URL.
  */
 export function declaredMediaType(): Inspect {
   return ofParts(async (part) => {
@@ -31,7 +31,7 @@ export function maxPartBytes(maxBytes: number): Inspect {
   });
 }
 
-/** Which data parts a schema is for. */
+/** Which data parts a schema applies to. */
 export interface PartSchemaOptions {
   /** Only those of this media type or range. Default all. */
   readonly mediaType?: string;
@@ -48,7 +48,7 @@ export function partSchema(schema: StandardSchemaV1, { mediaType }: PartSchemaOp
   });
 }
 
-/** Refuses what somebody does not agree to. Asked about every card, artifact and part, one after the other. */
+/** Refuses what a person does not approve. It asks about every card, artifact and part, one after the other. */
 export function approval(ask: (inspected: Inspected) => boolean | Promise<boolean>): Inspect {
   return async (inspected) => {
     if (!(await ask(inspected))) {
@@ -57,7 +57,7 @@ export function approval(ask: (inspected: Inspected) => boolean | Promise<boolea
   };
 }
 
-/** Everything that one of them refuses, in this order. */
+/** All of these inspectors, in this order: what one of them refuses is refused. */
 export function all(...inspectors: readonly Inspect[]): Inspect {
   return async (inspected) => {
     for (const inspect of inspectors) {
@@ -88,7 +88,7 @@ function isLarger({ content }: Part, maxBytes: number): boolean {
   }
 }
 
-/** A character is 1 to 3 bytes: most texts need not be encoded to know. */
+/** A character is 1 to 3 bytes, so most texts need not be encoded to know their size. */
 function isLongerText(text: string, maxBytes: number): boolean {
   if (text.length > maxBytes) return true;
   return text.length * 3 > maxBytes && new TextEncoder().encode(text).byteLength > maxBytes;

@@ -1,4 +1,4 @@
-/** All pieces in one array; the only one is given as it is. */
+/** All pieces in one array; a single piece is returned as it is. */
 export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   const [only] = pieces;
   if (only !== undefined && pieces.length === 1) {

@@ -1,16 +1,16 @@
 import { parseMediaType } from "@a2a-connect/core/internal";
 import { fileTypeFromBuffer, supportedMimeTypes } from "file-type";
 
-/** How much of a file is looked at. */
+/** How many bytes of a file are read. */
 const sniffedBytes = 64 * 1024;
 
-/** How much of it decides whether it is text. */
+/** How many of them decide whether it is text. */
 const textBytes = 4096;
 
 /**
- * Why bytes are not of the media type that they are declared as, as the rest of a sentence about them; undefined when they
- * may well be. Types that claim nothing, such as application/octet-stream, are never lies, and neither are those that have
- * no marks of their own.
+ * Why bytes are not of their declared media type, as the rest of a sentence about them; undefined when they may be.
+ * Types that claim nothing, such as application/octet-stream, are always accepted, and so are types whose files have no
+ * signature bytes.
  */
 export async function findMediaLie(bytes: Uint8Array, declared: string): Promise<string | undefined> {
   const type = essenceOf(declared);
@@ -23,7 +23,7 @@ export async function findMediaLie(bytes: Uint8Array, declared: string): Promise
   return isText(type) || !isSame(type, actual) ? `declare ${type} and are ${actual}` : undefined;
 }
 
-/** Bytes without a mark, which may be text. */
+/** Bytes without signature bytes, which may be text. */
 function findTextLie(head: Uint8Array, type: string): string | undefined {
   if (isMarked(type)) return `declare ${type} and are something else`;
   if (!isText(type)) return undefined;
@@ -39,7 +39,7 @@ function essenceOf(text: string): string | undefined {
   return aliases[essence] ?? essence;
 }
 
-/** Other names of types that file-type knows, and types that are another one to every program. */
+/** Other names of types that file-type knows, and types that all programs treat as another one. */
 const aliases: Readonly<Record<string, string>> = {
   "image/jpg": "image/jpeg",
   "image/pjpeg": "image/jpeg",
@@ -53,7 +53,7 @@ const aliases: Readonly<Record<string, string>> = {
   "application/x-font-ttf": "font/ttf",
 };
 
-/** Whether a program would show it as text, so that it may be anything in letters and nothing else. */
+/** Whether a program would show the type as text. Then any text is accepted, and nothing else. */
 function isText(type: string): boolean {
   return (
     type.startsWith("text/") ||
@@ -61,10 +61,10 @@ function isText(type: string): boolean {
   );
 }
 
-/** What may begin with a tag. */
+/** Characters that may come before a tag. */
 const markup = /html|xml|svg|markdown/;
 
-/** Whether browsers would take it for a page, or for a script in one, when they are let. */
+/** Whether browsers would take it for a page, or for a script in one, if allowed. */
 function looksLikeHtml(text: string): boolean {
   let rest = text.replace(/^\uFEFF/, "").trimStart();
   while (rest.startsWith("<!--")) {
@@ -75,20 +75,23 @@ function looksLikeHtml(text: string): boolean {
   return /^<(?:!doctype\s+html|html|head|body|script|iframe|object|embed)[\s>]/i.test(rest);
 }
 
-/** Whether every file of the type begins with marks that file-type knows: then one without them is none. */
+/**
+ * Whether every file of the type begins with signature bytes that file-type knows. Then a file without them is not of
+ * the type.
+ */
 function isMarked(type: string): boolean {
   const marked =
     /^(?:image|audio|video|font)\//.test(type) || type === "application/pdf" || type === "application/zip";
   return marked && supportedMimeTypes.has(type as never);
 }
 
-/** A zero byte, but in UTF-16, which says so. */
+/** A zero byte, except in UTF-16, which has a byte order mark. */
 function isBinary(head: Uint8Array): boolean {
   const isWide = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
   return !isWide && head.subarray(0, textBytes).includes(0);
 }
 
-/** Whether what is declared may be in a container of the actual type. */
+/** Whether a file of the declared type may be a container of the actual type. */
 function isSame(declared: string, actual: string): boolean {
   if (declared === actual) return true;
   const [family] = declared.split("/");

@@ -7,22 +7,22 @@ import type { SaveFile } from "../platform.ts";
 import { type FetchServices, fetchFile } from "./fetch-file.ts";
 import { joinBytes } from "./join-bytes.ts";
 
-/** What reading an artifact takes. */
+/** What is needed to read an artifact. */
 export interface ArtifactServices extends FetchServices {
   /** Writes files; without it `save` rejects. */
   readonly saveFile?: SaveFile | undefined;
 }
 
-/** Files that one artifact may become: whoever sends more of them fills a disk with names. */
+/** Most files of one artifact: without a limit an agent could fill a disk with names. */
 const maxFiles = 1_000;
 
 /**
- * Writes the parts of an artifact as files. Parts in a row that are chunks of one file become one: text of one name and
- * media type, and bytes of one name. A part without a name is called after its artifact.
+ * Writes the parts of an artifact as files. Consecutive parts that are chunks of one file become one file: text of one
+ * name and media type, and bytes of one name. A part without a name gets the artifact's name.
  *
  * @returns the paths, in the order of the parts
- * @throws the signal's reason when it is aborted
- * @throws UntrustedOutputError when there are more than 1,000 of them; nothing is written then
+ * @throws the signal's reason when it aborts
+ * @throws UntrustedOutputError when there are more than 1,000 of them; then nothing is written
  * @throws Error when the platform has no files
  */
 export async function saveParts(
@@ -108,7 +108,7 @@ function bytesOf({ content }: Part): Uint8Array {
 
 const encoder = new TextEncoder();
 
-/** Extensions of what agents commonly give; others get none that would be guessed. */
+/** Extensions for common media types; other types get none. */
 const extensions: Readonly<Record<string, string>> = {
   "text/plain": ".txt",
   "text/markdown": ".md",

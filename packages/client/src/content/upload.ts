@@ -3,10 +3,10 @@ import type { Part } from "@a2a-connect/proto";
 import { ContentTooLargeError } from "../errors.ts";
 import { ByteBuffer } from "../transports/byte-buffer.ts";
 
-/** What a file may be made of. */
+/** The content of a file. */
 export type FileContent = Blob | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
 
-/** What a file is to be called and how large it may be. */
+/** A file's name and its size limit. */
 export interface FileOptions extends Pick<PartDetails, "mediaType" | "metadata"> {
   /** Default that of a `File`. */
   readonly name?: string;
@@ -18,9 +18,9 @@ export interface FileOptions extends Pick<PartDetails, "mediaType" | "metadata">
 export const defaultMaxFileBytes: number = 12 * 1024 * 1024;
 
 /**
- * A part with a file in it. A stream is read to its end, and let go of as soon as it is longer than allowed.
+ * A part with a file. A stream is read to its end, or until it is longer than allowed.
  *
- * @throws ContentTooLargeError when there is more than `maxBytes`; whatever the content throws
+ * @throws ContentTooLargeError when there is more than `maxBytes`; the error of the content
  */
 export async function file(content: FileContent, options: FileOptions = {}): Promise<Part> {
   const { name = nameOf(content), maxBytes = defaultMaxFileBytes, metadata } = options;
@@ -68,6 +68,6 @@ async function* chunksOf(content: Exclude<FileContent, Uint8Array>): AsyncGenera
       yield next.value;
     }
   } finally {
-    reader.cancel().catch(() => {}); // nobody reads on
+    reader.cancel().catch(() => {}); // the rest is not needed
   }
 }

@@ -2,9 +2,9 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { UntrustedOutputError } from "../errors.ts";
 
 /**
- * What a schema makes of a value.
+ * The result of a schema for a value.
  *
- * @param what the value is, to begin a sentence with
+ * @param what begins the sentence about the value
  * @throws UntrustedOutputError with the schema's issues when it does not fit
  */
 export async function validate<Schema extends StandardSchemaV1>(
@@ -22,7 +22,7 @@ export async function validate<Schema extends StandardSchemaV1>(
   return result.value;
 }
 
-/** Issues that a message lists; the error has them all. */
+/** How many issues a message lists; the error has them all. */
 const maxListed = 5;
 
 function describeIssue({ message, path = [] }: StandardSchemaV1.Issue): string {

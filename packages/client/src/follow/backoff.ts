@@ -1,12 +1,15 @@
 import type { ClientClock } from "../clock.ts";
 
-/** How attempts are spread. */
+/** How long to wait between attempts. */
 export interface BackoffOptions {
   readonly initialDelayMs: number;
   readonly maxDelayMs: number;
 }
 
-/** The wait after `failures` failures in a row: doubled each time up to the limit, and by chance down to half of it. */
+/**
+ * The wait after `failures` failures in a row: doubled each time up to the limit, and shortened by chance to as little
+ * as half.
+ */
 export function backoffMs(
   failures: number,
   { initialDelayMs, maxDelayMs }: BackoffOptions,

@@ -2,9 +2,9 @@ import type { Task } from "@a2a-connect/proto";
 import { InvalidResponseError } from "../errors.ts";
 
 /**
- * The task that was asked for.
+ * The requested task.
  *
- * @throws InvalidResponseError when a server answers with another one, or with something that is none
+ * @throws InvalidResponseError when a server answers with another task, or with an invalid one
  */
 export function checkTask(task: Task, taskId: string): Task {
   if (task.id !== taskId || task.status === undefined) {

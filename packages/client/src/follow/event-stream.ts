@@ -7,20 +7,20 @@ import { SilenceError } from "../platform.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 import type { NumberedResponse } from "./task-tracker.ts";
 
-/** How one connection is watched. */
+/** Options for one connection. */
 export interface EventStreamOptions {
   readonly signal: AbortSignal;
   readonly clock: ClientClock;
-  /** Silence that ends it. */
+  /** Silence after which the connection is ended. */
   readonly idleTimeoutMs: number;
 }
 
 /**
- * The messages of one connection, numbered: the response's header says the number of the first one, the others count up
- * from it (docs/streams.md). Where server-sent events have ids of their own, those count.
+ * The messages of one connection, with numbers: the response's header has the number of the first message, and each
+ * later one is one more (docs/streams.md). If server-sent events have ids of their own, those count.
  *
  * @param call opens the connection
- * @throws ConnectError Unavailable after `idleTimeoutMs` of silence; whatever the call throws
+ * @throws ConnectError Unavailable after `idleTimeoutMs` of silence; the error of the call
  */
 export async function* readEventStream(
   call: (options: CallOptions) => AsyncIterable<StreamResponse>,
@@ -41,7 +41,7 @@ export async function* readEventStream(
       },
     });
     for await (const response of messages) {
-      watch.pause(); // what the caller takes its time for is no silence
+      watch.pause(); // the time that the caller takes is not silence of the server
       const id = next === undefined ? undefined : (parseId(ids.last) ?? next);
       const generation = generationOf(response);
       const repeatsGeneration = isUpdate(response) && generation > 0n && generation === lastGeneration;
@@ -64,24 +64,24 @@ export async function* readEventStream(
     throw error;
   } finally {
     watch.stop();
-    over.abort(isLeft); // Connect's streams know no return(): whoever leaves early has to end the call
+    over.abort(isLeft); // Connect's streams have no return(): to leave early, abort the call
   }
 }
 
-/** An abort without a reason makes one, with a stack, each time. */
+/** An abort without a reason creates one each time, with a stack. */
 const isLeft = new Error("the stream was left");
 
-/** Whether an error is the end of a silent connection. */
+/** Whether an error ended a silent connection. */
 export function isSilence(error: unknown): boolean {
   return error instanceof ConnectError && error.cause instanceof SilenceError;
 }
 
-/** The number that an event of A2A 1.1 has in itself; 0 for none. */
+/** The number in an event of A2A 1.1; 0 for none. */
 function generationOf({ payload }: StreamResponse): bigint {
   return payload.case === undefined || payload.case === "message" ? 0n : payload.value.generation;
 }
 
-/** A Task may be sent again as it is; an update is always something new. */
+/** A server may send the same Task again; an update is always new. */
 function isUpdate({ payload }: StreamResponse): boolean {
   return payload.case === "statusUpdate" || payload.case === "artifactUpdate";
 }

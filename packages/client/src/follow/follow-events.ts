@@ -14,12 +14,12 @@ import type { TaskTracker } from "./task-tracker.ts";
 import { judgeStreamFailure } from "./verdict.ts";
 import type { WakeUp } from "./wake-up.ts";
 
-/** What is followed, and how far it has been seen. */
+/** The followed task, and how far it has been seen. */
 export interface Following {
   readonly taskId: string;
   readonly tracker: TaskTracker;
   readonly until: "settled" | "terminal";
-  /** A status that is known to be out of date: it settles nothing. */
+  /** A status that is known to be out of date: it does not end the following. */
   readonly staleStatus?: TaskStatus | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly pollIntervalMs: number;
@@ -29,22 +29,23 @@ export interface Following {
 }
 
 /**
- * Attempts at a stream in a row that may bring nothing before the task is asked after otherwise. More where events are
- * numbered: only a stream has each of them.
+ * How many streams in a row may bring no event before the client polls. It is more when events are numbered: only a
+ * stream has each of them.
  */
 function patienceOf({ position }: TaskTracker): number {
   return position === undefined ? 3 : 8;
 }
 
-/** What an answer to a long poll may take less of its time than to have been none. */
+/** A long poll that was answered sooner than this did not wait. */
 const shortestLongPollMs = 1_000;
 
 /**
- * The events of a task that are not known yet, until it is over: by stream, for as long as there are streams; where they
- * break, again from the last event; where they bring nothing, by long poll (A2A 1.1) or by polling.
+ * The events of a task that the client does not have yet, until the task is over. It reads streams as long as there are
+ * any. When a stream breaks, it opens another one after the last event. When streams bring no event, it uses long polls
+ * (A2A 1.1) or polls.
  *
- * @throws UnreachableError when the agent was out of reach for longer than `retry.giveUpAfterMs`
- * @throws ConnectError what the agent answers that no repeat will change, such as TASK_NOT_FOUND
+ * @throws UnreachableError when the agent could not be reached for longer than `retry.giveUpAfterMs`
+ * @throws ConnectError an answer of the agent that a repeated call would not change, such as TASK_NOT_FOUND
  */
 export async function* followEvents(
   connection: Connection,
@@ -92,7 +93,7 @@ export async function* followEvents(
           tracker.position = undefined;
         }
         if (isSilence(error)) {
-          silent = true; // no failure if the task waits; if it does not, something holds its events back
+          silent = true; // no failure if the task waits; otherwise a proxy holds its events back
         } else {
           fruitless += 1;
           outage.failed(error);
@@ -111,7 +112,7 @@ export async function* followEvents(
       const { task, held } = await pollTask(connection, following);
       outage.over();
       if (streams && tracker.position !== undefined && !triedAgain && tracker.isBehind(task)) {
-        triedAgain = true; // there is something new, and a stream would have it event by event
+        triedAgain = true; // the task has new events, and a stream would have each of them
         silent = false;
         continue;
       }
@@ -122,7 +123,7 @@ export async function* followEvents(
       }
       if (silent) {
         silent = false;
-        streams &&= events.length === 0; // what it has not told in all that time it will not tell
+        streams &&= events.length === 0; // the stream held events back, so it is not used again
       } else if (!held || streams) {
         const isWoken = await wakeUp.sleep(schedule.next(events.length > 0), clock, signal);
         if (isWoken) {
@@ -155,7 +156,7 @@ export function isOver({
   return isSettled(state) && !(staleStatus !== undefined && isSameStatus(task?.status, staleStatus));
 }
 
-/** The new events that one subscription brings; a Task may stand for several. */
+/** The new events of one subscription; a Task may contain several. */
 async function* streamEvents(
   { rpc, settings }: Connection,
   { taskId, tracker, headers, signal }: Following,
@@ -173,7 +174,7 @@ async function* streamEvents(
   }
 }
 
-/** Asks for the task: with A2A 1.1 the answer waits until there is something new. */
+/** Fetches the task. With A2A 1.1 the server answers when the task has changed. */
 async function pollTask(
   { rpc, settings, protocolVersion }: Connection,
   { taskId, tracker, headers, signal }: Following,
@@ -193,12 +194,12 @@ async function pollTask(
   return { task, held: clock.now() - began >= shortestLongPollMs || Number(task.generation) > position };
 }
 
-/** How long the agent has been out of reach. */
+/** How long the agent could not be reached. */
 class Outage {
   readonly #connection: Connection;
   readonly #taskId: string;
   #sinceMs: number | undefined;
-  /** What was wrong with an answer, when there was one: that says more than the broken connections after it. */
+  /** What was wrong with a response, if there was one: it explains more than the broken connections after it. */
   #oddity: InvalidResponseError | undefined;
 
   constructor(connection: Connection, taskId: string) {

@@ -1,12 +1,12 @@
-/** Lowest interval that the field's guidance allows. */
+/** Shortest interval that common guidance allows. */
 export const recommendedPollMs = 2_000;
 
 const longestPollMs = 30_000;
 const patience = 10;
 
 /**
- * When a task is asked after again: at the interval, and after ten answers without a change twice as late each time, up to
- * 30 s. A change brings it back to the interval.
+ * When to poll a task next: after the interval; after ten answers without a change, twice as late each time, up to 30
+ * s. A change sets it back to the interval.
  */
 export class PollSchedule {
   readonly #intervalMs: number;
@@ -16,7 +16,7 @@ export class PollSchedule {
     this.#intervalMs = intervalMs;
   }
 
-  /** Something has happened: the next waits are short again. */
+  /** Something happened: the next waits are short again. */
   reset(): void {
     this.#unchanged = 0;
   }
@@ -30,7 +30,7 @@ export class PollSchedule {
   }
 }
 
-/** The interval to be used: at least the recommended one, unless the caller insists. */
+/** The interval: at least the recommended one, unless the caller insists. */
 export function choosePollInterval(
   { pollIntervalMs = recommendedPollMs, allowFastPolling = false }: PollOptions,
   onWarning: (warning: string) => void,
@@ -46,7 +46,7 @@ export function choosePollInterval(
   return allowFastPolling ? pollIntervalMs : recommendedPollMs;
 }
 
-/** What a caller says about polling. */
+/** The caller's options for polling. */
 export interface PollOptions {
   readonly pollIntervalMs?: number;
   readonly allowFastPolling?: boolean;

@@ -12,11 +12,11 @@ import { create, equals } from "@bufbuild/protobuf";
 import { isSameStatus } from "./task-status.ts";
 
 /**
- * The events that turn `known` into `current`, for a server that cannot say what was missed: parts that were appended,
- * artifacts that are new or were replaced, then the status. Empty when nothing has changed.
+ * The events that turn `known` into `current`, for a server that cannot say which events were missed: appended parts,
+ * new or replaced artifacts, then the status. Empty when nothing has changed.
  *
- * Several events that were missed come out as one: an artifact's new chunks as one update, of statuses only the last. An
- * update may bring metadata and no parts. What has no event, the task's own metadata, has none here either.
+ * Several missed events become one: an artifact's new chunks are one update, and only the last status counts. An update
+ * may have metadata and no parts. No event can carry the task's own metadata, so it has none here.
  */
 export function reconcile(known: Task, current: Task): StreamResponse[] {
   const before = new Map(known.artifacts.map((artifact) => [artifact.artifactId, artifact]));
@@ -46,7 +46,7 @@ function compareArtifact(known: Artifact | undefined, current: Artifact): Artifa
   return isSame ? undefined : { artifact: { ...current, parts: added }, append: true };
 }
 
-/** Whether an append can make one of the other: it fills names that are empty and adds metadata. */
+/** Whether an append can turn one into the other: an append sets empty names and adds metadata. */
 function extendsTo(known: Artifact, current: Artifact): boolean {
   const metadata = { ...known.metadata, ...current.metadata };
   return equalsButParts(current, {

@@ -4,7 +4,7 @@ import { ConnectError } from "@connectrpc/connect";
 import type { ClientClock } from "../clock.ts";
 import { type BackoffOptions, backoffMs } from "./backoff.ts";
 
-/** How long a failure asks to be left alone, in milliseconds; undefined when it does not say. */
+/** How long a failure asks the client to wait, in milliseconds; undefined when it does not say. */
 export function findRetryDelay(error: unknown, now: () => number = Date.now): number | undefined {
   if (!(error instanceof ConnectError)) {
     return undefined;
@@ -15,10 +15,7 @@ export function findRetryDelay(error: unknown, now: () => number = Date.now): nu
     : Math.max(0, durationMs(delay));
 }
 
-/**
- * The wait before a call is made again: what its failure asks for, and as `backoffMs` at least; never above the longest
- * wait.
- */
+/** The wait before a call is repeated: what its failure asks for, at least `backoffMs`, at most the longest wait. */
 export function retryDelayMs(
   failures: number,
   error: unknown,

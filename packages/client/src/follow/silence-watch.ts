@@ -1,7 +1,7 @@
 import type { ClientClock } from "../clock.ts";
 import { SilenceError } from "../platform.ts";
 
-/** Aborts after a time in which nothing was heard. One timer a period, not one a message. */
+/** Aborts after a time of silence. It uses one timer for each period, not one for each message. */
 export class SilenceWatch {
   readonly #controller = new AbortController();
   readonly #stopped = new AbortController();
@@ -22,18 +22,18 @@ export class SilenceWatch {
     return this.#controller.signal;
   }
 
-  /** There is life: the time begins anew. */
+  /** A message came: the time begins anew. */
   heard(): void {
     this.#lastMs = this.#clock.now();
     this.#paused = false;
   }
 
-  /** Nothing is waited for, up to the next `heard`. */
+  /** No message is expected until the next `heard`. */
   pause(): void {
     this.#paused = true;
   }
 
-  /** Ends the watch; to be called in any case. */
+  /** Ends the watch. Call it in any case. */
   stop(): void {
     this.#stopped.abort(isStopped);
   }
@@ -50,5 +50,5 @@ export class SilenceWatch {
   }
 }
 
-/** An abort without a reason makes one, with a stack, each time. */
+/** An abort without a reason creates one each time, with a stack. */
 const isStopped = new Error("the watch was stopped");

@@ -4,15 +4,15 @@ import { ContentTooLargeError } from "../errors.ts";
 import { weigh } from "./weigh.ts";
 
 /**
- * What is kept of a followed task weighs this much. It grows by events, none of which is too large by itself; what the fold
- * drops of them, such as progress and the metadata of events, does not count.
+ * The weight of a followed task in memory. It grows by events, none of which is too large by itself. What the fold
+ * drops, such as progress and the metadata of events, does not count.
  */
 export class TaskSize {
   readonly #maxBytes: number;
   readonly #byArtifact = new Map<string, ArtifactSize>();
   /** All artifacts. */
   #artifacts = 0;
-  /** History, and what else there is once. Questions count here at once: the fold puts them into history. */
+  /** History and all other parts. Questions count here at once, because the fold puts them into history. */
   #rest = 0;
   #status = 0;
 
@@ -20,7 +20,7 @@ export class TaskSize {
     this.#maxBytes = maxBytes;
   }
 
-  /** @throws ContentTooLargeError when the task is too large with it */
+  /** @throws ContentTooLargeError when the task becomes too large */
   add({ payload }: StreamResponse): void {
     if (payload.case === "task") {
       this.#replaceAll(payload.value);
@@ -60,7 +60,7 @@ export class TaskSize {
   }
 }
 
-/** What one artifact weighs. Chunks add parts to it, and members of its metadata in place of those of the same name. */
+/** The weight of one artifact. Chunks add parts to it, and replace members of its metadata of the same name. */
 class ArtifactSize {
   bytes: number;
   #name = 0;

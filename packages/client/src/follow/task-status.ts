@@ -7,13 +7,13 @@ export function stateOf(task: Task | undefined): TaskState {
   return task?.status?.state ?? TaskState.UNSPECIFIED;
 }
 
-/** Whether a task still asks what it asked. There are servers whose GetTask leaves the words out. */
+/** Whether a task still asks the same question. Some servers leave the message out of GetTask. */
 export function isSameQuestion(asked: TaskStatus | undefined, current: TaskStatus): boolean {
   const [before, now] = [asked?.message?.messageId ?? "", current.message?.messageId ?? ""];
   return asked?.state === current.state && (before === "" || now === "" || before === now);
 }
 
-/** Whether two statuses are one. There are servers that stamp it anew each time they are asked. */
+/** Whether two statuses are the same. Some servers set a new timestamp each time. */
 export function isSameStatus(one: TaskStatus | undefined, other: TaskStatus | undefined): boolean {
   if (one === undefined || other === undefined) {
     return one === other;
@@ -21,7 +21,7 @@ export function isSameStatus(one: TaskStatus | undefined, other: TaskStatus | un
   if (one.state !== other.state || one.message?.messageId !== other.message?.messageId) {
     return false;
   }
-  // Two questions without words are told apart by their times alone.
+  // Two questions without a message differ by their timestamps alone.
   const tellsApart = one.message === undefined && isInterrupted(one.state);
   return !tellsApart || equals(TaskStatusSchema, one, other);
 }

@@ -3,14 +3,14 @@ import type { TaskStream } from "../agent-client.ts";
 import { explainFailure } from "../failure.ts";
 import type { TaskTracker } from "./task-tracker.ts";
 
-/** A task's events as the caller gets them. Nothing happens before somebody iterates. */
+/** A task's events for the caller. Nothing happens before the caller iterates. */
 export class TrackedStream implements TaskStream {
   readonly #tracker: TaskTracker;
   readonly #signal: AbortSignal;
   readonly #open: (signal: AbortSignal) => AsyncGenerator<StreamResponse, void>;
   #iterated = false;
 
-  /** @param open begins; its signal is aborted with `signal`, and when the caller leaves */
+  /** @param open begins; its signal aborts with `signal`, and when the caller stops iterating */
   constructor(
     tracker: TaskTracker,
     signal: AbortSignal,
@@ -38,7 +38,10 @@ export class TrackedStream implements TaskStream {
   }
 }
 
-/** A generator whose `return()` ends a read under way: by itself it would wait for it, on a silent task for ever. */
+/**
+ * A generator whose `return()` ends a pending read. An ordinary generator would wait for the read, on a silent task for
+ * ever.
+ */
 function leavable<T>(
   open: (signal: AbortSignal) => AsyncGenerator<T, void>,
   signal: AbortSignal,

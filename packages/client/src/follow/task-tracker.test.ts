@@ -66,7 +66,7 @@ describe("a tracker", () => {
         expect(tracker.task?.status).toEqual(final.status);
         expect(seen[0]?.payload.case).toBe("task");
         expect(seen.slice(1).every(({ payload }) => payload.case !== "task")).toBe(true);
-        expect(foldAll(seen)).toEqual(final); // whoever folds what came out has the same
+        expect(foldAll(seen)).toEqual(final); // the fold of what came out is the same
       }),
     );
   });

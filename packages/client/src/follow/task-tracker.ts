@@ -7,7 +7,7 @@ import { reconcile } from "./reconcile.ts";
 import { TaskSize } from "./task-size.ts";
 import { stateOf } from "./task-status.ts";
 
-/** A message of a stream with the number of its event, where the server numbers them. */
+/** A message of a stream with the number of its event, if the server numbers events. */
 export interface NumberedResponse {
   readonly response: StreamResponse;
   readonly id: number | undefined;
@@ -17,23 +17,23 @@ export interface NumberedResponse {
 
 const hint = "The server does not follow the A2A protocol, or is newer than this client.";
 
-/** Events are missing before this one: they have to be asked for. */
+/** Events before this one are missing: the client must ask for them. */
 export class EventGapError extends Error {}
 
 /**
- * The one place that knows how far a task has been seen. Whatever comes in, over however many connections, what goes out
- * is each event once and in order.
+ * The only object that knows how far a task has been seen. Over any number of connections, each event goes out once and
+ * in order.
  */
 export class TaskTracker {
-  /** The task as of the last event that went out. With `after`, made of the events since. */
+  /** The task as of the last event that went out. With `after`, it contains only the events since. */
   task: Task | undefined;
-  /** Number of the last event that went out; undefined where events are not numbered, or none has been seen. */
+  /** Number of the last event that went out; undefined when events are not numbered, or none has been seen. */
   position: number | undefined;
-  /** The task is known to be as the server has it: every event was seen, or it was read as a whole last. */
+  /** Whether the task is the same as the server's: every event was seen, or the task was last read as a whole. */
   isExact = false;
   readonly #size: TaskSize;
   #taskId: string | undefined;
-  /** A peer that gives two events one generation has none that mean anything (requirement R-2). */
+  /** When a peer gives two events one generation, its generations have no meaning (requirement R-2). */
   #trustsGenerations = true;
 
   /**
@@ -45,12 +45,12 @@ export class TaskTracker {
     this.#size = new TaskSize(maxBytes);
   }
 
-  /** The task's id, which may be known before any event of it. */
+  /** The task's id, which may be known before any event. */
   get taskId(): string | undefined {
     return this.task?.id ?? this.#taskId;
   }
 
-  /** There is a task now, although none of its events came yet. */
+  /** The task exists now, although none of its events came yet. */
   expect(taskId: string): void {
     this.#taskId = taskId;
   }
@@ -59,7 +59,7 @@ export class TaskTracker {
    * Takes a message of a stream.
    *
    * @returns the events that are new
-   * @throws EventGapError when some are missing before it
+   * @throws EventGapError when events before it are missing
    * @throws InvalidResponseError when it has no content, or belongs to another task
    * @throws ContentTooLargeError when the task has grown beyond its limit
    */
@@ -90,7 +90,7 @@ export class TaskTracker {
     }
   }
 
-  /** Takes the task as it is now; the same as a Task in a stream without a number. */
+  /** Takes the current task, like a Task in a stream without a number. */
   acceptSnapshot(task: Task): readonly StreamResponse[] {
     return this.#acceptTask(
       { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } },
@@ -99,7 +99,7 @@ export class TaskTracker {
     );
   }
 
-  /** Whether the task as it is now has something that did not go out yet. */
+  /** Whether the current task has something that did not go out yet. */
   isBehind(task: Task): boolean {
     return this.task === undefined || reconcile(this.task, task).length > 0;
   }
@@ -118,7 +118,7 @@ export class TaskTracker {
     this.isExact = true;
     this.task = copyTask(task);
     if (id !== undefined || events.length > 0) {
-      this.position = id; // without a number nobody knows how many events it stands for
+      this.position = id; // without a number, how many events it contains is not known
     }
     return events;
   }
@@ -160,7 +160,7 @@ export class TaskTracker {
   }
 }
 
-/** A status that says again what is known. Chunks have no sign by which a repeat could be told. */
+/** Whether a status repeats what is known. A repeated chunk cannot be recognised. */
 function isRepeat(task: Task, payload: StreamResponse["payload"]): boolean {
   const status = payload.case === "statusUpdate" ? payload.value.status : undefined;
   return (
@@ -171,8 +171,8 @@ function isRepeat(task: Task, payload: StreamResponse["payload"]): boolean {
 }
 
 /**
- * Like the server's own fold, and lenient where a server is odd or newer: a state that we do not know, or that should not
- * follow the last one, is taken as it is.
+ * Like the server's own fold, but tolerant of unusual or newer servers: it accepts an unknown state, or a state that
+ * should not follow the last one.
  */
 function fold(
   task: Task,
@@ -201,7 +201,7 @@ function stateBefore(task: Task): TaskState | undefined {
   return state === TaskState.UNSPECIFIED ? undefined : state;
 }
 
-/** A2A 1.1 has the number in the message; 0 means that the server does not number (requirement R-2). */
+/** A2A 1.1 has the number in the message; 0 means that the server does not number events (requirement R-2). */
 function generationOf({ payload }: StreamResponse): number | undefined {
   switch (payload.case) {
     case "task":

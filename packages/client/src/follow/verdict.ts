@@ -7,12 +7,12 @@ import { findRetryDelay } from "./retry-delay.ts";
 import { EventGapError } from "./task-tracker.ts";
 
 /**
- * What the failure of one call says about the next: `transient` may go away by itself, `no-streams` will not, `cursor`
- * means that the server does not know the event that was asked for, `fatal` is an answer.
+ * What the failure of one call means for the next: `transient` may pass, `no-streams` will not, `cursor` means that the
+ * server does not know the requested event, `fatal` is an answer.
  */
 export type Verdict = "transient" | "no-streams" | "cursor" | "fatal";
 
-/** Reads a failure of a stream that follows a task. */
+/** Classifies a failure of a stream that follows a task. */
 export function judgeStreamFailure(error: unknown): Verdict {
   if (error instanceof EventGapError || error instanceof InvalidResponseError) {
     return "transient";
@@ -34,8 +34,8 @@ export function judgeStreamFailure(error: unknown): Verdict {
 }
 
 /**
- * Whether the same call may succeed a little later. Nothing is said about whether it may be repeated. An answer of the
- * server is one, unless it says that it is unavailable, or that it was asked too often.
+ * Whether the same call may succeed a little later. It does not say whether the call may be repeated. An answer of the
+ * server is final, unless it says that the server is unavailable, or was called too often.
  */
 export function isTransient(error: unknown): error is ConnectError {
   return (
@@ -47,8 +47,8 @@ export function isTransient(error: unknown): error is ConnectError {
 }
 
 /**
- * Too many calls in too short a time. By their codes nobody can tell: ResourceExhausted is said of sizes as well, and JSON-RPC has
- * no number for it. It is meant where HTTP says so, or where a time to come again is named.
+ * Too many calls in too short a time. The codes do not tell: ResourceExhausted also means sizes, and JSON-RPC has no
+ * number for it. HTTP's status says it, or a time to try again.
  */
 function isRateLimit(error: ConnectError): boolean {
   const { cause, isWireError } = error;
@@ -56,7 +56,7 @@ function isRateLimit(error: ConnectError): boolean {
   return isWireError && (isStatus || findRetryDelay(error) !== undefined);
 }
 
-/** Broken connections come out as any of these, by platform and wire. */
+/** A broken connection may have any of these codes, depending on platform and wire. */
 const transientCodes: ReadonlySet<Code> = new Set([
   Code.Unavailable,
   Code.DeadlineExceeded,

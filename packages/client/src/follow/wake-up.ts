@@ -1,11 +1,11 @@
 import type { ClientClock } from "../clock.ts";
 
-/** A wait that can be ended early: something has happened that makes it worth looking again. */
+/** A wait that can be ended early, when it is worth looking again. */
 export class WakeUp {
   #wake: (() => void) | undefined;
   #pending = false;
 
-  /** Ends the wait under way, or the next one. */
+  /** Ends the current wait, or the next one. */
   now(): void {
     this.#pending = true;
     this.#wake?.();
@@ -13,7 +13,7 @@ export class WakeUp {
 
   /**
    * @returns whether it was ended early
-   * @throws the signal's reason when it is aborted
+   * @throws the signal's reason when it aborts
    */
   async sleep(ms: number, clock: ClientClock, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();

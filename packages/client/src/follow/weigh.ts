@@ -1,9 +1,10 @@
-/** What a value takes beside its content. */
+/** The weight of a value beside its content. */
 const valueBytes = 8;
 
 /**
- * What a message, or any JSON, weighs: about what it takes in memory, and never less than the content of its texts and bytes,
- * wherever in it they are. Costs as much as there is, and recurses as deep, which parsers limit.
+ * The weight of a message, or of any JSON: about its size in memory, and never less than the content of its texts and
+ * bytes at any depth. The cost is that of visiting every value; the recursion is as deep as the value, which parsers
+ * limit.
  */
 export function weigh(value: unknown): number {
   if (typeof value === "string") {
@@ -23,7 +24,7 @@ export function weigh(value: unknown): number {
     return bytes;
   }
   for (const name in value) {
-    bytes += name.length + weigh(value[name as keyof typeof value]); // its own: messages and JSON inherit nothing
+    bytes += name.length + weigh(value[name as keyof typeof value]); // own members only: messages and JSON inherit none
   }
   return bytes;
 }

@@ -1,17 +1,17 @@
 import { isLoopbackHost } from "@a2a-connect/core/internal";
 import type { ConnectOptions } from "../options.ts";
 
-/** What decides by which `fetch` an agent is reached. */
+/** The options that decide which `fetch` reaches an agent. */
 export type FetchOptions = Pick<ConnectOptions, "fetch" | "platform" | "untrusted">;
 
 /**
- * The `fetch` for an agent's card and for whatever the card names: the caller's, else the platform's, else the global one.
+ * The `fetch` for an agent's card and for all URLs in the card: the caller's, else the platform's, else the global one.
  *
- * With `untrusted` it is the platform's guard, except that a card on this machine may name this machine.
+ * With `untrusted` it is the platform's guard. A card on this machine may still name this machine.
  *
  * @param cardUrl where the card is; undefined when the caller brought it
- * @throws Error when `untrusted` is asked for on a platform without a guard, or with a `fetch` of the caller's, which no guard
- *   can vouch for
+ * @throws Error when `untrusted` is set on a platform without a guard, or with a `fetch` of the caller's, which the
+ *   guard cannot control
  */
 export function agentFetch(
   options: FetchOptions,
@@ -25,7 +25,7 @@ export function agentFetch(
   }
   if (options.fetch !== undefined) {
     throw new Error(
-      "`untrusted: true` cannot be combined with a `fetch` of your own: nobody could tell which addresses it reaches. Leave out one of the two, or give your `fetch` as `platform.guardedFetch` if it guards addresses itself.",
+      "`untrusted: true` cannot be combined with a `fetch` of your own: the guard cannot control which addresses it reaches. Leave out one of the two, or give your `fetch` as `platform.guardedFetch` if it guards addresses itself.",
     );
   }
   const guarded = platform?.guardedFetch;

@@ -10,14 +10,14 @@ export interface Attempt {
   readonly error: unknown;
 }
 
-/** The interface's wire cannot call its URL: nothing was tried. */
+/** The interface's wire cannot call its URL: no call was tried. */
 export class NotCallable extends Error {
   override readonly name = "NotCallable";
-  /** That nothing was sent, in the way platforms say it (see `wasNeverSent`). */
+  /** Says that nothing was sent, in the form that platforms use (see `wasNeverSent`). */
   readonly code = "ERR_ADDRESS_REFUSED";
 }
 
-/** Whether a call failed because the interface was not reached, as far as one can tell. */
+/** Whether a call probably failed because the interface was not reached. */
 export function isOutOfReach(error: unknown): boolean {
   return error instanceof NotCallable || ConnectError.from(error).code === Code.Unavailable;
 }
@@ -32,8 +32,8 @@ export function shownReason(error: unknown): string {
 }
 
 /**
- * What a caller catches when no interface answered. A server's own refusal goes before everything else, as it came; else one
- * Unavailable that names each interface that was tried and why it failed, and stands for "never sent" only when all do.
+ * The error when no interface answered. A refusal by a server takes precedence and is unchanged. Otherwise it is one
+ * Unavailable that names each interface and why it failed. It counts as "never sent" only when all of them do.
  */
 export function failureOf(attempts: readonly Attempt[]): unknown {
   const answered = attempts.find(

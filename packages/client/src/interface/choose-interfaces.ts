@@ -15,19 +15,19 @@ import { shownList } from "./shown-list.ts";
 export interface Candidate {
   readonly interface: AgentInterface;
   readonly binding: BindingTransport;
-  /** What is sent as `A2A-Version`: `Major.Minor` of the interface. */
+  /** The value of `A2A-Version`: `Major.Minor` of the interface. */
   readonly protocolVersion: string;
 }
 
-/** What decides which interfaces may be used. */
+/** The options that decide which interfaces may be used. */
 export type ChoiceOptions = Pick<
   ConnectOptions,
   "bindings" | "pinBinding" | "pinVersion" | "protocolVersions" | "platform"
 >;
 
 /**
- * The interfaces of a card that may be used, best first: in the card's order (requirement L-3), or by the caller's order of
- * bindings. Versions are compared by major and minor (F-1). What is pinned is never departed from (F-8).
+ * The interfaces of a card that may be used, best first: in the card's order (requirement L-3), or by the caller's
+ * order of bindings. Versions are compared by major and minor (F-1). A pinned binding or version allows no other (F-8).
  *
  * @throws NoInterfaceError with what the card offers and what was wanted, when there is none
  */
@@ -51,7 +51,7 @@ export function chooseInterfaces(card: AgentCard, options: ChoiceOptions): reado
     : bindings.flatMap((name) => candidates.filter(({ binding }) => binding.binding === name));
 }
 
-/** The dialects that this library has messages for. */
+/** The protocol versions for which this library has messages. */
 const spoken: readonly string[] = [protocolVersion, draftProtocolVersion];
 
 function wantedVersions({ pinVersion, protocolVersions = [protocolVersion] }: ChoiceOptions): string[] {
@@ -64,11 +64,11 @@ interface Choice {
   readonly options: ChoiceOptions;
   readonly wanted: readonly string[];
   readonly bindings: readonly string[] | undefined;
-  /** Bindings that there are transports for. */
+  /** Bindings for which there are transports. */
   readonly known: readonly string[];
 }
 
-/** Says the first thing that stands in the way. */
+/** Names the first obstacle. */
 function explain(card: AgentCard, choice: Choice): NoInterfaceError {
   const offered = card.supportedInterfaces;
   const offer = `The card offers ${offeredVersions(offered)}`;
@@ -167,5 +167,5 @@ function offeredVersions(offered: readonly AgentInterface[]): string {
   return texts.length === 0 ? "no interface" : `only ${texts.slice(0, maxVersions).join(" and ")}`;
 }
 
-/** Versions that a sentence names: a card may invent any number. */
+/** How many versions a sentence names: a card may invent any number. */
 const maxVersions = 4;

@@ -1,20 +1,21 @@
 import { agentFetch, type FetchOptions } from "./agent-fetch.ts";
 import { redirectLocation } from "./redirect-location.ts";
 
-/** Redirects that are followed, one after the other. */
+/** How many redirects are followed. */
 const maxRedirects = 3;
 
 /**
- * The `fetch` for files that an agent names by URL: that of `agentFetch`, but never the caller's own, which may add
+ * The `fetch` for files that an agent names by URL: like `agentFetch`, but never the caller's own, which may add
  * credentials that are for the agent alone.
  *
- * Up to three redirects are followed, each as if it had been named itself. With `untrusted`, from the first one on that leads
- * to another origin everything goes through the guard: whatever is on this machine may pass on what others say.
+ * It follows up to three redirects, and applies the same rules to each target. With `untrusted`, everything after the
+ * first redirect to another origin goes through the guard, because a program on this machine may pass on what strangers
+ * say.
  *
- * It rejects with an Error where redirects lead nowhere or too far.
+ * It rejects with an Error when a redirect has no target or there are too many.
  *
  * @param cardUrl where the card is; undefined when the caller brought it
- * @throws Error when `untrusted` is asked for on a platform without a guard
+ * @throws Error when `untrusted` is set on a platform without a guard
  */
 export function fileFetch(
   { platform, untrusted = false }: FetchOptions,
@@ -35,7 +36,7 @@ export function fileFetch(
       if (location === undefined) {
         return response;
       }
-      response.body?.cancel().catch(() => {}); // nobody wants it
+      response.body?.cancel().catch(() => {}); // the body is not needed
       const next = URL.parse(location, url);
       if (next === null || !["http:", "https:"].includes(next.protocol)) {
         throw new Error("it redirects to what is no http or https URL");
@@ -51,7 +52,10 @@ export function fileFetch(
   };
 }
 
-/** Browsers do not say where a redirect leads. They follow it by rules of their own, and reach no address that a page may not. */
+/**
+ * Browsers do not show the target of a redirect. They follow it by rules of their own, and reach no address that a page
+ * may not.
+ */
 function followBlindly(
   fetch: typeof globalThis.fetch,
   url: URL,
@@ -59,7 +63,7 @@ function followBlindly(
   untrusted: boolean,
 ): Promise<Response> {
   if (untrusted) {
-    throw new Error("it redirects, and nobody says where");
+    throw new Error("it redirects without a target");
   }
   return fetch(url, { ...init, redirect: "follow" });
 }

@@ -274,7 +274,7 @@ describe("an interface that is not there", () => {
     expect(opened.interfaces.current.interface.url).toBe(second.url);
     await second[Symbol.asyncDispose]();
     await using back = await startRpcServer(Number(new URL(first.url).port));
-    // A connection that was kept may break once before it is known that nobody listens any more.
+    // A kept connection may break once before the client knows that the server is gone.
     await expect
       .poll(() =>
         opened.client.sendMessage({}).then(

@@ -18,7 +18,7 @@ import { wasNeverSent } from "./never-sent.ts";
 import { callHeaders, isRepeatable, withTenant } from "./outgoing-call.ts";
 import { shownInterface } from "./shown-list.ts";
 
-/** How the interfaces of a card are called. */
+/** How to call the interfaces of a card. */
 export interface InterfaceSettings
   extends Pick<
     ConnectOptions,
@@ -33,29 +33,29 @@ export interface InterfaceSettings
     | "platform"
     | "untrusted"
   > {
-  /** Where the card came from, by which `untrusted` judges this machine's own addresses. */
+  /** Where the card came from. `untrusted` judges this machine's own addresses by it. */
   readonly cardUrl?: string | undefined;
 }
 
 /** One transport over all interfaces of an agent that may be used. */
 export interface InterfaceTransport {
   readonly transport: Transport;
-  /** In use now: the first, then whichever answered last. */
+  /** The interface in use: the first, then the one that answered last. */
   readonly current: Candidate;
-  /** Ends all connections; calls in flight fail. */
+  /** Ends all connections; running calls fail. */
   close(): void;
 }
 
 /**
- * A Connect transport that calls the first interface and, when that cannot be reached, the next. It says so to `onWarning`
- * and stays with the one that answered.
+ * A Connect transport that calls the first interface and, when that cannot be reached, the next. It then calls
+ * `onWarning` and stays with the interface that answered.
  *
- * A call goes to another interface only when that cannot do a thing twice: what may be repeated (everything but sends, and
- * push configs without an id) as long as the interface has never answered; all others, and all later, only when nothing of
- * it was sent (`wasNeverSent`). Time limits hold for all attempts together.
+ * A call goes to another interface only when the agent cannot do the work twice. A call that may be repeated (all but
+ * sends, and push configs without an id) goes on as long as the interface has never answered. All other calls, and all
+ * later ones, go on only when no byte of them was sent (`wasNeverSent`). Time limits apply to all attempts together.
  *
- * Every request has the interface's version and tenant, the settings' headers and extensions. The settings' interceptors see
- * each attempt, with all of that in it.
+ * Every request has the interface's version and tenant, and the settings' headers and extensions. The settings'
+ * interceptors see each attempt with all of these.
  *
  * @param candidates best first
  * @throws NoInterfaceError when none of the interfaces has a URL that its wire can call
@@ -67,10 +67,12 @@ export function openInterfaces(
   return new InterfaceSwitch(candidates, settings);
 }
 
-/** The longest that gRPC can tell a server in milliseconds, 27 hours: who allows more has set no limit. */
+/**
+ * The longest time that gRPC can tell a server in milliseconds, 27 hours. A caller that allows more has set no limit.
+ */
 const longestTimeoutMs = 99_999_999;
 
-/** One call, whichever interface it goes to. */
+/** One call, for any interface. */
 interface Call<I extends DescMessage> {
   readonly method: DescMethodUnary<I> | DescMethodStreaming<I>;
   readonly signal: AbortSignal | undefined;
@@ -79,7 +81,7 @@ interface Call<I extends DescMessage> {
   readonly message: MessageShape<I>;
 }
 
-/** What differs between interfaces. */
+/** The differences between interfaces. */
 interface CallAttempt<I extends DescMessage> {
   readonly transport: Transport;
   readonly timeoutMs: number | undefined;
@@ -90,7 +92,7 @@ interface CallAttempt<I extends DescMessage> {
 class InterfaceSwitch implements InterfaceTransport, Transport {
   readonly #settings: InterfaceSettings;
   readonly #fetch: typeof globalThis.fetch;
-  /** Those that may be called, best first. */
+  /** The interfaces that can be called, best first. */
   readonly #candidates: readonly Candidate[];
   readonly #open = new Map<Candidate, OpenTransport>();
   readonly #answered = new Set<Candidate>();
@@ -242,7 +244,7 @@ class InterfaceSwitch implements InterfaceTransport, Transport {
     }
   }
 
-  /** Opening connects to nothing: it only tells whether the URL makes sense. */
+  /** To open a transport connects to nothing: it only tells whether the URL is valid. */
   #firstCallable(): Candidate {
     const failed: Attempt[] = [];
     for (const candidate of this.#candidates) {
@@ -264,7 +266,7 @@ class InterfaceSwitch implements InterfaceTransport, Transport {
   }
 }
 
-/** An error that only a reached server gives; running out of time says nothing about it. */
+/** Whether an error came from a server that was reached; for a time limit that is not known. */
 function isAnswer(error: unknown): boolean {
   const { code } = ConnectError.from(error);
   return code !== Code.Canceled && code !== Code.DeadlineExceeded && !wasNeverSent(error);

@@ -2,19 +2,19 @@ import { eventIdsKey } from "@a2a-connect/bindings/client";
 import type { DescMessage, DescMethodStreaming, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
 import type { ContextValues, StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 
-/** A transport that is used until another one takes its place. */
+/** A transport that is used until another one replaces it. */
 export interface Replaceable {
   readonly transport: Transport;
-  /** Ends its connections; calls under way fail. */
+  /** Ends its connections; running calls fail. */
   close(): void;
 }
 
 /**
- * Makes calls over whichever transport is in use when they begin. One that was replaced is closed when the last of its calls has
- * ended.
+ * Makes calls over the transport that is in use when they begin. A replaced transport is closed when the last of its
+ * calls has ended.
  */
 export class LinkCalls<Link extends Replaceable> implements Transport {
-  /** Calls under way, by their link: the one in use, and replaced ones that have any. */
+  /** Running calls, by their link: the one in use, and replaced ones with running calls. */
   readonly #calls = new Map<Link, number>();
   #current: Link;
   #closed = false;
@@ -77,7 +77,7 @@ export class LinkCalls<Link extends Replaceable> implements Transport {
       if (contextValues?.get(eventIdsKey) === undefined) {
         return { ...response, message: watchEnd(response.message, signal, end) };
       }
-      endWith(signal, end); // as event streams of ours do in any case: their messages need not be looked at
+      endWith(signal, end); // our event streams always abort it at their end, so their messages need no watch
       return response;
     } catch (error) {
       end();
@@ -111,7 +111,7 @@ export class LinkCalls<Link extends Replaceable> implements Transport {
   }
 }
 
-/** Whoever leaves a stream early does so by its signal: the iterables of Connect's clients know no return(). */
+/** A caller that leaves a stream early aborts its signal: the iterables of Connect's clients have no return(). */
 async function* watchEnd<T>(
   messages: AsyncIterable<T>,
   signal: AbortSignal | undefined,

@@ -1,16 +1,16 @@
-/** Why nothing was reached, in words. */
+/** Why a server was not reached, in words. */
 export interface NetworkFailure {
   /** The rest of a sentence about the server: `refuses connections: nothing listens there`. */
   readonly reason: string;
   /** What to do about it. */
   readonly hint: string;
-  /** Whether it may be gone in a moment: a connection that broke, unlike one that nobody accepts. */
+  /** Whether the cause may be gone in a moment: a connection that broke, unlike one that was refused. */
   readonly mayPass: boolean;
 }
 
 /**
- * What a failed request says about the network: by the codes of Node, undici and Bun anywhere in its causes. Undefined when
- * it failed for something else, such as an answer.
+ * What a failed request says about the network: by the codes of Node, undici and Bun anywhere in its causes. Undefined
+ * when it failed for another reason, such as an answer.
  */
 export function findNetworkFailure(error: unknown): NetworkFailure | undefined {
   const errors = [...errorsBehind(error)];
@@ -23,7 +23,7 @@ export function findNetworkFailure(error: unknown): NetworkFailure | undefined {
   if (errors.some(({ message }) => message === "bad port")) {
     return badPort;
   }
-  // A `fetch` that got no answer throws a TypeError; browsers keep the reason to themselves.
+  // A `fetch` without a response throws a TypeError; browsers do not tell the reason.
   return errors.some((each) => each instanceof TypeError) ? unexplained : undefined;
 }
 
@@ -34,7 +34,7 @@ const badPort: NetworkFailure = {
   mayPass: false,
 };
 
-/** An error, and all that caused it, nearest first. */
+/** An error and all its causes, nearest first. */
 export function* errorsBehind(error: unknown, depth = 0): Generator<Error, void> {
   if (!(error instanceof Error) || depth > maxDepth) {
     return;
@@ -56,7 +56,7 @@ export function codeOf(error: Error): string {
   return "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** Whether a certificate was not accepted, before anything was sent. */
+/** Whether a certificate was refused, before anything was sent. */
 export function isCertificateCode(code: string): boolean {
   return certificateReasons.has(code) || /^(?:CERT_|UNABLE_TO_(?:GET|VERIFY|DECRYPT|DECODE)_)/.test(code);
 }
@@ -83,7 +83,7 @@ const passing: ReadonlySet<string> = new Set([
 const failures: ReadonlyMap<string, NetworkFailure> = new Map(
   (
     [
-      [["ENOTFOUND"], "has a name that nobody knows", "Check the host for typing errors."],
+      [["ENOTFOUND"], "has a name that cannot be resolved", "Check the host for typing errors."],
       [["EAI_AGAIN"], "has a name that could not be looked up just now", "Check the network, and try again."],
       [
         ["ECONNREFUSED", "ConnectionRefused"],

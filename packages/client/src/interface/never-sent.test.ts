@@ -55,7 +55,7 @@ describe("a failed request", () => {
 
 describe("why nothing was reached", () => {
   for (const [error, says] of [
-    [failed("ENOTFOUND"), /name that nobody knows/],
+    [failed("ENOTFOUND"), /name that cannot be resolved/],
     [failed("EAI_AGAIN"), /looked up just now/],
     [failed("ECONNREFUSED"), /nothing listens/],
     [failed("CERT_HAS_EXPIRED"), /expired/],
@@ -68,7 +68,7 @@ describe("why nothing was reached", () => {
     [failed("ECONNRESET"), /closed the connection/],
     [failed("ERR_ADDRESS_REFUSED"), /not public/],
     [new TypeError("Failed to fetch"), /could not be reached/],
-    [unavailable(new TypeError("fetch failed", { cause: failed("ENOTFOUND") })), /nobody knows/],
+    [unavailable(new TypeError("fetch failed", { cause: failed("ENOTFOUND") })), /cannot be resolved/],
     [unavailable(aggregate(failed("ECONNREFUSED"))), /nothing listens/],
   ] as const) {
     it(`is said in words: ${says.source}`, () => {

@@ -1,9 +1,9 @@
 import { codeOf, isCertificateCode } from "./network-failure.ts";
 
 /**
- * Whether an error shows that not a byte of the request left this machine, or none was read: no such host, nobody
- * listening, no route, a certificate that was refused. Node tells that in the codes of its errors; browsers tell nothing.
- * An error that stands for several attempts shows it only when each of them does.
+ * Whether an error proves that no byte of the request left this machine, or that none was read: no such host, no
+ * listener, no route, a refused certificate. Node's errors tell that by their codes; browsers do not tell. An error for
+ * several attempts proves it only when each of them does.
  */
 export function wasNeverSent(error: unknown, depth = 0): boolean {
   if (!(error instanceof Error) || depth > maxDepth) {
@@ -17,7 +17,7 @@ export function wasNeverSent(error: unknown, depth = 0): boolean {
 
 const maxDepth = 8;
 
-/** Codes of failures that a connection has before it is one. */
+/** Codes of failures before a connection is open. */
 const neverSentCodes: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ConnectionRefused",
@@ -29,7 +29,7 @@ const neverSentCodes: ReadonlySet<string> = new Set([
   "ERR_SSL_WRONG_VERSION_NUMBER",
 ]);
 
-/** Codes that an open connection may fail with, too: they say so only of connecting. */
+/** Codes that an open connection may fail with, too. They prove it only for an attempt to connect. */
 const connectCodes: ReadonlySet<string> = new Set(["EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"]);
 
 function failedBeforeSending(error: Error): boolean {

@@ -4,7 +4,7 @@ import type { AgentInterface } from "@a2a-connect/proto";
 /** Most items that a sentence lists. */
 const maxItems = 10;
 
-/** Texts of others as a list within a sentence; `none` when there are none. */
+/** Texts of another party as a list within a sentence; `none` when there are none. */
 export function shownList(texts: Iterable<string>, none = "none"): string {
   const items = [...new Set(texts)].map(shownText);
   const rest = items.length - maxItems;

@@ -19,14 +19,14 @@ import { repeatCall } from "../send/repeat-call.ts";
 import { createPushConfig } from "../send/send-request.ts";
 import { createPages } from "./pages.ts";
 
-/** What an operation's call is made with. */
+/** What an operation needs for its call. */
 interface RpcOptions {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The operations that may be repeated: everything but sends (AgentClient says what each does). */
+/** The operations that may be repeated: all but sends (see AgentClient). */
 export abstract class AgentOperations {
   abstract readonly card: AgentCard;
   abstract readonly rpc: Client<typeof A2AService>;
@@ -71,7 +71,7 @@ export abstract class AgentOperations {
         if (canceled === undefined) {
           throw error;
         }
-        return canceled; // by an attempt whose answer was lost
+        return canceled; // an attempt whose answer was lost canceled it
       }
     });
   }
@@ -82,8 +82,8 @@ export abstract class AgentOperations {
     options: CallOptions = {},
   ): Promise<TaskPushNotificationConfig> {
     return this.unwrapped(async () => {
-      await this.renewCard(this.signalOf(options), taskId); // it is told a token, and where to send what
-      // Named here, so that a repeat replaces it instead of adding another one (requirement A-53).
+      await this.renewCard(this.signalOf(options), taskId); // the call tells the agent a token and an address
+      // The config gets its id here, so that a repeat replaces it instead of adding another one (requirement A-53).
       const named = createPushConfig({ ...config, id: config.id ?? this.settings.randomId() }, taskId);
       return await this.#push(options, (call) => this.rpc.createTaskPushNotificationConfig(named, call));
     });
@@ -115,14 +115,15 @@ export abstract class AgentOperations {
   }
 
   /**
-   * To be done before the agent is told what only a trusted one may know.
+   * Call it before sending what only a trusted agent may know.
    *
    * @param taskId of the task that it is about
-   * @throws CardRefusedError, UntrustedOutputError or CardDriftError when its card will not do
+   * @throws CardRefusedError, UntrustedOutputError or CardDriftError when the agent's card is refused or does not meet
+   *   the requirements
    */
   protected abstract renewCard(signal: AbortSignal, taskId?: string): Promise<void>;
 
-  /** Aborted with the call's own signal, and when the client is closed. */
+  /** Aborts with the call's own signal, and when the client is closed. */
   protected abstract signalOf(options: CallOptions): AbortSignal;
 
   /** A call that may be repeated. */

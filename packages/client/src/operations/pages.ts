@@ -8,10 +8,10 @@ export interface FetchedPage<Page> {
 }
 
 /**
- * Everything that a list has, page by page, each asked for when the one before is used up.
+ * All items of a list. Each page is fetched when the one before is used up.
  *
- * @param itemsOf what is in a page
- * @throws InvalidResponseError (from the iteration) when a server gives out a token again, which would never end
+ * @param itemsOf returns the items of a page
+ * @throws InvalidResponseError (from the iteration) when a server returns a token twice, which would never end
  */
 export function createPages<Item, Page>(
   fetchPage: (pageToken: string) => Promise<FetchedPage<Page>>,
@@ -43,7 +43,7 @@ export function createPages<Item, Page>(
   };
 }
 
-/** Tokens that are remembered: enough for any circle that a mistake makes, and no burden in a list that is long. */
+/** How many tokens are remembered: enough to detect any accidental circle, and not much memory for a long list. */
 const maxSeen = 1_000;
 
 function remember(seen: Set<string>, token: string): void {

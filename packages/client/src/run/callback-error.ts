@@ -3,7 +3,7 @@ import { CallbackError } from "../errors.ts";
 import { stateOf } from "../follow/task-status.ts";
 import { untilAborted } from "./until-aborted.ts";
 
-/** What a callback did wrong, and how the task can be gone on with. */
+/** What a callback did wrong, and how to continue the task. */
 export function callbackError(what: string, task: Task, cause?: unknown): CallbackError {
   const detail = cause instanceof Error ? `: ${cause.message}` : "";
   const waits = stateOf(task) === TaskState.INPUT_REQUIRED ? "It still waits for an answer" : "It goes on";
@@ -14,7 +14,7 @@ export function callbackError(what: string, task: Task, cause?: unknown): Callba
 }
 
 /**
- * Calls back and waits for it, for as long as the run lasts.
+ * Calls a callback and waits for it, as long as the run lasts.
  *
  * @param name of the callback, for the error
  * @throws CallbackError when it throws; the signal's reason when that comes first

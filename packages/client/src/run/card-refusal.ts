@@ -1,6 +1,6 @@
 import { CardRefusedError } from "../errors.ts";
 
-/** What whoever wants to send something to a task is told when the agent's card is refused; other errors stay as they are. */
+/** The error for a message to a task whose agent's card is refused; other errors stay as they are. */
 export function withTask(error: unknown, taskId: string): unknown {
   if (!(error instanceof CardRefusedError)) {
     return error;

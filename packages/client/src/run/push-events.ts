@@ -15,18 +15,18 @@ import { type Sending, sendImmediately } from "../send/send-and-follow.ts";
 import { createPushConfig } from "../send/send-request.ts";
 import type { PushDelivery, PushReceiver } from "./push-receiver.ts";
 
-/** Between two looks at a task whose webhook stays silent. */
+/** Time between two looks at a task whose webhook stays silent. */
 const safetyPollMs = 30_000;
 
-/** A task's creation is delivered at once: after this time without it, webhooks do not reach us. */
+/** Agents deliver a task's creation at once. After this time without it, webhooks do not reach the client. */
 const firstDeliveryMs = 5_000;
 
 /**
- * Sends a message with a webhook for its task, and gives the events as they are delivered: those, and in that order, that a
- * stream would have. Every 30 s without one the task is asked for; if something has not been delivered, or events are
- * missing in between, the rest is followed without the webhook.
+ * Sends a message with a webhook for its task, and returns the delivered events: the same events in the same order as
+ * in a stream. After 30 s without one it fetches the task. When something was not delivered, or events in between are
+ * missing, it follows the rest without the webhook.
  *
- * @param onTaken told of the task as soon as the message was taken
+ * @param onTaken called with the task as soon as the message was taken
  * @throws as `sendAndFollow` and `followEvents`
  */
 export async function* sendAndListen(
@@ -46,7 +46,7 @@ export async function* sendAndListen(
   tracker.expect(task.id);
   await onTaken(task);
   const following = { ...sending, taskId: task.id };
-  // A task that has settled already need not be waited for.
+  // A task that has settled already needs no waiting.
   if (!isSettled(task.status?.state ?? TaskState.UNSPECIFIED)) {
     yield* listen(connection, following, subscription.deliveries);
   }
@@ -55,7 +55,7 @@ export async function* sendAndListen(
   }
 }
 
-/** The events that are delivered, until the task is over, or the webhook turns out to have missed one. */
+/** The delivered events, until the task is over, or until the webhook has missed one. */
 async function* listen(
   connection: Connection,
   following: Following,
@@ -115,7 +115,7 @@ async function untilLate(
   }
 }
 
-/** Undefined when events are missing before this one. */
+/** Undefined when events before this one are missing. */
 function acceptDelivery(
   { tracker }: Following,
   { response, eventId }: PushDelivery,
@@ -137,7 +137,7 @@ async function hasMissed({ rpc, settings }: Connection, following: Following): P
     return tracker.isBehind(task);
   } catch {
     signal.throwIfAborted();
-    return true; // whatever it is, following it will tell
+    return true; // following the task will tell the cause
   }
 }
 

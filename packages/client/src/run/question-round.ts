@@ -27,30 +27,30 @@ export interface QuestionHost {
   readonly tracker: TaskTracker;
   /** Makes the events look for news at once. */
   readonly wakeUp: WakeUp;
-  /** Sends the answer to a question; resolves when it was taken. */
+  /** Sends the answer to a question; resolves when the agent took it. */
   answer(input: InputMessage, signal: AbortSignal): Promise<void>;
   cancel(taskId: string, signal: AbortSignal): Promise<unknown>;
-  /** The status that the task has now; undefined when nobody can tell. */
+  /** The task's current status; undefined when it cannot be read. */
   currentStatus(taskId: string, signal: AbortSignal): Promise<TaskStatus | undefined>;
 }
 
-/** What a round of a question needs of its run. */
+/** What one round of a question needs of its run. */
 export interface Round {
   readonly host: QuestionHost;
   readonly options: ResumeOptions;
   readonly signal: AbortSignal;
   /** Asks for the next event. */
   readonly read: () => Promise<NextEvent>;
-  /** Tells the caller of an event that comes while the question is open. */
+  /** Gives the caller an event that comes while the question is open. */
   readonly report: (event: StreamResponse, task: Task) => Promise<void>;
 }
 
 /**
- * Has a question answered. Meanwhile the task is watched: if it moves on by itself, because somebody else has answered or
- * nobody did in time, the question is taken back.
+ * Has a question answered. Meanwhile it watches the task: if the task goes on by itself, because another client has
+ * answered or the question timed out, the question is withdrawn.
  *
- * @returns the event that comes next; undefined when it was not asked for yet
- * @throws TaskError when nobody answers, CallbackError when the callback throws or its answer is refused
+ * @returns the next event; undefined when it was not read yet
+ * @throws TaskError when there is no answer, CallbackError when the callback throws or its answer is refused
  */
 export async function answerQuestion(task: Task, round: Round): Promise<NextEvent | undefined> {
   const { host, options, signal } = round;
@@ -60,13 +60,14 @@ export async function answerQuestion(task: Task, round: Round): Promise<NextEven
   if (resolver === undefined) {
     throw unansweredError(task);
   }
-  // Events may be replayed, those of a repeated send are: a question that was answered long ago is asked nobody.
+  // Events may be replayed, for instance those of a repeated send. A question that was answered long ago is not asked
+  // again.
   if (!(await isStillAsked(task, asked, round))) {
     return undefined;
   }
   const moot = new AbortController();
   const pending = ask(resolver, readQuestion(task, AbortSignal.any([signal, moot.signal])), task, signal);
-  pending.catch(() => {}); // heard of below, unless the question is taken back
+  pending.catch(() => {}); // awaited below, unless the question is withdrawn
   try {
     let next = round.read();
     for (;;) {
@@ -112,7 +113,7 @@ function ask(
 
 async function deliver(answer: AuthAnswer, task: Task, round: Round): Promise<void> {
   const { host } = round;
-  // Callers without types answer with anything.
+  // Callers without types may return any value.
   if (answer === undefined || answer === null) {
     throw unansweredError(task);
   }
@@ -148,10 +149,10 @@ async function sendAnswer(message: InputMessage, task: Task, { host, signal }: R
   } catch (error) {
     const isUncertain = error instanceof SendUncertainError;
     if ((isUncertain || mayHaveMovedOn(error)) && !(await isStillAsked(task, asked, { host, signal }))) {
-      return; // it was taken, or somebody else has answered, or the task has ended: its events say which
+      return; // the agent took it, or another client has answered, or the task has ended: its events say which
     }
     if (isUncertain) {
-      throw callbackError("nobody knows whether its answer was taken", task, error);
+      throw callbackError("it is not known whether its answer was taken", task, error);
     }
     throw error instanceof ConnectError ? callbackError("its answer was refused", task, error) : error;
   }

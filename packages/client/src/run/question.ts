@@ -5,7 +5,7 @@ import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { Question } from "./run-types.ts";
 
-/** The question that an interrupted task asks. Nothing in it is trusted: the agent wrote it. */
+/** The question of an interrupted task. Its content is not trusted: the agent wrote it. */
 export function readQuestion(task: Task, signal: AbortSignal): Question {
   const message = task.status?.message;
   const asked = findProgramForm(message);
@@ -23,7 +23,7 @@ export function readQuestion(task: Task, signal: AbortSignal): Question {
   };
 }
 
-/** What our servers put beside the words: `choices`, `schema`, `details` in a data part. */
+/** What our servers put beside the text: `choices`, `schema`, `details` in a data part. */
 function findProgramForm(message: Message | undefined): JsonObject | undefined {
   for (const { content } of message?.parts ?? []) {
     if (content.case === "data") {

@@ -2,15 +2,15 @@ import type { AgentClient } from "../agent-client.ts";
 import type { SendOptions } from "../call-options.ts";
 import type { Answer, Question, Resolver } from "./run-types.ts";
 
-/** A fixed answer for questions of a kind. */
+/** A fixed answer for questions of one kind. */
 export interface AnswerRule {
-  /** Text that the question has (case aside), a pattern, or a function of it. */
+  /** Text in the question (case aside), a pattern, or a function of it. */
   readonly when: string | RegExp | ((question: Question) => boolean);
   readonly answer: Answer | ((question: Question) => Answer | Promise<Answer>);
 }
 
 /**
- * Answers by the first rule that fits. Otherwise `fallback` is asked; without one the run ends with an
+ * Answers by the first rule that matches. Otherwise it calls `fallback`; without one the run ends with an
  * InputRequiredError.
  */
 export function answerByRules(rules: readonly AnswerRule[], fallback?: Resolver): Resolver {
@@ -29,15 +29,15 @@ function fits(when: AnswerRule["when"], question: Question): boolean {
   }
   return typeof when === "string"
     ? question.text.toLowerCase().includes(when.toLowerCase())
-    : question.text.search(when) !== -1; // unlike test(), it does not mind a pattern's lastIndex
+    : question.text.search(when) !== -1; // unlike test(), it does not depend on a pattern's lastIndex
 }
 
 /**
- * Hands each question to another agent, and its answer back: the text of its result, or the data of its first artifact where
- * the question has a schema. A question with choices is put with them.
+ * Asks another agent each question, and returns its answer: the text of its result, or the data of its first artifact
+ * when the question has a schema. A question with choices is sent with them.
  *
- * @param options for example the skill that is to answer
- * @throws whatever the other agent's run throws; the first task can still be answered then
+ * @param options for example the skill that shall answer
+ * @throws the error of the other agent's run; the first task can still be answered then
  */
 export function askAgent(agent: Pick<AgentClient, "run">, options: SendOptions = {}): Resolver {
   return async ({ text, choices, schema, signal }) => {

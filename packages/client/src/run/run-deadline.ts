@@ -2,9 +2,9 @@ import type { ClientClock } from "../clock.ts";
 import { RunTimeoutError } from "../errors.ts";
 import type { TaskTracker } from "../follow/task-tracker.ts";
 
-/** The end of a run that takes too long. */
+/** The deadline of a run. */
 export interface RunDeadline {
-  /** What the agent is told. */
+  /** The time that the agent is told. */
   readonly at: Date | undefined;
   stop(): void;
 }
@@ -12,7 +12,9 @@ export interface RunDeadline {
 /** The latest time that there is (ECMA-262, time values). */
 const endOfTime = 8.64e15;
 
-/** Aborts `ended` with a RunTimeoutError after `deadlineMs`; never when that is undefined or beyond all time. */
+/**
+ * Aborts `ended` with a RunTimeoutError after `deadlineMs`; never when that is undefined or exceeds the latest time.
+ */
 export function startDeadline(
   deadlineMs: number | undefined,
   clock: ClientClock,

@@ -4,7 +4,7 @@ import type { ArtifactReader } from "../content/artifact-reader.ts";
 import { InvalidResponseError } from "../errors.ts";
 import type { RunResult } from "./run-types.ts";
 
-/** What came of a task that is COMPLETED, or of a message that was answered at once. */
+/** The result of a COMPLETED task, or of a message that was answered at once. */
 export function createRunResult(
   task: Task | undefined,
   message: Message | undefined,

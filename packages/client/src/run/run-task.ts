@@ -15,30 +15,29 @@ import { taskError } from "./task-outcome.ts";
 /** What a run needs of the client. */
 export interface RunHost extends QuestionHost {
   readonly clock: ClientClock;
-  /** Sends the message and gives all events of its task, to its end. */
+  /** Sends the message and returns all events of its task, to its end. */
   open(signal: AbortSignal, run: OpenedRun): AsyncGenerator<StreamResponse, void>;
-  /** The status that a task had before the message was sent to it: no question of this run. */
+  /** The status that a task had before the message was sent to it: not a question of this run. */
   staleStatus: TaskStatus | undefined;
-  /** Cancels the task by one attempt, although the run is over. */
+  /** Tries once to cancel the task, although the run is over. */
   cancelOnce(taskId: string, timeoutMs: number): Promise<unknown>;
-  /** The task as the agent has it at the end, where its stream may have left something out. */
+  /** The agent's task at the end, in case its stream left something out. */
   finalTask(task: Task, signal: AbortSignal): Promise<Task>;
   read(task: Task): readonly ArtifactReader[];
 }
 
-/** What the sending of a run's message is told. */
+/** What sending a run's message needs to know. */
 export interface OpenedRun {
-  /** When the agent is to give up. */
+  /** The deadline for the agent. */
   readonly deadline: Date | undefined;
-  /** To be told of the task before any event of it, where it is known then. */
+  /** Call it with the task before any event of it, if the task is known then. */
   readonly onTaken: (task: Task) => Promise<void>;
 }
 
 /**
- * Sees a message through to its result: follows the task through every state, has questions answered, and ends with what
- * came of it.
+ * Sends a message and follows its task to the result: through every state, with answers to its questions.
  *
- * @throws TaskError when the task ended without a result, or waits for somebody who is not there
+ * @throws TaskError when the task ended without a result, or waits for a callback that is missing
  */
 export async function runTask(host: RunHost, options: ResumeOptions): Promise<RunResult> {
   const ended = new AbortController();
@@ -56,7 +55,7 @@ export async function runTask(host: RunHost, options: ResumeOptions): Promise<Ru
   } finally {
     ended.abort(new Error("the run is over"));
     deadline.stop();
-    // Not awaited: it would wait for a read under way, which the abort ends.
+    // Not awaited: it would wait for a pending read, which the abort ends.
     events.return().catch(() => {});
   }
 }
@@ -111,7 +110,7 @@ function asks({ payload }: StreamResponse, task: Task, { staleStatus }: RunHost)
   );
 }
 
-/** A Task stands for all that has happened to it: its artifacts, and a status that is not that of its creation. */
+/** A Task may contain several events: its artifacts, and a status that is not that of its creation. */
 async function reportEvent(
   { payload }: StreamResponse,
   task: Task,
@@ -134,7 +133,7 @@ async function reportEvent(
   }
 }
 
-/** How long whoever ends a run waits for its task to be canceled. */
+/** How long an aborted run waits for its task to be canceled. */
 const cancelLimitMs = 5_000;
 
 async function cancelQuietly(host: RunHost): Promise<void> {

@@ -4,28 +4,28 @@ import type { FollowOptions, SendOptions } from "../call-options.ts";
 import type { ArtifactReader } from "../content/artifact-reader.ts";
 import type { PushReceiver } from "./push-receiver.ts";
 
-/** A task that waits for somebody. */
+/** The question of a task that waits for its caller. */
 export interface Question {
-  /** INPUT_REQUIRED or AUTH_REQUIRED: words or credentials. */
+  /** INPUT_REQUIRED or AUTH_REQUIRED: text or credentials. */
   readonly kind: "input" | "auth";
   readonly taskId: string;
   readonly contextId: string;
-  /** What the agent asks, without terminal control sequences. */
+  /** The agent's text, without terminal control sequences. */
   readonly text: string;
-  /** The answers that fit, where the agent says so (`choices` in a data part of its message). */
+  /** The possible answers, if the agent names them (`choices` in a data part of its message). */
   readonly choices: readonly string[] | undefined;
-  /** JSON Schema that an answer's data fits, where the agent says so. */
+  /** JSON Schema for an answer's data, if the agent gives one. */
   readonly schema: JsonObject | undefined;
-  /** Whatever else it says for programs. */
+  /** Further data for programs. */
   readonly details: JsonValue | undefined;
-  /** The agent's message as it came. */
+  /** The agent's message as received. */
   readonly message: Message | undefined;
   readonly task: Task;
-  /** Aborted when the answer is no longer wanted: the run has ended, or somebody else has answered. */
+  /** Aborts when the answer is no longer wanted: the run has ended, or another client has answered. */
   readonly signal: AbortSignal;
 }
 
-/** What to do about a question: an answer, or the end of the task. `undefined`: nobody knows. */
+/** What to do about a question: an answer, or the end of the task. `undefined`: there is no answer. */
 export type Answer =
   | string
   | readonly Part[]
@@ -33,50 +33,48 @@ export type Answer =
   | { readonly cancel: true }
   | undefined;
 
-/** Answers questions. May be asked the same again when its answer did not fit. */
+/** Answers questions. It may be called again with the same question when its answer did not fit. */
 export type Resolver = (question: Question) => Answer | Promise<Answer>;
 
 /**
- * Gets a task its credentials. `{ resolved: true }`: they are where the agent will find them, the task goes on by itself.
- * Anything else is sent to it, as an answer is.
+ * Supplies a task's credentials. `{ resolved: true }`: they are where the agent will find them, and the task goes on by
+ * itself. Any other result is sent to the task, like an answer.
  */
 export type AuthResolver = (question: Question) => AuthAnswer | Promise<AuthAnswer>;
 
-/** What became of a request for credentials. */
+/** The result of a request for credentials. */
 export type AuthAnswer = Answer | { readonly resolved: true };
 
-/** How a task is seen through to its end. */
+/** How to follow a task to its end. */
 export interface ResumeOptions extends Omit<FollowOptions, "until" | "after"> {
   readonly onInputRequired?: Resolver;
   readonly onAuthRequired?: AuthResolver;
-  /** Every change of status, also mere progress. Awaited; a throw ends the run and not the task. */
+  /** Gets every change of status, also mere progress. Awaited; an error ends the run and not the task. */
   readonly onProgress?: (update: TaskStatusUpdateEvent, task: Task) => void | Promise<void>;
-  /** Every chunk and artifact. Awaited; a throw ends the run and not the task. */
+  /** Gets every chunk and artifact. Awaited; an error ends the run and not the task. */
   readonly onArtifact?: (update: TaskArtifactUpdateEvent, task: Task) => void | Promise<void>;
-  /** The task exists: its id, before anything else happens. */
+  /** Gets the task's id before any other callback. */
   readonly onTask?: (task: Task) => void | Promise<void>;
-  /** How long the whole run may take; a new task is told it as its deadline, too. Default none. */
+  /** Time limit of the whole run; a new task gets it as its deadline, too. Default none. */
   readonly deadlineMs?: number;
-  /**
-   * Whether the task is canceled when `signal` is aborted, once it is known. Default false: it goes on, the run just ends.
-   */
+  /** Whether to cancel a known task when `signal` aborts. Default false: the task goes on, and only the run ends. */
   readonly cancelOnAbort?: boolean;
 }
 
-/** How a run is conducted. */
+/** Options of a run. */
 export interface RunOptions extends ResumeOptions, Omit<SendOptions, "pushConfig"> {
-  /** Be told by webhook instead of a stream, where the card has push notifications. */
+  /** Receives events by webhook instead of a stream, if the card has push notifications. */
   readonly push?: PushReceiver;
 }
 
-/** What came of a run. */
+/** The result of a run. */
 export interface RunResult {
-  /** COMPLETED. Undefined when the agent answered with a Message. */
+  /** The COMPLETED task. Undefined when the agent answered with a Message. */
   readonly task: Task | undefined;
-  /** The agent's direct answer, or what it said at the end. */
+  /** The agent's direct answer, or its last message. */
   readonly message: Message | undefined;
   readonly artifacts: readonly ArtifactReader[];
-  /** By id or name. @throws AgentError naming those there are */
+  /** By id or name. @throws AgentError with the names of all artifacts */
   artifact(idOrName: string): ArtifactReader;
   /** The text of all artifacts, or of the message where there are none, joined by line feeds. */
   text(): string;

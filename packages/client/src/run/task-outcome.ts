@@ -10,7 +10,7 @@ import {
 } from "../errors.ts";
 import { stateOf } from "../follow/task-status.ts";
 
-/** The error that a task stands for which did not complete; undefined for every other state. */
+/** The error for a task that did not complete; undefined for every other state. */
 export function taskError(task: Task): TaskError | undefined {
   switch (stateOf(task)) {
     case TaskState.FAILED:
@@ -28,7 +28,7 @@ export function taskError(task: Task): TaskError | undefined {
   }
 }
 
-/** The error of a task that waits for somebody while nobody is there. */
+/** The error of a task that waits for a callback that is missing. */
 export function unansweredError(task: Task): TaskError {
   return stateOf(task) === TaskState.AUTH_REQUIRED
     ? new AuthRequiredError(sentence("needs credentials", task), task, {
@@ -39,7 +39,7 @@ export function unansweredError(task: Task): TaskError {
       });
 }
 
-/** What happened and what the agent said about it; terminals may show it as it is. */
+/** What happened and what the agent said about it, safe to show in a terminal. */
 function sentence(what: string, { id, status }: Task): string {
   const said = status?.message === undefined ? "" : partText(status.message).trim();
   return said === "" ? `Task ${id} ${what}.` : `Task ${id} ${what}: ${said}`;

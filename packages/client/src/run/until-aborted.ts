@@ -1,4 +1,4 @@
-/** The promise, or the rejection of an abort that comes first. A callback of the caller's need not heed any signal. */
+/** The promise, or the rejection of an abort that comes first. A caller's callback need not react to a signal. */
 export async function untilAborted<T>(promise: T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();

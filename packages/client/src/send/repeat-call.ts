@@ -3,11 +3,11 @@ import { retryDelayMs } from "../follow/retry-delay.ts";
 import { isTransient } from "../follow/verdict.ts";
 
 /**
- * Makes a call that may be repeated, again while it fails for a reason that may pass. A time to come again
- * that the server names is heeded up to the longest wait.
+ * Makes a call that may be repeated, again while it fails for a temporary reason. When the server names a time to try
+ * again, the call waits for it, up to the longest wait.
  *
- * @param until `attempts`: `retry.attempts` times in all; `time`: for as long as a followed task may be out of reach
- * @throws what the last attempt threw
+ * @param until `attempts`: at most `retry.attempts` times; `time`: as long as a followed task may be unreachable
+ * @throws the error of the last attempt
  */
 export async function repeatCall<T>(
   call: (attempt: number) => Promise<T>,

@@ -16,19 +16,19 @@ import { isTransient, judgeStreamFailure } from "../follow/verdict.ts";
 import { wasNeverSent } from "../interface/never-sent.ts";
 import { keyHeader, sendOnce, sendUncertain } from "./send-once.ts";
 
-/** A send and what it is followed by. */
+/** A send, and how to follow its task. */
 export interface Sending extends Omit<Following, "taskId"> {
   readonly request: SendMessageRequest;
   readonly key: string | undefined;
 }
 
-/** Attempts at a stream before the same message is sent by a call. */
+/** Attempts at a stream before the client sends the same message by a call. */
 const patience = 3;
 
 /**
- * Sends a message and gives the events of its task until it is over, or the one direct Message.
+ * Sends a message and returns the events of its task until it is over, or the one direct Message.
  *
- * @throws SendUncertainError when nobody knows whether the message was taken; otherwise as `followEvents`
+ * @throws SendUncertainError when it is not known whether the message was taken; otherwise as `followEvents`
  */
 export async function* sendAndFollow(
   connection: Connection,
@@ -45,7 +45,7 @@ export async function* sendAndFollow(
 /**
  * SendMessage, and the task as it is then.
  *
- * @param replay leave the events to be followed, a new task's from its creation, so that each of them is seen
+ * @param replay leaves the events to be followed (for a new task from its creation), so that each of them is seen
  * @returns true: there is an answer
  */
 async function* sendByCall(
@@ -80,7 +80,7 @@ export function sendImmediately(
   return sendOnce(connection, { ...request, configuration }, { headers, signal, key, timeoutMs });
 }
 
-/** SendStreamingMessage, repeated under its key until something comes; what comes up to the first break. */
+/** SendStreamingMessage, repeated under its key until an event comes; returns the events up to the first break. */
 async function* sendByStream(connection: Connection, sending: Sending): AsyncGenerator<StreamResponse, void> {
   const { request, signal, key, tracker } = sending;
   const { clock, retry } = connection.settings;
@@ -88,7 +88,7 @@ async function* sendByStream(connection: Connection, sending: Sending): AsyncGen
   for (let attempt = 1; ; attempt++) {
     let failure: unknown;
     try {
-      // After some attempts by a call: something on the way may not let streams through.
+      // After some attempts, by a call: a proxy may block streams.
       const byCall = key !== undefined && attempt % patience === 0;
       const isAnswered = yield* byCall
         ? sendByCall(connection, sending, true)
@@ -102,7 +102,7 @@ async function* sendByStream(connection: Connection, sending: Sending): AsyncGen
     } catch (error) {
       signal.throwIfAborted();
       if (tracker.taskId !== undefined && judgeStreamFailure(error) !== "fatal") {
-        return; // from here on it is followed
+        return; // the task is followed from here on
       }
       if (tracker.taskId === undefined && lacksStreams(error, request)) {
         yield* sendByCall(connection, sending);
@@ -127,9 +127,9 @@ async function* sendByStream(connection: Connection, sending: Sending): AsyncGen
 }
 
 /**
- * What one SendStreamingMessage brings, until the task is over or the stream ends.
+ * The events of one SendStreamingMessage, until the task is over or the stream ends.
  *
- * @returns whether it brought anything
+ * @returns whether it brought any event
  */
 async function* readSend(
   { rpc, settings }: Connection,
@@ -154,7 +154,9 @@ function isAnswer(failure: unknown): boolean {
   return failure instanceof ConnectError && failure.isWireError;
 }
 
-/** The card promises streams and the server has none. A message to a task may be refused for other reasons. */
+/**
+ * The card promises streams and the server has none. A message to an existing task may be refused for other reasons.
+ */
 function lacksStreams(error: unknown, { message }: SendMessageRequest): boolean {
   if (!(error instanceof ConnectError)) {
     return false;

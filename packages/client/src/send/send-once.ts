@@ -7,20 +7,20 @@ import { isTransient } from "../follow/verdict.ts";
 import { wasNeverSent } from "../interface/never-sent.ts";
 import { repeatCall } from "./repeat-call.ts";
 
-/** How a message is sent by one request. */
+/** How to send a message by one request. */
 export interface SendOnceOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** Makes it repeatable. */
+  /** Makes the send repeatable. */
   readonly key: string | undefined;
   readonly timeoutMs: number;
 }
 
 /**
- * SendMessage, so that the message is taken at most once: repeated under its key, without one only when it is certain that
- * nothing was sent.
+ * SendMessage, such that the message is taken at most once: repeated under its key; without a key only when it is
+ * certain that nothing was sent.
  *
- * @throws SendUncertainError when nobody knows whether it was taken
+ * @throws SendUncertainError when it is not known whether the message was taken
  */
 export async function sendOnce(
   { rpc, settings }: Connection,
@@ -41,7 +41,7 @@ export async function sendOnce(
   return response;
 }
 
-/** The header that names a send. */
+/** The header that identifies a send. */
 export function keyHeader(key: string | undefined): Readonly<Record<string, string>> {
   return key === undefined ? {} : { [idempotencyKeyHeader]: key };
 }
@@ -56,11 +56,11 @@ async function sendCarefully<T>(send: () => Promise<T>, messageId: string): Prom
   }
 }
 
-/** For a send without an answer that cannot be repeated. */
+/** The error of a send without an answer that cannot be repeated. */
 export function sendUncertain(messageId: string, cause: unknown): SendUncertainError {
   const said = cause instanceof ConnectError ? cause.rawMessage : "the stream had no events";
   return new SendUncertainError(
-    `The message was sent, and no usable answer came: nobody knows whether the agent has taken it (${said}).`,
+    `The message was sent, and no usable answer came: it is not known whether the agent has taken it (${said}).`,
     messageId,
     {
       hint: "Look for its task (list tasks by context) before you send it again: this agent does not promise to take a message once.",

@@ -9,15 +9,15 @@ import {
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import type { Input, InputMessage, PushConfigInput, SendOptions } from "../call-options.ts";
 
-/** What is sent, and how it is named. */
+/** What to send, and its key. */
 export interface SendRequestOptions
   extends Pick<SendOptions, "skill" | "acceptedOutputModes" | "historyLength" | "metadata" | "pushConfig"> {
   readonly returnImmediately?: boolean;
-  /** When the task is canceled if it has not ended, told to the agent. */
+  /** The task's deadline, which the agent is told. */
   readonly deadline?: Date;
 }
 
-/** The request of a send; `randomId` names its message. */
+/** The request of a send; `randomId` makes the message's id. */
 export function createSendRequest(
   input: Input,
   options: SendRequestOptions,
@@ -45,7 +45,7 @@ export function createSendRequest(
   });
 }
 
-/** A webhook as the protocol's message, for a task that is there or still to come. */
+/** A webhook as the protocol's message, for an existing or a future task. */
 export function createPushConfig(
   { url, id, token, authentication }: PushConfigInput,
   taskId?: string,
@@ -59,7 +59,7 @@ export function createPushConfig(
   });
 }
 
-/** The parts of an input: a string stands for one text part. */
+/** The parts of an input: a string is one text part. */
 export function toInputMessage(input: Input): InputMessage {
   return typeof input === "string" || isParts(input) ? { parts: input } : input;
 }
@@ -68,7 +68,7 @@ function isParts(input: readonly Part[] | InputMessage): input is readonly Part[
   return Array.isArray(input);
 }
 
-/** What the caller wants of the task, in the metadata of the message that starts it (lifecycle extension). */
+/** The caller's wishes for the task, in the metadata of the message that starts it (lifecycle extension). */
 function withLifecycle(
   metadata: JsonObject | undefined,
   { skill, deadline }: SendRequestOptions,

@@ -1,8 +1,8 @@
 const initialSize = 1024;
 
 /**
- * Bytes that arrive piece by piece. Costs what was received and never twice that, whatever the size of the pieces: a list
- * of pieces costs a hundred times as much when somebody sends them byte by byte.
+ * Bytes that arrive in small arrays. It costs at most twice the received bytes, for any size of the arrays. A list of
+ * arrays would cost a hundred times as much when a server sends single bytes.
  */
 export class ByteBuffer {
   #bytes = new Uint8Array(initialSize);
@@ -23,12 +23,12 @@ export class ByteBuffer {
     this.#length = length;
   }
 
-  /** What is there so far; valid until the next change. */
+  /** The bytes so far; valid until the next change. */
   peek(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** Everything, which is the caller's from then on: the buffer is empty. */
+  /** All bytes. They belong to the caller from then on, and the buffer is empty. */
   take(): Uint8Array<ArrayBuffer> {
     const taken = this.#bytes.subarray(0, this.#length);
     this.#bytes = new Uint8Array(initialSize);

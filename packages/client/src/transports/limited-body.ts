@@ -19,7 +19,7 @@ export async function limitBody(response: Response, maxBytes: number): Promise<R
 }
 
 /**
- * A body chunk by chunk. Whoever stops early closes the connection.
+ * A body chunk by chunk. To stop early closes the connection.
  *
  * @throws ConnectError Unavailable when the connection breaks
  */

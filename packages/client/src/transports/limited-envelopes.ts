@@ -6,13 +6,13 @@ import { readBody, responseCutOff, withBody } from "./limited-body.ts";
 const prefixLength = 5;
 
 /**
- * The same response with a body that gives whole envelopes, one at a time, as they are asked for. It breaks off
+ * The same response with a body that returns whole envelopes, one at a time. It fails
  *
  * - with ResourceExhausted as soon as an envelope announces more than `maxBytes`;
- * - with Unavailable when the connection breaks, or the body ends without the envelope that says that it is the last.
+ * - with Unavailable when the connection breaks, or the body ends without an envelope that is marked as the last.
  *
- * Connect's own reader knows no limit, allocates whatever is announced, and its time grows with the square of the number
- * of chunks that an envelope comes in.
+ * Connect's own reader has no limit and allocates what an envelope announces. Its time grows with the square of the
+ * number of chunks of an envelope.
  *
  * @param lastFlag bit of the flags that marks the last envelope
  */
@@ -29,7 +29,7 @@ export function limitEnvelopes(response: Response, maxBytes: number, lastFlag: n
         await envelopes.return();
       },
     },
-    { highWaterMark: 0 }, // nothing is read ahead
+    { highWaterMark: 0 }, // no envelope is read ahead
   );
   return withBody(response, body);
 }

@@ -21,21 +21,21 @@ export function limitConnectFetch(fetch: Fetch, maxBytes: number): Fetch {
     }
     const limited = await limitBody(response, maxBytes);
     if (response.status === 429 && !(await isConnectError(limited.clone()))) {
-      throw tooManyRequests(response.headers); // somebody's own JSON, of which Connect would not show the status
+      throw tooManyRequests(response.headers); // JSON of another server, for which Connect would not show the status
     }
     return limited;
   };
 }
 
-/** The same for gRPC-Web. A web page in place of a response is refused here, where Connect would take it for envelopes. */
+/** The same for gRPC-Web. It refuses a web page in place of a response, which Connect would take for envelopes. */
 export function limitGrpcWebFetch(fetch: Fetch, maxBytes: number): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
     if (!response.ok || response.headers.has("grpc-status")) {
-      return limitBody(response, maxBytes); // it is all in the header
+      return limitBody(response, maxBytes); // the header has the whole status
     }
     if (!/^grpc-web(?:$|\+)/.test(subtypeOf(response))) {
-      response.body?.cancel().catch(() => {}); // nobody wants it
+      response.body?.cancel().catch(() => {}); // the body is not needed
       throw new ConnectError(
         `the server answered with HTTP status ${response.status} and no gRPC-Web response`,
         Code.Internal,

@@ -4,16 +4,16 @@ import type { BindingTransportSettings } from "../platform.ts";
 /** A `fetch` that belongs to one open transport. */
 export interface TransportFetch {
   /**
-   * The settings' `fetch` with the manners of a wire: it does not follow redirects, and what it rejects with, unless the
-   * caller's own signal is behind it, is a ConnectError.
+   * The settings' `fetch` with the rules of a wire: it does not follow redirects, and it rejects with a ConnectError,
+   * unless the caller's own signal aborted it.
    */
   readonly fetch: typeof globalThis.fetch;
-  /** Ends every request that is in flight. */
+  /** Ends all running requests. */
   close(): void;
 }
 
 /**
- * A redirect is refused, because it would carry the caller's message and credentials to somebody whom the card does not
+ * A redirect is refused, because it would send the caller's message and credentials to a server that the card does not
  * name.
  */
 export function createTransportFetch({ fetch }: BindingTransportSettings): TransportFetch {
@@ -29,7 +29,7 @@ export function createTransportFetch({ fetch }: BindingTransportSettings): Trans
           signal: signal === undefined ? closed.signal : AbortSignal.any([signal, closed.signal]),
         });
         if (isRedirect(response)) {
-          response.body?.cancel().catch(() => {}); // nobody wants it
+          response.body?.cancel().catch(() => {}); // the body is not needed
           throw redirected(response);
         }
         return response;
@@ -43,13 +43,13 @@ export function createTransportFetch({ fetch }: BindingTransportSettings): Trans
   };
 }
 
-/** Browsers do not show where a redirect leads: they answer with status 0. */
+/** Browsers do not show the target of a redirect: they answer with status 0. */
 function isRedirect({ status, type }: Response): boolean {
   return type === "opaqueredirect" || (status >= 300 && status < 400 && status !== 304);
 }
 
 function redirected({ headers }: Response): ConnectError {
-  // A header may hold anything; a parsed URL only what may be shown.
+  // A header may contain anything; a parsed URL only what may be shown.
   const target = URL.parse(headers.get("location") ?? "");
   const where = target === null ? "elsewhere" : `to ${target.origin}${target.pathname}`;
   return new ConnectError(`the server redirects ${where}, which is not followed`, Code.Unavailable, headers);
@@ -59,7 +59,7 @@ function failed(thrown: unknown): ConnectError {
   if (thrown instanceof ConnectError) {
     return thrown;
   }
-  // What a guard refuses (`guardedFetch`) it would refuse again.
+  // A guard that refuses an address (`guardedFetch`) would refuse it again.
   const refused = thrown instanceof Error && "code" in thrown && thrown.code === "ERR_ADDRESS_REFUSED";
   return refused
     ? new ConnectError(thrown.message, Code.PermissionDenied, undefined, undefined, thrown)

@@ -10,7 +10,7 @@ import type { BindingTransport, BindingTransportSettings } from "../platform.ts"
 import { limitConnectFetch, limitGrpcWebFetch } from "./rpc-fetch.ts";
 import { createTransportFetch } from "./transport-fetch.ts";
 
-/** The innermost interceptor of Connect's own transports: a rate limit is the same error on every wire. */
+/** The innermost interceptor of Connect's own transports: it gives a rate limit the same error on every wire. */
 const translateTooManyRequests: Interceptor = (next) => async (request) => {
   try {
     return await next(request);
@@ -20,10 +20,10 @@ const translateTooManyRequests: Interceptor = (next) => async (request) => {
 };
 
 /**
- * The wires that need nothing but `fetch`: JSONRPC, HTTP+JSON, Connect and gRPC-Web.
+ * The wires that need only `fetch`: JSONRPC, HTTP+JSON, Connect and gRPC-Web.
  *
- * On all of them a server that is out of reach, or a response that is cut off, is Unavailable with the platform's error as
- * its cause; a response over the limit is ResourceExhausted; redirects are not followed.
+ * On all of them a server that cannot be reached, or a response that is cut off, is Unavailable with the platform's
+ * error as its cause; a response over the limit is ResourceExhausted; redirects are not followed.
  */
 export const webTransports: readonly BindingTransport[] = [
   fetchTransport("JSONRPC", ({ url, fetch, interceptors, maxResponseBytes }) =>
