@@ -10,47 +10,51 @@ import type { TenantPredicate } from "./gates/tenant-gate.ts";
 import type { PushOptions } from "./push/push-options.ts";
 import type { TaskStore } from "./store/task-store.ts";
 
-/** Everything a server may be told. Only the agent is required. */
+/** All options of a server. Only the agent is required. */
 export interface AgentServerOptions {
   readonly agent: AgentDefinition;
-  /** Where tasks live. Default: memory, for tests; they are gone with the process. */
+  /** The store of its tasks. Default: memory, for tests; the tasks are lost with the process. */
   readonly store?: TaskStore;
-  /** Public URL in the card, such as `https://agents.example.org`. Default: what `moveTo` says, which `serve` calls. */
+  /** Public URL in the card, such as `https://agents.example.org`. Default: the URL that `serve` passes to `moveTo`. */
   readonly publicUrl?: string;
-  /** Where each wire is mounted; `rpc: false`, or undefined for the others, leaves it out. Default: all, at `/`, `/rpc` and `/rest`. */
+  /**
+   * The path of each wire; `rpc: false`, or undefined for the others, leaves it out. Default: all, at `/`, `/rpc` and
+   * `/rest`.
+   */
   readonly mounts?: Partial<Mounts>;
   /**
-   * Where the agent is beside others: its card says so, `handle` answers below its path only, and leaves gRPC, gRPC-Web
-   * and Connect, and which hosts and pages are refused, to what tells the agents apart. `createAgentHost` sets it. Default: the agent is alone.
+   * The agent's path and tenant when it is one of several agents. Its card then has them, and `handle` answers below
+   * the path only. The code that tells the agents apart serves gRPC, gRPC-Web and Connect, and refuses hosts and pages.
+   * `createAgentHost` sets it. Default: the agent is alone.
    */
   readonly place?: AgentPlace;
   /**
-   * Protocol versions offered, best first: `1.0` and `1.1`, whose fields are a draft and shown only to callers that ask
-   * for it. Default `["1.0"]`.
+   * The protocol versions that the server offers, best first: `1.0` and `1.1`. The fields of 1.1 are a draft and shown
+   * only to callers that ask for it. Default `["1.0"]`.
    */
   readonly protocolVersions?: readonly string[];
   /** How long GetTask of A2A 1.1 waits for a newer generation, in milliseconds. Default 30,000. */
   readonly longPollMs?: number;
   /**
-   * Bytes of a page of ListTasks, as they are stored: the page ends with the task that brings it over this, and says where the
-   * list goes on. Default 4 MiB.
+   * Stored bytes of a page of ListTasks: the page ends with the task that exceeds this, and has a token for the rest of
+   * the list. Default 4 MiB.
    */
   readonly maxPageBytes?: number;
-  /** What a request without a version is taken for. Default: 0.3, which is refused (requirement F-4). */
+  /** The version of a request that names none. Default: 0.3, which is refused (requirement F-4). */
   readonly assumeVersion?: string;
-  /** Whether the streaming operations are offered. Default true. */
+  /** Whether the server offers the streaming operations. Default true. */
   readonly streaming?: boolean;
-  /** How push notifications are sent; without it the capability is off. */
+  /** How to send push notifications; without it the capability is off. */
   readonly push?: PushOptions;
-  /** The card for callers that said who they are; without it the capability is off. */
+  /** The card for callers with credentials; without it the capability is off. */
   readonly extendedCard?: ExtendedCardOptions;
-  /** Which tenants there are. Default: every name that is not reserved. */
+  /** Which tenants exist. Default: every name that is not reserved. */
   readonly isTenant?: TenantPredicate;
-  /** Parts that one message may have. Default 1,000. */
+  /** Parts in one message. Default 1,000. */
   readonly maxParts?: number;
   /**
-   * How long a task is kept after it has ended, in milliseconds; it goes at the next look, a minute later at most. `false`
-   * keeps all for ever. Default 604,800,000: 7 days.
+   * How long the server keeps a task after its end, in milliseconds. It removes the task at most a minute later.
+   * `false` keeps all tasks for ever. Default 604,800,000: 7 days.
    */
   readonly retentionMs?: number | false;
   /** Limits of the engine. */
@@ -58,21 +62,22 @@ export interface AgentServerOptions {
   /** Limits and options of the wires: body size, JSON depth, keep-alive, compression, interceptors. */
   readonly wires?: Omit<BindingOptions, "onError">;
   /**
-   * Hosts that callers reach the server by, without a port: `agents.example.org`, `*.example.org` for every name below, `*` for
-   * all. A request for any other is refused with 421. Names of this machine (`localhost`, `*.localhost`, `127.0.0.0/8`, `[::1]`),
-   * the host of `publicUrl`, and what a trusted proxy forwards, within `forwardedHosts`, need not be listed. Default: none more
-   * where the server is bound to loopback; everywhere else the host is not looked at.
+   * Hosts by which callers may reach the server, without a port: `agents.example.org`, `*.example.org` for every name
+   * below, `*` for all. A request for another host is refused with 421. You need not list names of this machine
+   * (`localhost`, `*.localhost`, `127.0.0.0/8`, `[::1]`), the host of `publicUrl`, or hosts that a trusted proxy
+   * forwards, within `forwardedHosts`. Default: no further hosts when the server listens on loopback; otherwise the
+   * host is not tested.
    */
   readonly allowedHosts?: readonly string[];
   /**
-   * Which browser pages may call; `false`: only those of this server. Default: all, without credentials; where the server is
-   * bound to loopback, those of this machine, of the public URL and of `allowedHosts`, and a page of another origin is refused
-   * with 403, `{ origins: ["*"] }` excepted.
+   * Which browser pages may call; `false`: only those of this server. Default: all, without credentials. When the
+   * server listens on loopback, the default is the pages of this machine, of the public URL and of `allowedHosts`; a
+   * page of another origin is refused with 403, unless `{ origins: ["*"] }` is set.
    */
   readonly cors?: false | CorsOptions;
   /**
-   * How the cards are signed, the extended ones included. A card that has to be signed and cannot be is not served. Default: they
-   * are not.
+   * How to sign the cards, the extended ones included. The server never serves a card without signatures when it must
+   * be signed. Default: cards are not signed.
    */
   readonly signing?: CardSigning;
   /**
@@ -83,13 +88,15 @@ export interface AgentServerOptions {
    * signed card for it. Counts for nothing when there is a `publicUrl`.
    */
   readonly forwardedHosts?: readonly string[];
-  /** Whether the card is also served at `/.well-known/agent.json`, where callers of A2A before 0.3 look. Default false. */
+  /**
+   * Whether the card is also served at `/.well-known/agent.json`, where callers of A2A before 0.3 look. Default false.
+   */
   readonly olderCardPath?: boolean;
-  /** How long clients may keep the card and the keys, in seconds. Default 300. */
+  /** How long clients may cache the card and the keys, in seconds. Default 300. */
   readonly cardMaxAgeSeconds?: number;
-  /** Who operates the server, in `/.well-known/ai-catalog.json`. Default: the agent's provider, else the host's name. */
+  /** The operator's name in `/.well-known/ai-catalog.json`. Default: the agent's provider, else the host's name. */
   readonly catalogHost?: CatalogHost;
-  /** Takes lines for the operator's log. Default: nobody. */
+  /** Takes records for the operator's log. Default: they are dropped. */
   readonly log?: (record: LogRecord) => void;
   /** Default: the machine's. */
   readonly clock?: Clock;

@@ -29,35 +29,37 @@ import { PushSender } from "./push/push-sender.ts";
 import { createRouter } from "./router.ts";
 import { createMemoryTaskStore } from "./store/memory-task-store.ts";
 
-/** One agent behind all wires, without sockets of its own: `handle` is what a listener calls. */
+/** One agent behind all wires, without sockets of its own: a listener calls `handle`. */
 export interface AgentServer {
   /** Answers any HTTP request. */
   readonly handle: HttpHandler;
-  /** The public card as it is now, without its signatures. */
+  /** The current public card, without its signatures. */
   readonly card: AgentCard;
-  /** Changes what the agent is, and how its cards are signed, while the server runs. */
+  /** Changes the agent's definition, and how its cards are signed, while the server runs. */
   readonly cards: AgentCards;
   /** Switches skills off and on while the server runs: changes the card, its version and its ETag. */
   readonly skills: SkillSwitches;
-  /** The service behind the gates, for wires of one's own. */
+  /** The service behind the gates, for wires of your own. */
   readonly service: ServiceImplSpec;
-  /** The paths that belong to no wire, such as `/.well-known/agent-card.json`, for mounting them elsewhere too. */
+  /**
+   * The paths that belong to no wire, such as `/.well-known/agent-card.json`, in case you mount them elsewhere, too.
+   */
   readonly pages: ReadonlyMap<string, HttpHandler>;
   /** Whether it takes calls: until `drain`. */
   readonly ready: boolean;
   /**
-   * Recovers what a crash left behind and sets timers. Call it before the first request.
+   * Recovers the unfinished tasks of an earlier process and sets timers. Call it before the first request.
    *
    * @throws Error (as a rejection) naming the key that cannot sign the card
    */
   start(): Promise<void>;
-  /** Says where the server is reached, unless `publicUrl` does: changes the card. No trailing slash. */
+  /** Sets the URL of the server, unless `publicUrl` is set: changes the card. No trailing slash. */
   moveTo(baseUrl: string): void;
-  /** Refuses readiness from now on; calls are still answered. */
+  /** Reports from now on that the server is not ready; it still answers calls. */
   drain(): void;
-  /** Lets running executors go on for `graceMs`, tells them to stop, and waits until what they did is durable. */
+  /** Lets running executors go on for `graceMs`, tells them to stop, and waits until their work is durable. */
   stop(graceMs: number): Promise<void>;
-  /** Stops at once and closes the store: call it when no request is left. */
+  /** Stops at once and closes the store. Call it when no request is left. */
   close(): Promise<void>;
 }
 
@@ -155,7 +157,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   });
   const route = createRouter({
     service,
-    // Beside others an agent is chosen by tenant there, by whoever knows all of them.
+    // For one of several agents, the code that knows them all chooses the agent by tenant there.
     mounts: place === undefined ? mounts : { ...mounts, rpc: false },
     wires,
     plain,
@@ -204,5 +206,5 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   };
 }
 
-/** Webhooks that take longer are told again after the next start; a stop does not wait for them. */
+/** The server sends to slower webhooks again after the next start; a stop does not wait for them. */
 const pushGraceMs = 1_000;

@@ -1,8 +1,8 @@
 /**
- * The URLs in the card are this one with paths behind it, and everybody reads them: it is written as the parser has it, without
- * a trailing slash.
+ * A base URL in the parser's spelling, without a trailing slash. The URLs in the card are this one with paths added,
+ * and every caller reads them.
  *
- * @throws Error when it is no URL of that kind
+ * @throws Error when it is not a URL of that kind
  */
 export function parsePublicUrl(publicUrl: string): string {
   const url = URL.parse(publicUrl);
@@ -18,7 +18,7 @@ export function parsePublicUrl(publicUrl: string): string {
   return withoutSlash(url.origin + url.pathname);
 }
 
-/** A base URL that paths are put behind. */
+/** A base URL to which paths can be added. */
 export function withoutSlash(url: string): string {
   return url.replace(/\/+$/, "");
 }

@@ -6,29 +6,31 @@ import type { AgentServerOptions } from "./agent-server-options.ts";
 import { matchesHost, parseListedUrl } from "./card/forwarded-hosts.ts";
 import { plainError } from "./plain-routes.ts";
 
-/** By which names callers reach a server, and which pages may call it. */
+/** By which hosts callers may reach a server, and which pages may call it. */
 export interface CallerGuardOptions
   extends Pick<AgentServerOptions, "allowedHosts" | "cors" | "forwardedHosts"> {
-  /** Where the server is, as its card says. */
+  /** The server's URL, as in its card. */
   readonly baseUrl: () => string;
 }
 
 /**
- * Lets pages call that may (CORS), and refuses, before anything is read of a request, those that a browser on this machine
- * brings in from elsewhere.
+ * Lets permitted pages call (CORS). Refuses, before it reads the request, calls that a browser on this machine makes
+ * for other sites.
  *
- * A server on loopback is behind no firewall for a browser on this machine, so a page of any site could call it.
- * Two ways lead in, and both are closed:
- * - A name of the attacker's that points at this machine (DNS rebinding). To the browser that is the page's own server: no
- *   CORS is asked for, and only the request's host tells. It is 421: the request was meant for another server
- *   (RFC 9110 §7.4, §15.5.20).
- * - The server's own name, across origins. Without CORS the page cannot read the answer, but a GET is answered and a stream
- *   opened all the same. It is 403. Without an `Origin` (images, scripts) `Sec-Fetch-Site` tells; a link may be followed.
+ * No firewall protects a server on loopback from a browser on this machine, so a page of any site could call it. There
+ * are two ways, and both are closed:
+ * - A name of the attacker's that points at this machine (DNS rebinding). The browser takes the server for the page's
+ *   own and does not use CORS; only the request's host shows it. The answer is 421: the request was meant for another
+ *   server (RFC 9110 §7.4, §15.5.20).
+ * - The server's own name, from another origin. Without CORS the page cannot read the answer, but the server would
+ *   answer a GET and open a stream all the same. The answer is 403. Without an `Origin` (images, scripts)
+ *   `Sec-Fetch-Site` shows it; a link may be followed.
  *
- * A server that is open to the network has no such callers, and names that it does not know (a balancer's probes use
- * addresses): there the host is looked at only when `allowedHosts` is given, and the origin is left to CORS.
+ * A server that is open to the network has no such callers, and is called by names that it does not know (a load
+ * balancer's probes use addresses). There the host is tested only when `allowedHosts` is given, and CORS decides on
+ * origins.
  *
- * @throws Error when an allowed or forwarded host is none
+ * @throws Error when an allowed or forwarded host is malformed
  */
 export function guardCallers(
   handler: HttpHandler,
@@ -40,7 +42,7 @@ export function guardCallers(
   const answer = cors === false ? handler : withCors(handler, cors);
   const anyOrigin = origins?.includes("*") === true;
 
-  /** A name of this machine, which no DNS can claim, or one that the operator has given. */
+  /** Whether it is a name of this machine, which no DNS can point elsewhere, or a host that the operator has listed. */
   function isOwnHost(hostname: string): boolean {
     return (
       isLoopbackHost(hostname) ||
@@ -49,7 +51,7 @@ export function guardCallers(
     );
   }
 
-  /** Where a trusted proxy says that the request was sent to. */
+  /** The address to which a trusted proxy says that the request was sent. */
   function forwardedTo({ forwardedUrl }: HttpRequest): URL | undefined {
     const url = forwardedUrl === undefined ? null : URL.parse(forwardedUrl);
     return url !== null && forwardable?.some((fits) => fits(url)) !== false ? url : undefined;
@@ -68,7 +70,7 @@ export function guardCallers(
     return !isSame && origins?.includes(origin) !== true;
   }
 
-  let known: string | undefined; // the last authority that was ours: nearly all requests have the same
+  let known: string | undefined; // the last authority that was accepted: nearly all requests have the same
   return (request) => {
     const { boundToLoopback = false } = request;
     if (boundToLoopback || allowedHosts !== undefined) {
@@ -100,7 +102,7 @@ function parseAllowedHost(entry: string): string {
   return url.hostname;
 }
 
-/** Of an absolute URL, as it stands. */
+/** The authority of an absolute URL, unchanged. */
 function authorityOf({ url }: HttpRequest): string {
   const start = url.indexOf("://") + 3;
   const end = url.indexOf("/", start);
@@ -120,7 +122,7 @@ function quote(text: string): string {
   return JSON.stringify(text.slice(0, 100));
 }
 
-/** In the words of the caller's wire: gRPC has no HTTP status for it. */
+/** A refusal in the form of the caller's wire: gRPC has no HTTP status for it. */
 function refuse(request: HttpRequest, status: 403 | 421, message: string): ReturnType<typeof plainError> {
   return (
     refuseRpc(request, new ConnectError(message, Code.PermissionDenied), status) ??

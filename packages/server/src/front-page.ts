@@ -1,6 +1,6 @@
 import type { AgentCard } from "@a2a-connect/proto";
 
-/** The page at `/`: what this is and where to go on, for people who open the URL in a browser. */
+/** The web page at `/`: what this server is, and links, for people who open the URL in a browser. */
 export function renderFrontPage({ name, description, supportedInterfaces }: AgentCard): string {
   const rows = supportedInterfaces.map(
     ({ protocolBinding, url }) =>
@@ -15,7 +15,7 @@ export function renderFrontPage({ name, description, supportedInterfaces }: Agen
 }
 
 /**
- * A plain page.
+ * A plain web page.
  *
  * @param head further elements of its head
  */
@@ -32,7 +32,7 @@ ${body}
 `;
 }
 
-/** Text as HTML shows it, also inside quotes. */
+/** Text escaped for HTML, also inside quotes. */
 export function escapeHtml(value: string): string {
   return value.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -14,9 +14,9 @@ export interface PlainRouteOptions {
   /** How long clients may keep the card, in seconds. */
   readonly maxAgeSeconds: number;
   readonly keySetHandler: HttpHandler;
-  /** Whether the card is also where callers before A2A 0.3 look. */
+  /** Whether the card is also served where callers before A2A 0.3 look. */
   readonly olderCardPath: boolean;
-  /** Lists the agent; undefined for one among others, which are listed together. */
+  /** The catalog with this agent; undefined for one of several agents, which are listed together. */
   readonly catalogHandler: HttpHandler | undefined;
   /** The OpenAPI document of the agent's HTTP+JSON interface at that URL. */
   readonly openApi: (card: AgentCard, serverUrl: string) => unknown;
@@ -24,7 +24,7 @@ export interface PlainRouteOptions {
   readonly ready: () => boolean;
 }
 
-/** The paths that belong to no wire: GET and HEAD, no version header needed. */
+/** The paths that belong to no wire: GET and HEAD, without a version header. */
 export function plainRoutes({
   cards,
   forwardedHosts,
@@ -39,7 +39,7 @@ export function plainRoutes({
     const served = card.supportedInterfaces.find(({ protocolBinding }) => protocolBinding === "HTTP+JSON");
     return JSON.stringify(openApi(card, served?.url ?? "/"));
   });
-  /** A page whose text has the URLs of the card that its caller gets. */
+  /** A document that contains the URLs of its caller's card. */
   const derivedPage =
     (contentType: string, textOf: (card: AgentCard) => string): HttpHandler =>
     async (request) => {
@@ -79,7 +79,7 @@ function catalogRoutes(handler: HttpHandler | undefined): [path: string, page: H
   return handler === undefined ? [] : [[catalogPath, handler]];
 }
 
-/** A text made from a card, once for each. */
+/** A text made from a card, once for each card. */
 function derivedFromCard(make: (card: AgentCard) => string): (card: AgentCard) => string {
   const made = new WeakMap<AgentCard, string>();
   return (card) => {
@@ -89,7 +89,7 @@ function derivedFromCard(make: (card: AgentCard) => string): (card: AgentCard) =
   };
 }
 
-/** The page, or why there is none at the moment. */
+/** The document, or why there is none at the moment. */
 export function explained(page: HttpHandler): HttpHandler {
   return async (request) => {
     try {
@@ -106,7 +106,7 @@ export function explained(page: HttpHandler): HttpHandler {
   };
 }
 
-/** An error of the plain routes, in the shape of the HTTP+JSON wire (requirement K-7). */
+/** An error of the plain routes, in the form of the HTTP+JSON wire (requirement K-7). */
 export function plainError(
   code: number,
   status: string,

@@ -14,27 +14,27 @@ import type { ServiceImplSpec } from "@connectrpc/connect";
 import type { Mounts } from "./card/interfaces.ts";
 import { plainError } from "./plain-routes.ts";
 
-/** What is mounted. */
+/** What to mount. */
 export interface RouterOptions {
   readonly service: ServiceImplSpec;
   readonly mounts: Mounts;
   readonly wires: BindingOptions;
   /** The paths that belong to no wire. */
   readonly plain: ReadonlyMap<string, HttpHandler>;
-  /** What the gRPC health service tells. */
+  /** Options of the gRPC health service. */
   readonly serving: () => boolean;
   /**
-   * Whether the service has interceptors around its calls already. Those of `wires` are then for health and reflection only.
-   * Default false.
+   * Whether the service has interceptors around its calls already. Those of `wires` then apply to health and reflection
+   * only. Default false.
    */
   readonly interceptsItself?: boolean;
-  /** Path that everything is below, such as `/agents/translator`; no trailing slash. Default none. */
+  /** The path before all others, such as `/agents/translator`; no trailing slash. Default none. */
   readonly below?: string;
-  /** Where to look instead, for whoever asks for a path that leads nowhere. Default: the agent card. */
+  /** The hint in the answer to an unknown path. Default: the agent card's URL. */
   readonly signpost?: string;
 }
 
-/** Says which wire a request is for, by its path alone. Everything is answered in JSON or in the caller's protocol. */
+/** Decides which wire a request is for, by its path alone. Every answer is JSON or in the caller's protocol. */
 export function createRouter(options: RouterOptions): HttpHandler {
   const { service, mounts, plain, serving, below = "" } = options;
   const { signpost = `the agent card is at ${below}/.well-known/agent-card.json` } = options;
@@ -47,7 +47,7 @@ export function createRouter(options: RouterOptions): HttpHandler {
   }
   if (mounts.jsonRpc !== undefined) {
     const jsonRpc = createJsonRpcHandler(service, wires);
-    // With and without a trailing slash, and no redirect between them (requirement I-11).
+    // With and without a trailing slash, without a redirect between them (requirement I-11).
     exact.set(below + mounts.jsonRpc, jsonRpc).set(`${below}${mounts.jsonRpc}/`, jsonRpc);
   }
   const prefix = mounts.httpJson === undefined ? undefined : below + mounts.httpJson;
@@ -65,7 +65,7 @@ export function createRouter(options: RouterOptions): HttpHandler {
   };
 }
 
-/** What gRPC tools look for beside the service. */
+/** The services that gRPC tools use besides A2A. */
 function mountTools(wires: BindingOptions, serving: () => boolean): ReadonlyMap<string, HttpHandler> {
   return createRpcHandlers({ service: A2AService, methods: {} }, wires, (router) => {
     registerHealth(router, { serving, services: [A2AService] });
@@ -83,7 +83,7 @@ function readOnly(page: HttpHandler): HttpHandler {
   };
 }
 
-/** What HEAD is told: everything that GET is, the length of its body included (RFC 9110 §9.3.2). */
+/** The answer to HEAD: the head of GET's answer, including the length of its body (RFC 9110 §9.3.2). */
 function withoutBody({ body, header = new Headers(), ...rest }: HttpResponse): HttpResponse {
   if (typeof body === "string" || body instanceof Uint8Array) {
     const { length } = typeof body === "string" ? new TextEncoder().encode(body) : body;
@@ -96,7 +96,7 @@ function notFound(signpost: string): HttpResponse {
   return plainError(404, "NOT_FOUND", `there is nothing here; ${signpost}`);
 }
 
-/** The path of an absolute URL as it stands, without building a URL object for every request. */
+/** The path of an absolute URL, unchanged, without a URL object for every request. */
 export function pathOf({ url }: HttpRequest): string {
   const start = url.indexOf("/", url.indexOf("://") + 3);
   const query = url.indexOf("?", start);

@@ -13,7 +13,7 @@ export interface Received {
   readonly signal: AbortSignal;
 }
 
-/** A status, no answer at all until the sender gives up, a failure to connect, or whatever the test makes. */
+/** A status, no answer at all until the sender gives up, a failure to connect, or what the test makes. */
 export type Answer = number | "hang" | Error | (() => Promise<Response>);
 
 /** Webhooks without sockets. Every URL is one, and answers 204 unless it is told otherwise. */

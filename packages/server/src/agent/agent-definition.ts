@@ -10,57 +10,63 @@ import type { DurableEvent, TurnEvent } from "./task-event.ts";
 import type { Turn } from "./turn.ts";
 
 /**
- * User code that does the work of one message: an async generator (or anything iterable) of what `turn` makes.
+ * User code that does the work of one message: an async generator (or any iterable) of the events that `turn` makes.
  *
- * Returning completes the task; yielding a question ends the turn and leaves the task waiting; throwing fails it (the
- * error's own text goes to the log only). `yield` resumes as soon as the event is accepted; readers see it after it is
- * durable.
+ * Returning completes the task. Yielding a question ends the turn and leaves the task waiting. Throwing fails the task
+ * (the error's own text goes to the log only). `yield` resumes as soon as the event is accepted; readers see the event
+ * after it is durable.
  */
 export type TurnExecutor = (turn: Turn) => AsyncIterable<TurnEvent> | Iterable<TurnEvent>;
 
 /**
- * User code that works on a task from its first message to its end: a generator of what `task` makes, which may be run
- * again from the top (see `DurableTask`). Returning completes the task; throwing fails it.
+ * User code that works on a task from its first message to its end: a generator of the events that `task` makes. It may
+ * be run again from the top (see `DurableTask`). Returning completes the task; throwing fails it.
  */
 export type DurableExecutor = (task: DurableTask) => AsyncIterable<DurableEvent> | Iterable<DurableEvent>;
 
 /** Code that runs once for each message; the default. */
 export interface TurnCode {
   readonly durable?: false;
-  /** Optional where somebody else has code: a skill is run by its agent's, an agent may leave all to its skills. */
+  /**
+   * Optional where a skill or the agent has code: an agent's code runs the skills without code, and an agent may leave
+   * all code to its skills.
+   */
   readonly execute?: TurnExecutor;
   /**
-   * What becomes of a turn that a crash or a stop of the server has interrupted: `fail` (default) makes its task FAILED
-   * with reason `interrupted`; `restart` runs the turn again, up to five times, beginning its artifacts anew.
+   * What the server does with a turn that a crash or a stop has interrupted: `fail` (default) makes its task FAILED
+   * with reason `interrupted`; `restart` runs the turn again, up to five times, and begins its artifacts anew.
    */
   readonly recovery?: "fail" | "restart";
-  /** What becomes of a message to a task at work: refused (default), or the next turn is for it. */
+  /**
+   * What the server does with a message to a task at work: it refuses the message (default), or begins the next turn
+   * for it.
+   */
   readonly whileWorking?: "refuse" | "queue";
 }
 
-/** Code that lives as long as its task, over restarts. */
+/** Code that runs as long as its task, across restarts. */
 export interface DurableCode {
   readonly durable: true;
   readonly execute: DurableExecutor;
-  /** What becomes of a message to a task at work: it goes to `task.inbox` (default), or is refused. */
+  /** What the server does with a message to a task at work: it goes to `task.inbox` (default), or is refused. */
   readonly whileWorking?: "refuse" | "queue";
 }
 
-/** How much of something goes on at a time (docs/limits.md). */
+/** How many tasks run and wait at a time (docs/limits.md). */
 export interface CapacityDefinition {
-  /** Executions at a time; further tasks wait in SUBMITTED. At least 1. Default: as many as the process runs. */
+  /** Executions at a time; further tasks wait in SUBMITTED. At least 1. Default: the process's limit. */
   readonly maxRunning?: number;
   /**
-   * Tasks that may wait for a place; one more is REJECTED with reason `capacity` before any work. 0: none waits.
-   * Default: as many as wait in the process.
+   * Tasks that may wait for a slot. One more is REJECTED with reason `capacity` before any work. 0: no task waits.
+   * Default: the process's limit.
    */
   readonly maxQueued?: number;
 }
 
-/** A skill as it stands in the card (spec §4.4.5), and, where it has its own, the code behind it. */
+/** A skill as in the card (spec §4.4.5), with its code if it has its own. */
 export type SkillDefinition = SkillDescription & (TurnCode | DurableCode);
 
-/** A skill without its code; its capacity is part of the agent's. */
+/** A skill without its code; it shares the agent's capacity. */
 export interface SkillDescription
   extends CapacityDefinition,
     Omit<MessageInitShape<typeof AgentSkillSchema>, "$typeName" | "$unknown"> {
@@ -69,7 +75,7 @@ export interface SkillDescription
   readonly description: string;
 }
 
-/** What an agent's author says about it; everything else in the card is derived from what is served. */
+/** The author's part of the card; the rest is derived from what is served. */
 export interface CardDefinition {
   readonly name: string;
   /** Default: the name. */
@@ -79,36 +85,36 @@ export interface CardDefinition {
   readonly provider?: MessageInitShape<typeof AgentProviderSchema>;
   readonly documentationUrl?: string;
   readonly iconUrl?: string;
-  /** Media types taken in where a skill says nothing. Default text/plain and application/json. */
+  /** Media types that skills without a list of their own accept. Default text/plain and application/json. */
   readonly defaultInputModes?: readonly string[];
-  /** Media types given out where a skill says nothing. Default text/plain and application/json. */
+  /** Media types that skills without a list of their own produce. Default text/plain and application/json. */
   readonly defaultOutputModes?: readonly string[];
   readonly skills?: readonly SkillDefinition[];
-  /** Extensions besides our own lifecycle extension. One that is `required` must be listed in every request. */
+  /** Extensions besides our own lifecycle extension. Every request must list the `required` ones. */
   readonly extensions?: readonly MessageInitShape<typeof AgentExtensionSchema>[];
   /**
-   * What callers are to be asked for. The card says it as it stands here; the server itself asks for nothing, so an
-   * interceptor, or whatever stands before the server, has to.
+   * The credentials that callers need, copied into the card unchanged. The server itself does not ask for them: an
+   * interceptor, or a proxy in front of the server, must do that.
    */
   readonly securitySchemes?: MessageInitShape<typeof AgentCardSchema>["securitySchemes"];
-  /** Which of the schemes callers need: one entry, with all that it names (requirement L-9). As it stands here, too. */
+  /** Which of the schemes callers need: one entry, with all schemes in it (requirement L-9). Copied unchanged, too. */
   readonly securityRequirements?: MessageInitShape<typeof AgentCardSchema>["securityRequirements"];
 }
 
-/** What an agent declares about the life of its tasks; becomes the params of the lifecycle extension. */
+/** What an agent declares about its tasks; becomes the params of the lifecycle extension. */
 export interface LifecycleDefinition {
-  /** Whether it may ask (INPUT_REQUIRED). Default true. */
+  /** Whether it may ask questions (INPUT_REQUIRED). Default true. */
   readonly asks?: boolean;
   /** Whether it may ask for credentials (AUTH_REQUIRED). Default false. */
   readonly asksForAuth?: boolean;
-  /** Whether it tells progress. Default false. */
+  /** Whether it reports progress. Default false. */
   readonly reportsProgress?: boolean;
 }
 
-/** A whole agent: its card and the code behind it, which runs every task whose skill has no code of its own. */
+/** A whole agent: its card and its code, which runs every task whose skill has no code of its own. */
 export type AgentDefinition = TurnAgent | DurableAgent;
 
-/** An agent whose own code is a turn executor, or who leaves all code to its skills. */
+/** An agent whose own code is a turn executor, or whose skills have all the code. */
 export type TurnAgent = AgentDescription & TurnCode;
 
 /** An agent whose own code is a durable executor. */
@@ -118,17 +124,17 @@ export type DurableAgent = AgentDescription & DurableCode;
 export interface AgentDescription extends CapacityDefinition {
   readonly card: CardDefinition;
   /**
-   * Picks the skill of a new task when the caller named none. The choice is made once, when the task is created, and
-   * stored with it. Undefined: no skill.
+   * Picks the skill of a new task when the caller named none. It is called once, when the task is created, and the
+   * choice is stored with the task. Undefined: no skill.
    */
   readonly route?: (message: Turn["message"]) => string | undefined;
   readonly lifecycle?: LifecycleDefinition;
   /** Message types that steps of durable executors may return, besides those of A2A and the well-known ones. */
   readonly journalTypes?: Registry;
   /**
-   * Whether a message is taken once even if it comes without an `Idempotency-Key`: one with the context id and message
-   * id of an earlier one is a repeat, and given what became of that. For callers whose message ids are unique; ids of
-   * fewer than 16 characters from callers without credentials are never compared. Default false (requirement A-11).
+   * Whether a message without an `Idempotency-Key` is taken only once. A message with the context id and message id of
+   * an earlier one then is a repeat, and gets the earlier one's result. For callers whose message ids are unique. Ids
+   * of fewer than 16 characters from callers without credentials are never compared. Default false (requirement A-11).
    */
   readonly dedupeMessageIds?: boolean;
   /** How long a new message may run before it becomes a task. Default 200 ms. */
@@ -146,8 +152,8 @@ export interface AgentDescription extends CapacityDefinition {
 /**
  * Checks an agent's definition and returns it.
  *
- * @throws Error naming what is missing or wrong: a name, a description that is empty, unique skill ids, code for every skill,
- *   the capacity
+ * @throws Error naming what is missing or wrong: a name, an empty description, duplicate skill ids, a skill without
+ *   code, the capacity
  */
 export function defineAgent(definition: AgentDefinition): AgentDefinition {
   const { card, execute } = definition;
@@ -177,7 +183,7 @@ export function defineAgent(definition: AgentDefinition): AgentDefinition {
   return definition;
 }
 
-/** Callers refuse cards with an empty one: it is REQUIRED (spec §4.4.1, §4.4.5). */
+/** Callers refuse cards with an empty description: it is REQUIRED (spec §4.4.1, §4.4.5). */
 function assertDescribed(whose: string, { description }: Pick<CardDefinition, "description">): void {
   if (description === "") {
     const otherwise = whose.startsWith("skill") ? "" : ", or leave it out: then it is the name";
@@ -187,7 +193,7 @@ function assertDescribed(whose: string, { description }: Pick<CardDefinition, "d
   }
 }
 
-/** Where nothing may run, what waits would wait for ever. */
+/** With no task that may run, waiting tasks would wait for ever. */
 function assertCapacity(whose: string, { maxRunning, maxQueued }: CapacityDefinition): void {
   if (maxRunning !== undefined && !(Number.isInteger(maxRunning) && maxRunning >= 1)) {
     throw new Error(`maxRunning of ${whose} is a whole number from 1 on, not ${maxRunning}`);

@@ -3,10 +3,10 @@ import { type Artifact, ArtifactSchema, type Part, TaskState } from "@a2a-connec
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import type { ArtifactEvent, StatusEvent } from "./task-event.ts";
 
-/** What a status or reply says: plain text, one part, or several. */
+/** The content of a status or reply: plain text, one part, or several. */
 export type Content = string | Part | readonly Part[];
 
-/** How far the work is, beside the words. */
+/** Progress of the work, beside the text. */
 export interface ProgressReport {
   /** From 0 to 1. */
   readonly progress?: number;
@@ -26,7 +26,7 @@ export interface ArtifactInit {
   readonly metadata?: JsonObject;
   /** Seals the artifact: it gets its size and SHA-256, and nothing may be added or replaced any more. */
   readonly last?: boolean;
-  /** Lets a sealed artifact be replaced nevertheless. */
+  /** Allows the executor to replace a sealed artifact nevertheless. */
   readonly replaceable?: boolean;
 }
 
@@ -46,9 +46,9 @@ export interface EndOptions {
   readonly reason?: string;
 }
 
-/** What every executor may say about its task. Yield what the methods return. */
+/** Events that every executor may yield. Yield what the methods return. */
 export interface EventTools {
-  /** WORKING, with a word about progress. Without any, nothing happens when the task is WORKING already. */
+  /** WORKING, with a text about progress. Without a text, and when the task is WORKING already, there is no event. */
   working(content?: Content, progress?: ProgressReport): StatusEvent;
   /** A whole artifact; one of the same id is replaced. */
   artifact(init: ArtifactInit): ArtifactEvent;
@@ -58,11 +58,11 @@ export interface EventTools {
   complete(content?: Content): StatusEvent;
   /** FAILED: the work was begun and could not be done. */
   fail(why: Content, options?: EndOptions): StatusEvent;
-  /** REJECTED: the agent will not do it. */
+  /** REJECTED: the agent refuses the task. */
   reject(why: Content, options?: EndOptions): StatusEvent;
 }
 
-/** The tools that need nothing of the execution; they can be taken off it. */
+/** The tools that do not need the execution. They work without their object, too. */
 export const eventTools: Omit<EventTools, "artifact"> = {
   working: (content = [], progress = {}) => statusOf(TaskState.WORKING, content, toReport(progress)),
   append: (id, chunk, options = {}) => ({

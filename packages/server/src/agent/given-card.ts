@@ -1,19 +1,19 @@
 import type { AgentDefinition, CardDefinition } from "./agent-definition.ts";
 
 /**
- * The agent with a card that nobody else holds: what its author does afterwards with what he gave changes nothing. It would be
- * served without ever having been looked at.
+ * The agent with a copy of its card, so that later changes by its author have no effect. Such changes would be served
+ * without having been checked.
  */
 export function withCard(agent: AgentDefinition, card: CardDefinition): AgentDefinition {
   const members = {
     ...Object.getOwnPropertyDescriptors(agent),
     card: { value: copyOf(card), enumerable: true },
   };
-  // With the prototype: an agent may be an instance of somebody's class.
+  // With the prototype: an agent may be an instance of its author's class.
   return Object.create(Object.getPrototypeOf(agent), members);
 }
 
-/** Lists and plain objects are copied all the way down; functions, and objects of a class, are what they are. */
+/** Copies lists and plain objects at all depths; functions and instances of classes stay the same. */
 function copyOf<T>(value: T): T;
 function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) {

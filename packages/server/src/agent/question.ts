@@ -10,36 +10,36 @@ export interface Question extends QuestionOptions {
   readonly text: string;
   /** The answers that fit, case and surrounding space aside. */
   readonly choices?: readonly string[];
-  /** JSON Schema (2020-12) that the answer's data fits: its first data part, else its text read as JSON. */
+  /** JSON Schema (2020-12) for the answer's data: its first data part, else its text parsed as JSON. */
   readonly schema?: JsonObject;
-  /** Anything else that a caller's program may want to show or know. */
+  /** Further values for a caller's program. */
   readonly details?: JsonValue;
 }
 
 /** What the caller answered. */
 export interface Answer {
   readonly message: Message;
-  /** All text parts, joined without a separator; the choice as the question spells it where there are choices. */
+  /** All text parts, joined without a separator; with choices, the choice in the question's spelling. */
   readonly text: string;
-  /** The first data part; where the question has a schema, what was checked against it. */
+  /** The first data part; with a schema, the value that was checked against it. */
   readonly data: JsonValue | undefined;
 }
 
 /**
  * Refuses a question that no answer can fit.
  *
- * @throws Error when it has an empty list of choices, or a schema that is none
+ * @throws Error when it has an empty list of choices, or an invalid schema
  */
 export function assertAnswerable({ choices, schema }: Question): void {
   if (choices?.length === 0) {
     throw new Error("a question with choices has at least one");
   }
   if (schema !== undefined) {
-    new Validator(schema, "2020-12").validate(null); // throws on a reference or pattern that leads nowhere
+    new Validator(schema, "2020-12").validate(null); // throws on an unresolved reference or an invalid pattern
   }
 }
 
-/** The parts of a question: its words and, where it has choices, a schema or details, the same for programs. */
+/** The parts of a question: its text and, if it has choices, a schema or details, the same as data for programs. */
 export function questionParts({ text: words, choices, schema, details }: Question, problem?: string): Part[] {
   const shown = text(problem === undefined ? words : `${problem} ${words}`);
   if (choices === undefined && schema === undefined && details === undefined) {
@@ -55,7 +55,7 @@ export function questionParts({ text: words, choices, schema, details }: Questio
   ];
 }
 
-/** The answer that a message gives, or a sentence for its sender about why it is none. */
+/** The answer in a message, or a sentence for its sender that says why it does not fit. */
 export function readAnswer(question: Question, message: Message): Answer | string {
   const words = partText(message);
   const data = findData(message);
@@ -93,7 +93,7 @@ function checkAnswer(
   if (valid) {
     return { message, text: words, data };
   }
-  const problem = errors.at(-1); // the innermost: it says what is wrong, the outer ones only where
+  const problem = errors.at(-1); // the innermost error says what is wrong, the outer ones only where
   return `The answer does not fit at "${problem?.instanceLocation ?? "#"}": ${problem?.error ?? "it is not valid"}`;
 }
 

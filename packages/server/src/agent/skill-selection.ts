@@ -19,7 +19,7 @@ import type {
 /** Media types of an agent that declares none. */
 export const defaultModes: readonly string[] = ["text/plain", "application/json"];
 
-/** Code of a turn executor, with every choice about it made. */
+/** Code of a turn executor, with all defaults set. */
 export interface TurnAgentCode {
   readonly kind: "turn";
   readonly execute: TurnExecutor;
@@ -34,7 +34,7 @@ export interface DurableAgentCode {
   readonly whileWorking: "refuse" | "queue";
 }
 
-/** What will run a task, and what it may take in and give out. */
+/** The code that runs a task, and the media types that it accepts and produces. */
 export interface Selection<Code extends TurnAgentCode | DurableAgentCode> {
   readonly skill: string | undefined;
   readonly code: Code;
@@ -48,7 +48,7 @@ export type TurnSelection = Selection<TurnAgentCode>;
 /** A skill whose tasks are run by a durable executor. */
 export type DurableSelection = Selection<DurableAgentCode>;
 
-/** What will run a task. */
+/** The code that runs a task. */
 export type SkillSelection = TurnSelection | DurableSelection;
 
 /** Which of the two it is. */
@@ -57,8 +57,8 @@ export function isDurable(selection: SkillSelection): selection is DurableSelect
 }
 
 /**
- * The skill for a new message: the one its caller names, else what the agent's `route` says, else none. An unknown one
- * gives an executor that rejects the task and names those there are.
+ * The skill for a new message: the one that its caller names, else the one that the agent's `route` returns, else none.
+ * For an unknown one it returns an executor that rejects the task and names the agent's skills.
  *
  * @throws ConnectError InvalidArgument when the caller's lifecycle metadata is malformed
  */
@@ -66,7 +66,7 @@ export function selectSkill(agent: AgentDefinition, message: Message): SkillSele
   return selectSkillById(agent, readLifecycleRequest(message).skill ?? agent.route?.(message));
 }
 
-/** What the caller asks for beside the message. @throws ConnectError InvalidArgument when it is malformed */
+/** The caller's request in the lifecycle metadata. @throws ConnectError InvalidArgument when it is malformed */
 export function readLifecycleRequest({ metadata }: Message): LifecycleRequest {
   const parsed = parseLifecycleRequest(metadata);
   if ("problem" in parsed) {
@@ -90,12 +90,15 @@ export function selectSkillById(agent: AgentDefinition, id: string | undefined):
   return code.kind === "durable" ? { ...rest, code } : { ...rest, code };
 }
 
-/** Whether nothing can go on with a task of a chosen skill: its agent was started again without that, or without own code. */
+/**
+ * Whether no code can continue a task of this skill: the agent was started again without the skill, or without code of
+ * its own.
+ */
 export function isRemoved({ card, execute }: AgentDefinition, skill: string | undefined): boolean {
   return skill === undefined ? execute === undefined : !card.skills?.some(({ id }) => id === skill);
 }
 
-/** Refuses parts of a media type that the skill does not take (requirement A-9). */
+/** Refuses parts of a media type that the skill does not accept (requirement A-9). */
 export function assertInputModes(message: Message, inputModes: readonly string[]): void {
   const types = message.parts.map(effectiveMediaType);
   const refused = types.findIndex((type) => !inputModes.some((mode) => matchesMediaType(mode, type)));
@@ -112,12 +115,12 @@ export function assertInputModes(message: Message, inputModes: readonly string[]
   }
 }
 
-/** Metadata of a new task that keeps which skill was chosen. */
+/** Metadata of a new task that stores the chosen skill. */
 export function skillMetadata(skill: string | undefined): JsonObject | undefined {
   return skill === undefined ? undefined : { [lifecycleExtension]: { skill } };
 }
 
-/** The skill that `skillMetadata` kept. */
+/** The skill that `skillMetadata` stored. */
 export function readSkill({ metadata }: Pick<Task, "metadata">): string | undefined {
   const parsed = parseLifecycleRequest(metadata);
   return "request" in parsed ? parsed.request.skill : undefined;

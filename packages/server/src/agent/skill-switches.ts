@@ -1,9 +1,9 @@
 import type { AgentDefinition } from "./agent-definition.ts";
 
 /**
- * Switches an agent's skills off and on while it is served. A skill that is off is left out of the card, and new tasks for
- * it are REJECTED with reason `skill-unavailable`; tasks that it has already go on, and take their follow-ups. All skills
- * are on when the process starts.
+ * Switches an agent's skills off and on while it is served. The card leaves out a skill that is off, and new tasks for
+ * it are REJECTED with reason `skill-unavailable`. Its existing tasks go on, and take their follow-ups. All skills are
+ * on when the process starts.
  */
 export interface SkillSwitches {
   /** Ids of the skills that are off, in the order of the card. */

@@ -1,13 +1,13 @@
 import type { LifecycleReport } from "@a2a-connect/core";
 import type { Artifact, Part, TaskState } from "@a2a-connect/proto";
 
-/** What a turn executor yields. Made by the methods of `Turn`; opaque to the author. */
+/** What a turn executor yields. The methods of `Turn` make it; its content is not for the author. */
 export type TurnEvent = StatusEvent | ArtifactEvent | ReplyEvent;
 
-/** What a durable executor yields. Made by the methods of `DurableTask`; opaque to the author. */
+/** What a durable executor yields. The methods of `DurableTask` make it; its content is not for the author. */
 export type DurableEvent = StatusEvent | ArtifactEvent | QuestionEvent;
 
-/** A change of status, or a word about progress. */
+/** A change of status, or a text about progress. */
 export interface StatusEvent {
   readonly kind: "status";
   readonly state: Exclude<TaskState, typeof TaskState.UNSPECIFIED | typeof TaskState.SUBMITTED>;
@@ -20,7 +20,7 @@ export interface StatusEvent {
 export interface ArtifactEvent {
   readonly kind: "artifact";
   readonly artifact: Artifact;
-  /** Adds to the artifact of that id when this attempt has begun it (or `continued` says an earlier turn has). */
+  /** Adds to the artifact of that id if this attempt has begun it (or, with `continued`, an earlier turn). */
   readonly mode: "whole" | "chunk" | "continued";
   readonly last: boolean;
   /** Whether a sealed artifact of that id may be replaced by this one later. */
@@ -33,7 +33,7 @@ export interface ReplyEvent {
   readonly parts: readonly Part[];
 }
 
-/** A question that a durable executor waits at: the caller's message is what its `yield` gives back. */
+/** A question of a durable executor: its `yield` returns the caller's answer. */
 export interface QuestionEvent {
   readonly kind: "question";
   readonly status: StatusEvent;

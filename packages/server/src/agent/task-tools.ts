@@ -3,25 +3,25 @@ import type { Message } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { createArtifactTool, type EventTools, eventTools } from "./event-tools.ts";
 
-/** What the engine knows about a message, its task and who sent it. */
+/** What the engine knows about a message, its task and its sender. */
 export interface CallInput {
   readonly message: Message;
   readonly taskId: string;
   readonly contextId: string;
-  /** The skill this task runs, if the caller or the agent's `route` named one. */
+  /** The skill of this task, if the caller or the agent's `route` named one. */
   readonly skill: string | undefined;
-  /** Media types the caller wants back; empty: any (requirement A-10). */
+  /** Media types that the caller accepts; empty: any (requirement A-10). */
   readonly acceptedOutputModes: readonly string[];
   /** Extensions that the caller activated for this request (requirement G-6). */
   readonly extensions: readonly string[];
-  /** Who calls, and for which tenant. */
+  /** The caller's identity and tenant. */
   readonly principal: string;
   readonly tenant: string;
   /** Metadata of the request itself. */
   readonly metadata: JsonObject | undefined;
 }
 
-/** What both kinds of executor are given. */
+/** What both kinds of executor get. */
 export interface ExecutorInput extends CallInput, EventTools {
   /** All text parts of the message, joined without a separator. */
   readonly text: string;
@@ -29,7 +29,7 @@ export interface ExecutorInput extends CallInput, EventTools {
   readonly signal: AbortSignal;
 }
 
-/** A class for its getter: object literals with one live as long as their hidden classes do. */
+/** A class because of its getter: object literals with one live as long as their hidden classes do. */
 export class TaskTools implements ExecutorInput {
   readonly message: Message;
   readonly taskId: string;
@@ -50,7 +50,7 @@ export class TaskTools implements ExecutorInput {
   readonly #signal: () => AbortSignal;
 
   /**
-   * @param signal makes the signal when it is first looked at
+   * @param signal makes the signal when code first reads it
    * @param nextArtifactOrdinal counts the task's unnamed artifacts
    */
   constructor(input: CallInput, signal: () => AbortSignal, nextArtifactOrdinal: () => number) {

@@ -4,34 +4,34 @@ import { type Content, statusOf, toParts } from "./event-tools.ts";
 import type { ReplyEvent, StatusEvent } from "./task-event.ts";
 import { type CallInput, type ExecutorInput, TaskTools } from "./task-tools.ts";
 
-/** How a question is asked. */
+/** Options of a question. */
 export interface QuestionOptions {
   /** How long it waits for its answer before the task is CANCELED; `false`: for ever. Default: the agent's. */
   readonly timeoutMs?: number | false;
 }
 
-/** What the engine knows about the message that a turn is for. */
+/** What the engine knows about the message of a turn. */
 export interface TurnInput extends CallInput {
-  /** The task as it was when the turn began, with its whole history; undefined on a new message. */
+  /** The task at the beginning of the turn, with its whole history; undefined for a new message. */
   readonly task: Task | undefined;
-  /** 1, and one more each time that a crash has made this turn start again (`recovery: "restart"`). */
+  /** 1, and one more for each time that this turn began again after a crash (`recovery: "restart"`). */
   readonly attempt: number;
 }
 
-/** One message to answer, and the tools to answer it with. Yield what the methods return. */
+/** One message to answer, and the tools to answer it. Yield what the methods return. */
 export interface Turn extends TurnInput, ExecutorInput {
   /** INPUT_REQUIRED: ends the turn; the next message of the caller starts the next one. */
   inputRequired(question: Content, options?: QuestionOptions): StatusEvent;
-  /** AUTH_REQUIRED, with words that explain what is needed and where (spec §7.6): ends the turn. */
+  /** AUTH_REQUIRED, with a text that explains what is needed and where (spec §7.6): ends the turn. */
   authRequired(explanation: Content, options?: QuestionOptions): StatusEvent;
-  /** A direct Message, if this is the first thing a new message gives; otherwise the message of COMPLETED. */
+  /** A direct Message, if this is the first event for a new message; otherwise the message of COMPLETED. */
   reply(content: Content): ReplyEvent;
 }
 
 /**
- * The tools over an input.
+ * The tools for an input.
  *
- * @param signal makes the signal when it is first looked at
+ * @param signal makes the signal when code first reads it
  * @param nextArtifactOrdinal counts the task's unnamed artifacts
  */
 export function createTurn(
@@ -42,14 +42,14 @@ export function createTurn(
   return new EngineTurn(input, signal, nextArtifactOrdinal);
 }
 
-/** The tools of turns alone; they can be taken off it. */
+/** The tools of turns alone. They work without their object, too. */
 const turnTools: Pick<Turn, "inputRequired" | "authRequired" | "reply"> = {
   inputRequired: (question, options) => statusOf(TaskState.INPUT_REQUIRED, question, toWait(options)),
   authRequired: (explanation, options) => statusOf(TaskState.AUTH_REQUIRED, explanation, toWait(options)),
   reply: (content) => ({ kind: "reply", parts: toParts(content) }),
 };
 
-/** What a question with a time of its own tells about it. */
+/** The report of a question that has a waiting time of its own. */
 export function toWait({ timeoutMs }: QuestionOptions = {}): LifecycleReport {
   if (timeoutMs === undefined) {
     return {};

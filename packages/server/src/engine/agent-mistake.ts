@@ -1,8 +1,8 @@
 import type { EndReason } from "@a2a-connect/core";
 
 /**
- * Something an executor yielded that may not be: it is thrown at the `yield`, and ends the task when the executor does
- * not catch it. Its message is about the agent's own output and may be shown to callers.
+ * An executor yielded an event that is not allowed. The engine throws this at the `yield`; it ends the task when the
+ * executor does not catch it. Its message is about the agent's own output and may be shown to callers.
  */
 export class AgentMistake extends Error {
   readonly reason: EndReason;

@@ -8,7 +8,9 @@ interface Line {
   sealed: boolean;
 }
 
-/** What a task's artifacts weigh and which are sealed, for everything accepted: decided without reading the fold. */
+/**
+ * The weight of a task's artifacts, and which are sealed, for everything accepted: it decides without reading the fold.
+ */
 export class ArtifactLedger {
   readonly #maxBytes: number;
   readonly #lines = new Map<string, Line>();
@@ -23,7 +25,7 @@ export class ArtifactLedger {
     return this.#bytes;
   }
 
-  /** Begins anew from a task that was read. */
+  /** Starts from a task that was read. */
   load({ task, artifactBytes }: LoadedTask): void {
     this.#lines.clear();
     this.#bytes = 0;
@@ -34,7 +36,7 @@ export class ArtifactLedger {
     }
   }
 
-  /** What was sealed may be changed again. */
+  /** Unseals the artifacts. */
   unseal(): void {
     for (const line of this.#lines.values()) {
       line.sealed = false;
@@ -42,7 +44,7 @@ export class ArtifactLedger {
   }
 
   /**
-   * Enters an update of `bytes`.
+   * Records an update of `bytes`.
    *
    * @throws AgentMistake when the artifact is sealed, or all of them together would be over the limit
    */

@@ -5,8 +5,8 @@ import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import canonicalize from "canonicalize";
 
 /**
- * The metadata that seals an artifact: `size` in bytes and `sha256` in hex of its content, which is the parts' bytes
- * one after the other: text and url as UTF-8, raw as it is, data as RFC 8785 JSON (docs/extensions/lifecycle.md).
+ * The metadata that seals an artifact: `size` in bytes and `sha256` in hex of its content. The content is the parts'
+ * bytes one after the other: text and url as UTF-8, raw as it is, data as RFC 8785 JSON (docs/extensions/lifecycle.md).
  */
 export async function sealArtifact(parts: readonly Part[], replaceable: boolean): Promise<JsonObject> {
   const content = joinBytes(parts.map(partBytes));

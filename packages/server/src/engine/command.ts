@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 
-/** What came with a message and stands nowhere else. */
+/** What came with a message and is not part of it. */
 export interface CallDetails {
   readonly metadata?: JsonObject | undefined;
   readonly acceptedOutputModes?: readonly string[];
@@ -10,19 +10,19 @@ export interface CallDetails {
 /** Why an executor is told to stop for good. */
 export type StopCause = "canceled" | "deadline" | "inactive";
 
-/** A note of the engine's own in a task's log: nobody sees it, and it is what a restart goes by. */
+/** A note of the engine in a task's log. Callers never see it; a restart reads it. */
 export type Command =
-  /** What came with the first message, or with the answer just before; written where code may run again. */
+  /** What came with the first message, or with the latest answer; written when the code may run again. */
   | ({ readonly type: "call" } & CallDetails)
   /** The input with this sequence came while the executor was at work. */
   | ({ readonly type: "queued"; readonly input: number } & CallDetails)
   /** A turn was begun for that queued input. */
   | { readonly type: "turn"; readonly input: number }
-  /** The turn waits for its place: nothing of it has been run. */
+  /** The turn waits for a slot: no user code of it has run. */
   | { readonly type: "waiting" }
-  /** A turn that waited has got its place. */
+  /** A waiting turn has got its slot. */
   | { readonly type: "begun" }
-  /** The turn was begun again. */
+  /** The turn began again. */
   | { readonly type: "restart" }
   /** The executor was told to stop. */
   | {
@@ -31,7 +31,7 @@ export type Command =
       readonly metadata?: JsonObject | undefined;
     }
   | { readonly type: "deadline-passed" }
-  /** Written for the new wake time that comes with it. */
+  /** Written only to store a new wake time. */
   | { readonly type: "timer-moved" };
 
 const encoder = new TextEncoder();

@@ -6,7 +6,7 @@ interface FlushWaiter {
   readonly reject: (error: ConnectError) => void;
 }
 
-/** Who waits for a task's commits: writers until something is durable, readers until there is something to see. */
+/** Waits for a task's commits: writers wait until an entry is durable, readers until there is something to see. */
 export class CommitWaiters {
   readonly #writers: FlushWaiter[] = [];
   readonly #readers = new Set<() => void>();
@@ -16,7 +16,7 @@ export class CommitWaiters {
     return new Promise((resolve, reject) => this.#writers.push({ sequence, resolve, reject }));
   }
 
-  /** Resolves at the next commit; a wake-up says "look again" and nothing more. @throws ConnectError why `signal` aborted */
+  /** Resolves at the next commit. It only means "look again". @throws ConnectError why `signal` aborted */
   changed(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const wake = () => {
@@ -25,7 +25,7 @@ export class CommitWaiters {
       };
       const abort = () => {
         this.#readers.delete(wake);
-        // Connect says why with an error of its own, such as DeadlineExceeded.
+        // Connect gives the reason as an error of its own, such as DeadlineExceeded.
         const { reason } = signal;
         reject(
           reason instanceof ConnectError ? reason : new ConnectError("the call was canceled", Code.Canceled),
@@ -48,7 +48,7 @@ export class CommitWaiters {
     this.wakeReaders();
   }
 
-  /** What is accepted and not durable yet never will be. */
+  /** What was accepted and is not durable yet never will be. */
   fail(error: ConnectError): void {
     for (const { reject } of this.#writers.splice(0)) {
       reject(error);
@@ -56,7 +56,7 @@ export class CommitWaiters {
     this.wakeReaders();
   }
 
-  /** There is something to look at, though nothing was committed here. */
+  /** Wakes the readers, though nothing was committed here. */
   wakeReaders(): void {
     const readers = [...this.#readers];
     this.#readers.clear();

@@ -1,6 +1,6 @@
 import type { StreamResponse } from "@a2a-connect/proto";
 
-/** What the objects of one event take beside its text, about; small events weigh more than their bytes say. */
+/** About the memory for the objects of one event, beside its bytes: for small events they are the larger part. */
 const objectBytes = 512;
 
 /** An event that has been committed. All its readers get the same objects, and must not change them. */
@@ -18,12 +18,12 @@ export class CommittedEvent {
     this.bytes = bytes;
   }
 
-  /** What it takes in memory, about. */
+  /** About its size in memory. */
   get weight(): number {
     return this.bytes + objectBytes;
   }
 
-  /** The event as callers of A2A 1.1 see it, with its generation; made when the first of them asks (requirement R-1). */
+  /** The event for callers of A2A 1.1, with its generation; made when the first of them reads it (requirement R-1). */
   get numberedResponse(): StreamResponse {
     this.#numbered ??= numberResponse(this.response, BigInt(this.generation));
     return this.#numbered;

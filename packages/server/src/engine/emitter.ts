@@ -9,9 +9,9 @@ import type { LiveTask } from "./live-task.ts";
 
 /** Makes events of a task from what its executor yields, by the rules that all executors share. */
 export class Emitter {
-  /** Media types the skill may give out. */
+  /** Media types that the skill may produce. */
   readonly #outputModes: readonly string[];
-  /** The task; a turn makes it when it is first asked for. */
+  /** The task; a turn creates it when this is first called. */
   readonly #live: () => LiveTask;
   readonly #begun = new Set<string>();
 
@@ -20,7 +20,7 @@ export class Emitter {
     this.#live = live;
   }
 
-  /** @throws AgentMistake when the event may not be */
+  /** @throws AgentMistake when the event is not allowed */
   status({ state, parts, report }: StatusEvent): void {
     if (state === TaskState.INPUT_REQUIRED || state === TaskState.AUTH_REQUIRED) {
       assertParts(parts, "a question");
@@ -30,7 +30,7 @@ export class Emitter {
     this.#live().emitStatus({ state, parts, report });
   }
 
-  /** @throws AgentMistake when the event may not be */
+  /** @throws AgentMistake when the event is not allowed */
   async artifact({ artifact, mode, last, replaceable }: ArtifactEvent): Promise<void> {
     const { artifactId, parts } = artifact;
     assertParts(parts, `artifact "${artifactId}"`);

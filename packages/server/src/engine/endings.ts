@@ -6,7 +6,7 @@ function ending(state: TaskState, reason: EndReason, words: string): StatusInit 
   return { state, parts: [text(words)], report: { reason } };
 }
 
-/** How the engine itself ends a task: always with a reason for machines and a sentence for people. */
+/** The statuses with which the engine itself ends a task, each with a reason for programs and a sentence for people. */
 export const endings: Readonly<
   Record<"canceled" | "deadline" | "inactive" | "interrupted" | "unloadable", StatusInit>
 > = {
@@ -25,7 +25,7 @@ export const endings: Readonly<
   ),
 };
 
-/** More work than may wait, of a skill or of the agent; nothing of it has been begun. */
+/** The queue of a skill or of the agent is full; no work was done. */
 export function capacityEnding(retryAfterSeconds: number): StatusInit {
   const words = `Too many tasks are waiting; send it again in ${retryAfterSeconds} seconds or later.`;
   return {
@@ -44,7 +44,7 @@ export function skillUnavailableEnding(skill: string): StatusInit {
   );
 }
 
-/** A task that was begun with a skill, or without any, of which an agent that has been started again knows nothing. */
+/** A task of a skill, or of the agent's own code, that is missing after the agent was started again. */
 export function skillRemovedEnding(skill: string | undefined): StatusInit {
   const what =
     skill === undefined ? "The agent does no work without a skill" : `The agent has no skill "${skill}"`;
@@ -55,7 +55,7 @@ export function skillRemovedEnding(skill: string | undefined): StatusInit {
   );
 }
 
-/** A question that nobody answered in `timeoutMs`. */
+/** A question that was not answered within `timeoutMs`. */
 export function timeoutEnding(reason: "input-timeout" | "auth-timeout", timeoutMs: number): StatusInit {
   const what = reason === "input-timeout" ? "an answer" : "credentials";
   return ending(

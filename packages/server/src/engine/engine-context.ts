@@ -11,12 +11,12 @@ export interface EngineLimits {
   /** Executions at a time in this process; further tasks wait in SUBMITTED. An agent may allow fewer. Default 1,000. */
   readonly maxRunning: number;
   /**
-   * Tasks that may wait for a place; one more is refused with CAPACITY, unless its agent or its skill allows fewer and has
-   * REJECTED it. Default 10,000.
+   * Tasks that may wait for a slot. One more is refused with CAPACITY, unless its agent or its skill allows fewer and
+   * has REJECTED it. Default 10,000.
    */
   readonly maxQueued: number;
   /**
-   * The part of the running and of the waiting places that one caller can have: above 0, to 1 for all of them. A caller is a
+   * The part of the slots, to run and to wait, that one caller can have: above 0, to 1 for all of them. A caller is a
    * principal, or without credentials an IPv4 address or an IPv6 network of 64 bits. Default 7/8.
    */
   readonly maxShare: number;
@@ -30,24 +30,30 @@ export interface EngineLimits {
    * `task-too-large`, and a caller's message beyond is refused with TASK_TOO_LARGE. Default 64 MiB.
    */
   readonly maxTaskBytes: number;
-  /** Bytes of the newest events kept in memory for readers of one task, 512 for the objects of each included. Default 1 MiB. */
+  /**
+   * Bytes of the newest events kept in memory for readers of one task, including 512 for the objects of each event.
+   * Default 1 MiB.
+   */
   readonly maxTailBytes: number;
   /** The same for all tasks of this process together. Default 64 MiB. */
   readonly maxTotalTailBytes: number;
   /**
-   * How often chunks of artifacts are committed when there is nothing else to commit; the first after a pause is at
-   * once. 0 commits each as soon as the one before is durable. Default 1 ms.
+   * How often to commit chunks of artifacts when there is nothing else to commit; the first chunk after a pause is
+   * committed at once. 0 commits each chunk as soon as the one before is durable. Default 1 ms.
    */
   readonly chunkIntervalMs: number;
   /** Events an executor may be ahead of the store before `yield` waits. Default 64. */
   readonly maxUncommitted: number;
-  /** Bytes of what one step of a durable executor may return. Default 1 MiB. */
+  /** Bytes of the result of one step of a durable executor. Default 1 MiB. */
   readonly maxStepBytes: number;
-  /** How long a durable executor may wait in memory before it is dropped, and read back when it is needed. Default 30 s. */
+  /**
+   * How long a waiting durable executor stays in memory before it is dropped, and loaded again when it is needed.
+   * Default 30 s.
+   */
   readonly unloadAfterMs: number;
   /**
-   * Bytes of the tasks that are in memory at a time because they were taken up at the start, or by a timer, as the store has
-   * them; a larger one is alone. Default 64 MiB.
+   * Stored bytes of the tasks in memory that the server has loaded at its start, or for a timer. A larger task is
+   * loaded alone. Default 64 MiB.
    */
   readonly maxRecoveryBytes: number;
 }
@@ -68,16 +74,18 @@ export const defaultEngineLimits: EngineLimits = {
   maxRecoveryBytes: 64 * 2 ** 20,
 };
 
-/** Something worth a line in the operator's log. Never sent to a caller. */
+/** A record for the operator's log. It is never sent to a caller. */
 export interface LogRecord {
   readonly level: "info" | "warn" | "error";
   readonly message: string;
   readonly taskId?: string;
-  /** What was thrown, by an executor perhaps: its text may be private, so a log with many readers leaves it out. */
+  /**
+   * What was thrown, perhaps by an executor. Its text may be private, so a log with many readers should leave it out.
+   */
   readonly error?: unknown;
 }
 
-/** What every part of the engine works with. */
+/** What all parts of the engine use. */
 export interface EngineContext {
   readonly store: TaskStore;
   /** As it was started: its timeouts and its capacity, which do not change. */
@@ -87,16 +95,16 @@ export interface EngineContext {
   /** Which of its skills take new tasks. */
   readonly skills: Pick<SkillSwitches, "disabled">;
   readonly clock: Clock;
-  /** Unguessable ids: `crypto.randomUUID` by default. */
+  /** Makes ids that cannot be guessed: `crypto.randomUUID` by default. */
   readonly randomId: () => string;
   readonly limits: EngineLimits;
   readonly log: (record: LogRecord) => void;
-  /** Told of every timer that was committed, so that somebody wakes the task then. */
+  /** Called with every timer that was committed, so that the task is woken then. */
   readonly onWakeTime: (at: number) => void;
-  /** Told when a commit has made deliveries to webhooks due. */
+  /** Called when a commit has made deliveries to webhooks due. */
   readonly onDeliveryDue: () => void;
   /** Writes and reads the results of steps. */
   readonly journalCodec: JournalCodec;
-  /** What the newest events of all tasks may take in memory. */
+  /** Limits the memory for the newest events of all tasks. */
   readonly tailBudget: TailBudget;
 }

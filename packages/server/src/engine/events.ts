@@ -16,20 +16,20 @@ import {
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 
-/** The task that events belong to. */
+/** The task of an event. */
 export interface TaskName {
   readonly taskId: string;
   readonly contextId: string;
 }
 
-/** A new status: its state, what it says and reports. */
+/** A new status: its state, its message and its report. */
 export interface StatusInit {
   readonly state: TaskState;
   readonly parts?: readonly Part[];
   readonly report?: LifecycleReport;
 }
 
-/** The event that changes a task's status. A message is made when there are words or something to report. */
+/** The event that changes a task's status. It has a message when there is a text or a report. */
 export function statusEvent(
   name: TaskName,
   init: StatusInit,
@@ -69,17 +69,17 @@ export function taskEvent(task: Task): StreamResponse {
   return create(StreamResponseSchema, { payload: { case: "task", value: task } });
 }
 
-/** What the agent says in reply, without a task or in the name of one. */
+/** The agent's reply, with or without a task. */
 export function agentReply(name: Partial<TaskName>, parts: readonly Part[], randomId: () => string): Message {
   return create(MessageSchema, { ...name, messageId: randomId(), role: Role.AGENT, parts: [...parts] });
 }
 
-/** SUBMITTED, at a time. */
+/** The status SUBMITTED at a time. */
 export function submittedStatus(at: number): TaskStatus {
   return create(TaskStatusSchema, { state: TaskState.SUBMITTED, timestamp: timestampFromMs(at) });
 }
 
-/** The state that an event brings the task to; UNSPECIFIED when it leaves the state as it is. */
+/** The state to which an event changes the task; UNSPECIFIED when it does not change the state. */
 export function findState({ payload }: StreamResponse): TaskState {
   const status =
     payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
@@ -99,7 +99,7 @@ function statusMessage(
   return metadata === undefined ? message : { ...message, metadata };
 }
 
-/** Words for a report without any: a message needs at least one part (requirement H-7). */
+/** A text for a report without one: a message needs at least one part (requirement H-7). */
 function summary(state: TaskState, { progress }: LifecycleReport): string {
   return progress === undefined ? formatTaskState(state) : `${Math.round(progress * 100)} %`;
 }

@@ -34,10 +34,13 @@ import type { LiveTasks } from "./live-tasks.ts";
 import { LoadFailure, Recovery } from "./recovery.ts";
 import { TurnExecution } from "./turn-execution.ts";
 
-/** How long after a failed write a task is taken up again; again after as long while that fails, too. */
+/** How long after a failed write the server takes up a task again, and how long after each further failure. */
 const recoveryDelayMs = 1_000;
 
-/** How often a turn is begun at most (`recovery: "restart"`): one that always takes the process with it must end. */
+/**
+ * How often a turn begins at most (`recovery: "restart"`): a turn that ends the process each time must not begin for
+ * ever.
+ */
 const maxAttempts = 5;
 
 /** Starts, resumes, stops and recovers what agents do; at most one execution works on a task. */
@@ -46,11 +49,11 @@ export class Executions {
   readonly #tasks: LiveTasks;
   readonly #scheduler: Scheduler;
   readonly #recovery: Recovery;
-  /** The newest of each task. */
+  /** The newest execution of each task. */
   readonly #byTask = new Map<string, Execution>();
   readonly #running = new Set<Execution>();
   readonly #retries = new Set<() => void>();
-  /** Tasks on which something is about to begin, when it is durable. */
+  /** Tasks on which an execution will begin when an accepted entry is durable. */
   readonly #reserved = new Set<string>();
   #closed = false;
 
@@ -67,9 +70,9 @@ export class Executions {
   }
 
   /**
-   * Starts the first execution of a new task, now or when there is a place.
+   * Starts the first execution of a new task, now or when there is a slot.
    *
-   * @returns what became of it; `refused`: why its task is REJECTED instead, before any work
+   * @returns whether it runs or waits; `refused`: why its task is REJECTED instead, before any work
    * @throws ConnectError CAPACITY when the queue of this process is full
    */
   start(execution: Execution): Exclude<Place, "refused"> | { readonly refused: StatusInit } {
@@ -85,14 +88,14 @@ export class Executions {
     return place;
   }
 
-  /** Whether `start` would take work of this skill, or reject it. @throws ConnectError CAPACITY when it would throw that */
+  /** Whether `start` would accept work of this skill. @throws ConnectError CAPACITY when `start` would throw that */
   assertRoom(work: Pick<Execution, "skill" | "share">): void {
     if (!this.#isOff(work.skill)) {
       this.#scheduler.assertRoom(work);
     }
   }
 
-  /** The execution works on this task, and holds it until it is done. */
+  /** Records that the execution works on this task, and keeps the task in memory until the execution is done. */
   track(live: LiveTask, execution: Execution): void {
     const { taskId } = live.name;
     this.#tasks.retain(live);
@@ -112,8 +115,8 @@ export class Executions {
   /**
    * Makes the execution of a durable task.
    *
-   * @param call what came with the call of a task that has just been made; undefined: its journal has it
-   * @param share the caller whose part of the places it takes
+   * @param call the details of the call that created the task just now; undefined: its journal has them
+   * @param share the caller whose slots it takes
    */
   createDurable(
     live: LiveTask,
@@ -138,9 +141,9 @@ export class Executions {
   }
 
   /**
-   * An answer was accepted and is not durable yet: nothing else is begun on the task until then.
+   * An answer was accepted and is not durable yet: until then no other execution may begin on the task.
    *
-   * @returns what to call when it is, or never will be
+   * @returns call it when the answer is durable, or never will be
    */
   reserve(live: LiveTask): () => void {
     const { taskId } = live.name;
@@ -148,7 +151,9 @@ export class Executions {
     return () => this.#reserved.delete(taskId);
   }
 
-  /** The task waited, and its caller has answered: its executor goes on, or the task ends where there is none any more. */
+  /**
+   * The caller has answered the task's question: its executor goes on, or the task ends when the executor is missing.
+   */
   answer(live: LiveTask, answer: QueuedMessage, details: CallDetails): void {
     if (isRemoved(live.agent, live.skill)) {
       this.#failRemoved(live);
@@ -182,7 +187,7 @@ export class Executions {
     }
   }
 
-  /** Ends a task that has not ended: through its executor where it is at work, which may still end it otherwise. */
+  /** Ends a task that has not ended. A running executor is told to stop, and may still end the task in another way. */
   async stop(live: LiveTask, cause: "canceled" | "deadline", metadata?: JsonObject): Promise<void> {
     while (!isTerminal(live.acceptedState)) {
       const execution = this.#byTask.get(live.name.taskId);
@@ -204,7 +209,7 @@ export class Executions {
     await live.flushed();
   }
 
-  /** Does what a timer of the task is due for. */
+  /** Does what is due when a timer of the task fires. */
   async wake(task: TaskRef): Promise<void> {
     const { taskId } = task;
     const live = await this.#recovery.acquire(task);
@@ -227,7 +232,7 @@ export class Executions {
         this.#failRemoved(live);
       } else if (!isTerminal(live.acceptedState)) {
         this.#wakeExecutor(live, now);
-        // A commit sets the timer anew, or it would be due for ever.
+        // The commit sets the next timer. Without it this timer would stay due for ever.
         live.note({ type: "timer-moved" });
       }
       await live.flushed();
@@ -236,12 +241,12 @@ export class Executions {
     }
   }
 
-  /** Takes up what a crash has left behind, as much of it as there is room for; the rest follows when there is. */
+  /** Takes up the unfinished tasks of an earlier process, as many as there is room for; the rest follows later. */
   recoverAll(): Promise<void> {
     return this.#recovery.recoverAll((task) => this.recover(task));
   }
 
-  /** Takes up a task without an execution, as its code says; again and again while the store fails. */
+  /** Takes up a task without an execution, in the way that its code allows. Tries again while the store fails. */
   async recover(task: TaskRef): Promise<void> {
     const { taskId } = task;
     try {
@@ -268,8 +273,8 @@ export class Executions {
   }
 
   /**
-   * Lets running executors go on for `graceMs`, then tells them to stop, and waits until what they did is durable. What
-   * can go on later is left as it is.
+   * Lets running executors go on for `graceMs`, then tells them to stop, and waits until their work is durable. Work
+   * that can go on after a restart is left unfinished.
    */
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
@@ -288,14 +293,14 @@ export class Executions {
     await this.#idle();
   }
 
-  /** Resolves when nothing runs or waits for a place, what begins meanwhile included. */
+  /** Resolves when no execution runs or waits for a slot, including those that begin meanwhile. */
   async #idle(): Promise<void> {
     while (this.#running.size > 0) {
       await Promise.all([...this.#running].map((execution) => execution.done));
     }
   }
 
-  /** Every execution is known until it is done, also before it has a task: a server that stops waits for it. */
+  /** Every execution is listed until it is done, also before it has a task: a server that stops waits for it. */
   #keep(execution: Execution): void {
     if (this.#closed) {
       execution.abort("shutdown");
@@ -310,7 +315,10 @@ export class Executions {
     }
   }
 
-  /** At the end, because what it waits for cannot come any more; or to make room, and it is read back when it is needed. */
+  /**
+   * At the server's end no wait can end any more. At other times the executor makes room, and is loaded again when it
+   * is needed.
+   */
   #dropIfResting(execution: Execution): void {
     if (execution.isResting) {
       execution.abort("shutdown");
@@ -321,7 +329,7 @@ export class Executions {
     return skill !== undefined && this.#context.skills.disabled.includes(skill);
   }
 
-  /** Takes an execution that has not begun out of the queue. */
+  /** Removes an execution that has not begun from the queue. */
   #withdraw(execution: Execution | undefined): boolean {
     return execution !== undefined && !execution.begun && this.#scheduler.withdraw(execution);
   }
@@ -335,7 +343,7 @@ export class Executions {
     return execution instanceof DurableExecution && !execution.isGone ? execution : undefined;
   }
 
-  /** The time of some sleep may have come, also of one beside a question that nobody has answered yet. */
+  /** A sleep may be over, also one beside an unanswered question. */
   #wakeExecutor(live: LiveTask, now: number): void {
     const selection = this.#select(live);
     if (isDurable(selection)) {
@@ -354,12 +362,12 @@ export class Executions {
       return;
     }
     const { store, journalCodec } = this.#context;
-    const free = this.reserve(live); // a message that is queued meanwhile comes after this turn
+    const free = this.reserve(live); // the turn for a message that is queued meanwhile comes later
     const journal = await readJournal(store, journalCodec, live.owner, taskId).finally(free);
     if (this.#byTask.has(taskId)) {
-      return; // it was taken up twice, and the other was quicker
+      return; // it was taken up twice, and the other call was faster
     }
-    const neverAsked = live.skill === undefined && journal.isWaiting; // it is REJECTED, as it would have been
+    const neverAsked = live.skill === undefined && journal.isWaiting; // it is REJECTED, as without the crash
     if (isRemoved(live.agent, live.skill) && !neverAsked) {
       this.#failRemoved(live, journal.stop?.cause);
     } else if (journal.isWaiting || selection.code.recovery === "restart") {
@@ -370,7 +378,7 @@ export class Executions {
     }
   }
 
-  /** @param stopped why it was told to stop before, which comes first */
+  /** @param stopped why it was told to stop before; that takes precedence */
   #failRemoved(live: LiveTask, stopped?: StopCause): void {
     const { skill } = live;
     if (stopped !== undefined) {
@@ -400,7 +408,7 @@ export class Executions {
     return execution;
   }
 
-  /** Begins a turn again, or for the first time when it never had its place. */
+  /** Begins a turn again, or for the first time when it never had a slot. */
   #restartTurn(live: LiveTask, selection: TurnSelection, journal: Journal): void {
     const { stop, restarts, isWaiting } = journal;
     if (stop !== undefined || (!isWaiting && restarts + 1 >= maxAttempts)) {
@@ -456,7 +464,7 @@ export class Executions {
     }
   }
 
-  /** The next turn is for the message that has waited longest, when no other is under way. */
+  /** Begins the next turn, for the message that has waited longest, when no execution is at work. */
   #takeNext(live: LiveTask): void {
     const { taskId } = live.name;
     const selection = this.#select(live);
@@ -487,21 +495,21 @@ export class Executions {
       });
   }
 
-  /** A message waits for its turn: a turn before it that was lost is taken up now, and not when somebody gets to it. */
+  /** A message waits for its turn. If the turn before it was lost, the task is taken up at once. */
   #ensureTurn(live: LiveTask): void {
     if (live.hasQueued && this.#isFree(live)) {
       void this.recover({ owner: live.owner, taskId: live.name.taskId });
     }
   }
 
-  /** Whether nothing works on the task, or is about to. */
+  /** Whether no execution is at work on the task, or about to begin. */
   #isFree(live: LiveTask): boolean {
     const { taskId } = live.name;
     const isBusy = this.#byTask.has(taskId) || this.#reserved.has(taskId);
     return !isBusy && !live.lost.aborted && !isTerminal(live.acceptedState);
   }
 
-  /** Work was lost because the store could not be written: it is taken up when it can be. */
+  /** Work was lost because the store could not write: the task is taken up again when it can. */
   #recoverSoon(task: TaskRef): void {
     if (this.#closed) {
       return;
@@ -526,12 +534,12 @@ function firstMessage(live: LiveTask): Message {
   return message;
 }
 
-/** The caller by its credentials, for work whose call is not at hand: callers without any are not told apart then. */
+/** The caller by its credentials, for work without its call. Callers without credentials are not told apart then. */
 function principalShare({ principal }: Owner): string | undefined {
   return shareOf({ id: principal, anonymous: principal === anonymousPrincipal.id }, undefined);
 }
 
-/** What every executor is told about its task and the call that started it. */
+/** What every executor learns about its task and the call that started it. */
 export function callInput(
   { owner, name }: Pick<LiveTask, "owner" | "name">,
   { skill }: SkillSelection,

@@ -4,9 +4,9 @@ import type { Value } from "@bufbuild/protobuf/wkt";
 import { AgentMistake } from "./agent-mistake.ts";
 
 /**
- * Refuses what protobuf can hold and JSON cannot, so that no event is stored that the JSON wires could not show.
+ * Refuses values that protobuf can hold and JSON cannot, so that the JSON wires can show every stored event.
  *
- * @throws AgentMistake saying what has a number that is none
+ * @throws AgentMistake with the path of a number that is NaN or infinite
  */
 export function assertJsonParts(parts: readonly Part[], what: string): void {
   for (const { content, metadata } of parts) {
@@ -17,7 +17,7 @@ export function assertJsonParts(parts: readonly Part[], what: string): void {
   }
 }
 
-/** The same for metadata, and for what a status reports. */
+/** The same for metadata, and for a status's report. */
 export function assertJsonMetadata(metadata: object | undefined, what: string): void {
   if (metadata !== undefined && !isJson(metadata as JsonValue)) {
     throw notJson(what);
@@ -41,7 +41,7 @@ function isJsonMessage({ kind }: Value): boolean {
   }
 }
 
-/** There may be very many: no list of them is made. */
+/** There may be very many keys, so no list of them is made. */
 function isEachJson(fields: Readonly<Record<string, Value>>): boolean {
   for (const key in fields) {
     if (!isJsonMessage(fields[key] as Value)) return false; // a member of a plain object

@@ -124,7 +124,7 @@ describe("a request with an idempotency key", () => {
   it("is refused when the key came with another request, by either way of sending", async () => {
     const { client, script } = await scripted();
     const first = client.sendMessage(say("one"), withKey());
-    // Nobody knows yet whether the first will be taken: the second waits for that.
+    // The result of the first is still open: the second waits for it.
     const second = client.sendMessage(say("two"), withKey());
     const { turn, yields, returns } = await script.nextTurn();
     await yields(turn.working());

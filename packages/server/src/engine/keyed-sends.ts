@@ -8,20 +8,20 @@ import type { Sent } from "./task-handle.ts";
 /** How long a direct Message is kept for repeats of its request. */
 const replyLifetimeMs = 86_400_000;
 
-/** Whose request it is, and the key it came with. */
+/** The owner of a request, and its key. */
 export interface KeyedRequest {
   readonly owner: Owner;
   readonly key: RequestKey;
 }
 
 /**
- * Takes each request once, however often it comes (docs/idempotency.md). What a request became is in the store: for a
- * task its key was written by the very commit that took the message in, so there is no moment between them. In memory
- * there are only the requests that are not taken yet.
+ * Takes each request once, however often it comes (docs/idempotency.md). The store has the result of a request: a
+ * task's key was written by the same commit that took the message. Memory has only the requests whose result is still
+ * open.
  */
 export class KeyedSends {
   readonly #context: Pick<EngineContext, "store" | "clock">;
-  /** Whether the first request of a key was taken; it is here until that is known. */
+  /** Whether the server took the first request of a key, for the time until that is known. */
   readonly #undecided = new Map<string, Promise<boolean>>();
 
   constructor(context: Pick<EngineContext, "store" | "clock">) {
@@ -29,8 +29,8 @@ export class KeyedSends {
   }
 
   /**
-   * Runs a request that is the first with its key, and attaches a repeat to what became of the first. A repeat waits
-   * while that is open; when the first came to nothing, the next one is the first.
+   * Runs a request that is the first with its key. A repeat waits until the first was taken, and gets its result. When
+   * the first failed before it was taken, the next one is the first.
    *
    * @param take takes the message in; the commit that does so has to carry the key
    * @param attach gives a repeat its share of the task that the first became part of
@@ -82,7 +82,7 @@ export class KeyedSends {
       }
       return sent;
     } catch (error) {
-      // Another server may have been quicker with the same request, or the commit was written and nobody heard of it.
+      // Another server may have taken the same request first, or the commit was written and its confirmation was lost.
       const other = await this.#find(request);
       if (other === undefined) {
         throw error;

@@ -1,6 +1,6 @@
 import type { CommittedEvent } from "./committed-event.ts";
 
-/** What the tails of all tasks of a process may hold together. */
+/** The tail budget: the bytes that the tails of all tasks of a process may have together. */
 export class TailBudget {
   readonly #maxBytes: number;
   #bytes = 0;
@@ -13,18 +13,18 @@ export class TailBudget {
     return this.#bytes > this.#maxBytes;
   }
 
-  /** Takes `bytes` more, or gives back what is negative. */
+  /** Takes `bytes` more; a negative number gives them back. */
   take(bytes: number): void {
     this.#bytes += bytes;
   }
 }
 
-/** The newest committed events of one task, within a bound of bytes: what a reader that keeps up is served from. */
+/** The newest committed events of one task, up to a number of bytes. Readers that keep up are served from it. */
 export class LiveTail {
   readonly #maxBytes: number;
   readonly #budget: TailBudget;
   #events: CommittedEvent[] = [];
-  /** Events before this index have been dropped and are cut off in bulk, so that each costs constant time. */
+  /** Events before this index have been dropped. They are removed in bulk, so that each costs constant time. */
   #start = 0;
   #bytes = 0;
 

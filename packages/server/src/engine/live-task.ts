@@ -27,7 +27,7 @@ import { taskNotFound } from "./task-not-found.ts";
 import { TaskReaders } from "./task-readers.ts";
 import { type QuestionTimeout, TaskTimers } from "./task-timers.ts";
 
-/** What is stored together with a caller's message, in the commit that takes it in. */
+/** Stored together with a caller's message, in the same commit. */
 export interface Intake {
   /** Webhooks to register with the task. */
   readonly pushConfigs: readonly TaskPushNotificationConfig[];
@@ -41,16 +41,16 @@ interface Pending extends EncodedStep {
 }
 
 /**
- * One task in memory: its mailbox and its readers' meeting point.
+ * One task in memory: it takes all its messages and events one after the other, and its readers follow it here.
  *
- * Decisions are taken against what has been *accepted*, one after the other, in one place; everything that can be
- * *seen* (the fold, the tail, waiters) moves only when a commit has returned: durable before visible. One commit is
- * under way at a time, and what is accepted meanwhile goes into the next.
+ * It decides by what it has *accepted*. Everything that callers can *see* (the fold, the tail, waiters) changes only
+ * when a commit has returned: durable before visible. One commit runs at a time, and what is accepted meanwhile goes
+ * into the next.
  */
 export class LiveTask {
   readonly owner: Owner;
   readonly name: TaskName;
-  /** What the task is run by: the definition that it was created under. */
+  /** The definition under which the task was created, which runs it. */
   readonly agent: AgentDefinition;
   readonly #context: EngineContext;
   readonly #readers: TaskReaders;
@@ -123,13 +123,13 @@ export class LiveTask {
     return live;
   }
 
-  /** A task read from the store; it is claimed when it is first written. */
+  /** A task read from the store; it is claimed before its first write. */
   static load(context: EngineContext, agent: AgentDefinition, loaded: LoadedTask): LiveTask {
     const { owner, taskId, index } = loaded.stored;
     return new LiveTask(context, agent, owner, { taskId, contextId: index.contextId }, loaded);
   }
 
-  /** Lets go of the newest events; readers that are still there read them from the store. */
+  /** Drops the newest events; current readers get them from the store. */
   dispose(): void {
     this.#readers.dispose();
   }
@@ -142,28 +142,28 @@ export class LiveTask {
     return copyTask(this.#task);
   }
 
-  /** The task as callers may see it, and its generation at this moment. */
+  /** The task as callers may see it, and its current generation. */
   seen(): SeenTask {
     return { task: this.snapshot(), generation: this.generation };
   }
 
-  /** The parts of an artifact, with everything accepted before; empty when there is none of that id. */
+  /** The parts of an artifact, with everything accepted so far; empty when the task has no artifact of that id. */
   async artifactParts(artifactId: string): Promise<readonly Part[]> {
     await this.flushed();
     return (this.#task && findArtifact(this.#task, artifactId)?.parts) ?? [];
   }
 
-  /** Aborts when a write was refused or failed: the task is no longer ours, or the store cannot be written. */
+  /** Aborts when a write was refused or failed: another process has claimed the task, or the store cannot write. */
   get lost(): AbortSignal {
     return this.#lostController.signal;
   }
 
-  /** Whether it was lost to somebody else, who goes on with it. */
+  /** Whether another process has claimed the task and continues it. */
   get takenOver(): boolean {
     return this.#takenOver;
   }
 
-  /** What it weighs in memory, about. */
+  /** About its size in memory. */
   get bytes(): number {
     return this.#snapshots.headBytes + this.#artifacts.bytes;
   }
@@ -173,7 +173,7 @@ export class LiveTask {
     return this.#committed.generation;
   }
 
-  /** State after everything that was accepted, committed or not: what decisions are taken on. */
+  /** State after everything that was accepted, committed or not. Decisions use it. */
   get acceptedState(): TaskState {
     return this.#acceptedState;
   }
@@ -183,7 +183,7 @@ export class LiveTask {
     return isTerminal(this.#task?.status?.state ?? TaskState.UNSPECIFIED);
   }
 
-  /** Takes the task for writing. Afterwards decisions hold, because nobody else's commit can come between. */
+  /** Claims the task. After that, decisions hold, because no commit of another process can come between. */
   claim(): Promise<void> {
     if (this.#fence !== 0) {
       return Promise.resolve();
@@ -194,7 +194,7 @@ export class LiveTask {
     return this.#claiming;
   }
 
-  /** Emits a status. One without words that changes nothing is dropped (docs/architecture.md). */
+  /** Emits a status. A status without a message that changes nothing is dropped (docs/architecture.md). */
   emitStatus(init: StatusInit): void {
     const { clock, randomId } = this.#context;
     const hasWords = (init.parts ?? []).length > 0 || Object.keys(init.report ?? {}).length > 0;
@@ -204,7 +204,7 @@ export class LiveTask {
     const at = Math.max(clock.now(), this.#timers.statusAt);
     const event = statusEvent(this.name, init, at, randomId);
     const encoded = encodeEvent(event);
-    // An answer that was taken must be able to set the task going again, and a task must be able to end.
+    // An accepted answer must be able to continue the task, and a task must be able to end.
     const isBounded = !isTerminal(init.state) && (hasWords || init.state !== TaskState.WORKING);
     if (isBounded && !this.#hasRoomFor(encoded)) {
       throw new AgentMistake("the task would be too large", "task-too-large");
@@ -228,7 +228,9 @@ export class LiveTask {
     }
   }
 
-  /** Whether it waits for one. @throws ConnectError UNSUPPORTED_OPERATION when it has ended or is working */
+  /**
+   * Whether the task waits for a message. @throws ConnectError UNSUPPORTED_OPERATION when it has ended or is working
+   */
   assertInterrupted(): void {
     this.assertGoing();
     if (!isInterrupted(this.#acceptedState)) {
@@ -237,8 +239,8 @@ export class LiveTask {
   }
 
   /**
-   * Whether the task is still as the caller knows it (requirement R-4): what has been accepted counts, so of two callers
-   * who know the same, one passes.
+   * Whether the task still has the caller's generation (requirement R-4). Accepted events count, so of two callers with
+   * the same generation one passes.
    *
    * @throws ConnectError TASK_GENERATION_MISMATCH
    */
@@ -258,12 +260,12 @@ export class LiveTask {
   }
 
   /**
-   * Takes the answer to a question: the message and WORKING, in one commit, so that exactly one answer is taken.
+   * Takes the answer to a question: the message and WORKING, in one commit, so that the task takes exactly one answer.
    *
-   * @param ifGenerationMatch the generation that the caller knows; undefined takes the answer at any
+   * @param ifGenerationMatch the generation that the caller knows; undefined accepts any
    * @returns its entry, and the generation after which its consequences begin
-   * @throws ConnectError TASK_GENERATION_MISMATCH, UNSUPPORTED_OPERATION when the task is not waiting, TASK_TOO_LARGE when
-   *   it can take no more
+   * @throws ConnectError TASK_GENERATION_MISMATCH, UNSUPPORTED_OPERATION when the task is not waiting, TASK_TOO_LARGE
+   *   when it can take no more
    */
   answer(
     message: Message,
@@ -308,14 +310,14 @@ export class LiveTask {
     return this.#queued.size > 0;
   }
 
-  /** A queued message has come to its turn. */
+  /** The turn for a queued message begins. */
   take(sequence: number): void {
     this.#queued.delete(sequence);
   }
 
   /**
-   * Gives the next turn to the message that has waited longest, together with what was accepted just before: no crash can
-   * come between a question and the turn that follows it.
+   * Gives the next turn to the message that has waited longest, in the same commit as what was accepted just before. So
+   * no crash can come between a question and the turn that follows it.
    */
   beginNext(): void {
     const [next] = this.#queued.values();
@@ -330,21 +332,21 @@ export class LiveTask {
     }
   }
 
-  /** The message that `beginNext` chose, for whoever starts its turn. */
+  /** The message that `beginNext` chose, for the code that starts its turn. */
   takeNextTurn(): QueuedMessage | undefined {
     const next = this.#nextTurn;
     this.#nextTurn = undefined;
     return next;
   }
 
-  /** Whether a queued message has come to its turn. @throws ConnectError UNSUPPORTED_OPERATION when it never will */
+  /** Whether the turn for a queued message has begun. @throws ConnectError UNSUPPORTED_OPERATION when it never will */
   assertTaken(sequence: number): void {
     if (this.ended && this.#queued.has(sequence)) {
       throw this.#unsupported("the task has ended before it came to this message; send it in a new task");
     }
   }
 
-  /** What an earlier process has queued and nobody has taken. */
+  /** Sets the messages that an earlier process queued and no turn took. */
   requeue(queued: readonly QueuedMessage[]): void {
     const all = [...this.#queued.values(), ...queued].toSorted((one, other) => one.sequence - other.sequence);
     this.#queued.clear();
@@ -353,28 +355,28 @@ export class LiveTask {
     }
   }
 
-  /** Puts a note of the engine's own into the log; nobody sees it. */
+  /** Adds a note of the engine to the log; callers never see it. */
   note(command: Command): void {
     this.#accept({ step: { case: undefined }, kind: "command", payload: encodeCommand(command) }, undefined);
   }
 
-  /** Puts a record of a durable executor's journal into the log; nobody sees it. @returns its sequence */
+  /** Adds a record of a durable executor's journal to the log; callers never see it. @returns its sequence */
   record(payload: Uint8Array): number {
     this.#accept({ step: { case: undefined }, kind: "journal", payload }, undefined);
     return this.#accepted.sequence;
   }
 
-  /** Sequence of the newest entry that was accepted, committed or not. */
+  /** Sequence of the newest accepted entry, committed or not. */
   get lastSequence(): number {
     return this.#accepted.sequence;
   }
 
-  /** When the executor wants to be woken; goes with the next commit. @returns whether that is news */
+  /** Sets when to wake the executor; stored with the next commit. @returns whether that is a change */
   setAlarm(at: number | undefined): boolean {
     return this.#timers.setAlarm(at);
   }
 
-  /** A turn begins again: what it had finished may be made anew. */
+  /** A turn begins again: it may replace its finished artifacts. */
   unsealArtifacts(): void {
     this.#artifacts.unseal();
   }
@@ -409,34 +411,34 @@ export class LiveTask {
   }
 
   /**
-   * Every event after `generation`, in order, none twice, until the task has ended or `signal` aborts. A reader that is
-   * slow costs this cursor and nothing else.
+   * Every event after `generation`, in order, each once, until the task has ended or `signal` aborts. A slow reader
+   * costs this cursor and nothing else.
    */
   eventsAfter(generation: number, signal: AbortSignal): AsyncGenerator<CommittedEvent> {
     return this.#readers.eventsAfter(generation, signal);
   }
 
-  /** When the task ended, as callers see it (milliseconds since 1970); undefined for one that has not. */
+  /** When the task ended (milliseconds since 1970), as committed; undefined while it has not. */
   get endedAt(): number | undefined {
     return this.ended ? this.#timers.statusAt : undefined;
   }
 
-  /** The store has forgotten the task: whoever still reads it is told that there is none. */
+  /** The store has removed the task: its readers get TASK_NOT_FOUND. */
   forget(): void {
     this.#abandon(taskNotFound(this.name.taskId));
   }
 
-  /** When a timer of the task is due next. */
+  /** When the next timer of the task is due. */
   get wakeAt(): number | undefined {
     return this.#timers.wakeAt;
   }
 
-  /** How long its question waits for an answer, in milliseconds; undefined: for ever, or there is none. */
+  /** How long its question waits for an answer, in milliseconds; undefined: for ever, or it has none. */
   get questionMs(): number | undefined {
     return this.#timers.questionMs;
   }
 
-  /** Whether the caller's deadline is over at `now`. It is told once: the timer is gone afterwards. */
+  /** Whether the caller's deadline is over at `now`. Returns true once: then the timer is removed. */
   takeDeadline(now: number): boolean {
     const isOver = this.#timers.takeDeadline(now);
     if (isOver) {
@@ -445,7 +447,7 @@ export class LiveTask {
     return isOver;
   }
 
-  /** The question that has waited too long at `now`, if one has. */
+  /** The question that has waited too long at `now`, if any. */
   overdueQuestion(now: number): QuestionTimeout | undefined {
     return this.#timers.overdueQuestion(now);
   }
@@ -460,7 +462,7 @@ export class LiveTask {
     return this.#task === undefined ? undefined : readSkill(this.#task);
   }
 
-  /** Goes with what was accepted just before: nothing is awaited in between, so it is the same commit. */
+  /** Goes into the same commit as what was accepted just before, because no code awaits in between. */
   #register({ pushConfigs, key }: Intake, generation: number): void {
     const { taskId } = this.name;
     this.#pendingConfigs = [...this.#pendingConfigs, ...pushConfigs.map((config) => ({ ...config, taskId }))];
@@ -484,7 +486,7 @@ export class LiveTask {
     return a2aError("UNSUPPORTED_OPERATION", sentence, { taskId: this.name.taskId });
   }
 
-  /** Artifacts have their own count; together both may be twice the limit, and no more. */
+  /** Artifacts are counted separately; so both together may be twice the limit. */
   #hasRoomFor({ payload }: EncodedStep): boolean {
     return this.#snapshots.headBytes + payload.length <= this.#context.limits.maxTaskBytes;
   }
@@ -526,7 +528,7 @@ export class LiveTask {
   async #commitAll(): Promise<void> {
     const { clock } = this.#context;
     try {
-      // A short turn of an agent (created, working, an artifact, completed) is one commit this way.
+      // In this way a short turn of an agent (created, working, an artifact, completed) is one commit.
       await clock.nextTurn();
       while (this.#pending.length > 0) {
         await this.#gatherChunks();
@@ -544,7 +546,8 @@ export class LiveTask {
   }
 
   /**
-   * Lets chunks that follow one another at once share a commit: the next waits for `chunkIntervalMs`, unless there is something else to commit or the executor waits for room.
+   * Lets chunks that follow each other closely share a commit: the next commit waits for `chunkIntervalMs`, unless
+   * there is something else to commit or the executor waits for room.
    */
   async #gatherChunks(): Promise<void> {
     const { clock, limits } = this.#context;
@@ -657,7 +660,7 @@ export class LiveTask {
     this.#timers.setDeadline(task);
     this.#timers.setAlarm(undefined);
     if (index.wakeAt !== this.#timers.wakeAt) {
-      this.#timers.setAlarm(index.wakeAt); // an executor's; what it really waits for it says when it runs again
+      this.#timers.setAlarm(index.wakeAt); // an executor's timer: it sets the next one when it runs again
     }
     this.#snapshots.load(loaded);
     this.#artifacts.load(loaded);

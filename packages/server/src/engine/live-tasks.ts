@@ -10,7 +10,7 @@ interface Holding {
   onDrop?: () => void;
 }
 
-/** The tasks that somebody in this process is working on or reading. Each is here once, as long as anybody holds it. */
+/** The tasks that this process works on or reads. Each is here once, as long as it has a holder. */
 export class LiveTasks {
   readonly #context: EngineContext;
   readonly #holdings = new Map<string, Holding>();
@@ -20,7 +20,7 @@ export class LiveTasks {
     this.#context = context;
   }
 
-  /** The owner's task, held until `release`; undefined when there is none that the owner may see. */
+  /** The owner's task, held until `release`; undefined when the owner has no such task. */
   async acquire(owner: Owner, taskId: string): Promise<LiveTask | undefined> {
     for (;;) {
       const holding = this.#holdings.get(taskId);
@@ -33,22 +33,22 @@ export class LiveTasks {
       }
       if (!(await this.#loadOnce(owner, taskId))) {
         return undefined;
-      } // somebody else who waited for it may have let go of it, or lost it, in between
+      } // another caller that waited for it may have released it, or lost it, in between
     }
   }
 
-  /** The owner's task if somebody holds it; not held for the caller. */
+  /** The owner's task if it has a holder; not held for the caller. */
   peek(owner: Owner, taskId: string): LiveTask | undefined {
     const live = this.#holdings.get(taskId)?.live;
     return live !== undefined && isSameOwner(live.owner, owner) ? live : undefined;
   }
 
-  /** Takes in a task that has just been made; held until `release`. */
+  /** Adds a task that was just created; held until `release`. */
   adopt(live: LiveTask): void {
     this.#hold(live, 1);
   }
 
-  /** Another holder of a task that is held already. */
+  /** Adds a holder of a task that is already held. */
   retain(live: LiveTask): void {
     const holding = this.#holdings.get(live.name.taskId);
     if (holding?.live === live) {
@@ -66,7 +66,10 @@ export class LiveTasks {
     }
   }
 
-  /** Calls `drop` once, when the task leaves memory. @returns whether it will be: one that has left already, or has such a call, gets none */
+  /**
+   * Calls `drop` once, when the task leaves memory. @returns whether it will: not for a task that has left already, or
+   * has such a call
+   */
   onDrop(live: LiveTask, drop: () => void): boolean {
     const holding = this.#holdings.get(live.name.taskId);
     if (holding?.live !== live || holding.onDrop !== undefined) {
@@ -76,7 +79,7 @@ export class LiveTasks {
     return true;
   }
 
-  /** Lets go of the tasks that ended before a time, because the store has forgotten them: their readers are told. */
+  /** Drops the tasks that ended before a time, because the store has removed them: their readers get an error. */
   forget(endedBefore: number): void {
     for (const { live } of this.#holdings.values()) {
       if (live.endedAt !== undefined && live.endedAt < endedBefore) {
@@ -89,7 +92,7 @@ export class LiveTasks {
     const { taskId } = live.name;
     const holding: Holding = { live, holders };
     this.#holdings.set(taskId, holding);
-    // Whoever needs a task that could not be written reads it anew.
+    // A task that could not be written is read anew when it is next needed.
     const forget = () => {
       live.dispose();
       if (this.#holdings.get(taskId) === holding) {

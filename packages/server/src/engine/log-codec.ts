@@ -10,7 +10,7 @@ import {
 import { create } from "@bufbuild/protobuf";
 import type { EntryKind, LogEvent, Snapshot } from "../store/task-store.ts";
 
-/** A step with its encoding, made once when it is accepted. */
+/** A step of the fold with its encoding, made once when it is accepted. */
 export interface EncodedStep {
   readonly step: TaskStep;
   readonly kind: EntryKind;
@@ -19,7 +19,7 @@ export interface EncodedStep {
 
 const eventKinds = { task: "task", statusUpdate: "status", artifactUpdate: "artifact" } as const;
 
-/** An event of a task as it goes into the log. */
+/** An event of a task, encoded for the log. */
 export function encodeEvent(response: StreamResponse): EncodedStep {
   const { payload } = response;
   if (payload.case === undefined || payload.case === "message") {
@@ -32,7 +32,7 @@ export function encodeEvent(response: StreamResponse): EncodedStep {
   };
 }
 
-/** A caller's message as it goes into the log. */
+/** A caller's message, encoded for the log. */
 export function encodeInput(message: Message): EncodedStep {
   return {
     step: { case: "input", value: message },
@@ -46,7 +46,7 @@ export function decodeEvent(event: LogEvent): StreamResponse {
   return decodeMessage(StreamResponseSchema, event.payload);
 }
 
-/** The fold in two halves; protobuf merges them again when their bytes are joined. */
+/** The fold in two halves. To join their bytes merges them again, by protobuf's rules. */
 export function encodeSnapshot(task: Task, sequence: number): Snapshot {
   return {
     sequence,

@@ -140,7 +140,7 @@ describe("a message to a working turn", () => {
     store.hold();
     void first.yields(first.turn.inputRequired("Which?"));
     await clock.settle();
-    const answer = send("three", now); // the question has been accepted, and nobody can have seen it yet
+    const answer = send("three", now); // the question was accepted, and no caller can have seen it yet
     await clock.settle();
     store.release();
     await answer;

@@ -7,20 +7,20 @@ import { storedBytes } from "../store/task-view.ts";
 import type { Clock } from "./clock.ts";
 import { taskNotFound } from "./task-not-found.ts";
 
-/** Bytes that are decoded before everybody else has a turn. */
+/** Bytes that are decoded before other calls run. */
 const turnBytes = 128 * 1024;
 
-/** What a task is read with. */
+/** What is needed to read a task. */
 export interface TaskSource {
   readonly store: Pick<TaskStore, "entries">;
   readonly clock: Pick<Clock, "nextTurn">;
 }
 
-/** A task that was read from the store and folded, and what it weighs. */
+/** A task that was read from the store and folded, and its weight. */
 export interface LoadedTask {
   readonly stored: Omit<StoredTask, "snapshot" | "entries" | "more">;
   readonly task: Task;
-  /** Bytes of all that was folded but artifacts, and what WORKING has said. */
+  /** Bytes of everything folded, except artifacts and the messages of WORKING. */
   readonly headBytes: number;
   /** Bytes that the log has grown by since the snapshot. */
   readonly grownBytes: number;
@@ -29,12 +29,12 @@ export interface LoadedTask {
 }
 
 /**
- * Folds a stored task: its snapshot, the entries that came with it, and page by page those after them, up to its tail. A
- * large task is decoded in steps, and between them everybody else has a turn.
+ * Folds a stored task: its snapshot, the entries that came with it, and page by page the later entries, up to the end
+ * of its log. A large task is decoded in slices, and other calls run in between.
  *
- * @param view the one that `stored` was read in
- * @param hold told of the bytes that are about to be decoded; may throw
- * @throws Error when the log is empty or was damaged; ConnectError TASK_NOT_FOUND when the task has expired meanwhile
+ * @param view the view in which `stored` was read
+ * @param hold gets the number of bytes that will be decoded; may throw
+ * @throws Error when the log is empty or damaged; ConnectError TASK_NOT_FOUND when the task has expired meanwhile
  */
 export async function readTask(
   { store, clock }: TaskSource,
@@ -44,7 +44,7 @@ export async function readTask(
 ): Promise<LoadedTask> {
   const { snapshot, entries, more, ...rest } = stored;
   const fold = new TaskFold();
-  let decoded = storedBytes(stored); // reading it has taken its time, too
+  let decoded = storedBytes(stored); // reading took time, too
   const run = async (steps: Iterable<number>): Promise<void> => {
     for (const bytes of steps) {
       decoded += bytes;
@@ -98,7 +98,7 @@ class TaskFold {
   end(view: TaskView): Omit<LoadedTask, "stored"> {
     const task = this.#task;
     if (task === undefined) throw new Error("the log of a stored task is empty");
-    // What an agent has asked becomes history in the fold.
+    // The fold puts the agent's questions into history.
     if (view === "results" || view === "summary") task.history = [];
     return {
       task,

@@ -516,7 +516,7 @@ describe('a turn with recovery "restart"', () => {
     await clock.settle();
     store.decide(() => unreachable);
     await client.cancelTask({ id }).catch(() => {});
-    await clock.advance(1_000); // it is taken up and fails again: whoever took it up notices, and so does the turn's end
+    await clock.advance(1_000); // it is taken up and fails again: recovery notices, and so does the turn's end
     store.decide(() => "write");
     const { promise, resolve } = Promise.withResolvers<void>();
     gate = promise;

@@ -10,7 +10,7 @@ import type { LiveTask } from "./live-task.ts";
 import type { LiveTasks } from "./live-tasks.ts";
 import { encodeEvent, encodeSnapshot } from "./log-codec.ts";
 
-/** Processes that began to load a task and did not end well; after so many it is not tried again. */
+/** How many processes may begin to load a task without success; after that no more try. */
 const maxFailedLoads = 2;
 
 /** Names of unfinished tasks that are read at a time. */
@@ -28,31 +28,31 @@ const maxLoadingBytes = 4 * 1024 * 1024;
 /** How long after a failed read the next names are asked for again. */
 const retryMs = 1_000;
 
-/** A task could not be read, and not because the store could not be reached. It stays as it is until it is tried again. */
+/** A task could not be read, although the store could be reached. It stays as it is until the next try. */
 export class LoadFailure extends Error {}
 
-/** What waits for room. */
+/** A load that waits for room. */
 interface Waiting {
   readonly bytes: number;
-  /** Whether nothing else may be loaded meanwhile. */
+  /** Whether no other task may be loaded meanwhile. */
   readonly alone: boolean;
   readonly admit: (admitted: boolean) => void;
 }
 
 /**
- * Loads tasks that no caller has asked for: those that a crash left behind, and those whose timer is due.
+ * Loads tasks without a caller: the unfinished tasks of an earlier process, and those whose timer is due.
  *
- * - No more than `maxRecoveryBytes` of them are in memory at a time, or one. What is at work for longer than `unloadAfterMs`
- *   does not hold up the others, which it may be waiting for.
- * - Before a task is loaded, the store counts the attempt; it forgets that when the load has ended well. A task whose count
- *   says that something went wrong is loaded while nothing else is, so that it takes no other with it, and the third time it is
- *   FAILED with reason `unloadable`, without being read.
+ * - At most `maxRecoveryBytes` of them are in memory at a time, or one task. Tasks that have been at work longer than
+ *   `unloadAfterMs` do not count, because they may be waiting for the others.
+ * - Before it loads a task, the store counts the attempt, and resets the count when the load succeeds. A task with a
+ *   failed attempt is loaded while no other is, so that a crash affects no other task. The third time it is FAILED with
+ *   reason `unloadable`, without being read.
  */
 export class Recovery {
   readonly #context: Pick<EngineContext, "store" | "clock" | "limits" | "log" | "randomId" | "onDeliveryDue">;
   readonly #tasks: LiveTasks;
   readonly #onFull: () => void;
-  /** What was loaded here and is in memory still, and what is being loaded. */
+  /** The bytes of tasks that were loaded here and are still in memory, or are being loaded. */
   #bytes = 0;
   #loading = 0;
   #loadingBytes = 0;
@@ -69,14 +69,14 @@ export class Recovery {
   #bytesDone = 0;
   #closed = false;
 
-  /** @param onFull told when what is at work leaves no room: what can be dropped should be */
+  /** @param onFull called when the tasks at work leave no room: then waiting executors should be dropped */
   constructor(context: EngineContext, tasks: LiveTasks, onFull: () => void) {
     this.#context = context;
     this.#tasks = tasks;
     this.#onFull = onFull;
   }
 
-  /** Whether something waits until there is room. */
+  /** Whether a load waits for room. */
   get isFull(): boolean {
     return this.#waiting.length > 0;
   }
@@ -126,8 +126,8 @@ export class Recovery {
   }
 
   /**
-   * The task, loaded when there is room for it, claimed, and held until it is released; undefined when there is none any more,
-   * when it has been failed as unloadable, and when the server stops.
+   * The task, loaded when there is room for it, claimed, and held until it is released. Undefined when it no longer
+   * exists, when it was failed as unloadable, and when the server stops.
    *
    * @throws LoadFailure when it cannot be read; ConnectError `Unavailable` when the store cannot be reached
    */
@@ -168,7 +168,7 @@ export class Recovery {
     }
   }
 
-  /** What waits for room gets none any more. */
+  /** Loads that wait for room end without one. */
   close(): void {
     this.#closed = true;
     this.#cancelPatience?.();
@@ -189,7 +189,7 @@ export class Recovery {
         .catch((error: unknown) => this.#warn("it could not be noted how a task was loaded", taskId, error));
     try {
       const live = await this.#claim(task);
-      await note(0); // until then the store would tell of an attempt that has not failed
+      await note(0); // until then the store counts an attempt that has not failed
       this.#failedBefore.delete(taskId);
       return live;
     } catch (error) {
@@ -221,8 +221,8 @@ export class Recovery {
   }
 
   /**
-   * Ends a task whose log cannot be read. The log stays; the snapshot that comes with the end covers it, so that gets and lists
-   * show the task as it ended, without its history and artifacts.
+   * Ends a task whose log cannot be read. The log stays. The commit has a snapshot that replaces it for readers:
+   * GetTask and ListTasks show the task as FAILED, without its history and artifacts.
    */
   async #fail({ owner, taskId, index, tail, fence }: TaskWeight): Promise<void> {
     const { store, clock, randomId, log, onDeliveryDue } = this.#context;
@@ -247,7 +247,7 @@ export class Recovery {
       keys: [],
     });
     if ("refused" in result) {
-      return; // it goes on elsewhere
+      return; // another process continues it
     }
     log({
       level: "error",
@@ -259,7 +259,7 @@ export class Recovery {
     }
   }
 
-  /** @returns whether there is room now; not when the server stops */
+  /** @returns whether there is room now; false when the server stops */
   #room(bytes: number, alone: boolean): Promise<boolean> {
     if (this.#closed) {
       return Promise.resolve(false);

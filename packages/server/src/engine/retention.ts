@@ -1,26 +1,26 @@
 import type { EngineContext } from "./engine-context.ts";
 
-/** How long a finished task is kept when nothing else is said: 7 days. */
+/** How long a finished task is kept by default: 7 days. */
 export const defaultRetentionMs = 604_800_000;
 
-/** How long between two looks at the store. */
+/** How often it asks the store. */
 const intervalMs = 60_000;
 
-/** The least of that, for tasks that are kept shorter. */
+/** The shortest interval, for tasks that are kept for less time. */
 const minIntervalMs = 1_000;
 
-/** Rows removed at a time: few enough that the event loop hardly notices (docs/limits.md). */
+/** Rows removed at a time: few enough not to block the event loop noticeably (docs/limits.md). */
 const batchRows = 500;
 
-/** What retention works with. */
+/** What retention uses. */
 export interface RetentionContext extends Pick<EngineContext, "store" | "clock" | "log"> {
-  /** Told after each sweep that removed everything finished before `before`, so that it goes from memory, too. */
+  /** Called after each sweep that removed all tasks that ended before `before`, so that they leave memory, too. */
   readonly forget: (before: number) => void;
 }
 
 /**
- * Forgets what has been kept long enough: finished tasks with all that belongs to them, and kept direct Messages. It looks
- * when it is started and then every minute, and works in small batches; between two of them everybody else has a turn.
+ * Removes expired data: finished tasks with everything that belongs to them, and kept direct Messages. It does so when
+ * it is started and then every minute, in small batches; other calls run between two batches.
  */
 export class Retention {
   readonly #context: RetentionContext;
@@ -31,7 +31,7 @@ export class Retention {
 
   /**
    * @param keepMs how long finished tasks are kept; `false`: for ever
-   * @throws Error when that is no length of time
+   * @throws Error when that is not a valid length of time
    */
   constructor(context: RetentionContext, keepMs: number | false) {
     if (keepMs !== false && !(keepMs >= 0)) {
@@ -41,12 +41,12 @@ export class Retention {
     this.#keepMs = keepMs === false ? undefined : keepMs;
   }
 
-  /** Begins the first sweep, which nobody has to wait for. */
+  /** Begins the first sweep without waiting for it. */
   start(): void {
     this.#again(0);
   }
 
-  /** No batch begins after this. Resolves when the one under way is done. */
+  /** No batch begins after this. Resolves when the current batch is done. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelAlarm();
@@ -63,7 +63,7 @@ export class Retention {
     );
   }
 
-  /** Removes everything that is due now. A sweep that fails is tried again at the next look. */
+  /** Removes everything that is due now. A sweep that fails is repeated at the next time. */
   async #sweep(): Promise<void> {
     const { store, clock, log, forget } = this.#context;
     const now = clock.now();

@@ -1,11 +1,11 @@
 import type { Clock } from "./clock.ts";
 
-/** How long an executor may yield nothing, unless its agent says otherwise. */
+/** How long an executor may yield nothing by default. */
 export const defaultInactivityTimeoutMs = 1_800_000;
 
 /**
- * Notices when an executor has not been heard of for too long. One timer: when it rings, it looks when that was.
- * It goes by ticks: a clock that somebody sets is no silence.
+ * Detects an executor that was silent for too long. It has one timer. When that fires, it looks when the executor last
+ * yielded. It uses a clock that is never set, so that setting the time of day does not look like silence.
  */
 export class SilenceWatch {
   readonly #clock: Clock;
@@ -21,18 +21,18 @@ export class SilenceWatch {
     this.#heardAt = clock.ticks();
   }
 
-  /** The executor has given a sign of life. */
+  /** The executor has yielded. */
   heard(): void {
     this.#heardAt = this.#clock.ticks();
   }
 
-  /** Begins to watch; the time before does not count. */
+  /** Begins to watch; earlier time does not count. */
   start(): void {
     this.heard();
     this.watch();
   }
 
-  /** Watches on, counting from when the executor was last heard of. */
+  /** Watches on, counting from the executor's last event. */
   watch(): void {
     this.stop();
     if (this.#limitMs === false) {

@@ -8,12 +8,12 @@ import type { LoadedTask } from "./read-task.ts";
 const minSnapshotBytes = 4_096;
 
 /**
- * Knows what a task's fold weighs, about, and what its log has grown by: so when a snapshot saves half of what a load
- * reads. A task that only grows is its log and needs none, so nothing stands still for one; all snapshots together weigh
- * less than the log.
+ * Knows the approximate weight of a task's fold, and by how much its log has grown. So it knows when a snapshot saves
+ * half of what a load reads. A task that only grows is its log and gets no snapshot. All snapshots together are smaller
+ * than the log.
  */
 export class SnapshotPolicy {
-  /** What the fold without artifacts weighs. */
+  /** Weight of the fold without artifacts. */
   #headBytes = 0;
   #grownBytes = 0;
 
@@ -27,7 +27,7 @@ export class SnapshotPolicy {
     this.#grownBytes = grownBytes;
   }
 
-  /** A step was accepted, which brings the task to `state`. What WORKING says is gone with the next status. */
+  /** A step was accepted that brings the task to `state`. The message of WORKING is dropped with the next status. */
   accept({ step, kind, payload }: EncodedStep, state: TaskState): void {
     const isProgress = kind === "status" && state === TaskState.WORKING;
     if (step.case !== undefined && kind !== "artifact" && !isProgress) {
@@ -36,7 +36,8 @@ export class SnapshotPolicy {
   }
 
   /**
-   * The snapshot to write with a batch; undefined when none is due. Made on a copy, because nobody sees it yet.
+   * The snapshot to write with a batch; undefined when none is due. It is made on a copy, because callers must not see
+   * the batch yet.
    *
    * @param task the fold before the batch
    * @param sequence of the batch's last entry
@@ -64,7 +65,7 @@ export class SnapshotPolicy {
   }
 }
 
-/** What a load has to read of a batch: the engine's own notes are none of it. */
+/** Bytes of a batch that a load must read: all but the engine's own notes. */
 function byteLength(batch: readonly EncodedStep[]): number {
   return batch.reduce((sum, { step, payload }) => sum + (step.case === undefined ? 0 : payload.length), 0);
 }

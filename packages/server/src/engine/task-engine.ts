@@ -40,35 +40,38 @@ import { readDeadline } from "./task-timers.ts";
 import { TurnExecution } from "./turn-execution.ts";
 import { WakeTimers } from "./wake-timers.ts";
 
-/** A caller's message and what came with it. */
+/** A caller's message and its options. */
 export interface SendInput extends Intake {
   readonly owner: Owner;
-  /** The caller whose part of the places its task takes (`shareOf`); undefined: it is not bounded. */
+  /** The caller whose slots its task takes (`shareOf`); undefined: no limit applies. */
   readonly share: string | undefined;
   readonly message: Message;
   readonly metadata: JsonObject | undefined;
   readonly acceptedOutputModes: readonly string[];
   readonly extensions: readonly string[];
-  /** The generation that the caller knows the named task by; undefined: any will do (requirement R-4). */
+  /** The generation of the named task that the caller knows; undefined accepts any (requirement R-4). */
   readonly ifGenerationMatch?: bigint | undefined;
-  /** The last event that the caller has of the stream which this request has opened before (requirement A-36). */
+  /** The last event that the caller has of the stream which this request opened before (requirement A-36). */
   readonly lastEventId?: number | undefined;
-  /** Keeps room for the push configs with the task that the message names, until what it returns is called; throws when there is none. */
+  /**
+   * Reserves room for the push configs at the task that the message names, until the returned function is called;
+   * throws when there is none.
+   */
   readonly reserveConfigs?: (() => Promise<() => void>) | undefined;
 }
 
-/** Counts bytes that an answer takes in memory until it has been read; throws when there is no room for them. */
+/** Counts bytes that an answer keeps in memory until the caller has read it; throws when there is no room for them. */
 export type HoldBytes = (bytes: number) => void;
 
 /** The options of an engine are its context without what the engine adds itself. */
 export type TaskEngineOptions = Omit<EngineContext, "onWakeTime" | "tailBudget" | "journalCodec" | "served">;
 
 /**
- * Runs tasks: takes messages, starts executions, answers cancels, wakes timers. Decides nothing about a single task's
- * state (that is its `LiveTask`) and knows no wire.
+ * Runs tasks: takes messages, starts executions, answers cancels, wakes timers. It makes no decision about a single
+ * task's state (its `LiveTask` does) and knows no wire.
  */
 export class TaskEngine {
-  /** What tasks are read with for gets and lists: of all of them together one slice is decoded in a turn. */
+  /** Reads tasks for gets and lists: of all of them together one slice is decoded in a turn of the event loop. */
   readonly #reading: TaskSource;
   readonly #context: EngineContext;
   readonly #tasks: LiveTasks;
@@ -93,7 +96,9 @@ export class TaskEngine {
     this.#executions = new Executions(this.#context, this.#tasks);
   }
 
-  /** Takes up what a crash has left behind (see `Recovery`) and sets the timers. Call it before serving. */
+  /**
+   * Takes up the unfinished tasks of an earlier process (see `Recovery`) and sets the timers. Call it before serving.
+   */
   async start(): Promise<void> {
     await this.#executions.recoverAll();
     await this.#timers.start();
@@ -110,9 +115,9 @@ export class TaskEngine {
 
   /**
    * Starts a task, or continues the one that the message names. Resolves when that is durable, or with the agent's
-   * direct Message. A handle that is returned must be released.
+   * direct Message. The caller must release a returned handle.
    *
-   * With a key, the message is taken once: a repeat is given what became of it (docs/idempotency.md).
+   * With a key, the message is taken once: a repeat gets the first one's result (docs/idempotency.md).
    *
    * @throws ConnectError TASK_NOT_FOUND, UNSUPPORTED_OPERATION, CONTENT_TYPE_NOT_SUPPORTED, CAPACITY, InvalidArgument,
    *   IDEMPOTENCY_CONFLICT, or Internal when the executor failed before there was a task
@@ -129,9 +134,9 @@ export class TaskEngine {
   }
 
   /**
-   * The owner's task as far as a view shows it, at least.
+   * The owner's task, with at least what the view has.
    *
-   * @param hold told of the bytes that the task takes in memory; may throw
+   * @param hold gets the number of bytes that the task takes in memory; may throw
    * @throws ConnectError TASK_NOT_FOUND
    */
   async get(owner: Owner, taskId: string, view: TaskView, hold: HoldBytes): Promise<SeenTask> {
@@ -148,8 +153,8 @@ export class TaskEngine {
   }
 
   /**
-   * The owner's task as soon as its generation is above `generation` or it has ended; after `timeoutMs` as it is then
-   * (requirement R-3).
+   * The owner's task as soon as its generation is above `generation` or it has ended; after `timeoutMs` the current
+   * task (requirement R-3).
    *
    * @throws ConnectError TASK_NOT_FOUND, or why `signal` aborted
    */
@@ -198,7 +203,7 @@ export class TaskEngine {
     return { tasks, page };
   }
 
-  /** What the store's index knows of a task, so that one damaged log does not take the caller's whole list with it. */
+  /** The facts about a task in the store's index, so that one damaged log does not fail the caller's whole list. */
   #seeDamaged({ taskId, index, tail }: StoredTask, error: unknown): SeenTask {
     const message = "a task cannot be read: its list shows it without its history and artifacts";
     this.#context.log({ level: "error", message, taskId, error });
@@ -208,11 +213,11 @@ export class TaskEngine {
   }
 
   /**
-   * A task to read: from now on, beginning with the task as it is; or, for a reader that has the events up to
-   * `lastEventId`, the events after it, also when the task has ended.
+   * A task to read. Without `lastEventId`: the current task, then its later events. With it, for a reader that has the
+   * events up to there: the events after it, also when the task has ended.
    *
-   * @throws ConnectError TASK_NOT_FOUND; InvalidArgument when there is no such event yet; UNSUPPORTED_OPERATION when the
-   *   task has ended and no event was named (A-35, A-36)
+   * @throws ConnectError TASK_NOT_FOUND; InvalidArgument when there is no such event yet; UNSUPPORTED_OPERATION when
+   *   the task has ended and no event was named (A-35, A-36)
    */
   async subscribe(owner: Owner, taskId: string, lastEventId?: number): Promise<TaskHandle> {
     const live = await this.#acquire(owner, taskId);
@@ -229,7 +234,7 @@ export class TaskEngine {
    * The handle of a message that was taken before, whether the task has ended or not.
    *
    * @param accepted generation after which the message's consequences begin
-   * @param lastEventId the last event that the caller has, undefined for one who begins with the task as it is now
+   * @param lastEventId the last event that the caller has; undefined for a caller that begins with the current task
    * @throws ConnectError InvalidArgument when there is no event `lastEventId` yet
    */
   #attach(live: LiveTask, accepted: number, lastEventId: number | undefined): TaskHandle {
@@ -247,10 +252,10 @@ export class TaskEngine {
   }
 
   /**
-   * Cancels the task and returns it. Always answers: an executor that ignores its signal is abandoned after the agent's
-   * grace period.
+   * Cancels the task and returns it. It always answers: an executor that ignores its signal is abandoned after the
+   * agent's grace period.
    *
-   * @throws ConnectError TASK_NOT_FOUND; TASK_NOT_CANCELABLE when it has ended, or ends otherwise meanwhile
+   * @throws ConnectError TASK_NOT_FOUND; TASK_NOT_CANCELABLE when it has ended, or ends in another way meanwhile
    */
   async cancel(
     owner: Owner,
@@ -274,14 +279,14 @@ export class TaskEngine {
     }
   }
 
-  /** The store has forgotten the tasks that ended before a time: those that readers still hold go, too. */
+  /** The store has removed the tasks that ended before a time: they leave memory, too, even if they have readers. */
   forget(endedBefore: number): void {
     this.#tasks.forget(endedBefore);
   }
 
   /**
-   * Stops taking timers, lets running executors go on for `graceMs`, then tells them to stop, and waits until what they
-   * did is durable.
+   * Ignores timers, lets running executors go on for `graceMs`, then tells them to stop, and waits until their work is
+   * durable.
    */
   async close(graceMs: number): Promise<void> {
     this.#timers.close();
@@ -297,7 +302,7 @@ export class TaskEngine {
       });
     }
     if (isLarge(input.message)) {
-      await nextSlice(); // its checks took long, and its encoding will
+      await nextSlice(); // testing it took long, and encoding it will, too
     }
     if (input.message.taskId === "") {
       return this.#begin(input);
@@ -321,7 +326,7 @@ export class TaskEngine {
   }
 
   /**
-   * Whether a message that was taken in before, maybe by another process, has come to its turn. The log knows: a task
+   * Whether the turn for a message that was taken before, maybe by another process, has begun. The log knows: a task
    * that is read anew has no queue in memory.
    *
    * @throws ConnectError UNSUPPORTED_OPERATION when it was queued, and the task has ended without it
@@ -388,7 +393,7 @@ export class TaskEngine {
     void execution.done.then(end);
     this.#executions.track(live, execution);
     if (this.#isLate(message)) {
-      execution.abort("deadline"); // it does not even begin
+      execution.abort("deadline"); // its code is never called
     }
     const place = this.#executions.start(execution);
     if (typeof place === "object" && !isTerminal(live.acceptedState)) {
@@ -423,7 +428,7 @@ export class TaskEngine {
     });
     void execution.done.then(end);
     if (this.#isLate(message)) {
-      execution.abort("deadline"); // it does not even begin
+      execution.abort("deadline"); // its code is never called
     }
     const started = this.#executions.start(execution);
     if (typeof started === "object") {
@@ -440,7 +445,7 @@ export class TaskEngine {
     return outcome.kind === "message" ? outcome : this.#handle(outcome.live, 0, undefined);
   }
 
-  /** Whether the message's deadline is over before anything has begun. */
+  /** Whether the message's deadline is over before any work. */
   #isLate(message: Message): boolean {
     const deadline = readDeadline({ history: [message] });
     return deadline !== undefined && deadline <= this.#context.clock.now();
@@ -467,12 +472,12 @@ export class TaskEngine {
       }
       readLifecycleRequest(message);
       if (!isRemoved(live.agent, live.skill)) {
-        assertInputModes(message, inputModes); // nobody is left to say what is taken
+        assertInputModes(message, inputModes); // a missing skill has no list of modes
       }
       const named = { ...message, contextId };
       return isQueued ? await this.#queue(live, named, input) : await this.#answer(live, named, input);
     } catch (error) {
-      // A refusal tells what has been accepted meanwhile: nobody hears of it before it is durable.
+      // The refusal depends on accepted entries: the caller must not learn of them before they are durable.
       await live.flushed().finally(() => this.#tasks.release(live));
       throw error;
     }
@@ -488,7 +493,7 @@ export class TaskEngine {
     try {
       await live.flushed();
       const seen = live.seen();
-      // A cancel or a deadline may have been quicker.
+      // A cancel or a deadline may have come first.
       if (!isTerminal(live.acceptedState)) {
         this.#executions.answer(live, answer, detailsOf(input));
       }
@@ -523,7 +528,7 @@ export class TaskEngine {
     return live;
   }
 
-  /** @param first the task as it is now; undefined for one whose events are wanted from `cursor` on */
+  /** @param first the current task; undefined when only the events after `cursor` are wanted */
   #handle(live: LiveTask, accepted: number, first: SeenTask | undefined, cursor = 0): TaskHandle {
     return {
       kind: "task",

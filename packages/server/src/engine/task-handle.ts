@@ -4,37 +4,40 @@ import type { CommittedEvent } from "./committed-event.ts";
 import { findState } from "./events.ts";
 import type { SeenTask } from "./seen-task.ts";
 
-/** What a send led to. */
+/** The result of a send. */
 export type Sent = { readonly kind: "message"; readonly message: Message } | TaskHandle;
 
 /** A task held in memory for one caller. */
 export interface TaskHandle {
   readonly kind: "task";
-  /** The task as it may be seen now. */
+  /** The current task, as callers may see it. */
   seen(): SeenTask;
-  /** What the task takes in memory now, about, in bytes. */
+  /** About the task's size in memory, in bytes. */
   weigh(): number;
   /** Generation after which the consequences of the caller's message begin; 0 when it created the task. */
   readonly accepted: number;
   /** The task at its first interrupted or terminal event after `accepted`. */
   settled(signal: AbortSignal): Promise<SeenTask>;
-  /** What a stream begins with; undefined for one of events only, because the caller has or wants all of them. */
+  /** The beginning of a stream; undefined for a stream of events only, because the caller has or wants all of them. */
   readonly first: SeenTask | undefined;
   /** Generation of the last event that the caller has, or that is folded into `first`. */
   readonly cursor: number;
   /** Every event after a generation, in order and each once, until the task ends. */
   eventsAfter(generation: number, signal: AbortSignal): AsyncIterable<CommittedEvent>;
-  /** Lets go of the task. Must be called once, in `finally`. */
+  /** Releases the task. Call it once, in `finally`. */
   release(): void;
 }
 
-/** The handle of a message that waits for its turn: its sender is told when the task has ended without reading it. */
+/**
+ * The handle of a message that waits for its turn. When the task ends without reading the message, its sender gets an
+ * error.
+ */
 export class QueuedHandle implements TaskHandle {
   readonly kind = "task";
   readonly #handle: TaskHandle;
   readonly #assertTaken: () => void | Promise<void>;
 
-  /** @param assertTaken throws when the task has ended, and the message never came to its turn */
+  /** @param assertTaken throws when the task has ended without a turn for the message */
   constructor(handle: TaskHandle, assertTaken: () => void | Promise<void>) {
     this.#handle = handle;
     this.#assertTaken = assertTaken;
@@ -69,7 +72,7 @@ export class QueuedHandle implements TaskHandle {
   async *eventsAfter(generation: number, signal: AbortSignal): AsyncGenerator<CommittedEvent> {
     for await (const event of this.#handle.eventsAfter(generation, signal)) {
       if (isTerminal(findState(event.response))) {
-        await this.#assertTaken(); // whoever reads the last event reads no further, so this comes in its place
+        await this.#assertTaken(); // a reader stops at the last event, so this comes in its place
       }
       yield event;
     }

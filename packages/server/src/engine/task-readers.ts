@@ -14,8 +14,8 @@ import { taskNotFound } from "./task-not-found.ts";
 const pageSize = 100;
 
 /**
- * Where the readers of one task meet its committed events. A reader is a cursor: it is served from the newest events in
- * memory, or page by page from the store, and is woken when there is something to look at.
+ * Gives the readers of one task its committed events. A reader is a cursor: it gets the newest events from memory,
+ * older ones page by page from the store, and is woken when there are new ones.
  */
 export class TaskReaders {
   readonly #context: EngineContext;
@@ -27,7 +27,7 @@ export class TaskReaders {
   #ended = false;
   /** Newest event that settled the task, of those that this object has seen itself. */
   #settledGeneration = 0;
-  /** What came up to here was folded when it was read; which of it settled the task only the log can tell. */
+  /** Events up to this one were folded when the task was read. Only the log knows which of them settled the task. */
   #loadedGeneration = 0;
   #lost: ConnectError | undefined;
 
@@ -63,7 +63,7 @@ export class TaskReaders {
     this.#waiters.commit(sequence);
   }
 
-  /** Nothing will come any more, and nobody is told why but by this error. */
+  /** The task was lost: readers get this error. */
   fail(error: ConnectError): void {
     this.#lost = error;
     this.#waiters.fail(error);
@@ -74,7 +74,7 @@ export class TaskReaders {
     return this.#waiters.flushed(sequence);
   }
 
-  /** Lets go of the newest events; readers that are still there read them from the store. */
+  /** Drops the newest events; current readers get them from the store. */
   dispose(): void {
     this.#tail.clear();
   }
@@ -95,7 +95,7 @@ export class TaskReaders {
     }
   }
 
-  /** Every event after `generation`, in order, none twice, until the task has ended or `signal` aborts. */
+  /** Every event after `generation`, in order, each once, until the task has ended or `signal` aborts. */
   async *eventsAfter(generation: number, signal: AbortSignal): AsyncGenerator<CommittedEvent> {
     let cursor = generation;
     for (;;) {
@@ -112,7 +112,7 @@ export class TaskReaders {
     }
   }
 
-  /** Whether the task was settled after `generation`, and then went on, before it was read: its log can tell. */
+  /** Whether the task was settled after `generation`, and then went on, before it was read: the log knows. */
   async #hadSettledAfter(generation: number): Promise<boolean> {
     let cursor = generation;
     while (cursor < this.#loadedGeneration && this.#settledGeneration <= generation) {

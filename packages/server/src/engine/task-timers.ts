@@ -6,10 +6,10 @@ import type { AgentDefinition } from "../agent/agent-definition.ts";
 
 const defaultQuestionTimeoutMs = 600_000;
 
-/** Why a question that nobody answered ends its task. */
+/** The reason with which an unanswered question ends its task. */
 export type QuestionTimeout = "input-timeout" | "auth-timeout";
 
-/** When something has to happen to a task by itself. All of it is in the task or in its row, so a restart loses nothing. */
+/** When a task changes by itself. All times are in the task or in its row, so a restart loses none. */
 export class TaskTimers {
   readonly #agent: AgentDefinition;
   #state: TaskState = TaskState.UNSPECIFIED;
@@ -43,12 +43,12 @@ export class TaskTimers {
     }
   }
 
-  /** The caller's newest messages: the last deadline that one of them sets, holds. */
+  /** The caller's newest messages: the last deadline in them counts. */
   setDeadline(task: Pick<Task, "history">): void {
     this.#deadline = readDeadline(task) ?? this.#deadline;
   }
 
-  /** When the executor wants to be woken. @returns whether that is news */
+  /** Sets when to wake the executor. @returns whether that is a change */
   setAlarm(at: number | undefined): boolean {
     const isNews = at !== this.#alarm;
     this.#alarm = at;
@@ -65,7 +65,7 @@ export class TaskTimers {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Whether the caller's deadline is over at `now`. It is told once: the timer is gone afterwards. */
+  /** Whether the caller's deadline is over at `now`. Returns true once: then the timer is removed. */
   takeDeadline(now: number): boolean {
     if (this.#deadline === undefined || now < this.#deadline || isTerminal(this.#state)) {
       return false;
@@ -74,7 +74,7 @@ export class TaskTimers {
     return true;
   }
 
-  /** The question that has waited too long at `now`, if one has. */
+  /** The question that has waited too long at `now`, if any. */
   overdueQuestion(now: number): QuestionTimeout | undefined {
     if (this.#questionMs === undefined || now < this.#statusAt + this.#questionMs) {
       return undefined;
@@ -83,7 +83,7 @@ export class TaskTimers {
   }
 }
 
-/** The deadline that the newest of the caller's messages set, in milliseconds since 1970. */
+/** The deadline in the newest of the caller's messages that has one, in milliseconds since 1970. */
 export function readDeadline({ history }: Pick<Task, "history">): number | undefined {
   for (const message of history.toReversed()) {
     if (message.role === Role.USER && message.metadata?.[lifecycleExtension] !== undefined) {
@@ -96,7 +96,7 @@ export function readDeadline({ history }: Pick<Task, "history">): number | undef
   return undefined;
 }
 
-/** How long an agent lets a task wait in an interrupted state; undefined: for ever, or the state is none. */
+/** How long an agent lets a task wait in an interrupted state; undefined: for ever, or the state is not interrupted. */
 export function questionTimeoutMs(agent: AgentDefinition, state: TaskState): number | undefined {
   const timeoutMs =
     state === TaskState.INPUT_REQUIRED
@@ -107,7 +107,7 @@ export function questionTimeoutMs(agent: AgentDefinition, state: TaskState): num
   return timeoutMs === false ? undefined : timeoutMs;
 }
 
-/** How long this very question waits, where it says so itself; infinite: for ever. */
+/** How long this question waits, if it says so itself; infinite: for ever. */
 function waitMsOf({ state, message }: TaskStatus): number | undefined {
   if (state !== TaskState.INPUT_REQUIRED && state !== TaskState.AUTH_REQUIRED) {
     return undefined;
@@ -116,5 +116,5 @@ function waitMsOf({ state, message }: TaskStatus): number | undefined {
   if (waitSeconds === "unlimited") {
     return Number.POSITIVE_INFINITY;
   }
-  return typeof waitSeconds === "number" ? Math.round(waitSeconds * 1_000) : undefined; // 1.1 × 1000 is no whole number
+  return typeof waitSeconds === "number" ? Math.round(waitSeconds * 1_000) : undefined; // 1.1 × 1000 is not a whole number
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 /** Why a running turn is told to stop. */
 export type TurnAbortCause = "canceled" | "deadline" | "inactive" | "lost" | "shutdown";
 
-/** `turn.signal.reason`: why the work should stop, and, on cancel, what the caller said about it (requirement A-33). */
+/** `turn.signal.reason`: why the work should stop and, on cancel, the caller's metadata (requirement A-33). */
 export class TurnAbort extends Error {
   override readonly cause: TurnAbortCause;
   /** `CancelTaskRequest.metadata`. */

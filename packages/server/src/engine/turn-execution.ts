@@ -15,16 +15,16 @@ import type { LiveTask } from "./live-task.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 import { TurnAbort, type TurnAbortCause } from "./turn-abort.ts";
 
-/** What a sender gets to know first: a direct answer, or the task. */
+/** The first result for a sender: a direct answer, or the task. */
 export type Accepted =
   | { readonly kind: "message"; readonly message: Message }
   | { readonly kind: "task"; readonly live: LiveTask };
 
-/** Everything a turn needs to run. */
+/** What a turn needs to run. */
 export interface TurnPlan {
   readonly input: TurnInput;
   readonly code: TurnAgentCode;
-  /** Media types the skill may give out. */
+  /** Media types that the skill may produce. */
   readonly outputModes: readonly string[];
   /** Which waiting turn starts first. Default `normal`. */
   readonly priority: Priority | undefined;
@@ -32,18 +32,18 @@ export interface TurnPlan {
   readonly share: string | undefined;
   /** The task, when it exists already. */
   readonly live: LiveTask | undefined;
-  /** Makes the task of a new message. */
+  /** Creates the task of a new message. */
   readonly createTask: () => LiveTask;
 }
 
 /**
- * One run of an executor over one message, detached from the call that started it: a caller that goes away ends its
- * call and never this.
+ * One run of an executor over one message, detached from the call that started it: when a caller disconnects, its call
+ * ends and the turn goes on.
  */
 export class TurnExecution implements Execution {
   readonly #context: EngineContext;
   readonly #plan: TurnPlan;
-  /** Made when the executor looks at its signal, or when it is aborted: most turns never need one. */
+  /** Made when the executor reads its signal, or when it aborts: most turns never need one. */
   #controller: AbortController | undefined;
   #abortCause: TurnAbort | undefined;
   readonly #abortWaiters: (() => void)[] = [];
@@ -57,7 +57,9 @@ export class TurnExecution implements Execution {
   #cancelGraceTimer: () => void = () => {};
   #ended = false;
   #forgetTask: () => void = () => {};
-  /** Whether the turn has said its last word. Set together with that word: the next turn may begin right after it. */
+  /**
+   * Whether the turn has yielded its last event. Set together with that event: the next turn may begin right after it.
+   */
   #over = false;
 
   constructor(context: EngineContext, plan: TurnPlan) {
@@ -66,7 +68,7 @@ export class TurnExecution implements Execution {
     const { agent, clock } = context;
     this.#emitter = new Emitter(plan.outputModes, () => this.createTask());
     this.#silence = new SilenceWatch(clock, agent.inactivityTimeoutMs, () => this.abort("inactive"));
-    // Whoever asks sees the rejection; nobody asking is no fault.
+    // A caller that asks gets the rejection. Without a caller it is no error.
     this.#direct.promise.catch(() => {});
     this.#created.promise.catch(() => {});
     if (plan.live !== undefined) {
@@ -98,7 +100,7 @@ export class TurnExecution implements Execution {
     return this.#begun;
   }
 
-  /** The first of: a direct Message, or a task whose creation is durable. @throws ConnectError when neither came to be */
+  /** The first of: a direct Message, or a task whose creation is durable. @throws ConnectError when there is neither */
   async outcome(): Promise<Accepted> {
     const first = await Promise.race([this.#direct.promise, this.#created.promise]);
     if ("$typeName" in first) {
@@ -108,12 +110,12 @@ export class TurnExecution implements Execution {
     return { kind: "task", live: first };
   }
 
-  /** Resolves when the turn is over and all it did is durable, or has been given up. */
+  /** Resolves when the turn is over and all its work is durable, or was given up. */
   get done(): Promise<void> {
     return this.#done.promise;
   }
 
-  /** Makes the task at once, for a turn that has to wait for its place. */
+  /** Creates the task at once, for a turn that must wait for a slot. */
   createTask(): LiveTask {
     const live = this.#live ?? this.#plan.createTask();
     if (this.#live === undefined) {
@@ -122,7 +124,7 @@ export class TurnExecution implements Execution {
     return live;
   }
 
-  /** There is no place for it yet. A server that finds this in the log knows that nothing of it was run. */
+  /** No slot yet. A `waiting` note in the log proves that no user code ran. */
   wait(): void {
     this.#isWaiting = true;
     this.createTask().note({ type: "waiting" });
@@ -153,7 +155,7 @@ export class TurnExecution implements Execution {
     this.#done.resolve();
   }
 
-  /** That its code is run must be known before it is. */
+  /** Before the turn's code runs, the log must say so. */
   async #leaveQueue(): Promise<void> {
     if (this.#isWaiting && this.#abortCause === undefined) {
       this.#isWaiting = false;
@@ -198,7 +200,7 @@ export class TurnExecution implements Execution {
     this.#created.resolve(live);
   }
 
-  /** Most turns are over before there is a need for any. */
+  /** Most turns are over before code reads the signal. */
   #startTimers(): void {
     if (this.#ended) {
       return;
@@ -258,7 +260,7 @@ export class TurnExecution implements Execution {
     }
   }
 
-  /** Nothing of the executor's is awaited here: a `finally` of its that hangs must not hold up the next message. */
+  /** Does not await the executor: a `finally` that hangs must not delay the next message. */
   #letGo(iterator: AsyncIterator<TurnEvent>): void {
     iterator
       .return?.()
@@ -307,7 +309,7 @@ export class TurnExecution implements Execution {
     }
   }
 
-  /** The executor has returned, or was given up: what has not been said yet is said for it. */
+  /** The executor has returned, or was given up: adds the ending that it did not yield itself. */
   #finish(): void {
     if (this.#over) {
       return;
@@ -322,7 +324,7 @@ export class TurnExecution implements Execution {
   #finishAborted(cause: TurnAbortCause): void {
     const goesOn = this.#isWaiting || this.#plan.code.recovery === "restart";
     if (cause === "lost" || (cause === "shutdown" && goesOn)) {
-      return; // whoever holds the task next goes on with it
+      return; // the next holder of the task continues it
     }
     this.createTask().emitStatus(cause === "shutdown" ? endings.interrupted : endings[cause]);
   }
@@ -350,7 +352,7 @@ export class TurnExecution implements Execution {
     }
   }
 
-  /** A task that was lost takes nothing any more; its log has the reason already. */
+  /** A lost task accepts nothing more; the log has the reason already. */
   #tryTo(emit: () => void): void {
     try {
       emit();
@@ -364,7 +366,7 @@ export class TurnExecution implements Execution {
   }
 }
 
-/** Whatever an executor throws before a task exists is our InternalError (requirement B-8). */
+/** Any error of an executor before a task exists becomes our InternalError (requirement B-8). */
 function maskError(error: unknown): ConnectError {
   return new ConnectError("Internal error", Code.Internal, undefined, undefined, error);
 }

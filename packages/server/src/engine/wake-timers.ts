@@ -4,12 +4,12 @@ import type { EngineContext } from "./engine-context.ts";
 const batch = 100;
 const retryMs = 1_000;
 
-/** How often the clock is looked at: somebody may have set it forward, of which no timer of the process knows. */
+/** How often to read the clock: when it is set forward, no timer of the process notices. */
 const lookMs = 1_000;
 
 /**
- * Wakes tasks whose timer is due. The timers themselves are rows of the store, so they fire after a restart, too; here
- * is only one alarm for the earliest of them.
+ * Wakes tasks whose timer is due. The timers are rows of the store, so they fire after a restart, too. Memory has only
+ * one alarm, for the earliest of them.
  */
 export class WakeTimers {
   readonly #context: Pick<EngineContext, "store" | "clock" | "log">;
@@ -38,7 +38,7 @@ export class WakeTimers {
     this.#cancelAlarm = clock.schedule(Math.max(0, at - clock.now()), () => void this.#ring());
   }
 
-  /** Sets the alarm for what the store holds from before, and begins to look at the clock. */
+  /** Sets the alarm for the timers in the store, and begins to read the clock. */
   async start(): Promise<void> {
     await this.#setAlarm();
     this.#lookAgain();

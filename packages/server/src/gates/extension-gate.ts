@@ -14,9 +14,9 @@ type Declared = readonly Pick<AgentExtension, "uri" | "required">[];
 
 /**
  * Activates the extensions that the caller asks for and the card declares, echoes them, and refuses calls that lack a
- * required one (spec §3.3.4, §4.6; requirements G-2 to G-5). Unknown ones are ignored.
+ * required one (spec §3.3.4, §4.6; requirements G-2 to G-5). It ignores unknown ones.
  *
- * @param declaredNow what the card declares: the same array until that changes
+ * @param declaredNow returns what the card declares: the same array until that changes
  */
 export function extensionGate(declaredNow: () => Declared): Gate {
   let rules = toRules(declaredNow());

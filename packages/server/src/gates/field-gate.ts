@@ -5,7 +5,7 @@ import type { Gate } from "./gate.ts";
 
 /**
  * Refuses requests that lack a REQUIRED field, or have more parts than `maxParts` (requirements A-13, H-7). All wires
- * come through here, because proto3 itself can require nothing.
+ * need this gate, because proto3 itself has no required fields.
  */
 export function fieldGate(maxParts: number): Gate {
   return ({ method, request }) => {

@@ -2,10 +2,10 @@ import type { RpcMethod } from "@a2a-connect/core";
 import type { Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 
-/** Looks at a call before its operation runs, and throws a ConnectError to refuse it. May set context values. */
+/** A gate tests a call before its operation runs, and throws a ConnectError to refuse it. It may set context values. */
 export type Gate = (call: GatedCall) => void;
 
-/** A call as gates see it, on every wire alike. */
+/** A call in the form for gates, the same on every wire. */
 export interface GatedCall {
   readonly method: RpcMethod;
   readonly request: Message;

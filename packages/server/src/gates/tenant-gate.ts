@@ -3,13 +3,14 @@ import { isReservedTenant } from "@a2a-connect/core/internal";
 import type { Message } from "@bufbuild/protobuf";
 import type { Gate } from "./gate.ts";
 
-/** Whether there is such a tenant; "" is a request without one. */
+/** Whether a tenant exists; "" is a request without one. */
 export type TenantPredicate = (tenant: string) => boolean;
 
 /**
- * Tells the operations whose tenant a request is for. An unknown one has no tasks and says no more (requirement P-4).
+ * Tells the operations the tenant of a request. An unknown tenant has no tasks and gets no other error (requirement
+ * P-4).
  *
- * @param ownName what the agent is called among others: a request that says so says nothing new
+ * @param ownName the agent's name among several agents: as a tenant it has no effect
  */
 export function tenantGate(isTenant: TenantPredicate, ownName?: string): Gate {
   return ({ request, context }) => {

@@ -3,15 +3,15 @@ import { protocolVersionKey, readProtocolVersion, versionHeader } from "@a2a-con
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Gate } from "./gate.ts";
 
-/** Which versions are spoken. */
+/** The supported versions. */
 export interface VersionOptions {
   /** `Major.Minor`, best first. */
   readonly protocolVersions: readonly string[];
-  /** What a request without a version is taken for. Default: 0.3, as the specification says (requirement F-4). */
+  /** The version of a request that names none. Default: 0.3, as the specification says (requirement F-4). */
   readonly assumeVersion: string | undefined;
 }
 
-/** Refuses versions that are not spoken, and tells the operations which one is (spec §3.6.2). */
+/** Refuses unsupported versions, and tells the operations the version of the call (spec §3.6.2). */
 export function versionGate({ protocolVersions, assumeVersion }: VersionOptions): Gate {
   const supportedVersions = protocolVersions.join(",");
   return ({ context }) => {
@@ -35,7 +35,7 @@ export function versionGate({ protocolVersions, assumeVersion }: VersionOptions)
   };
 }
 
-/** Service parameters may stand in the query (requirement F-3). */
+/** The query may contain service parameters (requirement F-3). */
 export function queryOf({ url }: Pick<HandlerContext, "url">): URLSearchParams | undefined {
   const start = url.indexOf("?");
   return start === -1 ? undefined : new URLSearchParams(url.slice(start));

@@ -17,12 +17,12 @@ import { assertAgentName } from "./agent-name.ts";
 import { type DispatchTarget, dispatchService } from "./dispatch-service.ts";
 import { hostPages } from "./host-pages.ts";
 
-/** Several agents behind all wires, without sockets of their own: `handle` is what a listener calls. */
+/** Several agents behind all wires, without sockets of their own: a listener calls `handle`. */
 export interface AgentHost<Name extends string = string>
   extends Pick<AgentServer, "handle" | "start" | "moveTo" | "drain" | "stop" | "close"> {
   /** Each agent by its name. Start and stop them together, here. */
   readonly agents: Readonly<Record<Name, AgentServer>>;
-  /** All of them as one service: the request's `tenant` says whose it is. */
+  /** All of them as one service: the request's `tenant` names the agent. */
   readonly service: ServiceImplSpec;
 }
 
@@ -32,12 +32,13 @@ const folder = "/agents/";
 const signpost = `the agents are listed at ${catalogPath}`;
 
 /**
- * Puts several agents behind the same wires. Each is a server of its own, with its own card, engine, store and gates, below
- * `/agents/NAME`; nobody reaches the tasks of one through another (requirements P-4, P-5).
+ * Puts several agents behind the same wires. Each is a server of its own, with its own card, engine, store and gates,
+ * below `/agents/NAME`. A caller cannot reach the tasks of one agent through another (requirements P-4, P-5).
  *
- * gRPC, gRPC-Web and Connect know no paths: there, and at the root's `/rpc` and `/rest`, the request's `tenant` is the name.
+ * gRPC, gRPC-Web and Connect have no path prefix: there, and at the root's `/rpc` and `/rest`, the request's `tenant`
+ * is the name.
  *
- * @throws Error when a name does not fit, two agents have the same store, or an agent's options make no sense
+ * @throws Error when a name is invalid, two agents have the same store, or an agent's options are invalid
  */
 export function createAgentHost<const Name extends string>(options: AgentHostOptions<Name>): AgentHost<Name> {
   const { default: defaultName, clock = systemClock, cardMaxAgeSeconds = 300 } = options;
@@ -108,7 +109,7 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
       try {
         await settleAll(all.map((server) => server.start()));
       } catch (error) {
-        // Those that did start must not go on working for nobody.
+        // Agents that did start must not go on without a server.
         await close().catch((failure: unknown) =>
           log({ level: "error", message: "what had been started could not be closed", error: failure }),
         );
@@ -149,7 +150,7 @@ function createServers(options: AgentHostOptions, mounts: Mounts): Servers {
       throw new Error(`the agent ${JSON.stringify(name)} has the store of another: each needs its own`);
     }
     stores.add(own.store);
-    // The gates for all are around what an agent brings along, or it would open them by bringing anything.
+    // The gates for all agents are outside an agent's own options, which would otherwise replace them.
     const interceptors = [...(options.wires?.interceptors ?? []), ...(own.wires?.interceptors ?? [])];
     const wires = { ...options.wires, ...own.wires, interceptors };
     const server = createAgentServer({
@@ -171,7 +172,7 @@ function createServers(options: AgentHostOptions, mounts: Mounts): Servers {
   return { servers, targets };
 }
 
-/** Hands what is below an agent's path to that agent, and everything else to the root. */
+/** Sends requests below an agent's path to that agent, and all others to the root. */
 function routeByPath(servers: ReadonlyMap<string, AgentServer>, root: HttpHandler): HttpHandler {
   return async (request) => {
     const path = pathOf(request);
@@ -193,7 +194,7 @@ function routeByPath(servers: ReadonlyMap<string, AgentServer>, root: HttpHandle
   };
 }
 
-/** Waits for all of them, whatever becomes of each. @throws what the first that failed has thrown */
+/** Waits for all of them, also when some fail. @throws the error of the first that failed */
 async function settleAll(ends: readonly Promise<void>[]): Promise<void> {
   const failed = (await Promise.allSettled(ends)).find((end) => end.status === "rejected");
   if (failed !== undefined) {

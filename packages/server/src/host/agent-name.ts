@@ -1,11 +1,11 @@
 import { isReservedTenant } from "@a2a-connect/core/internal";
 
-/** Lower-case words: the same in a URL, as a tenant, and as the name of a file wherever case makes no difference. */
+/** Lower-case words: the same in a URL, as a tenant, and as a file's name on systems that ignore case. */
 const form = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
 
 /**
- * Checks what an agent is to be called among others: lower-case letters and digits, with single hyphens or underscores
- * between them, at most 64 characters, and no name that a path without a tenant begins with (requirement K-11).
+ * Tests the name of one of several agents: lower-case letters and digits, with single hyphens or underscores between
+ * them, at most 64 characters, and no name with which a path without a tenant begins (requirement K-11).
  *
  * @throws Error that says what is wrong with the name
  */

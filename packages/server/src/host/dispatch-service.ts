@@ -9,22 +9,23 @@ import { isMessage, type Message } from "@bufbuild/protobuf";
 import type { HandlerContext, Interceptor, MethodImplSpec, ServiceImplSpec } from "@connectrpc/connect";
 import { tenantOf } from "../gates/tenant-gate.ts";
 
-/** An agent that calls are handed to. */
+/** An agent that gets calls. */
 export interface DispatchTarget {
   readonly service: ServiceImplSpec;
-  /** Around each of its calls, first one outermost, as on the wires below its own path. */
+  /** Run around each of its calls, the first one outermost, as on the wires below its own path. */
   readonly interceptors: readonly Interceptor[];
 }
 
-/** Where all agents are listed. It is public, so that naming it tells nobody anything. */
+/** The URL of the list of all agents. It is public, so an error may name it. */
 const listed = "the agents are listed at /.well-known/ai-catalog.json";
 
 /**
- * One service in front of several agents: the request's `tenant` is the name of the agent that answers, which gets the call
- * without it, as its own (requirements P-2, P-5); answers that say whose they are have it again. Interceptors and gates are those of the agent chosen.
+ * One service in front of several agents: the request's `tenant` names the agent that answers. The agent gets the call
+ * without it, as its own (requirements P-2, P-5); answers that contain a tenant have the name again. Interceptors and
+ * gates are those of the chosen agent.
  *
- * A name that no agent has is not found (requirement P-4). No name is the default agent; without one, InvalidParams says
- * what to send.
+ * An unknown name is not found (requirement P-4). A call without a name goes to the default agent; without one,
+ * InvalidParams says what to send.
  */
 export function dispatchService(
   targets: ReadonlyMap<string, DispatchTarget>,
@@ -72,7 +73,7 @@ function isOfKind<K extends Kind>(bound: BoundMethod, kind: K): bound is Bound<K
   return bound.kind === kind;
 }
 
-/** Which agent's implementation answers a request. */
+/** The implementation of the agent that answers a request. */
 function chooser<B extends BoundMethod>(
   bound: ReadonlyMap<string, B>,
   defaultName: string | undefined,
@@ -90,7 +91,7 @@ function chooser<B extends BoundMethod>(
   };
 }
 
-/** The agent answers as if it were alone, and its caller asks for what the answer names by the same name as before. */
+/** The agent answers as if it were alone. Its caller must be able to use the tenant in the answer for further calls. */
 function withTenant(response: Message, tenant: string): Message {
   if (isMessage(response, TaskPushNotificationConfigSchema)) {
     return Object.assign({}, response, { tenant });

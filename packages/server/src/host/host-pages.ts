@@ -4,12 +4,12 @@ import { catalogMediaType, catalogPath } from "../card/ai-catalog.ts";
 import { escapeHtml, renderPage } from "../front-page.ts";
 import { explained, healthRoutes, plainError, textResponse } from "../plain-routes.ts";
 
-/** What the pages at the root show. */
+/** What the web pages at the root show. */
 export interface HostPageOptions {
-  /** The path that the agents are in, with slashes around it. */
+  /** The path before all agents, with slashes around it. */
   readonly folder: string;
   readonly servers: ReadonlyMap<string, AgentServer>;
-  /** Its pages are also those of the root. */
+  /** The default agent, whose web pages are also those of the root. */
   readonly defaultServer: AgentServer | undefined;
   readonly catalogHandler: HttpHandler;
   /** The keys of all agents. */
@@ -18,7 +18,7 @@ export interface HostPageOptions {
   readonly ready: () => boolean;
 }
 
-/** The paths at the root that belong to no wire: the default agent's, and those that are about all agents. */
+/** The paths at the root that belong to no wire: the default agent's, and those about all agents. */
 export function hostPages({
   folder,
   servers,
@@ -40,7 +40,7 @@ export function hostPages({
 
 const cardPath = "/.well-known/agent-card.json";
 
-/** There is no card for several agents; says where theirs are, as `google.rpc.Help`. */
+/** The error for a card of several agents; it says where their cards are, as `google.rpc.Help`. */
 function listCards(paths: readonly string[]): ReturnType<typeof plainError> {
   const links = paths.map((path) => ({ description: "Agent Card", url: path + cardPath.slice(1) }));
   return plainError(
@@ -52,7 +52,7 @@ function listCards(paths: readonly string[]): ReturnType<typeof plainError> {
   );
 }
 
-/** For people who open the URL in a browser: who is here. */
+/** A list of the agents, for people who open the URL in a browser. */
 function renderFrontPage(folder: string, servers: ReadonlyMap<string, AgentServer>): string {
   const rows = Array.from(servers, ([name, { card }]) => {
     const link = `<a href="${escapeHtml(`${folder.slice(1)}${name}/`)}">${escapeHtml(card.name)}</a>`;

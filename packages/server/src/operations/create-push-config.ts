@@ -4,7 +4,7 @@ import type { TaskStore } from "../store/task-store.ts";
 import { type Operation, ownerOf } from "./operation.ts";
 import { acceptPushConfig, showPushConfig } from "./push-config.ts";
 
-/** CreateTaskPushNotificationConfig: register a webhook with a task, replacing one of the same id (spec §3.1.7). */
+/** CreateTaskPushNotificationConfig: registers a webhook with a task, replacing one of the same id (spec §3.1.7). */
 export function createPushConfig(
   store: TaskStore,
   push: PushSender | undefined,

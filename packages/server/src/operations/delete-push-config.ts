@@ -3,7 +3,7 @@ import type { PushSender } from "../push/push-sender.ts";
 import type { TaskStore } from "../store/task-store.ts";
 import { type Operation, ownerOf } from "./operation.ts";
 
-/** DeleteTaskPushNotificationConfig: remove a webhook for good; one that is not there is no error (spec §3.1.10). */
+/** DeleteTaskPushNotificationConfig: removes a webhook for good; a missing one is no error (spec §3.1.10). */
 export function deletePushConfig(
   store: TaskStore,
   push: PushSender | undefined,

@@ -5,10 +5,10 @@ import { holderOf, type Operation, ownerOf, speaksDraft } from "./operation.ts";
 import { showTask } from "./show-task.ts";
 
 /**
- * GetTask: status, artifacts and history of one task (spec §3.1.3). A caller of A2A 1.1 that knows the newest generation
- * waits for the next one (requirement R-3).
+ * GetTask: status, artifacts and history of one task (spec §3.1.3). For a caller of A2A 1.1 that knows the newest
+ * generation, it waits for the next one (requirement R-3).
  *
- * @param longPollMs how long such a caller waits before it is given the task as it is
+ * @param longPollMs how long it waits at most; then the caller gets the current task
  */
 export function getTask(engine: TaskEngine, longPollMs: number): Operation<"getTask"> {
   return async ({ id, historyLength, currentGeneration }, context) => {

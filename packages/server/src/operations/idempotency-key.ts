@@ -15,16 +15,16 @@ import { speaksDraft } from "./operation.ts";
 
 const maxKeyLength = 255;
 
-/** All callers without credentials share one principal: none may come upon another's key by chance. */
+/** All callers without credentials share one principal: two of them must not choose the same key by chance. */
 const minAnonymousKeyLength = 16;
 
 /** Printable ASCII without a space at either end. */
 const keySyntax = /^[!-~](?:[ -~]*[!-~])?$/;
 
-/** A header that came twice is one with a comma and a space in it when we see it. */
+/** A header that came twice arrives as one with a comma and a space in it. */
 const joined = /, |^,|,$/;
 
-/** What a repeat may say otherwise: secrets, and how this one call is to be answered. */
+/** Fields that a repeat may change: secrets, and how this one call is answered. */
 const notCompared: ReadonlySet<DescField> = new Set([
   TaskPushNotificationConfigSchema.field.token,
   AuthenticationInfoSchema.field.credentials,
@@ -32,14 +32,14 @@ const notCompared: ReadonlySet<DescField> = new Set([
   SendMessageConfigurationSchema.field.historyLength,
 ]);
 
-/** The same for callers of A2A 1.0, who can mean nothing by the fields of a later version. */
+/** The same for callers of A2A 1.0, for whom the fields of a later version have no meaning. */
 const notComparedIn10: ReadonlySet<DescField> = new Set([...notCompared, ...draftFields]);
 
 /**
- * The key by which a send is recognised when it is repeated: the caller's own, from the header or metadata
- * `Idempotency-Key`, or the id of its message where the agent wants that. Undefined for a request without one.
+ * The key by which the server recognises a repeated send: the caller's own, from the header or metadata
+ * `Idempotency-Key`, or the id of its message if the agent wants that. Undefined for a request without one.
  *
- * @throws ConnectError InvalidArgument for a key that is none
+ * @throws ConnectError InvalidArgument for an invalid key
  */
 export async function readRequestKey(
   request: SendMessageRequest,
@@ -92,7 +92,7 @@ function findKeyProblem(key: string, anonymous: boolean): string | undefined {
     : undefined;
 }
 
-/** SHA-256 of what the caller asks for, which is the same over all wires. */
+/** SHA-256 of what the caller asks for, the same over all wires. */
 async function fingerprint(request: SendMessageRequest, context: HandlerContext): Promise<Uint8Array> {
   const omit = speaksDraft(context) ? notCompared : notComparedIn10;
   const encoded = encodeDeterministically(SendMessageRequestSchema, request, omit);

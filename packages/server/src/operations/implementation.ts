@@ -25,7 +25,7 @@ import { sendMessage } from "./send-message.ts";
 import { sendStreamingMessage } from "./send-streaming-message.ts";
 import { subscribeToTask } from "./subscribe-to-task.ts";
 
-/** What the operations work with. */
+/** What the operations use. */
 export interface OperationContext {
   readonly agent: AgentDefinition;
   readonly engine: TaskEngine;

@@ -3,7 +3,7 @@ import { lastEventIdHeader } from "@a2a-connect/core/internal";
 import type { HandlerContext } from "@connectrpc/connect";
 
 /**
- * The event after which a caller wants a stream to go on, from the header or the metadata `Last-Event-ID`; undefined
+ * The event after which a caller wants a stream to continue, from the header or the metadata `Last-Event-ID`; undefined
  * when it names none (requirement A-36). Event ids are the generations of a task.
  *
  * @throws ConnectError InvalidArgument when it is no decimal number, negative, or larger than any event id

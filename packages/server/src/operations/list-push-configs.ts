@@ -24,7 +24,7 @@ export function listPushConfigs(
     const scope = [owner.tenant, owner.principal, taskId];
     const limit = pageSize === 0 ? maxPageSize : pageSize;
     const [after] = pageToken === "" ? [] : parsePageToken(pageToken, scope);
-    // One more than the page tells whether another follows.
+    // One more than the page needs, to know whether another page follows.
     const found = await store.listPushConfigs(
       owner,
       taskId,

@@ -13,10 +13,10 @@ const defaultPageSize = 50;
 const maxPageSize = 100;
 
 /**
- * ListTasks: the caller's tasks, newest status first, page by page (spec §3.1.4). A page that would be too large ends early:
- * its token says where the list goes on.
+ * ListTasks: the caller's tasks, newest status first, page by page (spec §3.1.4). A page that would be too large ends
+ * early: its token continues the list.
  *
- * @param maxBytes of a page: it ends with the task that brings it over this
+ * @param maxBytes of a page: it ends with the task that exceeds this
  */
 export function listTasks(engine: TaskEngine, maxBytes: number): Operation<"listTasks"> {
   return async (request, context) => {
@@ -64,7 +64,9 @@ function chooseView(withArtifacts: boolean, historyLength: number | undefined): 
   return withArtifacts ? "full" : "head";
 }
 
-/** Our timestamps have milliseconds: at or after a bound with nanoseconds is at or after the next millisecond. */
+/**
+ * Our timestamps have milliseconds. So at or after a bound with nanoseconds is at or after the next millisecond (A-45).
+ */
 function lowerBoundMs(bound: Timestamp | undefined): number | undefined {
   if (bound === undefined) {
     return undefined;
@@ -72,7 +74,7 @@ function lowerBoundMs(bound: Timestamp | undefined): number | undefined {
   return Math.floor(timestampMs({ ...bound, nanos: 0 })) + Math.ceil(bound.nanos / 1_000_000);
 }
 
-/** A token is good for one caller and one set of filters; the page size may change from page to page. */
+/** A token is valid for one caller and one set of filters; the page size may change from page to page. */
 function scopeOf({ tenant, principal }: Owner, request: ListTasksRequest): readonly (string | number)[] {
   const { contextId, status, statusTimestampAfter } = request;
   const bound =

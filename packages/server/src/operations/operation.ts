@@ -13,18 +13,18 @@ import type { Owner } from "../store/task-store.ts";
 /** The implementation of one RPC: translates and delegates. Gates have let the call pass. */
 export type Operation<Name extends MethodLocalName> = ServiceImpl<typeof A2AService>[Name];
 
-/** Whose tasks a call may reach. */
+/** The owner of the tasks that a call may reach. */
 export function ownerOf({ values }: HandlerContext): Owner {
   return { tenant: values.get(tenantKey), principal: values.get(principalKey).id };
 }
 
-/** Counts what the answer to a call takes in memory. */
+/** Counts the memory that the answer to a call takes. */
 export function holderOf({ values }: HandlerContext): HoldBytes {
   const budget = values.get(answerBudgetKey);
   return (bytes) => budget.hold?.(bytes);
 }
 
-/** Whether the caller speaks A2A 1.1: to all others its fields do not exist (requirement R-7). */
+/** Whether the caller uses A2A 1.1: for all others its fields do not exist (requirement R-7). */
 export function speaksDraft({ values }: HandlerContext): boolean {
   return values.get(protocolVersionKey) === draftProtocolVersion;
 }

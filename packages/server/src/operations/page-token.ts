@@ -1,12 +1,12 @@
 import { invalidParams } from "@a2a-connect/core";
 import { base64Decode, base64Encode } from "@bufbuild/protobuf/wire";
 
-/** More than the longest that is made: three ids of 4,096 characters, of which JSON may take six bytes each. */
+/** Longer than any token: three ids of 4,096 characters, each of which may take six bytes in JSON. */
 const maxTokenLength = 128 * 1024;
 
 /**
- * An opaque page token: where the next page begins, with the caller and the filters it was made for, so that a token of
- * somebody else or for another list is refused (requirement A-48). It holds nothing that its caller does not know.
+ * An opaque page token: where the next page begins, with its caller and filters, so that a token of another caller or
+ * for another list is refused (requirement A-48). It contains only what its caller knows.
  */
 export function formatPageToken(
   position: readonly (string | number)[],
@@ -35,7 +35,7 @@ export function parsePageToken(token: string, scope: readonly (string | number)[
 
 function decode(token: string): unknown {
   if (token.length > maxTokenLength) {
-    return undefined; // it may be as long as a request, and JSON.parse would keep others waiting for seconds
+    return undefined; // it may be as long as a request, and JSON.parse would block other calls for seconds
   }
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(base64Decode(token)));

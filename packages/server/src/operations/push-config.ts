@@ -5,12 +5,12 @@ import { findUnsendableField } from "../push/notification.ts";
 import type { PushSender } from "../push/push-sender.ts";
 
 /**
- * A config as it is stored: with an id, the caller's own or a new one (requirement A-51).
+ * A config in the form in which it is stored: with an id, the caller's own or a new one (requirement A-51).
  *
  * @param push undefined when the agent sends no push notifications
  * @param path prefix of field names in errors
- * @throws ConnectError PUSH_NOTIFICATION_NOT_SUPPORTED; InvalidArgument when it is too large, nothing can be sent to its
- *   url, or that is not allowed
+ * @throws ConnectError PUSH_NOTIFICATION_NOT_SUPPORTED; InvalidArgument when it is too large, or its url cannot be
+ *   called or is not permitted
  */
 export function acceptPushConfig(
   config: TaskPushNotificationConfig,
@@ -38,7 +38,7 @@ export function acceptPushConfig(
   return { ...config, id: config.id === "" ? crypto.randomUUID() : config.id };
 }
 
-/** A config as callers are shown it: without its secrets where the sender says so (requirement N-9). */
+/** A config in the form for callers: without its secrets if the sender hides them (requirement N-9). */
 export function showPushConfig(
   config: TaskPushNotificationConfig,
   push: PushSender | undefined,

@@ -6,7 +6,10 @@ import { holderOf, type Operation } from "./operation.ts";
 import { toSendInput } from "./send-request.ts";
 import { showTask } from "./show-task.ts";
 
-/** SendMessage: start or continue a task, and wait until it is settled unless told otherwise (spec §3.1.1, §3.2.2). */
+/**
+ * SendMessage: starts or continues a task, and waits until it is settled unless the caller does not want to (spec
+ * §3.1.1, §3.2.2).
+ */
 export function sendMessage(
   engine: TaskEngine,
   agent: AgentDefinition,

@@ -9,7 +9,9 @@ import { assertHistoryLength } from "./history-length.ts";
 import { extensionsOf, ownerOf, speaksDraft } from "./operation.ts";
 import { acceptPushConfig } from "./push-config.ts";
 
-/** What both sends hand to the engine. @throws ConnectError for a push config that cannot be kept */
+/**
+ * The engine's input for both kinds of send. @throws ConnectError for a push config that cannot be stored (A-14, A-15)
+ */
 export function toSendInput(
   { message, configuration, metadata }: SendMessageRequest,
   context: HandlerContext,

@@ -10,9 +10,9 @@ import { toSendInput } from "./send-request.ts";
 import { streamTask } from "./stream-task.ts";
 
 /**
- * SendStreamingMessage: the same as SendMessage, with every event (spec §3.1.2). Closes when the task has ended or asks
- * for input, and stays open while it waits for credentials (requirement A-24). A stream whose request came with an
- * idempotency key can be resumed by the same request (docs/streams.md).
+ * SendStreamingMessage: the same as SendMessage, with every event (spec §3.1.2). The stream closes when the task has
+ * ended or asks for input, and stays open while it waits for credentials (requirement A-24). When a request had an
+ * idempotency key, the same request can resume its stream (docs/streams.md).
  */
 export function sendStreamingMessage(
   engine: TaskEngine,

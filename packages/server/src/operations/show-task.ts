@@ -6,7 +6,7 @@ import type { SeenTask } from "../engine/seen-task.ts";
 import { withHistoryLength } from "./history-length.ts";
 import { speaksDraft } from "./operation.ts";
 
-/** A task as the caller's protocol version has it: only A2A 1.1 knows generations (requirement R-7). */
+/** A task in the caller's protocol version: only A2A 1.1 has generations (requirement R-7). */
 export function showTask(
   { task, generation }: SeenTask,
   context: HandlerContext,
@@ -17,8 +17,8 @@ export function showTask(
 }
 
 /**
- * An event as the caller's protocol version has it. All callers of one version get the same object, so that it is
- * encoded once; only a task with a shortened history is another.
+ * An event in the caller's protocol version. All callers of one version get the same object, so that it is encoded
+ * once. Only a task with a shortened history is another object.
  */
 export function showEvent(
   event: CommittedEvent,

@@ -8,18 +8,18 @@ import type { TaskHandle } from "../engine/task-handle.ts";
 import { holderOf } from "./operation.ts";
 import { showEvent, showTask } from "./show-task.ts";
 
-/** What differs between the streams of the two operations. */
+/** The differences between the streams of the two operations. */
 export interface StreamOptions {
   readonly historyLength?: number | undefined;
-  /** Whether an event after `handle.accepted` is the last of the stream. Default: only the end of the task is. */
+  /** Whether an event after `handle.accepted` is the last of the stream. Default: only the task's last event is. */
   readonly closes?: (response: StreamResponse) => boolean;
 }
 
 /**
- * A task's stream: the task first (requirement A-22) unless the caller goes on from an event, then every event after it,
+ * A task's stream: the task first (requirement A-22) unless the caller resumes after an event, then every later event,
  * until one that `closes` or the task's last. Releases the handle.
  *
- * The id of the first message goes out as a header, so that a caller can count on every wire (docs/streams.md).
+ * The id of the first message is sent as a header, so that a caller can count on every wire (docs/streams.md).
  */
 export async function* streamTask(
   handle: TaskHandle,
@@ -31,7 +31,7 @@ export async function* streamTask(
     const hold = holderOf(context);
     context.responseHeader.set(eventIdHeader, String(first === undefined ? cursor + 1 : first.generation));
     if (first === undefined) {
-      sendHeadNow(context); // the next event may be long in coming, and the caller waits for that id
+      sendHeadNow(context); // the next event may take long, and the caller waits for that id
     } else {
       const isOver = isTerminal(first.task.status?.state ?? TaskState.UNSPECIFIED);
       if (isOver) {
@@ -40,12 +40,12 @@ export async function* streamTask(
       const bytes = handle.weigh();
       hold(bytes);
       yield taskEvent(showTask(first, context, historyLength));
-      hold(-bytes); // who asks for the next event has taken this one
+      hold(-bytes); // a reader that asks for the next event has taken this one
       if (isOver) {
         return;
       }
     }
-    // What the caller has already may hold the event that closed the stream: it is read again, and not sent again.
+    // The caller may have the event that closed the stream already. It is read again, and not sent again.
     for await (const event of handle.eventsAfter(Math.min(accepted, cursor), context.signal)) {
       if (event.generation > cursor) {
         hold(event.bytes);

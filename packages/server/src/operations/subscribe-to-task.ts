@@ -4,8 +4,8 @@ import { type Operation, ownerOf } from "./operation.ts";
 import { streamTask } from "./stream-task.ts";
 
 /**
- * SubscribeToTask: the task as it is now, or the events that a caller has missed, then every event until the task has
- * ended (spec §3.1.6; requirement A-36).
+ * SubscribeToTask: the current task, or the events that a caller has missed, then every event until the task has ended
+ * (spec §3.1.6; requirement A-36).
  */
 export function subscribeToTask(engine: TaskEngine): Operation<"subscribeToTask"> {
   return async function* ({ id }, context) {

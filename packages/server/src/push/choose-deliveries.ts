@@ -2,25 +2,25 @@ import type { Delivery, DueDeliveries } from "../store/task-store.ts";
 
 /** What a sender knows when it chooses. */
 export interface SenderState {
-  /** Under way when the store was asked. */
+  /** The requests that ran when the store was asked. */
   readonly running: readonly Delivery[];
-  /** How many may be under way. */
+  /** How many requests may run at a time. */
   readonly maxConcurrent: number;
 }
 
-/** What is done about due deliveries. */
+/** What to do about due deliveries. */
 export interface DeliveryChoice {
   readonly start: readonly Delivery[];
-  /** Number of the delivery whose turn was last, started or passed over; undefined when no turn was given. */
+  /** Number of the last delivery that was considered, started or skipped; undefined when none was. */
   readonly last: number | undefined;
-  /** Whether places are left. */
+  /** Whether more requests may run. */
   readonly hasRoom: boolean;
 }
 
 /**
- * Which deliveries to start. Further attempts take the places that are theirs, half of all and no more; the others take
- * turns, whatever is waiting behind each of them. Half of the places is also all that one origin gets, however many
- * webhooks it has: a slow one does not keep the others waiting.
+ * Which deliveries to start. Repeated attempts may be half of all requests and no more. The others are served in the
+ * order of their numbers, however many events each has. One origin also gets at most half of all requests, however many
+ * webhooks it has, so that a slow origin does not delay the others.
  */
 export function chooseDeliveries(
   { fresh, retries }: DueDeliveries,

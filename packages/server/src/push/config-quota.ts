@@ -9,13 +9,13 @@ export interface PushConfigName {
 }
 
 /**
- * Bounds the push configs of each task. A config is counted from before it is looked for in the store until after it is
- * stored, so of requests at the same time no more get through than there is room for.
+ * Limits the push configs of each task. A config counts from before it is looked for in the store until after it is
+ * stored. So of requests at the same time no more pass than there is room for.
  */
 export class ConfigQuota {
   readonly #store: Pick<TaskStore, "findPushConfig" | "listPushConfigs">;
   readonly #limit: number;
-  /** On their way into the store. */
+  /** Configs that are being stored. */
   readonly #reserved = new Set<PushConfigName>();
 
   /** @param limit configs of one task, at most */
@@ -25,10 +25,10 @@ export class ConfigQuota {
   }
 
   /**
-   * Keeps room for a config. One that replaces another needs none, and a task that the owner does not have is left to
-   * whoever stores it to refuse.
+   * Reserves room for a config. A config that replaces another needs none. When the owner has no such task, the code
+   * that stores the config refuses it.
    *
-   * @returns what to call when the config is stored, or will not be
+   * @returns call it when the config is stored, or will not be
    * @throws ConnectError TASK_TOO_LARGE when there is no room
    */
   async reserve(name: PushConfigName): Promise<() => void> {
@@ -46,7 +46,7 @@ export class ConfigQuota {
   }
 
   async #assertRoom({ owner, taskId, id }: PushConfigName): Promise<void> {
-    // Whoever reserves after this counts this one. So it is enough to count those that did before.
+    // Later reservations count this one. So this one needs to count only the earlier ones.
     const ids = new Set(
       [...this.#reserved].filter((other) => isOfTask(other, owner, taskId)).map((other) => other.id),
     );

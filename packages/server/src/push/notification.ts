@@ -4,21 +4,21 @@ import { StreamResponseSchema, type TaskPushNotificationConfig } from "@a2a-conn
 import { decodeEvent } from "../engine/log-codec.ts";
 import type { LogEvent } from "../store/task-store.ts";
 
-/** What a webhook gets for one event. */
+/** The request to a webhook for one event. */
 export interface Notification {
   readonly headers: Headers;
-  /** Bytes, because requests made of them have a Content-Length and are not chunked (requirement N-8). */
+  /** Bytes, because a request with bytes has a Content-Length and is not chunked (requirement N-8). */
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
 const tokenHeader = "X-A2A-Notification-Token";
 
 /**
- * The notification of an event: a StreamResponse of A2A 1.0 as JSON, whatever wire the task came over (requirements N-1
- * to N-3). `x-a2a-event-id` has the event's generation; with the task id in the body it tells a receiver what it has
- * seen already.
+ * The notification of an event: a StreamResponse of A2A 1.0 as JSON, for every wire that the task came over
+ * (requirements N-1 to N-3). `x-a2a-event-id` has the event's generation; with the task id in the body it tells a
+ * receiver which events it has seen already.
  *
- * @throws Error when the event was damaged, or the config has a value that no header takes
+ * @throws Error when the event was damaged, or the config has a value that a header cannot carry
  */
 export function createNotification(config: TaskPushNotificationConfig, event: LogEvent): Notification {
   const headers = new Headers({
@@ -38,7 +38,7 @@ export function createNotification(config: TaskPushNotificationConfig, event: Lo
   };
 }
 
-/** The first field of a config whose value no header takes; undefined when all can be sent. */
+/** The first field of a config whose value a header cannot carry; undefined when all can be sent. */
 export function findUnsendableField({
   token,
   authentication,
@@ -51,5 +51,5 @@ export function findUnsendableField({
   return fields.find(([, value]) => !headerValue.test(value))?.[0];
 }
 
-/** What `Headers` takes and a receiver can read: no control characters, nothing beyond Latin-1. */
+/** Values that `Headers` accepts and a receiver can read: no control characters, nothing beyond Latin-1. */
 const headerValue = /^[\t\x20-\x7e\xa0-\xff]*$/;

@@ -2,16 +2,16 @@ import type { Clock } from "../engine/clock.ts";
 import type { Notification } from "./notification.ts";
 import type { PushFetch } from "./push-options.ts";
 
-/** What a webhook did with a notification. */
+/** A webhook's response to a notification. */
 export type PostOutcome =
   /** It answered 2xx. */
   | { readonly kind: "taken" }
-  /** `problem` ends the sentence "a webhook …" and has nothing private in it. */
+  /** `problem` ends the sentence "a webhook …" and contains nothing private. */
   | { readonly kind: "failed"; readonly problem: string }
   /** `signal` aborted before it answered. */
   | { readonly kind: "stopped" };
 
-/** With what, and how long, it is sent. */
+/** How to send it, and for how long. */
 export interface PostSettings {
   readonly fetch: PushFetch;
   readonly timeoutMs: number;
@@ -19,12 +19,12 @@ export interface PostSettings {
   readonly signal: AbortSignal;
 }
 
-/** Longer answers are cut off, and their connection with them. */
+/** Longer answers are cut off, with their connection. */
 const maxAnswerBytes = 16_384;
 
 /**
- * POSTs a notification once. Redirects are not followed: they would lead past the check of the address, and take the
- * credentials along (requirement N-6).
+ * POSTs a notification once. It follows no redirects: they would avoid the test of the address, and receive the
+ * credentials (requirement N-6).
  */
 export async function postNotification(
   url: string,
@@ -58,7 +58,7 @@ export async function postNotification(
   }
 }
 
-/** Reads the answer to its end, so that the connection can be used again. Only its status counted. */
+/** Reads the answer to its end, so that the connection can be used again. Only its status matters. */
 async function discardAnswer(body: ReadableStream<Uint8Array> | null): Promise<void> {
   const reader = body?.getReader();
   try {
@@ -71,11 +71,11 @@ async function discardAnswer(body: ReadableStream<Uint8Array> | null): Promise<v
     }
     await reader?.cancel();
   } catch {
-    // It has broken off, or takes too long: the connection is gone either way.
+    // It broke off, or takes too long: the connection is lost either way.
   }
 }
 
-/** The platform's word for it, such as ECONNREFUSED. Messages of errors may have the URL in them, and secrets in that. */
+/** The platform's code, such as ECONNREFUSED. Messages of errors may contain the URL, and secrets in it. */
 function causeOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : undefined;
   const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined;

@@ -1,45 +1,46 @@
-/** Sends one request; the platform's `fetch` is one. It has to honour `signal`, `redirect` and a body of bytes. */
+/** Sends one request, like the platform's `fetch`. It must support `signal`, `redirect` and a body of bytes. */
 export type PushFetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** How long a webhook that has failed is left alone; each delay is between half of what this gives and all of it. */
+/** How long to wait before a failed webhook is tried again; each delay is between half of this and all of it. */
 export interface PushRetry {
   /** After the first failure, in milliseconds. Default 1,000. */
   readonly initialMs: number;
-  /** What the delay grows by with each further failure in a row; at least 1. Default 2. */
+  /** The factor from each failure in a row to the next; at least 1. Default 2. */
   readonly factor: number;
   /** The longest delay, in milliseconds. Default 3,600,000: an hour. */
   readonly maxMs: number;
 }
 
 /**
- * How push notifications are sent (spec §4.3.3); giving them to a server switches the capability on.
+ * How to send push notifications (spec §4.3.3). With these options a server has the capability.
  *
- * Every event of a task is POSTed to every webhook of it: in order, at least once, also after a restart. A webhook that
- * does not answer 2xx is tried again for as long as its task is kept, whatever it answered: only its owner deletes it.
+ * The server POSTs every event of a task to each of its webhooks: in order, at least once, also after a restart. When a
+ * webhook does not answer 2xx, the server tries it again as long as its task is kept, after any answer: only the task's
+ * owner deletes a webhook.
  */
 export interface PushOptions {
   /**
    * Sends the requests. Callers choose the addresses, so it must refuse those of private networks when it connects
-   * (requirement N-6), as the guarded one of `@a2a-connect/node` does. The platform's own goes anywhere: it is for
-   * servers whose callers may all be trusted.
+   * (requirement N-6), like the guarded one of `@a2a-connect/node`. The platform's own reaches every address: it is for
+   * servers whose callers are all trusted.
    */
   readonly fetch: PushFetch;
   /** Why a webhook may not be registered; undefined when it may. Default: every http and https URL may. */
   readonly refuseUrl?: (url: string) => string | undefined;
-  /** How long a webhook may take to answer, in milliseconds. Default 15,000 (requirement N-5). */
+  /** Time limit for a webhook's answer, in milliseconds. Default 15,000 (requirement N-5). */
   readonly timeoutMs?: number;
   /** Default: after 1 s, then twice as long each time, and at least once an hour. */
   readonly retry?: Partial<PushRetry>;
   /**
-   * Requests at a time. At most half of them are further attempts, and at most half go to one origin, so that webhooks
-   * that fail or are slow hold up nobody. Default 32.
+   * Requests at a time. At most half of them are repeated attempts, and at most half go to one origin, so that failing
+   * or slow webhooks do not delay others. Default 32.
    */
   readonly maxConcurrent?: number;
   /** Webhooks of one task; one more is refused with TASK_TOO_LARGE, unless it replaces another. Default 100. */
   readonly maxConfigsPerTask?: number;
   /** Bytes of one push config; a larger one is refused with InvalidArgument, so that a list of them stays small. Default 16 KiB. */
   readonly maxConfigBytes?: number;
-  /** Leaves `authentication.credentials` and `token` out of what callers are answered (requirement N-9). Default false. */
+  /** Leaves `authentication.credentials` and `token` out of answers to callers (requirement N-9). Default false. */
   readonly redactCredentials?: boolean;
 }
 
@@ -48,7 +49,7 @@ const defaultRetry: PushRetry = { initialMs: 1_000, factor: 2, maxMs: 3_600_000 
 /**
  * The options with their defaults.
  *
- * @throws Error when a number makes no sense
+ * @throws Error when a number is invalid
  */
 export function completePushOptions(
   options: PushOptions,

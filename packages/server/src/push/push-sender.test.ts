@@ -289,7 +289,7 @@ describe("many webhooks", () => {
     await clock.advance(1_000);
     expect(idsAt(a)).toEqual([1, 2, 3]);
     expect(received).toHaveLength(2 + 3);
-    expect(clock.alarms).toBe(2); // two timeouts: whoever has looked at all of them looks no more
+    expect(clock.alarms).toBe(2); // two timeouts: a sender that has looked at all of them looks no more
   });
 
   it("that hang do not keep the others waiting for their timeouts", async () => {

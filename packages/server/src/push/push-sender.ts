@@ -7,55 +7,55 @@ import { type PostOutcome, postNotification } from "./post-notification.ts";
 import { completePushOptions, type PushOptions } from "./push-options.ts";
 import { retryDelayMs } from "./retry-delay.ts";
 
-/** What a sender works with. */
+/** What a sender uses. */
 export interface PushContext extends Pick<EngineContext, "store" | "clock" | "log"> {
-  /** From 0 up to 1: spreads further attempts. Default `Math.random`. */
+  /** From 0 up to 1: spreads repeated attempts. Default `Math.random`. */
   readonly random?: () => number;
 }
 
-/** How long a store that fails is left alone. */
+/** How long to wait after the store has failed. */
 const storeRetryMs = 1_000;
 
-/** How soon the next page of due deliveries is read when one has left places free. */
+/** How soon to read the next page of due deliveries when more requests may run. */
 const nextPageMs = 10;
 
-/** A delivery under way: one event, one request. */
+/** A running delivery: one event, one request. */
 interface Run {
   readonly delivery: Delivery;
-  /** Aborted when the config is removed or replaced, and at the end. */
+  /** Aborts when the config is removed or replaced, and at the end. */
   readonly controller: AbortController;
 }
 
 /**
- * Tells webhooks of the events of their tasks (spec §4.3.3). How far each has been told is a cursor in the store, so
- * nothing is lost with this process or a wake-up; here is only what is under way, and one alarm. A webhook gets one
- * request at a time, which keeps its events in order, and then it is the others' turn.
+ * Sends the events of tasks to webhooks (spec §4.3.3). The position of each webhook is a cursor in the store, so no
+ * event is lost with this process or a wake-up. Memory has only the running requests, and one alarm. A webhook gets one
+ * request at a time, which keeps its events in order; then the other webhooks come first.
  */
 export class PushSender {
   readonly #context: PushContext;
   readonly #options: ReturnType<typeof completePushOptions>;
   readonly #quota: ConfigQuota;
   readonly #runs = new Map<number, Run>();
-  /** Number of the delivery whose turn was last. */
+  /** Number of the last delivery that was considered. */
   #last = 0;
-  /** Where a round over several pages began; undefined when none is under way. */
+  /** Where a round over several pages began; undefined between rounds. */
   #roundStart: number | undefined;
   #wanted = false;
   #looking = false;
-  /** Configs that went or came since the store was asked what is due. */
+  /** Configs that were removed or stored since the store was asked for due deliveries. */
   #changed: PushConfigName[] = [];
   #cancelAlarm: () => void = () => {};
   #closed = false;
   #idle = Promise.withResolvers<void>();
 
-  /** @throws Error when an option makes no sense */
+  /** @throws Error when an option is invalid */
   constructor(context: PushContext, options: PushOptions) {
     this.#context = context;
     this.#options = completePushOptions(options);
     this.#quota = new ConfigQuota(context.store, this.#options.maxConfigsPerTask);
   }
 
-  /** Whether callers are not shown the secrets of configs, not even their own (requirement N-9). */
+  /** Whether answers hide the secrets of configs from all callers, also from their owner (requirement N-9). */
   get redactCredentials(): boolean {
     return this.#options.redactCredentials;
   }
@@ -71,15 +71,15 @@ export class PushSender {
   }
 
   /**
-   * Keeps room for a config until it is stored; whoever stores one calls this before and the returned function after.
+   * Reserves room for a config until it is stored. Call it before storing a config, and the returned function after.
    *
-   * @throws ConnectError TASK_TOO_LARGE when the task has as many as it may have, and this one replaces none of them
+   * @throws ConnectError TASK_TOO_LARGE when the task has the maximum already, and this config replaces none of them
    */
   reserve(name: PushConfigName): Promise<() => void> {
     return this.#quota.reserve(name);
   }
 
-  /** Something may be due: look. Call it at the start, too, for what an earlier process has left. */
+  /** Looks for due deliveries. Call it at the start, too, for those of an earlier process. */
   wake(): void {
     this.#roundStart = undefined;
     this.#lookSoon();
@@ -93,7 +93,7 @@ export class PushSender {
     }
   }
 
-  /** A config was stored or removed: what is under way for the one before stops at once (requirement A-56). */
+  /** A config was stored or removed: a running request of the config before stops at once (requirement A-56). */
   configChanged(name: PushConfigName): void {
     this.#changed.push(name);
     for (const { delivery, controller } of this.#runs.values()) {
@@ -105,10 +105,10 @@ export class PushSender {
   }
 
   /**
-   * Begins no further request, and resolves when none is under way. What was not taken by then is sent again after the
-   * next start.
+   * Begins no further request, and resolves when none runs. An event without a 2xx answer is sent again after the next
+   * start.
    *
-   * @param graceMs how long requests under way may still take; a second call may shorten it
+   * @param graceMs how long running requests may still take; a second call may shorten it
    */
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
@@ -131,7 +131,7 @@ export class PushSender {
     const { clock, log } = this.#context;
     try {
       while (this.#wanted && !this.#closed) {
-        await clock.nextTurn(); // whatever becomes due in one turn is looked for once
+        await clock.nextTurn(); // all deliveries that become due in one turn of the event loop need one look
         this.#wanted = false;
         await this.#look();
       }
@@ -149,9 +149,10 @@ export class PushSender {
     const { maxConcurrent, retry } = this.#options;
     this.#changed = [];
     if (this.#runs.size >= maxConcurrent) {
-      return; // whoever ends looks again
+      return; // a request that ends looks again
     }
-    // Those under way are due, too. One that ends meanwhile may have been read before it moved: its turn is at the next look.
+    // Running deliveries are due, too. One that ends meanwhile may have been read before its cursor moved: the next
+    // look finds it.
     const running = [...this.#runs.values()].map(({ delivery }) => delivery);
     const now = clock.now();
     const after = this.#last;
@@ -167,9 +168,10 @@ export class PushSender {
     for (const delivery of start) {
       void this.#run({ delivery, controller: new AbortController() });
     }
-    // A full page that leaves places free is of origins that have their share: others may come after it, once around.
+    // A full page that leaves requests free contains origins that have their share already. Other origins may come
+    // after it, so the round goes on once through all.
     const goesOn = hasRoom && due.fresh.length === limit && !isBetween(roundStart, after, last);
-    // Woken meanwhile, it begins another round at once.
+    // If it was woken meanwhile, it begins another round at once.
     this.#roundStart = goesOn && !this.#wanted ? roundStart : undefined;
     this.#cancelAlarm();
     if (goesOn && (due.nextAt ?? Number.POSITIVE_INFINITY) > now + nextPageMs) {
@@ -205,7 +207,7 @@ export class PushSender {
       const [event] = await store.events(owner, taskId, next - 1, 1);
       notification = event?.generation === next ? createNotification(config, event) : undefined;
     } catch {
-      // What is wrong with a config or an event is private.
+      // The reason is private, because it is about a config or an event.
     }
     if (signal.aborted) {
       return { kind: "stopped" };
@@ -215,7 +217,7 @@ export class PushSender {
       : postNotification(config.url, notification, { ...this.#options, clock, signal });
   }
 
-  /** Where the delivery goes on; undefined when nothing is known, and the event is sent again. */
+  /** The cursor's next position; undefined when the result is not known, and the event is sent again. */
   #decide({ number, next, attempts, taskId }: Delivery, outcome: PostOutcome): DeliveryMove | undefined {
     const { clock, log, random = Math.random } = this.#context;
     switch (outcome.kind) {
@@ -238,7 +240,10 @@ export class PushSender {
     }
   }
 
-  /** Keeps the delivery under way until the store takes it: a webhook would get the same event all the time otherwise. */
+  /**
+   * Keeps the delivery running until the store has moved its cursor. Otherwise the webhook would get the same event
+   * again and again.
+   */
   async #move(move: DeliveryMove, signal: AbortSignal): Promise<void> {
     const { store, log } = this.#context;
     for (;;) {
@@ -279,7 +284,7 @@ export class PushSender {
   }
 }
 
-/** Whether a number is passed on the way from `after`, which is not, to `last`, around the end if need be. */
+/** Whether a number comes after `after` and up to `last`, counting around the end if necessary. */
 function isBetween(number: number, after: number, last: number): boolean {
   return after < last ? number > after && number <= last : number > after || number <= last;
 }

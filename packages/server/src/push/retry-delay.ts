@@ -1,8 +1,8 @@
 import type { PushRetry } from "./push-options.ts";
 
 /**
- * How long to wait after `attempts` failures in a row, in milliseconds: exponential, of which a random half is left out,
- * so that webhooks that failed together do not come back together.
+ * How long to wait after `attempts` failures in a row, in milliseconds. It grows exponentially, and a random part of up
+ * to half is subtracted, so that webhooks that failed together are not tried again together.
  *
  * @param random from 0 up to 1
  */

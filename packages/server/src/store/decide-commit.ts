@@ -5,20 +5,21 @@ export interface CommitTarget {
   readonly owner: Owner;
   readonly tail: LogTail;
   readonly fence: number;
-  /** Whether webhooks are to be told of what happens to the task. */
+  /** Whether webhooks get the task's events. */
   readonly hasPushConfigs: boolean;
 }
 
 const noLog: LogTail = { sequence: 0, generation: 0 };
 
 /**
- * Decides a commit: the rules that all stores share. `target` is what is stored under the commit's task id, whoever
- * owns it. A foreign task is refused like a missing one, as a conflict with a log that is not there (spec §3.3.2).
- * The fence is looked at first: a holder that was overtaken learns that, and not that the log has grown. Keys are
- * looked at last, so that `duplicate` means that nothing else is wrong.
+ * Decides a commit, by the rules that all stores share. `target` is what is stored under the commit's task id, for any
+ * owner. A task of another owner is refused like a missing one, as a conflict with an empty log (spec §3.3.2). The
+ * fence is tested first: a process that lost its claim learns that, and not that the log has grown. Keys are tested
+ * last, so that `duplicate` means that nothing else is wrong.
  *
- * @param isTaken whether the commit's owner has a request under this idempotency key; called for the commit's own only
- * @returns what `TaskStore.commit` answers; without `refused`, the store still has to write the commit
+ * @param isTaken whether the commit's owner has a request under this idempotency key; called for the commit's own keys
+ *   only
+ * @returns the answer of `TaskStore.commit`; without `refused`, the store still has to write the commit
  * @throws RangeError when the entries do not continue the log: a defect of the writer, never of its timing
  */
 export function decideCommit(
@@ -45,7 +46,7 @@ export function isSameOwner(one: Owner, other: Owner): boolean {
   return one.tenant === other.tenant && one.principal === other.principal;
 }
 
-/** A key that two messages of one commit bring is taken by the first of them. */
+/** When two messages of one commit have the same key, the first of them takes it. */
 function hasDuplicate({ keys }: TaskCommit, isTaken: (key: string) => boolean): boolean {
   return (
     keys.length > 0 &&

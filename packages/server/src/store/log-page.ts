@@ -1,9 +1,9 @@
 import type { LogEntry, LogEvent, LogPage, LogTail } from "./task-store.ts";
 
-/** Bytes of payload in one page: once a page holds more, nothing is added to it. */
+/** Bytes of payload in one page: when a page has more, no entry is added to it. */
 const maxPageBytes = 1024 * 1024;
 
-/** An entry and the place that the log had come to with it. */
+/** An entry, and the generation of the log at it. */
 export interface PlacedEntry {
   readonly entry: LogEntry;
   /** Generation of the last event up to this entry, itself included; 0 before the first. */
@@ -11,8 +11,8 @@ export interface PlacedEntry {
 }
 
 /**
- * The bound that `TaskStore.events` promises: takes at most `limit` events, and none after the one that brings the
- * payloads over 1 MiB. A page is only empty when there is no event, so a reader always gets on.
+ * The limit of `TaskStore.events`: at most `limit` events, and none after the one that brings the payloads over 1 MiB.
+ * A page is empty only when there is no event, so a reader always makes progress.
  */
 export function takeEventPage(events: Iterable<LogEvent>, limit: number): readonly LogEvent[] {
   const page: LogEvent[] = [];
@@ -27,11 +27,11 @@ export function takeEventPage(events: Iterable<LogEvent>, limit: number): readon
 }
 
 /**
- * The same bound for `TaskStore.entries`. A page that ran out of entries ends where the log does, so that the next one
- * does not look again at what this view leaves out.
+ * The same limit for `TaskStore.entries`. When the log has no more entries, the page ends at the end of the log, so
+ * that the next one does not read again what this view leaves out.
  *
- * @param placed what the view shows after `after`, oldest first; no more of it is taken than the page holds
- * @param tail where the log ends
+ * @param placed the view's entries after `after`, oldest first; the function takes no more of them than the page needs
+ * @param tail the end of the log
  * @param maxBytes in place of 1 MiB
  */
 export function takeLogPage(
@@ -56,5 +56,5 @@ export function takeLogPage(
   return { entries, end: end.sequence < tail.sequence ? tail : end, more: false };
 }
 
-/** Entries of the page that comes with a task, and of those that follow it, at most. */
+/** Most entries in the page that comes with a task, and in each later page. */
 export const taskPageLimit = 5_000;

@@ -3,18 +3,18 @@ import { clone } from "@bufbuild/protobuf";
 import type { MemoryDelivery, MemoryTask } from "./memory-task.ts";
 import type { Delivery, DeliveryMove, DueDeliveries, DueQuery } from "./task-store.ts";
 
-/** The deliveries of all tasks of a memory store; the tasks hold them. */
+/** The deliveries of all tasks of a memory store; the tasks contain them. */
 export interface MemoryDeliveries {
   /**
-   * Keeps a copy of the config: messages are mutable, and what is stored must not change under its owner's hands.
+   * Stores a copy of the config: messages are mutable, and a stored one must not change.
    *
-   * @param begin generation that a new delivery begins with; one that replaces another goes on where that one was
+   * @param begin generation at which a new delivery begins; one that replaces another continues at the other's cursor
    */
   put(task: MemoryTask, config: TaskPushNotificationConfig, begin: number): void;
   remove(task: MemoryTask, id: string): void;
-  /** Forgets all of a task. */
+  /** Removes all deliveries of a task. */
   clear(task: MemoryTask): void;
-  /** Makes what has waited for an event of the task due. */
+  /** Makes the deliveries due that waited for an event of the task. */
   wake(task: MemoryTask): void;
   due(query: DueQuery): DueDeliveries;
   move(move: DeliveryMove): void;
@@ -22,7 +22,7 @@ export interface MemoryDeliveries {
 
 /** The deliveries of an empty store. */
 export function createMemoryDeliveries(): MemoryDeliveries {
-  /** By number; in this order, too, because a new one has the highest. */
+  /** By number, and in this order, because a new one has the highest. */
   const tasks = new Map<number, { readonly task: MemoryTask; readonly id: string }>();
   let count = 0;
 

@@ -10,11 +10,11 @@ export interface MemoryKeys {
   findReply(owner: Owner, key: string): Message | undefined;
   /** Keeps the key of a message that has become part of the task. */
   putTask(task: MemoryTask, key: TaskKey): void;
-  /** Keeps a copy of a direct Message; false when the key is taken. */
+  /** Stores a copy of a direct Message; false when the key is taken. */
   putReply(owner: Owner, key: RequestKey, message: Message, expiresAt: number): boolean;
-  /** Forgets the keys of a task. */
+  /** Removes the keys of a task. */
   clear(task: MemoryTask): void;
-  /** Forgets up to `limit` Messages that expired before `now`; returns how many. */
+  /** Removes up to `limit` Messages that expired before `now`; returns how many. */
   expire(now: number, limit: number): number;
 }
 
@@ -70,7 +70,7 @@ export function createMemoryKeys(): MemoryKeys {
   };
 }
 
-/** One text for the three: no two owners' keys share it. */
+/** One text of the three, different for every owner and key. */
 function formatName({ tenant, principal }: Owner, key: string): string {
   return JSON.stringify([tenant, principal, key]);
 }

@@ -20,8 +20,8 @@ import { takeTaskPage } from "./task-view.ts";
 import { compareText } from "./text-order.ts";
 
 /**
- * A TaskStore that forgets everything with the process: for tests, and for agents whose tasks may be lost. A commit
- * costs the entries it has, whatever the log's length; lists look at all tasks of their owner.
+ * A TaskStore that keeps tasks in memory only: for tests, and for agents whose tasks may be lost. A commit costs only
+ * its own entries, for any length of the log; a list visits all tasks of its owner.
  */
 export function createMemoryTaskStore(): TaskStore {
   const tasks = new Map<string, MemoryTask>();

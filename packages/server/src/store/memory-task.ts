@@ -15,7 +15,7 @@ import type {
 } from "./task-store.ts";
 import { type ViewedTask, viewEntries, viewedKinds, viewTask } from "./task-view.ts";
 
-/** A push config and its cursor as the memory store keeps them. */
+/** A push config and its cursor in the memory store. */
 export interface MemoryDelivery {
   readonly number: number;
   readonly config: TaskPushNotificationConfig;
@@ -25,7 +25,7 @@ export interface MemoryDelivery {
   readonly dueAt: number | undefined;
 }
 
-/** A task as the memory store keeps it. */
+/** A task in the memory store. */
 export interface MemoryTask {
   readonly owner: Owner;
   readonly taskId: string;
@@ -35,7 +35,7 @@ export interface MemoryTask {
   /** See `TaskStore.noteLoads`. */
   loads: number;
   snapshot: Snapshot | undefined;
-  /** Generation that the log had reached with the snapshot. */
+  /** Generation of the log at the snapshot. */
   snapshotGeneration: number;
   /** The whole log: `entries[n]` has sequence n + 1. */
   readonly entries: LogEntry[];
@@ -68,7 +68,7 @@ export function createMemoryTask({ owner, taskId, index }: TaskCommit): MemoryTa
   };
 }
 
-/** Appends what was decided: the log ends at `tail` then. Costs the entries of the commit. */
+/** Appends the entries of a decided commit: after it the log ends at `tail`. Costs only the commit's entries. */
 export function appendTo(task: MemoryTask, { entries, index, snapshot }: TaskCommit, tail: LogTail): void {
   let reached = task.tail.generation;
   for (const entry of entries) {
@@ -88,7 +88,7 @@ export function appendTo(task: MemoryTask, { entries, index, snapshot }: TaskCom
   }
 }
 
-/** The task as `TaskStore.find` gives it, and how much of it the view has cut out. */
+/** The task for `TaskStore.find`, and how many bytes the view has cut out. */
 export function readTask(task: MemoryTask, view: TaskView, maxBytes?: number): ViewedTask {
   const { owner, taskId, index, tail, fence, snapshot, snapshotGeneration } = task;
   const begin = { sequence: snapshot?.sequence ?? 0, generation: snapshotGeneration };
@@ -102,7 +102,7 @@ export function readTask(task: MemoryTask, view: TaskView, maxBytes?: number): V
   );
 }
 
-/** The task as `TaskStore.weigh` gives it. */
+/** The task for `TaskStore.weigh`. */
 export function toTaskWeight({
   owner,
   taskId,
@@ -118,13 +118,13 @@ export function toTaskWeight({
   return { owner, taskId, index, tail, fence, loads, bytes };
 }
 
-/** One page of the log, as `TaskStore.entries` bounds it. */
+/** One page of the log, with the limits of `TaskStore.entries`. */
 export function readLogPage(task: MemoryTask, after: LogTail, view: LogView, limit: number): LogPage {
   const placed = view === "notes" ? notesAfter(task, after) : entriesAfter(task, after, view);
   return takeLogPage(viewEntries(placed, view), after, task.tail, limit);
 }
 
-/** The events after a generation, read as they are asked for. */
+/** The events after a generation, each read when it is asked for. */
 export function* eventsAfter({ events }: MemoryTask, generation: number): Iterable<LogEvent> {
   for (let at = generation; at < events.length; at += 1) {
     const event = events[at];

@@ -1,18 +1,21 @@
 import type { Message, TaskPushNotificationConfig, TaskState } from "@a2a-connect/proto";
 
-/** Whose a task is. Everything a caller may reach is looked up by it, so a foreign task and none at all look the same. */
+/**
+ * The owner of a task. The store looks up everything that a caller may reach by it, so a task of another owner and a
+ * missing one look the same.
+ */
 export interface Owner {
   /** Routing key of the request, "" without one (spec §3.1, field `tenant`). */
   readonly tenant: string;
-  /** Stable id of who calls. */
+  /** Stable id of the caller. */
   readonly principal: string;
 }
 
 /**
- * What an entry of a task's log is (docs/architecture.md, "A task is a log").
+ * The kind of an entry in a task's log (docs/architecture.md, "A task is a log").
  *
- * `task`, `status` and `artifact` are events: each has a generation and was or will be seen on the wire. The others
- * are never seen: `input` is folded into history, `command` and `journal` are the engine's own.
+ * `task`, `status` and `artifact` are events: each has a generation, and callers see it. Callers never see the others:
+ * `input` is folded into history, `command` and `journal` are notes of the engine.
  */
 export type EntryKind = "task" | "status" | "artifact" | "input" | "command" | "journal";
 
@@ -33,15 +36,15 @@ export interface LogEvent extends LogEntry {
   readonly generation: number;
 }
 
-/** Where a log ends: the numbers of its last entry and of its last event; zeros for a log that is not there. */
+/** The end of a log: the numbers of its last entry and of its last event; zeros for a log that does not exist. */
 export interface LogTail {
   readonly sequence: number;
   readonly generation: number;
 }
 
 /**
- * What is read of a task and its log: what callers may see of it, as far as the view goes. What a view leaves out is not
- * read where it lies by itself (entries, halves of snapshots), and never decoded.
+ * Which parts of a task and its log to read. The store does not read the other parts if they are stored separately
+ * (entries, halves of snapshots), and never decodes them.
  *
  * - `full`: history and artifacts; everything but `command` and `journal`.
  * - `head`: no artifacts, neither their entries nor their half of the snapshot.
@@ -50,22 +53,25 @@ export interface LogTail {
  */
 export type TaskView = "full" | "head" | "results" | "summary";
 
-/** Which entries of a log to read: all, those of a task's view, or what callers never see (`input`, `command`, `journal`). */
+/**
+ * Which entries of a log to read: all, those of a task's view, or those that callers never see (`input`, `command`,
+ * `journal`).
+ */
 export type LogView = "all" | TaskView | "notes";
 
 /** One bounded page of a log. */
 export interface LogPage {
   /** Oldest first. */
   readonly entries: readonly LogEntry[];
-  /** Where the page ends: what the next page begins after. */
+  /** Where the page ends and the next one begins. */
   readonly end: LogTail;
   /** Whether more may follow. */
   readonly more: boolean;
 }
 
-/** A caller's idempotency key: one of its owner's, and what the request looked like that came with it first. */
+/** A caller's idempotency key, and the hash of the first request with it. */
 export interface RequestKey {
-  /** Unique for an owner; it names the agent, too. */
+  /** Unique for an owner; it contains the agent, too. */
   readonly key: string;
   /** SHA-256 of the request. */
   readonly fingerprint: Uint8Array;
@@ -92,9 +98,9 @@ export interface StoredKey extends RequestKey {
   readonly result: KeyedResult;
 }
 
-/** A webhook and how far it has been told: a cursor over the log of its task. */
+/** A webhook and its position: a cursor over the log of its task. */
 export interface Delivery {
-  /** Names this registration; a config that is replaced gets a new one. */
+  /** Names this registration; a config that replaces another gets a new number. */
   readonly number: number;
   readonly owner: Owner;
   readonly taskId: string;
@@ -107,7 +113,7 @@ export interface Delivery {
   readonly dueAt: number;
 }
 
-/** Where a delivery goes on. */
+/** The next position of a delivery. */
 export interface DeliveryMove extends Pick<Delivery, "number" | "next" | "attempts"> {
   /** When to try again. Undefined: when there is an event of generation `next`, which may be at once. */
   readonly retryAt: number | undefined;
@@ -117,37 +123,40 @@ export interface DeliveryMove extends Pick<Delivery, "number" | "next" | "attemp
 export interface DueQuery {
   /** The time, milliseconds since 1970. */
   readonly now: number;
-  /** Nothing is put off beyond this time; what seems to be was put off by a clock that has been set back since, and is due. */
+  /**
+   * The latest time to which a retry can be delayed. A later one was delayed by a clock that was set back since, and is
+   * due.
+   */
   readonly latest: number;
-  /** Number of the delivery whose turn was last; 0 begins with the lowest. */
+  /** Number of the last delivery that was considered; 0 begins with the lowest. */
   readonly after: number;
   /** How many of each kind, at most. */
   readonly limit: number;
 }
 
-/** What is due, of all owners: each kind in its own order, so that none of one keeps any of the other from being read. */
+/** The due deliveries of all owners: each kind in its own order, so that the two kinds do not delay each other. */
 export interface DueDeliveries {
-  /** Due at once (`dueAt` 0), in turns: by number from the one after `after` on, then from the lowest; each once. */
+  /** Due at once (`dueAt` 0): by number from the one after `after` on, then from the lowest; each once. */
   readonly fresh: readonly Delivery[];
-  /** Put off until a time that has come: earliest first, and those beyond `latest` last. */
+  /** Retries whose time has come: earliest first, and those beyond `latest` last. */
   readonly retries: readonly Delivery[];
-  /** When the next that is put off will be due (milliseconds since 1970); undefined: none is. */
+  /** When the next retry will be due (milliseconds since 1970); undefined: there is none. */
   readonly nextAt: number | undefined;
 }
 
-/** What may be forgotten. */
+/** What may be removed. */
 export interface Expiry {
-  /** Tasks in a terminal state since before this time (milliseconds since 1970) go; undefined: none. */
+  /** Tasks in a terminal state since before this time (milliseconds since 1970) are removed; undefined: none. */
   readonly finishedBefore: number | undefined;
-  /** Kept direct Messages whose `expiresAt` is before this time go. */
+  /** Kept direct Messages whose `expiresAt` is before this time are removed. */
   readonly now: number;
-  /** About how many rows may be removed in this call, so that none takes long. */
+  /** About how many rows this call may remove, so that no call takes long. */
   readonly limit: number;
 }
 
 /**
- * A task folded up to `sequence`, in two halves, so that a list need not read artifacts. Each half is a protobuf Task;
- * the concatenation of both is the whole one.
+ * The fold of a task up to `sequence`, in two halves, so that a list need not read artifacts. Each half is a protobuf
+ * Task; both halves joined are the whole one.
  */
 export interface Snapshot {
   readonly sequence: number;
@@ -157,7 +166,7 @@ export interface Snapshot {
   readonly artifacts: Uint8Array | undefined;
 }
 
-/** What lists filter and order by, and when the task wants to be looked at again. */
+/** The values by which lists filter and order, and the time of the task's next timer. */
 export interface TaskIndex {
   readonly contextId: string;
   readonly state: TaskState;
@@ -167,43 +176,42 @@ export interface TaskIndex {
   readonly wakeAt: number | undefined;
 }
 
-/** Something appended to one task's log. */
+/** Entries to append to one task's log, with everything that is stored together with them. */
 export interface TaskCommit {
   readonly owner: Owner;
   readonly taskId: string;
-  /** The tail that the writer knows; 0 creates the task, which must not exist. */
+  /** The sequence that the writer expects at the end of the log; 0 creates the task, which must not exist. */
   readonly expectedSequence: number;
-  /** The fence that `claim` gave, 1 for a task that is created. */
+  /** The fence from `claim`; 1 for a task that is created. */
   readonly fence: number;
   /** Numbered from `expectedSequence + 1` on; at least one. */
   readonly entries: readonly LogEntry[];
   /** The index after these entries. */
   readonly index: TaskIndex;
   /**
-   * Written only when the log has grown by twice what the fold weighs. Covers the log up to this commit's
-   * last entry; replaces the snapshot before.
+   * Written only when the log has grown by twice the weight of the fold. It covers the log up to this commit's last
+   * entry, and replaces the snapshot before.
    */
   readonly snapshot: Snapshot | undefined;
   /**
-   * Push configs that come with the message which creates or continues the task. They are told of the events of this
-   * commit, too.
+   * Push configs in the message that creates or continues the task. Their webhooks get the events of this commit, too.
    */
   readonly pushConfigs: readonly TaskPushNotificationConfig[];
-  /** Idempotency keys of the messages that these entries take in; kept as long as the task. */
+  /** Idempotency keys of the messages in these entries; kept as long as the task. */
   readonly keys: readonly TaskKey[];
 }
 
-/** What became of a commit. A refused one has written nothing. */
+/** The result of a commit. A refused commit has written nothing. */
 export type CommitResult =
-  /** `deliveryDue`: it has an event, and the task has a webhook that is to be told of it. */
+  /** `deliveryDue`: the commit has an event, and the task has a webhook that must get it. */
   | { readonly tail: LogTail; readonly deliveryDue: boolean }
   /**
-   * `conflict`: the log does not end at `expectedSequence`; `fenced`: somebody else has claimed the task since;
-   * `duplicate`: one of the keys is taken, or comes twice.
+   * `conflict`: the log does not end at `expectedSequence`; `fenced`: another process has claimed the task since;
+   * `duplicate`: one of the keys is taken, or occurs twice.
    */
   | { readonly refused: "conflict" | "fenced" | "duplicate"; readonly tail: LogTail };
 
-/** A task as it lies in the store: fold the snapshot, then the entries. */
+/** A stored task: fold the snapshot, then the entries. */
 export interface StoredTask {
   readonly owner: Owner;
   readonly taskId: string;
@@ -211,26 +219,26 @@ export interface StoredTask {
   readonly tail: LogTail;
   readonly fence: number;
   readonly snapshot: Snapshot | undefined;
-  /** What the view shows of the log after the snapshot, oldest first: one page, as `TaskStore.entries` bounds it. */
+  /** The view's entries after the snapshot, oldest first: one page, with the limits of `TaskStore.entries`. */
   readonly entries: readonly LogEntry[];
   /** Where that page ends and the next one begins, in the same view; undefined when there is no more. */
   readonly more: LogTail | undefined;
 }
 
-/** A task by name only. */
+/** A task's owner and id. */
 export interface TaskRef {
   readonly owner: Owner;
   readonly taskId: string;
 }
 
-/** What is known of a task without reading its log: enough to end one that cannot be read. */
+/** What the store knows of a task without reading its log: enough to end a task that cannot be read. */
 export interface TaskWeight extends TaskRef {
   readonly index: TaskIndex;
   readonly tail: LogTail;
   readonly fence: number;
   /** About how many bytes `claim` reads: the snapshot, and the payloads after it. */
   readonly bytes: number;
-  /** What `noteLoads` was told last; 0 for most tasks. */
+  /** The last value of `noteLoads`; 0 for most tasks. */
   readonly loads: number;
 }
 
@@ -251,8 +259,8 @@ export interface TaskQuery {
   /** At least 1. */
   readonly limit: number;
   /**
-   * Bytes of the page: it ends with the task that brings its payloads over this, of whose log no more is read then, or whose
-   * log has very many entries. What a view cuts out of a payload counts an eighth.
+   * Bytes of the page. It ends with the task whose payloads exceed this; no more of that task's log is read. It also
+   * ends with a task whose log has very many entries. Bytes that a view cuts out of a payload count an eighth.
    */
   readonly maxBytes: number;
   readonly view: TaskView;
@@ -262,33 +270,34 @@ export interface TaskQuery {
 export interface TaskPage {
   /** Status timestamp descending, then task id descending (requirement A-41). */
   readonly tasks: readonly StoredTask[];
-  /** All matches, whatever the page. */
+  /** The number of all matches, on all pages. */
   readonly totalSize: number;
   /** Whether more follow after the last of `tasks`. */
   readonly more: boolean;
 }
 
 /**
- * Durable home of tasks. Every implementation passes `taskStoreContract` of `@a2a-connect/testing`.
+ * Stores tasks durably. Every implementation passes `taskStoreContract` of `@a2a-connect/testing`.
  *
- * All methods reject with ConnectError `Unavailable` when the store cannot be reached; nothing is half-written then.
- * Numbers are plain: 2^53 entries fit no disk.
+ * All methods reject with ConnectError `Unavailable` when the store cannot be reached; then nothing is half-written.
+ * Sequences are numbers, not bigints: no disk holds 2^53 entries.
  */
 export interface TaskStore {
   /**
    * Atomically appends entries, if the log still ends at `expectedSequence` and the fence is current. Resolves when
-   * they are durable. Commits of one process to different tasks may be grouped; to one task they keep their order.
+   * they are durable. The store may group commits of one process to different tasks; commits to one task keep their
+   * order.
    */
   commit(commit: TaskCommit): Promise<CommitResult>;
 
   /**
-   * Takes the task for writing and reads it: raises its fence, so that every earlier holder's commits are refused.
+   * Claims the task for writing and reads it: raises its fence, so that commits with an earlier fence are refused.
    *
    * @returns the task in the view `full` with the new fence, or undefined when the owner has no such task
    */
   claim(owner: Owner, taskId: string): Promise<StoredTask | undefined>;
 
-  /** The owner's task, or undefined. Foreign and missing tasks look the same (spec §3.3.2). */
+  /** The owner's task, or undefined. A task of another owner and a missing one look the same (spec §3.3.2). */
   find(owner: Owner, taskId: string, view: TaskView): Promise<StoredTask | undefined>;
 
   /** The owner's tasks that match, newest status first. */
@@ -302,33 +311,34 @@ export interface TaskStore {
 
   /**
    * One bounded page of the entries after `after`, oldest first: at most `limit`, and no further one once the payloads
-   * exceed 1 MiB. Empty when there is none, or no such task of this owner. What the view leaves out is not read.
+   * exceed 1 MiB. Empty when there is none, or no such task of this owner. Entries that the view leaves out are not
+   * read.
    *
    * @param after zeros, or the `end` of another page of either view
    */
   entries(owner: Owner, taskId: string, after: LogTail, view: LogView, limit: number): Promise<LogPage>;
 
-  /** What became of the request that first came with this key of the owner's, or undefined. */
+  /** The result of the first request with this key of the owner's, or undefined. */
   findKey(owner: Owner, key: string): Promise<StoredKey | undefined>;
 
   /** The direct Message that is kept for a key of the owner's; undefined when there is none, or none any more. */
   findReply(owner: Owner, key: string): Promise<Message | undefined>;
 
   /**
-   * Keeps the direct Message that answers a key's request until `expiresAt` (milliseconds since 1970); false, and
-   * nothing changes, when the key is taken.
+   * Stores the direct Message that answers a key's request until `expiresAt` (milliseconds since 1970). Returns false,
+   * and changes nothing, when the key is taken.
    */
   putReply(owner: Owner, key: RequestKey, message: Message, expiresAt: number): Promise<boolean>;
 
-  /** Tasks in SUBMITTED or WORKING, of all owners, by id after `after`: what a crash has left behind. */
+  /** Tasks in SUBMITTED or WORKING, of all owners, by id after `after`: after a crash, the tasks to take up. */
   unfinished(after: string | undefined, limit: number): Promise<readonly TaskRef[]>;
 
   /** The owner's task without its log, or undefined. Must work for a task whose log and snapshot cannot be read. */
   weigh(owner: Owner, taskId: string): Promise<TaskWeight | undefined>;
 
   /**
-   * Keeps with the task how many loads of it were begun and have not ended well; 0 forgets that. Nothing happens when the
-   * owner has no such task. Calls made in one turn of the event loop should share one write.
+   * Stores with the task how many loads of it began without success; 0 resets the count. Has no effect when the owner
+   * has no such task. Calls made in one turn of the event loop should share one write.
    */
   noteLoads(owner: Owner, taskId: string, loads: number): Promise<void>;
 
@@ -336,25 +346,24 @@ export interface TaskStore {
   due(until: number, limit: number): Promise<readonly (TaskRef & { readonly wakeAt: number })[]>;
 
   /**
-   * Deliveries whose time has come. One without an event to deliver is never due; one becomes due in the very commit that
-   * brings its event.
+   * Due deliveries. A delivery without an event is never due. It becomes due in the same commit that stores its event.
    */
   dueDeliveries(query: DueQuery): Promise<DueDeliveries>;
 
-  /** Moves a delivery's cursor; nothing happens when the config has been removed or replaced since. */
+  /** Moves a delivery's cursor. Has no effect when the config has been removed or replaced since. */
   moveDelivery(move: DeliveryMove): Promise<void>;
 
   /**
-   * Forgets some of what has expired: whole tasks with log, journal, keys and configs, and kept Messages. A task is gone
-   * at once for everybody, and its keys are free; its rows may go in later calls.
+   * Removes some of what has expired: whole tasks with log, journal, keys and configs, and kept Messages. A task
+   * disappears at once for all callers, and its keys are free; later calls may remove its rows.
    *
-   * @returns whether there may be more to do
+   * @returns whether there may be more to remove
    */
   expire(expiry: Expiry): Promise<boolean>;
 
   /**
-   * Stores a config under its `taskId` and `id`; false when the owner has no such task. A new one is told of what comes
-   * after; one that replaces another goes on where that one was.
+   * Stores a config under its `taskId` and `id`; returns false when the owner has no such task. A new config gets later
+   * events. One that replaces another continues at the other's cursor.
    */
   putPushConfig(owner: Owner, config: TaskPushNotificationConfig): Promise<boolean>;
 
@@ -369,9 +378,9 @@ export interface TaskStore {
     limit: number,
   ): Promise<readonly TaskPushNotificationConfig[] | undefined>;
 
-  /** Removes a config for good; a missing one is no error. False when the owner has no such task. */
+  /** Removes a config for good; a missing one is no error. Returns false when the owner has no such task. */
   deletePushConfig(owner: Owner, taskId: string, id: string): Promise<boolean>;
 
-  /** Waits for commits under way and lets go of files and connections. Further calls reject. */
+  /** Waits for running commits and closes files and connections. Further calls reject. */
   close(): Promise<void>;
 }

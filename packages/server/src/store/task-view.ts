@@ -3,7 +3,7 @@ import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import type { PlacedEntry } from "./log-page.ts";
 import type { EntryKind, LogView, StoredTask, TaskQuery, TaskView } from "./task-store.ts";
 
-/** Kinds of entries that each view has. */
+/** The kinds of entries in each view. */
 export const viewedKinds: Readonly<Record<LogView, readonly EntryKind[]>> = {
   all: ["task", "status", "artifact", "input", "command", "journal"],
   full: ["task", "status", "artifact", "input"],
@@ -23,7 +23,7 @@ export function showsHistory(view: LogView): boolean {
   return view !== "results" && view !== "summary";
 }
 
-/** Entries as a view has them, each cut when it is read. Those that the view leaves out are not in it any more. */
+/** The entries of a view, each cut when it is read. Entries that the view leaves out must be removed before. */
 export function* viewEntries(
   placed: Iterable<PlacedEntry>,
   view: LogView,
@@ -40,17 +40,17 @@ export function* viewEntries(
   }
 }
 
-/** A task as a view has it, and how many bytes of what was read the view has cut out. */
+/** A task in a view, and how many of the read bytes the view has cut out. */
 export interface ViewedTask {
   readonly task: StoredTask;
   readonly cutBytes: number;
 }
 
 /**
- * Puts a task together as a view has it.
+ * Makes a task in a view.
  *
- * @param read with the whole head of the snapshot, and the entries as `viewEntries` gave them
- * @param cutBytes what that has cut out
+ * @param read has the whole head of the snapshot, and the entries from `viewEntries`
+ * @param cutBytes how many bytes that has cut out
  */
 export function viewTask(read: StoredTask, view: TaskView, cutBytes: number): ViewedTask {
   if (read.snapshot === undefined) return { task: read, cutBytes };
@@ -61,9 +61,9 @@ export function viewTask(read: StoredTask, view: TaskView, cutBytes: number): Vi
 }
 
 /**
- * The bound that `TaskStore.list` promises: takes at least one task, if there is any.
+ * The limit of `TaskStore.list`: at least one task, if there is any.
  *
- * @param read reads one of `found`, about so many bytes of its log; it is not called for those beyond the page
+ * @param read reads one of `found`, about this many bytes of its log; not called for tasks beyond the page
  */
 export function takeTaskPage<Found>(
   found: Iterable<Found>,
@@ -81,7 +81,7 @@ export function takeTaskPage<Found>(
   return page;
 }
 
-/** Bytes of what was read of a task. */
+/** How many bytes of a task were read. */
 export function storedBytes({ snapshot, entries }: Pick<StoredTask, "snapshot" | "entries">): number {
   let bytes = (snapshot?.head.byteLength ?? 0) + (snapshot?.artifacts?.byteLength ?? 0);
   for (const { payload } of entries) bytes += payload.byteLength;
@@ -124,7 +124,7 @@ function cutTaskEvent(response: Uint8Array): Uint8Array {
   return writer.finish();
 }
 
-/** A Task in protobuf without its history, found without decoding anything. */
+/** A Task in protobuf without its history, made without decoding. */
 function cutHistory(task: Uint8Array): Uint8Array {
   const { number } = TaskSchema.field.history;
   const reader = new BinaryReader(task);

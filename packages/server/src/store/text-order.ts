@@ -1,8 +1,8 @@
 /**
- * Orders ids by code point, as their UTF-8 bytes are ordered: the order of every store. JavaScript's own `<` compares
- * UTF-16 units and puts what lies beyond U+FFFF before U+E000.
+ * Orders ids by code point, like their UTF-8 bytes: the order of every store. JavaScript's own `<` compares UTF-16
+ * units and puts characters beyond U+FFFF before U+E000.
  *
- * @returns negative, zero or positive, as `Array.prototype.sort` wants it
+ * @returns negative, zero or positive, as `Array.prototype.sort` expects
  */
 export function compareText(one: string, other: string): number {
   const shared = Math.min(one.length, other.length);
@@ -13,7 +13,7 @@ export function compareText(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** Moves the surrogates (U+D800 to U+DFFF) above everything else that one UTF-16 unit can be. */
+/** Moves the surrogates (U+D800 to U+DFFF) above all other UTF-16 units. */
 function rank(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;

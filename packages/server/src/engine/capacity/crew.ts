@@ -1,7 +1,7 @@
 import type { CapacityDefinition } from "../../agent/agent-definition.ts";
 import { RunTime } from "./run-time.ts";
 
-/** Those who run and wait under the same limits: of one skill, or all of an agent's. */
+/** The running and the waiting work under one limit: of one skill, or all of an agent's. */
 export class Crew {
   readonly #most: number;
   #maxRunning = 0;
@@ -10,13 +10,13 @@ export class Crew {
   running = 0;
   waiting = 0;
 
-  /** @param most the bound on running ones that no definition exceeds */
+  /** @param most the limit on running work that no definition exceeds */
   constructor(capacity: CapacityDefinition, most: number = Number.POSITIVE_INFINITY) {
     this.#most = most;
     this.limit(capacity);
   }
 
-  /** Sets other limits. Nobody who runs or waits is sent away. */
+  /** Sets other limits. Running and waiting work stays. */
   limit({ maxRunning, maxQueued }: CapacityDefinition): void {
     this.#maxRunning = Math.min(maxRunning ?? this.#most, this.#most);
     this.#maxQueued = maxQueued ?? Number.POSITIVE_INFINITY;

@@ -1,6 +1,6 @@
 import { type Waiting, WaitingQueue } from "./waiting-queue.ts";
 
-/** Work in the order in which it came, of each share by itself. */
+/** Work in the order in which it came, separately for each caller. */
 export class FairQueue<T extends { readonly share: string | undefined }> {
   readonly #queues = new Map<string | undefined, WaitingQueue<T>>();
 
@@ -13,7 +13,7 @@ export class FairQueue<T extends { readonly share: string | undefined }> {
     queue.add(work, ticket);
   }
 
-  /** @returns whether it was there */
+  /** @returns whether it was in the queue */
   delete(work: T): boolean {
     const queue = this.#queues.get(work.share);
     const wasThere = queue?.delete(work) === true;
@@ -23,7 +23,7 @@ export class FairQueue<T extends { readonly share: string | undefined }> {
     return wasThere;
   }
 
-  /** What has waited longest, of each share. */
+  /** The longest-waiting work of each caller. */
   *heads(): Iterable<Waiting<T>> {
     for (const { first } of this.#queues.values()) {
       if (first !== undefined) {

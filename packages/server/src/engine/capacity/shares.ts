@@ -1,40 +1,40 @@
 import type { Principal } from "@a2a-connect/core";
 
-/** What one caller has. */
+/** The slots of one caller. */
 interface Share {
   running: number;
   waiting: number;
-  /** When it was last given a running place: the number of that event. */
+  /** When it last got a running slot: the number of that event. */
   servedAt: number;
 }
 
-/** Some of the places that all callers share. */
+/** Slots that all callers share. */
 export interface Places {
   /** How many there are. */
   readonly all: number;
-  /** How many of them are taken. */
+  /** How many of them are in use. */
   readonly taken: number;
 }
 
 /**
- * How many places each caller has. No caller loses a place that it has, so some are always kept for others: a caller may
- * take another one while it has less than `maxShare / (1 - maxShare)` times as many as are free. The first gets `maxShare` of
- * all, the next as much of the rest. Of seven places or fewer the default lets one caller have all.
+ * Counts the slots of each caller. No caller loses a slot that it has, so some are always kept for others: a caller may
+ * take another one while it has less than `maxShare / (1 - maxShare)` times as many as are free. The first caller gets
+ * `maxShare` of all slots, the next as much of the rest. Of seven slots or fewer the default lets one caller have all.
  *
  * Callers without a name (`undefined`) are not counted.
  */
 export class Shares {
   readonly #timesFree: number;
-  /** Those that have a place. */
+  /** The callers that have a slot. */
   readonly #shares = new Map<string, Share>();
   #served = 0;
 
-  /** @param maxShare above 0, to 1: a caller may have all places */
+  /** @param maxShare above 0, to 1: a caller may have all slots */
   constructor(maxShare: number) {
     this.#timesFree = maxShare >= 1 ? Number.POSITIVE_INFINITY : maxShare / (1 - maxShare);
   }
 
-  /** Whether the caller may take one more of these places. */
+  /** Whether the caller may take one more of these slots. */
   mayTake(share: string | undefined, kind: "running" | "waiting", { all, taken }: Places): boolean {
     if (share === undefined || taken >= all) {
       return taken < all;
@@ -42,7 +42,7 @@ export class Shares {
     return (this.#shares.get(share)?.[kind] ?? 0) < this.#timesFree * (all - taken);
   }
 
-  /** The caller has one place more or less. */
+  /** The caller has one slot more or less. */
   count(share: string | undefined, kind: "running" | "waiting", change: 1 | -1): void {
     if (share === undefined) {
       return;
@@ -56,7 +56,7 @@ export class Shares {
     }
   }
 
-  /** The caller has been given a running place: the turn of the others comes first now. */
+  /** The caller got a running slot: other callers come before it now. */
   serve(share: string | undefined): void {
     const served = share === undefined ? undefined : this.#shares.get(share);
     if (served !== undefined) {
@@ -64,14 +64,14 @@ export class Shares {
     }
   }
 
-  /** Who was served longest ago has the lowest; 0 for callers that never were. */
+  /** When the caller was last served; the lowest was served longest ago. 0 for callers that never were. */
   servedAt(share: string | undefined): number {
     return share === undefined ? 0 : (this.#shares.get(share)?.servedAt ?? 0);
   }
 }
 
 /**
- * Names a caller: its principal, or without credentials the network that it is in. Undefined where neither is known.
+ * Names a caller: its principal, or without credentials its network. Undefined when neither is known.
  *
  * @param network an IPv4 address, or an IPv6 network
  */

@@ -1,7 +1,7 @@
 /** One piece of work in a queue, between its neighbours. */
 export interface Waiting<T> {
   readonly work: T;
-  /** When it came, among the work of all queues. */
+  /** Its number in the order of arrival, over all queues. */
   readonly ticket: number;
 }
 
@@ -11,8 +11,8 @@ interface Link<T> extends Waiting<T> {
 }
 
 /**
- * Work in the order in which it came. Adding, looking at the first and taking out, from anywhere, cost the same however
- * many wait; the first of a `Set` does not, because it is looked for behind everything that was deleted.
+ * Work in the order in which it came. To add work, to look at the first, and to remove any costs the same for any
+ * length. A `Set` would need longer for its first element, because it searches behind all deleted ones.
  */
 export class WaitingQueue<T> {
   readonly #links = new Map<T, Link<T>>();
@@ -23,7 +23,7 @@ export class WaitingQueue<T> {
     return this.#links.size;
   }
 
-  /** Who has waited longest. */
+  /** The work that has waited longest. */
   get first(): Waiting<T> | undefined {
     return this.#first;
   }
@@ -39,7 +39,7 @@ export class WaitingQueue<T> {
     this.#links.set(work, link);
   }
 
-  /** @returns whether it was there */
+  /** @returns whether it was in the queue */
   delete(work: T): boolean {
     const link = this.#links.get(work);
     if (link === undefined) {

@@ -11,7 +11,7 @@ export class DurableAnswers {
   #taken = 0;
   #wait: Wait | undefined;
 
-  /** What the log has from before; some of what was given meanwhile may be in it. */
+  /** The answers in the log from before. Some of those given meanwhile may be among them. */
   load(answers: readonly QueuedMessage[]): void {
     const early = this.#answers.splice(0);
     this.#answers.push(...answers);
@@ -20,7 +20,7 @@ export class DurableAnswers {
     }
   }
 
-  /** The caller has answered. The answer may be known from the log already. */
+  /** The caller has answered. The log may have had the answer already. */
   give(answer: QueuedMessage): void {
     if (!this.#answers.some(({ sequence }) => sequence === answer.sequence)) {
       this.#answers.push(answer);
@@ -28,7 +28,7 @@ export class DurableAnswers {
     }
   }
 
-  /** The next answer; waits for it. @throws TurnAbort when the executor is told to stop: nobody answers any more */
+  /** The next answer; waits for it. @throws TurnAbort when the executor is told to stop: then no answer comes */
   async next(run: DurableRun): Promise<Message> {
     const { journal, waits } = run;
     const op = journal.next("answer");

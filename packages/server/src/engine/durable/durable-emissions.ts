@@ -8,12 +8,12 @@ import { replayResult } from "./durable-wait.ts";
 import { describeEvent, type EmissionReplay, type LoggedEmission } from "./emission-replay.ts";
 import { isResult } from "./journal-codec.ts";
 
-/** What a durable executor yields: repeats nothing that the log has, and puts everything else there. */
+/** The events that a durable executor yields: events that the log has are not repeated, all others are added to it. */
 export class DurableEmissions {
   readonly #run: DurableRun;
   readonly #emitter: Emitter;
   readonly #replay: EmissionReplay;
-  /** The task's state where the replay is. */
+  /** The task's state at the current point of the replay. */
   #state: TaskState = TaskState.SUBMITTED;
   #yields = 0;
 
@@ -26,18 +26,18 @@ export class DurableEmissions {
   /**
    * Takes an event; resolves when the executor may go on.
    *
-   * @returns whether the task has ended with it
-   * @throws AgentMistake when the event may not be, JournalDiverged when it is not what the log has
+   * @returns whether the event ended the task
+   * @throws AgentMistake when the event is not allowed, JournalDiverged when it differs from the log
    */
   async emit(event: DurableEvent): Promise<boolean> {
     const { journal } = this.#run;
     const op = `yield#${++this.#yields}`;
     const known = journal.find(op);
     if (isResult(known)) {
-      await replayResult(this.#run, known); // the mistake that it was then
+      await replayResult(this.#run, known); // the same mistake as in the earlier run
     }
     if (!journal.order.isCaughtUp && isSilent(event) && event.state === this.#state) {
-      return false; // it was dropped then, too
+      return false; // the earlier run dropped it, too
     }
     if (this.#replay.left > 0) {
       await this.#repeat(event);

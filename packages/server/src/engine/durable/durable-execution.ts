@@ -25,38 +25,40 @@ import { JournalSession } from "./journal-session.ts";
 import { createJournaledTools } from "./journaled-tools.ts";
 import { Waits } from "./waits.ts";
 
-/** Everything a durable executor needs to run. */
+/** What a durable executor needs to run. */
 export interface DurablePlan {
   readonly live: LiveTask;
   readonly code: DurableAgentCode;
   readonly skill: string | undefined;
-  /** What the executor is told about the call that the task began with. */
+  /** The executor's input, made from the call that created the task. */
   readonly input: (details: CallDetails) => CallInput;
-  /** Media types the skill may give out. */
+  /** Media types that the skill may produce. */
   readonly outputModes: readonly string[];
   readonly priority: Priority | undefined;
   /** See `Runnable`. */
   readonly share: string | undefined;
-  /** What came with the call of a task that has just been made; undefined: the journal has it. */
+  /** The details of the call that created a new task; undefined: the journal has them. */
   readonly call: CallDetails | undefined;
-  /** Asks for a place for the next activation. */
+  /** Asks for a slot for the next activation. */
   readonly askForPlace: () => void;
-  /** Told that it has given its place back. */
+  /** Called when it has given its slot back. */
   readonly onRest: () => void;
 }
 
-/** How long after a crash a task is gone on with whose question is open: it is not looked for among those at work. */
+/**
+ * How long after a crash the server continues a task with an open question: the start does not look for it among the
+ * tasks at work.
+ */
 const lookAgainMs = 60_000;
 
-/** How the generator goes on. */
+/** How to resume the generator. */
 type Resume = () => Promise<IteratorResult<DurableEvent>>;
 
 /**
- * A durable executor in memory: from when its task needs it until the task has ended, or has waited so long that it is
- * dropped. What an earlier run did is recognised and not repeated; from where that ends, it goes on.
+ * A durable executor in memory: from when its task needs it until the task has ended, or the executor was dropped after
+ * a long wait. It recognises the work of an earlier run and does not repeat it; behind that, it goes on.
  *
- * Each call of `run` is one activation: it holds a place among the running executions until there is nothing to do but
- * wait.
+ * Each call of `run` is one activation: it holds a running slot until the executor only waits.
  */
 export class DurableExecution implements Execution, DurableRun {
   readonly live: LiveTask;
@@ -73,9 +75,9 @@ export class DurableExecution implements Execution, DurableRun {
   #activation = Promise.withResolvers<void>();
   #started = false;
   #resting = false;
-  /** A place has been asked for. */
+  /** A slot was asked for. */
   #hasAsked = false;
-  /** It is to stop, and hears of that as `stopped`. */
+  /** It must stop. The executor learns that as `stopped`. */
   #stopping: TurnAbort | undefined;
   #stopped: TurnAbort | undefined;
   #stoppedBefore: number | undefined;
@@ -85,9 +87,9 @@ export class DurableExecution implements Execution, DurableRun {
   #cancelGraceTimer: (() => void) | undefined;
   #cancelUnloadTimer: () => void = () => {};
   #iterator: AsyncIterator<DurableEvent> | undefined;
-  /** Set together with its last word. */
+  /** Set together with the event that ends the task. */
   #over = false;
-  /** Nothing of what the generator still does counts. */
+  /** Everything that the generator still does is ignored. */
   #dropped = false;
   #ended = false;
   #needsRecovery = false;
@@ -125,17 +127,17 @@ export class DurableExecution implements Execution, DurableRun {
     return this.#plan.share;
   }
 
-  /** Whether its code has been called, by this process or an earlier one. */
+  /** Whether this process or an earlier one has called its code. */
   get begun(): boolean {
     return this.#started || this.#plan.call === undefined;
   }
 
-  /** Whether it has given its place back and waits. */
+  /** Whether it has given its slot back and waits. */
   get isResting(): boolean {
     return this.#resting;
   }
 
-  /** Whether it takes nothing any more. */
+  /** Whether it takes no more messages or events. */
   get isGone(): boolean {
     return this.#dropped || this.#ended;
   }
@@ -165,7 +167,7 @@ export class DurableExecution implements Execution, DurableRun {
     return this.#activation.promise;
   }
 
-  /** The caller has answered the question that the executor waits at. The answer may be known from the log already. */
+  /** The caller has answered the question for which the executor waits. The log may have had the answer already. */
   answer(answer: QueuedMessage): void {
     this.#answers.give(answer);
   }
@@ -175,10 +177,10 @@ export class DurableExecution implements Execution, DurableRun {
     this.#inbox.deliver(queued);
   }
 
-  /** The time of some sleep may have come. */
+  /** Ends the sleeps whose time has come. */
   wake(now: number): void {
     this.waits.wake(now);
-    this.live.setAlarm(this.wakeAt); // what is over waits for a place at most, and must not ring again
+    this.live.setAlarm(this.wakeAt); // finished waits need only a slot, and must not ring again
   }
 
   abort(cause: TurnAbortCause, metadata?: TurnAbort["metadata"]): void {
@@ -186,7 +188,7 @@ export class DurableExecution implements Execution, DurableRun {
       return;
     }
     if (cause === "lost" || cause === "shutdown") {
-      this.#drop(); // whoever holds the task next goes on with it
+      this.#drop(); // the next holder of the task continues it
       this.#controller.abort(new TurnAbort(cause, metadata));
       return;
     }
@@ -211,7 +213,7 @@ export class DurableExecution implements Execution, DurableRun {
     void this.#end();
   }
 
-  // What follows is for the executor's tools: see `DurableRun`.
+  // The members from here on are for the executor's tools: see `DurableRun`.
 
   get journal(): JournalSession {
     if (this.#journal === undefined) {
@@ -252,7 +254,7 @@ export class DurableExecution implements Execution, DurableRun {
       return never();
     }
     const held = work().finally(() => (this.#dropped ? never() : undefined));
-    held.catch(() => {}); // an executor may leave it alone, also one that is told to stop
+    held.catch(() => {}); // an executor may ignore it, also one that is told to stop
     return held;
   }
 
@@ -271,7 +273,7 @@ export class DurableExecution implements Execution, DurableRun {
     return never();
   }
 
-  /** The place is given back; what waits for long is dropped and read back when it is needed. */
+  /** Gives the slot back. After a long wait the executor is dropped, and loaded again when it is needed. */
   #rest(): void {
     this.#resting = true;
     if (!this.isGone && this.live.setAlarm(this.wakeAt)) {
@@ -280,7 +282,7 @@ export class DurableExecution implements Execution, DurableRun {
     this.#silence.stop();
     this.#activation.resolve();
     if (this.#stopping === undefined && !this.isGone) {
-      // One that was told to stop keeps its memory: its grace period would begin anew with each run.
+      // An executor that was told to stop stays in memory: its grace period would begin anew with each run.
       this.#cancelUnloadTimer = this.clock.schedule(this.#context.limits.unloadAfterMs, () => this.#drop());
     }
     this.#plan.onRest();
@@ -314,7 +316,7 @@ export class DurableExecution implements Execution, DurableRun {
         if (step.done === true) {
           break;
         }
-        await this.waits.place(); // it has done something of its own while it seemed to wait
+        await this.waits.place(); // the executor has done other work while it seemed to wait
         this.#isYielding = true;
         resume = await this.#take(step.value, iterator, emissions);
         this.#isYielding = false;
@@ -328,7 +330,7 @@ export class DurableExecution implements Execution, DurableRun {
     }
   }
 
-  /** Whether nobody wants to hear more of the executor. */
+  /** Whether the executor's further events are ignored. */
   #isUnheard(): boolean {
     if (this.#over && !this.#dropped) {
       void this.#end();
@@ -381,7 +383,7 @@ export class DurableExecution implements Execution, DurableRun {
         const { lastSequence } = live;
         const journal = await readJournal(store, journalCodec, live.owner, live.name.taskId);
         if (lastSequence === live.lastSequence) {
-          return journal; // what is accepted, what callers may see, and what was read: all the same
+          return journal; // what is accepted, what callers see, and what was read are the same
         }
       }
     } catch (error) {
@@ -420,7 +422,7 @@ export class DurableExecution implements Execution, DurableRun {
     }
     const answer = await this.#answers.next(this);
     emissions.answered();
-    return () => (iterator as AsyncIterator<DurableEvent, unknown, Message>).next(answer); // `ask` takes it there
+    return () => (iterator as AsyncIterator<DurableEvent, unknown, Message>).next(answer); // `ask` gets it from the yield
   }
 
   #tooSilent(): void {
@@ -430,14 +432,14 @@ export class DurableExecution implements Execution, DurableRun {
     this.abort("inactive");
   }
 
-  /** It was told to stop with the newest entry of the log. */
+  /** Tells the executor to stop, at the newest entry of the log. */
   #stopHere(stop: TurnAbort): void {
     const { lastSequence } = this.live;
     this.journal.order.add("the stop", lastSequence);
     this.#stopAt(lastSequence, stop);
   }
 
-  /** The executor hears of it when it has been given back what the log has before. */
+  /** The executor learns it after it was given all results that the log has before. */
   #stopAt(sequence: number, stop: TurnAbort): void {
     void this.journal.order.result(sequence).then(() => {
       if (this.isGone) {
@@ -456,7 +458,7 @@ export class DurableExecution implements Execution, DurableRun {
     );
   }
 
-  /** The last word of the task, unless it has been said. */
+  /** Ends the task, unless that has been done. */
   #conclude(say: () => void): void {
     if (!this.#over && !this.#dropped) {
       try {
@@ -469,7 +471,7 @@ export class DurableExecution implements Execution, DurableRun {
     void this.#end();
   }
 
-  /** The executor has returned, or has been told to stop: what has not been said yet is said for it. */
+  /** The executor has returned, or was told to stop: adds the ending that it did not yield itself. */
   #finish(): void {
     const cause = this.#stopping?.cause;
     const leftOut = this.#findLeftOut();
@@ -482,7 +484,7 @@ export class DurableExecution implements Execution, DurableRun {
     }
   }
 
-  /** What earlier runs did and this one has not. */
+  /** Work of earlier runs that this run has not repeated. */
   #findLeftOut(): JournalDiverged | undefined {
     const op = this.#journal?.unclaimed;
     const events = this.#replay?.left ?? 0;
@@ -532,7 +534,7 @@ export class DurableExecution implements Execution, DurableRun {
     this.#done.resolve();
   }
 
-  /** Nothing of the executor's is awaited here: a `finally` of its that hangs must not hold up anybody. */
+  /** Does not await the executor: a `finally` that hangs must not block other work. */
   #letGo(): void {
     this.#iterator
       ?.return?.()

@@ -6,18 +6,18 @@ import { isResult } from "./journal-codec.ts";
 import type { Wait } from "./waits.ts";
 
 /**
- * The messages that came while a durable executor was at work, oldest first. The journal keeps the sequence of each
- * message that was taken, so that it falls to the same `take` or `poll` in every run.
+ * The messages that came while a durable executor was at work, oldest first. The journal stores the sequence of each
+ * message that was taken, so that the same `take` or `poll` gets it in every run.
  */
 export class DurableInbox {
   readonly #messages = new Map<number, Message>();
-  /** Sequences of those that nobody has taken. */
+  /** Sequences of the messages that were not taken. */
   readonly #free = new Set<number>();
   readonly #waits = new Set<Wait>();
 
-  /** What the log has from before. */
+  /** The messages in the log from before. */
   load({ queued, untaken }: Journal): void {
-    // Those that came while the log was read are the newest of it, or newer.
+    // Messages that came while the log was read. They are its newest ones, or newer.
     const early = [...this.#messages].map(([sequence, message]) => ({ sequence, message }));
     this.#messages.clear();
     this.#free.clear();
@@ -29,7 +29,7 @@ export class DurableInbox {
     }
   }
 
-  /** A message has come. It may be known from the log already. */
+  /** A message has come. The log may have had it already. */
   deliver({ sequence, message }: QueuedMessage): void {
     if (this.#messages.has(sequence)) {
       return;
@@ -37,11 +37,11 @@ export class DurableInbox {
     this.#messages.set(sequence, message);
     this.#free.add(sequence);
     for (const wait of this.#waits) {
-      wait.end(); // who finds nothing left waits again
+      wait.end(); // a reader that finds no message waits again
     }
   }
 
-  /** The sequence of the oldest message that nobody has taken, taken now. */
+  /** Takes the oldest message and returns its sequence. */
   draw(): number | undefined {
     for (const sequence of this.#free) {
       this.#free.delete(sequence);
@@ -75,7 +75,7 @@ export class DurableInbox {
     return this.open(run, await waits.keepBusy(() => replayResult<number>(run, taken)));
   }
 
-  /** A message that was taken. */
+  /** The record of a taken message. */
   open({ live, diverge }: Pick<DurableRun, "live" | "diverge">, sequence: number): Message {
     const message = this.#messages.get(sequence);
     if (message === undefined) {

@@ -4,7 +4,7 @@ import type { TurnAbort } from "../turn-abort.ts";
 import type { JournalSession } from "./journal-session.ts";
 import type { Waits } from "./waits.ts";
 
-/** One run of a durable executor, as its tools see it. */
+/** One run of a durable executor, for its tools. */
 export interface DurableRun {
   readonly live: LiveTask;
   readonly clock: Clock;
@@ -13,32 +13,32 @@ export interface DurableRun {
   readonly signal: AbortSignal;
   /** Why the executor has been told to stop; undefined: it has not. */
   readonly stopped: TurnAbort | undefined;
-  /** Where in the log an earlier run was told to stop; undefined: none was. */
+  /** Where in the log an earlier run was told to stop; undefined: it was not. */
   readonly stoppedBefore: number | undefined;
-  /** When the task is to be woken, by whoever holds it then (milliseconds since 1970). */
+  /** When to wake the task, for any later holder (milliseconds since 1970). */
   readonly wakeAt: number | undefined;
-  /** Whether a `yield` is under way: other parts of the executor may be ahead of it. */
+  /** Whether a `yield` is in progress: then other parts of the executor may be ahead of it. */
   readonly isYielding: boolean;
-  /** The executor has given a sign of life. */
+  /** The executor has shown that it is alive. */
   heard(): void;
   /**
-   * Does something for the executor. Nothing comes back to one that was dropped: it is held where it is, and whoever
-   * runs it next does what it would have done.
+   * Does work for the executor. For a dropped executor the promise never settles: a later run does what it would have
+   * done.
    */
   hold<Result>(work: () => Promise<Result>): Promise<Result>;
   /**
-   * Ends the task because the executor does something else than it did.
+   * Ends the task because the executor differs from its earlier run.
    *
    * @param detail for the operator
-   * @param event where they part; default: at the first that was not repeated
-   * @returns what to throw
+   * @param event the event at which they differ; default: the first that was not repeated
+   * @returns the error to throw
    */
   diverge(detail: string, event?: number): Error;
-  /** The store cannot be read: drops the executor until it can. */
+  /** The store cannot be read: drops the executor until the store can be read again. */
   abandon(error: unknown): Promise<never>;
 }
 
-/** What a dropped executor waits for. */
+/** A promise for a dropped executor, which never settles. */
 export function never(): Promise<never> {
   return new Promise(() => {});
 }

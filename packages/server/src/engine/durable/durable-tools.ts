@@ -12,7 +12,7 @@ import { type CallInput, TaskTools } from "../../agent/task-tools.ts";
 import { toWait } from "../../agent/turn.ts";
 import type { JournaledTools } from "./journaled-tools.ts";
 
-/** What a durable executor is given. */
+/** The tools that a durable executor gets. */
 export class DurableTools extends TaskTools implements DurableTask {
   readonly ask: DurableTask["ask"] = (question) => ask(TaskState.INPUT_REQUIRED, question);
   readonly askForAuth: DurableTask["askForAuth"] = (question) => ask(TaskState.AUTH_REQUIRED, question);
@@ -33,7 +33,7 @@ export class DurableTools extends TaskTools implements DurableTask {
   }
 }
 
-/** Asks until an answer fits: whoever runs the executor gives the caller's message back at the `yield`. */
+/** Asks until an answer fits: the execution returns the caller's message from the `yield`. */
 async function* ask(
   state: typeof TaskState.INPUT_REQUIRED | typeof TaskState.AUTH_REQUIRED,
   asked: string | Question,

@@ -10,7 +10,7 @@ import { defaultEngineLimits } from "../engine-context.ts";
 
 const detached = (words = "go") => ({ ...say(words), configuration: { returnImmediately: true } });
 
-/** Full garbage collections, until what nobody holds is gone. */
+/** Full garbage collections, until unreachable objects are gone. */
 async function collectGarbage(isGone: () => boolean): Promise<boolean> {
   setFlagsFromString("--expose-gc");
   const gc = runInNewContext("gc") as () => void; // what the flag brings

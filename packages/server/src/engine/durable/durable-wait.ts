@@ -6,9 +6,9 @@ import { type OperationResult, reviveError } from "./journal-codec.ts";
 import type { Wait } from "./waits.ts";
 
 /**
- * Gives a result back to the executor when it is its turn.
+ * Gives a result to the executor, in the order of the log.
  *
- * @param thrown what its error was, where this very run has seen it
+ * @param thrown the original error, if this run has seen it
  */
 export async function replayResult<Result>(
   run: DurableRun,
@@ -20,7 +20,7 @@ export async function replayResult<Result>(
     case "value":
       return result.value as Result; // what the operation gave
     case "over":
-      return undefined as Result; // whoever waits for that, waits for nothing else
+      return undefined as Result; // the executor waits only for the end
     case "error":
       throw thrown ?? reviveError(result);
     case "mistake":
@@ -31,7 +31,7 @@ export async function replayResult<Result>(
 }
 
 /**
- * Waits to the end. What a cancel cuts off is noted, so that the next run is cut off there, too.
+ * Waits to the end. A cancel that cuts the wait off is stored, so that the next run is cut off there, too.
  *
  * @throws TurnAbort when the executor is told to stop meanwhile
  */
@@ -56,10 +56,10 @@ export async function waitUntilOver(run: DurableRun, op: string, wait: Wait): Pr
 }
 
 /**
- * Whether something that is begun again was cut off before: the executor has been told to stop since it asked for it, or,
- * by the log, since it began.
+ * Whether a repeated wait was cut off: the executor was told to stop after it asked for the wait, or, by the log, after
+ * the wait began.
  *
- * @param isCleanup it had been told so already when it asked
+ * @param isCleanup the executor had already been told to stop when it asked
  */
 export function isCut(run: DurableRun, known: LoggedRecord | undefined, isCleanup: boolean): boolean {
   const { stopped, stoppedBefore } = run;

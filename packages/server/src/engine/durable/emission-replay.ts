@@ -12,18 +12,18 @@ const pageSize = 1_000;
 export interface LoggedEmission {
   readonly generation: number;
   readonly sequence: number;
-  /** What it has to be again: the artifact, or the state. */
+  /** What must be the same again: the artifact, or the state. */
   readonly what: string;
 }
 
-/** What the executor of a task has emitted before, read back page by page, in order. */
+/** The events that a task's executor has emitted before, read page by page, in order. */
 export class EmissionReplay {
   readonly #store: Pick<TaskStore, "events">;
   readonly #owner: Owner;
   readonly #taskId: string;
-  /** Sequences of answers: the WORKING right after each is the engine's. */
+  /** Sequences of answers: the engine itself emits the WORKING right after each. */
   readonly #answers: ReadonlySet<number>;
-  #cursor = 1; // the creation is the engine's
+  #cursor = 1; // the engine emits the creation
   #page: readonly LogEvent[] = [];
   #at = 0;
   #left: number;
@@ -43,17 +43,17 @@ export class EmissionReplay {
     this.#left = Math.max(0, last - 1 - this.#answers.size);
   }
 
-  /** How many emissions have not been repeated yet. */
+  /** How many emissions this run has not repeated yet. */
   get left(): number {
     return this.#left;
   }
 
-  /** Generation of the newest event that was repeated. */
+  /** Generation of the newest repeated event. */
   get cursor(): number {
     return this.#cursor;
   }
 
-  /** The next emission, of those that are left. @throws ConnectError when the store cannot be read */
+  /** The next emission. @throws ConnectError when the store cannot be read */
   async next(): Promise<LoggedEmission> {
     for (;;) {
       const event = this.#page[this.#at] ?? (await this.#turnPage());
@@ -77,7 +77,7 @@ export class EmissionReplay {
   }
 }
 
-/** What must not differ about an event when an executor runs again; its words and contents may. */
+/** What must be the same about an event when an executor runs again; its texts and contents may differ. */
 export function describeEvent(event: DurableEvent): string {
   switch (event.kind) {
     case "status":

@@ -14,30 +14,30 @@ import {
 import { DevalueError, parse, stringify } from "devalue";
 import { JournalError } from "./journal-error.ts";
 
-/** What became of an operation that an executor waited for; given back in the order of the log. */
+/** The result of an operation that an executor waited for. Results are returned in the order of the log. */
 export type OperationResult = { readonly op: string } & (
   | { readonly kind: "value"; readonly value: unknown }
   | ({ readonly kind: "error" } & ErrorParts)
   /** It was cut off when the executor was told to stop. */
   | { readonly kind: "aborted" }
-  /** What was waited for has come. */
+  /** The wait is over. */
   | { readonly kind: "over" }
-  /** What was yielded may not be. */
+  /** The yielded event was not allowed. */
   | { readonly kind: "mistake"; readonly message: string; readonly reason: EndReason }
 );
 
-/** What the journal knows of one operation of a durable executor. Later records of an operation replace earlier ones. */
+/** A journal record of one operation of a durable executor. Later records of an operation replace earlier ones. */
 export type JournalRecord =
   | OperationResult
   | ({ readonly op: string } & (
       | { readonly kind: "remembered"; readonly value: unknown }
-      /** A sleep was begun that ends then (milliseconds since 1970). */
+      /** A sleep began that ends then (milliseconds since 1970). */
       | { readonly kind: "sleep"; readonly until: number }
-      /** So many attempts have failed, and the next is not before `retryAt` (milliseconds since 1970). */
+      /** This many attempts have failed, and the next one is not before `retryAt` (milliseconds since 1970). */
       | { readonly kind: "retry"; readonly attempts: number; readonly retryAt: number }
     ));
 
-/** Whether the operation is done. */
+/** Whether the record is a result. */
 export function isResult<Entry extends JournalRecord>(
   record: Entry | undefined,
 ): record is Extract<Entry, OperationResult> {
@@ -56,9 +56,9 @@ export function isResult<Entry extends JournalRecord>(
   }
 }
 
-/** A journal's records as bytes: plain values that `structuredClone` takes, and protobuf messages of known types. */
+/** Encodes a journal's records: plain values that `structuredClone` takes, and protobuf messages of known types. */
 export interface JournalCodec {
-  /** @throws JournalError saying where the value has something that cannot be stored */
+  /** @throws JournalError with the path of a value that cannot be stored */
   encode(record: JournalRecord): Uint8Array;
   /** @throws JournalError when it holds a message of a type that is no longer known */
   decode(payload: Uint8Array): JournalRecord;
@@ -103,7 +103,7 @@ export function createJournalCodec(registry: Registry = createRegistry()): Journ
   };
 }
 
-/** An error out of the journal: of a class of the language where it was one, else an Error of the same name. */
+/** An error from the journal: of a class of the language if it was one, else an Error of the same name. */
 export function reviveError({ name, message, code }: ErrorParts, cause?: unknown): Error {
   const make = languageErrors.find((candidate) => candidate.name === name) ?? Error;
   const error = new make(message, cause === undefined ? undefined : { cause });
@@ -118,15 +118,15 @@ function reduceError(error: Error): readonly unknown[] {
   return [name, message, error.cause, code];
 }
 
-/** What of an error is kept: enough for code that tells errors apart. */
+/** The stored parts of an error: enough for code that tells errors apart. */
 export interface ErrorParts {
   readonly name: string;
   readonly message: string;
-  /** Its own `code`, where that is a text or a number, as errors of Node and of Connect have one. */
+  /** Its own `code`, if that is a text or a number, as in errors of Node and of Connect. */
   readonly code?: unknown;
 }
 
-/** @returns what of an error is kept */
+/** @returns the parts to store */
 export function errorParts(error: Error): ErrorParts {
   const { name, message } = error;
   const code = "code" in error ? error.code : undefined;
@@ -150,7 +150,7 @@ function reviveMessage(types: Registry, typeName: string, bytes: Uint8Array): Me
   return decodeMessage(desc, bytes);
 }
 
-/** The path that devalue names begins with our own `value`, which the author has never seen. */
+/** devalue's path begins with our own `value`, which the author does not know. */
 function explain(error: unknown): string {
   if (error instanceof DevalueError) {
     const path = error.path.replace(/^\.value/, "");

@@ -1,6 +1,6 @@
 import { AgentMistake } from "../agent-mistake.ts";
 
-/** A result that cannot be stored: it is of a kind that cannot be cloned, or too large. Thrown at the `step`. */
+/** A result that cannot be stored: it cannot be cloned, or is too large. Thrown at the `step`. */
 export class JournalError extends Error {
   constructor(message: string) {
     super(message);
@@ -9,8 +9,8 @@ export class JournalError extends Error {
 }
 
 /**
- * An executor that ran again did something else than the log of its task says: its code has changed, or it decides on
- * what is not in the journal. Ends the task with reason `journal-diverged`; callers are told at which event.
+ * An executor ran again and differs from its task's log: its code has changed, or it decides on something that is not
+ * in the journal. Ends the task with reason `journal-diverged`; callers are told at which event.
  */
 export class JournalDiverged extends AgentMistake {
   /** For the operator: what was expected and what came. */

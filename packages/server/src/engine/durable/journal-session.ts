@@ -5,7 +5,7 @@ import { isResult, type JournalCodec, type JournalRecord, type OperationResult }
 import { JournalError } from "./journal-error.ts";
 import { ResultOrder } from "./result-order.ts";
 
-/** Bounds of a journal. */
+/** Limits of a journal. */
 export interface JournalLimits {
   /** Bytes of one record. */
   readonly maxStepBytes: number;
@@ -13,29 +13,29 @@ export interface JournalLimits {
   readonly maxTaskBytes: number;
 }
 
-/** What a task's journal is opened with. */
+/** What is needed to open a task's journal. */
 export interface JournalOptions {
   readonly live: LiveTask;
   readonly journal: Journal;
-  /** How many events the executor has emitted before. */
+  /** How many events the executor emitted before. */
   readonly emissions: number;
   readonly codec: JournalCodec;
   readonly limits: JournalLimits;
   readonly clock: Pick<Clock, "schedule" | "nextTurn">;
-  /** Told when the executor does not come to what it did before. */
+  /** Called when the executor does not repeat its earlier work. */
   readonly onStuck: (detail: string) => void;
 }
 
-/** A task's journal while its executor runs: what it has done before, and where new results go. */
+/** A task's journal while its executor runs: the results of earlier runs, and where new results are stored. */
 export class JournalSession {
-  /** When results are given back. */
+  /** When results are given to the executor. */
   readonly order: ResultOrder;
   readonly #live: LiveTask;
   readonly #codec: JournalCodec;
   readonly #limits: JournalLimits;
   readonly #records: ReadonlyMap<string, LoggedRecord>;
   readonly #unclaimed: Set<string>;
-  /** How often each name was used in this run. */
+  /** How often this run has used each name. */
   readonly #uses = new Map<string, number>();
   #bytes: number;
 
@@ -68,14 +68,14 @@ export class JournalSession {
     return `${name}#${use}`;
   }
 
-  /** What an earlier run stored for the operation. */
+  /** The record of an earlier run for the operation. */
   find(op: string): LoggedRecord | undefined {
     this.#unclaimed.delete(op);
     return this.#records.get(op);
   }
 
   /**
-   * Puts a record into the log; it is durable with the next `live.flushed()`, and before everything emitted after it.
+   * Adds a record to the log. It is durable with the next `live.flushed()`, and before everything emitted after it.
    *
    * @throws JournalError when it cannot be stored
    */
@@ -84,10 +84,10 @@ export class JournalSession {
   }
 
   /**
-   * Puts what became of an operation into the log. A `value` comes back as it was stored: what an executor is given must
-   * be the same in every run.
+   * Adds an operation's result to the log. A `value` is returned as it was stored, because the executor must get the
+   * same value in every run.
    *
-   * @returns the result, which is given back when `order` says so
+   * @returns the result, which `order` gives to the executor
    * @throws JournalError when it cannot be stored
    */
   conclude(result: OperationResult): OperationResult & { readonly sequence: number } {
@@ -98,7 +98,7 @@ export class JournalSession {
     return { ...stored, sequence };
   }
 
-  /** An operation that an earlier run did and this one has not asked for. */
+  /** An operation of an earlier run that this run has not asked for. */
   get unclaimed(): string | undefined {
     return [...this.#unclaimed][0];
   }

@@ -14,19 +14,22 @@ export interface QueuedMessage {
   readonly details?: CallDetails;
 }
 
-/** Where something stands in a task's log. */
+/** A position in a task's log. */
 export interface LogPlace {
   readonly sequence: number;
-  /** How many events of the executor's the log has before it; of a durable executor, where each answer is followed by one. */
+  /**
+   * How many of the executor's events the log has before it; for a durable executor, in which each answer is followed
+   * by one.
+   */
   readonly emissions: number;
 }
 
-/** A record of the journal, and where it stands in the log. */
+/** A record of the journal, and its position in the log. */
 export type LoggedRecord = JournalRecord & LogPlace;
 
-/** Everything in a task's log that callers do not see: what running its code again goes by. */
+/** Everything in a task's log that callers do not see: a later run of its code needs it. */
 export interface Journal {
-  /** By operation; the newest of each. */
+  /** The newest record of each operation. */
   readonly records: ReadonlyMap<string, LoggedRecord>;
   /** Bytes of all records. */
   readonly bytes: number;
@@ -35,15 +38,15 @@ export interface Journal {
   /** Messages that came while the executor was at work, oldest first. */
   readonly queued: readonly QueuedMessage[];
   readonly call: Extract<Command, { type: "call" }> | undefined;
-  /** Those of them that no turn was begun for, and that were not taken from an inbox. */
+  /** Queued messages for which no turn began, and which were not taken from an inbox. */
   readonly untaken: readonly QueuedMessage[];
   /** The executor has been told to stop. */
   readonly stop: (Extract<Command, { type: "stop" }> & LogPlace) | undefined;
-  /** The queued input that the newest turn is for; undefined: what came last before it. */
+  /** The queued message of the newest turn; undefined: the newest other message before it. */
   readonly turnInput: number | undefined;
-  /** How often the newest turn was begun again. */
+  /** How often the newest turn began again. */
   readonly restarts: number;
-  /** Whether the newest turn never got its place. */
+  /** Whether the newest turn never got its slot. */
   readonly isWaiting: boolean;
 }
 
@@ -85,7 +88,7 @@ export async function readJournal(
 class JournalReader {
   readonly #codec: JournalCodec;
   readonly #records = new Map<string, LoggedRecord>();
-  /** Inputs by sequence; those that were queued are moved out by the command that says so. */
+  /** Inputs by sequence. A command moves queued ones out. */
   readonly #inputs = new Map<number, QueuedMessage>();
   readonly #queued: QueuedMessage[] = [];
   readonly #taken = new Set<number>();
@@ -96,7 +99,7 @@ class JournalReader {
   #turnInput: number | undefined;
   #restarts = 0;
   #isWaiting = false;
-  /** An input just read: what follows says whether it was queued or began a turn of its own. */
+  /** An input that was just read: the next entries say whether it was queued or began a turn. */
   #newest: number | undefined;
 
   constructor(codec: JournalCodec) {
@@ -144,7 +147,10 @@ class JournalReader {
     };
   }
 
-  /** The log has no gaps: what is no note, is an event. The engine's own are the creation, and WORKING after an answer. */
+  /**
+   * The log has no gaps, so every entry that is not a note is an event. The engine's own events are the creation, and
+   * WORKING after an answer.
+   */
   #placeOf(sequence: number): LogPlace {
     return { sequence, emissions: sequence - this.#notes - 1 - this.#inputs.size };
   }
@@ -194,7 +200,7 @@ class JournalReader {
     }
   }
 
-  /** It came with the newest answer, or, before there is one, with the message that the task began with. */
+  /** The details came with the newest answer or, before any answer, with the message that created the task. */
   #noteCall(call: Extract<Command, { type: "call" }>): void {
     const answer = [...this.#inputs.values()].at(-1);
     if (answer === undefined) {

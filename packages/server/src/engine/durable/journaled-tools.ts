@@ -10,12 +10,12 @@ import { attemptStep, backoffMs } from "./step.ts";
 /** The tools whose results the journal keeps. */
 export type JournaledTools = Pick<DurableTask, "step" | "sleep" | "now" | "random" | "inbox">;
 
-/** Waits up to here are timers in memory and keep their place; longer ones are rows in the store. */
+/** Waits of up to this length are timers in memory and keep their slot; longer ones are rows in the store. */
 const shortWaitMs = 1_000;
 
 type StepFunction<Result> = (context: StepContext) => Promise<Result> | Result;
 
-/** What became of a step, for the executor. */
+/** The result of a step, for the executor. */
 type StepOutcome =
   | { readonly result: OperationResult & { readonly sequence: number }; readonly thrown?: unknown }
   | { readonly retryAt: number };
@@ -74,7 +74,7 @@ async function step<Result>(
   }
 }
 
-/** One attempt at a step, and what came of it in the journal. */
+/** One attempt at a step, and its record in the journal. */
 async function attempt<Result>(
   run: DurableRun,
   op: string,
@@ -82,7 +82,7 @@ async function attempt<Result>(
   options: StepOptions & { readonly attempt: number; readonly isCleanup: boolean },
 ): Promise<StepOutcome> {
   const { journal, live, clock } = run;
-  // A step that is begun after the task was told to stop is there to clean up: it is not told again.
+  // A step that began after the task was told to stop is for cleaning up: it is not told to stop again.
   const signal = options.isCleanup ? new AbortController().signal : run.signal;
   let outcome: StepOutcome;
   try {
@@ -90,7 +90,7 @@ async function attempt<Result>(
     outcome = storeResult(run, { op, kind: "value", value });
   } catch (thrown) {
     if (run.signal.aborted && run.stopped === undefined) {
-      return never(); // a shutdown or a lost task has cut it off: whoever goes on with the task begins it anew
+      return never(); // a shutdown or a lost task cut it off: the next holder of the task begins it anew
     }
     const mayRetry = options.isCleanup || run.stopped === undefined;
     if (mayRetry && options.attempt <= (options.retries ?? 0)) {
@@ -106,7 +106,7 @@ async function attempt<Result>(
   return outcome;
 }
 
-/** A value that cannot be stored is a result, too: its step has been done, and is not done again. */
+/** A value that cannot be stored is also a result: the step has run, and does not run again. */
 function storeResult(run: DurableRun, result: OperationResult): StepOutcome {
   try {
     return { result: run.journal.conclude(result) };
@@ -180,7 +180,7 @@ function remember<Value>(run: DurableRun, name: string, make: () => Value): Valu
   const op = journal.next(name);
   const known = journal.find(op);
   if (known?.kind === "remembered") {
-    return known.value as Value; // what `make` gave then
+    return known.value as Value; // the value that `make` returned then
   }
   if (!journal.order.isCaughtUp && !run.isYielding) {
     throw run.diverge(`${op} is not in the journal`);

@@ -1,27 +1,27 @@
 import type { Clock } from "../clock.ts";
 import { SequenceQueue } from "./sequence-queue.ts";
 
-/** A result in a task's log, and where it stands there. */
+/** A result in a task's log, and its position. */
 export interface LoggedResult {
   readonly op: string;
   readonly sequence: number;
-  /** How many events of the executor's the log has before it. */
+  /** How many of the executor's events the log has before it. */
   readonly emissions: number;
 }
 
-/** What an executor has done before it is run again. */
+/** The work of earlier runs. */
 export interface DoneBefore {
-  /** What it was given back, in the order of the log. */
+  /** The results that they got, in the order of the log. */
   readonly results: readonly LoggedResult[];
-  /** How many events it has emitted. */
+  /** How many events they emitted. */
   readonly emissions: number;
   /** The last sequence of the log. */
   readonly sequence: number;
 }
 
 /**
- * How long nothing may move while the executor does not ask for what it was given before: then its code has changed. Work
- * of its own that is in no step, beside what waits here, may take as long.
+ * How long the executor may ask for none of its earlier results. After that its code counts as changed. Its own work
+ * outside steps, beside a wait, may take as long.
  */
 const patienceMs = 60_000;
 
@@ -32,28 +32,28 @@ interface Waiting {
 }
 
 /**
- * Gives an executor back what it waits for in the order of its task's log, one result in each turn of the event loop.
+ * Gives an executor its results in the order of its task's log, one in each turn of the event loop.
  *
- * That holds for new results and for those of an earlier run. So an executor that does several things at a time
- * (`Promise.all`, a pool, a race) takes the same course in every run, and what it counts (uses of a name, `now`,
- * `random`) falls to the same callers.
+ * That applies to new results and to those of earlier runs. So an executor that does several things at a time
+ * (`Promise.all`, a pool, a race) takes the same course in every run, and the same callers get what it counts (uses of
+ * a name, `now`, `random`).
  */
 export class ResultOrder {
   readonly #clock: Pick<Clock, "schedule" | "nextTurn">;
   readonly #before: DoneBefore;
   readonly #onStuck: (detail: string) => void;
-  /** Results in the log that have not been given back. */
+  /** Results in the log that the executor has not got. */
   readonly #open: SequenceQueue<LoggedResult>;
   /** For each result of an earlier run, by its sequence: how many events the log has before it. */
   readonly #emissionsBefore: ReadonlyMap<number, number>;
-  /** Who waits. */
+  /** The waiting parts of the executor. */
   readonly #line = new SequenceQueue<Waiting>();
-  /** Events of earlier runs that this one has repeated. */
+  /** How many events of earlier runs this run has repeated. */
   #repeated = 0;
   #looking = false;
   #cancelPatience: (() => void) | undefined;
 
-  /** @param onStuck the executor does not come to what it did before: says to what */
+  /** @param onStuck called with the missing work when the executor does not repeat its earlier work */
   constructor(
     clock: Pick<Clock, "schedule" | "nextTurn">,
     before: DoneBefore,
@@ -66,7 +66,7 @@ export class ResultOrder {
     this.#emissionsBefore = new Map(before.results.map(({ sequence, emissions }) => [sequence, emissions]));
   }
 
-  /** Whether everything that earlier runs did has been done again. */
+  /** Whether this run has repeated all work of earlier runs. */
   get isCaughtUp(): boolean {
     const next = this.#open.first;
     return (
@@ -75,35 +75,35 @@ export class ResultOrder {
     );
   }
 
-  /** Resolves when everything that earlier runs did has been done again: nothing new begins before. */
+  /** Resolves when this run has repeated all work of earlier runs: no new work begins before. */
   caughtUp(): Promise<void> | undefined {
     const { sequence, emissions } = this.#before;
-    return this.isCaughtUp ? undefined : this.#queue(sequence + 0.5, emissions); // behind the last result
+    return this.isCaughtUp ? undefined : this.#queue(sequence + 0.5, emissions); // after the last result
   }
 
-  /** A result has gone into the log. */
+  /** A result was added to the log. */
   add(op: string, sequence: number): void {
     this.#open.add({ op, sequence, emissions: 0 });
   }
 
-  /** Resolves when it is the turn of a result that the log has. */
+  /** Resolves when a result in the log is the next to be given. */
   result(sequence: number): Promise<void> {
     return this.#queue(sequence, this.#emissionsBefore.get(sequence) ?? 0);
   }
 
-  /** Resolves when it is the turn of an event that was emitted, or is in the log from before. */
+  /** Resolves when an event, new or in the log from before, is the next in the order. */
   emission(sequence: number): Promise<void> | undefined {
     const next = this.#open.first;
     return next === undefined || next.sequence > sequence ? undefined : this.#queue(sequence, 0);
   }
 
-  /** An event of an earlier run was emitted again. */
+  /** An event of an earlier run was repeated. */
   repeat(): void {
     this.#repeated++;
     this.#look();
   }
 
-  /** Nothing is given back any more. */
+  /** No more results are given. */
   close(): void {
     this.#line.clear();
     this.#resetPatience();
@@ -116,7 +116,7 @@ export class ResultOrder {
     return promise;
   }
 
-  /** After this turn, when everybody who can ask has asked. */
+  /** Looks in the next turn of the event loop, when all parts of the executor have asked. */
   #look(): void {
     this.#resetPatience();
     if (this.#looking || this.#line.first === undefined) {
@@ -134,7 +134,7 @@ export class ResultOrder {
         this.#look();
       } else if (!this.isCaughtUp) {
         this.#beginPatience();
-      } // else a result of this run is being committed before, which takes as long as it takes
+      } // otherwise an earlier result of this run is still being committed; that may take any time
     });
   }
 
@@ -154,7 +154,7 @@ export class ResultOrder {
   #beginPatience(): void {
     let isOver = false;
     const cancelTimer = this.#clock.schedule(patienceMs, () => {
-      // A process that stood still hears its timers first, and then what the executor has waited for.
+      // After the process was blocked, its timers fire first; only then come the results for which the executor waits.
       void this.#clock.nextTurn().then(() => isOver || this.#onStuck(this.#describe()));
     });
     this.#cancelPatience = () => {

@@ -1,7 +1,7 @@
-/** Items by their place in a task's log, the earliest first; of equal ones, the one that was added first. */
+/** Items by their position in a task's log, the earliest first; of equal ones, the one that was added first. */
 export class SequenceQueue<Item extends { readonly sequence: number }> {
   #items: Item[];
-  /** Where the first one is: what is before it is gone. */
+  /** Index of the first item; the items before it are removed. */
   #start = 0;
 
   /** @param items in order */
@@ -9,35 +9,36 @@ export class SequenceQueue<Item extends { readonly sequence: number }> {
     this.#items = [...items];
   }
 
-  /** The earliest; undefined when there is none. */
+  /** The earliest item; undefined when there is none. */
   get first(): Item | undefined {
     return this.#items[this.#start];
   }
 
-  /** Adds one; it costs nothing when it is the latest, as most are. */
+  /** Adds an item. It costs nothing for the latest position, as most have. */
   add(item: Item): void {
     const before = this.#items.findLastIndex(({ sequence }) => sequence <= item.sequence);
     this.#items.splice(Math.max(before + 1, this.#start), 0, item);
   }
 
-  /** Takes the earliest away. */
+  /** Removes the earliest item. */
   removeFirst(): void {
     if (this.#start < this.#items.length) {
       this.#start++;
     }
-    // Moved seldom, and never more items than have been taken away since: all removals together cost what they are.
+    // The array is shortened only when as many items were removed as are moved, so a removal costs constant time on
+    // average.
     if (this.#start * 2 >= this.#items.length) {
       this.#items = this.#items.slice(this.#start);
       this.#start = 0;
     }
   }
 
-  /** Whether one of them has this place. */
+  /** Whether an item has this position. */
   has(wanted: number): boolean {
     return this.#items.slice(this.#start).some(({ sequence }) => sequence === wanted);
   }
 
-  /** Takes all away. */
+  /** Removes all items. */
   clear(): void {
     this.#items = [];
     this.#start = 0;

@@ -1,7 +1,7 @@
 import type { Backoff, StepContext, StepOptions } from "../../agent/durable-task.ts";
 import type { Clock } from "../clock.ts";
 
-/** How long to wait after so many failed attempts. */
+/** How long to wait after this many failed attempts. */
 export function backoffMs(
   { initialMs = 1_000, factor = 2, maxMs = 60_000 }: Backoff = {},
   attempts: number,
@@ -10,7 +10,7 @@ export function backoffMs(
 }
 
 /**
- * One attempt at a step: rejects when it takes too long, and tells it so.
+ * One attempt at a step. When it takes too long, it rejects and its signal aborts.
  *
  * @param signal aborts with the task
  */

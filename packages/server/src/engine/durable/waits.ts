@@ -1,29 +1,29 @@
 import type { Clock } from "../clock.ts";
 
-/** Something an executor waits for. */
+/** Something for which an executor waits. */
 export interface Wait {
-  /** Resolves when it is over and there is a place to go on in; rejects with what `cut` says. */
+  /** Resolves when the wait is over and there is a slot to go on in; rejects with the error of `cut`. */
   readonly over: Promise<void>;
-  /** When it is over by itself (milliseconds since 1970). */
+  /** When the wait ends by itself (milliseconds since 1970). */
   readonly until: number | undefined;
-  /** It is over. */
+  /** Ends the wait. */
   end(): void;
-  /** It is over, and what waits gets an error. */
+  /** Ends the wait with an error. */
   cut(error: Error): void;
 }
 
-/** What the owner of some waits is told. */
+/** Options of an executor's waits. */
 export interface WaitsOptions {
   readonly clock: Pick<Clock, "nextTurn">;
-  /** Nothing is left to do but wait: the place can be given back. */
+  /** Called when the executor only waits: its slot can be given back. */
   readonly onIdle: () => void;
-  /** A wait is over, and there is no place to go on in: ask for one. */
+  /** Called when a wait is over and there is no slot to go on in: ask for one. */
   readonly onReady: () => void;
 }
 
 /**
- * What an executor that may be dropped waits for, and whether it does anything else. It has a place among the running
- * executions as long as it is busy; a wait that is over while it has none goes on when it has one again.
+ * The waits of an executor that may be dropped, and whether the executor does other work. It holds a running slot as
+ * long as it works. When a wait ends without a slot, the executor goes on as soon as it has a slot again.
  */
 export class Waits {
   readonly #options: WaitsOptions;
@@ -37,7 +37,7 @@ export class Waits {
     this.#options = options;
   }
 
-  /** There is a place now: what was over meanwhile goes on. */
+  /** There is a slot now: waits that ended meanwhile go on. */
   enter(): void {
     this.#hasPlace = true;
     for (const goOn of this.#ready.splice(0)) {
@@ -46,7 +46,7 @@ export class Waits {
     this.#lookSoon();
   }
 
-  /** Resolves when there is a place to go on in. */
+  /** Resolves when there is a slot to go on in. */
   place(): Promise<void> | undefined {
     if (this.#hasPlace) {
       return undefined;
@@ -57,7 +57,7 @@ export class Waits {
     });
   }
 
-  /** Does something that is no waiting; it begins when there is a place. */
+  /** Does work that is not waiting; it begins when there is a slot. */
   async keepBusy<Result>(work: () => Promise<Result>): Promise<Result> {
     await this.place();
     this.#busy++;
@@ -69,10 +69,10 @@ export class Waits {
     }
   }
 
-  /** Begins to wait. */
+  /** Begins a wait. */
   begin(until?: number): Wait {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    promise.catch(() => {}); // it may be cut before anybody looks
+    promise.catch(() => {}); // it may be cut before code awaits it
     const finish = (goOn: () => void) => {
       if (this.#open.delete(wait)) {
         this.#ready.push(goOn);
@@ -94,14 +94,14 @@ export class Waits {
     return wait;
   }
 
-  /** Cuts off what is waited for. */
+  /** Cuts all waits off. */
   cutAll(error: Error): void {
     for (const wait of [...this.#open]) {
       wait.cut(error);
     }
   }
 
-  /** The earliest time at which a wait is over by itself. */
+  /** The earliest time at which a wait ends by itself. */
   get nextAt(): number | undefined {
     const times = [...this.#open].flatMap(({ until }) => (until === undefined ? [] : [until]));
     return times.length === 0 ? undefined : Math.min(...times);
@@ -116,7 +116,9 @@ export class Waits {
     }
   }
 
-  /** After this turn, because an executor that begins to wait may begin something else right away. */
+  /**
+   * Looks in the next turn of the event loop, because an executor that begins to wait may begin other work right away.
+   */
   #lookSoon(): void {
     if (this.#looking || this.#open.size === 0) {
       return;
