@@ -169,7 +169,7 @@ function createRandom(seed) {
   };
 }
 
-/** Draws mutants, at most one of a line. The first ones are the same whatever the count. */
+/** Draws mutants, at most one of a line. The first ones are the same for any count. */
 function draw(candidates, count, random) {
   const left = [...candidates];
   const drawn = new Map();

@@ -45,7 +45,7 @@ async function install() {
     `pnpm@${manifest.config.pnpm}`,
     "install",
     "--frozen-lockfile",
-    "--config.confirmModulesPurge=false", // there is nobody to ask
+    "--config.confirmModulesPurge=false", // there is no person to ask
     `--config.nodeVersion=${manifest.devDependencies.node}`, // check engines against our Node, not the one that starts us
   ];
   const outcome = await run("npx", pnpm, process.env);
@@ -70,7 +70,7 @@ async function runScript(name, args) {
 }
 
 /**
- * Run a command to its end. It stays in our process group, so that whoever kills the group leaves nothing behind; a
+ * Run a command to its end. It stays in our process group, so that killing the group leaves nothing behind; a
  * signal that the whole group got reaches it a second time through us, which commands take for one.
  */
 function run(command, args, env) {
