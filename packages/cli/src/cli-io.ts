@@ -1,4 +1,6 @@
-import type { Readable } from "node:stream";
+import { homedir } from "node:os";
+import type { Readable, Writable } from "node:stream";
+import { watchInterrupts } from "./interrupts.ts";
 
 /** Where text goes, in order. */
 export interface TextSink {
@@ -21,4 +23,76 @@ export interface CliIo {
    * after a while.
    */
   readonly interrupted: AbortSignal;
+}
+
+/** The command's process as it is. */
+export function createProcessIo(): CliIo {
+  return {
+    stdout: createSink(process.stdout, process.stdout.isTTY),
+    stderr: withoutFailures(createSink(process.stderr, process.stderr.isTTY)),
+    get stdin() {
+      return process.stdin; // opening it keeps a process alive, so only who reads it does
+    },
+    env: process.env,
+    cwd: process.cwd(),
+    home: process.env["HOME"] ?? homedir(),
+    interrupted: watchInterrupts(process),
+  };
+}
+
+function createSink(stream: Writable, isTerminal: boolean): TextSink {
+  let lost: LostOutputError | undefined;
+  const lose = (error: unknown): LostOutputError => {
+    lost ??= new LostOutputError(error);
+    return lost;
+  };
+  stream.on("error", lose);
+  return {
+    isTerminal,
+    write: (text) =>
+      new Promise((resolve, reject) => {
+        if (lost !== undefined) {
+          reject(lost);
+          return;
+        }
+        stream.write(text, (error) => {
+          if (error === null || error === undefined) resolve();
+          else reject(lose(error));
+        });
+      }),
+  };
+}
+
+/** Diagnostics that nobody reads are no reason to end. */
+function withoutFailures({ isTerminal, write }: TextSink): TextSink {
+  return { isTerminal, write: (text) => write(text).catch(() => {}) };
+}
+
+/** What a stream says when nobody is at its other end any more. */
+const closedCodes: ReadonlySet<string> = new Set([
+  "EPIPE",
+  "ECONNRESET",
+  "EOF",
+  "ERR_STREAM_DESTROYED",
+  "ERR_STREAM_WRITE_AFTER_END",
+]);
+
+/** What the command prints does not arrive where it goes. */
+export class LostOutputError extends Error {
+  override readonly name = "LostOutputError";
+  /** Whether whoever read has gone, as `head` does when it has enough; otherwise writing failed, as on a full disk. */
+  readonly isClosed: boolean;
+
+  constructor(cause: unknown) {
+    const { code, message } = describe(cause);
+    super(message, { cause });
+    this.isClosed = closedCodes.has(code);
+  }
+}
+
+/** The system's own sentence, without the code and the call that Node puts around it. */
+function describe(cause: unknown): { readonly code: string; readonly message: string } {
+  if (!(cause instanceof Error)) return { code: "", message: "writing failed" };
+  const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
+  return { code, message: cause.message.replace(/^[A-Z\d_]+: /, "").replace(/, write$/, "") };
 }

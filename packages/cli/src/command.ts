@@ -1,25 +1,124 @@
-import type { Command } from "commander";
-import type { CommandContext } from "./command-context.ts";
+import { type Command, Option } from "commander";
+import type { CommandContext, CommandRun } from "./context.ts";
+import { type RawValue, type SettingFlag, type SettingOption, settingOptions } from "./options.ts";
+import type { GivenFlags } from "./settings/resolve-settings.ts";
 
-/** What a command file is given to add itself to the program. */
-export interface CommandHost {
-  /** Adds the options of every command that talks to an agent (a2a-cli §7.2). */
-  agentOptions(command: Command): Command;
-  /** Adds the same to a command that fetches a card and no more: help shows those that make sense there. */
-  cardOptions(command: Command): Command;
-  /**
-   * Makes `run` the action of a command: resolves settings, prints errors in the chosen format, sets the exit code,
-   * closes what was opened. After the context come the arguments of a commander action: positional arguments, the
-   * command's own options, the command.
-   */
-  action<Args extends unknown[]>(
-    command: Command,
-    run: (context: CommandContext, ...args: Args) => Promise<void>,
-  ): void;
-}
+/**
+ * Makes what `load` gives the action of a command: it gets its context, with the settings resolved, and then the arguments of a
+ * commander action: positional arguments, the command's own options, the command. Errors are printed in the chosen format, and
+ * what was opened is closed. What the action needs is loaded only when it runs, so that `--help` is quick.
+ */
+export type SetAction = <Args extends unknown[]>(
+  command: Command,
+  load: () => Promise<(context: CommandContext, ...args: Args) => Promise<void>>,
+) => void;
 
 /**
  * One file of `commands/`: adds one command, or one group of them. All of these files are loaded whenever the command
- * starts, so what costs time to load (client, core, proto, server, yaml) is imported within the action.
+ * starts, so what costs time to load (client, core, proto, server, yaml) is imported by what the action loads.
  */
-export type AddCommand = (program: Command, host: CommandHost) => void;
+export type AddCommand = (program: Command, setAction: SetAction) => void;
+
+/** Sets actions for one run. */
+export function createSetAction(run: CommandRun): SetAction {
+  return <Args extends unknown[]>(
+    command: Command,
+    load: () => Promise<(context: CommandContext, ...args: Args) => Promise<void>>,
+  ): void => {
+    addGeneralOptions(command);
+    command.action(async (...given: unknown[]) => {
+      const [{ runAction }, act] = await Promise.all([import("./context.ts"), load()]);
+      // The arguments are those that the command declares; act says what it expects of them.
+      await runAction(run, readGivenFlags(command), (context) => act(context, ...(given as Args)));
+    });
+  };
+}
+
+/** Options that make sense for any command, whether or not it talks to an agent. */
+const generalFlags: ReadonlySet<SettingFlag> = new Set<SettingFlag>(["output", "config", "verbose", "debug"]);
+
+/** Those that make sense where nothing but a card is fetched. */
+const cardFlags: ReadonlySet<SettingFlag> = new Set<SettingFlag>([
+  ...generalFlags,
+  "agent-card",
+  "card-key",
+  "timeout",
+  "svc-param",
+  "insecure",
+]);
+
+/** Adds the options of every command that talks to an agent (a2a-cli §7.2). What the command has already is left. */
+export function addAgentOptions(command: Command): Command {
+  for (const option of settingOptions) {
+    addSettingOption(command, option, false);
+  }
+  return command;
+}
+
+/** The same for a command that fetches a card and no more: what makes no sense there is taken, and not shown in its help. */
+export function addCardOptions(command: Command): Command {
+  for (const option of settingOptions) {
+    addSettingOption(command, option, !cardFlags.has(option.flag));
+  }
+  return command;
+}
+
+/** Adds those of them that every command takes, unseen in its help. */
+function addGeneralOptions(command: Command): void {
+  for (const option of settingOptions.filter(({ flag }) => generalFlags.has(flag))) {
+    addSettingOption(command, option, true);
+  }
+}
+
+/** What was typed, by long flag, on the command or on one that it belongs to; the nearest wins. */
+export function readGivenFlags(command: Command): GivenFlags {
+  const flags: Partial<Record<SettingFlag, RawValue>> = {};
+  for (let level: Command | null = command; level !== null; level = level.parent) {
+    for (const { flag } of settingOptions) {
+      const name = attributeName(flag);
+      if (flags[flag] === undefined && level.getOptionValueSource(name) === "cli") {
+        flags[flag] = level.getOptionValue(name) as RawValue; // what addSettingOption's parser stored
+      }
+    }
+  }
+  return flags;
+}
+
+function addSettingOption(command: Command, option: SettingOption, hidden: boolean): void {
+  const flag = `--${option.flag}`;
+  if (command.options.some(({ long }) => long === flag)) {
+    return;
+  }
+  const short = option.short === undefined ? "" : `-${option.short}, `;
+  const argument = option.argument === undefined ? "" : ` <${option.argument}>`;
+  const main = new Option(`${short}${flag}${argument}`, option.description).hideHelp(hidden);
+  if (option.repeatable === true) {
+    main.argParser((value: string, before: readonly string[] | undefined) => [...(before ?? []), value]);
+  }
+  command.addOption(main.helpGroup(helpGroup(option)));
+  if (option.argument === undefined && option.negatable !== false) {
+    command.addOption(new Option(`--no-${option.flag}`).hideHelp());
+  }
+  for (const [alias, value] of Object.entries(option.aliases ?? {})) {
+    addAlias(command, option, alias, value);
+  }
+}
+
+/** Another spelling of a switch. commander itself knows `--no-…`; everything else is told to it. */
+function addAlias(command: Command, option: SettingOption, alias: string, value: boolean): void {
+  const spelling = new Option(alias).hideHelp();
+  command.addOption(spelling);
+  if (!alias.startsWith("--no-")) {
+    command.on(`option:${spelling.name()}`, () => {
+      command.setOptionValueWithSource(attributeName(option.flag), value, "cli");
+    });
+  }
+}
+
+function helpGroup({ flag }: SettingOption): string {
+  return generalFlags.has(flag) ? "General options:" : "Agent options:";
+}
+
+function attributeName(flag: string): string {
+  return flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,2 +1,2 @@
 export type { CliIo, TextSink } from "./cli-io.ts";
-export { runCli } from "./run-cli.ts";
+export { runCli } from "./run.ts";

@@ -64,7 +64,7 @@ describe("a2a, as a process", () => {
   it("says in a sentence that it cannot start", () => {
     const broken = `import { registerHooks } from "node:module";
       registerHooks({ resolve(name, context, next) {
-        if (name.endsWith("run-cli.ts")) throw new Error("it is\\nbroken");
+        if (name.endsWith("run.ts")) throw new Error("it is\\nbroken");
         return next(name, context);
       } });`;
     const hook = `data:text/javascript,${encodeURIComponent(broken)}`;
@@ -83,7 +83,7 @@ describe("a2a, as a process", () => {
       encoding: "utf8",
       env: { ...process.env, NODE_DEBUG: "esm", NODE_DISABLE_COMPILE_CACHE: "1" },
     });
-    expect(stderr).toContain("program.ts");
+    expect(stderr).toContain("run.ts");
     expect(stderr).not.toMatch(/packages\/(?:client|server|node|core|bindings)\//);
   });
 });

@@ -4,8 +4,8 @@ import { enableCompileCache } from "node:module";
 // Halves the time to start, from the second start on.
 enableCompileCache();
 const [{ createProcessIo }, { runCli }] = await Promise.all([
-  import("./process-io.ts"),
-  import("./run-cli.ts"),
+  import("./cli-io.ts"),
+  import("./run.ts"),
 ]).catch((error: unknown) => {
   // What says so otherwise may be what is broken.
   const why = error instanceof Error ? error.message : String(error);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { Readable } from "node:stream";
 import type { CliIo } from "../src/cli-io.ts";
-import { runCli } from "../src/run-cli.ts";
+import { runCli } from "../src/run.ts";
 import { bundleProgram } from "./bundled-program.ts";
 
 const main = await bundleProgram(new URL("../src/main.ts", import.meta.url));

@@ -1,7 +1,7 @@
 import { CardNotFoundError } from "@a2a-connect/client";
 import { type NodeConnectOptions, nodePlatform } from "@a2a-connect/node/client";
 import type { CliIo } from "../cli-io.ts";
-import type { Output } from "../output/output.ts";
+import type { Output } from "../output.ts";
 import type { ResolvedSettings } from "../settings/resolve-settings.ts";
 import { createWireLog } from "../wire-log/wire-log.ts";
 import { type AgentSettings, resolveAgentSettings } from "./agent-settings.ts";

@@ -1,9 +1,9 @@
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
+import type { RawValue, SettingFlag } from "../options.ts";
 import type { AgentEntry } from "../settings/agent-book.ts";
 import { type FoundConfig, findConfigFile } from "../settings/config-file.ts";
 import type { ResolvedSettings, SettingOrigin } from "../settings/resolve-settings.ts";
-import type { RawValue, SettingFlag } from "../settings/setting-options.ts";
 import { ownSettings, resolveAgentSettings } from "./agent-settings.ts";
 import { resolveCardReference } from "./card-reference.ts";
 

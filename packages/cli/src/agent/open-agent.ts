@@ -1,7 +1,7 @@
 import { type AgentClient, NoInterfaceError } from "@a2a-connect/client";
 import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { connectAgent, type NodeConnectOptions } from "@a2a-connect/node/client";
-import type { Output } from "../output/output.ts";
+import type { Output } from "../output.ts";
 import type { Settings } from "../settings/settings.ts";
 import { type AgentSituation, prepareConnection, withNameHint } from "./agent-connection.ts";
 import { findCardTrust, requireTrusted } from "./card-trust.ts";

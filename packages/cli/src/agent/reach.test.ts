@@ -9,7 +9,7 @@ import { connectAgent } from "@a2a-connect/node/client";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { runCommand } from "../../test-support/run-command.ts";
-import { describeFailure } from "../output/describe-failure.ts";
+import { describeFailure } from "../failures.ts";
 
 let cwd: string;
 

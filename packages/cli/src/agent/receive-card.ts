@@ -2,7 +2,7 @@ import { CardInvalidError, type ReceivedCard } from "@a2a-connect/client";
 import { readCard } from "@a2a-connect/client/internal";
 import { connectAgent } from "@a2a-connect/node/client";
 import type { AgentCard } from "@a2a-connect/proto";
-import type { Output } from "../output/output.ts";
+import type { Output } from "../output.ts";
 import { observeBody } from "../wire-log/observe-body.ts";
 import { type AgentSituation, type CardTarget, prepareConnection, withNameHint } from "./agent-connection.ts";
 import type { AgentSettings } from "./agent-settings.ts";

@@ -1,7 +1,7 @@
 import type { AgentSettings } from "../agent/agent-settings.ts";
 import { maxCardBytes, requireText } from "../agent/read-card-file.ts";
 import { CliError } from "../cli-error.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 
 /** The text of a card, and what is known of it beside. */
 export interface CardSource {

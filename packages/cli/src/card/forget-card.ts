@@ -1,7 +1,7 @@
 import { cardMemoryKey } from "@a2a-connect/signing/internal";
 import { resolveCardReference } from "../agent/card-reference.ts";
 import { CliError } from "../cli-error.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 import { openMemory } from "./known-agent.ts";
 
 /** The options of `card forget`. */

@@ -13,7 +13,7 @@ import {
 } from "../agent/card-trust.ts";
 import type { FoundCard } from "../agent/receive-card.ts";
 import { CliError } from "../cli-error.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 import { renderCard } from "./render-card.ts";
 
 /** The options that `card get` has beside those of every command that talks to an agent. */

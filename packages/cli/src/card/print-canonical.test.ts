@@ -6,7 +6,7 @@ import { canonicalCard } from "@a2a-connect/signing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startRecordingAgent } from "../../test-support/recording-agent.ts";
 import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
-import { runCli } from "../run-cli.ts";
+import { runCli } from "../run.ts";
 
 let cwd: string;
 

@@ -2,7 +2,7 @@ import { escapeInvisible } from "@a2a-connect/core/internal";
 import { CardTextError, canonicalCard } from "@a2a-connect/signing";
 import { CliError } from "../cli-error.ts";
 import type { TextSink } from "../cli-io.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 import { readCardSource } from "./card-source.ts";
 import { describeNotJson } from "./odd-text.ts";
 

@@ -1,7 +1,7 @@
 import type { AgentCard, AgentSkill, SecurityRequirement, SecurityScheme } from "@a2a-connect/proto";
 import type { CardVerdict } from "@a2a-connect/signing";
 import { quote } from "../doctor/finding.ts";
-import type { Output } from "../output/output.ts";
+import type { Output } from "../output.ts";
 
 /**
  * A card in words: identity, capabilities, interfaces, security, skills (a2a-cli §10.1). That it is not verified comes first.

@@ -1,5 +1,5 @@
 import { isLocalHost } from "../doctor/target.ts";
-import type { Output } from "../output/output.ts";
+import type { Output } from "../output.ts";
 import type { CardChange } from "./card-change.ts";
 import { hostOf } from "./card-claims.ts";
 import { nextStep } from "./next-step.ts";

@@ -3,7 +3,7 @@ import { CardTextError, canonicalCard, SigningError, signCardText } from "@a2a-c
 import { assertKeySetUrl, type LegacyProfile, type SignatureAlgorithm } from "@a2a-connect/signing/internal";
 import { readCardFile } from "../agent/read-card-file.ts";
 import { CliError } from "../cli-error.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 import { openSigningKey } from "../keys/signing-key.ts";
 import { replaceFile } from "../keys/write-file.ts";
 import { quote } from "../task/hints.ts";

@@ -8,7 +8,7 @@ import {
 } from "@a2a-connect/signing";
 import type { LegacyProfile, VerificationContext } from "@a2a-connect/signing/internal";
 import { CliError } from "../cli-error.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 import { type GivenKeys, readGivenKeys } from "../keys/given-keys.ts";
 import { findChanges } from "./card-change.ts";
 import { readClaims } from "./card-claims.ts";

@@ -4,7 +4,7 @@ import { isInterrupted, isSettled } from "@a2a-connect/core";
 import type { Task } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { orAborted } from "../agent/until-aborted.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 import { interruptedExitCode } from "../interrupts.ts";
 import { readParts } from "../message-parts.ts";
 import { detach, pollingOf, stateOf } from "../task/following.ts";

@@ -1,5 +1,5 @@
 import { CliError } from "../cli-error.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 import { Conversation } from "./conversation.ts";
 import { Keyboard } from "./keyboard.ts";
 import { createNoLines, createPipedLines } from "./piped-lines.ts";

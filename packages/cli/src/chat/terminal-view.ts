@@ -1,7 +1,7 @@
 import { formatTaskState } from "@a2a-connect/core";
 import { type AgentCard, type Task, TaskState } from "@a2a-connect/proto";
-import { describeFailure } from "../output/describe-failure.ts";
-import { toLine, toSentence, toText } from "../output/plain-text.ts";
+import { describeFailure } from "../failures.ts";
+import { toLine, toSentence, toText } from "../output.ts";
 import { stateOf } from "../task/following.ts";
 import type { ChatView } from "./chat-view.ts";
 import { progressBar } from "./progress-bar.ts";

@@ -1,5 +1,5 @@
-import type { CommandContext } from "../command-context.ts";
-import { renderEvent, renderTask } from "../output/render-task.ts";
+import type { CommandContext } from "../context.ts";
+import { renderEvent, renderTask } from "../render/task.ts";
 import { reportTask } from "../task/report.ts";
 import type { ChatView } from "./chat-view.ts";
 

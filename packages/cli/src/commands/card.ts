@@ -1,24 +1,19 @@
 import type { LegacyProfile } from "@a2a-connect/signing/internal";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { ForgetCardFlags } from "../card/forget-card.ts";
-import type { GetCardFlags } from "../card/get-card.ts";
-import type { SignCardFlags } from "../card/sign-card.ts";
-import type { VerifyCardFlags } from "../card/verify-card.ts";
-import type { AddCommand, CommandHost } from "../command.ts";
-import type { CommandContext } from "../command-context.ts";
+import { type AddCommand, addAgentOptions, addCardOptions, type SetAction } from "../command.ts";
 import { algorithmOption } from "../keys/algorithm-option.ts";
 
 /** `a2a card …`: fetches, shows, checks, signs and verifies Agent Cards (a2a-cli §10.1; A2A §8.4). */
-export const addCard: AddCommand = (program, host) => {
+export const addCard: AddCommand = (program, setAction) => {
   const card = program.command("card").description("Look at Agent Cards, sign and verify them");
-  addGet(card, host);
-  addVerify(card, host);
-  addSign(card, host);
-  addCanonical(card, host);
-  addForget(card, host);
+  addGet(card, setAction);
+  addVerify(card, setAction);
+  addSign(card, setAction);
+  addCanonical(card, setAction);
+  addForget(card, setAction);
 };
 
-function addGet(card: Command, host: CommandHost): void {
+function addGet(card: Command, setAction: SetAction): void {
   const get = card
     .command("get")
     .description("Fetch an Agent Card and show it")
@@ -27,14 +22,11 @@ function addGet(card: Command, host: CommandHost): void {
     .option("--extended", "fetch the extended card, with the credentials that the public one asks for")
     .addOption(keyOption())
     .addHelpText("after", getExamples);
-  host.agentOptions(get);
-  host.action(get, async (context: CommandContext, reference: string | undefined, flags: GetCardFlags) => {
-    const { getCard } = await import("../card/get-card.ts");
-    await getCard(context, reference, flags);
-  });
+  addAgentOptions(get);
+  setAction(get, async () => (await import("../card/get-card.ts")).getCard);
 }
 
-function addVerify(card: Command, host: CommandHost): void {
+function addVerify(card: Command, setAction: SetAction): void {
   const verify = card
     .command("verify")
     .description("Verify the signatures of an Agent Card; exits with 0 only when it is verified")
@@ -55,17 +47,11 @@ function addVerify(card: Command, host: CommandHost): void {
     .option("--require-security", "refuse a card that lets callers in without credentials or without TLS")
     .option("--memory <file>", "remember keys and cards by origin; refuse other keys and weaker cards later")
     .addHelpText("after", verifyExamples);
-  host.cardOptions(verify);
-  host.action(
-    verify,
-    async (context: CommandContext, reference: string | undefined, flags: VerifyCardFlags) => {
-      const { verifyCard } = await import("../card/verify-card.ts");
-      await verifyCard(context, reference, flags);
-    },
-  );
+  addCardOptions(verify);
+  setAction(verify, async () => (await import("../card/verify-card.ts")).verifyCard);
 }
 
-function addSign(card: Command, host: CommandHost): void {
+function addSign(card: Command, setAction: SetAction): void {
   const sign = card
     .command("sign")
     .description("Sign an Agent Card, and print it in canonical form")
@@ -90,36 +76,27 @@ function addSign(card: Command, host: CommandHost): void {
         .argParser(collectProfile),
     )
     .addHelpText("after", signExamples);
-  host.action(sign, async (context: CommandContext, file: string, flags: SignCardFlags) => {
-    const { signCard } = await import("../card/sign-card.ts");
-    await signCard(context, file, flags);
-  });
+  setAction(sign, async () => (await import("../card/sign-card.ts")).signCard);
 }
 
-function addCanonical(card: Command, host: CommandHost): void {
+function addCanonical(card: Command, setAction: SetAction): void {
   const canonical = card
     .command("canonical")
     .description("Print the canonical bytes of an Agent Card, which signatures are made over")
     .argument("[card]", "file, URL, host, name in a2a.config.yaml, or - (default: --agent-card)")
     .addHelpText("after", canonicalExamples);
-  host.cardOptions(canonical);
-  host.action(canonical, async (context: CommandContext, reference: string | undefined) => {
-    const { printCanonical } = await import("../card/print-canonical.ts");
-    await printCanonical(context, reference);
-  });
+  addCardOptions(canonical);
+  setAction(canonical, async () => (await import("../card/print-canonical.ts")).printCanonical);
 }
 
-function addForget(card: Command, host: CommandHost): void {
+function addForget(card: Command, setAction: SetAction): void {
   const forget = card
     .command("forget")
     .description("Take an agent out of the file of --memory: its next card is the first again")
     .argument("<agent>", "as it was verified: URL, host, or name in a2a.config.yaml")
     .requiredOption("--memory <file>", "where card verify remembers agents")
     .addHelpText("after", forgetExamples);
-  host.action(forget, async (context: CommandContext, agent: string, flags: ForgetCardFlags) => {
-    const { forgetCard } = await import("../card/forget-card.ts");
-    await forgetCard(context, agent, flags);
-  });
+  setAction(forget, async () => (await import("../card/forget-card.ts")).forgetCard);
 }
 
 /** `--key`, as all commands have it that verify. */

@@ -1,24 +1,21 @@
 import type { Command } from "commander";
-import type { AddCommand } from "../command.ts";
-import type { CommandContext } from "../command-context.ts";
-import { readGivenFlags } from "../command-options.ts";
+import { type AddCommand, addAgentOptions, readGivenFlags } from "../command.ts";
+import type { CommandContext } from "../context.ts";
 import type { SettingSource } from "../settings/provenance.ts";
 import { formatRawValue, maskRawValue } from "../settings/raw-value.ts";
 import { resolveSettings, type SettingOrigin } from "../settings/resolve-settings.ts";
 
 /** `a2a config show`: every setting, and where it is from (a2a-cli §8.3). */
-export const addConfig: AddCommand = (program, host) => {
+export const addConfig: AddCommand = (program, setAction) => {
   const config = program.command("config").description("Look at the configuration");
   const show = config
     .command("show")
     .description("Show every setting and where its value is from; credentials are masked");
-  host.agentOptions(show);
-  host.action(show, async (context: CommandContext, _flags: object, command: Command) => {
-    await showConfig(context, command);
-  });
+  addAgentOptions(show);
+  setAction(show, async () => showConfig);
 };
 
-async function showConfig({ io, output }: CommandContext, command: Command): Promise<void> {
+async function showConfig({ io, output }: CommandContext, _flags: object, command: Command): Promise<void> {
   const { findAgentOrigins } = await import("../agent/agent-origins.ts");
   const resolved = resolveSettings(readGivenFlags(command), io);
   const { origins, files, profiles, warning } = await findAgentOrigins(resolved, io);

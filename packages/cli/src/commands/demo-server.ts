@@ -1,5 +1,4 @@
 import type { AddCommand } from "../command.ts";
-import type { CommandContext } from "../command-context.ts";
 import { hostOption, portOption } from "../serve/port-option.ts";
 
 /** Not that of `a2a serve`, so that both can run beside each other. */
@@ -11,14 +10,14 @@ interface DemoFlags {
 }
 
 /** `a2a demo-server`: an agent to practise every command with (a2a-cli §7.1). */
-export const addDemoServer: AddCommand = (program, host) => {
+export const addDemoServer: AddCommand = (program, setAction) => {
   const command = program
     .command("demo-server")
     .description("Run a demo agent to practise every command with")
     .addOption(portOption(demoPort))
     .addOption(hostOption());
-  host.action(command, async (context: CommandContext, { port, host }: DemoFlags) => {
+  setAction(command, async () => {
     const { serveDemo } = await import("../demo/serve-demo.ts");
-    await serveDemo(context, { port: port ?? demoPort, host });
+    return (context, { port = demoPort, host }: DemoFlags) => serveDemo(context, { port, host });
   });
 };

@@ -1,11 +1,9 @@
 import { InvalidArgumentError, Option } from "commander";
-import type { AddCommand } from "../command.ts";
-import type { CommandContext } from "../command-context.ts";
-import type { DoctorFlags } from "../doctor/run-doctor.ts";
+import { type AddCommand, addAgentOptions } from "../command.ts";
 import { parseDuration } from "../settings/duration.ts";
 
 /** `a2a doctor`: says in plain words what is wrong with a card or a server. */
-export const addDoctor: AddCommand = (program, host) => {
+export const addDoctor: AddCommand = (program, setAction) => {
   const command = program
     .command("doctor")
     .description(
@@ -22,11 +20,8 @@ export const addDoctor: AddCommand = (program, host) => {
         .argParser(parseLimit)
         .default(10_000, "10s"),
     );
-  host.agentOptions(command);
-  host.action(command, async (context: CommandContext, agent: string | undefined, flags: DoctorFlags) => {
-    const { runDoctor } = await import("../doctor/run-doctor.ts");
-    await runDoctor(context, agent, flags);
-  });
+  addAgentOptions(command);
+  setAction(command, async () => (await import("../doctor/run-doctor.ts")).runDoctor);
 };
 
 function parseLimit(text: string): number {

@@ -1,11 +1,8 @@
 import type { AddCommand } from "../command.ts";
-import type { CommandContext } from "../command-context.ts";
 import { algorithmOption } from "../keys/algorithm-option.ts";
-import type { NewKeysFlags } from "../keys/new-keys.ts";
-import type { PublicKeysFlags } from "../keys/public-keys.ts";
 
 /** `a2a keys …`: the keys that sign Agent Cards. */
-export const addKeys: AddCommand = (program, host) => {
+export const addKeys: AddCommand = (program, setAction) => {
   const keys = program.command("keys").description("Make the keys that sign Agent Cards, and publish them");
   const make = keys
     .command("new")
@@ -22,10 +19,7 @@ export const addKeys: AddCommand = (program, host) => {
     )
     .option("--force", "overwrite keys that are there: what they have signed cannot be signed by them again")
     .addHelpText("after", newExamples);
-  host.action(make, async (context: CommandContext, flags: NewKeysFlags) => {
-    const { newKeys } = await import("../keys/new-keys.ts");
-    await newKeys(context, flags);
-  });
+  setAction(make, async () => (await import("../keys/new-keys.ts")).newKeys);
   const publish = keys
     .command("public")
     .description("Print the public side of keys as a key set (JWKS), to be published")
@@ -35,10 +29,7 @@ export const addKeys: AddCommand = (program, host) => {
       "id of a key that has none, as PEM (default: its thumbprint, RFC 7638); of a key set, the one that is wanted",
     )
     .addHelpText("after", publicExamples);
-  host.action(publish, async (context: CommandContext, files: readonly string[], flags: PublicKeysFlags) => {
-    const { publicKeys } = await import("../keys/public-keys.ts");
-    await publicKeys(context, files, flags);
-  });
+  setAction(publish, async () => (await import("../keys/public-keys.ts")).publicKeys);
 };
 
 const newExamples = `

@@ -1,5 +1,4 @@
 import type { AddCommand } from "../command.ts";
-import type { CommandContext } from "../command-context.ts";
 
 interface NewFlags {
   readonly durable?: boolean;
@@ -7,19 +6,16 @@ interface NewFlags {
 }
 
 /** `a2a new NAME`: a working agent with a test, to begin with. */
-export const addNew: AddCommand = (program, host) => {
+export const addNew: AddCommand = (program, setAction) => {
   const command = program
     .command("new")
     .description("Begin an agent: a small project that works, with a test")
     .argument("<name>", "name of the project, such as table-booker")
     .option("--durable", "an agent whose tasks survive a crash")
     .option("--dir <path>", "where to write it (default: a directory of that name)");
-  host.action(command, async (context: CommandContext, name: string, flags: NewFlags) => {
+  setAction(command, async () => {
     const { createProject } = await import("../scaffold/create-project.ts");
-    await createProject(context, name, {
-      durable: flags.durable ?? false,
-      directory: flags.dir ?? name,
-      version: program.version() ?? "",
-    });
+    return (context, name: string, { durable = false, dir = name }: NewFlags) =>
+      createProject(context, name, { durable, directory: dir, version: program.version() ?? "" });
   });
 };

@@ -1,14 +1,14 @@
-import { Option } from "commander";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { InvalidArgumentError, Option } from "commander";
 import { CliError } from "../cli-error.ts";
 import type { AddCommand } from "../command.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 import { hostOption, portOption } from "../serve/port-option.ts";
-import { publicUrlOption } from "../serve/public-url-option.ts";
-import type { ServeFlags } from "../serve/serve-options.ts";
-import { retiredKeyOption, signKeyOption } from "../serve/sign-key-option.ts";
+import type { RetiredKey, ServeFlags } from "../serve/serve-options.ts";
 
 /** `a2a serve FILE`: serves the agent that a module exports, or several, over all five wires, with durable tasks. */
-export const addServe: AddCommand = (program, host) => {
+export const addServe: AddCommand = (program, setAction) => {
   const command = program
     .command("serve")
     .description(
@@ -28,18 +28,101 @@ export const addServe: AddCommand = (program, host) => {
     .addOption(retiredKeyOption())
     .option("--watch", "start again whenever the module, or what it imports, changes")
     .addHelpText("after", examples);
-  host.action(command, async (context: CommandContext, file: string, flags: ServeFlags) => {
-    if (flags.watch === true) {
-      if (context.output.format === "json") {
-        throw new CliError("A2ACLI_ERR_USAGE", "--watch serves again and again, and -o json is one document");
-      }
-      const { watch } = await import("../serve/watch.ts");
-      return await watch(context);
-    }
+  setAction(command, async () => async (context, file: string, flags: ServeFlags) => {
+    if (flags.watch === true) return await watch(context);
     const { serveFile } = await import("../serve/serve-file.ts");
     return await serveFile(context, file, flags);
   });
 };
+
+/** `--public-url`: what the card says, wherever the server listens. */
+function publicUrlOption(): Option {
+  return new Option(
+    "--public-url <url>",
+    "where callers reach it, as the card says (default: server.url of a2a.config.yaml, else where it listens)",
+  ).argParser(parsePublicUrl);
+}
+
+/** @returns the URL without a slash at its end @throws InvalidArgumentError when no card can have it */
+function parsePublicUrl(text: string): string {
+  const url = URL.parse(text);
+  const fits =
+    url !== null &&
+    ["http:", "https:"].includes(url.protocol) &&
+    [url.username, url.password, url.search, url.hash].every((part) => part === "");
+  if (!fits) {
+    throw new InvalidArgumentError(
+      "It is http or https, without user, query or fragment, such as https://agents.example.org.",
+    );
+  }
+  return text.replace(/\/+$/, "");
+}
+
+/** `--sign-key`. */
+function signKeyOption(): Option {
+  return new Option(
+    "--sign-key <file>",
+    "sign the card with this private key (JWK or PEM), repeatable; its public side is at /.well-known/jwks.json",
+  ).argParser((file: string, before: readonly string[] = []) => [...before, file]);
+}
+
+/** `--retired-key`. */
+function retiredKeyOption(): Option {
+  return new Option(
+    "--retired-key <file@date>",
+    "keep this key, which signs no more, in the key set until then, repeatable: old.public.json@2027-01-31",
+  ).argParser((text: string, before: readonly RetiredKey[] = []) => [
+    ...before,
+    parseRetiredKey(text, Date.now()),
+  ]);
+}
+
+/** ISO 8601: a day, which means its beginning in UTC, or a time with its zone. */
+const isoDate = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+
+/**
+ * Reads `FILE@DATE`. A file may have an @ in its name, a date has none.
+ *
+ * @param now milliseconds since 1970
+ * @throws InvalidArgumentError when the date is none, or past
+ */
+function parseRetiredKey(text: string, now: number): RetiredKey {
+  const at = text.lastIndexOf("@");
+  const [file, date] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
+  const until = new Date(date);
+  const isDate = isoDate.test(date) && !Number.isNaN(until.getTime());
+  // What is after the end of a month would be a day of the next one.
+  if (file === "" || !isDate || (date.length === 10 && !until.toISOString().startsWith(date))) {
+    throw new InvalidArgumentError("It is a file, @ and a date: old.public.json@2027-01-31.");
+  }
+  if (until.getTime() <= now) {
+    throw new InvalidArgumentError("The date is past: leave the key out, it verifies nothing any more.");
+  }
+  return { file, until };
+}
+
+/**
+ * Runs this very command without `--watch` under Node's own watcher: it starts again whenever the module or anything that
+ * it imports has changed, also after a mistake in it was mended. Ends when the user interrupts.
+ */
+async function watch({ output, signal, exitWith }: CommandContext): Promise<void> {
+  if (output.format === "json") {
+    throw new CliError("A2ACLI_ERR_USAGE", "--watch serves again and again, and -o json is one document");
+  }
+  const [, main = "", ...args] = process.argv;
+  const again = args.filter((arg) => arg !== "--watch");
+  const watcher = spawn(process.execPath, ["--watch", "--watch-preserve-output", main, ...again], {
+    stdio: "inherit",
+  });
+  const stop = (): void => void watcher.kill("SIGTERM");
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    await once(watcher, "exit");
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+  exitWith(0);
+}
 
 const examples = `
 A signed card names its own URL and its key set: others can verify it only when --public-url says where they reach it.

@@ -1,11 +1,9 @@
 import { InvalidArgumentError, Option } from "commander";
-import type { AddCommand } from "../command.ts";
-import type { CommandContext } from "../command-context.ts";
+import { type AddCommand, addAgentOptions } from "../command.ts";
 import { parseDuration } from "../settings/duration.ts";
-import type { SmokeFlags } from "../smoke/run-smoke.ts";
 
 /** `a2a smoke`: tries each skill of a list of agents by its first example; the exit code is for CI. */
-export const addSmoke: AddCommand = (program, host) => {
+export const addSmoke: AddCommand = (program, setAction) => {
   const command = program
     .command("smoke")
     .description(
@@ -21,11 +19,8 @@ export const addSmoke: AddCommand = (program, host) => {
         .argParser(parseLimit)
         .default(60_000, "60s"),
     );
-  host.agentOptions(command);
-  host.action(command, async (context: CommandContext, agents: readonly string[], flags: SmokeFlags) => {
-    const { runSmoke } = await import("../smoke/run-smoke.ts");
-    await runSmoke(context, agents, flags);
-  });
+  addAgentOptions(command);
+  setAction(command, async () => (await import("../smoke/run-smoke.ts")).runSmoke);
 };
 
 function parseConcurrency(text: string): number {

@@ -1,24 +1,157 @@
-import type { AddCommand } from "../command.ts";
-import { addTaskCancel } from "./task-cancel.ts";
-import { addTaskDownload } from "./task-download.ts";
-import { addTaskGet } from "./task-get.ts";
-import { addTaskHistory } from "./task-history.ts";
-import { addTaskList } from "./task-list.ts";
-import { addTaskPushConfig } from "./task-push-config.ts";
-import { addTaskSubscribe } from "./task-subscribe.ts";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { type AddCommand, addAgentOptions, type SetAction } from "../command.ts";
+import { hostOption, portOption } from "../serve/port-option.ts";
 
-/** `a2a task …`: what acts on tasks that are there. */
-export const addTask: AddCommand = (program, host) => {
+/** `a2a task …`: what acts on tasks that are there (a2a-cli §7.1, §10.3, §10.4). */
+export const addTask: AddCommand = (program, setAction) => {
   const task = program.command("task").description("Look at tasks, follow them, cancel them");
-  for (const add of [
-    addTaskGet,
-    addTaskList,
-    addTaskSubscribe,
-    addTaskCancel,
-    addTaskHistory,
-    addTaskDownload,
-    addTaskPushConfig,
-  ]) {
-    add(task, host);
-  }
+  addGet(task, setAction);
+  addList(task, setAction);
+  addSubscribe(task, setAction);
+  addCancel(task, setAction);
+  addHistory(task, setAction);
+  addDownload(task, setAction);
+  addPushConfig(task, setAction);
 };
+
+function addGet(task: Command, setAction: SetAction): void {
+  const command = task
+    .command("get")
+    .description("Show a task: its state, its artifacts, what was said; --wait until it has ended or asks")
+    .argument("<task>", "its id")
+    .option("--history <n>", "messages of its history to show (default: the agent's)", wholeNumber(0));
+  addExitStateOption(command);
+  addAgentOptions(command);
+  setAction(command, async () => (await import("../task/get.ts")).getTask);
+}
+
+/** `--context-id` is one of every command's options. */
+function addList(task: Command, setAction: SetAction): void {
+  const command = task
+    .command("list")
+    .description("List tasks, the latest first, page by page; --context-id lists those of one context")
+    .option("--status <state>", "only tasks in this state, such as working or input-required")
+    .option(
+      "--since <time>",
+      "only tasks whose state is of this time or later: 2026-01-31T12:00:00Z, or 24h for the last day",
+    )
+    .option("--page-size <n>", "tasks a page (default: the agent's)", wholeNumber(1, 100))
+    .option("--page-token <token>", "go on with this page")
+    .addOption(
+      new Option("--limit <n>", "tasks to list, over as many pages as that takes").argParser(wholeNumber(1)),
+    )
+    .addOption(new Option("--all", "all pages").conflicts("limit"))
+    .option("--include-artifacts", "with their artifacts");
+  addAgentOptions(command);
+  setAction(command, async () => (await import("../task/list.ts")).listTasks);
+}
+
+function addSubscribe(task: Command, setAction: SetAction): void {
+  const command = task
+    .command("subscribe")
+    .description("Follow a task's events, over as many connections as it takes, until it has ended or asks")
+    .argument("<task>", "its id")
+    .option("--after <n>", "begin after the event of this number; 0: with the first one", wholeNumber(0))
+    .addOption(
+      new Option("--until <end>", "settled: it has ended or waits for somebody; terminal: it has ended")
+        .choices(["settled", "terminal"])
+        .default("settled"),
+    );
+  addExitStateOption(command);
+  addAgentOptions(command);
+  setAction(command, async () => (await import("../task/subscribe.ts")).subscribeToTask);
+}
+
+/** `--metadata` is one of every command's options. */
+function addCancel(task: Command, setAction: SetAction): void {
+  const command = task
+    .command("cancel")
+    .description("Cancel a task; --metadata goes with the request")
+    .argument("<task>", "its id");
+  addExitStateOption(command);
+  addAgentOptions(command);
+  setAction(command, async () => (await import("../task/cancel.ts")).cancelTask);
+}
+
+function addHistory(task: Command, setAction: SetAction): void {
+  const command = task
+    .command("history")
+    .description("Replay a task from its first event, numbered; where the agent numbers none, what was said")
+    .argument("<task>", "its id");
+  addAgentOptions(command);
+  setAction(command, async () => (await import("../task/history.ts")).printHistory);
+}
+
+function addDownload(task: Command, setAction: SetAction): void {
+  const command = task
+    .command("download")
+    .description("Save a task's artifacts as files; nothing is overwritten, directories in names are ignored")
+    .argument("<task>", "its id")
+    .option("--output-dir <directory>", "where to (default: the working directory)")
+    .option("--artifact <id>", "only this one, by id or name");
+  addAgentOptions(command);
+  setAction(command, async () => (await import("../task/download.ts")).downloadArtifacts);
+}
+
+/** The webhooks of a task, and a receiver to try them with. */
+function addPushConfig(task: Command, setAction: SetAction): void {
+  const group = task.command("push-config").description("Webhooks of a task: who is told of its events");
+  const create = group
+    .command("create")
+    .description("Register a webhook")
+    .argument("<task>", "id of the task")
+    .requiredOption("--url <url>", "where the agent is to send events")
+    .option("--id <id>", "id of the config (default: the agent's choice)")
+    .option("--token <token>", "comes back in X-A2A-Notification-Token")
+    .option("--auth-scheme <scheme>", "how the agent is to authenticate, such as Bearer")
+    .option("--auth-credentials <text>", "what it is to authenticate with; shows in process lists");
+  const get = group
+    .command("get")
+    .description("Show a webhook")
+    .argument("<task>", "id of the task")
+    .argument("<id>", "id of the config");
+  const list = group
+    .command("list")
+    .description("List the webhooks of a task")
+    .argument("<task>", "id of the task");
+  const remove = group
+    .command("delete")
+    .description("Delete a webhook; one that is gone already is no error")
+    .argument("<task>", "id of the task")
+    .argument("<id>", "id of the config");
+  const listen = group
+    .command("listen")
+    .description(
+      "Print notifications as they are delivered, until Ctrl-C; with a task, registered for it as long as this runs",
+    )
+    .argument("[task]", "id of the task to be notified of")
+    .addOption(portOption(0))
+    .addOption(hostOption())
+    .option("--public-url <url>", "where the agent reaches this webhook, when that is elsewhere (a tunnel)");
+  for (const command of [create, get, list, remove, listen]) addAgentOptions(command);
+  setAction(create, async () => (await import("../task/push-configs.ts")).createPushConfig);
+  setAction(get, async () => (await import("../task/push-configs.ts")).getPushConfig);
+  setAction(list, async () => (await import("../task/push-configs.ts")).listPushConfigs);
+  setAction(remove, async () => (await import("../task/push-configs.ts")).deletePushConfig);
+  setAction(listen, async () => (await import("../task/push-listen.ts")).listenForPush);
+}
+/** Adds `--exit-state`: the exit status says what became of the task, and not only that the command did its job. */
+export function addExitStateOption(command: Command): Command {
+  return command.option(
+    "--exit-state",
+    "exit by the task's state: 0 completed, 20 failed, 21 canceled, 22 rejected, 23 input required, " +
+      "24 auth required, 25 not ended (default: 0 whatever the agent decided)",
+  );
+}
+
+/** A parser of option values that are whole numbers from `min` to `max`. */
+export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= min && value <= max)) {
+      const range = max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;
+      throw new InvalidArgumentError(`It must be a whole number ${range}.`);
+    }
+    return value;
+  };
+}

@@ -1,5 +1,5 @@
 import type { Command, Option } from "commander";
-import { settingOptions } from "../settings/setting-options.ts";
+import { settingOptions } from "../options.ts";
 
 /** One command, as a shell needs to know it. */
 export interface CompletionNode {

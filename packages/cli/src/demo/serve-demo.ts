@@ -1,6 +1,6 @@
 import { serve } from "@a2a-connect/node";
 import { createMemoryTaskStore } from "@a2a-connect/server";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 import { announce } from "../serve/announcement.ts";
 import { runServer } from "../serve/run-server.ts";
 import { demoAgent } from "./demo-agent.ts";

@@ -1,4 +1,4 @@
-import type { Output } from "../output/output.ts";
+import type { Output } from "../output.ts";
 import type { ChecklistItem } from "./checklist/checklist.ts";
 import type { Finding } from "./finding.ts";
 

@@ -9,7 +9,7 @@ import { findCardTrust, verifyByOwnOrigin } from "../agent/card-trust.ts";
 import { type GivenCredentials, planCredentials } from "../agent/credentials.ts";
 import { readCardFile } from "../agent/read-card-file.ts";
 import { CliError } from "../cli-error.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 import { formatDuration } from "../settings/duration.ts";
 import { runExample } from "../smoke/run-example.ts";
 import { type ChecklistItem, scoreOf } from "./checklist/checklist.ts";

@@ -2,8 +2,8 @@ import { createPrivateKey } from "node:crypto";
 import { generateSigningKey, SigningError, thumbprintOf } from "@a2a-connect/signing";
 import type { GenerateKeyOptions, SignatureAlgorithm, SigningKeyPair } from "@a2a-connect/signing/internal";
 import { CliError } from "../cli-error.ts";
-import type { CommandContext } from "../command-context.ts";
-import { formatJsonDocument } from "../output/plain-text.ts";
+import type { CommandContext } from "../context.ts";
+import { formatJsonDocument } from "../output.ts";
 import { quote } from "../task/hints.ts";
 import { requireAbsent, writeNewFile } from "./write-file.ts";
 

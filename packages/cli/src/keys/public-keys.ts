@@ -1,7 +1,7 @@
 import { createKeySet, SigningError, type VerificationKey } from "@a2a-connect/signing";
 import { CliError } from "../cli-error.ts";
-import type { CommandContext } from "../command-context.ts";
-import { formatJsonDocument } from "../output/plain-text.ts";
+import type { CommandContext } from "../context.ts";
+import { formatJsonDocument } from "../output.ts";
 import { readKeys } from "./given-keys.ts";
 import { ownIdOf, readKeyJson } from "./key-json.ts";
 import { nameKey, readKeyText } from "./read-key-text.ts";

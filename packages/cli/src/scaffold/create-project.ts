@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 import { quote } from "../task/hints.ts";
 import { durableAgent } from "./durable-agent.ts";
 import { type AgentTemplate, projectFiles } from "./project-files.ts";

@@ -10,13 +10,12 @@ import {
 } from "@a2a-connect/proto";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { CliError } from "../cli-error.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 import { readParts } from "../message-parts.ts";
 import { orderParts, type PartOptions } from "../message-parts-flags.ts";
-import { renderEvent, renderMessage, renderTask } from "../output/render-task.ts";
-import { exitByState } from "../task/exit-state.ts";
+import { renderEvent, renderMessage, renderTask } from "../render/task.ts";
+import { type ExitStateOptions, exitByState } from "../task/exit-state.ts";
 import { detach, followToEnd, notePolling, pollingOf, stateOf, unanswered } from "../task/following.ts";
-import type { ExitStateOptions } from "../task/options.ts";
 import { reportTask } from "../task/report.ts";
 
 /** The options that `send` has beside those of every command that talks to an agent. */

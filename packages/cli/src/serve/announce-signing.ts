@@ -1,7 +1,6 @@
 import type { AgentCard } from "@a2a-connect/proto";
-import { thumbprintOf } from "@a2a-connect/signing";
-import { findLegacyWarnings } from "@a2a-connect/signing/internal";
-import type { Output } from "../output/output.ts";
+import { findLegacyWarnings, thumbprintOf } from "@a2a-connect/signing";
+import type { Output } from "../output.ts";
 import type { ServedSigning } from "./card-signing.ts";
 
 /** Where signed cards are served. */

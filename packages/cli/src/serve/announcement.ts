@@ -1,7 +1,7 @@
 import { formatMessage } from "@a2a-connect/core/internal";
 import type { ServedAgent, ServedAgents } from "@a2a-connect/node";
 import { AgentCardSchema } from "@a2a-connect/proto";
-import type { Output } from "../output/output.ts";
+import type { Output } from "../output.ts";
 import { announceSigning, type SignedPlace } from "./announce-signing.ts";
 import type { ServedSigning } from "./card-signing.ts";
 

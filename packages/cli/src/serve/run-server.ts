@@ -1,7 +1,7 @@
 import type { ServedAgent } from "@a2a-connect/node";
 import type { LogRecord } from "@a2a-connect/server";
 import { CliError } from "../cli-error.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 import { explainListenFailure } from "./listen-failure.ts";
 
 /** How long what runs may go on after the first Ctrl-C, and when whatever is left is cut off. */

@@ -1,6 +1,6 @@
 import { type ServedAgent, type ServedAgents, type ServeOptions, serve } from "@a2a-connect/node";
 import type { AgentDefinition } from "@a2a-connect/server";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 import { readServerConfig } from "../settings/server-config.ts";
 import { commandLine } from "../task/hints.ts";
 import type { SignedPlace } from "./announce-signing.ts";

@@ -2,10 +2,15 @@ import type { AgentToServe, ServeAgentsOptions, ServeOptions } from "@a2a-connec
 import { type AgentDefinition, createMemoryTaskStore } from "@a2a-connect/server";
 import { CliError } from "../cli-error.ts";
 import type { ServerConfig } from "../settings/server-config.ts";
-import type { RetiredKey } from "./sign-key-option.ts";
 
 /** Where `a2a serve` listens when nobody says. */
 export const servePort = 4000;
+
+/** A key that signs no more, and until when it verifies. */
+export interface RetiredKey {
+  readonly file: string;
+  readonly until: Date;
+}
 
 /** What `a2a serve` may be told on the command line. */
 export interface ServeFlags {

@@ -1,5 +1,5 @@
+import type { RawValue, SettingOption } from "../options.ts";
 import { isCredentialName } from "../wire-log/credential-name.ts";
-import type { RawValue, SettingOption } from "./setting-options.ts";
 
 /** A value as it may be shown: credentials masked. */
 export function maskRawValue(option: SettingOption, value: RawValue | undefined): RawValue | undefined {

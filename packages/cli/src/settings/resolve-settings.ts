@@ -1,10 +1,6 @@
 import { dirname, resolve } from "node:path";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import { parseBinding } from "./bindings.ts";
-import { parseDuration } from "./duration.ts";
-import { isInlineKey } from "./inline-key.ts";
-import { isOwn, type SettingSource } from "./provenance.ts";
 import {
   environmentName,
   parseObject,
@@ -13,7 +9,11 @@ import {
   type SettingFlag,
   type SettingOption,
   settingOptions,
-} from "./setting-options.ts";
+} from "../options.ts";
+import { parseBinding } from "./bindings.ts";
+import { parseDuration } from "./duration.ts";
+import { isInlineKey } from "./inline-key.ts";
+import { isOwn, type SettingSource } from "./provenance.ts";
 import type { Settings } from "./settings.ts";
 import { readSettingsFiles, type SettingsFile } from "./settings-files.ts";
 import { describeUnknownNames } from "./unknown-names.ts";

@@ -1,5 +1,5 @@
 import { findNearestWord } from "../nearest-word.ts";
-import { environmentName, settingOptions } from "./setting-options.ts";
+import { environmentName, settingOptions } from "../options.ts";
 
 /**
  * A sentence about the `A2ACLI_…` names of one source that nothing reads, with what may be meant; undefined when there are

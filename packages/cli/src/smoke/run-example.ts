@@ -11,7 +11,7 @@ import {
 } from "@a2a-connect/client";
 import { partText } from "@a2a-connect/core";
 import type { AgentSkill, Task } from "@a2a-connect/proto";
-import { describeFailure } from "../output/describe-failure.ts";
+import { describeFailure } from "../failures.ts";
 
 /**
  * How a skill took its example: `completed` with a result, `answered` with a message alone, `asks` and `wants-auth` are

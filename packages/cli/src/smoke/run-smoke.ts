@@ -1,6 +1,6 @@
 import { CliError } from "../cli-error.ts";
-import type { CommandContext } from "../command-context.ts";
-import type { Output } from "../output/output.ts";
+import type { CommandContext } from "../context.ts";
+import type { Output } from "../output.ts";
 import { readTargets } from "./read-targets.ts";
 import { type SmokeResult, smokeAgents } from "./smoke-agents.ts";
 

@@ -1,6 +1,6 @@
 import type { AgentClient } from "@a2a-connect/client";
 import type { AgentSkill } from "@a2a-connect/proto";
-import { describeFailure } from "../output/describe-failure.ts";
+import { describeFailure } from "../failures.ts";
 import { expectedFailureTag } from "./expected-failure.ts";
 import { type ExampleRun, isAlive, isRefusal, runExample } from "./run-example.ts";
 

@@ -1,7 +1,7 @@
 import type { TaskStream } from "@a2a-connect/client";
 import { formatTaskState } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
-import type { Output } from "../output/output.ts";
+import type { Output } from "../output.ts";
 
 /** What is over by then needs no announcement: its result is as good. */
 const delayMs = 1_000;

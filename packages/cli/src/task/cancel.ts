@@ -2,10 +2,9 @@ import type { AgentClient } from "@a2a-connect/client";
 import { findA2AError, formatTaskState } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { CommandContext } from "../command-context.ts";
-import { exitByState } from "./exit-state.ts";
+import type { CommandContext } from "../context.ts";
+import { type ExitStateOptions, exitByState } from "./exit-state.ts";
 import { stateOf } from "./following.ts";
-import type { ExitStateOptions } from "./options.ts";
 import { printTask } from "./print.ts";
 import { reportTask } from "./report.ts";
 

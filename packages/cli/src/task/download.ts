@@ -6,7 +6,7 @@ import { type Artifact, ArtifactSchema, type Task, TaskStateSchema } from "@a2a-
 import { create } from "@bufbuild/protobuf";
 import { orAborted } from "../agent/until-aborted.ts";
 import { CliError } from "../cli-error.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 import { stateOf } from "./following.ts";
 import { taskDocument } from "./print.ts";
 

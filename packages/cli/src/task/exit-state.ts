@@ -1,6 +1,10 @@
 import { TaskState } from "@a2a-connect/proto";
-import type { CommandContext } from "../command-context.ts";
-import type { ExitStateOptions } from "./options.ts";
+import type { CommandContext } from "../context.ts";
+
+/** What `--exit-state` leaves in a command's options. */
+export interface ExitStateOptions {
+  readonly exitState?: boolean;
+}
 
 /** Exit statuses of states, for those who ask for them. Clear of the ones that mean something already (a2a-cli §11.6). */
 const statuses: ReadonlyMap<TaskState, number> = new Map([

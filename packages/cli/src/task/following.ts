@@ -2,7 +2,7 @@ import type { AgentClient, FollowOptions, TaskStream } from "@a2a-connect/client
 import { formatTaskState, isSettled } from "@a2a-connect/core";
 import { type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
 import { CliError } from "../cli-error.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 import { formatDuration } from "../settings/duration.ts";
 import type { Settings } from "../settings/settings.ts";
 import { Announcement } from "./announcement.ts";

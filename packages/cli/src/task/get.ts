@@ -1,9 +1,8 @@
 import { isSettled } from "@a2a-connect/core";
 import type { Task } from "@a2a-connect/proto";
-import type { CommandContext } from "../command-context.ts";
-import { exitByState } from "./exit-state.ts";
+import type { CommandContext } from "../context.ts";
+import { type ExitStateOptions, exitByState } from "./exit-state.ts";
 import { detach, followToEnd, pollingOf, stateOf } from "./following.ts";
-import type { ExitStateOptions } from "./options.ts";
 import { printTask } from "./print.ts";
 import { reportTask } from "./report.ts";
 

@@ -3,8 +3,8 @@ import { isTerminal } from "@a2a-connect/core";
 import { formatMessage } from "@a2a-connect/core/internal";
 import { StreamResponseSchema, type Task } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
-import type { CommandContext } from "../command-context.ts";
-import { renderEvent, renderTask } from "../output/render-task.ts";
+import type { CommandContext } from "../context.ts";
+import { renderEvent, renderTask } from "../render/task.ts";
 import { detach, followToEnd, pollingOf, stateOf } from "./following.ts";
 import { taskDocument } from "./print.ts";
 

@@ -13,9 +13,9 @@ import {
 import { create } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { CliError } from "../cli-error.ts";
-import type { CommandContext } from "../command-context.ts";
-import type { Output } from "../output/output.ts";
-import { renderTask } from "../output/render-task.ts";
+import type { CommandContext } from "../context.ts";
+import type { Output } from "../output.ts";
+import { renderTask } from "../render/task.ts";
 import { parseDuration } from "../settings/duration.ts";
 import { stateOf } from "./following.ts";
 import { commandLine } from "./hints.ts";

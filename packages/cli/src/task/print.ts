@@ -1,8 +1,8 @@
 import { formatMessage } from "@a2a-connect/core/internal";
 import { type Task, TaskSchema } from "@a2a-connect/proto";
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { CommandContext } from "../command-context.ts";
-import { type RenderTaskOptions, renderTask } from "../output/render-task.ts";
+import type { CommandContext } from "../context.ts";
+import { type RenderTaskOptions, renderTask } from "../render/task.ts";
 
 /** Prints a task: everything in it that people can read, or the protocol's own JSON. */
 export async function printTask(

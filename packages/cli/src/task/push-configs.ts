@@ -9,7 +9,7 @@ import {
 } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { CliError } from "../cli-error.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 
 /** The options that `task push-config create` has beside those of every command that talks to an agent. */
 export interface CreatePushConfigFlags {

@@ -1,7 +1,7 @@
 import { readQuestion } from "@a2a-connect/client/internal";
 import { formatTaskState, isInterrupted, readLifecycleReport } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../context.ts";
 import { stateOf } from "./following.ts";
 import { answerCommand, downloadCommand, waitCommand } from "./hints.ts";
 

@@ -8,11 +8,10 @@ import {
   TaskStatusSchema,
 } from "@a2a-connect/proto";
 import { equals } from "@bufbuild/protobuf";
-import type { CommandContext } from "../command-context.ts";
-import { renderEvent } from "../output/render-task.ts";
-import { exitByState } from "./exit-state.ts";
+import type { CommandContext } from "../context.ts";
+import { renderEvent } from "../render/task.ts";
+import { type ExitStateOptions, exitByState } from "./exit-state.ts";
 import { detach, followToEnd, notePolling, pollingOf, stateOf } from "./following.ts";
-import type { ExitStateOptions } from "./options.ts";
 import { taskDocument } from "./print.ts";
 import { reportTask } from "./report.ts";
 

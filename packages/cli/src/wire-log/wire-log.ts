@@ -1,6 +1,6 @@
 import { type BindingTransport, type ClientPlatform, webTransports } from "@a2a-connect/client/internal";
 import type { TextSink } from "../cli-io.ts";
-import { toText } from "../output/plain-text.ts";
+import { toText } from "../output.ts";
 import type { Settings } from "../settings/settings.ts";
 import { logCalls } from "./call-log.ts";
 import { logFetch } from "./fetch-log.ts";

@@ -1,6 +1,6 @@
-import { bindingNames, parseBinding } from "./bindings.ts";
-import { parseDuration } from "./duration.ts";
-import { holdsPrivateKey } from "./inline-key.ts";
+import { bindingNames, parseBinding } from "./settings/bindings.ts";
+import { parseDuration } from "./settings/duration.ts";
+import { holdsPrivateKey } from "./settings/inline-key.ts";
 
 /** Words or a switch, as flags, environment and files hold them; several of a repeatable option. */
 export type RawValue = string | boolean | readonly string[];

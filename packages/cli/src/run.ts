@@ -1,10 +1,25 @@
-import { type Command, CommanderError } from "commander";
+import { readFileSync } from "node:fs";
+import { Command, CommanderError } from "commander";
 import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
-import { CommandRun } from "./command-run.ts";
+import { LostOutputError } from "./cli-io.ts";
+import { type AddCommand, addAgentOptions, createSetAction } from "./command.ts";
+import { addCard } from "./commands/card.ts";
+import { addChat } from "./commands/chat.ts";
+import { addCompletion } from "./commands/completion.ts";
+import { addConfig } from "./commands/config.ts";
+import { addDemoServer } from "./commands/demo-server.ts";
+import { addDoctor } from "./commands/doctor.ts";
+import { addHelp } from "./commands/help.ts";
+import { addKeys } from "./commands/keys.ts";
+import { addNew } from "./commands/new.ts";
+import { addSend } from "./commands/send.ts";
+import { addServe } from "./commands/serve.ts";
+import { addSmoke } from "./commands/smoke.ts";
+import { addTask } from "./commands/task.ts";
+import type { CommandRun } from "./context.ts";
+import { createHelpConfiguration } from "./help.ts";
 import { interruptedExitCode } from "./interrupts.ts";
-import { LostOutputError } from "./output/lost-output-error.ts";
-import { createProgram } from "./program.ts";
 
 /**
  * Runs the command once.
@@ -14,7 +29,7 @@ import { createProgram } from "./program.ts";
  *   that is lost can only make it worse.
  */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
-  const run = new CommandRun(argv, io);
+  const run: CommandRun = { argv, io };
   try {
     return await runProgram(run);
   } catch (error) {
@@ -29,7 +44,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
  */
 async function afterLostOutput(run: CommandRun, error: LostOutputError): Promise<number> {
   const { io, exitCode = io.interrupted.aborted ? interruptedExitCode(io.interrupted) : 0 } = run;
-  if (error.isClosed && !run.needsReader) return exitCode;
+  if (error.isClosed && run.needsReader !== true) return exitCode;
   const problem = error.isClosed
     ? "the output was not read to its end, and that is no success"
     : `the output could not be written: ${error.message}`;
@@ -56,7 +71,7 @@ async function runProgram(run: CommandRun): Promise<number> {
     if (io.interrupted.aborted && run.exitCode !== undefined) {
       return run.exitCode;
     }
-    const { reportFailure } = await import("./output/report-failure.ts");
+    const { reportFailure } = await import("./failures.ts");
     if (io.interrupted.aborted) {
       await reportFailure(run, error instanceof CliError ? error : interruption());
       return interruptedExitCode(io.interrupted);
@@ -74,6 +89,51 @@ async function nameFailure(error: unknown, program: Command, argv: readonly stri
   if (!(error instanceof CommanderError)) {
     return error;
   }
-  const { toUsageError } = await import("./usage-error.ts");
+  const { toUsageError } = await import("./failures.ts");
   return toUsageError(error, program, argv);
+}
+
+/** All commands, in the order of help. */
+const commands: readonly AddCommand[] = [
+  addCard,
+  addSend,
+  addTask,
+  addChat,
+  addServe,
+  addNew,
+  addDemoServer,
+  addDoctor,
+  addSmoke,
+  addKeys,
+  addConfig,
+  addCompletion,
+  addHelp,
+];
+
+/**
+ * The `a2a` command. Errors are thrown as CommanderErrors and not printed; `print` gets help and version.
+ */
+function createProgram(run: CommandRun, print: (text: string) => void): Command {
+  const program = new Command("a2a")
+    .description("Talk to A2A agents, serve them, examine them.")
+    .exitOverride()
+    .configureOutput({ writeOut: print, writeErr: () => {}, outputError: () => {} })
+    .configureHelp(createHelpConfiguration(run.io))
+    .enablePositionalOptions()
+    .helpCommand(false)
+    .version(readVersion(), "-v, --version", "print the version and exit")
+    .helpOption("-h, --help", "show usage and exit");
+  addAgentOptions(program);
+  const setAction = createSetAction(run);
+  for (const add of commands) {
+    add(program, setAction);
+  }
+  return program;
+}
+
+function readVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+    version: string; // our own package.json
+  };
+  return version;
 }

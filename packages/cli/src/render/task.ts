@@ -12,8 +12,8 @@ import {
 } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import type { Output } from "./output.ts";
-import { formatJson, joinText, renderParts } from "./render-part.ts";
+import type { Output } from "../output.ts";
+import { formatJson, joinText, renderParts } from "./part.ts";
 
 // Text of what a task is made of. All of it prints nothing in `json`, where the protocol's own JSON is the output.
 
@@ -57,7 +57,7 @@ export async function renderMessage(output: Output, message: Message): Promise<v
 }
 
 /** How an artifact is shown. */
-export interface RenderArtifactOptions {
+interface RenderArtifactOptions {
   /** Its parts go on from those that were shown before. */
   readonly continued?: boolean;
 }

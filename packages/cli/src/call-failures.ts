@@ -10,8 +10,13 @@ import {
 import { findA2AError } from "@a2a-connect/core";
 import { wireCodes } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { CliError, type CliErrorCode } from "../cli-error.ts";
-import { type Failure, type FailureSituation, localFailure } from "./failure.ts";
+import {
+  CliError,
+  type CliErrorCode,
+  type Failure,
+  type FailureSituation,
+  localFailure,
+} from "./cli-error.ts";
 
 /** Puts a name to what came of talking to an agent, the same over every binding (a2a-cli §11.4). */
 export function describeCallFailure(error: unknown, situation: FailureSituation): Failure {

@@ -11,9 +11,9 @@ import {
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
-import { createOutput } from "./create-output.ts";
-import type { Output } from "./output.ts";
-import { renderArtifact, renderEvent, renderMessage, renderTask } from "./render-task.ts";
+import type { Output } from "../output.ts";
+import { createOutput } from "../output.ts";
+import { renderArtifact, renderEvent, renderMessage, renderTask } from "../render/task.ts";
 
 async function rendered(
   render: (output: Output) => Promise<void>,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createOutput, type RunOutput } from "./create-output.ts";
+import { createOutput, type RunOutput } from "./output.ts";
 
 function open(
   format: "json" | "text",

@@ -6,13 +6,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bundleProgram } from "../../test-support/bundled-program.ts";
-import { createSigner, type Signer, signedCard, tampered } from "../../test-support/signer.ts";
+import { bundleProgram } from "../test-support/bundled-program.ts";
+import { createSigner, type Signer, signedCard, tampered } from "../test-support/signer.ts";
 
 /** A race between the output and the exit code is not lost every time. */
 const attempts = process.env["A2A_LONG"] === "1" ? 5 : 1;
 
-const main = await bundleProgram(new URL("../main.ts", import.meta.url));
+const main = await bundleProgram(new URL("./main.ts", import.meta.url));
 
 /** Where the output of a command goes, as a shell has it. */
 const sinks = {

@@ -1,7 +1,7 @@
 import type { Part } from "@a2a-connect/proto";
 import { type JsonValue, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import type { Output } from "./output.ts";
+import type { Output } from "../output.ts";
 
 /**
  * Text of the parts of a message or an artifact, none left out (a2a-cli §10.2): text as it is, data as indented JSON,

@@ -25,11 +25,11 @@ import { AgentCardSchema, AgentInterfaceSchema, TaskSchema } from "@a2a-connect/
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ControlledAgent, startControlledAgent } from "../../test-support/controlled-agent.ts";
-import { field } from "../../test-support/fields.ts";
-import { runCommand } from "../../test-support/run-command.ts";
-import { cliErrors } from "../cli-error.ts";
-import { describeFailure } from "./describe-failure.ts";
+import { type ControlledAgent, startControlledAgent } from "../test-support/controlled-agent.ts";
+import { field } from "../test-support/fields.ts";
+import { runCommand } from "../test-support/run-command.ts";
+import { cliErrors } from "./cli-error.ts";
+import { describeFailure } from "./failures.ts";
 
 let agent: ControlledAgent;
 

@@ -1,0 +1,188 @@
+import type { AgentClient, ConnectOptions } from "@a2a-connect/client";
+import type { AgentSituation } from "./agent/agent-connection.ts";
+import { type AgentSettings, resolveAgentSettings } from "./agent/agent-settings.ts";
+import type { CardReference } from "./agent/card-reference.ts";
+import {
+  CredentialPermits,
+  findNamer,
+  findStrayCredentials,
+  type HeldCredential,
+  type Provenance,
+  sayRefusal,
+  withoutCredentials,
+} from "./agent/credential-permits.ts";
+import type { FoundCard } from "./agent/receive-card.ts";
+import { CliError } from "./cli-error.ts";
+import type { CliIo } from "./cli-io.ts";
+import type { Output } from "./output.ts";
+import { createOutput, type RunOutput } from "./output.ts";
+import type { AgentEntry } from "./settings/agent-book.ts";
+import { formatDuration } from "./settings/duration.ts";
+import { type GivenFlags, resolveSettings } from "./settings/resolve-settings.ts";
+import type { Settings } from "./settings/settings.ts";
+
+/** How an agent is opened. */
+interface OpenAgentOptions extends Partial<ConnectOptions> {
+  /** In place of `--agent-card`: for commands that take the agent as an argument. */
+  readonly reference?: string | undefined;
+  /** Whether the reference stands in a file, and was not typed: then others may have written it. */
+  readonly isListed?: boolean;
+}
+
+/** What a command's action is given, beside its own arguments and options. */
+export interface CommandContext {
+  readonly io: CliIo;
+  readonly output: Output;
+  /** What flags, environment and files say together (spec of the a2a command, §8.3). */
+  readonly settings: Settings;
+  /** The same for one agent, with what `a2a.config.yaml` says about it. */
+  settingsFor(entry: AgentEntry | undefined): AgentSettings;
+  /**
+   * The same without the credentials that the agent may have only when the user allows it; a warning says which. For a command that
+   * goes on without them: `openAgent` asks, or refuses.
+   *
+   * @param given the reference, where it is an argument
+   */
+  permittedSettings(reference: CardReference, given: string | undefined): Promise<AgentSettings>;
+  /**
+   * Connects to the agent that `--agent-card` names (or a name in `a2a.config.yaml`), with its credentials, binding
+   * and version. Closed by itself when the command ends. Where a key is known for the agent, its card has to be signed by it.
+   *
+   * @throws CliError CARD_NOT_FOUND, CARD_INVALID, UNREACHABLE, CREDENTIALS_MISSING
+   */
+  openAgent(options?: OpenAgentOptions): Promise<AgentClient>;
+  /**
+   * The card alone, fetched or read: also one with faults, and that of an agent that cannot be called.
+   *
+   * @throws CliError CARD_NOT_FOUND, UNREACHABLE; AgentErrors of the client
+   */
+  receiveCard(reference?: string): Promise<FoundCard>;
+  /**
+   * Aborted when the user interrupts, or `--timeout` expires; then its reason is a CliError TIMEOUT. What a command
+   * throws because of it need not be translated: an interruption ends with the exit code of its signal, 130 or 143,
+   * a timeout as `A2ACLI_ERR_TIMEOUT`; both are reported. A command that knows more (how to resume) throws a CliError of
+   * its own.
+   */
+  readonly signal: AbortSignal;
+  /**
+   * To be called before anything is printed by a command whose answer is its exit code, or whose output must not be lost: then a
+   * reader who goes away makes it fail, where it would have ended with 0.
+   */
+  needReader(): void;
+  /**
+   * The exit code of a command that did its job, where it is not 0 (or, after an interruption, not its signal's). What
+   * is thrown has the exit code of its error. To be called before what it is about is printed, because printing may fail.
+   */
+  exitWith(code: number): void;
+}
+
+/** One run of the command: what its action leaves behind for `runCli`. */
+export interface CommandRun {
+  readonly io: CliIo;
+  /** What the user typed, without the command itself. */
+  readonly argv: readonly string[];
+  /** Set as soon as they are known. */
+  settings?: Settings;
+  output?: RunOutput;
+  /** What the action asked for. */
+  exitCode?: number;
+  /** Whether output that nobody reads to its end makes the command fail. */
+  needsReader?: boolean;
+  /** Aborted when `--timeout` has expired, with the error to report. */
+  timeout?: AbortSignal;
+}
+
+/** Runs one action with its context: settings resolved, time limited, and closed afterwards what it has opened. */
+export async function runAction(
+  run: CommandRun,
+  flags: GivenFlags,
+  act: (context: CommandContext) => Promise<void>,
+): Promise<void> {
+  const { io } = run;
+  const resolved = resolveSettings(flags, io);
+  const { settings } = resolved;
+  const output = createOutput(io, settings);
+  run.settings = settings;
+  run.output = output;
+  for (const warning of resolved.warnings) {
+    await output.warn(warning);
+  }
+  const timeout = new AbortController();
+  run.timeout = timeout.signal;
+  using _timer = startTimeout(timeout, settings.timeoutMs);
+  const signal = AbortSignal.any([io.interrupted, timeout.signal]);
+  await using opened = new AsyncDisposableStack();
+  const permits = new CredentialPermits(io, output, settings.allowedCredentials);
+  const originOf = (reference: string | undefined, isListed = false): Provenance => {
+    if (isListed) return { source: "found-file", where: "a list of agents" };
+    return (reference === undefined ? resolved.origins.get("agent-card") : undefined) ?? typed;
+  };
+  const situationFor = (reference: string | undefined, isListed?: boolean): AgentSituation => ({
+    io,
+    output,
+    resolved,
+    reference: reference ?? settings.agentCard,
+    referenceOrigin: originOf(reference, isListed),
+    permits,
+    signal,
+    adopt: (effective) => {
+      run.settings = effective;
+    },
+  });
+  await act({
+    io,
+    output,
+    settings,
+    signal,
+    settingsFor: (entry) => resolveAgentSettings(resolved, entry),
+    permittedSettings: async (reference, given) => {
+      const entry = reference.kind === "url" ? reference.entry : undefined;
+      const named = findNamer(reference, originOf(given), io);
+      const withheld: HeldCredential[] = [];
+      for (const credential of await findStrayCredentials(resolved, entry, named)) {
+        if (!(await permits.allows(credential, named))) withheld.push(credential);
+      }
+      for (const credential of withheld) {
+        await output.warn(`${sayRefusal(credential, named)} (--allow-credential ${credential.name})`);
+      }
+      return withoutCredentials(resolveAgentSettings(resolved, entry), withheld);
+    },
+    openAgent: async ({ reference, isListed, ...options } = {}) => {
+      const { openAgent } = await import("./agent/open-agent.ts");
+      const opening = openAgent(situationFor(reference, isListed), options);
+      return opened.use(await opening.catch((error: unknown) => Promise.reject(whileConnecting(error, io))));
+    },
+    receiveCard: async (reference) => {
+      const { receiveCard } = await import("./agent/receive-card.ts");
+      return await receiveCard(situationFor(reference));
+    },
+    needReader: () => {
+      run.needsReader = true;
+    },
+    exitWith: (code) => {
+      run.exitCode = code;
+    },
+  });
+}
+
+/** A reference that stands among the arguments. */
+const typed: Provenance = { source: "flag", where: "the command line" };
+
+/** Who interrupts wants to know that nothing has begun. */
+function whileConnecting(error: unknown, { interrupted }: CliIo): unknown {
+  return interrupted.aborted && !(error instanceof CliError)
+    ? new CliError("A2ACLI_ERR_INTERNAL", "interrupted while connecting: nothing was asked of the agent yet")
+    : error;
+}
+
+/** `--timeout`, running. */
+function startTimeout(controller: AbortController, timeoutMs: number | undefined): Disposable {
+  const giveUp = (): void => {
+    const message = `gave up after ${formatDuration(timeoutMs ?? 0)} (--timeout)`;
+    controller.abort(
+      new CliError("A2ACLI_ERR_TIMEOUT", message, { hint: "give it longer with --timeout 5m" }),
+    );
+  };
+  const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
+}
