@@ -8,8 +8,7 @@ import type { CommandContext } from "../context.ts";
 import { interruptedExitCode } from "../interrupts.ts";
 import { readParts } from "../message-parts.ts";
 import { detach, pollingOf, stateOf } from "../task/following.ts";
-import type { ChatView } from "./chat-view.ts";
-import type { LineSource } from "./line-source.ts";
+import type { LineSource } from "./keyboard.ts";
 import {
   afterEvent,
   type ChatSession,
@@ -20,7 +19,8 @@ import {
   waitsForAuth,
   withAttachments,
 } from "./session.ts";
-import { explainCommands, parseEntry, type SlashCommand } from "./slash-commands.ts";
+import { type Entry, explainCommands, parseEntry } from "./slash-commands.ts";
+import type { ChatView } from "./terminal-view.ts";
 
 /** What a conversation is held with. */
 export interface ConversationOptions {
@@ -29,7 +29,7 @@ export interface ConversationOptions {
   readonly lines: LineSource;
   readonly view: ChatView;
   /** Id of the skill that is to do what is asked. */
-  readonly skill?: string;
+  readonly skill: string | undefined;
 }
 
 /**
@@ -97,14 +97,7 @@ export class Conversation {
 
   async #enter(line: string): Promise<void> {
     const entry = parseEntry(line);
-    switch (entry.kind) {
-      case "mistake":
-        return await this.#view.say(entry.sentence);
-      case "command":
-        return await this.#obey(entry.name, entry.argument);
-      case "message":
-        return await this.#send(entry.text);
-    }
+    await (entry.kind === "message" ? this.#send(entry.text) : this.#obey(entry));
   }
 
   async #send(words: string): Promise<void> {
@@ -176,23 +169,20 @@ export class Conversation {
     const entry = parseEntry(line);
     this.#beside = this.#beside.then(() =>
       this.#attempt(async () => {
-        switch (entry.kind) {
-          case "mistake":
-            return await this.#view.say(entry.sentence);
-          case "command":
-            return await (entry.name === "new"
-              ? this.#view.say("a task is at work: /cancel it, or wait for it")
-              : this.#obey(entry.name, entry.argument));
-          case "message":
-            this.#queued.push(line);
-            return await this.#view.say("this is sent when the task has settled");
+        if (entry.kind === "message") {
+          this.#queued.push(line);
+          return await this.#view.say("this is sent when the task has settled");
         }
+        const isNew = entry.kind === "command" && entry.name === "new";
+        await (isNew ? this.#view.say("a task is at work: /cancel it, or wait for it") : this.#obey(entry));
       }),
     );
   }
 
-  async #obey(command: SlashCommand, argument: string): Promise<void> {
-    switch (command) {
+  async #obey(entry: Exclude<Entry, { readonly kind: "message" }>): Promise<void> {
+    if (entry.kind === "mistake") return await this.#view.say(entry.sentence);
+    const { name, argument } = entry;
+    switch (name) {
       case "cancel":
         return await this.#cancel();
       case "attach":

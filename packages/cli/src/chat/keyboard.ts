@@ -1,11 +1,22 @@
 import { createInterface, type Interface } from "node:readline/promises";
-import { type Readable, Writable } from "node:stream";
+import { Readable, Writable } from "node:stream";
 import type { TextSink } from "../cli-io.ts";
-import type { LineSource } from "./line-source.ts";
 import { completeEntry } from "./slash-commands.ts";
 
+/** Where the lines of a chat come from. */
+export interface LineSource extends Disposable {
+  /** The next line, without its end; undefined when there will be none. */
+  next(prompt: string): Promise<string | undefined>;
+  /** Hands lines to `take` instead, while something else goes on. */
+  divert(take: (line: string) => void): Disposable;
+  /** Resolves as soon as nobody is in the middle of a line. */
+  quiet(): Promise<void>;
+  /** Aborted by a Ctrl-C that the source itself has seen. */
+  readonly interrupted: AbortSignal;
+}
+
 /** What a keyboard reads from, and where it shows what is typed. */
-export interface KeyboardOptions {
+interface KeyboardOptions {
   readonly stdin: Readable;
   readonly stdout: TextSink;
   readonly columns: () => number;
@@ -36,9 +47,9 @@ export class Keyboard implements LineSource {
   #typing: PromiseWithResolvers<void> | undefined;
 
   constructor(options: KeyboardOptions) {
-    const { stdin, stdout, columns, signal } = options;
+    const { stdin, signal } = options;
     this.#options = options;
-    this.#output = new MutableOutput(stdout, columns);
+    this.#output = new MutableOutput(options);
     this.#reader = createInterface({
       input: stdin,
       output: this.#output,
@@ -154,25 +165,51 @@ export class Keyboard implements LineSource {
 /** What readline writes to, and may be told not to. */
 class MutableOutput extends Writable {
   muted = true;
-  readonly #sink: TextSink;
-  readonly #columns: () => number;
+  readonly #options: KeyboardOptions;
 
-  constructor(sink: TextSink, columns: () => number) {
+  constructor(options: KeyboardOptions) {
     super();
-    this.#sink = sink;
-    this.#columns = columns;
+    this.#options = options;
   }
 
   /** Where readline breaks a long line. */
   get columns(): number {
-    return this.#columns();
+    return this.#options.columns();
   }
 
   /** At once rather than by the queue of a stream: others write to the same terminal, and order counts. */
   override write(text: unknown): boolean {
-    if (!this.muted) {
-      this.#sink.write(String(text)).catch(() => {}); // nobody reads any more: the next line ends the chat
-    }
+    // Where the terminal is gone, the next line ends the chat.
+    if (!this.muted) this.#options.stdout.write(String(text)).catch(() => {});
     return true;
   }
+}
+
+/**
+ * Lines that a program or a file gives: each is a turn of its own, the next one is read when the last one has settled.
+ * Empty lines are left out.
+ *
+ * @param signal ends the lines
+ */
+export function createPipedLines(stdin: Readable, signal: AbortSignal): LineSource {
+  const reader = createInterface({ input: stdin, terminal: false, signal });
+  const lines = reader[Symbol.asyncIterator]();
+  return {
+    async next() {
+      for (;;) {
+        const { done, value } = await lines.next();
+        if (done === true) return undefined;
+        if (value.trim() !== "") return value;
+      }
+    },
+    divert: () => ({ [Symbol.dispose]() {} }),
+    quiet: async () => {},
+    interrupted: signal,
+    [Symbol.dispose]: () => reader.close(),
+  };
+}
+
+/** No lines at all: for a keyboard whose user would not see what is asked (a2a-cli §11.2). */
+export function createNoLines(): LineSource {
+  return createPipedLines(Readable.from([]), new AbortController().signal);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { showOnTerminal } from "../../test-support/terminal-model.ts";
-import { Screen } from "./screen.ts";
+import { Screen, toRow, toRows } from "./screen.ts";
 
 /** A screen of 20 columns, and what a terminal makes of it. */
 function openScreen(colours = false) {
@@ -83,9 +83,49 @@ describe("the screen", () => {
   it("ends what it colours, and colours nothing where it is told not to", async () => {
     const coloured = openScreen(true);
     await coloured.screen.line("red", "red");
-    expect(coloured.sent()).toBe("\u001b[31mred\u001b[0m\r\n");
+    expect(coloured.sent()).toBe("\u001b[31mred\u001b[39m\r\n");
     const plain = openScreen();
     await plain.screen.line("red", "red");
     expect(plain.sent()).toBe("red\r\n");
   });
+});
+
+describe("text in rows", () => {
+  for (const [what, text, rows] of [
+    ["goes on in the row it stands in", "one two", ["one two"]],
+    ["ends a row at a line feed", "one\ntwo", ["one", "two"]],
+    ["keeps empty rows", "a\n\nb\n", ["a", "", "b", ""]],
+    ["breaks at a space before the last column", "one two three", ["one two", "three"]],
+    ["breaks at a space in the last column", "Once upon a time", ["Once upon", "a time"]],
+    ["keeps what a line is indented by", "  one two three", ["  one two", "three"]],
+    ["breaks a word that has no row to itself", "abcdefghijklm", ["abcdefghi", "jklm"]],
+    ["breaks wide characters by their width", "日本語日本語", ["日本語日", "本語"]],
+    ["keeps what belongs together", "👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧", ["👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧", "👩‍👩‍👧"]],
+    ["counts no width for what is put over a letter", "e\u0301e\u0301e\u0301 abcdef", ["ééé", "abcdef"]],
+  ] as const) {
+    it(what, () => expect(toRows(text, 10).map((row) => row.trimEnd())).toEqual(rows));
+  }
+
+  it("keeps the space at the end of what was streamed", () => {
+    expect(toRows("one ", 10)).toEqual(["one "]);
+  });
+
+  it("ends whatever the width", () => {
+    for (const columns of [0, 1, 2]) {
+      expect(toRows("日本語 abc", columns).join("").replaceAll(" ", "")).toBe("日本語abc");
+    }
+  });
+});
+
+describe("text in one row", () => {
+  for (const [text, fitted] of [
+    ["", ""],
+    ["123456789", "123456789"],
+    ["1234567890", "12345678…"],
+    ["日本語日本語", "日本語日…"],
+    ["█░█░ 50% █░", "█░█░ 50%…"],
+  ] as const) {
+    it(`${JSON.stringify(text)} leaves the last of 10 columns free`, () =>
+      expect(toRow(text, 10)).toBe(fitted));
+  }
 });

@@ -1,16 +1,10 @@
+import { styleText } from "node:util";
+import wrapAnsi from "wrap-ansi";
 import type { TextSink } from "../cli-io.ts";
-import { fit, layOut } from "./text-layout.ts";
+import { toText } from "../output.ts";
 
 /** How something looks. */
-export type Style = "plain" | "bold" | "dim" | "red" | "green" | "cyan";
-
-const sgr: Readonly<Record<Exclude<Style, "plain">, string>> = {
-  bold: "1",
-  dim: "2",
-  red: "31",
-  green: "32",
-  cyan: "36",
-};
+export type Style = "bold" | "dim" | "red" | "green" | "cyan";
 
 /** How the screen looks. */
 export interface ScreenOptions {
@@ -23,7 +17,7 @@ export interface ScreenOptions {
 /**
  * A terminal, written to from above: finished lines, then a row of text that still grows, then one line that may be
  * replaced (a progress bar). Each method writes once, so that nothing of it is torn apart, and resolves when the
- * terminal took it. What it is given has been stripped of control sequences.
+ * terminal took it. What it is given is stripped of control sequences.
  */
 export class Screen {
   readonly #sink: TextSink;
@@ -41,29 +35,26 @@ export class Screen {
   }
 
   /** Lines of their own. */
-  line(text: string, style: Style = "plain"): Promise<void> {
-    const { complete, row } = layOut("", text, this.#columns());
-    const lines = [...complete, row].map((each) => `${this.#paint(each, style)}\n`);
-    return this.#sink.write(this.#clear() + lines.join(""));
+  line(text: string, style?: Style): Promise<void> {
+    const rows = toRows(toText(text), this.#columns()).map((row) => `${this.#paint(row.trimEnd(), style)}\n`);
+    return this.#sink.write(this.#clear() + rows.join(""));
   }
 
   /** Text that goes on where the text before has ended. */
   stream(text: string): Promise<void> {
     const erased = this.#eraseBelow();
-    const shown = this.#row;
-    const { complete, row } = layOut(shown, text, this.#columns());
-    this.#row = row;
+    const rows = toRows(this.#row + toText(text), this.#columns());
+    this.#row = rows.at(-1) ?? "";
     // The row is written anew rather than added to: where it breaks may have moved.
-    return this.#sink.write(`${erased}\r${eraseLine}${complete.map((each) => `${each}\n`).join("")}${row}`);
+    return this.#sink.write(`${erased}\r${eraseLine}${rows.join("\n")}`);
   }
 
   /** A line at the bottom that the next one replaces, and everything else pushes away; cut to one row. */
   below(text: string): Promise<void> {
     const erased = this.#eraseBelow();
     this.#hasBelow = true;
-    return this.#sink.write(
-      `${erased}${this.#row === "" ? "" : "\n"}${this.#paint(fit(text, this.#columns()), "cyan")}`,
-    );
+    const line = this.#paint(toRow(toText(text), this.#columns()), "cyan");
+    return this.#sink.write(`${erased}${this.#row === "" ? "" : "\n"}${line}`);
   }
 
   /** Makes room for something that is not the screen's: the cursor stands at the beginning of an empty line. */
@@ -81,19 +72,39 @@ export class Screen {
 
   /** Afterwards the cursor stands behind the row. */
   #eraseBelow(): string {
-    if (!this.#hasBelow) {
-      return "";
-    }
+    if (!this.#hasBelow) return "";
     this.#hasBelow = false;
     return this.#row === "" ? `\r${eraseLine}` : `\r${eraseLine}${lineUp}\r${eraseLine}${this.#row}`;
   }
 
-  #paint(text: string, style: Style): string {
-    return style === "plain" || !this.#colours || text === ""
-      ? text
-      : `\u001b[${sgr[style]}m${text}\u001b[0m`;
+  #paint(text: string, style: Style | undefined): string {
+    return style !== undefined && this.#colours && text !== ""
+      ? styleText(style, text, { validateStream: false })
+      : text;
   }
 }
 
 const eraseLine = "\u001b[K";
 const lineUp = "\u001b[1A";
+
+/** Text in rows, broken at spaces. No row fills the last column, where terminals disagree about what comes next. */
+export function toRows(text: string, columns: number): string[] {
+  return text
+    .replaceAll("\t", "    ")
+    .split("\n")
+    .flatMap((line) => {
+      const rows = wrapAnsi(line, Math.max(columns - 1, 1), { hard: true, trim: false }).split("\n");
+      return rows.map((row, index) => (index === 0 ? row : row.replace(/^ /, ""))); // the space that it broke at
+    });
+}
+
+/** Text in one row, cut with an ellipsis where it is longer. */
+export function toRow(text: string, columns: number): string {
+  if (toRows(text, columns).length === 1) return text;
+  const [row = ""] = wrapAnsi(text, Math.max(columns - 2, 1), {
+    hard: true,
+    trim: false,
+    wordWrap: false,
+  }).split("\n");
+  return `${row}…`;
+}

@@ -5,7 +5,7 @@ export type Entry =
   | { readonly kind: "mistake"; readonly sentence: string };
 
 /** The names of all commands. */
-export type SlashCommand = "cancel" | "attach" | "save" | "task" | "new" | "help" | "quit";
+type SlashCommand = "cancel" | "attach" | "save" | "task" | "new" | "help" | "quit";
 
 /** All commands, in the order of their help. */
 const slashCommands: Readonly<Record<SlashCommand, Syntax>> = {

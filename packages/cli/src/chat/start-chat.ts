@@ -1,14 +1,14 @@
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
+import { renderEvent, renderTask } from "../render/task.ts";
+import { reportTask } from "../task/report.ts";
 import { Conversation } from "./conversation.ts";
-import { Keyboard } from "./keyboard.ts";
-import { createNoLines, createPipedLines } from "./piped-lines.ts";
+import { createNoLines, createPipedLines, Keyboard } from "./keyboard.ts";
 import { Screen } from "./screen.ts";
-import { createTerminalView } from "./terminal-view.ts";
-import { createTextView } from "./text-view.ts";
+import { type ChatView, createTerminalView } from "./terminal-view.ts";
 
 /** What `a2a chat` has beside the options of every command that talks to an agent. */
-export interface ChatFlags {
+interface ChatFlags {
   readonly skill?: string;
 }
 
@@ -24,15 +24,12 @@ export async function startChat(context: CommandContext, { skill }: ChatFlags): 
     });
   }
   const { stdin, stdout } = context.io;
-  const skills = skill === undefined ? {} : { skill };
-  if (stdin.isTTY === true && stdout.isTerminal) {
-    await chatOnTerminal(context, skills);
-  } else {
-    await chatAsText(context, skills);
-  }
+  await (stdin.isTTY === true && stdout.isTerminal
+    ? chatOnTerminal(context, skill)
+    : chatAsText(context, skill));
 }
 
-async function chatOnTerminal(context: CommandContext, skills: ChatFlags): Promise<void> {
+async function chatOnTerminal(context: CommandContext, skill: string | undefined): Promise<void> {
   const { io, signal } = context;
   const columns = (): number => process.stdout.columns || 80;
   const colours = (io.env["NO_COLOR"] ?? "") === "";
@@ -46,10 +43,10 @@ async function chatOnTerminal(context: CommandContext, skills: ChatFlags): Promi
     onTyping: () => void screen.finish().catch(() => {}), // nobody reads any more: the next line ends the chat
   });
   const view = createTerminalView(screen, agent.card);
-  await new Conversation({ context, agent, lines, view, ...skills }).run();
+  await new Conversation({ context, agent, lines, view, skill }).run();
 }
 
-async function chatAsText(context: CommandContext, skills: ChatFlags): Promise<void> {
+async function chatAsText(context: CommandContext, skill: string | undefined): Promise<void> {
   const { io, output, signal } = context;
   const isKeyboard = io.stdin.isTTY === true;
   if (isKeyboard) {
@@ -59,5 +56,25 @@ async function chatAsText(context: CommandContext, skills: ChatFlags): Promise<v
   }
   const agent = await context.openAgent();
   using lines = isKeyboard ? createNoLines() : createPipedLines(io.stdin, signal);
-  await new Conversation({ context, agent, lines, view: createTextView(context), ...skills }).run();
+  await new Conversation({ context, agent, lines, view: createTextView(context), skill }).run();
+}
+
+/**
+ * The conversation as fields and blocks, each event as it comes, without control sequences (a2a-cli §11.2). Whoever
+ * reads it is no person at a keyboard, so the first failure ends it.
+ */
+function createTextView(context: CommandContext): ChatView {
+  const { output } = context;
+  return {
+    greet: async () => {},
+    event: (event) => renderEvent(output, event),
+    settled: async (task) => {
+      if (task !== undefined) await reportTask(context, task);
+    },
+    task: (task) => renderTask(output, task),
+    say: (sentence) => output.note(sentence),
+    failure: async (error) => {
+      throw error;
+    },
+  };
 }

@@ -1,13 +1,31 @@
 import { formatTaskState } from "@a2a-connect/core";
-import { type AgentCard, type Task, TaskState } from "@a2a-connect/proto";
+import { type AgentCard, type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
 import { describeFailure } from "../failures.ts";
-import { toLine, toSentence, toText } from "../output.ts";
+import { toLine, toSentence } from "../output.ts";
 import { stateOf } from "../task/following.ts";
-import type { ChatView } from "./chat-view.ts";
-import { progressBar } from "./progress-bar.ts";
 import { describeSchema } from "./question.ts";
 import type { Screen } from "./screen.ts";
 import { emptyTranscript, formatEnd, type Shown, showEvent } from "./transcript.ts";
+
+/** Shows a conversation. */
+export interface ChatView {
+  /** Called once, before the first line. */
+  greet(): Promise<void>;
+  /** One event of the agent. */
+  event(event: StreamResponse): Promise<void>;
+  /** What followed on a message is over; `task` is what it went to, unless that goes on without us. */
+  settled(task: Task | undefined): Promise<void>;
+  /** A task on request: its ids, its state, what it has. */
+  task(task: Task): Promise<void>;
+  /** Words of the chat itself. */
+  say(sentence: string): Promise<void>;
+  /**
+   * Something went wrong. The chat goes on where this resolves.
+   *
+   * @throws the error, where the chat is to end with it
+   */
+  failure(error: unknown): Promise<void>;
+}
 
 /** The conversation for a person at a terminal. Everything from the agent is stripped of control sequences. */
 export function createTerminalView(screen: Screen, card: AgentCard): ChatView {
@@ -34,11 +52,11 @@ export function createTerminalView(screen: Screen, card: AgentCard): ChatView {
       contextId = task.contextId;
     },
     task: (task) => showTask(screen, task),
-    say: (sentence) => screen.line(toText(sentence), "dim"),
+    say: (sentence) => screen.line(sentence, "dim"),
     failure: async (error) => {
       const { message, hint } = await describeFailure(error, { hasCredentials: true });
       await screen.line(toSentence(`error: ${message}`), "red");
-      if (hint !== null) await screen.line(toText(hint), "dim");
+      if (hint !== null) await screen.line(hint, "dim");
     },
   };
 }
@@ -46,17 +64,16 @@ export function createTerminalView(screen: Screen, card: AgentCard): ChatView {
 async function show(screen: Screen, shown: Shown): Promise<void> {
   switch (shown.kind) {
     case "words":
-      return await screen.line(toText(shown.text));
+    case "data":
+      return await screen.line(shown.text);
     case "step":
-      return await screen.line(toText(shown.text), "dim");
+      return await screen.line(shown.text, "dim");
     case "progress":
       return await screen.below(progressBar(shown.fraction, toLine(shown.text)));
     case "artifact":
       return await screen.line(`${toLine(shown.title)}${shown.continued ? ", continued" : ""}:`, "bold");
     case "chunk":
-      return await screen.stream(toText(shown.text));
-    case "data":
-      return await screen.line(toText(shown.text));
+      return await screen.stream(shown.text);
     case "file": {
       const details = [shown.name || "unnamed", shown.mediaType, shown.size].filter((each) => each !== "");
       return await screen.line(toLine(`[${details.join(", ")}]`));
@@ -65,7 +82,7 @@ async function show(screen: Screen, shown: Shown): Promise<void> {
       return await showQuestion(screen, shown);
     case "end": {
       const isGood = shown.state === TaskState.COMPLETED;
-      if (shown.text !== "") await screen.line(toText(shown.text));
+      if (shown.text !== "") await screen.line(shown.text);
       return await screen.line(`${isGood ? "✓" : "✗"} ${toLine(formatEnd(shown))}`, isGood ? "green" : "red");
     }
   }
@@ -76,7 +93,7 @@ async function showQuestion(
   { wants, text, choices, schema }: Extract<Shown, { kind: "question" }>,
 ): Promise<void> {
   const words = wants === "auth" ? "The agent wants credentials." : "The agent waits for an answer.";
-  await screen.line(toText(text === "" ? words : text), "bold");
+  await screen.line(text === "" ? words : text, "bold");
   for (const [index, choice] of choices.entries()) {
     await screen.line(`  ${index + 1}. ${toLine(choice)}`);
   }
@@ -94,4 +111,21 @@ async function showTask(screen: Screen, task: Task): Promise<void> {
     const count = parts.length === 1 ? "1 part" : `${parts.length} parts`;
     await screen.line(toLine(`Artifact: ${name || artifactId}, ${count}`));
   }
+}
+
+const cells = 20;
+const full = "█";
+const empty = "░";
+
+/**
+ * One line that says how far something is.
+ *
+ * @param fraction from 0 to 1; what lies outside is taken for the nearest of them
+ * @param label what is being done
+ */
+export function progressBar(fraction: number, label: string): string {
+  const known = Math.min(Math.max(fraction, 0), 1);
+  const done = Math.floor(known * cells);
+  const percent = `${Math.floor(known * 100)}%`.padStart(4);
+  return `${full.repeat(done)}${empty.repeat(cells - done)} ${percent} ${label}`.trimEnd();
 }
