@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { CommandContext, CommandRun } from "./context.ts";
 import { type RawValue, type SettingFlag, type SettingOption, settingOptions } from "./options.ts";
-import type { GivenFlags } from "./settings/resolve-settings.ts";
+import type { GivenFlags } from "./settings/resolve.ts";
 
 /**
  * Makes what `load` gives the action of a command: it gets its context, with the settings resolved, and then the arguments of a

@@ -1,7 +1,6 @@
 import type { AgentClient, ConnectOptions } from "@a2a-connect/client";
 import type { AgentSituation } from "./agent/agent-connection.ts";
 import { type AgentSettings, resolveAgentSettings } from "./agent/agent-settings.ts";
-import type { CardReference } from "./agent/card-reference.ts";
 import {
   CredentialPermits,
   findNamer,
@@ -10,16 +9,17 @@ import {
   type Provenance,
   sayRefusal,
   withoutCredentials,
-} from "./agent/credential-permits.ts";
+} from "./agent/permits.ts";
 import type { FoundCard } from "./agent/receive-card.ts";
+import type { CardReference } from "./agent/reference.ts";
 import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
 import type { Output } from "./output.ts";
 import { createOutput, type RunOutput } from "./output.ts";
-import type { AgentEntry } from "./settings/agent-book.ts";
-import { formatDuration } from "./settings/duration.ts";
-import { type GivenFlags, resolveSettings } from "./settings/resolve-settings.ts";
-import type { Settings } from "./settings/settings.ts";
+import type { AgentEntry } from "./settings/book.ts";
+import type { Settings } from "./settings/resolve.ts";
+import { type GivenFlags, resolveSettings } from "./settings/resolve.ts";
+import { formatDuration } from "./settings/values.ts";
 
 /** How an agent is opened. */
 interface OpenAgentOptions extends Partial<ConnectOptions> {

@@ -3,9 +3,9 @@ import { CliError, type Failure, type FailureSituation, localFailure } from "./c
 import { type CliIo, LostOutputError } from "./cli-io.ts";
 import type { CommandRun } from "./context.ts";
 import { createOutput, type Output } from "./output.ts";
-import type { Settings } from "./settings/settings.ts";
+import type { Settings } from "./settings/resolve.ts";
 import { lookCommand } from "./task/hints.ts";
-import { maskSettings } from "./wire-log/mask-settings.ts";
+import { maskSettings } from "./wire-log/masking.ts";
 
 /**
  * Prints what went wrong: the envelope of a2a-cli Appendix B on stdout in `json`, sentences on stderr in `text`. Agents

@@ -1,8 +1,7 @@
 import { type Command, Help, type HelpConfiguration, type Option } from "commander";
 import type { CliIo } from "./cli-io.ts";
 import { type SettingFlag, settingOptions } from "./options.ts";
-import { formatRawValue } from "./settings/raw-value.ts";
-import { resolveSettings, type SettingOrigin } from "./settings/resolve-settings.ts";
+import { formatRawValue, resolveSettings, type SettingOrigin } from "./settings/resolve.ts";
 
 /** Help that shows the defaults as they are here and now: what is built in, or what environment and files say (§6.5). */
 export function createHelpConfiguration(io: CliIo): HelpConfiguration {

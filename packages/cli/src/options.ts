@@ -1,6 +1,4 @@
-import { bindingNames, parseBinding } from "./settings/bindings.ts";
-import { parseDuration } from "./settings/duration.ts";
-import { holdsPrivateKey } from "./settings/inline-key.ts";
+import { bindingNames, holdsPrivateKey, parseBinding, parseDuration } from "./settings/values.ts";
 
 /** Words or a switch, as flags, environment and files hold them; several of a repeatable option. */
 export type RawValue = string | boolean | readonly string[];

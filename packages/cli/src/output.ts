@@ -1,6 +1,6 @@
 import { escapeInvisible, visibleText } from "@a2a-connect/core";
 import type { CliIo } from "./cli-io.ts";
-import type { Settings } from "./settings/settings.ts";
+import type { Settings } from "./settings/resolve.ts";
 
 /**
  * What a command prints (a2a-cli §11). In `json` nothing but the payload goes to stdout; diagnostics always go to stderr.

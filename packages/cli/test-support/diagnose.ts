@@ -1,6 +1,6 @@
 import { webTransports } from "@a2a-connect/client/internal";
 import { nodePlatform } from "@a2a-connect/node/client";
-import { createCallHeaders } from "../src/agent/call-headers.ts";
+import { createCallHeaders } from "../src/agent/call-credentials.ts";
 import { type Diagnosis, type ExamineOptions, examine } from "../src/doctor/examine.ts";
 import { parseTarget } from "../src/doctor/target.ts";
 

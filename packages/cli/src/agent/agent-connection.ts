@@ -2,11 +2,10 @@ import { CardNotFoundError } from "@a2a-connect/client";
 import { type NodeConnectOptions, nodePlatform } from "@a2a-connect/node/client";
 import type { CliIo } from "../cli-io.ts";
 import type { Output } from "../output.ts";
-import type { ResolvedSettings } from "../settings/resolve-settings.ts";
+import type { ResolvedSettings } from "../settings/resolve.ts";
 import { createWireLog } from "../wire-log/wire-log.ts";
 import { type AgentSettings, resolveAgentSettings } from "./agent-settings.ts";
-import { type CallHeaders, createCallHeaders } from "./call-headers.ts";
-import { nameHint, resolveCardReference } from "./card-reference.ts";
+import { type CallHeaders, createCallHeaders } from "./call-credentials.ts";
 import {
   type CredentialPermits,
   findNamer,
@@ -14,8 +13,8 @@ import {
   type HeldCredential,
   type NamedAgent,
   type Provenance,
-} from "./credential-permits.ts";
-import { readCardFile } from "./read-card-file.ts";
+} from "./permits.ts";
+import { nameHint, readCardFile, resolveCardReference } from "./reference.ts";
 
 /** What an agent is opened with. */
 export interface AgentSituation {

@@ -1,11 +1,11 @@
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { RawValue, SettingFlag } from "../options.ts";
-import type { AgentEntry } from "../settings/agent-book.ts";
+import type { AgentEntry } from "../settings/book.ts";
 import { type FoundConfig, findConfigFile } from "../settings/config-file.ts";
-import type { ResolvedSettings, SettingOrigin } from "../settings/resolve-settings.ts";
+import type { ResolvedSettings, SettingOrigin } from "../settings/resolve.ts";
 import { ownSettings, resolveAgentSettings } from "./agent-settings.ts";
-import { resolveCardReference } from "./card-reference.ts";
+import { resolveCardReference } from "./reference.ts";
 
 /** What holds for the agent that the settings name, as far as it can be told. */
 export interface AgentOrigins extends Pick<ResolvedSettings, "origins" | "files"> {

@@ -1,9 +1,8 @@
-import type { LegacyProfile } from "@a2a-connect/signing/internal";
-import type { AgentEntry } from "../settings/agent-book.ts";
-import { parseBinding } from "../settings/bindings.ts";
+import type { LegacyProfile } from "@a2a-connect/signing";
+import type { AgentEntry } from "../settings/book.ts";
 import { isOwn } from "../settings/provenance.ts";
-import type { ResolvedSettings } from "../settings/resolve-settings.ts";
-import type { Settings } from "../settings/settings.ts";
+import type { ResolvedSettings, Settings } from "../settings/resolve.ts";
+import { parseBinding } from "../settings/values.ts";
 
 /** Settings for one agent, with what `a2a.config.yaml` says about it. */
 export interface AgentSettings extends Settings {

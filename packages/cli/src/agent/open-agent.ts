@@ -2,12 +2,12 @@ import { type AgentClient, NoInterfaceError } from "@a2a-connect/client";
 import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { connectAgent, type NodeConnectOptions } from "@a2a-connect/node/client";
 import type { Output } from "../output.ts";
-import type { Settings } from "../settings/settings.ts";
+import type { Settings } from "../settings/resolve.ts";
 import { type AgentSituation, prepareConnection, withNameHint } from "./agent-connection.ts";
-import { findCardTrust, requireTrusted } from "./card-trust.ts";
-import type { HeldCredential } from "./credential-permits.ts";
-import { type CredentialPlan, planCredentials } from "./credentials.ts";
+import { type CredentialPlan, planCredentials } from "./call-credentials.ts";
+import type { HeldCredential } from "./permits.ts";
 import { readFileCard } from "./receive-card.ts";
+import { findCardTrust, requireTrusted } from "./trust.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /**

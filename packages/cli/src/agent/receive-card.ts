@@ -6,7 +6,7 @@ import type { Output } from "../output.ts";
 import { observeBody } from "../wire-log/observe-body.ts";
 import { type AgentSituation, type CardTarget, prepareConnection, withNameHint } from "./agent-connection.ts";
 import type { AgentSettings } from "./agent-settings.ts";
-import { decodeText } from "./read-card-file.ts";
+import { decodeText } from "./reference.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /** A card as it was found. */

@@ -3,15 +3,15 @@ import { a2aError } from "@a2a-connect/core";
 import { formatMessage } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonValue } from "@bufbuild/protobuf";
-import { resolveCardReference } from "../agent/card-reference.ts";
+import type { FoundCard } from "../agent/receive-card.ts";
+import { resolveCardReference } from "../agent/reference.ts";
 import {
   type CardTrust,
   findCardTrust,
   requireTrusted,
   type TrustSettings,
   trustKeys,
-} from "../agent/card-trust.ts";
-import type { FoundCard } from "../agent/receive-card.ts";
+} from "../agent/trust.ts";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { renderCard } from "./render-card.ts";

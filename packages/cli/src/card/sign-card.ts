@@ -1,21 +1,28 @@
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { CardTextError, canonicalCard, SigningError, signCardText } from "@a2a-connect/signing";
-import { assertKeySetUrl, type LegacyProfile, type SignatureAlgorithm } from "@a2a-connect/signing/internal";
-import { readCardFile } from "../agent/read-card-file.ts";
+import {
+  assertKeySetUrl,
+  CardTextError,
+  canonicalCard,
+  type LegacyProfile,
+  type SignatureAlgorithm,
+  SigningError,
+  signCardText,
+} from "@a2a-connect/signing";
+import { readCardFile } from "../agent/reference.ts";
 import { CliError } from "../cli-error.ts";
+import type { CliIo } from "../cli-io.ts";
 import type { CommandContext } from "../context.ts";
 import { openSigningKey } from "../keys/signing-key.ts";
 import { replaceFile } from "../keys/write-file.ts";
+import { isInlineKey } from "../settings/values.ts";
 import { quote } from "../task/hints.ts";
 import { findUnknownMembers } from "./card-problems.ts";
-import { readStandardInput } from "./card-source.ts";
-import { requireCardFile, requireOtherFile } from "./key-file.ts";
-import { describeOtherJson } from "./odd-text.ts";
-import { noCanonicalForm, writeExactly } from "./print-canonical.ts";
-import { readSignatureHeaders } from "./signature-header.ts";
+import { noCanonicalForm, readStandardInput, writeExactly } from "./card-source.ts";
+import { readObject, readSignatureHeaders } from "./card-text.ts";
 
 /** The options of `card sign`. */
-export interface SignCardFlags {
+interface SignCardFlags {
   readonly key: string;
   readonly kid?: string;
   readonly alg?: SignatureAlgorithm;
@@ -48,7 +55,7 @@ export async function signCard(context: CommandContext, file: string, flags: Sig
   const text =
     file === "-" ? await readStandardInput(context) : await readCardFile(resolve(io.cwd, file), file);
   const warnings: string[] = [];
-  const signed = await explained(text, file, () =>
+  const signed = await explained(file, () =>
     signCardText(flags.replace === true ? canonicalCard(text) : text, {
       signer,
       ...(jku === undefined ? {} : { jku }),
@@ -125,17 +132,58 @@ function warnUnknown(signed: string): readonly string[] {
 }
 
 /** What is wrong with the card, as people can act upon it. */
-async function explained<T>(text: string, file: string, sign: () => Promise<T>): Promise<T> {
+async function explained<T>(file: string, sign: () => Promise<T>): Promise<T> {
   try {
     return await sign();
   } catch (error) {
     const name = file === "-" ? "the standard input" : file;
-    if (error instanceof CardTextError) throw noCanonicalForm(error, name, text);
-    if (error instanceof SigningError) {
-      const odd = describeOtherJson(text);
-      const message = odd === undefined ? `${name}: ${error.message}` : `${name} ${odd.problem}`;
-      throw new CliError("A2ACLI_ERR_CARD_INVALID", message, { hint: odd?.hint ?? error.hint, cause: error });
-    }
-    throw error;
+    if (error instanceof CardTextError) throw noCanonicalForm(error, name);
+    if (!(error instanceof SigningError)) throw error;
+    throw new CliError("A2ACLI_ERR_CARD_INVALID", `${name}: ${error.message}`, {
+      hint: error.hint,
+      cause: error,
+    });
   }
+}
+
+/**
+ * Sees to it that what is written does not take the place of the key, by whatever name: there may be no other copy.
+ *
+ * @throws CliError USAGE
+ */
+async function requireOtherFile(target: string, key: string, { cwd }: Pick<CliIo, "cwd">): Promise<void> {
+  if (isInlineKey(key) || key === "-") return;
+  const [one, other] = await Promise.all(
+    [target, key].map((file) => stat(resolve(cwd, file), { bigint: true }).catch(() => undefined)),
+  );
+  if (one === undefined || one.dev !== other?.dev || one.ino !== other.ino || !one.isFile()) return;
+  throw new CliError("A2ACLI_ERR_USAGE", `${target} is the key itself, and the card would take its place`, {
+    hint: "name another file; - is the standard output",
+  });
+}
+
+/**
+ * Sees to it that a card takes the place of cards alone: of anything else, such as another private key, there may be no other
+ * copy. An empty file, and what is no file, such as a pipe or a device, has nothing to lose.
+ *
+ * @throws CliError USAGE for a file that is there and is no card, or cannot be read
+ */
+async function requireCardFile(target: string, { cwd }: Pick<CliIo, "cwd">): Promise<void> {
+  const path = resolve(cwd, target);
+  const there = await stat(path).catch(() => undefined);
+  if (there?.isFile() !== true || there.size === 0) return;
+  if (looksLikeCard(await readCardFile(path).catch(() => ""))) return;
+  throw new CliError(
+    "A2ACLI_ERR_USAGE",
+    `${target} is there already and is no card that can be read; nothing was written`,
+    {
+      hint: "choose another file with --out; --force overwrites, and what was signed with a lost key cannot be signed by it again",
+    },
+  );
+}
+
+/** Cards that are older, or not finished, are cards as well. */
+function looksLikeCard(text: string): boolean {
+  const json = readObject(text);
+  return ("supportedInterfaces" in json || "name" in json) && !("kty" in json || "keys" in json);
 }

@@ -10,19 +10,14 @@ import type { LegacyProfile, VerificationContext } from "@a2a-connect/signing/in
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { type GivenKeys, readGivenKeys } from "../keys/given-keys.ts";
-import { findChanges } from "./card-change.ts";
-import { readClaims } from "./card-claims.ts";
 import { type CardSource, readCardSource } from "./card-source.ts";
-import { findFittingProfile } from "./fitting-profile.ts";
+import { findChanges, readClaims, readSignatureHeaders, readSubject } from "./card-text.ts";
 import { KeySetLog } from "./key-set-log.ts";
-import { type KnownAgent, type OpenedMemory, openMemory, recallAgent } from "./known-agent.ts";
-import { describeTrust, renderVerdict } from "./render-verdict.ts";
-import { readSignatureHeaders, readSubject } from "./signature-header.ts";
-import { reportSignatures } from "./signature-report.ts";
-import { basisOf, findProof } from "./trust-basis.ts";
-import { toDocument } from "./verdict-document.ts";
-import type { AppliedPolicy, VerdictReport } from "./verdict-report.ts";
-import { tellAlarms, tellStory } from "./verdict-story.ts";
+import { type KnownAgent, type OpenedMemory, openMemory, recallAgent } from "./memory.ts";
+import { basisOf, findFittingProfile, findProof } from "./proof.ts";
+import { describeTrust, renderVerdict, tellAlarms, tellStory } from "./render-verdict.ts";
+import type { AppliedPolicy, VerdictReport } from "./verdict.ts";
+import { reportSignatures, toDocument } from "./verdict.ts";
 
 /** The options that `card verify` has beside those of every command that talks to an agent. */
 export interface VerifyCardFlags {

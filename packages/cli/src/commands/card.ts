@@ -1,7 +1,7 @@
 import type { LegacyProfile } from "@a2a-connect/signing/internal";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type AddCommand, addAgentOptions, addCardOptions, type SetAction } from "../command.ts";
-import { algorithmOption } from "../keys/algorithm-option.ts";
+import { algorithmOption } from "./keys.ts";
 
 /** `a2a card …`: fetches, shows, checks, signs and verifies Agent Cards (a2a-cli §10.1; A2A §8.4). */
 export const addCard: AddCommand = (program, setAction) => {
@@ -86,7 +86,7 @@ function addCanonical(card: Command, setAction: SetAction): void {
     .argument("[card]", "file, URL, host, name in a2a.config.yaml, or - (default: --agent-card)")
     .addHelpText("after", canonicalExamples);
   addCardOptions(canonical);
-  setAction(canonical, async () => (await import("../card/print-canonical.ts")).printCanonical);
+  setAction(canonical, async () => (await import("../card/card-source.ts")).printCanonical);
 }
 
 function addForget(card: Command, setAction: SetAction): void {
@@ -96,7 +96,7 @@ function addForget(card: Command, setAction: SetAction): void {
     .argument("<agent>", "as it was verified: URL, host, or name in a2a.config.yaml")
     .requiredOption("--memory <file>", "where card verify remembers agents")
     .addHelpText("after", forgetExamples);
-  setAction(forget, async () => (await import("../card/forget-card.ts")).forgetCard);
+  setAction(forget, async () => (await import("../card/memory.ts")).forgetCard);
 }
 
 /** `--key`, as all commands have it that verify. */

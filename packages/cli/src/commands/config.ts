@@ -2,8 +2,7 @@ import type { Command } from "commander";
 import { type AddCommand, addAgentOptions, readGivenFlags } from "../command.ts";
 import type { CommandContext } from "../context.ts";
 import type { SettingSource } from "../settings/provenance.ts";
-import { formatRawValue, maskRawValue } from "../settings/raw-value.ts";
-import { resolveSettings, type SettingOrigin } from "../settings/resolve-settings.ts";
+import { formatRawValue, maskRawValue, resolveSettings, type SettingOrigin } from "../settings/resolve.ts";
 
 /** `a2a config show`: every setting, and where it is from (a2a-cli §8.3). */
 export const addConfig: AddCommand = (program, setAction) => {

@@ -1,5 +1,5 @@
 import type { AddCommand } from "../command.ts";
-import { hostOption, portOption } from "../serve/port-option.ts";
+import { hostOption, portOption } from "./serve.ts";
 
 /** Not that of `a2a serve`, so that both can run beside each other. */
 const demoPort = 4100;

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import { type AddCommand, addAgentOptions } from "../command.ts";
-import { parseDuration } from "../settings/duration.ts";
+import { parseDuration } from "../settings/values.ts";
 
 /** `a2a doctor`: says in plain words what is wrong with a card or a server. */
 export const addDoctor: AddCommand = (program, setAction) => {

@@ -1,5 +1,6 @@
+import type { SignatureAlgorithm } from "@a2a-connect/signing";
+import { Option } from "commander";
 import type { AddCommand } from "../command.ts";
-import { algorithmOption } from "../keys/algorithm-option.ts";
 
 /** `a2a keys …`: the keys that sign Agent Cards. */
 export const addKeys: AddCommand = (program, setAction) => {
@@ -51,3 +52,18 @@ Examples:
   a2a keys public old.public.json new.public.json > jwks.json    both, while keys are rotated
   vault kv get -field=key secret/a2a | a2a keys public -
   a2a keys public signer.pem --kid 2026-summer`;
+
+/** Listed here, so that help needs not load what signs. */
+const algorithmNames = [
+  "ES256",
+  "ES384",
+  "EdDSA",
+  "Ed25519",
+  "RS256",
+  "PS256",
+] as const satisfies readonly SignatureAlgorithm[];
+
+/** `--alg`, as all commands have it that sign. */
+export function algorithmOption(description: string): Option {
+  return new Option("--alg <name>", description).choices(algorithmNames);
+}

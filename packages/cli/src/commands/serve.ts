@@ -4,7 +4,6 @@ import { InvalidArgumentError, Option } from "commander";
 import { CliError } from "../cli-error.ts";
 import type { AddCommand } from "../command.ts";
 import type { CommandContext } from "../context.ts";
-import { hostOption, portOption } from "../serve/port-option.ts";
 import type { RetiredKey, ServeFlags } from "../serve/serve-options.ts";
 
 /** `a2a serve FILE`: serves the agent that a module exports, or several, over all five wires, with durable tasks. */
@@ -134,3 +133,28 @@ Examples:
   a2a serve agent.ts
   a2a serve agent.ts --host 0.0.0.0 --public-url https://agents.example.org --sign-key keys/2026.json
   a2a serve agent.ts --sign-key keys/2027.json --retired-key keys/2026.public.json@2027-01-31`;
+
+/** `--port`, as all commands have it that listen. Undefined when it was not given: something else may say it. */
+export function portOption(preset: number): Option {
+  return new Option(
+    "--port <number>",
+    `port to listen on; 0: any that is free (default: ${preset})`,
+  ).argParser(parsePort);
+}
+
+/** `--host`, as all commands have it that listen. */
+export function hostOption(): Option {
+  return new Option(
+    "--host <name>",
+    "name or address to bind; 0.0.0.0 is open to the network (default: localhost)",
+  );
+}
+
+/** @throws InvalidArgumentError when it is no port */
+function parsePort(value: string): number {
+  const port = Number(value);
+  if (!/^\d{1,5}$/.test(value) || port > 65_535) {
+    throw new InvalidArgumentError("It is a number from 0 to 65535.");
+  }
+  return port;
+}

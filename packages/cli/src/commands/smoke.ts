@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import { type AddCommand, addAgentOptions } from "../command.ts";
-import { parseDuration } from "../settings/duration.ts";
+import { parseDuration } from "../settings/values.ts";
 
 /** `a2a smoke`: tries each skill of a list of agents by its first example; the exit code is for CI. */
 export const addSmoke: AddCommand = (program, setAction) => {

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type AddCommand, addAgentOptions, type SetAction } from "../command.ts";
-import { hostOption, portOption } from "../serve/port-option.ts";
+import { hostOption, portOption } from "./serve.ts";
 
 /** `a2a task …`: what acts on tasks that are there (a2a-cli §7.1, §10.3, §10.4). */
 export const addTask: AddCommand = (program, setAction) => {
@@ -22,7 +22,7 @@ function addGet(task: Command, setAction: SetAction): void {
     .option("--history <n>", "messages of its history to show (default: the agent's)", wholeNumber(0));
   addExitStateOption(command);
   addAgentOptions(command);
-  setAction(command, async () => (await import("../task/get.ts")).getTask);
+  setAction(command, async () => (await import("../task/task.ts")).getTask);
 }
 
 /** `--context-id` is one of every command's options. */
@@ -59,7 +59,7 @@ function addSubscribe(task: Command, setAction: SetAction): void {
     );
   addExitStateOption(command);
   addAgentOptions(command);
-  setAction(command, async () => (await import("../task/subscribe.ts")).subscribeToTask);
+  setAction(command, async () => (await import("../task/task.ts")).subscribeToTask);
 }
 
 /** `--metadata` is one of every command's options. */
@@ -70,7 +70,7 @@ function addCancel(task: Command, setAction: SetAction): void {
     .argument("<task>", "its id");
   addExitStateOption(command);
   addAgentOptions(command);
-  setAction(command, async () => (await import("../task/cancel.ts")).cancelTask);
+  setAction(command, async () => (await import("../task/task.ts")).cancelTask);
 }
 
 function addHistory(task: Command, setAction: SetAction): void {
@@ -79,7 +79,7 @@ function addHistory(task: Command, setAction: SetAction): void {
     .description("Replay a task from its first event, numbered; where the agent numbers none, what was said")
     .argument("<task>", "its id");
   addAgentOptions(command);
-  setAction(command, async () => (await import("../task/history.ts")).printHistory);
+  setAction(command, async () => (await import("../task/task.ts")).printHistory);
 }
 
 function addDownload(task: Command, setAction: SetAction): void {
@@ -133,7 +133,7 @@ function addPushConfig(task: Command, setAction: SetAction): void {
   setAction(get, async () => (await import("../task/push-configs.ts")).getPushConfig);
   setAction(list, async () => (await import("../task/push-configs.ts")).listPushConfigs);
   setAction(remove, async () => (await import("../task/push-configs.ts")).deletePushConfig);
-  setAction(listen, async () => (await import("../task/push-listen.ts")).listenForPush);
+  setAction(listen, async () => (await import("../task/push-configs.ts")).listenForPush);
 }
 /** Adds `--exit-state`: the exit status says what became of the task, and not only that the command did its job. */
 export function addExitStateOption(command: Command): Command {

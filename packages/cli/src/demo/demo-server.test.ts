@@ -6,8 +6,7 @@ import { field, shellWords } from "../../test-support/fields.ts";
 import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
 import type { ChecklistItem } from "../doctor/checklist/checklist.ts";
 import { demoAgent } from "./demo-agent.ts";
-import { demoSkills } from "./demo-skills.ts";
-import { sampleCsv, samplePng } from "./sample-files.ts";
+import { demoSkills, sampleCsv, samplePng } from "./demo-skills.ts";
 
 const cardUrl = /Agent Card: (http:\S+)\/\.well-known\/agent-card\.json/;
 

@@ -4,7 +4,6 @@ import type { CommandContext } from "../context.ts";
 import { announce } from "../serve/announcement.ts";
 import { runServer } from "../serve/run-server.ts";
 import { demoAgent } from "./demo-agent.ts";
-import { guide } from "./guide.ts";
 
 /** Serves the demo agent until the user interrupts. Its tasks are gone afterwards. */
 export async function serveDemo(
@@ -23,4 +22,31 @@ export async function serveDemo(
     (log) => serve(demoAgent, { ...options, log }),
     (served) => announce(context.output, served, guide(served.url)),
   );
+}
+
+/** What there is to practise, in an order that makes sense, each with the command to copy. */
+const lessons: readonly (readonly [what: string, command: (agent: string) => string])[] = [
+  ["Look at its card", (agent) => `a2a card get ${agent}`],
+  ["Send a message, get one", (agent) => `a2a send ${agent} "echo hello"`],
+  ["Watch a task stream, with progress", (agent) => `a2a send --stream ${agent} story`],
+  ["The same for programs, as JSON Lines", (agent) => `a2a send --stream -o json ${agent} story`],
+  ["Be asked; the answer's command is printed", (agent) => `a2a send ${agent} choose`],
+  ["Be asked for data", (agent) => `a2a send ${agent} form`],
+  ["Be asked for credentials", (agent) => `a2a send ${agent} sign-in`],
+  ["Get files, then save them", (agent) => `a2a send ${agent} file`],
+  ["", (agent) => `a2a task download ${agent} TASK`],
+  ["Do not wait; come back, or cancel", (agent) => `a2a send --async ${agent} slow`],
+  ["", (agent) => `a2a task subscribe ${agent} TASK`],
+  ["", (agent) => `a2a task cancel ${agent} TASK`],
+  ["See a failure and a refusal", (agent) => `a2a send ${agent} fail`],
+  ["", (agent) => `a2a send ${agent} reject`],
+  ["List what there is, replay one from its start", (agent) => `a2a task list ${agent}`],
+  ["", (agent) => `a2a task history ${agent} TASK`],
+  ["Be told by webhook", (agent) => `a2a task push-config listen ${agent} TASK`],
+  ["All of it in one conversation", (agent) => `a2a chat ${agent}`],
+];
+
+/** Lines to read and to copy, for an agent at `url`. */
+function guide(url: string): string[] {
+  return lessons.flatMap(([what, command]) => [...(what === "" ? [] : [`# ${what}`]), command(`-a ${url}`)]);
 }

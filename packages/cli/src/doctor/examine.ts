@@ -1,6 +1,6 @@
 import type { BindingTransport } from "@a2a-connect/client/internal";
 import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
-import type { CardTrust, OwnOriginTrust } from "../agent/card-trust.ts";
+import type { CardTrust, OwnOriginTrust } from "../agent/trust.ts";
 import type { Examination, Probe } from "./examination.ts";
 import { type Finding, mergeFindings } from "./finding.ts";
 import { createHttpClient, type HttpClient } from "./http-client.ts";

@@ -10,7 +10,7 @@ import {
   type Interceptor,
   type Transport,
 } from "@connectrpc/connect";
-import type { CallHeaders } from "../agent/call-headers.ts";
+import type { CallHeaders } from "../agent/call-credentials.ts";
 import { quote } from "./finding.ts";
 import { readText } from "./http-client.ts";
 

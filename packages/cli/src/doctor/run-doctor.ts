@@ -3,14 +3,17 @@ import { parseJsonText } from "@a2a-connect/core/internal";
 import { nodePlatform } from "@a2a-connect/node/client";
 import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
 import type { AgentSettings } from "../agent/agent-settings.ts";
-import { type CallHeaders, createCallHeaders } from "../agent/call-headers.ts";
-import { type CardReference, resolveCardReference } from "../agent/card-reference.ts";
-import { findCardTrust, verifyByOwnOrigin } from "../agent/card-trust.ts";
-import { type GivenCredentials, planCredentials } from "../agent/credentials.ts";
-import { readCardFile } from "../agent/read-card-file.ts";
+import {
+  type CallHeaders,
+  createCallHeaders,
+  type GivenCredentials,
+  planCredentials,
+} from "../agent/call-credentials.ts";
+import { type CardReference, readCardFile, resolveCardReference } from "../agent/reference.ts";
+import { findCardTrust, verifyByOwnOrigin } from "../agent/trust.ts";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
-import { formatDuration } from "../settings/duration.ts";
+import { formatDuration } from "../settings/values.ts";
 import { runExample } from "../smoke/run-example.ts";
 import { type ChecklistItem, scoreOf } from "./checklist/checklist.ts";
 import { runChecklist } from "./checklist/run-checklist.ts";

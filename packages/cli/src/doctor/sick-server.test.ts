@@ -2,7 +2,7 @@ import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { diagnose } from "../../test-support/diagnose.ts";
 import { jsonRpcAgent, send, startSick } from "../../test-support/sick-server.ts";
-import { createCallHeaders } from "../agent/call-headers.ts";
+import { createCallHeaders } from "../agent/call-credentials.ts";
 import type { ExamineOptions } from "./examine.ts";
 import type { Finding } from "./finding.ts";
 

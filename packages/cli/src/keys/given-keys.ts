@@ -1,10 +1,8 @@
 import { readVerificationKeys, SigningError, thumbprintOf, type VerificationKey } from "@a2a-connect/signing";
-import { readSignatureHeaders } from "../card/signature-header.ts";
+import { readSignatureHeaders } from "../card/card-text.ts";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import { ownIdOf, readKeyJson } from "./key-json.ts";
-import { nameKey, readKeyText } from "./read-key-text.ts";
-import { findUnfitKeys, holdsPrivate } from "./unfit-keys.ts";
+import { findUnfitKeys, holdsPrivate, nameKey, ownIdOf, readKeyJson, readKeyText } from "./key-text.ts";
 
 /** Public keys that somebody gave to verify cards with. */
 export interface GivenKeys {

@@ -3,8 +3,7 @@ import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { formatJsonDocument } from "../output.ts";
 import { readKeys } from "./given-keys.ts";
-import { ownIdOf, readKeyJson } from "./key-json.ts";
-import { nameKey, readKeyText } from "./read-key-text.ts";
+import { nameKey, ownIdOf, readKeyJson, readKeyText } from "./key-text.ts";
 
 /** The options of `keys public`. */
 export interface PublicKeysFlags {

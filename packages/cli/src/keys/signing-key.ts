@@ -2,9 +2,7 @@ import { type CardSigner, createCardSigner, SigningError } from "@a2a-connect/si
 import type { SignatureAlgorithm } from "@a2a-connect/signing/internal";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import { ownIdOf, readKeyJson } from "./key-json.ts";
-import { findTimeFault } from "./key-time.ts";
-import { nameKey, readKeyText } from "./read-key-text.ts";
+import { findTimeFault, nameKey, ownIdOf, readKeyJson, readKeyText } from "./key-text.ts";
 
 /** How a key signs, where it does not say so itself. */
 export interface SigningKeyOptions {

@@ -1,5 +1,4 @@
-import type { AgentTemplate } from "./project-files.ts";
-import type { ProjectName } from "./project-name.ts";
+import type { AgentTemplate, ProjectName } from "./project-files.ts";
 
 /** An agent whose task survives a crash, question and all. */
 export function durableAgent({ title }: ProjectName): AgentTemplate {

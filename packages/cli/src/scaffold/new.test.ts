@@ -7,8 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { field } from "../../test-support/fields.ts";
 import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
-import { findTemplate } from "./create-project.ts";
-import { parseProjectName } from "./project-name.ts";
+import { findTemplate, parseProjectName } from "./create-project.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const run = promisify(execFile);

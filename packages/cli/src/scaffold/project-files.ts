@@ -1,5 +1,13 @@
-import type { ProjectName } from "./project-name.ts";
-import type { ProjectFiles } from "./write-project.ts";
+/** What a project is called in all the places where its name stands. */
+export interface ProjectName {
+  /** Of the package and its directory: `table-booker`. */
+  readonly name: string;
+  /** Of the agent, for people: `Table booker`. */
+  readonly title: string;
+}
+
+/** Text files by their path inside a project. */
+export type ProjectFiles = ReadonlyMap<string, string>;
 
 /** The two files that differ with the kind of executor, and what there is to try. */
 export interface AgentTemplate {

@@ -1,5 +1,4 @@
-import type { AgentTemplate } from "./project-files.ts";
-import type { ProjectName } from "./project-name.ts";
+import type { AgentTemplate, ProjectName } from "./project-files.ts";
 
 /** An agent that runs once for each message, and asks when one says nothing. */
 export function turnAgent({ title }: ProjectName): AgentTemplate {

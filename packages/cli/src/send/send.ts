@@ -14,9 +14,8 @@ import type { CommandContext } from "../context.ts";
 import { readParts } from "../message-parts.ts";
 import { orderParts, type PartOptions } from "../message-parts-flags.ts";
 import { renderEvent, renderMessage, renderTask } from "../render/task.ts";
-import { type ExitStateOptions, exitByState } from "../task/exit-state.ts";
 import { detach, followToEnd, notePolling, pollingOf, stateOf, unanswered } from "../task/following.ts";
-import { reportTask } from "../task/report.ts";
+import { type ExitStateOptions, exitByState, reportTask } from "../task/report.ts";
 
 /** The options that `send` has beside those of every command that talks to an agent. */
 export interface SendFlags extends PartOptions, ExitStateOptions {

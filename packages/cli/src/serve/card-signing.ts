@@ -35,7 +35,7 @@ export async function readCardSigning(
   }
   const { openSigningKey } = await import("../keys/signing-key.ts");
   const { readKeys } = await import("../keys/given-keys.ts");
-  const { readKeyText } = await import("../keys/read-key-text.ts");
+  const { readKeyText } = await import("../keys/key-text.ts");
   const signing: SigningKey[] = [];
   for (const file of signKey) {
     const { text, signer } = await openSigningKey(file, io);

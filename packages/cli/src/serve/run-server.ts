@@ -2,7 +2,6 @@ import type { ServedAgent } from "@a2a-connect/node";
 import type { LogRecord } from "@a2a-connect/server";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
-import { explainListenFailure } from "./listen-failure.ts";
 
 /** How long what runs may go on after the first Ctrl-C, and when whatever is left is cut off. */
 const stopping = { graceMs: 2_000, timeoutMs: 5_000 };
@@ -11,7 +10,7 @@ const stopping = { graceMs: 2_000, timeoutMs: 5_000 };
 export type ServerLog = (record: LogRecord) => void;
 
 /** Puts an agent or several on a port. */
-export type StartServer<Served> = (log: ServerLog) => Promise<Served>;
+type StartServer<Served> = (log: ServerLog) => Promise<Served>;
 
 /**
  * Serves until the user interrupts or the process is told to end, and closes it in an orderly way. What its
@@ -62,4 +61,30 @@ function explainFailure(error: unknown, port: number | undefined): unknown {
         cause: error,
       })
     : explainListenFailure(error, port);
+}
+
+/** Puts into words why nothing can listen where `--host` and `--port` say; any other error stays as it is. */
+export function explainListenFailure(error: unknown, port: number | undefined): unknown {
+  if (!(error instanceof Error)) {
+    return error;
+  }
+  switch ("code" in error ? error.code : undefined) {
+    case "EADDRINUSE":
+      return new CliError("A2ACLI_ERR_INTERNAL", `port ${port} is in use by another process`, {
+        hint: "choose another with --port, or any that is free with --port 0",
+        cause: error,
+      });
+    case "EACCES":
+      return new CliError("A2ACLI_ERR_INTERNAL", `port ${port} is not yours to listen on`, {
+        hint: "choose one from 1024 on with --port",
+        cause: error,
+      });
+    case "ENOTFOUND":
+    case "EADDRNOTAVAIL":
+      return new CliError("A2ACLI_ERR_USAGE", "--host is no name or address of this machine", {
+        cause: error,
+      });
+    default:
+      return error;
+  }
 }

@@ -1,9 +1,9 @@
 import { type ServedAgent, type ServedAgents, type ServeOptions, serve } from "@a2a-connect/node";
 import type { AgentDefinition } from "@a2a-connect/server";
 import type { CommandContext } from "../context.ts";
-import { readServerConfig } from "../settings/server-config.ts";
+import { readServerConfig } from "../settings/book.ts";
 import { commandLine } from "../task/hints.ts";
-import type { SignedPlace } from "./announce-signing.ts";
+import type { SignedPlace } from "./announcement.ts";
 import { announce, announceAll } from "./announcement.ts";
 import { readCardSigning } from "./card-signing.ts";
 import { loadAgents } from "./load-agent.ts";

@@ -1,7 +1,7 @@
 import type { AgentToServe, ServeAgentsOptions, ServeOptions } from "@a2a-connect/node";
 import { type AgentDefinition, createMemoryTaskStore } from "@a2a-connect/server";
 import { CliError } from "../cli-error.ts";
-import type { ServerConfig } from "../settings/server-config.ts";
+import type { ServerConfig } from "../settings/book.ts";
 
 /** Where `a2a serve` listens when nobody says. */
 export const servePort = 4000;

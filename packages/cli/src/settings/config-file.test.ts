@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CliError } from "../cli-error.ts";
-import { agentNames, findAgent, knownAgentsHint } from "./agent-book.ts";
+import { agentNames, findAgent, knownAgentsHint, readServerConfig } from "./book.ts";
 import { parseConfig } from "./config-file.ts";
-import { readServerConfig } from "./server-config.ts";
 
 const full = `
 server:

@@ -8,7 +8,7 @@ import { orAborted } from "../agent/until-aborted.ts";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { stateOf } from "./following.ts";
-import { taskDocument } from "./print.ts";
+import { taskDocument } from "./report.ts";
 
 /** The options that `task download` has beside those of every command that talks to an agent. */
 export interface DownloadFlags {

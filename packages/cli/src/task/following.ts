@@ -3,9 +3,9 @@ import { formatTaskState, isSettled } from "@a2a-connect/core";
 import { type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
 import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
-import { formatDuration } from "../settings/duration.ts";
-import type { Settings } from "../settings/settings.ts";
-import { Announcement } from "./announcement.ts";
+import type { Output } from "../output.ts";
+import type { Settings } from "../settings/resolve.ts";
+import { formatDuration } from "../settings/values.ts";
 import { lookCommand, subscribeCommand, waitCommand } from "./hints.ts";
 
 /** How a task is polled where it cannot be streamed: as often as the caller says, also below the usual floor. */
@@ -23,7 +23,7 @@ export async function notePolling({ output }: CommandContext, { card }: AgentCli
 }
 
 /** How following a task is told about. */
-export interface FollowingOptions {
+interface FollowingOptions {
   /** The task's id, where it is known before its first event. */
   readonly taskId?: string;
   /** Every event, one after the other. */
@@ -113,7 +113,7 @@ export function unanswered({ io, settings }: CommandContext): CliError {
 }
 
 /** A task that is left to itself, as far as it is known. */
-export type LeftTask = Pick<Task, "id"> & Partial<Pick<Task, "contextId">>;
+type LeftTask = Pick<Task, "id"> & Partial<Pick<Task, "contextId">>;
 
 /** Says how to come back to a task that is left to itself after a Ctrl-C. The exit status is 130 by itself. */
 export async function detach(
@@ -136,4 +136,42 @@ export async function detach(
 /** The state of a task, UNSPECIFIED where it has none. */
 export function stateOf({ status }: Pick<Task, "status">): TaskState {
   return status?.state ?? TaskState.UNSPECIFIED;
+}
+
+/** What is over by then needs no announcement: its result is as good. */
+const delayMs = 1_000;
+
+/**
+ * Tells stderr which task is being waited for, as soon as that takes longer than a second: nothing else shows its id
+ * before the end, and whatever happens to this process, the task can be found again.
+ */
+class Announcement implements Disposable {
+  readonly #output: Output;
+  readonly #stream: TaskStream;
+  readonly #timer: NodeJS.Timeout;
+  #due = false;
+  #made = false;
+
+  constructor(output: Output, stream: TaskStream) {
+    this.#output = output;
+    this.#stream = stream;
+    this.#timer = setTimeout(() => {
+      this.#due = true;
+      this.look().catch(() => {}); // nobody reads stderr any more
+    }, delayMs);
+  }
+
+  /** Makes it, when it is time and the task is known. */
+  async look(): Promise<void> {
+    const { task } = this.#stream;
+    if (this.#due && !this.#made && task !== undefined) {
+      this.#made = true;
+      const state = formatTaskState(task.status?.state ?? TaskState.UNSPECIFIED);
+      await this.#output.note(`task ${task.id} is ${state}; Ctrl-C leaves it to itself`);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
 }

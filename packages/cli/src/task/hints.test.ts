@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { shellWords } from "../../test-support/fields.ts";
-import { resolveSettings } from "../settings/resolve-settings.ts";
+import { resolveSettings } from "../settings/resolve.ts";
 import { answerCommand, commandLine, subscribeCommand, waitCommand } from "./hints.ts";
 
 const nowhere = { env: {}, cwd: "/", home: "/nowhere" };

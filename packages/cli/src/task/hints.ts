@@ -1,4 +1,4 @@
-import type { Settings } from "../settings/settings.ts";
+import type { Settings } from "../settings/resolve.ts";
 
 /** The command that answers a task that asks, to be copied. The reply is left to the reader. */
 export function answerCommand(settings: Settings, taskId: string): string {

@@ -16,7 +16,7 @@ import { CliError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import type { Output } from "../output.ts";
 import { renderTask } from "../render/task.ts";
-import { parseDuration } from "../settings/duration.ts";
+import { parseDuration } from "../settings/values.ts";
 import { stateOf } from "./following.ts";
 import { commandLine } from "./hints.ts";
 

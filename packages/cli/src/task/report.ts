@@ -1,7 +1,9 @@
-import { readQuestion } from "@a2a-connect/client/internal";
-import { formatTaskState, isInterrupted, readLifecycleReport } from "@a2a-connect/core";
-import { type Task, TaskState } from "@a2a-connect/proto";
+import { readQuestion } from "@a2a-connect/client";
+import { formatMessage, formatTaskState, isInterrupted, readLifecycleReport } from "@a2a-connect/core";
+import { type Task, TaskSchema, TaskState } from "@a2a-connect/proto";
+import type { JsonValue } from "@bufbuild/protobuf";
 import type { CommandContext } from "../context.ts";
+import { type RenderTaskOptions, renderTask } from "../render/task.ts";
 import { stateOf } from "./following.ts";
 import { answerCommand, downloadCommand, waitCommand } from "./hints.ts";
 
@@ -79,5 +81,45 @@ function outcomeWarning(task: Task): string | undefined {
       return `task ${task.id} waits for credentials (auth-required)`;
     default:
       return undefined;
+  }
+}
+
+/** Prints a task: everything in it that people can read, or the protocol's own JSON. */
+export async function printTask(
+  { output }: CommandContext,
+  task: Task,
+  options?: RenderTaskOptions,
+): Promise<void> {
+  await output.document(taskDocument(task));
+  await renderTask(output, task, options);
+}
+
+/** A task as the protocol's own JSON (a2a-cli Appendix B). */
+export function taskDocument(task: Task): JsonValue {
+  return formatMessage(TaskSchema, task);
+}
+
+/** What `--exit-state` leaves in a command's options. */
+export interface ExitStateOptions {
+  readonly exitState?: boolean;
+}
+
+/** Exit statuses of states, for those who ask for them. Clear of the ones that mean something already (a2a-cli §11.6). */
+const statuses: ReadonlyMap<TaskState, number> = new Map([
+  [TaskState.COMPLETED, 0],
+  [TaskState.FAILED, 20],
+  [TaskState.CANCELED, 21],
+  [TaskState.REJECTED, 22],
+  [TaskState.INPUT_REQUIRED, 23],
+  [TaskState.AUTH_REQUIRED, 24],
+]);
+
+/** Work goes on, or nobody knows. */
+const unfinished = 25;
+
+/** Has the command end with the status of the task's state, where `--exit-state` asks for that. */
+export function exitByState(context: CommandContext, options: ExitStateOptions, state: TaskState): void {
+  if (options.exitState === true) {
+    context.exitWith(statuses.get(state) ?? unfinished);
   }
 }

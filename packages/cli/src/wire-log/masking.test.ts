@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isCredentialName } from "./credential-name.ts";
-import { createMasking } from "./masking.ts";
+import { createMasking, isCredentialName } from "./masking.ts";
 
 describe("masking (A2ACLI_AUTH_004)", () => {
   const masking = createMasking(["s3cr3t/value", "s3cr3t"]);

@@ -1,4 +1,14 @@
-import { isCredentialName } from "./credential-name.ts";
+/** Names of headers, query parameters and cookies whose values nobody needs to see. */
+const credentialName =
+  /auth|token|secret|pass(?:word|wd|phrase)|credential|cookie|session|signature|api[-_]?key|(?:^|[-_])(?:key|sig|pwd|jwt)(?:$|[-_])/i;
+
+/** Challenges, the key that names a send, the mark of a page. */
+const harmlessName = /^(?:(?:www|proxy)-authenticate|idempotency-key|(?:next)?[-_]?page[-_]?token)$/i;
+
+/** Whether something of this name is taken for a credential. */
+export function isCredentialName(name: string): boolean {
+  return credentialName.test(name) && !harmlessName.test(name);
+}
 
 /** Takes credentials out of what is logged. No flag changes what it does (A2ACLI_AUTH_004). */
 export interface Masking {
@@ -69,4 +79,24 @@ export function createMasking(secrets: Iterable<string>): Masking {
 
 function toBase64(text: string): string {
   return Buffer.from(text).toString("base64").replace(/=+$/, "");
+}
+
+/** What the user gave as credentials, as settings hold it. */
+interface GivenSecrets {
+  readonly bearer: string | undefined;
+  readonly apiKey: string | undefined;
+  readonly serviceParameters: Readonly<Record<string, string>>;
+}
+
+/** Takes what these settings hold as credentials out of whatever is logged. */
+export function maskSettings(settings: GivenSecrets): Masking {
+  return createMasking(secretsOf(settings));
+}
+
+/** Everything that the user gave as a credential, or under a name of one. */
+function secretsOf({ bearer, apiKey, serviceParameters }: GivenSecrets): readonly string[] {
+  const parameters = Object.entries(serviceParameters)
+    .filter(([name]) => isCredentialName(name))
+    .flatMap(([, value]) => [value, value.replace(/^[\w-]+ +/, "")]);
+  return [bearer, apiKey, ...parameters].filter((secret) => secret !== undefined);
 }

@@ -3,7 +3,7 @@ import { type ControlledAgent, startControlledAgent } from "../../test-support/c
 import { field } from "../../test-support/fields.ts";
 import { startRecordingAgent } from "../../test-support/recording-agent.ts";
 import { runCommand } from "../../test-support/run-command.ts";
-import { BodyLog, maxLoggedLength } from "./body-log.ts";
+import { BodyLog, maxLoggedLength } from "./wire-log.ts";
 
 let agent: ControlledAgent;
 

@@ -2,7 +2,7 @@ import { webTransports } from "@a2a-connect/client/internal";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
-import { createCallHeaders } from "../../agent/call-headers.ts";
+import { createCallHeaders } from "../../agent/call-credentials.ts";
 import { probeInterfaces } from "./interfaces.ts";
 import { judgeTransport } from "./network.ts";
 

@@ -1,5 +1,5 @@
-import { parseJsonMedia } from "@a2a-connect/core/internal";
-import { formatDuration } from "../../settings/duration.ts";
+import { parseJsonMedia } from "@a2a-connect/core";
+import { formatDuration } from "../../settings/values.ts";
 import { type Finding, quote } from "../finding.ts";
 import type { HttpAnswer, HttpClient, HttpOutcome } from "../http-client.ts";
 import { type NetworkFailure, timeoutCode } from "../network-failure.ts";

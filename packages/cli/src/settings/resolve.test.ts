@@ -5,7 +5,7 @@ import { connectBinding, grpcWebBinding } from "@a2a-connect/core/internal";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { runCommand } from "../../test-support/run-command.ts";
 import { CliError } from "../cli-error.ts";
-import { type GivenFlags, resolveSettings } from "./resolve-settings.ts";
+import { type GivenFlags, resolveSettings } from "./resolve.ts";
 
 let home: string;
 let cwd: string;

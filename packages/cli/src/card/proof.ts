@@ -1,7 +1,15 @@
-import { type CardVerdict, type TrustPolicy, type VerificationKey, verifyCard } from "@a2a-connect/signing";
-import type { Profile, SignatureCheck, VerificationContext } from "@a2a-connect/signing/internal";
-import { readObject } from "./loose-json.ts";
-import type { TrustBasis } from "./verdict-report.ts";
+import {
+  type CardVerification,
+  type LegacyProfile,
+  type Profile,
+  type SignatureVerdict,
+  type TrustPolicy,
+  type VerificationContext,
+  type VerificationKey,
+  verifyCard,
+} from "@a2a-connect/signing";
+import { readObject } from "./card-text.ts";
+import type { FittingProfile, TrustBasis } from "./verdict.ts";
 
 /** From the strictest on. */
 const profiles: readonly unknown[] = ["strict", "js-1", "python-1", "raw"] satisfies readonly Profile[];
@@ -77,4 +85,29 @@ async function findCounting(
     if ((await verifyCard(alone, { ...context, trustPolicy })).verified) counting.push(verdict);
   }
   return counting;
+}
+
+const legacyProfiles: readonly LegacyProfile[] = ["js-1", "python-1", "raw"];
+
+/**
+ * A profile that was not tried and by which a signature would be right that is wrong by those that were. Older software may have
+ * signed the card so, or somebody changed it where that profile does not look: nobody can tell. Changes nothing about the verdict.
+ */
+export async function findFittingProfile(
+  text: string,
+  { reason }: CardVerification,
+  { memory: _, minimumSecurity: __, ...policy }: TrustPolicy,
+  context: VerificationContext,
+): Promise<FittingProfile | undefined> {
+  const untried = legacyProfiles.filter((profile) => policy.profiles?.includes(profile) !== true);
+  if (reason !== "signature-mismatch" && reason !== "typ-not-allowed") return undefined;
+  for (const profile of untried) {
+    const trustPolicy = { ...policy, profiles: [profile], allowUncovered: false };
+    const verification = await verifyCard(text, { ...context, trustPolicy });
+    const fits = verification.signatures.find((each) => each.valid && each.profile === profile);
+    if (fits !== undefined) {
+      return { profile, uncovered: verification.uncovered, isRefused: verification.reason === "uncovered" };
+    }
+  }
+  return undefined;
 }

@@ -10,13 +10,43 @@ import {
   type SettingOption,
   settingOptions,
 } from "../options.ts";
-import { parseBinding } from "./bindings.ts";
-import { parseDuration } from "./duration.ts";
-import { isInlineKey } from "./inline-key.ts";
+import { isCredentialName } from "../wire-log/masking.ts";
+import { describeUnknownNames, readSettingsFiles, type SettingsFile } from "./files.ts";
 import { isOwn, type SettingSource } from "./provenance.ts";
-import type { Settings } from "./settings.ts";
-import { readSettingsFiles, type SettingsFile } from "./settings-files.ts";
-import { describeUnknownNames } from "./unknown-names.ts";
+import { isInlineKey, parseBinding, parseDuration } from "./values.ts";
+
+/** The options that every command that talks to an agent has, resolved. */
+export interface Settings {
+  /** Reference to the agent: host, URL, file, or a name in `a2a.config.yaml`. */
+  readonly agentCard: string | undefined;
+  /** Public key that the agent's card has to be verified by: itself, or the file that has it. Undefined: nothing is verified. */
+  readonly cardKey: string | undefined;
+  /** Bindings, best first; empty: the card's order. */
+  readonly transports: readonly string[];
+  /** The only protocol version, when one was asked for. */
+  readonly a2aVersion: string | undefined;
+  readonly output: "json" | "text";
+  readonly stream: boolean;
+  /** Whether to block until the task has settled: false after `--async`, true otherwise. */
+  readonly wait: boolean;
+  /** `wait` as somebody asked for it, undefined when nobody did: `task get` waits only when it was asked to. */
+  readonly waitRequested: boolean | undefined;
+  readonly verbose: boolean;
+  readonly debug: boolean;
+  readonly insecure: boolean;
+  readonly bearer: string | undefined;
+  readonly apiKey: string | undefined;
+  readonly contextId: string | undefined;
+  readonly taskId: string | undefined;
+  /** Metadata of the message, parsed. */
+  readonly metadata: Readonly<Record<string, unknown>> | undefined;
+  readonly serviceParameters: Readonly<Record<string, string>>;
+  /** Names of credentials that may go to an agent that a found file names, such as `A2ACLI_BEARER`. */
+  readonly allowedCredentials: readonly string[];
+  readonly pollIntervalMs: number;
+  /** Undefined: no limit. */
+  readonly timeoutMs: number | undefined;
+}
 
 /** Where the effective value of one option is from. */
 export interface SettingOrigin {
@@ -227,4 +257,32 @@ function exposedSecrets({ path, values, exposed }: SettingsFile): readonly strin
   return exposed && secrets.length > 0
     ? [`${path} holds ${secrets.join(" and ")} and others may read it: chmod 600 it`]
     : [];
+}
+
+/** A value as it may be shown: credentials masked. */
+export function maskRawValue(option: SettingOption, value: RawValue | undefined): RawValue | undefined {
+  if (option.secret === true) {
+    return value === undefined ? undefined : "***";
+  }
+  return option.flag === "svc-param" && typeof value === "object" ? value.map(maskParameter) : value;
+}
+
+/** The same as words. */
+export function formatRawValue(option: SettingOption, value: RawValue | undefined): string {
+  const shown = maskRawValue(option, value);
+  switch (typeof shown) {
+    case "undefined":
+      return option.builtIn ?? "none";
+    case "boolean":
+      return shown ? "on" : "off";
+    case "string":
+      return shown;
+    default:
+      return shown.join(", ");
+  }
+}
+
+function maskParameter(parameter: string): string {
+  const name = parameter.slice(0, parameter.indexOf(":"));
+  return isCredentialName(name) ? `${name}:***` : parameter;
 }

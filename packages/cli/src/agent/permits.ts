@@ -6,12 +6,12 @@ import type { CliIo } from "../cli-io.ts";
 import { replaceFile } from "../keys/write-file.ts";
 import { environmentName } from "../options.ts";
 import type { Output } from "../output.ts";
-import type { AgentEntry } from "../settings/agent-book.ts";
+import type { AgentEntry } from "../settings/book.ts";
 import { isOwn, mayReceive, type SettingSource, weaker } from "../settings/provenance.ts";
-import type { ResolvedSettings } from "../settings/resolve-settings.ts";
-import { isCredentialName } from "../wire-log/credential-name.ts";
+import type { ResolvedSettings } from "../settings/resolve.ts";
+import { isCredentialName } from "../wire-log/masking.ts";
 import { type AgentSettings, ownSettings } from "./agent-settings.ts";
-import type { CardReference } from "./card-reference.ts";
+import type { CardReference } from "./reference.ts";
 
 /** Something that is said, and by which source. */
 export interface Provenance {

@@ -5,7 +5,7 @@ import type { CliIo } from "../cli-io.ts";
 import { findNearestWord } from "../nearest-word.ts";
 import { type FoundConfig, findConfigFile } from "./config-file.ts";
 import type { AuthConfig } from "./config-schema.ts";
-import { holdsPrivateKey, isInlineKey } from "./inline-key.ts";
+import { holdsPrivateKey, isInlineKey } from "./values.ts";
 
 /** An agent that `a2a.config.yaml` names, with its credentials at hand. */
 export interface AgentEntry {
@@ -36,7 +36,7 @@ export interface AgentEntry {
 }
 
 /** Where names are looked up: the file above `cwd`, the secrets in `env`. */
-export type BookIo = Pick<CliIo, "cwd" | "env">;
+type BookIo = Pick<CliIo, "cwd" | "env">;
 
 /**
  * The agent of this name in the nearest `a2a.config.yaml`; undefined when there is none, or no file. What can be no name
@@ -141,4 +141,48 @@ function readSecret(variable: string | undefined, where: string, { env }: BookIo
     `${where} takes its credentials from the environment variable ${variable}, which is not set`,
     { hint: `Set it, for example: export ${variable}=…` },
   );
+}
+
+/** What `a2a.config.yaml` says about the agent that is served here. */
+export interface ServerConfig {
+  /** Public URL, without a trailing slash. */
+  readonly url: string | undefined;
+  /** Port to listen on: that of `url` when it names this machine. */
+  readonly port: number | undefined;
+  /** File of the store, absolute; `memory` for none. */
+  readonly store: string | undefined;
+}
+
+/**
+ * The `server` of the nearest `a2a.config.yaml`; undefined without one.
+ *
+ * @throws CliError USAGE when the file is wrong, or asks for credentials of callers, which are not checked yet
+ */
+export async function readServerConfig(io: Pick<CliIo, "cwd">): Promise<ServerConfig | undefined> {
+  const found = await findConfigFile(io.cwd);
+  const server = found?.config.server;
+  if (found === undefined || server === undefined) return undefined;
+  if (server.auth !== undefined) {
+    // Serving without it would be open to everybody, which is what the author does not want.
+    throw new CliError(
+      "A2ACLI_ERR_USAGE",
+      `${found.locate(["server", "auth"])}: server.auth asks for credentials of callers, which cannot be checked yet`,
+      { hint: "Let a proxy in front check them, listen on localhost only, and take server.auth out." },
+    );
+  }
+  return {
+    url: server.url?.replace(/\/+$/, ""),
+    port: server.url === undefined ? undefined : localPort(new URL(server.url)),
+    store: resolveStore(server.store, dirname(found.path)),
+  };
+}
+
+function localPort({ hostname, port, protocol }: URL): number | undefined {
+  if (!["localhost", "127.0.0.1", "[::1]"].includes(hostname)) return undefined;
+  if (port !== "") return Number(port);
+  return protocol === "https:" ? 443 : 80;
+}
+
+function resolveStore(store: string | undefined, directory: string): string | undefined {
+  return store === undefined || store === "memory" ? store : resolve(directory, store);
 }

@@ -1,0 +1,204 @@
+/** JSON of which nothing is known. */
+type LooseObject = Readonly<Record<string, unknown>>;
+
+/** The object that a text is; empty for anything else. */
+export function readObject(text: string): LooseObject {
+  try {
+    return objectOf(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
+/** The value where it is an object; else an empty one. */
+function objectOf(value: unknown): LooseObject {
+  return isObject(value) ? value : {};
+}
+
+/** Whether a value is an object, and no array. */
+function isObject(value: unknown): value is LooseObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The texts of all members with such a name, however deep. */
+function textsIn(value: unknown, name: RegExp): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap((element) => textsIn(element, name));
+  return Object.entries(objectOf(value)).flatMap(([key, member]) =>
+    typeof member === "string" && name.test(key) ? [member] : textsIn(member, name),
+  );
+}
+
+/** What a signature's protected header says; undefined where it says nothing, or no text. */
+export interface SignatureHeader {
+  readonly kid: string | undefined;
+  readonly alg: string | undefined;
+  readonly typ: string | undefined;
+  readonly jku: string | undefined;
+}
+
+/**
+ * The protected headers of a card's signatures, by their place, for people to see: nothing is verified here, and what cannot be
+ * read says nothing.
+ *
+ * @param text a card as it was received, whatever is wrong with it
+ */
+export function readSignatureHeaders(text: string): readonly SignatureHeader[] {
+  const { signatures } = readObject(text);
+  return Array.isArray(signatures) ? signatures.map(readHeader) : [];
+}
+
+/** What a card calls itself; undefined where it does not. */
+export function readSubject(text: string): { readonly name?: string; readonly version?: string } {
+  const { name, version } = readObject(text);
+  return {
+    ...(typeof name === "string" && name !== "" ? { name } : {}),
+    ...(typeof version === "string" && version !== "" ? { version } : {}),
+  };
+}
+
+function readHeader(signature: unknown): SignatureHeader {
+  const encoded = isObject(signature) ? signature["protected"] : undefined;
+  const json = typeof encoded === "string" ? Buffer.from(encoded, "base64url").toString("utf8") : "";
+  const { kid, alg, typ, jku } = readObject(json);
+  return { kid: textOrNone(kid), alg: textOrNone(alg), typ: textOrNone(typ), jku: textOrNone(jku) };
+}
+
+function textOrNone(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** What a card says about where callers go and what they are asked for: what its signature vouches for, or what it only claims. */
+export interface CardClaims {
+  /** Hosts of its interfaces, with ports; of what is no URL the address itself. Each once. */
+  readonly interfaceHosts: readonly string[];
+  /** Hosts that people and credentials are sent to: token, authorization and discovery URLs. Each once. */
+  readonly tokenHosts: readonly string[];
+  /** What callers are asked for, in a few words for each alternative; undefined: for nothing. */
+  readonly demands: readonly string[] | undefined;
+  /** Skills that have requirements of their own. */
+  readonly stricterSkills: number;
+}
+
+/** @param canonical canonical text, without signatures. Total: what is not as it should be claims nothing. */
+export function readClaims(canonical: string): CardClaims {
+  const card = readObject(canonical);
+  const schemes = objectOf(card["securitySchemes"]);
+  const requirements = listOf(card["securityRequirements"]);
+  return {
+    interfaceHosts: unique(
+      listOf(card["supportedInterfaces"])
+        .flatMap((each) => textsIn(each, /^url$/))
+        .map(hostOf),
+    ),
+    tokenHosts: unique(textsIn(schemes, /Url$/).map(hostOf)),
+    demands:
+      requirements.length === 0
+        ? undefined
+        : requirements.map((requirement) =>
+            describeDemand(objectOf(objectOf(requirement)["schemes"]), schemes),
+          ),
+    stricterSkills: listOf(card["skills"]).filter(
+      (skill) => listOf(objectOf(skill)["securityRequirements"]).length > 0,
+    ).length,
+  };
+}
+
+/** The host of an address, with its port where it names one. gRPC has addresses that are no URLs. */
+export function hostOf(address: string): string {
+  const { host = "" } = URL.parse(address) ?? {};
+  return host === "" ? address : host;
+}
+
+/** Schemes that are demanded together. */
+function describeDemand(
+  demanded: Readonly<Record<string, unknown>>,
+  schemes: Readonly<Record<string, unknown>>,
+): string {
+  const names = Object.keys(demanded);
+  if (names.length === 0) return "nothing";
+  return names.map((name) => `${name} (${kindOf(objectOf(schemes[name]))})`).join(" and ");
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  apiKeySecurityScheme: "API key",
+  httpAuthSecurityScheme: "HTTP",
+  oauth2SecurityScheme: "OAuth 2",
+  openIdConnectSecurityScheme: "OpenID Connect",
+  mtlsSecurityScheme: "client certificate",
+};
+
+function kindOf(scheme: Readonly<Record<string, unknown>>): string {
+  const [member = ""] = Object.keys(scheme).filter((name) => Object.hasOwn(kinds, name));
+  const http = member === "httpAuthSecurityScheme" ? objectOf(scheme[member])["scheme"] : undefined;
+  return [kinds[member] ?? "not declared", ...(typeof http === "string" ? [http] : [])].join(" ");
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function unique(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)];
+}
+
+/** What was and what is at one place of a card; undefined where there is nothing. */
+export interface CardChange {
+  readonly path: string;
+  readonly was: unknown;
+  readonly is: unknown;
+}
+
+/** Changes that are told, at most: more of them say no more. */
+const maxChanges = 50;
+
+/**
+ * In what a card differs from the remembered one, as far as that is remembered: where callers go and what they are asked for
+ * first.
+ *
+ * @param remembered JSON text, as `RememberedCard` has it
+ * @param canonical JSON text of the other card
+ */
+export function findChanges(remembered: string, canonical: string): readonly CardChange[] {
+  const changes: CardChange[] = [];
+  compare(outlineOf(readObject(remembered)), outlineOf(readObject(canonical)), "", changes);
+  return changes;
+}
+
+/** Skills by their ids, so that one more in front does not change all the others. */
+function outlineOf(card: LooseObject): LooseObject {
+  const { supportedInterfaces, securitySchemes, securityRequirements, skills, name, version } = card;
+  const byId = (Array.isArray(skills) ? skills : [])
+    .map(objectOf)
+    .map((skill) => [String(skill["id"]), { securityRequirements: skill["securityRequirements"] }]);
+  return {
+    supportedInterfaces,
+    securitySchemes,
+    securityRequirements,
+    skills: Object.fromEntries(byId),
+    name,
+    version,
+  };
+}
+
+/** Goes down only where both sides have something to go down into: what is gone as a whole is one change. */
+function compare(was: unknown, is: unknown, path: string, changes: CardChange[]): void {
+  if (changes.length === maxChanges) return;
+  const [before, after] = [membersOf(was), membersOf(is)];
+  if (before !== undefined && after !== undefined && Array.isArray(was) === Array.isArray(is)) {
+    for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+      compare(before[name], after[name], join(path, name, Array.isArray(was)), changes);
+    }
+  } else if (JSON.stringify(was) !== JSON.stringify(is)) {
+    changes.push({ path, was, is });
+  }
+}
+
+function membersOf(value: unknown): LooseObject | undefined {
+  if (Array.isArray(value)) return { ...value };
+  return isObject(value) ? value : undefined;
+}
+
+function join(path: string, name: string, isIndex: boolean): string {
+  if (isIndex) return `${path}[${name}]`;
+  return path === "" ? name : `${path}.${name}`;
+}

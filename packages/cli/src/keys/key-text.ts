@@ -1,0 +1,162 @@
+import { createPublicKey } from "node:crypto";
+import { readFile, stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { readVerificationKeys, type VerificationKey } from "@a2a-connect/signing";
+import { CliError } from "../cli-error.ts";
+import type { CliIo } from "../cli-io.ts";
+import { describeFileError } from "../file-error.ts";
+import { isInlineKey } from "../settings/values.ts";
+
+/** Largest file that is read for keys: the limit for key sets. */
+const maxKeyBytes = 256 * 1024;
+
+/**
+ * The text of a key: of the file that is named, of the standard input (`-`), or what was given when that is the key itself.
+ *
+ * @throws CliError USAGE when there is no such file, or it is none that a key can be in
+ */
+export async function readKeyText(reference: string, io: Pick<CliIo, "cwd" | "stdin">): Promise<string> {
+  if (isInlineKey(reference)) return reference;
+  return reference === "-" ? await readPipedKey(io) : await readKeyFile(reference, io);
+}
+
+async function readKeyFile(reference: string, { cwd }: Pick<CliIo, "cwd">): Promise<string> {
+  const path = resolve(cwd, reference);
+  try {
+    const { size } = await stat(path);
+    if (size > maxKeyBytes)
+      throw unusable(reference, `has ${size} bytes, and a file of keys has at most ${maxKeyBytes}`);
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    const { problem, hint } = describeFileError(error, "read");
+    throw unusable(reference, problem, { hint: hint ?? keyFileHint, cause: error });
+  }
+}
+
+async function readPipedKey({ stdin }: Pick<CliIo, "stdin">): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stdin as AsyncIterable<Uint8Array>) {
+    // no encoding is set
+    size += chunk.byteLength;
+    if (size > maxKeyBytes)
+      throw unusable(nameKey("-"), `has more than the ${maxKeyBytes} bytes of any file of keys`);
+    chunks.push(chunk);
+  }
+  if (size === 0) {
+    throw unusable(nameKey("-"), "has no key: nothing came, or it was read already", {
+      hint: "pipe one key into the command, and name - once",
+    });
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** How a key is called in messages: by its file, never by what is in it. */
+export function nameKey(reference: string): string {
+  if (reference === "-") return "the standard input";
+  return isInlineKey(reference) ? "the given key" : reference;
+}
+
+const keyFileHint = "a key is a file with a JWK, a key set (JWKS) or PEM; a2a keys new makes one";
+
+function unusable(
+  name: string,
+  problem: string,
+  options: { readonly hint?: string; readonly cause?: unknown } = {},
+): CliError {
+  return new CliError("A2ACLI_ERR_USAGE", `${name} ${problem}`, { hint: keyFileHint, ...options });
+}
+
+/** A key as JSON has it: whatever its members are. */
+type KeyJson = Readonly<Record<string, unknown>>;
+
+/** The keys of a JWK or a key set, as they stand there; undefined for PEM, and for what is no key. */
+export function readKeyJson(text: string): readonly KeyJson[] | undefined {
+  try {
+    const json: unknown = JSON.parse(text.trim());
+    if (!isObject(json)) return undefined;
+    const { keys } = json;
+    if (keys === undefined) return [json];
+    return Array.isArray(keys) ? keys.filter(isObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The id that a key has itself. */
+export function ownIdOf({ kid }: KeyJson): string | undefined {
+  return typeof kid === "string" && kid !== "" ? kid : undefined;
+}
+
+function isObject(value: unknown): value is KeyJson {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Why verifiers would refuse what a key signs now; the rest of a sentence about the key, or undefined. A date or a mark that
+ * cannot be read counts against it, as it does for them.
+ *
+ * @param now milliseconds since 1970
+ */
+export function findTimeFault({ nbf, exp, revoked }: KeyJson, now: number): string | undefined {
+  if (revoked !== undefined && revoked !== null && revoked !== false) return "is revoked";
+  if (exp !== undefined && !(isTime(exp) && now < exp * 1000)) {
+    return isTime(exp) ? `is expired since ${formatTime(exp)}` : "has an exp that is no date";
+  }
+  if (nbf !== undefined && !(isTime(nbf) && now >= nbf * 1000)) {
+    return isTime(nbf) ? `is not valid before ${formatTime(nbf)}` : "has an nbf that is no date";
+  }
+  return undefined;
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value);
+}
+
+function formatTime(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? `second ${seconds}` : date.toISOString();
+}
+
+/**
+ * The keys of a text that are well-formed and cannot verify cards: too weak, on another curve, or by their own members for
+ * something else. Public sides only.
+ */
+export async function findUnfitKeys(text: string): Promise<readonly VerificationKey[]> {
+  const entries = readKeyJson(text) ?? [text];
+  const unfit: VerificationKey[] = [];
+  for (const entry of entries) {
+    const own = typeof entry === "string" ? entry : JSON.stringify(entry);
+    const isFit = await readVerificationKeys(own).then(
+      () => true,
+      () => false,
+    );
+    const key = isFit ? undefined : toPublicKey(entry);
+    if (key !== undefined) unfit.push(key);
+  }
+  return unfit;
+}
+
+/** Whether there is a private key in a text. */
+export function holdsPrivate(text: string): boolean {
+  const keys = readKeyJson(text);
+  return keys === undefined
+    ? /-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)
+    : keys.some(({ d, k }) => d !== undefined || k !== undefined);
+}
+
+/** Members of a JWK that say what it is for, beside those that are the key. */
+const purposes = ["alg", "use", "key_ops", "nbf", "exp", "revoked"] as const;
+
+/** Undefined for what is no public or private key, such as a symmetric one. */
+function toPublicKey(entry: KeyJson | string): VerificationKey | undefined {
+  try {
+    if (typeof entry === "string") return { ...createPublicKey(entry).export({ format: "jwk" }), kid: "" };
+    const members = createPublicKey({ key: entry, format: "jwk" }).export({ format: "jwk" });
+    const said = purposes.filter((name) => entry[name] !== undefined).map((name) => [name, entry[name]]);
+    return { ...members, ...Object.fromEntries(said), kid: ownIdOf(entry) ?? "" };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,249 @@
+import type { AgentClient } from "@a2a-connect/client";
+import {
+  findA2AError,
+  formatMessage,
+  formatTaskState,
+  isInterrupted,
+  isSettled,
+  isTerminal,
+} from "@a2a-connect/core";
+import {
+  type StreamResponse,
+  StreamResponseSchema,
+  type Task,
+  TaskState,
+  type TaskStatus,
+  TaskStatusSchema,
+} from "@a2a-connect/proto";
+import { create, equals, type JsonObject } from "@bufbuild/protobuf";
+import type { CommandContext } from "../context.ts";
+import { renderEvent, renderTask } from "../render/task.ts";
+import { detach, followToEnd, notePolling, pollingOf, stateOf } from "./following.ts";
+import { type ExitStateOptions, exitByState, printTask, reportTask, taskDocument } from "./report.ts";
+
+/** The options that `task get` has beside those of every command that talks to an agent. */
+interface GetTaskFlags extends ExitStateOptions {
+  /** Messages, at most; undefined: as many as the agent gives. */
+  readonly history?: number;
+}
+
+/**
+ * Prints a task as it is, or with `--wait` as it is when it has ended or waits for somebody.
+ *
+ * @throws CliError TIMEOUT; whatever the client throws
+ */
+export async function getTask(context: CommandContext, taskId: string, flags: GetTaskFlags): Promise<void> {
+  const agent = await context.openAgent();
+  const options = {
+    signal: context.signal,
+    ...(flags.history === undefined ? {} : { historyLength: flags.history }),
+  };
+  const found = await agent.getTask(taskId, options);
+  if (context.settings.waitRequested !== true || isSettled(stateOf(found))) {
+    return await showTask(context, found, flags);
+  }
+  const stream = agent.follow(taskId, {
+    signal: context.signal,
+    ...pollingOf(context.settings),
+    until: "settled",
+  });
+  if ((await followToEnd(context, stream, { taskId, announce: true })) === "detached") {
+    const left = stream.task ?? found;
+    await printTask(context, left);
+    return await detach(context, left, stream.lastEventId);
+  }
+  await showTask(context, await agent.getTask(taskId, options), flags); // with the history that was asked for
+}
+
+async function showTask(context: CommandContext, task: Task, flags: GetTaskFlags): Promise<void> {
+  exitByState(context, flags, stateOf(task));
+  await printTask(context, task, flags.history === undefined ? {} : { history: true });
+  await reportTask(context, task);
+}
+
+/**
+ * Cancels a task and prints it. One that is canceled already is no error, so that a repeat does no harm.
+ *
+ * @throws ConnectError TASK_NOT_CANCELABLE when it has ended in another way; the state is told before
+ */
+export async function cancelTask(
+  context: CommandContext,
+  taskId: string,
+  flags: ExitStateOptions,
+): Promise<void> {
+  const agent = await context.openAgent();
+  const task = await cancelOnce(context, agent, taskId);
+  exitByState(context, flags, stateOf(task));
+  await printTask(context, task);
+  await reportTask(context, task);
+}
+
+async function cancelOnce(
+  { settings, signal, output }: CommandContext,
+  agent: AgentClient,
+  taskId: string,
+): Promise<Task> {
+  const { metadata } = settings;
+  try {
+    return await agent.cancelTask(taskId, {
+      signal,
+      ...(metadata === undefined ? {} : { metadata: metadata as JsonObject }), // it was parsed from JSON
+    });
+  } catch (error) {
+    if (findA2AError(error)?.reason !== "TASK_NOT_CANCELABLE") {
+      throw error;
+    }
+    const task = await agent.getTask(taskId, { signal });
+    if (stateOf(task) === TaskState.CANCELED) {
+      return task;
+    }
+    await output.note(`task ${task.id} (context ${task.contextId}) is ${formatTaskState(stateOf(task))}`);
+    throw error;
+  }
+}
+
+/** The options that `task subscribe` has beside those of every command that talks to an agent. */
+interface SubscribeFlags extends ExitStateOptions {
+  /** Number of the last event that is known; undefined: begin with the task as it is. */
+  readonly after?: number;
+  readonly until: "settled" | "terminal";
+}
+
+/**
+ * Prints a task's events as they come: in `text` always, in `json` one a line under `--stream`, else only the task as it
+ * is at the end.
+ *
+ * @throws CliError TIMEOUT; whatever the client throws
+ */
+export async function subscribeToTask(
+  context: CommandContext,
+  taskId: string,
+  flags: SubscribeFlags,
+): Promise<void> {
+  const { output, signal, settings } = context;
+  const agent = await context.openAgent();
+  await notePolling(context, agent);
+  const stream = agent.follow(taskId, {
+    signal,
+    ...pollingOf(settings),
+    ...(flags.after === undefined ? {} : { after: flags.after }),
+    until: "terminal", // a question of the past, among the events that are replayed, is no end
+  });
+  const end = await followToEnd(context, stream, {
+    taskId,
+    announce: output.format === "json" && !output.streaming,
+    onEvent: async (event) => {
+      if (output.streaming) {
+        await output.document(formatMessage(StreamResponseSchema, event));
+      }
+      await renderEvent(output, event);
+    },
+    isEnd: async (event) =>
+      flags.until === "settled" && (await isOpenQuestion(context, agent, taskId, event)),
+  });
+  if (end === "detached") {
+    return await detach(context, stream.task ?? { id: taskId }, stream.lastEventId);
+  }
+  // Behind a cursor the stream's task is made of the later events alone.
+  const task =
+    flags.after === undefined && stream.task !== undefined
+      ? stream.task
+      : await agent.getTask(taskId, { signal });
+  exitByState(context, flags, stateOf(task));
+  if (!output.streaming) {
+    await output.document(taskDocument(task));
+  }
+  await reportTask(context, task);
+}
+
+/** Whether an event is a question that is still the task's status: nobody has answered it since. */
+async function isOpenQuestion(
+  { signal }: CommandContext,
+  agent: AgentClient,
+  taskId: string,
+  event: StreamResponse,
+): Promise<boolean> {
+  const asked = statusOf(event);
+  if (asked === undefined || !isInterrupted(asked.state)) {
+    return false;
+  }
+  const { status } = await agent.getTask(taskId, { signal, historyLength: 0 });
+  return status !== undefined && equals(TaskStatusSchema, asked, status);
+}
+
+function statusOf({ payload }: StreamResponse): TaskStatus | undefined {
+  return payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
+}
+
+/**
+ * Prints the events of a task from the first one to the last one there is, each with its number. In `json` one
+ * StreamResponse a line under `--stream` (the n-th line is event n), else the Task with its whole history.
+ *
+ * Where the agent does not number its events there is no replay: the messages of the history stand in.
+ *
+ * @throws CliError TIMEOUT; whatever the client throws
+ */
+export async function printHistory(context: CommandContext, taskId: string): Promise<void> {
+  const { output, signal } = context;
+  const agent = await context.openAgent();
+  const task = await agent.getTask(taskId, { signal });
+  if (output.format === "json" && !output.streaming) {
+    return await output.document(taskDocument(task));
+  }
+  if (!(await replay(context, agent, task))) {
+    await output.note("the agent does not number its events: this is what was said");
+    await printMessages(context, task);
+  }
+}
+
+/** @returns whether there was something to replay */
+async function replay(context: CommandContext, agent: AgentClient, task: Task): Promise<boolean> {
+  const { output, signal, settings } = context;
+  const last = isTerminal(stateOf(task))
+    ? Number.POSITIVE_INFINITY
+    : await findLastEvent(context, agent, task);
+  if (last === undefined) {
+    return false;
+  }
+  const stream = agent.follow(task.id, { signal, ...pollingOf(settings), after: 0, until: "terminal" });
+  let numbered = true;
+  const end = await followToEnd(context, stream, {
+    taskId: task.id,
+    onEvent: async (event) => {
+      const number = stream.lastEventId;
+      numbered = number !== undefined;
+      if (numbered) {
+        await output.field("Event", number);
+        await output.document(formatMessage(StreamResponseSchema, event));
+        await renderEvent(output, event);
+      }
+    },
+    isEnd: async () => !numbered || (stream.lastEventId ?? 0) >= last,
+  });
+  if (end === "detached") {
+    await detach(context, task, stream.lastEventId);
+  }
+  return numbered;
+}
+
+/** Number of the last event of a task that has not ended; undefined where events have none. */
+async function findLastEvent(
+  context: CommandContext,
+  agent: AgentClient,
+  { id: taskId }: Task,
+): Promise<number | undefined> {
+  const stream = agent.follow(taskId, { signal: context.signal, ...pollingOf(context.settings) });
+  // The first message is the task with everything that has happened folded into it.
+  await followToEnd(context, stream, { taskId, isEnd: async () => true });
+  return stream.lastEventId;
+}
+
+async function printMessages({ output }: CommandContext, task: Task): Promise<void> {
+  await output.document(
+    formatMessage(
+      StreamResponseSchema,
+      create(StreamResponseSchema, { payload: { case: "task", value: task } }),
+    ),
+  );
+  await renderTask(output, task, { history: true });
+}
