@@ -3,7 +3,7 @@ import { type NodeConnectOptions, nodePlatform } from "@a2a-connect/node/client"
 import type { CliIo } from "../cli-io.ts";
 import type { Output } from "../output.ts";
 import type { ResolvedSettings } from "../settings/resolve.ts";
-import { createWireLog } from "../wire-log/wire-log.ts";
+import { WireLog } from "../wire-log/wire-log.ts";
 import { type AgentSettings, resolveAgentSettings } from "./agent-settings.ts";
 import { type CallHeaders, createCallHeaders } from "./call-credentials.ts";
 import {
@@ -79,7 +79,7 @@ export async function prepareConnection(situation: AgentSituation): Promise<Agen
     tls,
     ...(reference.kind === "url" ? { cardUrl: new URL(reference.url) } : {}),
   });
-  const log = settings.debug ? createWireLog(io.stderr, settings) : undefined;
+  const log = settings.debug ? new WireLog(io.stderr, settings) : undefined;
   const fetch = platform.fetch ?? globalThis.fetch;
   return {
     target,
