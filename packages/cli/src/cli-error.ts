@@ -22,13 +22,18 @@ export class CliError extends Error {
   constructor(
     code: CliErrorCode,
     message: string,
-    options: { readonly hint?: string; readonly cause?: unknown } = {},
+    options: { readonly hint?: string | undefined; readonly cause?: unknown } = {},
   ) {
     super(message, options.cause === undefined ? {} : { cause: options.cause });
     this.name = "CliError";
     this.code = code;
     this.hint = options.hint;
   }
+}
+
+/** The command was used in a way that cannot be meant. @param hint what to do instead */
+export function usageError(message: string, hint?: string, cause?: unknown): CliError {
+  return new CliError("A2ACLI_ERR_USAGE", message, { hint, cause });
 }
 
 /** What is printed about an error, and the exit code (a2a-cli Appendix B and D). */

@@ -1,5 +1,5 @@
 import type { Command, CommanderError } from "commander";
-import { CliError, type Failure, type FailureSituation, localFailure } from "./cli-error.ts";
+import { CliError, type Failure, type FailureSituation, localFailure, usageError } from "./cli-error.ts";
 import { type CliIo, LostOutputError } from "./cli-io.ts";
 import type { CommandRun } from "./context.ts";
 import { createOutput, type Output } from "./output.ts";
@@ -117,5 +117,5 @@ function messageOf({ code, message }: CommanderError): string {
 }
 
 function usage(cause: unknown, message: string, hint: string): CliError {
-  return new CliError("A2ACLI_ERR_USAGE", message, { hint, cause });
+  return usageError(message, hint, cause);
 }

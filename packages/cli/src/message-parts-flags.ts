@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { CliError } from "./cli-error.ts";
+import { usageError } from "./cli-error.ts";
 
 /** One use of a flag that makes a part, or that says what the part before it is. */
 interface GivenFlag {
@@ -69,7 +69,7 @@ export function orderParts(words: readonly string[], options: PartOptions): Part
     if (flag === "media-type") {
       const part = open ? sources.pop() : undefined;
       if (part === undefined) {
-        throw usage(`--media-type ${value} has no part flag before it`, mediaTypeHint);
+        throw usageError(`--media-type ${value} has no part flag before it`, mediaTypeHint);
       }
       sources.push({ ...part, mediaType: value });
     } else {
@@ -78,10 +78,10 @@ export function orderParts(words: readonly string[], options: PartOptions): Part
     open = flag !== "media-type";
   }
   if (!sources.some(({ kind, value }) => kind !== "text" || value.trim() !== "")) {
-    throw usage("there is nothing to send", 'a2a send "your words", or --text, --file, --data');
+    throw usageError("there is nothing to send", 'a2a send "your words", or --text, --file, --data');
   }
   if (sources.filter(readsStdin).length > 1) {
-    throw usage("only one part can come from the standard input");
+    throw usageError("only one part can come from the standard input");
   }
   return sources;
 }
@@ -92,7 +92,3 @@ export function readsStdin({ kind, value }: PartSource): boolean {
 }
 
 const mediaTypeHint = "put it right behind the part: --file report.bin --media-type application/pdf";
-
-function usage(message: string, hint?: string): CliError {
-  return new CliError("A2ACLI_ERR_USAGE", message, hint === undefined ? {} : { hint });
-}

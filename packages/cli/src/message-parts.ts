@@ -1,12 +1,13 @@
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
-import { addAbortSignal, type Readable } from "node:stream";
+import { addAbortSignal } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { fileUrl, json, text } from "@a2a-connect/core";
 import type { Part } from "@a2a-connect/proto";
 import type { JsonValue } from "@bufbuild/protobuf";
-import { CliError } from "./cli-error.ts";
+import { CliError, usageError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
+import { describeFileError, readBounded } from "./files.ts";
 import { type PartSource, readsStdin } from "./message-parts-flags.ts";
 
 /** Longest JSON that is read for a part: what a server takes at most, unless it was told otherwise. */
@@ -46,9 +47,10 @@ async function readPart(
       return json(await readJson(source, io, signal), details);
     case "file":
       if (value === "-") {
-        throw new CliError("A2ACLI_ERR_USAGE", "--file - would be a file of the name -", {
-          hint: "--data - reads JSON from the standard input; a file of that name is ./-",
-        });
+        throw usageError(
+          "--file - would be a file of the name -",
+          "--data - reads JSON from the standard input; a file of that name is ./-",
+        );
       }
       return isRemote(value)
         ? await remoteFile(value, mediaType)
@@ -81,43 +83,23 @@ async function readJson(
 ): Promise<JsonValue> {
   const name = readsStdin(source) ? "the standard input" : `--data ${source.value}`;
   const content = readsStdin(source) ? stdin : createReadStream(toPath(source.value, cwd));
-  const words = await readText(addAbortSignal(signal, content), name).catch((error: unknown) => {
-    signal.throwIfAborted();
-    throw error;
-  });
+  const tooLong = (): CliError =>
+    usageError(`${name} cannot be read: it is larger than ${maxDataBytes} bytes`);
+  const bytes = await readBounded(addAbortSignal(signal, content), maxDataBytes, tooLong).catch(
+    (error: unknown) => {
+      signal.throwIfAborted();
+      throw error instanceof CliError ? error : unreadable(name, error);
+    },
+  );
   try {
-    return JSON.parse(words) as JsonValue; // that is what it parses to
+    return JSON.parse(bytes.toString("utf8")) as JsonValue; // that is what it parses to
   } catch {
-    throw new CliError("A2ACLI_ERR_USAGE", `${name} is not JSON`, {
-      hint: "--data takes the path of a JSON file, or - for the standard input",
-    });
+    throw usageError(
+      `${name} is not JSON`,
+      "--data takes the path of a JSON file, or - for the standard input",
+    );
   }
 }
-
-async function readText(content: Readable, name: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of content as AsyncIterable<Buffer | string>) {
-      const bytes = Buffer.from(chunk);
-      size += bytes.byteLength;
-      if (size > maxDataBytes) {
-        throw new Error(`it is larger than ${maxDataBytes} bytes`);
-      }
-      chunks.push(bytes);
-    }
-  } catch (error) {
-    throw unreadable(name, error);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-/** What Node's codes mean to people. Its own words repeat the path, and name a system call. */
-const fileFaults: ReadonlyMap<unknown, string> = new Map([
-  ["ENOENT", "there is no such file"],
-  ["EACCES", "you may not read it"],
-  ["EISDIR", "it is a directory"],
-]);
 
 /** A URL that the agent is to fetch. `file:` is of this machine, so the agent could not. */
 function isRemote(value: string): boolean {
@@ -137,8 +119,8 @@ function toPath(value: string, cwd: string): string {
 }
 
 function unreadable(name: string, cause: unknown): CliError {
-  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
-  const message = cause instanceof Error ? cause.message : String(cause);
-  const reason = fileFaults.get(code) ?? message;
-  return new CliError("A2ACLI_ERR_USAGE", `${name} cannot be read: ${reason}`, { cause });
+  const { problem, hint } = describeFileError(cause, "read");
+  // What Node says about a URL has no code of the file system.
+  const why = hint === undefined && cause instanceof Error ? `: ${cause.message}` : "";
+  return usageError(`${name} ${problem}${why}`, hint, cause);
 }

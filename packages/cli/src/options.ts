@@ -1,36 +1,12 @@
-import { bindingNames, holdsPrivateKey, parseBinding, parseDuration } from "./settings/values.ts";
+import { holdsPrivateKey, parseBinding, parseDuration } from "./settings/values.ts";
 
 /** Words or a switch, as flags, environment and files hold them; several of a repeatable option. */
 export type RawValue = string | boolean | readonly string[];
 
-/** Long flag of an option, without dashes. */
-export type SettingFlag =
-  | "agent-card"
-  | "card-key"
-  | "transport"
-  | "a2a-version"
-  | "output"
-  | "stream"
-  | "wait"
-  | "async"
-  | "poll-interval"
-  | "timeout"
-  | "context-id"
-  | "task-id"
-  | "metadata"
-  | "bearer"
-  | "api-key"
-  | "svc-param"
-  | "insecure"
-  | "allow-credential"
-  | "config"
-  | "verbose"
-  | "debug";
-
 /** One row of the options that every command that talks to an agent has (a2a-cli §7.2). */
-export interface SettingOption {
-  /** What the environment variable and the files' line are named after, too. */
-  readonly flag: SettingFlag;
+interface SettingRow {
+  /** The long flag, without dashes. What the environment variable and the files' line are named after, too. */
+  readonly flag: string;
   readonly short?: string;
   /** What stands for the value in help; a switch has none. */
   readonly argument?: string;
@@ -54,11 +30,8 @@ export interface SettingOption {
   problem?(text: string): string | undefined;
 }
 
-const duration = (text: string): string | undefined =>
-  parseDuration(text) === undefined ? "is no duration such as 500ms, 2s or 5m" : undefined;
-
 /** The table, in the order of help. Flags, environment, files, help, completion and `config show` all read it. */
-export const settingOptions: readonly SettingOption[] = [
+const table = [
   {
     flag: "agent-card",
     short: "a",
@@ -72,25 +45,25 @@ export const settingOptions: readonly SettingOption[] = [
     description:
       "public key that the agent's card has to be verified by: file of a JWK, key set or PEM, or a JWK",
     builtIn: "cards are not verified",
-    problem: (text) =>
+    problem: (text: string): string | undefined =>
       holdsPrivateKey(text) ? "is a private key, and nobody but its owner should have one" : undefined,
   },
   {
     flag: "transport",
     argument: "binding",
     repeatable: true,
-    choices: bindingNames,
-    description: `binding to prefer, repeatable, best first: ${bindingNames.join(", ")}`,
+    choices: ["jsonrpc", "http+json", "grpc", "grpc-web", "connect"],
+    description: "binding to prefer, repeatable, best first: jsonrpc, http+json, grpc, grpc-web, connect",
     builtIn: "the card's order",
-    problem: (text) =>
-      parseBinding(text) === undefined ? `is no binding; there are ${bindingNames.join(", ")}` : undefined,
+    problem: (text: string): string | undefined => bindingProblem(text),
   },
   {
     flag: "a2a-version",
     argument: "version",
     description: "protocol version to use, and no other",
     builtIn: "the highest both sides speak, 1.0 or later",
-    problem: (text) => (/^\d+\.\d+$/.test(text) ? undefined : "is no version such as 1.0"),
+    problem: (text: string): string | undefined =>
+      /^\d+\.\d+$/.test(text) ? undefined : "is no version such as 1.0",
   },
   {
     flag: "output",
@@ -99,7 +72,8 @@ export const settingOptions: readonly SettingOption[] = [
     choices: ["text", "json"],
     description: "text for people, json for programs",
     builtIn: "text",
-    problem: (text) => (text === "text" || text === "json" ? undefined : "is neither text nor json"),
+    problem: (text: string): string | undefined =>
+      text === "text" || text === "json" ? undefined : "is neither text nor json",
   },
   {
     flag: "stream",
@@ -127,14 +101,15 @@ export const settingOptions: readonly SettingOption[] = [
     argument: "duration",
     description: "how often to look while waiting, where there is no stream",
     builtIn: "2s",
-    problem: duration,
+    problem: (text: string): string | undefined => durationProblem(text),
   },
   {
     flag: "timeout",
     argument: "duration",
     description: "give up after this long; the task goes on",
     builtIn: "none",
-    problem: (text) => duration(text) ?? (parseDuration(text) === 0 ? "is no time at all" : undefined),
+    problem: (text: string): string | undefined =>
+      durationProblem(text) ?? (parseDuration(text) === 0 ? "is no time at all" : undefined),
   },
   { flag: "context-id", argument: "id", description: "start a new task in this context" },
   { flag: "task-id", argument: "id", description: "go on with this task" },
@@ -142,7 +117,8 @@ export const settingOptions: readonly SettingOption[] = [
     flag: "metadata",
     argument: "json",
     description: "metadata of the message, a JSON object",
-    problem: (text) => (parseObject(text) === undefined ? 'is no JSON object such as {"k":"v"}' : undefined),
+    problem: (text: string): string | undefined =>
+      parseObject(text) === undefined ? 'is no JSON object such as {"k":"v"}' : undefined,
   },
   {
     flag: "bearer",
@@ -161,7 +137,7 @@ export const settingOptions: readonly SettingOption[] = [
     argument: "k:v",
     repeatable: true,
     description: "service parameter, sent as header or gRPC metadata, repeatable",
-    problem: (text) =>
+    problem: (text: string): string | undefined =>
       parseServiceParameter(text) === undefined ? "is not of the form name:value" : undefined,
   },
   {
@@ -188,7 +164,28 @@ export const settingOptions: readonly SettingOption[] = [
   },
   { flag: "verbose", description: "show everything that was sent and received", builtIn: "off" },
   { flag: "debug", description: "log the wire to stderr, secrets masked", builtIn: "off" },
-];
+] as const;
+
+/** Long flag of an option, without dashes. */
+export type SettingFlag = (typeof table)[number]["flag"];
+
+/** One of the options. */
+export interface SettingOption extends SettingRow {
+  readonly flag: SettingFlag;
+}
+
+/** All of them, in the order of help. */
+export const settingOptions: readonly SettingOption[] = table;
+
+function durationProblem(text: string): string | undefined {
+  return parseDuration(text) === undefined ? "is no duration such as 500ms, 2s or 5m" : undefined;
+}
+
+function bindingProblem(text: string): string | undefined {
+  return parseBinding(text) === undefined
+    ? "is no binding; there are jsonrpc, http+json, grpc, grpc-web, connect"
+    : undefined;
+}
 
 /** `agent-card` is `A2ACLI_AGENT_CARD` (§7.2). */
 export function environmentName(flag: SettingFlag): string {

@@ -1,6 +1,6 @@
 import type { AgentCard, SecurityRequirement, SecurityScheme } from "@a2a-connect/proto";
 import type { Interceptor } from "@connectrpc/connect";
-import { CliError } from "../cli-error.ts";
+import { CliError, usageError } from "../cli-error.ts";
 
 /** What the user has to say who they are. */
 export interface GivenCredentials {
@@ -240,12 +240,9 @@ function attach({ places }: CredentialPlan, header: Headers, binding: string): v
     return;
   }
   if (binding === "GRPC") {
-    throw new CliError(
-      "A2ACLI_ERR_USAGE",
+    throw usageError(
       "the agent wants its API key in the query, which gRPC does not have",
-      {
-        hint: "--transport jsonrpc, or another binding of the card",
-      },
+      "--transport jsonrpc, or another binding of the card",
     );
   }
   header.set(queryHeader, query.toString());

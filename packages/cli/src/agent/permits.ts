@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative } from "node:path";
 import { createInterface } from "node:readline";
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { replaceFile } from "../keys/write-file.ts";
 import { environmentName } from "../options.ts";
@@ -148,9 +148,10 @@ export class CredentialPermits {
       await this.#remember(await toPermit(credential.name, named));
       return;
     }
-    throw new CliError("A2ACLI_ERR_USAGE", sayRefusal(credential, named), {
-      hint: `--allow-credential ${credential.name} sends it this time; on a terminal you are asked once for this folder; an agent that you name by its URL (-a) needs neither`,
-    });
+    throw usageError(
+      sayRefusal(credential, named),
+      `--allow-credential ${credential.name} sends it this time; on a terminal you are asked once for this folder; an agent that you name by its URL (-a) needs neither`,
+    );
   }
 
   async #ask({ name }: HeldCredential, { agent, where }: NamedAgent, signal: AbortSignal): Promise<boolean> {

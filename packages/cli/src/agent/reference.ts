@@ -1,11 +1,11 @@
 import type { Stats } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { CliError } from "../cli-error.ts";
+import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import { describeFileError } from "../file-error.ts";
+import { describeFileError, readBounded } from "../files.ts";
 import { type AgentEntry, findAgent, knownAgentsHint } from "../settings/book.ts";
 
 /** What `--agent-card` means: an address, a file, or an agent of `a2a.config.yaml` (a2a-cli §10.1). */
@@ -27,9 +27,7 @@ export type CardReference =
 export async function resolveCardReference(text: string | undefined, io: CliIo): Promise<CardReference> {
   const reference = text?.trim() ?? "";
   if (reference === "") {
-    throw new CliError("A2ACLI_ERR_USAGE", "which agent? Nothing names one", {
-      hint: "-a localhost:4000, or A2ACLI_AGENT_CARD",
-    });
+    throw usageError("which agent? Nothing names one", "-a localhost:4000, or A2ACLI_AGENT_CARD");
   }
   if (/^https?:\/\//i.test(reference)) {
     return { kind: "url", url: requireUrl(reference) };
@@ -77,9 +75,10 @@ function requireUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || url.username !== "" || url.password !== "") {
     const why = url === null ? "is no address" : "holds credentials, which are not taken from an address";
-    throw new CliError("A2ACLI_ERR_USAGE", `--agent-card: ${url === null ? `"${text}"` : url.host} ${why}`, {
-      hint: "a host such as agent.example.com, a URL, a file, or a name in a2a.config.yaml",
-    });
+    throw usageError(
+      `--agent-card: ${url === null ? `"${text}"` : url.host} ${why}`,
+      "a host such as agent.example.com, a URL, a file, or a name in a2a.config.yaml",
+    );
   }
   return text;
 }
@@ -88,10 +87,11 @@ function toPath(fileUrl: string): string {
   try {
     return fileURLToPath(fileUrl);
   } catch (cause) {
-    throw new CliError("A2ACLI_ERR_USAGE", `"${fileUrl}" names no file on this machine`, {
-      hint: "file:///absolute/path, or a plain path",
+    throw usageError(
+      `"${fileUrl}" names no file on this machine`,
+      "file:///absolute/path, or a plain path",
       cause,
-    });
+    );
   }
 }
 
@@ -125,39 +125,20 @@ export const maxCardBytes: number = 1024 * 1024;
  * @throws CliError CARD_NOT_FOUND, CARD_INVALID
  */
 export async function readCardFile(path: string, name: string = path): Promise<string> {
-  let bytes: Uint8Array;
+  const tooLong = (): CliError =>
+    new CliError(
+      "A2ACLI_ERR_CARD_INVALID",
+      `${name} has more than the ${maxCardBytes} bytes that a card may have`,
+    );
   try {
     await using file = await open(path);
-    bytes = await readAll(file, name);
+    const content = file.createReadStream({ autoClose: false }); // a pipe does not say its size before
+    return requireText(await readBounded(content, maxCardBytes, tooLong), name);
   } catch (error) {
-    if (error instanceof CliError) {
-      throw error;
-    }
+    if (error instanceof CliError) throw error;
     const { problem, hint } = describeFileError(error, "read");
-    throw new CliError("A2ACLI_ERR_CARD_NOT_FOUND", `${name} ${problem}`, {
-      ...(hint === undefined ? {} : { hint }),
-      cause: error,
-    });
+    throw new CliError("A2ACLI_ERR_CARD_NOT_FOUND", `${name} ${problem}`, { hint, cause: error });
   }
-  return requireText(bytes, name);
-}
-
-/** A pipe does not say its size before. @throws CliError CARD_INVALID */
-async function readAll(file: FileHandle, name: string): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of file.createReadStream({ autoClose: false }) as AsyncIterable<Uint8Array>) {
-    // no encoding is set
-    size += chunk.byteLength;
-    if (size > maxCardBytes) {
-      throw new CliError(
-        "A2ACLI_ERR_CARD_INVALID",
-        `${name} has more than the ${maxCardBytes} bytes that a card may have`,
-      );
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { addAbortSignal } from "node:stream";
 import { escapeInvisible } from "@a2a-connect/core";
 import { CardTextError, canonicalCard } from "@a2a-connect/signing";
 import type { AgentSettings } from "../agent/agent-settings.ts";
@@ -5,6 +6,7 @@ import { maxCardBytes, requireText } from "../agent/reference.ts";
 import { CliError } from "../cli-error.ts";
 import type { TextSink } from "../cli-io.ts";
 import type { CommandContext } from "../context.ts";
+import { readBounded } from "../files.ts";
 
 /**
  * Prints what the signatures of a card are made over (spec §8.4.1): its canonical bytes, and nothing else.
@@ -74,19 +76,9 @@ export async function readCardSource(
 
 /** The text of a card that is piped in. @throws CliError CARD_INVALID */
 export async function readStandardInput({ io, signal }: CommandContext): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of io.stdin as AsyncIterable<Uint8Array>) {
-    // no encoding is set
-    signal.throwIfAborted();
-    size += chunk.byteLength;
-    if (size > maxCardBytes) {
-      throw new CliError(
-        "A2ACLI_ERR_CARD_INVALID",
-        `the standard input is longer than a card may be (${maxCardBytes} bytes)`,
-      );
-    }
-    chunks.push(chunk);
-  }
-  return requireText(Buffer.concat(chunks), "the standard input");
+  const bytes = await readBounded(addAbortSignal(signal, io.stdin), maxCardBytes, () => {
+    const problem = `the standard input is longer than a card may be (${maxCardBytes} bytes)`;
+    return new CliError("A2ACLI_ERR_CARD_INVALID", problem);
+  });
+  return requireText(bytes, "the standard input");
 }

@@ -3,10 +3,10 @@ import { dirname, resolve } from "node:path";
 import { createFileCardMemory } from "@a2a-connect/node/client";
 import { type CardMemory, cardMemoryKey, type RememberedCard } from "@a2a-connect/signing";
 import { resolveCardReference } from "../agent/reference.ts";
-import { CliError } from "../cli-error.ts";
+import { type CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { CommandContext } from "../context.ts";
-import { describeFileError } from "../file-error.ts";
+import { describeFileError } from "../files.ts";
 
 /** The file of `--memory`, as the commands use it: what is wrong with it is told as wrong use. */
 export interface OpenedMemory {
@@ -74,12 +74,12 @@ function hintDamaged(file: string): string {
 }
 
 function unusable(problem: string, cause?: unknown, hint?: string): CliError {
-  return new CliError("A2ACLI_ERR_USAGE", `--memory: ${problem}`, {
-    hint:
-      hint ??
+  return usageError(
+    `--memory: ${problem}`,
+    hint ??
       "--memory FILE names a file of its own, in a directory that is there; it is made when there is something to remember",
-    ...(cause === undefined ? {} : { cause }),
-  });
+    cause,
+  );
 }
 
 /** The options of `card forget`. */
@@ -100,16 +100,18 @@ export async function forgetCard(
   const reference = await resolveCardReference(given, io);
   const key = reference.kind === "url" ? await cardMemoryKey(reference.url) : undefined;
   if (key === undefined) {
-    throw new CliError("A2ACLI_ERR_USAGE", "a card without a URL is not remembered", {
-      hint: "name the agent as it was verified: by its URL, its host, or its name in a2a.config.yaml",
-    });
+    throw usageError(
+      "a card without a URL is not remembered",
+      "name the agent as it was verified: by its URL, its host, or its name in a2a.config.yaml",
+    );
   }
   const { memory } = await openMemory(file, io);
   const remembered = await memory.read(key);
   if (remembered === undefined) {
-    throw new CliError("A2ACLI_ERR_USAGE", `${file} remembers nothing of ${key}`, {
-      hint: "name the agent as it was verified: by its URL, its host, or its name in a2a.config.yaml",
-    });
+    throw usageError(
+      `${file} remembers nothing of ${key}`,
+      "name the agent as it was verified: by its URL, its host, or its name in a2a.config.yaml",
+    );
   }
   await memory.forget(key);
   const { thumbprints, firstSeen, lastSeen } = remembered;

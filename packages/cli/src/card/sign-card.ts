@@ -10,7 +10,7 @@ import {
   signCardText,
 } from "@a2a-connect/signing";
 import { readCardFile } from "../agent/reference.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { CommandContext } from "../context.ts";
 import { openSigningKey } from "../keys/signing-key.ts";
@@ -94,13 +94,16 @@ async function checkFlags(
   { key, jku, inPlace, out, force }: SignCardFlags,
 ): Promise<string | undefined> {
   if (inPlace === true && file === "-") {
-    throw usage("--in-place needs a file, and - is the standard input");
+    throw usageError("--in-place needs a file, and - is the standard input");
   }
   if (file === "-" && key === "-") {
-    throw usage("the card and the key cannot both come on the standard input", "put one of them into a file");
+    throw usageError(
+      "the card and the key cannot both come on the standard input",
+      "put one of them into a file",
+    );
   }
   if (/^https?:\/\//i.test(file)) {
-    throw usage(
+    throw usageError(
       "what is signed is a file, not a URL",
       `fetch it first: a2a card get ${quote(file)} -o json > card.json`,
     );
@@ -110,17 +113,13 @@ async function checkFlags(
       assertKeySetUrl(jku);
     } catch (error) {
       if (!(error instanceof SigningError)) throw error;
-      throw usage(`--jku: ${error.message}`, error.hint, error);
+      throw usageError(`--jku: ${error.message}`, error.hint, error);
     }
   }
   const target = inPlace === true ? file : out === "-" ? undefined : out;
   if (target !== undefined) await requireOtherFile(target, key, io);
   if (target !== undefined && inPlace !== true && force !== true) await requireCardFile(target, io);
   return target;
-}
-
-function usage(message: string, hint?: string, cause?: unknown): CliError {
-  return new CliError("A2ACLI_ERR_USAGE", message, { ...(hint === undefined ? {} : { hint }), cause });
 }
 
 /** Typos are signed like everything else, and nobody reads them. */
@@ -157,9 +156,10 @@ async function requireOtherFile(target: string, key: string, { cwd }: Pick<CliIo
     [target, key].map((file) => stat(resolve(cwd, file), { bigint: true }).catch(() => undefined)),
   );
   if (one === undefined || one.dev !== other?.dev || one.ino !== other.ino || !one.isFile()) return;
-  throw new CliError("A2ACLI_ERR_USAGE", `${target} is the key itself, and the card would take its place`, {
-    hint: "name another file; - is the standard output",
-  });
+  throw usageError(
+    `${target} is the key itself, and the card would take its place`,
+    "name another file; - is the standard output",
+  );
 }
 
 /**
@@ -173,12 +173,9 @@ async function requireCardFile(target: string, { cwd }: Pick<CliIo, "cwd">): Pro
   const there = await stat(path).catch(() => undefined);
   if (there?.isFile() !== true || there.size === 0) return;
   if (looksLikeCard(await readCardFile(path).catch(() => ""))) return;
-  throw new CliError(
-    "A2ACLI_ERR_USAGE",
+  throw usageError(
     `${target} is there already and is no card that can be read; nothing was written`,
-    {
-      hint: "choose another file with --out; --force overwrites, and what was signed with a lost key cannot be signed by it again",
-    },
+    "choose another file with --out; --force overwrites, and what was signed with a lost key cannot be signed by it again",
   );
 }
 

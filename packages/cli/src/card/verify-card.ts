@@ -6,8 +6,7 @@ import {
   type TrustPolicy,
   verifyCard as verifyCardText,
 } from "@a2a-connect/signing";
-import type { LegacyProfile, VerificationContext } from "@a2a-connect/signing/internal";
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { type GivenKeys, readGivenKeys } from "../keys/given-keys.ts";
 import { type CardSource, readCardSource } from "./card-source.ts";
@@ -156,10 +155,9 @@ function changesOf(known: KnownAgent | undefined, canonical: string): VerdictRep
  */
 function requireCountable({ minSigners, keySets }: AppliedPolicy): void {
   if (minSigners === 1 || keySets !== "own-origin") return;
-  throw new CliError(
-    "A2ACLI_ERR_USAGE",
+  throw usageError(
     "--min-signers has nothing to count: without keys or hosts that you name, the card's own origin says who signs, and can make as many keys as it likes",
-    { hint: "name the signers with --key, or with --jwks-host a host that says who they are" },
+    "name the signers with --key, or with --jwks-host a host that says who they are",
   );
 }
 
@@ -215,7 +213,8 @@ function requireHost(text: string): string {
   const url = URL.parse(`https://${text}/`);
   if (url !== null && url.pathname === "/" && url.username === "" && !/[/?#\\*\s@]/.test(text))
     return url.host;
-  throw new CliError("A2ACLI_ERR_USAGE", `--jwks-host: "${text}" is no host`, {
-    hint: "a host such as keys.example.org, with its port where that is not 443",
-  });
+  throw usageError(
+    `--jwks-host: "${text}" is no host`,
+    "a host such as keys.example.org, with its port where that is not 443",
+  );
 }

@@ -1,4 +1,4 @@
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { renderEvent, renderTask } from "../render/task.ts";
 import { reportTask } from "../task/report.ts";
@@ -19,9 +19,10 @@ interface ChatFlags {
  */
 export async function startChat(context: CommandContext, { skill }: ChatFlags): Promise<void> {
   if (context.output.format === "json") {
-    throw new CliError("A2ACLI_ERR_USAGE", "a chat has no -o json", {
-      hint: "a2a send -o json sends one message, and --context-id goes on with a conversation",
-    });
+    throw usageError(
+      "a chat has no -o json",
+      "a2a send -o json sends one message, and --context-id goes on with a conversation",
+    );
   }
   const { stdin, stdout } = context.io;
   await (stdin.isTTY === true && stdout.isTerminal

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { CliError } from "../cli-error.ts";
+import { type CliError, usageError } from "../cli-error.ts";
 import type { AddCommand } from "../command.ts";
 import { findNearestWord } from "../nearest-word.ts";
 
@@ -36,5 +36,5 @@ function unknownCommand(names: readonly string[], group: Command, name: string):
   const question = nearest === undefined ? "" : ` (Did you mean ${[...path, nearest].join(" ")}?)`;
   const hint =
     path.length === 0 ? "a2a help lists the commands" : `a2a help ${path.join(" ")} lists its commands`;
-  return new CliError("A2ACLI_ERR_USAGE", `there is no command "${names.join(" ")}"${question}`, { hint });
+  return usageError(`there is no command "${names.join(" ")}"${question}`, hint);
 }

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { InvalidArgumentError, Option } from "commander";
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { AddCommand } from "../command.ts";
 import type { CommandContext } from "../context.ts";
 import type { RetiredKey, ServeFlags } from "../serve/serve-options.ts";
@@ -106,7 +106,7 @@ function parseRetiredKey(text: string, now: number): RetiredKey {
  */
 async function watch({ output, signal, exitWith }: CommandContext): Promise<void> {
   if (output.format === "json") {
-    throw new CliError("A2ACLI_ERR_USAGE", "--watch serves again and again, and -o json is one document");
+    throw usageError("--watch serves again and again, and -o json is one document");
   }
   const [, main = "", ...args] = process.argv;
   const again = args.filter((arg) => arg !== "--watch");

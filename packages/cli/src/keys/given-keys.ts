@@ -1,6 +1,6 @@
 import { readVerificationKeys, SigningError, thumbprintOf, type VerificationKey } from "@a2a-connect/signing";
 import { readSignatureHeaders } from "../card/card-text.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { findUnfitKeys, holdsPrivate, nameKey, ownIdOf, readKeyJson, readKeyText } from "./key-text.ts";
 
@@ -82,10 +82,7 @@ export async function readKeys(
     return await readVerificationKeys(text, kid === undefined ? {} : { kid });
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
-    throw new CliError("A2ACLI_ERR_USAGE", `${nameKey(reference)} verifies no cards: ${error.message}`, {
-      hint: error.hint,
-      cause: error,
-    });
+    throw usageError(`${nameKey(reference)} verifies no cards: ${error.message}`, error.hint, error);
   }
 }
 

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { readVerificationKeys, type VerificationKey } from "@a2a-connect/signing";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import { describeFileError } from "../file-error.ts";
+import { describeFileError, readBounded } from "../files.ts";
 import { isInlineKey } from "../settings/values.ts";
 
 /** Largest file that is read for keys: the limit for key sets. */
@@ -35,21 +35,15 @@ async function readKeyFile(reference: string, { cwd }: Pick<CliIo, "cwd">): Prom
 }
 
 async function readPipedKey({ stdin }: Pick<CliIo, "stdin">): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of stdin as AsyncIterable<Uint8Array>) {
-    // no encoding is set
-    size += chunk.byteLength;
-    if (size > maxKeyBytes)
-      throw unusable(nameKey("-"), `has more than the ${maxKeyBytes} bytes of any file of keys`);
-    chunks.push(chunk);
-  }
-  if (size === 0) {
+  const bytes = await readBounded(stdin, maxKeyBytes, () =>
+    unusable(nameKey("-"), `has more than the ${maxKeyBytes} bytes of any file of keys`),
+  );
+  if (bytes.byteLength === 0) {
     throw unusable(nameKey("-"), "has no key: nothing came, or it was read already", {
       hint: "pipe one key into the command, and name - once",
     });
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return bytes.toString("utf8");
 }
 
 /** How a key is called in messages: by its file, never by what is in it. */

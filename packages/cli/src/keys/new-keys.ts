@@ -1,7 +1,13 @@
 import { createPrivateKey } from "node:crypto";
-import { generateSigningKey, SigningError, thumbprintOf } from "@a2a-connect/signing";
-import type { GenerateKeyOptions, SignatureAlgorithm, SigningKeyPair } from "@a2a-connect/signing/internal";
-import { CliError } from "../cli-error.ts";
+import {
+  type GenerateKeyOptions,
+  generateSigningKey,
+  type SignatureAlgorithm,
+  SigningError,
+  type SigningKeyPair,
+  thumbprintOf,
+} from "@a2a-connect/signing";
+import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { formatJsonDocument } from "../output.ts";
 import { quote } from "../task/hints.ts";
@@ -55,7 +61,7 @@ async function makePair(options: GenerateKeyOptions): Promise<SigningKeyPair> {
     return await generateSigningKey(options);
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
-    throw new CliError("A2ACLI_ERR_USAGE", error.message, { hint: error.hint, cause: error });
+    throw usageError(error.message, error.hint, error);
   }
 }
 

@@ -1,5 +1,5 @@
 import { createKeySet, SigningError, type VerificationKey } from "@a2a-connect/signing";
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { formatJsonDocument } from "../output.ts";
 import { readKeys } from "./given-keys.ts";
@@ -21,12 +21,9 @@ export async function publicKeys(
   { kid }: PublicKeysFlags,
 ): Promise<void> {
   if (kid !== undefined && files.length > 1) {
-    throw new CliError(
-      "A2ACLI_ERR_USAGE",
+    throw usageError(
       `--kid is the id of one key, and there are ${files.length} files`,
-      {
-        hint: "print their key sets one by one, or give keys that have an id",
-      },
+      "print their key sets one by one, or give keys that have an id",
     );
   }
   const keys: VerificationKey[] = [];
@@ -48,7 +45,7 @@ function joinKeys(keys: readonly VerificationKey[]): ReturnType<typeof createKey
     return createKeySet(keys);
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
-    throw new CliError("A2ACLI_ERR_USAGE", error.message, { hint: error.hint, cause: error });
+    throw usageError(error.message, error.hint, error);
   }
 }
 
@@ -57,9 +54,8 @@ function refuseRenaming(text: string, file: string, kid: string): void {
   const [only, ...others] = readKeyJson(text) ?? [];
   const id = only && ownIdOf(only);
   if (others.length > 0 || id === undefined || id === kid) return;
-  throw new CliError(
-    "A2ACLI_ERR_USAGE",
+  throw usageError(
     `${nameKey(file)} has the id ${JSON.stringify(id)}, which signatures name`,
-    { hint: "leave --kid away: it is for keys without an id, such as PEM" },
+    "leave --kid away: it is for keys without an id, such as PEM",
   );
 }

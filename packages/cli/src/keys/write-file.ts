@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { access, chmod, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { CliError } from "../cli-error.ts";
+import { type CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import { describeFileError } from "../file-error.ts";
+import { describeFileError } from "../files.ts";
 
 /** Who may read a file: its owner alone, or everybody. */
 export type FileAccess = "private" | "public";
@@ -82,15 +82,13 @@ function isPresent(error: unknown): boolean {
 }
 
 function alreadyThere(file: string): CliError {
-  return new CliError("A2ACLI_ERR_USAGE", `${file} is there already; nothing was written`, {
-    hint: "choose another file with --out; --force overwrites, and what was signed with a lost key cannot be signed by it again",
-  });
+  return usageError(
+    `${file} is there already; nothing was written`,
+    "choose another file with --out; --force overwrites, and what was signed with a lost key cannot be signed by it again",
+  );
 }
 
 function notWritten(file: string, cause: unknown): CliError {
   const { problem, hint } = describeFileError(cause, "written");
-  return new CliError("A2ACLI_ERR_USAGE", `${file} ${problem}`, {
-    ...(hint === undefined ? {} : { hint }),
-    cause,
-  });
+  return usageError(`${file} ${problem}`, hint, cause);
 }

@@ -1,6 +1,6 @@
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { CliError } from "../cli-error.ts";
+import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { quote } from "../task/hints.ts";
 import { durableAgent } from "./durable-agent.ts";
@@ -91,12 +91,9 @@ async function writeProject(directory: string, files: ProjectFiles, shown: strin
     }
   }
   if (present.length > 0) {
-    throw new CliError(
-      "A2ACLI_ERR_USAGE",
+    throw usageError(
       `${shown} has ${present.join(", ")} already; nothing was written`,
-      {
-        hint: "choose another directory with --dir",
-      },
+      "choose another directory with --dir",
     );
   }
   try {
@@ -106,7 +103,7 @@ async function writeProject(directory: string, files: ProjectFiles, shown: strin
       await writeFile(target, content, { flag: "wx" });
     }
   } catch (error) {
-    throw new CliError("A2ACLI_ERR_USAGE", `${shown} cannot be written to`, { cause: error });
+    throw usageError(`${shown} cannot be written to`, undefined, error);
   }
 }
 

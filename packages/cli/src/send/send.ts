@@ -9,7 +9,7 @@ import {
   type Task,
 } from "@a2a-connect/proto";
 import { create, type JsonObject } from "@bufbuild/protobuf";
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { readParts } from "../message-parts.ts";
 import { orderParts, type PartOptions } from "../message-parts-flags.ts";
@@ -44,9 +44,10 @@ export async function send(
 ): Promise<void> {
   const { settings, io, output, signal } = context;
   if (settings.stream && !settings.wait) {
-    throw new CliError("A2ACLI_ERR_USAGE", "--stream follows the task and --async does not wait for it", {
-      hint: "leave one of them out; --wait overrides a configured --async",
-    });
+    throw usageError(
+      "--stream follows the task and --async does not wait for it",
+      "leave one of them out; --wait overrides a configured --async",
+    );
   }
   const input = toInput(context, await readParts(orderParts(words, flags), io, signal));
   const agent = await context.openAgent();

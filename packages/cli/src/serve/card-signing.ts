@@ -1,6 +1,6 @@
 import type { ServeOptions } from "@a2a-connect/node";
 import type { VerificationKey } from "@a2a-connect/signing";
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { ServeFlags } from "./serve-options.ts";
 
@@ -29,9 +29,10 @@ export async function readCardSigning(
 ): Promise<ServedSigning | undefined> {
   if (signKey.length === 0) {
     if (retiredKey.length === 0) return undefined;
-    throw new CliError("A2ACLI_ERR_USAGE", "a retired key signs no more, and there is none that does", {
-      hint: "name the one that signs now by --sign-key",
-    });
+    throw usageError(
+      "a retired key signs no more, and there is none that does",
+      "name the one that signs now by --sign-key",
+    );
   }
   const { openSigningKey } = await import("../keys/signing-key.ts");
   const { readKeys } = await import("../keys/given-keys.ts");
@@ -60,7 +61,8 @@ function requireDifferentIds(keys: readonly ServedKey[]): void {
   const ids = keys.map(({ key }) => key.kid);
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
   if (twice === undefined) return;
-  throw new CliError("A2ACLI_ERR_USAGE", `two keys have the id ${JSON.stringify(twice)}`, {
-    hint: "each key has an id of its own, and either signs or is retired; a2a keys new --kid makes one with another",
-  });
+  throw usageError(
+    `two keys have the id ${JSON.stringify(twice)}`,
+    "each key has an id of its own, and either signs or is retired; a2a keys new --kid makes one with another",
+  );
 }

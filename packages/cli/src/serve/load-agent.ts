@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type AgentDefinition, assertAgentName, defineAgent } from "@a2a-connect/server";
-import { CliError } from "../cli-error.ts";
+import { type CliError, usageError } from "../cli-error.ts";
 import { type Fault, findFault } from "./module-fault.ts";
 
 const howTo =
@@ -24,9 +24,10 @@ export async function loadAgents(file: string, cwd: string): Promise<LoadedAgent
   const path = resolve(cwd, file);
   const found = await stat(path).catch(() => undefined);
   if (found === undefined || !found.isFile()) {
-    throw new CliError("A2ACLI_ERR_USAGE", `there is no file ${file}`, {
-      hint: "name the module that exports your agent, or begin one with `a2a new NAME`",
-    });
+    throw usageError(
+      `there is no file ${file}`,
+      "name the module that exports your agent, or begin one with `a2a new NAME`",
+    );
   }
   return readDefault(await importModule(path, file, cwd), file);
 }
@@ -36,10 +37,7 @@ async function importModule(path: string, file: string, cwd: string): Promise<Re
     return await import(pathToFileURL(path).href);
   } catch (error) {
     const fault = await findFault(error, path);
-    throw new CliError("A2ACLI_ERR_USAGE", `${file} cannot be loaded: ${sayFault(fault, cwd)}`, {
-      cause: error,
-      ...(fault.hint === undefined ? {} : { hint: fault.hint }),
-    });
+    throw usageError(`${file} cannot be loaded: ${sayFault(fault, cwd)}`, fault.hint, error);
   }
 }
 
@@ -125,7 +123,7 @@ function messageOf(error: unknown): string {
 }
 
 function notAnAgent(message: string): CliError {
-  return new CliError("A2ACLI_ERR_USAGE", message, { hint: howTo });
+  return usageError(message, howTo);
 }
 
 /** Whether it has agents by their names; one that is none is told by its name. */

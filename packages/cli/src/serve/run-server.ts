@@ -1,6 +1,6 @@
 import type { ServedAgent } from "@a2a-connect/node";
 import type { LogRecord } from "@a2a-connect/server";
-import { CliError } from "../cli-error.ts";
+import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 
 /** How long what runs may go on after the first Ctrl-C, and when whatever is left is cut off. */
@@ -81,9 +81,7 @@ export function explainListenFailure(error: unknown, port: number | undefined): 
       });
     case "ENOTFOUND":
     case "EADDRNOTAVAIL":
-      return new CliError("A2ACLI_ERR_USAGE", "--host is no name or address of this machine", {
-        cause: error,
-      });
+      return usageError("--host is no name or address of this machine", undefined, error);
     default:
       return error;
   }

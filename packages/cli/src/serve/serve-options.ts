@@ -1,6 +1,6 @@
 import type { AgentToServe, ServeAgentsOptions, ServeOptions } from "@a2a-connect/node";
 import { type AgentDefinition, createMemoryTaskStore } from "@a2a-connect/server";
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { ServerConfig } from "../settings/book.ts";
 
 /** Where `a2a serve` listens when nobody says. */
@@ -60,10 +60,9 @@ export function toAgentsToServe(
 ): AgentsToServe {
   const { file, store, ...options } = toServeOptions(flags, config);
   if (file !== undefined) {
-    throw new CliError(
-      "A2ACLI_ERR_USAGE",
+    throw usageError(
       `${file} is one file, and each of ${Object.keys(agents).length} agents has its own`,
-      { hint: "leave --db out: they are .a2a/<name>.sqlite; or serve all from memory with --store memory" },
+      "leave --db out: they are .a2a/<name>.sqlite; or serve all from memory with --store memory",
     );
   }
   const stored = Object.entries(agents).map(([name, agent]): [string, AgentToServe] => [

@@ -1,6 +1,6 @@
 import { dirname, resolve } from "node:path";
-import type { LegacyProfile } from "@a2a-connect/signing/internal";
-import { CliError } from "../cli-error.ts";
+import type { LegacyProfile } from "@a2a-connect/signing";
+import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { findNearestWord } from "../nearest-word.ts";
 import { type FoundConfig, findConfigFile } from "./config-file.ts";
@@ -54,10 +54,7 @@ export async function findAgent(name: string, io: BookIo): Promise<AgentEntry | 
   const where = found.locate(["agents", name]);
   if (/^(?!https?:)[a-z][a-z0-9+.-]*:\/\//i.test(agent.url)) {
     const line = found.locate(["agents", name, "url"]);
-    throw new CliError(
-      "A2ACLI_ERR_USAGE",
-      `${line}: agents.${name}.url must be a host, or an http or https URL`,
-    );
+    throw usageError(`${line}: agents.${name}.url must be a host, or an http or https URL`);
   }
   if (agent.auth !== undefined) refuseFlow(agent.auth, where);
   return {
@@ -105,12 +102,9 @@ function readCardKey(
   if (key === undefined) return undefined;
   if (holdsPrivateKey(key)) {
     const line = locate(["agents", name, "key"]);
-    throw new CliError(
-      "A2ACLI_ERR_USAGE",
+    throw usageError(
       `${line}: agents.${name}.key is a private key, and this file holds no secret`,
-      {
-        hint: "Put the public key there (a2a keys public FILE prints it), and keep the private one where cards are signed.",
-      },
+      "Put the public key there (a2a keys public FILE prints it), and keep the private one where cards are signed.",
     );
   }
   return isInlineKey(key) ? key : resolve(dirname(path), key);
@@ -118,17 +112,13 @@ function readCardKey(
 
 function refuseFlow({ clientIdEnv, tokenEnv, apiKeyEnv }: AuthConfig, where: string): void {
   if (clientIdEnv !== undefined) {
-    throw new CliError(
-      "A2ACLI_ERR_USAGE",
+    throw usageError(
       `${where}: clientIdEnv asks for the OAuth client credentials flow, which is not available yet`,
-      { hint: "What works now is a token that you have (tokenEnv) or an API key (apiKeyEnv)." },
+      "What works now is a token that you have (tokenEnv) or an API key (apiKeyEnv).",
     );
   }
   if (tokenEnv !== undefined && apiKeyEnv !== undefined) {
-    throw new CliError(
-      "A2ACLI_ERR_USAGE",
-      `${where}: auth has both tokenEnv and apiKeyEnv; one is to be used`,
-    );
+    throw usageError(`${where}: auth has both tokenEnv and apiKeyEnv; one is to be used`);
   }
 }
 
@@ -164,10 +154,9 @@ export async function readServerConfig(io: Pick<CliIo, "cwd">): Promise<ServerCo
   if (found === undefined || server === undefined) return undefined;
   if (server.auth !== undefined) {
     // Serving without it would be open to everybody, which is what the author does not want.
-    throw new CliError(
-      "A2ACLI_ERR_USAGE",
+    throw usageError(
       `${found.locate(["server", "auth"])}: server.auth asks for credentials of callers, which cannot be checked yet`,
-      { hint: "Let a proxy in front check them, listen on localhost only, and take server.auth out." },
+      "Let a proxy in front check them, listen on localhost only, and take server.auth out.",
     );
   }
   return {

@@ -173,7 +173,12 @@ describe("a wrong file", () => {
       4,
       "must be a string",
     ],
-    ["another version", "agents:\n  a:\n    url: a\n    protocolVersion: one\n", 4, 'must look like "1.0"'],
+    [
+      "another version",
+      "agents:\n  a:\n    url: a\n    protocolVersion: one\n",
+      4,
+      'is not what belongs there: .*such as "1.0"',
+    ],
     ["an empty auth", "agents:\n  a:\n    url: a\n    auth: {}\n", 4, "agents.a.auth is empty"],
     [
       "half an OAuth client",

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Ajv, type ErrorObject } from "ajv";
 import { type Document, isMap, isScalar, LineCounter, parseDocument } from "yaml";
-import { CliError } from "../cli-error.ts";
+import { type CliError, usageError } from "../cli-error.ts";
 import { type ConfigFile, configSchema } from "./config-schema.ts";
 
 /** Name of the file that a project's agents stand in. */
@@ -53,7 +53,7 @@ export function parseConfig(path: string, text: string): FoundConfig {
   return { path, config: config as ConfigFile, locate }; // the schema has just said so
 }
 
-const validate = new Ajv({ allErrors: true, strict: false }).compile(configSchema);
+const validate = new Ajv({ allErrors: true, strict: false, verbose: true }).compile(configSchema);
 
 async function readIfThere(path: string): Promise<string | undefined> {
   try {
@@ -66,7 +66,7 @@ async function readIfThere(path: string): Promise<string | undefined> {
 }
 
 function refused(where: string, sentence: string, cause?: unknown): CliError {
-  return new CliError("A2ACLI_ERR_USAGE", `${where}: ${sentence}`, cause === undefined ? {} : { cause });
+  return usageError(`${where}: ${sentence}`, undefined, cause);
 }
 
 /** Members that people write a secret into, wherever they stand, and what belongs there instead. */
@@ -97,10 +97,9 @@ function findSecret(
     const instead = secretMembers.get(name.toLowerCase().replaceAll(/[-_]/g, ""));
     // An agent may be called "token".
     if (instead !== undefined && !(path.length === 1 && path[0] === "agents")) {
-      throw new CliError(
-        "A2ACLI_ERR_USAGE",
+      throw usageError(
         `${locate(here)}: ${here.join(".")} would hold a secret, and this file holds none.`,
-        { hint: `Put it into an environment variable, and the variable's name into ${instead}.` },
+        `Put it into an environment variable, and the variable's name into ${instead}.`,
       );
     }
     findSecret(member, locate, here);
@@ -114,15 +113,11 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** A secret in the wrong place comes first; a misspelt member says more than what is missing because of it. */
 function mostTelling(errors: readonly ErrorObject[]): ErrorObject {
   const telling =
-    errors.find(isAboutVariable) ??
+    errors.find(({ keyword, schemaPath }) => keyword === "pattern" && schemaPath.includes("variable")) ??
     errors.find(({ keyword }) => keyword === "additionalProperties") ??
     errors[0];
   if (telling === undefined) throw new Error("a schema that refuses says why");
   return telling;
-}
-
-function isAboutVariable({ schemaPath, keyword }: ErrorObject): boolean {
-  return keyword === "pattern" && schemaPath.includes("variable");
 }
 
 function pathOf({ instancePath, keyword, params, propertyName }: ErrorObject, config: unknown): string[] {
@@ -138,45 +133,30 @@ function pathOf({ instancePath, keyword, params, propertyName }: ErrorObject, co
 }
 
 /** What YAML calls them. */
-const typeNames: ReadonlyMap<string, string> = new Map([
-  ["object", "a mapping"],
-  ["array", "a list"],
-]);
+const typeNames: Readonly<Record<string, string>> = { object: "a mapping", array: "a list" };
 
 /** The rest of a sentence about the member. Repeats nothing of its value, which may be a secret in the wrong place. */
-function say(error: ErrorObject): string {
-  const { keyword, params, schemaPath, propertyName } = error;
-  switch (keyword) {
+function say({ keyword, params, parentSchema, propertyName }: ErrorObject): string {
+  const { description } = parentSchema ?? {};
+  switch (propertyName === undefined ? keyword : "propertyNames") {
     case "additionalProperties":
       return "is not known here";
     case "required":
-      return `needs ${String(params["missingProperty"])}`;
+      return `needs ${params["missingProperty"]}`;
     case "dependencies":
-      return `needs ${String(params["missingProperty"])} beside ${String(params["property"])}`;
-    case "minProperties":
-      return "is empty";
-    case "minLength":
-      return "is empty";
+      return `needs ${params["missingProperty"]} beside ${params["property"]}`;
     case "type":
-      return `must be ${typeNames.get(String(params["type"])) ?? `a ${String(params["type"])}`}`;
+      return `must be ${typeNames[params["type"]] ?? `a ${params["type"]}`}`;
     case "enum":
-      return `must be one of ${[params["allowedValues"]].flat().join(", ")}`;
-    case "pattern":
-      if (isAboutVariable(error)) {
-        return "must be the name of an environment variable, never the secret itself";
-      }
-      return propertyName === undefined ? sayPattern(schemaPath) : "is no name that can be used here";
+      return `must be one of ${params["allowedValues"].join(", ")}`;
     case "propertyNames":
       return "is no name that can be used here";
+    case "minProperties":
+    case "minLength":
+      return "is empty";
     default:
-      return "does not fit the schema";
+      return `is not what belongs there${description === undefined ? "" : `: ${description}`}`;
   }
-}
-
-function sayPattern(schemaPath: string): string {
-  if (schemaPath.includes("protocolVersion")) return 'must look like "1.0"';
-  if (schemaPath.includes("rl/")) return "must be a URL without user name, password and spaces";
-  return "has characters that it may not have";
 }
 
 /** The line that a member begins on; that of its nearest ancestor when it has none. */

@@ -57,7 +57,7 @@ export const configSchema = {
         url: {
           type: "string",
           pattern: "^(https?://)?[^\\s@/]+(/[^\\s@]*)?$",
-          description: "The agent's origin, or its card's URL. Without user name or password.",
+          description: "The agent's origin, or its card's URL, without user name and password.",
         },
         binding: {
           type: "string",
@@ -131,7 +131,7 @@ export const configSchema = {
       $id: "#variable",
       type: "string",
       pattern: "^[A-Za-z_][A-Za-z0-9_]*$",
-      description: "Name of an environment variable.",
+      description: "Name of an environment variable, never the secret itself.",
     },
   },
 } as const;

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { findNearestWord } from "../nearest-word.ts";
 import { environmentName, settingOptions } from "../options.ts";
@@ -41,9 +41,7 @@ function findLocalFile(directory: string): SettingsFile | undefined {
 function readNamedFile(path: string): SettingsFile {
   const file = readSettingsFile(path, "file");
   if (file === undefined) {
-    throw new CliError("A2ACLI_ERR_USAGE", `cannot read the configuration file ${path}`, {
-      hint: "--config takes the path of an .env file",
-    });
+    throw usageError(`cannot read the configuration file ${path}`, "--config takes the path of an .env file");
   }
   return file;
 }

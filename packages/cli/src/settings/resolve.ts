@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import {
   environmentName,
@@ -162,8 +162,7 @@ function checkValue({ option, source, where, value }: SettingOrigin): void {
     if (problem !== undefined) {
       const isPrivate = option.secret === true || option.flag === "svc-param" || option.flag === "card-key";
       const shown = isPrivate ? "its value" : `"${text}"`;
-      throw new CliError(
-        "A2ACLI_ERR_USAGE",
+      throw usageError(
         `${isFile(source) ? `${environmentName(option.flag)} in ${where}` : where}: ${shown} ${problem}`,
       );
     }
@@ -232,7 +231,7 @@ function findWait(wait: SettingOrigin | undefined, async: SettingOrigin | undefi
   }
   const [waitRank, asyncRank] = [rank[wait?.source ?? "built-in"], rank[async?.source ?? "built-in"]];
   if (waitRank === asyncRank) {
-    throw new CliError("A2ACLI_ERR_USAGE", "--wait and --async contradict each other");
+    throw usageError("--wait and --async contradict each other");
   }
   return waitRank > asyncRank ? asked : refused;
 }

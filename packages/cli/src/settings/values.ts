@@ -29,9 +29,6 @@ const bindings: Readonly<Record<string, string>> = {
   "grpc-web": "urn:a2a-connect:binding:grpc-web:v1",
 };
 
-/** Short names of the bindings, as help and completion show them. */
-export const bindingNames: readonly string[] = ["jsonrpc", "http+json", "grpc", "grpc-web", "connect"];
-
 /** The binding as a card writes it (requirement L-4), or undefined for a word that is none. URIs pass. */
 export function parseBinding(text: string): string | undefined {
   const word = text.trim();

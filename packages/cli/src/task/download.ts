@@ -5,8 +5,9 @@ import { fileUrl } from "@a2a-connect/core";
 import { type Artifact, ArtifactSchema, type Task, TaskStateSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { orAborted } from "../agent/until-aborted.ts";
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
+import { describeFileError } from "../files.ts";
 import { stateOf } from "./following.ts";
 import { taskDocument } from "./report.ts";
 
@@ -54,25 +55,14 @@ export async function downloadArtifacts(
   await output.document(taskDocument({ ...task, artifacts: saved }));
 }
 
-/** What Node's codes say about a directory that nothing can be saved in. */
-const directoryFaults: ReadonlyMap<unknown, string> = new Map([
-  ["EEXIST", "is a file, not a directory"],
-  ["ENOTDIR", "leads through a file, not a directory"],
-  ["EACCES", "is not yours to write to"],
-  ["EPERM", "is not yours to write to"],
-  ["EROFS", "is on a file system that cannot be written to"],
-]);
-
 function explainDirectory(error: unknown, directory: string): unknown {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  const fault = directoryFaults.get(code);
-  return fault === undefined
-    ? error
-    : new CliError("A2ACLI_ERR_USAGE", `${directory} ${fault}`, {
-        hint: "choose another with --output-dir",
-        cause: error,
-      });
+  if (code === "EEXIST") return usageError(`${directory} is a file, not a directory`, outputDirHint, error);
+  if (!["ENOTDIR", "EACCES", "EPERM", "EROFS"].includes(String(code))) return error;
+  return usageError(`${directory} ${describeFileError(error, "written").problem}`, outputDirHint, error);
 }
+
+const outputDirHint = "choose another with --output-dir";
 
 function chooseReaders(
   readers: readonly ArtifactReader[],
@@ -85,9 +75,10 @@ function chooseReaders(
   const reader = readers.find(({ id }) => id === wanted) ?? readers.find(({ name }) => name === wanted);
   if (reader === undefined) {
     const known = readers.map(({ id, name }) => (name === "" || name === id ? id : `${id} (${name})`));
-    throw new CliError("A2ACLI_ERR_USAGE", `task ${task.id} has no artifact ${wanted}`, {
-      hint: known.length === 0 ? "it has none at all" : `it has ${known.join(", ")}`,
-    });
+    throw usageError(
+      `task ${task.id} has no artifact ${wanted}`,
+      known.length === 0 ? "it has none at all" : `it has ${known.join(", ")}`,
+    );
   }
   return [reader];
 }

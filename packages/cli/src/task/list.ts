@@ -12,7 +12,7 @@ import {
 } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import type { Output } from "../output.ts";
 import { renderTask } from "../render/task.ts";
@@ -173,7 +173,7 @@ function parseState(text: string): TaskState {
   if (state === undefined || state === TaskState.UNSPECIFIED) {
     const known = TaskStateSchema.values.filter(({ number }) => number !== TaskState.UNSPECIFIED);
     const names = known.map(({ localName }) => localName.toLowerCase().replaceAll("_", "-"));
-    throw new CliError("A2ACLI_ERR_USAGE", `--status ${text} is no state; there are ${names.join(", ")}`);
+    throw usageError(`--status ${text} is no state; there are ${names.join(", ")}`);
   }
   return state as TaskState; // a number of its own descriptor
 }
@@ -185,10 +185,7 @@ function parseTime(text: string): Date {
       ? new Date(/^\d{4}-\d{2}-\d{2}/.test(text) ? text : Number.NaN)
       : new Date(Date.now() - ago);
   if (Number.isNaN(time.getTime())) {
-    throw new CliError(
-      "A2ACLI_ERR_USAGE",
-      `--since ${text} is no time such as 2026-01-31T12:00:00Z, and no duration such as 24h`,
-    );
+    throw usageError(`--since ${text} is no time such as 2026-01-31T12:00:00Z, and no duration such as 24h`);
   }
   return time;
 }

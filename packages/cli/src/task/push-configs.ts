@@ -8,7 +8,7 @@ import {
   TaskPushNotificationConfigSchema,
 } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
-import { CliError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import type { Output } from "../output.ts";
 import { renderEvent } from "../render/task.ts";
@@ -88,10 +88,10 @@ async function openPushingAgent(context: CommandContext): Promise<AgentClient> {
 
 function toInput({ url, id, token, authScheme, authCredentials }: CreatePushConfigFlags): PushConfigInput {
   if (!URL.canParse(url)) {
-    throw new CliError("A2ACLI_ERR_USAGE", `--url ${url} is no URL`, { hint: "https://example.com/hook" });
+    throw usageError(`--url ${url} is no URL`, "https://example.com/hook");
   }
   if (authScheme === undefined && authCredentials !== undefined) {
-    throw new CliError("A2ACLI_ERR_USAGE", "--auth-credentials needs --auth-scheme");
+    throw usageError("--auth-credentials needs --auth-scheme");
   }
   const credentials = authCredentials === undefined ? {} : { credentials: authCredentials };
   return {
@@ -134,12 +134,10 @@ export async function listenForPush(
 ): Promise<void> {
   const { output, signal, io } = context;
   if (output.format === "json" && !output.streaming) {
-    throw new CliError("A2ACLI_ERR_USAGE", "deliveries are many, and -o json is one document", {
-      hint: "add --stream: one line each",
-    });
+    throw usageError("deliveries are many, and -o json is one document", "add --stream: one line each");
   }
   if (flags.publicUrl !== undefined && !/^https?:\/\//i.test(flags.publicUrl)) {
-    throw new CliError("A2ACLI_ERR_USAGE", `--public-url ${flags.publicUrl} is no http or https URL`);
+    throw usageError(`--public-url ${flags.publicUrl} is no http or https URL`);
   }
   const agent = taskId === undefined ? undefined : await context.openAgent();
   await using receiver = await createPushReceiver(flags).catch((error: unknown) => {

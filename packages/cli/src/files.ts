@@ -1,0 +1,56 @@
+/** Why a file cannot be read or written, for people. */
+interface FileError {
+  /** The rest of a sentence about the file, such as `is a directory`. */
+  readonly problem: string;
+  readonly hint: string | undefined;
+}
+
+/** What Node's codes say, and what to do about it; where reading and writing differ, by both. */
+const faults: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
+  "read ENOENT": [
+    "there is no such file",
+    "see how it is spelled, and from which directory it is looked for",
+  ],
+  "written ENOENT": ["its directory is not there", "make it first: mkdir -p"],
+  "read EACCES": ["you are not allowed to", "ls -l says who is; chmod lets others"],
+  "written EACCES": [
+    "you are not allowed to write there",
+    "choose another place, or have its owner allow it",
+  ],
+  ENOTDIR: ["something on its path is no directory", "see how the path is spelled"],
+  EISDIR: ["it is a directory", "name a file in it"],
+  EROFS: ["the file system is read-only", "choose another place"],
+  ENOSPC: ["there is no space left", "make room, or choose another place"],
+  ELOOP: ["its symbolic links lead in a circle", "name the file itself"],
+  ENAMETOOLONG: ["its name is too long", "choose a shorter one"],
+};
+
+const sameAs: Readonly<Record<string, string>> = { EPERM: "EACCES", EDQUOT: "ENOSPC" };
+
+/** @param error what the file system threw @param use what was tried */
+export function describeFileError(error: unknown, use: "read" | "written"): FileError {
+  const given = error instanceof Error && "code" in error ? String(error.code) : "";
+  const code = sameAs[given] ?? given;
+  const [reason, hint] = faults[`${use} ${code}`] ?? faults[code] ?? [];
+  return { problem: `cannot be ${use}${reason === undefined ? "" : `: ${reason}`}`, hint };
+}
+/**
+ * All bytes of a stream, unless there are too many.
+ *
+ * @throws what `tooLong` makes, as soon as there are more than `maxBytes`
+ */
+export async function readBounded(
+  stream: AsyncIterable<Uint8Array | string>,
+  maxBytes: number,
+  tooLong: () => Error,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    const bytes = Buffer.from(chunk);
+    size += bytes.byteLength;
+    if (size > maxBytes) throw tooLong();
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks);
+}
