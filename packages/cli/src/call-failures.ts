@@ -20,12 +20,8 @@ import {
 
 /** Puts a name to what came of talking to an agent, the same over every binding (a2a-cli §11.4). */
 export function describeCallFailure(error: unknown, situation: FailureSituation): Failure {
-  if (error instanceof AgentError) {
-    return describeAgentError(error, situation);
-  }
-  if (error instanceof ConnectError) {
-    return describeConnectError(error, situation);
-  }
+  if (error instanceof AgentError) return describeAgentError(error, situation);
+  if (error instanceof ConnectError) return describeConnectError(error, situation);
   const message = messagesOf(error).join(": ");
   return isNetworkFailure(error)
     ? localFailure("A2ACLI_ERR_UNREACHABLE", message, unreachableHint)
@@ -125,9 +121,7 @@ function describeConnectError(error: ConnectError, { hasCredentials }: FailureSi
     ...namedFailure(name, rawMessage === "" ? Code[code] : rawMessage, hint),
     a2aCode: wireCodes(error).jsonRpcCode,
   });
-  if (known !== undefined && known.reason !== "UNAVAILABLE") {
-    return failure(errorName(known.reason));
-  }
+  if (known !== undefined && known.reason !== "UNAVAILABLE") return failure(errorName(known.reason));
   switch (code) {
     case Code.InvalidArgument:
     case Code.OutOfRange:
@@ -176,9 +170,7 @@ const networkCodes =
 
 /** What an error says, and what caused it: `fetch failed` alone tells nothing. */
 function messagesOf(error: unknown): readonly string[] {
-  if (!(error instanceof Error)) {
-    return error === undefined ? [] : [String(error)];
-  }
+  if (!(error instanceof Error)) return error === undefined ? [] : [String(error)];
   return [error.message, ...(error.cause instanceof Error ? messagesOf(error.cause) : [])];
 }
 
@@ -193,9 +185,7 @@ function mayWantTls({ url, cause }: CardNotFoundError): boolean {
 
 function hasCode(error: unknown, codes: RegExp): boolean {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-    if ("code" in cause && typeof cause.code === "string" && codes.test(cause.code)) {
-      return true;
-    }
+    if ("code" in cause && typeof cause.code === "string" && codes.test(cause.code)) return true;
   }
   return false;
 }

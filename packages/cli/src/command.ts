@@ -86,9 +86,7 @@ export function readGivenFlags(command: Command): GivenFlags {
 
 function addSettingOption(command: Command, option: SettingOption, hidden: boolean): void {
   const flag = `--${option.flag}`;
-  if (command.options.some(({ long }) => long === flag)) {
-    return;
-  }
+  if (command.options.some(({ long }) => long === flag)) return;
   const short = option.short === undefined ? "" : `-${option.short}, `;
   const argument = option.argument === undefined ? "" : ` <${option.argument}>`;
   const main = new Option(`${short}${flag}${argument}`, option.description).hideHelp(hidden);

@@ -54,9 +54,7 @@ function causeOf({ timeout }: CommandRun, error: unknown): unknown {
 
 /** Puts a name to whatever was thrown. What only a call can throw is looked at in a file of its own, loaded for it. */
 export async function describeFailure(error: unknown, situation: FailureSituation): Promise<Failure> {
-  if (error instanceof CliError) {
-    return localFailure(error.code, error.message, error.hint);
-  }
+  if (error instanceof CliError) return localFailure(error.code, error.message, error.hint);
   const { describeCallFailure } = await import("./call-failures.ts");
   return describeCallFailure(error, situation);
 }
@@ -82,9 +80,7 @@ export function toUsageError(error: CommanderError, program: Command, argv: read
   const typed = ["a2a", ...names].join(" ");
   const help = ["a2a help", ...names].join(" ");
   const children = path.at(-1)?.commands.map((command) => command.name()) ?? [];
-  if (names.length === 0) {
-    return usage(error, messageOf(error), "a2a help lists the commands");
-  }
+  if (names.length === 0) return usage(error, messageOf(error), "a2a help lists the commands");
   return children.length === 0
     ? usage(error, messageOf(error), `${help} lists its arguments and options`)
     : usage(
@@ -99,9 +95,7 @@ function findPath(program: Command, argv: readonly string[]): readonly Command[]
   const path = [program];
   for (const word of argv) {
     const next = path.at(-1)?.commands.find((command) => command.name() === word);
-    if (next !== undefined) {
-      path.push(next);
-    }
+    if (next !== undefined) path.push(next);
   }
   return path;
 }

@@ -11,9 +11,7 @@ export function createHelpConfiguration(io: CliIo): HelpConfiguration {
       const setting = settingOptions.find(
         ({ flag, description }) => option.long === `--${flag}` && option.description === description,
       );
-      if (setting === undefined) {
-        return describeOwnOption(option);
-      }
+      if (setting === undefined) return describeOwnOption(option);
       origins ??= findOrigins(io);
       const origin = origins.get(setting.flag);
       return `${setting.description}${describeDefault(origin) ?? ` (default: ${setting.builtIn ?? "none"})`}`;

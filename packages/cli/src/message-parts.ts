@@ -108,9 +108,7 @@ function isRemote(value: string): boolean {
 
 /** @throws CliError USAGE for a `file:` URL of another machine */
 function toPath(value: string, cwd: string): string {
-  if (!/^file:/i.test(value)) {
-    return resolve(cwd, value);
-  }
+  if (!/^file:/i.test(value)) return resolve(cwd, value);
   try {
     return fileURLToPath(value);
   } catch (error) {

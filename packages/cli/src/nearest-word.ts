@@ -4,9 +4,7 @@ export function findNearestWord(word: string, words: Iterable<string>): string |
   let least = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of words) {
     const distance = distanceBetween(word.toLowerCase(), candidate.toLowerCase());
-    if (distance < least) {
-      [nearest, least] = [candidate, distance];
-    }
+    if (distance < least) [nearest, least] = [candidate, distance];
   }
   return nearest;
 }

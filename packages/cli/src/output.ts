@@ -45,14 +45,10 @@ export function createOutput(
       return answered;
     },
     async field(label, value) {
-      if (isText && value !== undefined) {
-        await stdout.write(`${label}: ${toLine(String(value))}\n`);
-      }
+      if (isText && value !== undefined) await stdout.write(`${label}: ${toLine(String(value))}\n`);
     },
     async block(label, content) {
-      if (isText) {
-        await stdout.write(`${label}:\n${toBlock(content)}\n\n`);
-      }
+      if (isText) await stdout.write(`${label}:\n${toBlock(content)}\n\n`);
     },
     async document(value) {
       if (!isText) {

@@ -61,16 +61,12 @@ async function runProgram(run: CommandRun): Promise<number> {
     await program.parseAsync(run.argv.length === 0 ? ["help"] : [...run.argv], { from: "user" });
     return run.exitCode ?? (io.interrupted.aborted ? interruptedExitCode(io.interrupted) : 0);
   } catch (error) {
-    if (error instanceof LostOutputError) {
-      throw error;
-    }
+    if (error instanceof LostOutputError) throw error;
     if (error instanceof CommanderError && error.exitCode === 0) {
       await io.stdout.write(printed.join(""));
       return 0;
     }
-    if (io.interrupted.aborted && run.exitCode !== undefined) {
-      return run.exitCode;
-    }
+    if (io.interrupted.aborted && run.exitCode !== undefined) return run.exitCode;
     const { reportFailure } = await import("./failures.ts");
     if (io.interrupted.aborted) {
       await reportFailure(run, error instanceof CliError ? error : interruption());
@@ -86,9 +82,7 @@ function interruption(): CliError {
 }
 
 async function nameFailure(error: unknown, program: Command, argv: readonly string[]): Promise<unknown> {
-  if (!(error instanceof CommanderError)) {
-    return error;
-  }
+  if (!(error instanceof CommanderError)) return error;
   const { toUsageError } = await import("./failures.ts");
   return toUsageError(error, program, argv);
 }

@@ -45,9 +45,7 @@ export function planCredentials(card: AgentCard, given: GivenCredentials): Crede
   }
   for (const requirement of card.securityRequirements) {
     const places = meetRequirement(requirement, card, given);
-    if (places !== undefined) {
-      return { places: withoutRepeats(places), isDeclared: true };
-    }
+    if (places !== undefined) return { places: withoutRepeats(places), isDeclared: true };
   }
   throw credentialsMissing(card);
 }
@@ -71,9 +69,7 @@ function meetRequirement(
   for (const name of Object.keys(schemes)) {
     const scheme = card.securitySchemes[name];
     const met = scheme === undefined ? undefined : placesOf(scheme, given);
-    if (met === undefined) {
-      return undefined;
-    }
+    if (met === undefined) return undefined;
     places.push(...met);
   }
   return places;
@@ -208,9 +204,7 @@ export function createCallHeaders(serviceParameters: Readonly<Record<string, str
     wrapFetch: (fetch) => async (input, init) => {
       const headers = new Headers(init?.headers ?? (input instanceof Request ? input.headers : undefined));
       const query = headers.get(queryHeader);
-      if (query === null) {
-        return await fetch(input, init);
-      }
+      if (query === null) return await fetch(input, init);
       headers.delete(queryHeader);
       const url = new URL(input instanceof Request ? input.url : input);
       for (const [name, value] of new URLSearchParams(query)) {
@@ -236,9 +230,7 @@ function attach({ places }: CredentialPlan, header: Headers, binding: string): v
         break;
     }
   }
-  if (query.size === 0) {
-    return;
-  }
+  if (query.size === 0) return;
   if (binding === "GRPC") {
     throw usageError(
       "the agent wants its API key in the query, which gRPC does not have",

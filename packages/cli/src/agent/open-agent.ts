@@ -58,15 +58,11 @@ async function connectPreferably(
   preferred: readonly string[],
   connectWith: (choice: { readonly bindings?: readonly string[] }) => Promise<AgentClient>,
 ): Promise<AgentClient> {
-  if (preferred.length === 0) {
-    return await connectWith({});
-  }
+  if (preferred.length === 0) return await connectWith({});
   try {
     return await connectWith({ bindings: preferred });
   } catch (error) {
-    if (error instanceof NoInterfaceError) {
-      return await connectWith({});
-    }
+    if (error instanceof NoInterfaceError) return await connectWith({});
     throw error;
   }
 }
@@ -83,9 +79,7 @@ async function warnAboutExposure(
   { places }: CredentialPlan,
   url: string,
 ): Promise<void> {
-  if (places.length === 0) {
-    return;
-  }
+  if (places.length === 0) return;
   if (insecure) {
     await output.warn("a credential is sent although nobody knows who is at the other end (--insecure)");
   }

@@ -108,9 +108,7 @@ class BodyRecorder {
   }
 
   record(response: Response): Response {
-    if (!response.ok) {
-      return response;
-    }
+    if (!response.ok) return response;
     this.#chunks = [];
     this.#isWhole = false;
     this.#url = response.url === "" ? undefined : response.url;

@@ -29,23 +29,15 @@ export async function resolveCardReference(text: string | undefined, io: CliIo):
   if (reference === "") {
     throw usageError("which agent? Nothing names one", "-a localhost:4000, or A2ACLI_AGENT_CARD");
   }
-  if (/^https?:\/\//i.test(reference)) {
-    return { kind: "url", url: requireUrl(reference) };
-  }
+  if (/^https?:\/\//i.test(reference)) return { kind: "url", url: requireUrl(reference) };
   if (/^file:/i.test(reference)) {
     return { kind: "file", path: await requireFile(toPath(reference)), isFound: false };
   }
   const path = resolve(io.cwd, reference.replace(/^~(?=\/|$)/, io.home || homedir()));
-  if (isReadable(await look(path))) {
-    return { kind: "file", path, isFound: !isPath(reference) };
-  }
+  if (isReadable(await look(path))) return { kind: "file", path, isFound: !isPath(reference) };
   const entry = await findAgent(reference, io);
-  if (entry !== undefined) {
-    return { kind: "url", url: withScheme(entry.url), entry };
-  }
-  if (isPath(reference)) {
-    return { kind: "file", path: await requireFile(path), isFound: false };
-  }
+  if (entry !== undefined) return { kind: "url", url: withScheme(entry.url), entry };
+  if (isPath(reference)) return { kind: "file", path: await requireFile(path), isFound: false };
   return { kind: "url", url: requireUrl(withScheme(reference)) };
 }
 
@@ -62,9 +54,7 @@ export async function nameHint(text: string | undefined, io: CliIo): Promise<str
 }
 
 function withScheme(address: string): string {
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) {
-    return address;
-  }
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) return address;
   const isHere = /^(?:localhost|[^/:]*\.localhost|127(?:\.\d+){3}|\[::1\]|0\.0\.0\.0)(?=[:/]|$)/i.test(
     address,
   );
@@ -97,9 +87,7 @@ function toPath(fileUrl: string): string {
 
 async function requireFile(path: string): Promise<string> {
   const found = await look(path);
-  if (isReadable(found)) {
-    return path;
-  }
+  if (isReadable(found)) return path;
   const problem = found?.isDirectory() === true ? `${path} is a directory` : `there is no file ${path}`;
   throw new CliError("A2ACLI_ERR_CARD_NOT_FOUND", problem, {
     hint: "give the card's path, its URL, or the agent's host",

@@ -22,9 +22,7 @@ export async function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promi
   const aborted = new Promise<never>((_, reject) => {
     onAbort = () => reject(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) {
-      onAbort();
-    }
+    if (signal.aborted) onAbort();
   });
   try {
     return await Promise.race([aborted, work]);

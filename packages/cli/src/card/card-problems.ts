@@ -11,13 +11,9 @@ import { findOlderCard } from "./older-card.ts";
  */
 export function findCardProblems(text: string): readonly string[] {
   const card = parseJson(text);
-  if (card === undefined) {
-    return ["the card is not JSON"];
-  }
+  if (card === undefined) return ["the card is not JSON"];
   const errors = validate(card);
-  if (errors.length === 0) {
-    return [];
-  }
+  if (errors.length === 0) return [];
   const problems = errors.filter(isCause).map(describe);
   return [...new Set([...describeOlder(card), ...problems])];
 }
@@ -38,9 +34,7 @@ function validate(card: unknown): readonly ErrorObject[] {
 /** Why there are so many problems, before the problems. */
 function describeOlder(card: unknown): string[] {
   const older = findOlderCard(card);
-  if (older === undefined) {
-    return [];
-  }
+  if (older === undefined) return [];
   const version = older.version === "" ? "" : ` (${older.version})`;
   return [`the card is of an older version of A2A${version}: ${older.members.join(", ")}`];
 }
@@ -59,12 +53,8 @@ function closed(schema: JsonValue): JsonObject {
 }
 
 function close(schema: JsonValue): JsonValue {
-  if (Array.isArray(schema)) {
-    return schema.map(close);
-  }
-  if (typeof schema !== "object" || schema === null) {
-    return schema;
-  }
+  if (Array.isArray(schema)) return schema.map(close);
+  if (typeof schema !== "object" || schema === null) return schema;
   const members = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, close(value)]));
   const isMessage = schema["type"] === "object" && typeof schema["properties"] === "object";
   return isMessage && members["additionalProperties"] === undefined

@@ -41,9 +41,7 @@ export async function getCard(
   const found = extended
     ? await receiveExtendedCard(context, reference, key)
     : await context.receiveCard(reference);
-  if (validate) {
-    await requireValid(context, found.text);
-  }
+  if (validate) await requireValid(context, found.text);
   const card = found.read();
   const trust = await findTrust(context, found.settings, key);
   const verification = await trust?.verify(found.text);
@@ -51,9 +49,7 @@ export async function getCard(
   if (verification?.verified === false) context.exitWith(1);
   await renderCard(output, card, verification);
   await output.document(toJson(found.text, card));
-  if (validate) {
-    await output.field("Valid", "yes");
-  }
+  if (validate) await output.field("Valid", "yes");
   if (verification?.verified === false) {
     await output.warn(`the card is not verified. ${verification.message}`);
   }
@@ -108,9 +104,7 @@ async function receiveExtendedCard(
 async function requireValid({ output }: CommandContext, text: string): Promise<void> {
   const { findCardProblems } = await import("./card-problems.ts");
   const problems = findCardProblems(text);
-  if (problems.length === 0) {
-    return;
-  }
+  if (problems.length === 0) return;
   for (const problem of problems) {
     await output.field("Problem", problem);
   }

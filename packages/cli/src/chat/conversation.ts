@@ -70,9 +70,7 @@ export class Conversation {
     await this.#resume(this.#context.settings.taskId);
     while (!this.#isLeft) {
       const line = this.#queued.shift() ?? (await this.#lines.next(this.#prompt));
-      if (line === undefined) {
-        break;
-      }
+      if (line === undefined) break;
       await this.#attempt(() => this.#enter(line));
     }
     this.#context.signal.throwIfAborted(); // a timeout is an error; after Ctrl-C the command ends quietly
@@ -90,9 +88,7 @@ export class Conversation {
 
   /** `--task-id`: goes on with a task that is there. */
   async #resume(taskId: string | undefined): Promise<void> {
-    if (taskId !== undefined) {
-      await this.#follow(this.#agent.follow(taskId, this.#sending));
-    }
+    if (taskId !== undefined) await this.#follow(this.#agent.follow(taskId, this.#sending));
   }
 
   async #enter(line: string): Promise<void> {
@@ -101,9 +97,7 @@ export class Conversation {
   }
 
   async #send(words: string): Promise<void> {
-    if (words === "" && waitsForAuth(this.#session)) {
-      return await this.#awaitAuth();
-    }
+    if (words === "" && waitsForAuth(this.#session)) return await this.#awaitAuth();
     const message = composeMessage(this.#session, words);
     if (message.parts.length === 0) {
       return; // just Enter
@@ -148,9 +142,7 @@ export class Conversation {
         await this.#lines.quiet();
         this.#session = afterEvent(this.#session, event, stream.task);
         await this.#view.event(event);
-        if (stream.task !== undefined && isEnd(stream.task)) {
-          break;
-        }
+        if (stream.task !== undefined && isEnd(stream.task)) break;
       }
     } catch (error) {
       if (!this.#isLeft) throw error;
@@ -159,9 +151,7 @@ export class Conversation {
     }
     await this.#beside;
     await this.#view.settled(this.#isLeft ? undefined : stream.task);
-    if (this.#isLeft) {
-      await this.#detach(stream);
-    }
+    if (this.#isLeft) await this.#detach(stream);
   }
 
   /** A line in the middle of a task: commands are obeyed at once, the rest waits. */
@@ -206,15 +196,11 @@ export class Conversation {
 
   async #cancel(): Promise<void> {
     const open = openTask(this.#session);
-    if (open === undefined) {
-      return await this.#view.say("there is no task to cancel");
-    }
+    if (open === undefined) return await this.#view.say("there is no task to cancel");
     const isFollowed = waitingTask(this.#session) === undefined; // then its stream tells what becomes of it
     const task = await this.#agent.cancelTask(open.id, { signal: this.#signal });
     this.#session = { ...this.#session, task };
-    if (!isFollowed) {
-      await this.#view.task(task);
-    }
+    if (!isFollowed) await this.#view.task(task);
   }
 
   async #attach(pathOrUrl: string): Promise<void> {
@@ -257,13 +243,9 @@ export class Conversation {
   }
 
   async #detach({ task, lastEventId }: TaskStream): Promise<void> {
-    if (task !== undefined && isSettled(stateOf(task))) {
-      return;
-    }
+    if (task !== undefined && isSettled(stateOf(task))) return;
     await detach(this.#context, task, lastEventId);
-    if (!this.#left.signal.aborted) {
-      this.#context.exitWith(interruptedExitCode(this.#context.io.interrupted));
-    }
+    if (!this.#left.signal.aborted) this.#context.exitWith(interruptedExitCode(this.#context.io.interrupted));
   }
 
   get #signal(): AbortSignal {

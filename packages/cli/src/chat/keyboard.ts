@@ -70,9 +70,7 @@ export class Keyboard implements LineSource {
 
   next(prompt: string): Promise<string | undefined> {
     const ahead = this.#ahead.shift();
-    if (ahead !== undefined || this.#ended) {
-      return Promise.resolve(ahead);
-    }
+    if (ahead !== undefined || this.#ended) return Promise.resolve(ahead);
     this.#output.muted = false;
     this.#reader.setPrompt(prompt);
     this.#reader.prompt(true);
@@ -107,9 +105,7 @@ export class Keyboard implements LineSource {
     if (this.#diverted !== undefined) {
       this.#typing?.resolve();
       this.#typing = undefined;
-      if (line.trim() !== "") {
-        this.#diverted(line);
-      }
+      if (line.trim() !== "") this.#diverted(line);
       return;
     }
     const wanted = this.#wanted;
@@ -123,9 +119,7 @@ export class Keyboard implements LineSource {
 
   /** Runs after readline has dealt with the key. */
   readonly #onKey = (): void => {
-    if (this.#diverted === undefined || this.#ended) {
-      return;
-    }
+    if (this.#diverted === undefined || this.#ended) return;
     if (this.#reader.line === "") {
       this.#stopTyping();
     } else if (this.#typing === undefined) {
@@ -139,9 +133,7 @@ export class Keyboard implements LineSource {
 
   /** The line was given up, or what went on has ended: then it is shown again behind the prompt. */
   #stopTyping(): void {
-    if (this.#typing === undefined) {
-      return;
-    }
+    if (this.#typing === undefined) return;
     this.#output.write("\r\u001b[K");
     this.#output.muted = true;
     this.#typing.resolve();

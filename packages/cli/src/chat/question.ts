@@ -31,12 +31,8 @@ export function toAnswer(words: string, { choices, schema }: AnswerHints): Part[
 /** One line for people about which data fits: `{ people: integer, time: string }`, optional members with a `?`. */
 export function describeSchema(schema: JsonObject): string {
   const { type, properties, required, enum: values } = schema;
-  if (Array.isArray(values)) {
-    return `one of ${values.map((value) => JSON.stringify(value)).join(", ")}`;
-  }
-  if (!isObject(properties)) {
-    return typeof type === "string" ? type : "JSON";
-  }
+  if (Array.isArray(values)) return `one of ${values.map((value) => JSON.stringify(value)).join(", ")}`;
+  if (!isObject(properties)) return typeof type === "string" ? type : "JSON";
   const needed = new Set(Array.isArray(required) ? required : []);
   const members = Object.entries(properties).map(([name, member]) => {
     const kind = isObject(member) && typeof member["type"] === "string" ? member["type"] : "any";

@@ -113,9 +113,7 @@ function showArtifact(transcript: Transcript, artifact: Artifact, append: boolea
   const { artifactId, name, parts } = artifact;
   const seen = transcript.parts.get(artifactId) ?? 0;
   const fresh = append ? parts : parts.slice(seen);
-  if (fresh.length === 0 && transcript.parts.has(artifactId)) {
-    return { transcript, shown: [] };
-  }
+  if (fresh.length === 0 && transcript.parts.has(artifactId)) return { transcript, shown: [] };
   const isNext = transcript.artifactId === artifactId && seen > 0;
   const title: Shown = { kind: "artifact", title: name || artifactId, continued: seen > 0 };
   return {
@@ -147,9 +145,7 @@ function showStatus(transcript: Transcript, status: TaskStatus | undefined): Tra
   const message = status?.message;
   const state = status?.state ?? TaskState.UNSPECIFIED;
   const isRepeated = message !== undefined && message.messageId === transcript.statusMessageId;
-  if (status === undefined || (isRepeated && !isSettled(state))) {
-    return { transcript, shown: [] };
-  }
+  if (status === undefined || (isRepeated && !isSettled(state))) return { transcript, shown: [] };
   return {
     transcript: { ...transcript, statusMessageId: message?.messageId },
     shown: describeStatus(status, state, message),

@@ -18,9 +18,7 @@ function findCommand(program: Command, names: readonly string[]): Command {
   let command = program;
   for (const name of names) {
     const next = command.commands.find((candidate) => candidate.name() === name);
-    if (next === undefined) {
-      throw unknownCommand(names, command, name);
-    }
+    if (next === undefined) throw unknownCommand(names, command, name);
     command = next;
   }
   return command;

@@ -49,9 +49,7 @@ export function listCompletionNodes(
 
 function toCompletionOption(option: Option): readonly CompletionOption[] {
   const { long, short, description } = option;
-  if (long === undefined) {
-    return [];
-  }
+  if (long === undefined) return [];
   const takesValue = option.required || option.optional;
   const choices = option.argChoices ?? settingOptions.find(({ flag }) => `--${flag}` === long)?.choices;
   return [{ long, short, description, value: takesValue ? (choices ?? "any") : "none" }];

@@ -29,12 +29,8 @@ ${lines.join("\n")}
 
 function describeOption({ long, short, description, value }: CompletionOption): string {
   const parts = [`-l ${long.replace(/^--/, "")}`];
-  if (short !== undefined) {
-    parts.push(`-s ${short.replace(/^-/, "")}`);
-  }
-  if (value !== "none") {
-    parts.push(value === "any" ? "-r" : `-x -a ${quote(value.join(" "))}`);
-  }
+  if (short !== undefined) parts.push(`-s ${short.replace(/^-/, "")}`);
+  if (value !== "none") parts.push(value === "any" ? "-r" : `-x -a ${quote(value.join(" "))}`);
   return [...parts, `-d ${quote(description)}`].join(" ");
 }
 

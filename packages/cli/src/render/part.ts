@@ -39,9 +39,7 @@ function isContinued(before: Part, part: Part): boolean {
 
 async function renderPart(output: Output, part: Part): Promise<void> {
   const { content, filename, mediaType, metadata } = part;
-  if (output.verbose) {
-    await renderDetails(output, part);
-  }
+  if (output.verbose) await renderDetails(output, part);
   switch (content.case) {
     case "text":
       await output.block("Text", content.value);
@@ -59,9 +57,7 @@ async function renderPart(output: Output, part: Part): Promise<void> {
       await output.field("Part", "empty, or of a kind that this version does not know");
       break;
   }
-  if (output.verbose && metadata !== undefined) {
-    await output.block("Part Metadata", formatJson(metadata));
-  }
+  if (output.verbose && metadata !== undefined) await output.block("Part Metadata", formatJson(metadata));
 }
 
 /** Name and type of what is no file; files have theirs on their line. */

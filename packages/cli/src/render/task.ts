@@ -70,9 +70,7 @@ export async function renderArtifact(
 ): Promise<void> {
   await output.field("Artifact", `${artifactTitle(artifact)}${continued ? ", continued" : ""}`);
   await output.field("Description", artifact.description === "" ? undefined : artifact.description);
-  if (output.verbose) {
-    await renderList(output, "Extension", artifact.extensions);
-  }
+  if (output.verbose) await renderList(output, "Extension", artifact.extensions);
   await renderMetadata(output, "Artifact Metadata", artifact.metadata);
   await renderParts(output, joinText(artifact.parts));
 }
@@ -120,9 +118,7 @@ async function renderStatus(output: Output, status: TaskStatus | undefined): Pro
   if (status?.timestamp !== undefined && output.verbose) {
     await output.field("Updated", timestampDate(status.timestamp).toISOString());
   }
-  if (status?.message !== undefined) {
-    await renderStatusMessage(output, status.message);
-  }
+  if (status?.message !== undefined) await renderStatusMessage(output, status.message);
 }
 
 async function renderStatusMessage(output: Output, message: Message): Promise<void> {
@@ -153,9 +149,7 @@ async function renderMetadata(
   label: string,
   metadata: JsonObject | undefined,
 ): Promise<void> {
-  if (output.verbose && metadata !== undefined) {
-    await output.block(label, formatJson(metadata));
-  }
+  if (output.verbose && metadata !== undefined) await output.block(label, formatJson(metadata));
 }
 
 async function renderList(output: Output, label: string, values: readonly string[]): Promise<void> {

@@ -86,9 +86,7 @@ function suggestName(name: string): string | undefined {
 async function writeProject(directory: string, files: ProjectFiles, shown: string): Promise<void> {
   const present: string[] = [];
   for (const path of files.keys()) {
-    if (await exists(join(directory, path))) {
-      present.push(path);
-    }
+    if (await exists(join(directory, path))) present.push(path);
   }
   if (present.length > 0) {
     throw usageError(

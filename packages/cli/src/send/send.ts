@@ -87,17 +87,13 @@ async function sendAndLeave({ context, agent, input, options, flags }: Sending):
 /** Follows what comes of the message, over a stream or by polls, to where the task has ended or waits. */
 async function sendAndFollow({ context, agent, input, options, flags }: Sending): Promise<void> {
   const { output, settings } = context;
-  if (settings.stream) {
-    await notePolling(context, agent);
-  }
+  if (settings.stream) await notePolling(context, agent);
   const stream = agent.stream(input, { ...options, ...pollingOf(settings), until: "settled" });
   let reply: Message | undefined;
   const end = await followToEnd(context, stream, {
     announce: !settings.stream,
     onEvent: async (event) => {
-      if (event.payload.case === "message") {
-        reply = event.payload.value;
-      }
+      if (event.payload.case === "message") reply = event.payload.value;
       if (settings.stream) {
         await output.document(formatMessage(StreamResponseSchema, event));
         await renderEvent(output, event);
@@ -105,12 +101,8 @@ async function sendAndFollow({ context, agent, input, options, flags }: Sending)
     },
   });
   const response = toResponse(stream.task, reply);
-  if (end === "detached" && response.payload.case === undefined) {
-    throw unanswered(context);
-  }
-  if (!settings.stream) {
-    await printResponse(context, response);
-  }
+  if (end === "detached" && response.payload.case === undefined) throw unanswered(context);
+  if (!settings.stream) await printResponse(context, response);
   await (end === "ended"
     ? conclude(context, response, flags)
     : detach(context, stream.task, stream.lastEventId));

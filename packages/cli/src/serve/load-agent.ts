@@ -53,9 +53,7 @@ function readDefault(module: Record<string, unknown>, file: string): LoadedAgent
   }
   const exported = module["default"];
   const alone = Array.isArray(exported) && exported.length === 1 ? exported[0] : exported;
-  if (Array.isArray(alone)) {
-    return { kind: "several", agents: nameAgents(alone, file) };
-  }
+  if (Array.isArray(alone)) return { kind: "several", agents: nameAgents(alone, file) };
   if (!isAgent(alone) && isRecordOfAgents(alone)) {
     return { kind: "several", agents: checkNames(Object.entries(alone), file) };
   }
@@ -63,9 +61,7 @@ function readDefault(module: Record<string, unknown>, file: string): LoadedAgent
 }
 
 function nameAgents(candidates: readonly unknown[], file: string): Record<string, AgentDefinition> {
-  if (candidates.length === 0) {
-    throw notAnAgent(`the default export of ${file} is an array without agents`);
-  }
+  if (candidates.length === 0) throw notAnAgent(`the default export of ${file} is an array without agents`);
   const named = candidates.map((candidate, index): [string, unknown] => {
     const agent = checkAgent(candidate, `agent ${index + 1} of ${file}`);
     return [toName(agent.card.name), agent];
@@ -108,9 +104,7 @@ function checkNames(
  * @param whose names it when it is one that makes no sense
  */
 function checkAgent(candidate: unknown, what: string, whose: string = what): AgentDefinition {
-  if (!isAgent(candidate)) {
-    throw notAnAgent(`${what} is no agent: it has no card with a name`);
-  }
+  if (!isAgent(candidate)) throw notAnAgent(`${what} is no agent: it has no card with a name`);
   try {
     return defineAgent(candidate);
   } catch (error) {
@@ -133,9 +127,7 @@ function isRecordOfAgents(value: unknown): value is Readonly<Record<string, unkn
 
 /** As far as a look can tell; `defineAgent` checks the rest. */
 function isAgent(value: unknown): value is AgentDefinition {
-  if (typeof value !== "object" || value === null || !("card" in value)) {
-    return false;
-  }
+  if (typeof value !== "object" || value === null || !("card" in value)) return false;
   const { card } = value;
   return typeof card === "object" && card !== null && "name" in card && typeof card.name === "string";
 }

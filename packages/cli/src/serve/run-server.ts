@@ -41,9 +41,7 @@ export async function runServer<Served extends Pick<ServedAgent, "close">>(
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve();
-    }
+    if (signal.aborted) resolve();
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
 }
@@ -65,9 +63,7 @@ function explainFailure(error: unknown, port: number | undefined): unknown {
 
 /** Puts into words why nothing can listen where `--host` and `--port` say; any other error stays as it is. */
 export function explainListenFailure(error: unknown, port: number | undefined): unknown {
-  if (!(error instanceof Error)) {
-    return error;
-  }
+  if (!(error instanceof Error)) return error;
   switch ("code" in error ? error.code : undefined) {
     case "EADDRINUSE":
       return new CliError("A2ACLI_ERR_INTERNAL", `port ${port} is in use by another process`, {

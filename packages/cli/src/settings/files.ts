@@ -84,9 +84,7 @@ const knownNames: ReadonlySet<string> = new Set(
 
 function describeName(name: string): string {
   const flagOnly = settingOptions.find(({ flag }) => environmentName(flag) === name);
-  if (flagOnly !== undefined) {
-    return `${name} (only the flag --${flagOnly.flag})`;
-  }
+  if (flagOnly !== undefined) return `${name} (only the flag --${flagOnly.flag})`;
   const nearest = findNearestWord(name.slice("A2ACLI_".length), [...knownNames].map(withoutPrefix));
   return nearest === undefined ? name : `${name} (did you mean A2ACLI_${nearest}?)`;
 }

@@ -144,9 +144,7 @@ function readText(option: SettingOption, text: string): RawValue {
   }
   if (option.argument === undefined) {
     const word = text.trim().toLowerCase();
-    if (["1", "true", "yes", "on"].includes(word)) {
-      return true;
-    }
+    if (["1", "true", "yes", "on"].includes(word)) return true;
     return ["0", "false", "no", "off"].includes(word) ? false : text;
   }
   return text;
@@ -155,9 +153,7 @@ function readText(option: SettingOption, text: string): RawValue {
 function checkValue({ option, source, where, value }: SettingOrigin): void {
   const isSwitch = option.argument === undefined;
   for (const text of [value].flat()) {
-    if (text === undefined || typeof text === "boolean") {
-      continue;
-    }
+    if (text === undefined || typeof text === "boolean") continue;
     const problem = isSwitch ? "is neither true nor false" : option.problem?.(text);
     if (problem !== undefined) {
       const isPrivate = option.secret === true || option.flag === "svc-param" || option.flag === "card-key";
@@ -226,13 +222,9 @@ function toSettings(origins: ReadonlyMap<SettingFlag, SettingOrigin>): Settings 
 function findWait(wait: SettingOrigin | undefined, async: SettingOrigin | undefined): boolean | undefined {
   const asked = typeof wait?.value === "boolean" ? wait.value : undefined;
   const refused = typeof async?.value === "boolean" ? !async.value : undefined;
-  if (asked === undefined || refused === undefined || asked === refused) {
-    return asked ?? refused;
-  }
+  if (asked === undefined || refused === undefined || asked === refused) return asked ?? refused;
   const [waitRank, asyncRank] = [rank[wait?.source ?? "built-in"], rank[async?.source ?? "built-in"]];
-  if (waitRank === asyncRank) {
-    throw usageError("--wait and --async contradict each other");
-  }
+  if (waitRank === asyncRank) throw usageError("--wait and --async contradict each other");
   return waitRank > asyncRank ? asked : refused;
 }
 
@@ -260,9 +252,7 @@ function exposedSecrets({ path, values, exposed }: SettingsFile): readonly strin
 
 /** A value as it may be shown: credentials masked. */
 export function maskRawValue(option: SettingOption, value: RawValue | undefined): RawValue | undefined {
-  if (option.secret === true) {
-    return value === undefined ? undefined : "***";
-  }
+  if (option.secret === true) return value === undefined ? undefined : "***";
   return option.flag === "svc-param" && typeof value === "object" ? value.map(maskParameter) : value;
 }
 

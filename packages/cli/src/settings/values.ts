@@ -4,9 +4,7 @@ const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, 
 export function parseDuration(text: string): number | undefined {
   const match = /^(?<amount>\d+(?:\.\d+)?|\.\d+)(?<unit>ms|s|m|h)?$/i.exec(text.trim());
   const amount = match?.groups?.["amount"];
-  if (amount === undefined) {
-    return undefined;
-  }
+  if (amount === undefined) return undefined;
   const unit = match?.groups?.["unit"]?.toLowerCase() ?? "s";
   return Math.round(Number(amount) * (unitsMs[unit] ?? 1_000));
 }

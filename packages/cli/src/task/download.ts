@@ -49,9 +49,7 @@ export async function downloadArtifacts(
     const parts = paths.map((path) => fileUrl(pathToFileURL(path).href));
     saved.push(create(ArtifactSchema, { ...reader.artifact, parts }));
   }
-  if (readers.length === 0) {
-    await output.note(`task ${task.id} has no artifacts`);
-  }
+  if (readers.length === 0) await output.note(`task ${task.id} has no artifacts`);
   await output.document(taskDocument({ ...task, artifacts: saved }));
 }
 
@@ -69,9 +67,7 @@ function chooseReaders(
   wanted: string | undefined,
   task: Task,
 ): readonly ArtifactReader[] {
-  if (wanted === undefined) {
-    return readers;
-  }
+  if (wanted === undefined) return readers;
   const reader = readers.find(({ id }) => id === wanted) ?? readers.find(({ name }) => name === wanted);
   if (reader === undefined) {
     const known = readers.map(({ id, name }) => (name === "" || name === id ? id : `${id} (${name})`));

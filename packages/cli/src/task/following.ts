@@ -49,18 +49,12 @@ export async function followToEnd(
     for await (const event of stream) {
       await onEvent(event);
       await announcement?.look();
-      if (await isEnd(event)) {
-        break;
-      }
+      if (await isEnd(event)) break;
     }
     return "ended";
   } catch (error) {
-    if (context.io.interrupted.aborted) {
-      return "detached";
-    }
-    if (context.signal.aborted) {
-      throw timedOut(context, stream.task, taskId);
-    }
+    if (context.io.interrupted.aborted) return "detached";
+    if (context.signal.aborted) throw timedOut(context, stream.task, taskId);
     await tellUnfinished(context, stream.task);
     throw error;
   }
@@ -78,9 +72,7 @@ function timedOut(
   task: Task | undefined,
   taskId: string | undefined = task?.id,
 ): CliError {
-  if (taskId === undefined) {
-    return unanswered(context);
-  }
+  if (taskId === undefined) return unanswered(context);
   const { settings } = context;
   const limit = formatDuration(settings.timeoutMs ?? 0);
   const known = task === undefined ? "" : ` (context ${task.contextId})`;

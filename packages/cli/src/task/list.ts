@@ -83,9 +83,7 @@ async function* readPages(
     yield page;
     left -= page.tasks.length;
     token = page.nextPageToken;
-    if (token === "" || !(all || limit !== undefined)) {
-      return;
-    }
+    if (token === "" || !(all || limit !== undefined)) return;
   }
 }
 
@@ -98,9 +96,7 @@ async function firstPage(agent: AgentClient, options: ListTasksOptions): Promise
 
 async function printTasks(output: Output, tasks: readonly Task[], flags: ListTasksFlags): Promise<void> {
   for (const task of tasks) {
-    if (output.streaming) {
-      await output.document(formatMessage(TaskSchema, task));
-    }
+    if (output.streaming) await output.document(formatMessage(TaskSchema, task));
     await (flags.includeArtifacts === true || output.verbose
       ? renderTask(output, task)
       : printSummary(output, task));
@@ -146,9 +142,7 @@ async function printNextPage(
   since: Date | undefined,
 ): Promise<void> {
   const { nextPageToken = "" } = last ?? {};
-  if (nextPageToken === "") {
-    return;
-  }
+  if (nextPageToken === "") return;
   await output.field("Next page", nextPageToken);
   const words = [
     ...(settings.contextId === undefined ? [] : ["--context-id", settings.contextId]),

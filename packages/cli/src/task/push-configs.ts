@@ -48,9 +48,7 @@ export async function listPushConfigs(context: CommandContext, taskId: string): 
   const agent = await openPushingAgent(context);
   const configs: TaskPushNotificationConfig[] = [];
   for await (const config of agent.listPushConfigs(taskId, { signal })) {
-    if (output.format === "text" || output.streaming) {
-      await printConfig(context, config);
-    }
+    if (output.format === "text" || output.streaming) await printConfig(context, config);
     configs.push(config);
   }
   if (!output.streaming) {
@@ -87,9 +85,7 @@ async function openPushingAgent(context: CommandContext): Promise<AgentClient> {
 }
 
 function toInput({ url, id, token, authScheme, authCredentials }: CreatePushConfigFlags): PushConfigInput {
-  if (!URL.canParse(url)) {
-    throw usageError(`--url ${url} is no URL`, "https://example.com/hook");
-  }
+  if (!URL.canParse(url)) throw usageError(`--url ${url} is no URL`, "https://example.com/hook");
   if (authScheme === undefined && authCredentials !== undefined) {
     throw usageError("--auth-credentials needs --auth-scheme");
   }
@@ -153,9 +149,7 @@ export async function listenForPush(
       : await register(context, agent, taskId, subscription.config);
   for await (const delivery of subscription.deliveries) {
     await printDelivery(output, delivery);
-    if (taskId !== undefined && isEnd(delivery)) {
-      return;
-    }
+    if (taskId !== undefined && isEnd(delivery)) return;
   }
   if (!io.interrupted.aborted) {
     signal.throwIfAborted(); // --timeout

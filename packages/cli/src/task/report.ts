@@ -26,9 +26,7 @@ export async function reportTask({ output, settings, signal }: CommandContext, t
     await (text ? output.field(next.label, command) : output.note(`${next.purpose}: ${command}`));
   }
   const warning = outcomeWarning(task);
-  if (warning !== undefined) {
-    await output.warn(warning);
-  }
+  if (warning !== undefined) await output.warn(warning);
 }
 
 interface NextStep {
@@ -119,7 +117,5 @@ const unfinished = 25;
 
 /** Has the command end with the status of the task's state, where `--exit-state` asks for that. */
 export function exitByState(context: CommandContext, options: ExitStateOptions, state: TaskState): void {
-  if (options.exitState === true) {
-    context.exitWith(statuses.get(state) ?? unfinished);
-  }
+  if (options.exitState === true) context.exitWith(statuses.get(state) ?? unfinished);
 }

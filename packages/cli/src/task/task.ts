@@ -90,13 +90,9 @@ async function cancelOnce(
       ...(metadata === undefined ? {} : { metadata: metadata as JsonObject }), // it was parsed from JSON
     });
   } catch (error) {
-    if (findA2AError(error)?.reason !== "TASK_NOT_CANCELABLE") {
-      throw error;
-    }
+    if (findA2AError(error)?.reason !== "TASK_NOT_CANCELABLE") throw error;
     const task = await agent.getTask(taskId, { signal });
-    if (stateOf(task) === TaskState.CANCELED) {
-      return task;
-    }
+    if (stateOf(task) === TaskState.CANCELED) return task;
     await output.note(`task ${task.id} (context ${task.contextId}) is ${formatTaskState(stateOf(task))}`);
     throw error;
   }
@@ -133,26 +129,20 @@ export async function subscribeToTask(
     taskId,
     announce: output.format === "json" && !output.streaming,
     onEvent: async (event) => {
-      if (output.streaming) {
-        await output.document(formatMessage(StreamResponseSchema, event));
-      }
+      if (output.streaming) await output.document(formatMessage(StreamResponseSchema, event));
       await renderEvent(output, event);
     },
     isEnd: async (event) =>
       flags.until === "settled" && (await isOpenQuestion(context, agent, taskId, event)),
   });
-  if (end === "detached") {
-    return await detach(context, stream.task ?? { id: taskId }, stream.lastEventId);
-  }
+  if (end === "detached") return await detach(context, stream.task ?? { id: taskId }, stream.lastEventId);
   // Behind a cursor the stream's task is made of the later events alone.
   const task =
     flags.after === undefined && stream.task !== undefined
       ? stream.task
       : await agent.getTask(taskId, { signal });
   exitByState(context, flags, stateOf(task));
-  if (!output.streaming) {
-    await output.document(taskDocument(task));
-  }
+  if (!output.streaming) await output.document(taskDocument(task));
   await reportTask(context, task);
 }
 
@@ -164,9 +154,7 @@ async function isOpenQuestion(
   event: StreamResponse,
 ): Promise<boolean> {
   const asked = statusOf(event);
-  if (asked === undefined || !isInterrupted(asked.state)) {
-    return false;
-  }
+  if (asked === undefined || !isInterrupted(asked.state)) return false;
   const { status } = await agent.getTask(taskId, { signal, historyLength: 0 });
   return status !== undefined && equals(TaskStatusSchema, asked, status);
 }
@@ -187,9 +175,7 @@ export async function printHistory(context: CommandContext, taskId: string): Pro
   const { output, signal } = context;
   const agent = await context.openAgent();
   const task = await agent.getTask(taskId, { signal });
-  if (output.format === "json" && !output.streaming) {
-    return await output.document(taskDocument(task));
-  }
+  if (output.format === "json" && !output.streaming) return await output.document(taskDocument(task));
   if (!(await replay(context, agent, task))) {
     await output.note("the agent does not number its events: this is what was said");
     await printMessages(context, task);
@@ -202,9 +188,7 @@ async function replay(context: CommandContext, agent: AgentClient, task: Task): 
   const last = isTerminal(stateOf(task))
     ? Number.POSITIVE_INFINITY
     : await findLastEvent(context, agent, task);
-  if (last === undefined) {
-    return false;
-  }
+  if (last === undefined) return false;
   const stream = agent.follow(task.id, { signal, ...pollingOf(settings), after: 0, until: "terminal" });
   let numbered = true;
   const end = await followToEnd(context, stream, {
@@ -220,9 +204,7 @@ async function replay(context: CommandContext, agent: AgentClient, task: Task): 
     },
     isEnd: async () => !numbered || (stream.lastEventId ?? 0) >= last,
   });
-  if (end === "detached") {
-    await detach(context, task, stream.lastEventId);
-  }
+  if (end === "detached") await detach(context, task, stream.lastEventId);
   return numbered;
 }
 

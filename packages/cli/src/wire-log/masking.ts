@@ -44,9 +44,7 @@ export function createMasking(secrets: Iterable<string>): Masking {
     known.reduce((masked, secret) => masked.replaceAll(secret, mask), text);
   return {
     header(name, value) {
-      if (!isCredentialName(name)) {
-        return values(value);
-      }
+      if (!isCredentialName(name)) return values(value);
       const scheme = /^(?:proxy-)?(?:www-)?authorization$/i.test(name)
         ? /^[\w-]+ (?=\S)/.exec(value)?.[0]
         : undefined;
@@ -54,15 +52,11 @@ export function createMasking(secrets: Iterable<string>): Masking {
     },
     url(address) {
       const url = URL.parse(address);
-      if (url === null) {
-        return values(address);
-      }
+      if (url === null) return values(address);
       url.username &&= mask;
       url.password &&= mask;
       for (const name of new Set(url.searchParams.keys())) {
-        if (isCredentialName(name)) {
-          url.searchParams.set(name, mask);
-        }
+        if (isCredentialName(name)) url.searchParams.set(name, mask);
       }
       return values(url.href);
     },

@@ -7,9 +7,7 @@ export interface BodyObserver {
 
 /** The same response, whose body is watched while somebody reads it, at that one's pace. */
 export function observeBody(response: Response, observer: BodyObserver): Response {
-  if (response.body === null) {
-    return response;
-  }
+  if (response.body === null) return response;
   const reader = response.body.getReader();
   const body = new ReadableStream<Uint8Array>(
     {
