@@ -52,34 +52,32 @@ function describeAgentError(error: AgentError, situation: FailureSituation): Fai
     return localFailure(cause.code, cause.message, cause.hint); // what refused it was the command itself
   }
   if (error instanceof CardDriftError && error.cause instanceof ConnectError) {
-    return {
-      ...describeConnectError(error.cause, situation),
-      message,
-      ...(hint === undefined ? {} : { hint }),
-    };
+    const failure = describeConnectError(error.cause, situation);
+    return { ...failure, message, hint: hint ?? failure.hint };
   }
-  return namedFailure(nameOf(error, situation), message, hintOf(error, situation) ?? hint);
+  return namedFailure(nameOf(error, situation), message, hintOf(error, situation));
 }
 
-/** Where the client's own hint names an option of the library, the one that somebody at a prompt can follow. */
+/** Where the client's own hint names an option of the library: what somebody at a prompt can do instead. */
+const promptHints: readonly (readonly [names: string, hint: string])[] = [
+  [
+    "NODE_EXTRA_CA_CERTS",
+    "renew the certificate, trust its authority (NODE_EXTRA_CA_CERTS=FILE), or for development --insecure",
+  ],
+  ["`platform.transports`", "ask the operator of the agent for an interface with one of these bindings"],
+  ["`connectTimeoutMs`", "check that the server is up: it takes connections and does not answer"],
+  ["`maxCardBytes`", "tell the operator of the agent"],
+];
+
 function hintOf(error: AgentError, { lookCommand }: FailureSituation): string | undefined {
   if (error instanceof SendUncertainError && lookCommand !== undefined) {
     return `look for its task before you send it again: ${lookCommand}`;
-  }
-  if (error.hint?.includes("NODE_EXTRA_CA_CERTS")) {
-    return "renew the certificate, trust its authority (NODE_EXTRA_CA_CERTS=FILE), or for development --insecure";
   }
   if (error instanceof CardNotFoundError && mayWantTls(error)) {
     const { host, pathname } = new URL(error.url);
     return `try again, or look into the server's log; when it wants TLS: https://${host}${pathname.replace(/\/\.well-known\/.*$/, "")}`;
   }
-  if (error instanceof NoInterfaceError && error.hint?.includes("`platform.transports`")) {
-    return "ask the operator of the agent for an interface with one of these bindings";
-  }
-  if (error instanceof CardNotFoundError && error.hint?.includes("`connectTimeoutMs`")) {
-    return "check that the server is up: it takes connections and does not answer";
-  }
-  return error.hint?.includes("`maxCardBytes`") ? "tell the operator of the agent" : undefined;
+  return promptHints.find(([names]) => error.hint?.includes(names))?.[1] ?? error.hint;
 }
 
 function nameOf(error: AgentError, { a2aVersion = "1.0" }: FailureSituation): string {
@@ -114,38 +112,31 @@ function isVersion(offered: string, wanted: string): boolean {
   return offered === wanted || offered.startsWith(`${wanted}.`);
 }
 
+/** Codes that stand for no error of A2A. Any other is an `InternalError`. */
+const connectErrors: Readonly<Partial<Record<Code, readonly [name: string, hint?: string]>>> = {
+  [Code.InvalidArgument]: ["InvalidParamsError"],
+  [Code.OutOfRange]: ["InvalidParamsError"],
+  [Code.Unimplemented]: ["MethodNotFoundError"],
+  [Code.PermissionDenied]: ["A2ACLI_ERR_AUTH_FAILED", "these credentials do not permit that"],
+  [Code.Unavailable]: ["A2ACLI_ERR_UNREACHABLE", unreachableHint],
+  [Code.DeadlineExceeded]: ["A2ACLI_ERR_TIMEOUT"],
+  [Code.Canceled]: ["A2ACLI_ERR_INTERNAL"],
+};
+
 function describeConnectError(error: ConnectError, { hasCredentials }: FailureSituation): Failure {
   const { rawMessage, code } = error;
+  const [name, hint = debugHint] = nameConnectError(error, hasCredentials);
+  const a2aCode = wireCodes(error).jsonRpcCode;
+  return { ...namedFailure(name, rawMessage === "" ? Code[code] : rawMessage, hint), a2aCode };
+}
+
+function nameConnectError(error: ConnectError, hasCredentials: boolean): readonly [string, string?] {
   const known = findA2AError(error);
-  const failure = (name: string, hint: string = debugHint): Failure => ({
-    ...namedFailure(name, rawMessage === "" ? Code[code] : rawMessage, hint),
-    a2aCode: wireCodes(error).jsonRpcCode,
-  });
-  if (known !== undefined && known.reason !== "UNAVAILABLE") return failure(errorName(known.reason));
-  switch (code) {
-    case Code.InvalidArgument:
-    case Code.OutOfRange:
-      return failure("InvalidParamsError");
-    case Code.Unimplemented:
-      return failure("MethodNotFoundError");
-    case Code.Unauthenticated:
-      return hasCredentials
-        ? failure("A2ACLI_ERR_AUTH_FAILED", "the agent refused these credentials; get new ones")
-        : failure(
-            "A2ACLI_ERR_CREDENTIALS_MISSING",
-            "set A2ACLI_BEARER or A2ACLI_API_KEY, or use --bearer or --api-key",
-          );
-    case Code.PermissionDenied:
-      return failure("A2ACLI_ERR_AUTH_FAILED", "these credentials do not permit that");
-    case Code.Unavailable:
-      return failure("A2ACLI_ERR_UNREACHABLE", unreachableHint);
-    case Code.DeadlineExceeded:
-      return failure("A2ACLI_ERR_TIMEOUT");
-    case Code.Canceled:
-      return failure("A2ACLI_ERR_INTERNAL");
-    default:
-      return failure("InternalError");
-  }
+  if (known !== undefined && known.reason !== "UNAVAILABLE") return [errorName(known.reason)];
+  if (error.code !== Code.Unauthenticated) return connectErrors[error.code] ?? ["InternalError"];
+  return hasCredentials
+    ? ["A2ACLI_ERR_AUTH_FAILED", "the agent refused these credentials; get new ones"]
+    : ["A2ACLI_ERR_CREDENTIALS_MISSING", "set A2ACLI_BEARER or A2ACLI_API_KEY, or use --bearer or --api-key"];
 }
 
 /** `TASK_NOT_FOUND` is `TaskNotFoundError` (A2A §3.3.2). */
