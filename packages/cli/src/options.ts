@@ -1,3 +1,5 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { isObject, parseJson } from "./json.ts";
 import { holdsPrivateKey, parseBinding, parseDuration } from "./settings/values.ts";
 
 /** Words or a switch, as flags, environment and files hold them; several of a repeatable option. */
@@ -193,16 +195,9 @@ export function environmentName(flag: SettingFlag): string {
 }
 
 /** A JSON object, or undefined. */
-export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    // An object that is no array is a record.
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Readonly<Record<string, unknown>>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+export function parseObject(text: string): JsonObject | undefined {
+  const value = parseJson(text);
+  return isObject(value) ? (value as JsonObject) : undefined; // it was parsed from JSON
 }
 
 /** `name:value`; the name is one of a header. */

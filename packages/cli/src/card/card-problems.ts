@@ -2,6 +2,7 @@ import { jsonSchemaOf } from "@a2a-connect/core/internal";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
+import { parseJson } from "../json.ts";
 import { findOlderCard } from "./older-card.ts";
 
 /**
@@ -37,14 +38,6 @@ function describeOlder(card: unknown): string[] {
   if (older === undefined) return [];
   const version = older.version === "" ? "" : ` (${older.version})`;
   return [`the card is of an older version of A2A${version}: ${older.members.join(", ")}`];
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The schema with no members allowed but those it names; free-form objects name none. */

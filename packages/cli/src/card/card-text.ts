@@ -1,24 +1,4 @@
-/** JSON of which nothing is known. */
-type LooseObject = Readonly<Record<string, unknown>>;
-
-/** The object that a text is; empty for anything else. */
-export function readObject(text: string): LooseObject {
-  try {
-    return objectOf(JSON.parse(text));
-  } catch {
-    return {};
-  }
-}
-
-/** The value where it is an object; else an empty one. */
-function objectOf(value: unknown): LooseObject {
-  return isObject(value) ? value : {};
-}
-
-/** Whether a value is an object, and no array. */
-function isObject(value: unknown): value is LooseObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+import { isObject, type LooseObject, objectOf, readObject } from "../json.ts";
 
 /** The texts of all members with such a name, however deep. */
 function textsIn(value: unknown, name: RegExp): readonly string[] {

@@ -8,7 +8,8 @@ import {
   type VerificationKey,
   verifyCard,
 } from "@a2a-connect/signing";
-import { readObject } from "./card-text.ts";
+
+import { readObject } from "../json.ts";
 import type { FittingProfile, TrustBasis } from "./verdict.ts";
 
 /** From the strictest on. */

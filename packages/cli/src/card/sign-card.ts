@@ -13,13 +13,14 @@ import { readCardFile } from "../agent/reference.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { CommandContext } from "../context.ts";
+import { readObject } from "../json.ts";
 import { openSigningKey } from "../keys/signing-key.ts";
 import { replaceFile } from "../keys/write-file.ts";
 import { isInlineKey } from "../settings/values.ts";
 import { quote } from "../task/hints.ts";
 import { findUnknownMembers } from "./card-problems.ts";
 import { noCanonicalForm, readStandardInput, writeExactly } from "./card-source.ts";
-import { readObject, readSignatureHeaders } from "./card-text.ts";
+import { readSignatureHeaders } from "./card-text.ts";
 
 /** The options of `card sign`. */
 interface SignCardFlags {

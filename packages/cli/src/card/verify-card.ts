@@ -12,7 +12,7 @@ import { type GivenKeys, readGivenKeys } from "../keys/given-keys.ts";
 import { type CardSource, readCardSource } from "./card-source.ts";
 import { findChanges, readClaims, readSignatureHeaders, readSubject } from "./card-text.ts";
 import { KeySetLog } from "./key-set-log.ts";
-import { type KnownAgent, type OpenedMemory, openMemory, recallAgent } from "./memory.ts";
+import { openMemory, recallAgent } from "./memory.ts";
 import { basisOf, findFittingProfile, findProof } from "./proof.ts";
 import { describeTrust, renderVerdict, tellAlarms, tellStory } from "./render-verdict.ts";
 import type { AppliedPolicy, VerdictReport } from "./verdict.ts";
@@ -62,10 +62,11 @@ async function judge(
   const { io, settings, signal } = context;
   const hosts = flags.jwksHost?.map(requireHost);
   const opened = flags.memory === undefined ? undefined : await openMemory(flags.memory, io);
-  const given = flags.key === undefined ? undefined : await readKeys(flags.key, context);
+  const readKeys = (references: readonly string[]) => readGivenKeys(references, io, { keepUnfit: true });
+  const given = flags.key && (await readKeys(flags.key));
   const source = await readCardSource(context, reference);
   const { cardKey = settings.cardKey, cardProfiles = [] } = source.settings ?? {};
-  const keys = given ?? (await readKeys(cardKey === undefined ? [] : [cardKey], context));
+  const keys = given ?? (await readKeys(cardKey === undefined ? [] : [cardKey]));
   const mayAsk = hosts !== undefined || keys.isEmpty;
   const applied: AppliedPolicy = {
     keys: keys.names,
@@ -98,13 +99,15 @@ async function judge(
     now: () => at,
     ...(url === undefined || asked === undefined ? {} : { url, asked }),
   };
-  const known = await recall(opened, asked);
+  const known = opened && (await recallAgent(opened, asked));
   const verification = await verifyCardText(text, { trustPolicy: policy, ...situation });
   signal.throwIfAborted();
   const fits = await findFittingProfile(text, verification, policy, situation);
   const canonical = findCanonical(text);
   const seenKeys = [...trusted, ...(await log.keys())];
   const proof = await findProof(text, verification, policy, situation, seenKeys);
+  const outline = known?.remembered?.outline;
+  const isCompared = !verification.verified && canonical !== undefined && outline !== undefined;
   const report = {
     verification,
     fits,
@@ -128,24 +131,8 @@ async function judge(
     keyName: keys.nameOf,
     time: new Date(at).toISOString(),
     hasGaps: await hasGaps(text, verification, policy, situation),
-    changes: verification.verified || canonical === undefined ? [] : changesOf(known, canonical),
+    changes: isCompared ? findChanges(outline, canonical) : [],
   };
-}
-
-async function readKeys(references: readonly string[], { io }: CommandContext): Promise<GivenKeys> {
-  return await readGivenKeys(references, io, { keepUnfit: true });
-}
-
-async function recall(
-  opened: OpenedMemory | undefined,
-  url: string | undefined,
-): Promise<KnownAgent | undefined> {
-  return opened === undefined ? undefined : await recallAgent(opened, url);
-}
-
-function changesOf(known: KnownAgent | undefined, canonical: string): VerdictReport["changes"] {
-  const outline = known?.remembered?.outline;
-  return outline === undefined ? [] : findChanges(outline, canonical);
 }
 
 /**

@@ -2,7 +2,6 @@ import { resolve } from "node:path";
 import type { AgentClient, FollowOptions, SendOptions, TaskStream } from "@a2a-connect/client";
 import { isInterrupted, isSettled } from "@a2a-connect/core";
 import type { Task } from "@a2a-connect/proto";
-import type { JsonObject } from "@bufbuild/protobuf";
 import { orAborted } from "../agent/until-aborted.ts";
 import type { CommandContext } from "../context.ts";
 import { interruptedExitCode } from "../interrupts.ts";
@@ -105,7 +104,7 @@ export class Conversation {
     const { attachments } = this.#session;
     const { metadata } = this.#context.settings;
     const stream = this.#agent.stream(
-      { ...message, ...(metadata === undefined ? {} : { metadata: metadata as JsonObject }) }, // it was parsed from JSON
+      { ...message, ...(metadata === undefined ? {} : { metadata }) },
       this.#sending,
     );
     this.#session = withAttachments(this.#session, []);

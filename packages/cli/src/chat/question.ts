@@ -3,6 +3,7 @@ import { readQuestion } from "@a2a-connect/client/internal";
 import { json, text } from "@a2a-connect/core";
 import { type Part, TaskSchema, type TaskStatus } from "@a2a-connect/proto";
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import { isObject, parseJson } from "../json.ts";
 
 /** What there is to know about an answer: which choices there are, and which data fits. */
 export type AnswerHints = Pick<Question, "choices" | "schema">;
@@ -24,7 +25,7 @@ export function toAnswer(words: string, { choices, schema }: AnswerHints): Part[
   if (choices !== undefined && !choices.includes(words) && /^\d{1,3}$/.test(words)) {
     return [text(choices[Number(words) - 1] ?? words)];
   }
-  const data = schema === undefined ? undefined : parseJson(words);
+  const data = schema === undefined ? undefined : (parseJson(words) as JsonValue | undefined);
   return [data === undefined ? text(words) : json(data)];
 }
 
@@ -39,16 +40,4 @@ export function describeSchema(schema: JsonObject): string {
     return `${name}${needed.has(name) ? "" : "?"}: ${kind}`;
   });
   return `{ ${members.join(", ")} }`;
-}
-
-function parseJson(words: string): JsonValue | undefined {
-  try {
-    return JSON.parse(words);
-  } catch {
-    return undefined;
-  }
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

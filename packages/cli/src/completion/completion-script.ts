@@ -1,6 +1,5 @@
-import type { Command } from "commander";
-import { type CompletionNode, type CompletionOption, listCompletionNodes } from "./completion-tree.ts";
-import { createFishScript } from "./fish-script.ts";
+import type { Command, Option } from "commander";
+import { settingOptions } from "../options.ts";
 
 /** A shell that can be taught to complete. */
 export type Shell = "bash" | "zsh" | "fish";
@@ -101,15 +100,11 @@ function choicesOf(
 }
 
 function anyFlags(nodes: readonly CompletionNode[]): readonly string[] {
-  return uniqueOptions(nodes)
-    .filter(({ value }) => value === "any")
-    .flatMap(flagsOf);
+  return uniqueOptions(nodes).flatMap((option) => (option.value === "any" ? flagsOf(option) : []));
 }
 
 function valueFlags(nodes: readonly CompletionNode[]): readonly string[] {
-  return uniqueOptions(nodes)
-    .filter(({ value }) => value !== "none")
-    .flatMap(flagsOf);
+  return uniqueOptions(nodes).flatMap((option) => (option.value === "none" ? [] : flagsOf(option)));
 }
 
 /** Options of the same name are the same, wherever they are. */
@@ -126,4 +121,88 @@ function flagsOf({ long, short }: CompletionOption): readonly string[] {
 /** For bash and zsh. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** The script for fish. */
+function createFishScript(nodes: readonly CompletionNode[]): string {
+  const paths = nodes.map(({ path }) => path).filter((path) => path !== "");
+  const lines = nodes.flatMap((node) => {
+    const condition = `-n ${quoteForFish(`test (__a2a_at | string collect) = ${quoteForFish(node.path)}`)}`;
+    return [
+      ...node.commands.map(
+        ({ word, description }) =>
+          `complete -c a2a -f ${condition} -a ${word} -d ${quoteForFish(description)}`,
+      ),
+      ...node.options.map((option) => `complete -c a2a ${condition} ${describeOption(option)}`),
+    ];
+  });
+  return `# fish completion of a2a: a2a completion fish | source
+function __a2a_at
+  set -l at ''
+  for word in (commandline -opc)[2..-1]
+    set -l next (string trim -- "$at $word")
+    if contains -- "$next" ${paths.map(quote).join(" ")}
+      set at "$next"
+    end
+  end
+  echo "$at"
+end
+${lines.join("\n")}
+`;
+}
+
+function describeOption({ long, short, description, value }: CompletionOption): string {
+  const parts = [`-l ${long.replace(/^--/, "")}`];
+  if (short !== undefined) parts.push(`-s ${short.replace(/^-/, "")}`);
+  if (value !== "none") parts.push(value === "any" ? "-r" : `-x -a ${quoteForFish(value.join(" "))}`);
+  return [...parts, `-d ${quoteForFish(description)}`].join(" ");
+}
+
+function quoteForFish(text: string): string {
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}
+
+/** One command, as a shell needs to know it. */
+interface CompletionNode {
+  /** The words after `a2a`, such as `task get`; empty for `a2a` itself. */
+  readonly path: string;
+  readonly commands: readonly { readonly word: string; readonly description: string }[];
+  readonly options: readonly CompletionOption[];
+}
+
+/** An option with what may follow it. */
+interface CompletionOption {
+  readonly long: string;
+  readonly short: string | undefined;
+  readonly description: string;
+  /** `none` takes no value; `any` takes one that cannot be guessed, or is a file. */
+  readonly value: "none" | "any" | readonly string[];
+}
+
+/** The commands below and including this one that people see, this one first. */
+function listCompletionNodes(command: Command, path: readonly string[] = []): readonly CompletionNode[] {
+  // `a2a task help` works, and `a2a help task` is the one that is taught.
+  const visible = command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((child) => path.length === 0 || child.name() !== "help");
+  return [
+    {
+      path: path.join(" "),
+      commands: visible.map((child) => ({
+        word: child.name(),
+        description: child.summary() || child.description(),
+      })),
+      options: command.createHelp().visibleOptions(command).flatMap(toCompletionOption),
+    },
+    ...visible.flatMap((child) => listCompletionNodes(child, [...path, child.name()])),
+  ];
+}
+
+function toCompletionOption(option: Option): readonly CompletionOption[] {
+  const { long, short, description } = option;
+  if (long === undefined) return [];
+  const takesValue = option.required || option.optional;
+  const choices = option.argChoices ?? settingOptions.find(({ flag }) => `--${flag}` === long)?.choices;
+  return [{ long, short, description, value: takesValue ? (choices ?? "any") : "none" }];
 }

@@ -1,4 +1,6 @@
+import { formatMessage } from "@a2a-connect/core";
 import { serve } from "@a2a-connect/node";
+import { AgentCardSchema } from "@a2a-connect/proto";
 import { createMemoryTaskStore } from "@a2a-connect/server";
 import type { CommandContext } from "../context.ts";
 import { announce } from "../serve/announcement.ts";
@@ -20,7 +22,10 @@ export async function serveDemo(
     context,
     port,
     (log) => serve(demoAgent, { ...options, log }),
-    (served) => announce(context.output, served, guide(served.url)),
+    async (served) => {
+      await context.output.document(formatMessage(AgentCardSchema, served.card));
+      await announce(context.output, [served], { commands: guide(served.url) });
+    },
   );
 }
 

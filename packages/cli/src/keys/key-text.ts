@@ -5,6 +5,7 @@ import { readVerificationKeys, type VerificationKey } from "@a2a-connect/signing
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { describeFileError, readBounded } from "../files.ts";
+import { isObject, type LooseObject, parseJson } from "../json.ts";
 import { isInlineKey } from "../settings/values.ts";
 
 /** Largest file that is read for keys: the limit for key sets. */
@@ -62,29 +63,18 @@ function unusable(
   return new CliError("A2ACLI_ERR_USAGE", `${name} ${problem}`, { hint: keyFileHint, ...options });
 }
 
-/** A key as JSON has it: whatever its members are. */
-type KeyJson = Readonly<Record<string, unknown>>;
-
 /** The keys of a JWK or a key set, as they stand there; undefined for PEM, and for what is no key. */
-export function readKeyJson(text: string): readonly KeyJson[] | undefined {
-  try {
-    const json: unknown = JSON.parse(text.trim());
-    if (!isObject(json)) return undefined;
-    const { keys } = json;
-    if (keys === undefined) return [json];
-    return Array.isArray(keys) ? keys.filter(isObject) : undefined;
-  } catch {
-    return undefined;
-  }
+export function readKeyJson(text: string): readonly LooseObject[] | undefined {
+  const json = parseJson(text.trim());
+  if (!isObject(json)) return undefined;
+  const { keys } = json;
+  if (keys === undefined) return [json];
+  return Array.isArray(keys) ? keys.filter(isObject) : undefined;
 }
 
 /** The id that a key has itself. */
-export function ownIdOf({ kid }: KeyJson): string | undefined {
+export function ownIdOf({ kid }: LooseObject): string | undefined {
   return typeof kid === "string" && kid !== "" ? kid : undefined;
-}
-
-function isObject(value: unknown): value is KeyJson {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**
@@ -93,7 +83,7 @@ function isObject(value: unknown): value is KeyJson {
  *
  * @param now milliseconds since 1970
  */
-export function findTimeFault({ nbf, exp, revoked }: KeyJson, now: number): string | undefined {
+export function findTimeFault({ nbf, exp, revoked }: LooseObject, now: number): string | undefined {
   if (revoked !== undefined && revoked !== null && revoked !== false) return "is revoked";
   if (exp !== undefined && !(isTime(exp) && now < exp * 1000)) {
     return isTime(exp) ? `is expired since ${formatTime(exp)}` : "has an exp that is no date";
@@ -144,7 +134,7 @@ export function holdsPrivate(text: string): boolean {
 const purposes = ["alg", "use", "key_ops", "nbf", "exp", "revoked"] as const;
 
 /** Undefined for what is no public or private key, such as a symmetric one. */
-function toPublicKey(entry: KeyJson | string): VerificationKey | undefined {
+function toPublicKey(entry: LooseObject | string): VerificationKey | undefined {
   try {
     if (typeof entry === "string") return { ...createPublicKey(entry).export({ format: "jwk" }), kid: "" };
     const members = createPublicKey({ key: entry, format: "jwk" }).export({ format: "jwk" });

@@ -8,7 +8,7 @@ import {
   StreamResponseSchema,
   type Task,
 } from "@a2a-connect/proto";
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { readParts } from "../message-parts.ts";
@@ -70,7 +70,7 @@ function toInput({ settings }: CommandContext, parts: InputMessage["parts"]): In
     parts,
     ...(contextId === undefined ? {} : { contextId }),
     ...(taskId === undefined ? {} : { taskId }),
-    ...(metadata === undefined ? {} : { metadata: metadata as JsonObject }), // it was parsed from JSON
+    ...(metadata === undefined ? {} : { metadata }),
   };
 }
 

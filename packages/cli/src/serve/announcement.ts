@@ -1,62 +1,36 @@
-import { formatMessage } from "@a2a-connect/core/internal";
-import type { ServedAgent, ServedAgents } from "@a2a-connect/node";
-import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
+import { isLoopbackHost } from "@a2a-connect/core";
+import type { ServedAgent } from "@a2a-connect/node";
+import type { AgentCard } from "@a2a-connect/proto";
 import { findLegacyWarnings, thumbprintOf } from "@a2a-connect/signing";
 import type { Output } from "../output.ts";
 import type { ServedSigning } from "./card-signing.ts";
 
-/** How the cards are signed, and where they are. */
-type AnnouncedSigning = ServedSigning & SignedPlace;
+/** An agent that can be reached by now. */
+export type AnnouncedAgent = Pick<ServedAgent, "url" | "card">;
 
-/** Says where an agent is served: fields and commands to copy in text, its card in JSON. */
+/** What is said beside the agents. */
+export interface AnnouncementOptions {
+  /** To be copied. */
+  readonly commands: readonly string[];
+  /** Where several agents are listed. */
+  readonly catalog?: string;
+  /** How the cards are signed, and where they are. */
+  readonly signing?: (ServedSigning & SignedPlace) | undefined;
+}
+
+/** Says in text where agents are served, and which commands to try. */
 export async function announce(
   output: Output,
-  { url, card }: Pick<ServedAgent, "url" | "card">,
-  commands: readonly string[],
-  signing?: AnnouncedSigning,
+  agents: readonly AnnouncedAgent[],
+  { commands, catalog, signing }: AnnouncementOptions,
 ): Promise<void> {
-  await output.document(formatMessage(AgentCardSchema, card));
-  await announceAgent(output, { url, card });
-  if (signing !== undefined) await announceSigning(output, signing, signing, [card]);
-  await announceCommands(output, commands);
-}
-
-/** The same for several: in JSON their cards by their names. */
-export async function announceAll(
-  output: Output,
-  { url, agents }: Pick<ServedAgents, "url" | "agents">,
-  commands: readonly string[],
-  signing?: AnnouncedSigning,
-): Promise<void> {
-  const cards = Object.entries(agents).map(([name, { card }]) => [
-    name,
-    formatMessage(AgentCardSchema, card),
-  ]);
-  await output.document({ agents: Object.fromEntries(cards) });
-  for (const agent of Object.values(agents)) {
-    await announceAgent(output, agent);
+  for (const { url, card } of agents) {
+    await output.field("Agent", card.name);
+    await output.field("Agent Card", `${url}/.well-known/agent-card.json`);
   }
-  await output.field("Catalog", `${url}/.well-known/ai-catalog.json`);
-  if (signing !== undefined) {
-    await announceSigning(
-      output,
-      signing,
-      signing,
-      Object.values(agents).map(({ card }) => card),
-    );
-  }
-  await announceCommands(output, commands);
-}
-
-async function announceAgent(
-  output: Output,
-  { url, card }: Pick<ServedAgent, "url" | "card">,
-): Promise<void> {
-  await output.field("Agent", card.name);
-  await output.field("Agent Card", `${url}/.well-known/agent-card.json`);
-}
-
-async function announceCommands(output: Output, commands: readonly string[]): Promise<void> {
+  await output.field("Catalog", catalog);
+  const cards = agents.map(({ card }) => card);
+  if (signing !== undefined) await announceSigning(output, signing, signing, cards);
   await output.block("Commands to try", commands.join("\n"));
   await output.note("Ctrl-C stops it");
 }
@@ -114,7 +88,7 @@ function findPlaceFault({ url, publicUrl, host }: SignedPlace): string | undefin
     : "the signed card does not say where its keys are, because verifiers ask for key sets by https only: serve it by https and say so with --public-url, or give callers the key";
 }
 
-/** Whether a name or an address is this machine for itself. */
+/** Whether a name or an address, of `--host` or as a URL has it, is this machine for itself. */
 function isThisMachine(host: string): boolean {
-  return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[?::1\]?)$/i.test(host);
+  return host === "::1" || isLoopbackHost(host);
 }

@@ -9,13 +9,11 @@ const stopping = { graceMs: 2_000, timeoutMs: 5_000 };
 /** Takes what the server tells its operator. */
 export type ServerLog = (record: LogRecord) => void;
 
-/** Puts an agent or several on a port. */
-type StartServer<Served> = (log: ServerLog) => Promise<Served>;
-
 /**
  * Serves until the user interrupts or the process is told to end, and closes it in an orderly way. What its
  * executors throw goes to stderr with its stack: whoever started it here is who wants to see it.
  *
+ * @param start puts an agent or several on a port
  * @param port the one that is asked for, to name it when it cannot be had
  * @param announce told once, when everything can be reached
  * @throws CliError when the port or the store's file cannot be had
@@ -23,7 +21,7 @@ type StartServer<Served> = (log: ServerLog) => Promise<Served>;
 export async function runServer<Served extends Pick<ServedAgent, "close">>(
   context: CommandContext,
   port: number | undefined,
-  start: StartServer<Served>,
+  start: (log: ServerLog) => Promise<Served>,
   announce: (served: Served) => Promise<void>,
 ): Promise<void> {
   const log: ServerLog = (record) => void context.output.note(formatRecord(record)).catch(() => {});
@@ -53,28 +51,24 @@ function formatRecord({ level, message, taskId, error }: LogRecord): string {
 }
 
 function explainFailure(error: unknown, port: number | undefined): unknown {
-  return error instanceof Error && error.message.startsWith("cannot open the task store")
-    ? new CliError("A2ACLI_ERR_INTERNAL", error.message, {
-        hint: "choose another file with --db, or none with --store memory",
-        cause: error,
-      })
-    : explainListenFailure(error, port);
+  if (!(error instanceof Error) || !error.message.startsWith("cannot open the task store"))
+    return explainListenFailure(error, port);
+  const hint = "choose another file with --db, or none with --store memory";
+  return new CliError("A2ACLI_ERR_INTERNAL", error.message, { hint, cause: error });
 }
 
 /** Puts into words why nothing can listen where `--host` and `--port` say; any other error stays as it is. */
 export function explainListenFailure(error: unknown, port: number | undefined): unknown {
-  if (!(error instanceof Error)) return error;
-  switch ("code" in error ? error.code : undefined) {
+  const internal = (problem: string, hint: string): CliError =>
+    new CliError("A2ACLI_ERR_INTERNAL", `port ${port} ${problem}`, { hint, cause: error });
+  switch (error instanceof Error && "code" in error ? error.code : undefined) {
     case "EADDRINUSE":
-      return new CliError("A2ACLI_ERR_INTERNAL", `port ${port} is in use by another process`, {
-        hint: "choose another with --port, or any that is free with --port 0",
-        cause: error,
-      });
+      return internal(
+        "is in use by another process",
+        "choose another with --port, or any that is free with --port 0",
+      );
     case "EACCES":
-      return new CliError("A2ACLI_ERR_INTERNAL", `port ${port} is not yours to listen on`, {
-        hint: "choose one from 1024 on with --port",
-        cause: error,
-      });
+      return internal("is not yours to listen on", "choose one from 1024 on with --port");
     case "ENOTFOUND":
     case "EADDRNOTAVAIL":
       return usageError("--host is no name or address of this machine", undefined, error);

@@ -1,10 +1,12 @@
-import { type ServedAgent, type ServedAgents, type ServeOptions, serve } from "@a2a-connect/node";
+import { formatMessage } from "@a2a-connect/core";
+import { type ServedAgent, type ServeOptions, serve } from "@a2a-connect/node";
+import { AgentCardSchema } from "@a2a-connect/proto";
 import type { AgentDefinition } from "@a2a-connect/server";
 import type { CommandContext } from "../context.ts";
 import { readServerConfig } from "../settings/book.ts";
 import { commandLine } from "../task/hints.ts";
 import type { SignedPlace } from "./announcement.ts";
-import { announce, announceAll } from "./announcement.ts";
+import { announce } from "./announcement.ts";
 import { readCardSigning } from "./card-signing.ts";
 import { loadAgents } from "./load-agent.ts";
 import { runServer, type ServerLog } from "./run-server.ts";
@@ -19,28 +21,34 @@ export async function serveFile(context: CommandContext, file: string, flags: Se
   const loaded = await loadAgents(file, context.io.cwd);
   const config = await readServerConfig(context.io);
   const signing = await readCardSigning(flags, context.io);
+  const { output } = context;
   if (loaded.kind === "one") {
     const options = toServeOptions(flags, config);
     const start = (log: ServerLog) => serve(loaded.agent, { ...options, ...signing?.options, log });
-    return await runServer(context, options.port, start, (served) =>
-      announce(
-        context.output,
-        served,
-        commandsToTry(context, served, loaded.agent),
-        signing && { ...signing, ...placeOf(served, options) },
-      ),
-    );
+    return await runServer(context, options.port, start, async (served) => {
+      await output.document(formatMessage(AgentCardSchema, served.card));
+      await announce(output, [served], {
+        commands: commandsToTry(context, served, loaded.agent),
+        signing: signing && { ...signing, ...placeOf(served, options) },
+      });
+    });
   }
   const { agents, options } = toAgentsToServe(loaded.agents, flags, config);
+  const [[first, firstAgent] = []] = Object.entries(loaded.agents);
   const start = (log: ServerLog) => serve(agents, { ...options, ...signing?.options, log });
-  return await runServer(context, options.port, start, (served) =>
-    announceAll(
-      context.output,
-      served,
-      commandsForFirst(context, served, loaded.agents),
-      signing && { ...signing, ...placeOf(served, options) },
-    ),
-  );
+  return await runServer(context, options.port, start, async (served) => {
+    const cards = Object.entries(served.agents).map(([name, { card }]) => [
+      name,
+      formatMessage(AgentCardSchema, card),
+    ]);
+    await output.document({ agents: Object.fromEntries(cards) });
+    const shown = first === undefined ? undefined : served.agents[first]; // what holds for one holds for each
+    await announce(output, Object.values(served.agents), {
+      catalog: `${served.url}/.well-known/ai-catalog.json`,
+      commands: shown && firstAgent ? commandsToTry(context, shown, firstAgent) : [],
+      signing: signing && { ...signing, ...placeOf(served, options) },
+    });
+  });
 }
 
 function placeOf(
@@ -48,17 +56,6 @@ function placeOf(
   { publicUrl, host }: Pick<ServeOptions, "publicUrl" | "host">,
 ): SignedPlace {
   return { url, publicUrl, host };
-}
-
-/** What holds for one agent holds for each. */
-function commandsForFirst(
-  context: CommandContext,
-  { agents }: ServedAgents,
-  definitions: Readonly<Record<string, AgentDefinition>>,
-): readonly string[] {
-  const [first] = Object.entries(definitions);
-  const served = first && agents[first[0]];
-  return first === undefined || served === undefined ? [] : commandsToTry(context, served, first[1]);
 }
 
 function commandsToTry(

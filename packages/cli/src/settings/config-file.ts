@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { Ajv, type ErrorObject } from "ajv";
 import { type Document, isMap, isScalar, LineCounter, parseDocument } from "yaml";
 import { type CliError, usageError } from "../cli-error.ts";
+import { isObject } from "../json.ts";
 import { type ConfigFile, configSchema } from "./config-schema.ts";
 
 /** Name of the file that a project's agents stand in. */
@@ -91,7 +92,7 @@ function findSecret(
   locate: FoundConfig["locate"],
   path: readonly (string | number)[] = [],
 ): void {
-  if (!isRecord(value)) return;
+  if (!isObject(value)) return;
   for (const [name, member] of Object.entries(value)) {
     const here = [...path, name];
     const instead = secretMembers.get(name.toLowerCase().replaceAll(/[-_]/g, ""));
@@ -104,10 +105,6 @@ function findSecret(
     }
     findSecret(member, locate, here);
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A secret in the wrong place comes first; a misspelt member says more than what is missing because of it. */
@@ -129,7 +126,7 @@ function pathOf({ instancePath, keyword, params, propertyName }: ErrorObject, co
     keyword === "additionalProperties"
       ? params["additionalProperty"]
       : (propertyName ?? params["propertyName"]);
-  return typeof own === "string" && isRecord(config) ? [...path, own] : path;
+  return typeof own === "string" && isObject(config) ? [...path, own] : path;
 }
 
 /** What YAML calls them. */

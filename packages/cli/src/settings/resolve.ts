@@ -1,4 +1,5 @@
 import { dirname, resolve } from "node:path";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import {
@@ -39,7 +40,7 @@ export interface Settings {
   readonly contextId: string | undefined;
   readonly taskId: string | undefined;
   /** Metadata of the message, parsed. */
-  readonly metadata: Readonly<Record<string, unknown>> | undefined;
+  readonly metadata: JsonObject | undefined;
   readonly serviceParameters: Readonly<Record<string, string>>;
   /** Names of credentials that may go to an agent that a found file names, such as `A2ACLI_BEARER`. */
   readonly allowedCredentials: readonly string[];

@@ -30,7 +30,7 @@ interface FollowingOptions {
   readonly onEvent?: (event: StreamResponse) => Promise<void>;
   /** Whether an event is the last one that is wanted. Default: the stream ends by itself. */
   readonly isEnd?: (event: StreamResponse) => Promise<boolean>;
-  /** Whether the task's id goes to stderr when it takes long: see {@link Announcement}. */
+  /** Whether the task's id goes to stderr when it takes long: see {@link announceLate}. */
   readonly announce?: boolean;
 }
 
@@ -44,7 +44,7 @@ export async function followToEnd(
   stream: TaskStream,
   { taskId, onEvent = async () => {}, isEnd = async () => false, announce = false }: FollowingOptions = {},
 ): Promise<"ended" | "detached"> {
-  using announcement = announce ? new Announcement(context.output, stream) : undefined;
+  using announcement = announce ? announceLate(context.output, stream) : undefined;
   try {
     for await (const event of stream) {
       await onEvent(event);
@@ -77,31 +77,21 @@ function timedOut(
   const limit = formatDuration(settings.timeoutMs ?? 0);
   const known = task === undefined ? "" : ` (context ${task.contextId})`;
   const state = task === undefined ? "" : `, ${formatTaskState(stateOf(task))}`;
-  return new CliError(
-    "A2ACLI_ERR_TIMEOUT",
-    `task ${taskId}${known} has not ended within ${limit}${state}; it goes on`,
-    {
-      hint: waitCommand(settings, taskId),
-    },
-  );
+  const message = `task ${taskId}${known} has not ended within ${limit}${state}; it goes on`;
+  return new CliError("A2ACLI_ERR_TIMEOUT", message, { hint: waitCommand(settings, taskId) });
 }
 
 /** A message that was given up, by a Ctrl-C or `--timeout`, before the agent named a task: nobody knows whether it was taken. */
 export function unanswered({ io, settings }: CommandContext): CliError {
-  const hint = `to look for it: ${lookCommand(settings)}`;
-  return io.interrupted.aborted
-    ? new CliError(
-        "A2ACLI_ERR_INTERNAL",
-        "interrupted before the agent answered; the message may have arrived",
-        {
-          hint,
-        },
-      )
-    : new CliError(
-        "A2ACLI_ERR_TIMEOUT",
-        `the agent has not answered within ${formatDuration(settings.timeoutMs ?? 0)}; the message may have arrived`,
-        { hint },
-      );
+  const isInterrupted = io.interrupted.aborted;
+  const what = isInterrupted
+    ? "interrupted before the agent answered"
+    : `the agent has not answered within ${formatDuration(settings.timeoutMs ?? 0)}`;
+  return new CliError(
+    isInterrupted ? "A2ACLI_ERR_INTERNAL" : "A2ACLI_ERR_TIMEOUT",
+    `${what}; the message may have arrived`,
+    { hint: `to look for it: ${lookCommand(settings)}` },
+  );
 }
 
 /** A task that is left to itself, as far as it is known. */
@@ -135,35 +125,21 @@ const delayMs = 1_000;
 
 /**
  * Tells stderr which task is being waited for, as soon as that takes longer than a second: nothing else shows its id
- * before the end, and whatever happens to this process, the task can be found again.
+ * before the end, and whatever happens to this process, the task can be found again. To be called again after each event,
+ * because the first one names the task.
  */
-class Announcement implements Disposable {
-  readonly #output: Output;
-  readonly #stream: TaskStream;
-  readonly #timer: NodeJS.Timeout;
-  #due = false;
-  #made = false;
-
-  constructor(output: Output, stream: TaskStream) {
-    this.#output = output;
-    this.#stream = stream;
-    this.#timer = setTimeout(() => {
-      this.#due = true;
-      this.look().catch(() => {}); // nobody reads stderr any more
-    }, delayMs);
-  }
-
-  /** Makes it, when it is time and the task is known. */
-  async look(): Promise<void> {
-    const { task } = this.#stream;
-    if (this.#due && !this.#made && task !== undefined) {
-      this.#made = true;
-      const state = formatTaskState(task.status?.state ?? TaskState.UNSPECIFIED);
-      await this.#output.note(`task ${task.id} is ${state}; Ctrl-C leaves it to itself`);
-    }
-  }
-
-  [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
-  }
+function announceLate(output: Output, stream: TaskStream): Disposable & { look(): Promise<void> } {
+  let isDue = false;
+  let isMade = false;
+  const look = async (): Promise<void> => {
+    const { task } = stream;
+    if (!isDue || isMade || task === undefined) return;
+    isMade = true;
+    await output.note(`task ${task.id} is ${formatTaskState(stateOf(task))}; Ctrl-C leaves it to itself`);
+  };
+  const timer = setTimeout(() => {
+    isDue = true;
+    look().catch(() => {}); // stderr is gone
+  }, delayMs);
+  return { look, [Symbol.dispose]: () => clearTimeout(timer) };
 }

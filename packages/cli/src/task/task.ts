@@ -15,7 +15,7 @@ import {
   type TaskStatus,
   TaskStatusSchema,
 } from "@a2a-connect/proto";
-import { create, equals, type JsonObject } from "@bufbuild/protobuf";
+import { create, equals } from "@bufbuild/protobuf";
 import type { CommandContext } from "../context.ts";
 import { renderEvent, renderTask } from "../render/task.ts";
 import { detach, followToEnd, notePolling, pollingOf, stateOf } from "./following.ts";
@@ -87,7 +87,7 @@ async function cancelOnce(
   try {
     return await agent.cancelTask(taskId, {
       signal,
-      ...(metadata === undefined ? {} : { metadata: metadata as JsonObject }), // it was parsed from JSON
+      ...(metadata === undefined ? {} : { metadata }),
     });
   } catch (error) {
     if (findA2AError(error)?.reason !== "TASK_NOT_CANCELABLE") throw error;

@@ -1,0 +1,26 @@
+/** JSON of which nothing is known but that it is an object. */
+export type LooseObject = Readonly<Record<string, unknown>>;
+
+/** What a text is as JSON; undefined when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a value is an object, and no array. */
+export function isObject(value: unknown): value is LooseObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The value where it is an object; else an empty one. */
+export function objectOf(value: unknown): LooseObject {
+  return isObject(value) ? value : {};
+}
+
+/** The object that a text is; empty for anything else. */
+export function readObject(text: string): LooseObject {
+  return objectOf(parseJson(text));
+}
