@@ -5,7 +5,7 @@ import { toLine, toSentence } from "../output.ts";
 import { stateOf } from "../task/following.ts";
 import { describeSchema } from "./question.ts";
 import type { Screen } from "./screen.ts";
-import { emptyTranscript, formatEnd, type Shown, showEvent } from "./transcript.ts";
+import { formatEnd, type Shown, Transcript } from "./transcript.ts";
 
 /** Shows a conversation. */
 export interface ChatView {
@@ -29,7 +29,7 @@ export interface ChatView {
 
 /** The conversation for a person at a terminal. Everything from the agent is stripped of control sequences. */
 export function createTerminalView(screen: Screen, card: AgentCard): ChatView {
-  let transcript = emptyTranscript;
+  const transcript = new Transcript();
   let contextId = "";
   return {
     greet: async () => {
@@ -38,11 +38,7 @@ export function createTerminalView(screen: Screen, card: AgentCard): ChatView {
       await screen.line("/help lists the commands, Ctrl-D ends the chat", "dim");
     },
     event: async (event) => {
-      const step = showEvent(transcript, event);
-      transcript = step.transcript;
-      for (const shown of step.shown) {
-        await show(screen, shown);
-      }
+      for (const shown of transcript.show(event)) await show(screen, shown);
     },
     settled: async (task) => {
       await screen.finish();

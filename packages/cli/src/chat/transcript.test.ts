@@ -11,16 +11,12 @@ import {
 } from "@a2a-connect/proto";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { emptyTranscript, formatEnd, type Shown, showEvent } from "./transcript.ts";
+import { formatEnd, type Shown, Transcript } from "./transcript.ts";
 
 /** What a sequence of events shows. */
 function showAll(events: readonly StreamResponse[]): Shown[] {
-  let transcript = emptyTranscript;
-  return events.flatMap((event) => {
-    const step = showEvent(transcript, event);
-    transcript = step.transcript;
-    return step.shown;
-  });
+  const transcript = new Transcript();
+  return events.flatMap((event) => transcript.show(event));
 }
 
 const artifact = (id: string, words: readonly string[]) =>

@@ -31,99 +31,78 @@ export type Shown =
     }
   | { readonly kind: "end"; readonly state: TaskState; readonly text: string; readonly reason: string };
 
-/** What of a task has been shown. */
-export interface Transcript {
-  /** The task that it is about; undefined before there is one. */
-  readonly taskId: string | undefined;
-  /** Parts of each artifact that were shown, by its id. */
-  readonly parts: ReadonlyMap<string, number>;
-  /** The artifact that was shown last. */
-  readonly artifactId: string | undefined;
-  /** Id of the status message that was shown last. */
-  readonly statusMessageId: string | undefined;
-}
-
-/** Before anything was shown. */
-export const emptyTranscript: Transcript = {
-  taskId: undefined,
-  parts: new Map(),
-  artifactId: undefined,
-  statusMessageId: undefined,
-};
-
-/** A transcript that has gone on, and what that adds to the screen. */
-export interface TranscriptStep {
-  readonly transcript: Transcript;
-  readonly shown: readonly Shown[];
-}
-
 /**
- * What an event adds to what was shown. A snapshot of the task shows only what the events before it have not: servers
- * begin a stream with one, and send another after a gap.
+ * What of a task has been shown, and what each event adds to it. A snapshot of the task shows only what the events before it
+ * have not: servers begin a stream with one, and send another after a gap.
  */
-export function showEvent(before: Transcript, { payload }: StreamResponse): TranscriptStep {
-  switch (payload.case) {
-    case "message":
-      return { transcript: before, shown: showMessage(payload.value) };
-    case "task": {
-      const task = payload.value;
-      let step: TranscriptStep = { transcript: ofTask(before, task.id), shown: [] };
-      for (const artifact of task.artifacts) {
-        step = add(step, showArtifact(step.transcript, artifact, false));
+export class Transcript {
+  /** The task that it is about; undefined before there is one. */
+  #taskId: string | undefined;
+  /** Parts of each artifact that were shown, by its id. */
+  #parts = new Map<string, number>();
+  /** The artifact that was shown last. */
+  #artifactId: string | undefined;
+  /** Id of the status message that was shown last. */
+  #statusMessageId: string | undefined;
+
+  /** What an event adds to what was shown. */
+  show({ payload }: StreamResponse): Shown[] {
+    switch (payload.case) {
+      case "message":
+        return payload.value.parts.map((part) =>
+          part.content.case === "text" ? { kind: "words", text: part.content.value } : showPart(part),
+        );
+      case "task": {
+        const { id, artifacts, status } = payload.value;
+        this.#turnTo(id);
+        return [
+          ...artifacts.flatMap((artifact) => this.#showArtifact(artifact, false)),
+          ...this.#showStatus(status),
+        ];
       }
-      return add(step, showStatus(step.transcript, task.status));
+      case "statusUpdate":
+        this.#turnTo(payload.value.taskId);
+        return this.#showStatus(payload.value.status);
+      case "artifactUpdate": {
+        const { taskId, artifact, append } = payload.value;
+        this.#turnTo(taskId);
+        if (artifact === undefined) return [];
+        if (!append) this.#parts.delete(artifact.artifactId);
+        return this.#showArtifact(artifact, append);
+      }
+      case undefined:
+        return [];
     }
-    case "statusUpdate":
-      return showStatus(ofTask(before, payload.value.taskId), payload.value.status);
-    case "artifactUpdate": {
-      const { taskId, artifact, append } = payload.value;
-      const transcript = ofTask(before, taskId);
-      if (artifact === undefined) return { transcript, shown: [] };
-      return append
-        ? showArtifact(transcript, artifact, true)
-        : showArtifact(forget(transcript, artifact.artifactId), artifact, false);
-    }
-    case undefined:
-      return { transcript: before, shown: [] };
   }
-}
 
-function add(step: TranscriptStep, next: TranscriptStep): TranscriptStep {
-  return { transcript: next.transcript, shown: [...step.shown, ...next.shown] };
-}
+  #turnTo(taskId: string): void {
+    if (this.#taskId === taskId) return;
+    this.#taskId = taskId;
+    this.#parts.clear();
+    this.#artifactId = undefined;
+    this.#statusMessageId = undefined;
+  }
 
-function ofTask(transcript: Transcript, taskId: string): Transcript {
-  return transcript.taskId === taskId ? transcript : { ...emptyTranscript, taskId };
-}
+  /** @param append whether the parts of `artifact` come after those that it has; else they are all of them */
+  #showArtifact({ artifactId, name, parts }: Artifact, append: boolean): Shown[] {
+    const seen = this.#parts.get(artifactId) ?? 0;
+    const fresh = append ? parts : parts.slice(seen);
+    if (fresh.length === 0 && this.#parts.has(artifactId)) return [];
+    const isNext = this.#artifactId === artifactId && seen > 0;
+    this.#artifactId = artifactId;
+    this.#parts.set(artifactId, seen + fresh.length);
+    const title: Shown = { kind: "artifact", title: name || artifactId, continued: seen > 0 };
+    return [...(isNext ? [] : [title]), ...fresh.map(showPart)];
+  }
 
-function forget(transcript: Transcript, artifactId: string): Transcript {
-  const parts = new Map(transcript.parts);
-  parts.delete(artifactId);
-  return { ...transcript, parts };
-}
-
-function showMessage({ parts }: Message): Shown[] {
-  return parts.map((part) =>
-    part.content.case === "text" ? { kind: "words", text: part.content.value } : showPart(part),
-  );
-}
-
-/** @param append whether the parts of `artifact` come after those that it has; else they are all of them */
-function showArtifact(transcript: Transcript, artifact: Artifact, append: boolean): TranscriptStep {
-  const { artifactId, name, parts } = artifact;
-  const seen = transcript.parts.get(artifactId) ?? 0;
-  const fresh = append ? parts : parts.slice(seen);
-  if (fresh.length === 0 && transcript.parts.has(artifactId)) return { transcript, shown: [] };
-  const isNext = transcript.artifactId === artifactId && seen > 0;
-  const title: Shown = { kind: "artifact", title: name || artifactId, continued: seen > 0 };
-  return {
-    transcript: {
-      ...transcript,
-      artifactId,
-      parts: new Map(transcript.parts).set(artifactId, seen + fresh.length),
-    },
-    shown: [...(isNext ? [] : [title]), ...fresh.map(showPart)],
-  };
+  #showStatus(status: TaskStatus | undefined): Shown[] {
+    const message = status?.message;
+    const state = status?.state ?? TaskState.UNSPECIFIED;
+    const isRepeated = message !== undefined && message.messageId === this.#statusMessageId;
+    if (status === undefined || (isRepeated && !isSettled(state))) return [];
+    this.#statusMessageId = message?.messageId;
+    return describeStatus(status, state, message);
+  }
 }
 
 function showPart({ content, filename, mediaType }: Part): Shown {
@@ -139,17 +118,6 @@ function showPart({ content, filename, mediaType }: Part): Shown {
     case undefined:
       return { kind: "file", name: filename, mediaType, size: "of a kind that this version does not know" };
   }
-}
-
-function showStatus(transcript: Transcript, status: TaskStatus | undefined): TranscriptStep {
-  const message = status?.message;
-  const state = status?.state ?? TaskState.UNSPECIFIED;
-  const isRepeated = message !== undefined && message.messageId === transcript.statusMessageId;
-  if (status === undefined || (isRepeated && !isSettled(state))) return { transcript, shown: [] };
-  return {
-    transcript: { ...transcript, statusMessageId: message?.messageId },
-    shown: describeStatus(status, state, message),
-  };
 }
 
 function describeStatus(status: TaskStatus, state: TaskState, message: Message | undefined): Shown[] {
