@@ -3,7 +3,7 @@ import { readCard } from "@a2a-connect/client/internal";
 import { connectAgent } from "@a2a-connect/node/client";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { Output } from "../output.ts";
-import { observeBody } from "../wire-log/observe-body.ts";
+import { recordBody } from "../wire-log/observe-body.ts";
 import { type AgentSituation, type CardTarget, prepareConnection, withNameHint } from "./agent-connection.ts";
 import type { AgentSettings } from "./agent-settings.ts";
 import { decodeText } from "./reference.ts";
@@ -36,39 +36,42 @@ export async function receiveCard(situation: AgentSituation): Promise<FoundCard>
     const read = () => readFileCard(target, situation.output);
     return { text: target.text, url: undefined, asked: undefined, settings, read };
   }
-  const body = new BodyRecorder();
-  const asked = target.url;
+  let body: { readonly url: string | undefined; text?: string | undefined } = { url: undefined };
   const { fetch = globalThis.fetch } = options;
   let received: ReceivedCard | undefined;
+  const found = (read: () => AgentCard): FoundCard => {
+    const { text = body.text ?? "", url = body.url, card } = received ?? {};
+    return { text, url, asked: target.url, settings, read: card === undefined ? read : () => card };
+  };
   try {
     const agent = await untilAborted(
       situation.signal,
       connectAgent(target.url, {
         ...options,
-        fetch: async (input, init) => body.record(await fetch(input, init)),
+        // Keeps the last response that was no error.
+        fetch: async (input, init) => {
+          const response = await fetch(input, init);
+          if (!response.ok) return response;
+          const kept: typeof body = { url: response.url || undefined };
+          body = kept;
+          return recordBody(response, (bytes) => {
+            kept.text = decodeText(bytes);
+          });
+        },
         verifyCard: (card) => {
           received = card;
         },
       }),
     );
     await agent.close();
-    return foundCard(received, {
-      text: body.text ?? "",
-      url: body.url,
-      asked,
-      settings,
-      read: () => agent.card,
-    });
+    return found(() => agent.card);
   } catch (error) {
     // A card that leads to no interface of ours is one, too; and one with faults can still be looked at.
-    const text = received === undefined && error instanceof CardInvalidError ? body.text : "";
-    if (received !== undefined || (text !== undefined && text !== "")) {
-      const read = () => {
-        throw error;
-      };
-      return foundCard(received, { text: text ?? "", url: body.url, asked, settings, read });
-    }
-    throw await withNameHint(error, situation);
+    const isCard = received !== undefined || (error instanceof CardInvalidError && (body.text ?? "") !== "");
+    if (!isCard) throw await withNameHint(error, situation);
+    return found(() => {
+      throw error;
+    });
   } finally {
     await connection.close();
   }
@@ -84,39 +87,4 @@ export function readFileCard(
     output.warn(warning).catch(() => {}); // nobody reads it
   }
   return card;
-}
-
-function foundCard(received: ReceivedCard | undefined, otherwise: FoundCard): FoundCard {
-  return received === undefined
-    ? otherwise
-    : { ...otherwise, text: received.text, url: received.url, read: () => received.card };
-}
-
-/** Keeps the last response that was no error. */
-class BodyRecorder {
-  #chunks: Uint8Array[] = [];
-  #isWhole = false;
-  #url: string | undefined;
-
-  /** Undefined when it was not read to its end, or is no UTF-8. */
-  get text(): string | undefined {
-    return this.#isWhole ? decodeText(Buffer.concat(this.#chunks)) : undefined;
-  }
-
-  get url(): string | undefined {
-    return this.#url;
-  }
-
-  record(response: Response): Response {
-    if (!response.ok) return response;
-    this.#chunks = [];
-    this.#isWhole = false;
-    this.#url = response.url === "" ? undefined : response.url;
-    return observeBody(response, {
-      chunk: (bytes) => void this.#chunks.push(bytes),
-      end: (how) => {
-        this.#isWhole = how === "ended";
-      },
-    });
-  }
 }

@@ -1,6 +1,6 @@
 import { readVerificationKeys, type VerificationKey } from "@a2a-connect/signing";
 import { explainNetworkFailure, type NetworkFailure } from "../doctor/network-failure.ts";
-import { observeBody } from "../wire-log/observe-body.ts";
+import { recordBody } from "../wire-log/observe-body.ts";
 
 /** A key set that could not be reached, and why. */
 export interface LostKeySet {
@@ -24,7 +24,8 @@ export class KeySetLog {
       const url = input instanceof Request ? input.url : String(input);
       try {
         const response = await fetch(input, init);
-        return response.status === 200 ? this.#keep(url, response) : response;
+        if (response.status !== 200) return response;
+        return recordBody(response, (bytes) => this.#texts.set(url, bytes.toString("utf8")));
       } catch (error) {
         if (init?.signal?.aborted !== true) this.#lost.push({ url, failure: explainNetworkFailure(error) });
         throw error;
@@ -36,15 +37,5 @@ export class KeySetLog {
   async keys(): Promise<readonly VerificationKey[]> {
     const read = [...this.#texts.values()].map((text) => readVerificationKeys(text).catch(() => []));
     return (await Promise.all(read)).flat();
-  }
-
-  #keep(url: string, response: Response): Response {
-    const chunks: Uint8Array[] = [];
-    return observeBody(response, {
-      chunk: (bytes) => void chunks.push(bytes), // no more of them than somebody reads, who has a limit
-      end: (how) => {
-        if (how === "ended") this.#texts.set(url, Buffer.concat(chunks).toString("utf8"));
-      },
-    });
   }
 }

@@ -1,5 +1,5 @@
 /** Somebody who watches a body pass. */
-export interface BodyObserver {
+interface BodyObserver {
   chunk(bytes: Uint8Array): void;
   /** `left`: its reader had enough. With an error when it broke. */
   end(how: "ended" | "broke" | "left", error?: unknown): void;
@@ -38,5 +38,16 @@ export function observeBody(response: Response, observer: BodyObserver): Respons
   return Object.defineProperties(new Response(body, { status, statusText, headers }), {
     url: { value: url },
     redirected: { value: redirected },
+  });
+}
+
+/** The same response. @param take gets its bytes, when it was read to its end */
+export function recordBody(response: Response, take: (bytes: Buffer) => void): Response {
+  const chunks: Uint8Array[] = [];
+  return observeBody(response, {
+    chunk: (bytes) => void chunks.push(bytes), // no more of them than are read, and readers have a limit
+    end: (how) => {
+      if (how === "ended") take(Buffer.concat(chunks));
+    },
   });
 }
