@@ -30,7 +30,9 @@ export default defineAgent({
   // next message starts the next turn.
   async *execute(turn) {
     const words = turn.text.match(/[\\p{L}\\p{N}'’]+/gu) ?? [];
-    if (words.length === 0) return yield turn.inputRequired("Which text shall I count?");
+    if (words.length === 0) {
+      return yield turn.inputRequired("Which text shall I count?");
+    }
     yield turn.working("counting", { progress: 0.5 });
     const longest = words.reduce((best, word) => (word.length > best.length ? word : best));
     yield turn.artifact({ name: "count", data: { words: words.length, longest } });
