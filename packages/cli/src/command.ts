@@ -1,7 +1,8 @@
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CommandContext, CommandRun } from "./context.ts";
 import { type RawValue, type SettingFlag, type SettingOption, settingOptions } from "./options.ts";
 import type { GivenFlags } from "./settings/resolve.ts";
+import { parseDuration } from "./settings/values.ts";
 
 /**
  * Makes what `load` gives the action of a command: it gets its context, with the settings resolved, and then the arguments of a
@@ -91,7 +92,7 @@ function addSettingOption(command: Command, option: SettingOption, hidden: boole
   const argument = option.argument === undefined ? "" : ` <${option.argument}>`;
   const main = new Option(`${short}${flag}${argument}`, option.description).hideHelp(hidden);
   if (option.repeatable === true) {
-    main.argParser((value: string, before: readonly string[] | undefined) => [...(before ?? []), value]);
+    main.argParser(collect);
   }
   command.addOption(main.helpGroup(helpGroup(option)));
   if (option.argument === undefined && option.negatable !== false) {
@@ -119,4 +120,28 @@ function helpGroup({ flag }: SettingOption): string {
 
 function attributeName(flag: string): string {
   return flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The parser of an option that may be given several times. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+/** A parser of option values that are whole numbers from `min` to `max`. */
+export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= min && value <= max)) {
+      const range = max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;
+      throw new InvalidArgumentError(`It must be a whole number ${range}.`);
+    }
+    return value;
+  };
+}
+
+/** The parser of option values that are durations, in milliseconds. */
+export function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined || ms < 1) throw new InvalidArgumentError("It must be a duration such as 30s or 2m.");
+  return ms;
 }

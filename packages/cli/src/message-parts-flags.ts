@@ -5,11 +5,9 @@ import { usageError } from "./cli-error.ts";
 interface GivenFlag {
   readonly flag: "text" | "file" | "data" | "media-type";
   readonly value: string;
-  /** Counts the uses of all four, so that their order outlives the parser. */
-  readonly place: number;
 }
 
-/** What the parser leaves of the part flags. */
+/** What the parser leaves of the part flags: all uses of all four under each name, so that their order outlives the parser. */
 export interface PartOptions {
   readonly text?: readonly GivenFlag[];
   readonly file?: readonly GivenFlag[];
@@ -28,13 +26,11 @@ export interface PartSource {
 
 /** Adds `--text`, `--file`, `--data` and `--media-type`, each as often as wanted (a2a-cli §10.2). */
 export function addPartOptions(command: Command): Command {
-  let place = 0;
-  const collect =
-    (flag: GivenFlag["flag"]) =>
-    (value: string, before: readonly GivenFlag[] = []): readonly GivenFlag[] => {
-      place += 1;
-      return [...before, { flag, value, place }];
-    };
+  const given: GivenFlag[] = [];
+  const collect = (flag: GivenFlag["flag"]) => (value: string) => {
+    given.push({ flag, value });
+    return given;
+  };
   return command
     .option(
       "--text <string>",
@@ -61,11 +57,11 @@ export function addPartOptions(command: Command): Command {
  *   the standard input
  */
 export function orderParts(words: readonly string[], options: PartOptions): PartSource[] {
-  const { text = [], file = [], data = [], mediaType = [] } = options;
+  const given = options.text ?? options.file ?? options.data ?? options.mediaType ?? [];
   const sources: PartSource[] =
     words.join("").trim() === "" ? [] : [{ kind: "text", value: words.join(" "), mediaType: undefined }];
   let open = false; // whether the last flag made a part that may still be told its media type
-  for (const { flag, value } of [...text, ...file, ...data, ...mediaType].sort((a, b) => a.place - b.place)) {
+  for (const { flag, value } of given) {
     if (flag === "media-type") {
       const part = open ? sources.pop() : undefined;
       if (part === undefined) {

@@ -125,48 +125,43 @@ function withoutRepeats(places: readonly CredentialPlace[]): readonly Credential
 }
 
 function credentialsMissing(card: AgentCard): CliError {
-  const ways = card.securityRequirements.map(({ schemes }) => Object.keys(schemes));
-  const wanted = ways.map((names) => names.map((name) => describeScheme(name, card)).join(" and "));
-  const hints = new Set(ways.flat().flatMap((name) => hintFor(card.securitySchemes[name]) ?? []));
-  const hint = [...hints].join("; ");
+  const ways = card.securityRequirements.map(({ schemes }) =>
+    Object.keys(schemes).map((name) => explainScheme(name, card)),
+  );
+  const wanted = ways.map((schemes) => schemes.map(([words]) => words).join(" and "));
+  const hints = new Set(ways.flat().flatMap(([, hint]) => hint ?? []));
   return new CliError(
     "A2ACLI_ERR_CREDENTIALS_MISSING",
     `${card.name || "the agent"} wants ${wanted.join(", or ")}; that was not given`,
-    hint === "" ? {} : { hint },
+    { hint: [...hints].join("; ") || undefined },
   );
 }
 
-function describeScheme(name: string, card: AgentCard): string {
+const accessTokenHint = "set A2ACLI_BEARER to an access token, or use --bearer";
+
+/** What a scheme wants, in words, and how it is given. */
+function explainScheme(name: string, card: AgentCard): readonly [words: string, hint?: string] {
   const { scheme } = card.securitySchemes[name] ?? {};
   switch (scheme?.case) {
-    case "httpAuthSecurityScheme":
-      return `HTTP ${scheme.value.scheme} (${name})`;
+    case "httpAuthSecurityScheme": {
+      const kind = scheme.value.scheme;
+      const isBearer = kind.toLowerCase() === "bearer";
+      const hint = isBearer ? "set A2ACLI_BEARER, or use --bearer" : `--svc-param "authorization:${kind} …"`;
+      return [`HTTP ${kind} (${name})`, hint];
+    }
     case "apiKeySecurityScheme":
-      return `an API key in the ${scheme.value.location} ${scheme.value.name} (${name})`;
+      return [
+        `an API key in the ${scheme.value.location} ${scheme.value.name} (${name})`,
+        "set A2ACLI_API_KEY, or use --api-key",
+      ];
     case "oauth2SecurityScheme":
-      return `an OAuth 2 access token (${name})`;
+      return [`an OAuth 2 access token (${name})`, accessTokenHint];
     case "openIdConnectSecurityScheme":
-      return `an OpenID Connect token (${name})`;
+      return [`an OpenID Connect token (${name})`, accessTokenHint];
     case "mtlsSecurityScheme":
-      return `a client certificate (${name}), which this command cannot show yet`;
+      return [`a client certificate (${name}), which this command cannot show yet`];
     default:
-      return `${name}, which the card does not describe`;
-  }
-}
-
-function hintFor(scheme: SecurityScheme | undefined): string | undefined {
-  switch (scheme?.scheme.case) {
-    case "apiKeySecurityScheme":
-      return "set A2ACLI_API_KEY, or use --api-key";
-    case "oauth2SecurityScheme":
-    case "openIdConnectSecurityScheme":
-      return "set A2ACLI_BEARER to an access token, or use --bearer";
-    case "httpAuthSecurityScheme":
-      return scheme.scheme.value.scheme.toLowerCase() === "bearer"
-        ? "set A2ACLI_BEARER, or use --bearer"
-        : `--svc-param "authorization:${scheme.scheme.value.scheme} …"`;
-    default:
-      return undefined;
+      return [`${name}, which the card does not describe`];
   }
 }
 

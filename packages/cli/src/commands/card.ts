@@ -1,6 +1,13 @@
 import type { LegacyProfile } from "@a2a-connect/signing/internal";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type AddCommand, addAgentOptions, addCardOptions, type SetAction } from "../command.ts";
+import {
+  type AddCommand,
+  addAgentOptions,
+  addCardOptions,
+  collect,
+  type SetAction,
+  wholeNumber,
+} from "../command.ts";
 import { algorithmOption } from "./keys.ts";
 
 /** `a2a card …`: fetches, shows, checks, signs and verifies Agent Cards (a2a-cli §10.1; A2A §8.4). */
@@ -42,7 +49,7 @@ function addVerify(card: Command, setAction: SetAction): void {
     .option(
       "--min-signers <n>",
       "how many different keys must have signed (default: 1); more need --key or --jwks-host",
-      parseSigners,
+      wholeNumber(1, 100),
     )
     .option("--require-security", "refuse a card that lets callers in without credentials or without TLS")
     .option("--memory <file>", "remember keys and cards by origin; refuse other keys and weaker cards later")
@@ -109,23 +116,11 @@ function keyOption(): Option {
 
 const profileNames = ["js-1", "python-1", "raw"] as const satisfies readonly LegacyProfile[];
 
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
-}
-
 function collectProfile(value: string, before: readonly LegacyProfile[] = []): readonly LegacyProfile[] {
   const profile = profileNames.find((name) => name === value);
   if (profile === undefined)
     throw new InvalidArgumentError(`Allowed choices are ${profileNames.join(", ")}.`);
   return [...before, profile];
-}
-
-function parseSigners(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > 100) {
-    throw new InvalidArgumentError("a number from 1 to 100");
-  }
-  return value;
 }
 
 const getExamples = `

@@ -1,6 +1,5 @@
-import { InvalidArgumentError, Option } from "commander";
-import { type AddCommand, addAgentOptions } from "../command.ts";
-import { parseDuration } from "../settings/values.ts";
+import { Option } from "commander";
+import { type AddCommand, addAgentOptions, duration } from "../command.ts";
 
 /** `a2a doctor`: says in plain words what is wrong with a card or a server. */
 export const addDoctor: AddCommand = (program, setAction) => {
@@ -17,15 +16,9 @@ export const addDoctor: AddCommand = (program, setAction) => {
     )
     .addOption(
       new Option("--request-timeout <duration>", "how long a single request may take")
-        .argParser(parseLimit)
+        .argParser(duration)
         .default(10_000, "10s"),
     );
   addAgentOptions(command);
   setAction(command, async () => (await import("../doctor/run-doctor.ts")).runDoctor);
 };
-
-function parseLimit(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === undefined || ms < 1) throw new InvalidArgumentError("a duration such as 5s");
-  return ms;
-}

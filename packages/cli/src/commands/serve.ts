@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { InvalidArgumentError, Option } from "commander";
 import { usageError } from "../cli-error.ts";
-import type { AddCommand } from "../command.ts";
+import { type AddCommand, collect } from "../command.ts";
 import type { CommandContext } from "../context.ts";
 import type { RetiredKey, ServeFlags } from "../serve/serve-options.ts";
 
@@ -62,7 +62,7 @@ function signKeyOption(): Option {
   return new Option(
     "--sign-key <file>",
     "sign the card with this private key (JWK or PEM), repeatable; its public side is at /.well-known/jwks.json",
-  ).argParser((file: string, before: readonly string[] = []) => [...before, file]);
+  ).argParser(collect);
 }
 
 /** `--retired-key`. */

@@ -1,5 +1,5 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { type AddCommand, addAgentOptions, type SetAction } from "../command.ts";
+import { type Command, Option } from "commander";
+import { type AddCommand, addAgentOptions, type SetAction, wholeNumber } from "../command.ts";
 import { hostOption, portOption } from "./serve.ts";
 
 /** `a2a task …`: what acts on tasks that are there (a2a-cli §7.1, §10.3, §10.4). */
@@ -142,16 +142,4 @@ export function addExitStateOption(command: Command): Command {
     "exit by the task's state: 0 completed, 20 failed, 21 canceled, 22 rejected, 23 input required, " +
       "24 auth required, 25 not ended (default: 0 whatever the agent decided)",
   );
-}
-
-/** A parser of option values that are whole numbers from `min` to `max`. */
-export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): (text: string) => number {
-  return (text) => {
-    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    if (!(value >= min && value <= max)) {
-      const range = max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;
-      throw new InvalidArgumentError(`It must be a whole number ${range}.`);
-    }
-    return value;
-  };
 }
