@@ -14,6 +14,7 @@ import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { CommandContext } from "../context.ts";
 import { readObject } from "../json.ts";
+import { refusedAsUsage } from "../keys/key-text.ts";
 import { openSigningKey } from "../keys/signing-key.ts";
 import { replaceFile } from "../keys/write-file.ts";
 import { isInlineKey } from "../settings/values.ts";
@@ -109,14 +110,7 @@ async function checkFlags(
       `fetch it first: a2a card get ${quote(file)} -o json > card.json`,
     );
   }
-  if (jku !== undefined) {
-    try {
-      assertKeySetUrl(jku);
-    } catch (error) {
-      if (!(error instanceof SigningError)) throw error;
-      throw usageError(`--jku: ${error.message}`, error.hint, error);
-    }
-  }
+  if (jku !== undefined) await refusedAsUsage(() => assertKeySetUrl(jku), "--jku: ");
   const target = inPlace === true ? file : out === "-" ? undefined : out;
   if (target !== undefined) await requireOtherFile(target, key, io);
   if (target !== undefined && inPlace !== true && force !== true) await requireCardFile(target, io);

@@ -1,8 +1,16 @@
-import { readVerificationKeys, SigningError, thumbprintOf, type VerificationKey } from "@a2a-connect/signing";
+import { readVerificationKeys, thumbprintOf, type VerificationKey } from "@a2a-connect/signing";
 import { readSignatureHeaders } from "../card/card-text.ts";
-import { CliError, usageError } from "../cli-error.ts";
+import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import { findUnfitKeys, holdsPrivate, nameKey, ownIdOf, readKeyJson, readKeyText } from "./key-text.ts";
+import {
+  findUnfitKeys,
+  holdsPrivate,
+  nameKey,
+  ownIdOf,
+  readKeyJson,
+  readKeyText,
+  refusedAsUsage,
+} from "./key-text.ts";
 
 /** Public keys that somebody gave to verify cards with. */
 export interface GivenKeys {
@@ -78,12 +86,11 @@ export async function readKeys(
   reference: string,
   kid?: string,
 ): Promise<readonly VerificationKey[]> {
-  try {
-    return await readVerificationKeys(text, kid === undefined ? {} : { kid });
-  } catch (error) {
-    if (!(error instanceof SigningError)) throw error;
-    throw usageError(`${nameKey(reference)} verifies no cards: ${error.message}`, error.hint, error);
-  }
+  const options = kid === undefined ? {} : { kid };
+  return await refusedAsUsage(
+    () => readVerificationKeys(text, options),
+    `${nameKey(reference)} verifies no cards: `,
+  );
 }
 
 /** The public keys of a text, with those that are well-formed and cannot verify cards. @throws CliError USAGE when there is none */

@@ -1,8 +1,8 @@
 import { createPublicKey } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { readVerificationKeys, type VerificationKey } from "@a2a-connect/signing";
-import { CliError } from "../cli-error.ts";
+import { readVerificationKeys, SigningError, type VerificationKey } from "@a2a-connect/signing";
+import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { describeFileError, readBounded } from "../files.ts";
 import { isObject, type LooseObject, parseJson } from "../json.ts";
@@ -142,5 +142,14 @@ function toPublicKey(entry: LooseObject | string): VerificationKey | undefined {
     return { ...members, ...Object.fromEntries(said), kid: ownIdOf(entry) ?? "" };
   } catch {
     return undefined;
+  }
+}
+
+/** What `work` gives; what is refused there, such as a key that is none, is wrong use. @param subject begins the sentence */
+export async function refusedAsUsage<T>(work: () => T | Promise<T>, subject: string = ""): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof SigningError ? usageError(subject + error.message, error.hint, error) : error;
   }
 }

@@ -1,16 +1,9 @@
 import { createPrivateKey } from "node:crypto";
-import {
-  type GenerateKeyOptions,
-  generateSigningKey,
-  type SignatureAlgorithm,
-  SigningError,
-  type SigningKeyPair,
-  thumbprintOf,
-} from "@a2a-connect/signing";
-import { usageError } from "../cli-error.ts";
+import { generateSigningKey, type SignatureAlgorithm, thumbprintOf } from "@a2a-connect/signing";
 import type { CommandContext } from "../context.ts";
 import { formatJsonDocument } from "../output.ts";
 import { quote } from "../task/hints.ts";
+import { refusedAsUsage } from "./key-text.ts";
 import { requireAbsent, writeNewFile } from "./write-file.ts";
 
 /** The options of `keys new`. */
@@ -36,7 +29,9 @@ export async function newKeys(
   const file = flags.out ?? `a2a-signing-key.${pem ? "pem" : "json"}`;
   const publicFile = publicName(file);
   if (file !== "-" && !force) await requireAbsent([file, publicFile], io);
-  const { privateJwk, publicJwk } = await makePair({ alg, ...(kid === undefined ? {} : { kid }) });
+  const { privateJwk, publicJwk } = await refusedAsUsage(() =>
+    generateSigningKey({ alg, ...(kid === undefined ? {} : { kid }) }),
+  );
   const text = pem
     ? String(
         createPrivateKey({ key: { ...privateJwk }, format: "jwk" }).export({ type: "pkcs8", format: "pem" }),
@@ -54,15 +49,6 @@ export async function newKeys(
   await output.field("Public Key", `${publicFile}, for whoever verifies`);
   const unsaid = pem ? unsaidFlags(alg, kid) : [];
   await output.block("Next steps", nextSteps(file, publicFile, unsaid).join("\n"));
-}
-
-async function makePair(options: GenerateKeyOptions): Promise<SigningKeyPair> {
-  try {
-    return await generateSigningKey(options);
-  } catch (error) {
-    if (!(error instanceof SigningError)) throw error;
-    throw usageError(error.message, error.hint, error);
-  }
 }
 
 /** What PEM does not say of a key, and what nobody would guess: they take an RSA key for one for RS256. */

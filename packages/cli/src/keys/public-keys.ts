@@ -1,9 +1,9 @@
-import { createKeySet, SigningError, type VerificationKey } from "@a2a-connect/signing";
+import { createKeySet, type VerificationKey } from "@a2a-connect/signing";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { formatJsonDocument } from "../output.ts";
 import { readKeys } from "./given-keys.ts";
-import { nameKey, ownIdOf, readKeyJson, readKeyText } from "./key-text.ts";
+import { nameKey, ownIdOf, readKeyJson, readKeyText, refusedAsUsage } from "./key-text.ts";
 
 /** The options of `keys public`. */
 export interface PublicKeysFlags {
@@ -32,21 +32,12 @@ export async function publicKeys(
     if (kid !== undefined) refuseRenaming(text, file, kid);
     keys.push(...(await readKeys(text, file, kid)));
   }
-  const keySet = joinKeys(keys);
+  const keySet = await refusedAsUsage(() => createKeySet(keys));
   const shown = new Set(keySet.keys.map((key) => key.kid));
   for (const { kid: id } of keys.filter((key) => !shown.has(key.kid))) {
     await output.warn(`the key ${JSON.stringify(id)} is left out: it is expired or revoked`);
   }
   await io.stdout.write(`${formatJsonDocument(keySet, false)}\n`);
-}
-
-function joinKeys(keys: readonly VerificationKey[]): ReturnType<typeof createKeySet> {
-  try {
-    return createKeySet(keys);
-  } catch (error) {
-    if (!(error instanceof SigningError)) throw error;
-    throw usageError(error.message, error.hint, error);
-  }
 }
 
 /** Published by another id, a key would be found for none of its signatures. */
