@@ -1,4 +1,4 @@
-import { escapeInvisible, visibleText } from "@a2a-connect/core";
+import { escapeInvisible, visibleText } from "@a2a-connect/core/internal";
 import type { CliIo } from "./cli-io.ts";
 import type { Settings } from "./settings/resolve.ts";
 

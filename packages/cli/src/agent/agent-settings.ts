@@ -1,4 +1,4 @@
-import type { LegacyProfile } from "@a2a-connect/signing";
+import type { LegacyProfile } from "@a2a-connect/signing/internal";
 import type { AgentEntry } from "../settings/book.ts";
 import { isOwn } from "../settings/provenance.ts";
 import type { ResolvedSettings, Settings } from "../settings/resolve.ts";

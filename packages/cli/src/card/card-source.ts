@@ -1,5 +1,5 @@
 import { addAbortSignal } from "node:stream";
-import { escapeInvisible } from "@a2a-connect/core";
+import { escapeInvisible } from "@a2a-connect/core/internal";
 import { CardTextError, canonicalCard } from "@a2a-connect/signing";
 import type { AgentSettings } from "../agent/agent-settings.ts";
 import { maxCardBytes, requireText } from "../agent/reference.ts";

@@ -1,7 +1,8 @@
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { createFileCardMemory } from "@a2a-connect/node/client";
-import { type CardMemory, cardMemoryKey, type RememberedCard } from "@a2a-connect/signing";
+import type { CardMemory, RememberedCard } from "@a2a-connect/signing";
+import { cardMemoryKey } from "@a2a-connect/signing/internal";
 import { resolveCardReference } from "../agent/reference.ts";
 import { type CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";

@@ -1,13 +1,10 @@
-import {
-  type CardVerification,
-  type LegacyProfile,
-  type Profile,
-  type SignatureVerdict,
-  type TrustPolicy,
-  type VerificationContext,
-  type VerificationKey,
-  verifyCard,
-} from "@a2a-connect/signing";
+import { type CardVerdict, type TrustPolicy, type VerificationKey, verifyCard } from "@a2a-connect/signing";
+import type {
+  LegacyProfile,
+  Profile,
+  SignatureCheck,
+  VerificationContext,
+} from "@a2a-connect/signing/internal";
 
 import { readObject } from "../json.ts";
 import type { FittingProfile, TrustBasis } from "./verdict.ts";
@@ -96,7 +93,7 @@ const legacyProfiles: readonly LegacyProfile[] = ["js-1", "python-1", "raw"];
  */
 export async function findFittingProfile(
   text: string,
-  { reason }: CardVerification,
+  { reason }: CardVerdict,
   { memory: _, minimumSecurity: __, ...policy }: TrustPolicy,
   context: VerificationContext,
 ): Promise<FittingProfile | undefined> {

@@ -1,4 +1,4 @@
-import type { VerificationFault } from "@a2a-connect/signing";
+import type { CardFault } from "@a2a-connect/signing/internal";
 import { quote } from "../doctor/finding.ts";
 import { isLocalHost } from "../doctor/target.ts";
 import type { Output } from "../output.ts";
@@ -285,7 +285,7 @@ function forgetCommand({ asked, known }: VerdictReport): string {
 }
 
 /** Where the verdict's own message does not say it all: the options and commands that lead on. */
-const steps: Readonly<Partial<Record<VerificationFault, string>>> = {
+const steps: Readonly<Partial<Record<CardFault, string>>> = {
   "not-json": "a2a doctor says what is there in the place of a card",
   "not-an-object": "a2a doctor says what is there in the place of a card",
   "card-invalid": "a2a card get --validate lists what is wrong with the card",

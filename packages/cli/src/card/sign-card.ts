@@ -1,14 +1,7 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import {
-  assertKeySetUrl,
-  CardTextError,
-  canonicalCard,
-  type LegacyProfile,
-  type SignatureAlgorithm,
-  SigningError,
-  signCardText,
-} from "@a2a-connect/signing";
+import { CardTextError, canonicalCard, SigningError, signCardText } from "@a2a-connect/signing";
+import { assertKeySetUrl, type LegacyProfile, type SignatureAlgorithm } from "@a2a-connect/signing/internal";
 import { readCardFile } from "../agent/reference.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";

@@ -1,10 +1,5 @@
-import {
-  type CardVerification,
-  type LegacyProfile,
-  type SignatureVerdict,
-  thumbprintOf,
-  type VerificationKey,
-} from "@a2a-connect/signing";
+import { type CardVerdict, thumbprintOf, type VerificationKey } from "@a2a-connect/signing";
+import type { LegacyProfile, SignatureCheck } from "@a2a-connect/signing/internal";
 import type { CardChange, CardClaims, SignatureHeader } from "./card-text.ts";
 import type { LostKeySet } from "./key-set-log.ts";
 import type { KnownAgent } from "./memory.ts";
@@ -17,7 +12,7 @@ export interface VerdictAlarm {
 }
 
 /** What is known of a signature beside its verdict. */
-export interface SignatureReport extends SignatureVerdict {
+export interface SignatureReport extends SignatureCheck {
   readonly header: SignatureHeader | undefined;
   /** Thumbprints of the keys that were there for it, when it is not valid. */
   readonly tried: readonly string[];
@@ -52,7 +47,7 @@ export interface AppliedPolicy {
 
 /** A verdict, and everything that people and programs want to know beside it. */
 export interface VerdictReport {
-  readonly verification: CardVerification;
+  readonly verification: CardVerdict;
   /** The whole story, for people: the library's, and what only the command knows. */
   readonly message: string;
   readonly signatures: readonly SignatureReport[];
@@ -70,7 +65,7 @@ export interface VerdictReport {
   /** Undefined when it has no canonical form. */
   readonly claims: CardClaims | undefined;
   /** The signature on which the trust in the card rests; undefined when it is not verified. */
-  readonly proof: SignatureVerdict | undefined;
+  readonly proof: SignatureCheck | undefined;
   /** Whose word that is. */
   readonly trust: TrustBasis | undefined;
   readonly policy: AppliedPolicy;
@@ -95,7 +90,7 @@ export interface VerdictReport {
  * @param keys all that were at hand, of whatever source
  */
 export async function reportSignatures(
-  { signatures }: CardVerification,
+  { signatures }: CardVerdict,
   headers: readonly SignatureHeader[],
   keys: readonly VerificationKey[],
 ): Promise<readonly SignatureReport[]> {

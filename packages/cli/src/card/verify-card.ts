@@ -6,6 +6,7 @@ import {
   type TrustPolicy,
   verifyCard as verifyCardText,
 } from "@a2a-connect/signing";
+import type { LegacyProfile, VerificationContext } from "@a2a-connect/signing/internal";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { type GivenKeys, readGivenKeys } from "../keys/given-keys.ts";

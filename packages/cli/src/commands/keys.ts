@@ -1,4 +1,4 @@
-import type { SignatureAlgorithm } from "@a2a-connect/signing";
+import type { SignatureAlgorithm } from "@a2a-connect/signing/internal";
 import { Option } from "commander";
 import type { AddCommand } from "../command.ts";
 

@@ -1,4 +1,4 @@
-import { formatMessage } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { serve } from "@a2a-connect/node";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import { createMemoryTaskStore } from "@a2a-connect/server";

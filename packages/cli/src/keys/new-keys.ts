@@ -1,5 +1,6 @@
 import { createPrivateKey } from "node:crypto";
-import { generateSigningKey, type SignatureAlgorithm, thumbprintOf } from "@a2a-connect/signing";
+import { generateSigningKey, thumbprintOf } from "@a2a-connect/signing";
+import type { SignatureAlgorithm } from "@a2a-connect/signing/internal";
 import type { CommandContext } from "../context.ts";
 import { formatJsonDocument } from "../output.ts";
 import { quote } from "../task/hints.ts";

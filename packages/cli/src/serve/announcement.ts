@@ -1,7 +1,8 @@
-import { isLoopbackHost } from "@a2a-connect/core";
+import { isLoopbackHost } from "@a2a-connect/core/internal";
 import type { ServedAgent } from "@a2a-connect/node";
 import type { AgentCard } from "@a2a-connect/proto";
-import { findLegacyWarnings, thumbprintOf } from "@a2a-connect/signing";
+import { thumbprintOf } from "@a2a-connect/signing";
+import { findLegacyWarnings } from "@a2a-connect/signing/internal";
 import type { Output } from "../output.ts";
 import type { ServedSigning } from "./card-signing.ts";
 

@@ -1,4 +1,4 @@
-import { formatMessage } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { type ServedAgent, type ServeOptions, serve } from "@a2a-connect/node";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import type { AgentDefinition } from "@a2a-connect/server";

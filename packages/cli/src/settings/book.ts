@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import type { LegacyProfile } from "@a2a-connect/signing";
+import type { LegacyProfile } from "@a2a-connect/signing/internal";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { findNearestWord } from "../nearest-word.ts";

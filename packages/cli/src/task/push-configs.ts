@@ -1,5 +1,7 @@
-import type { AgentClient, PushConfigInput, PushDelivery } from "@a2a-connect/client";
-import { a2aError, formatMessage, isTerminal } from "@a2a-connect/core";
+import type { AgentClient } from "@a2a-connect/client";
+import type { PushConfigInput, PushDelivery } from "@a2a-connect/client/internal";
+import { a2aError, isTerminal } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { createPushReceiver } from "@a2a-connect/node/client";
 import {
   ListTaskPushNotificationConfigsResponseSchema,

@@ -1,5 +1,6 @@
-import { readQuestion } from "@a2a-connect/client";
-import { formatMessage, formatTaskState, isInterrupted, readLifecycleReport } from "@a2a-connect/core";
+import { readQuestion } from "@a2a-connect/client/internal";
+import { formatTaskState, isInterrupted, readLifecycleReport } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import { type Task, TaskSchema, TaskState } from "@a2a-connect/proto";
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { CommandContext } from "../context.ts";

@@ -1,12 +1,6 @@
 import type { AgentClient } from "@a2a-connect/client";
-import {
-  findA2AError,
-  formatMessage,
-  formatTaskState,
-  isInterrupted,
-  isSettled,
-  isTerminal,
-} from "@a2a-connect/core";
+import { findA2AError, formatTaskState, isInterrupted, isSettled, isTerminal } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import {
   type StreamResponse,
   StreamResponseSchema,

@@ -1,4 +1,4 @@
-import { type BindingTransport, type ClientPlatform, webTransports } from "@a2a-connect/client";
+import { type BindingTransport, type ClientPlatform, webTransports } from "@a2a-connect/client/internal";
 import { type DescMessage, type MessageShape, toJson } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { TextSink } from "../cli-io.ts";

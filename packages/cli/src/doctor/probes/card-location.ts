@@ -1,4 +1,4 @@
-import { parseJsonMedia } from "@a2a-connect/core";
+import { parseJsonMedia } from "@a2a-connect/core/internal";
 import { formatDuration } from "../../settings/values.ts";
 import { type Finding, quote } from "../finding.ts";
 import type { HttpAnswer, HttpClient, HttpOutcome } from "../http-client.ts";

@@ -1,5 +1,6 @@
 import type { AgentCard } from "@a2a-connect/proto";
-import type { CardVerification, VerificationFault } from "@a2a-connect/signing";
+import type { CardVerdict } from "@a2a-connect/signing";
+import type { CardFault } from "@a2a-connect/signing/internal";
 import type { OwnOriginTrust } from "../../agent/trust.ts";
 import { type Finding, quote } from "../finding.ts";
 
