@@ -5,11 +5,9 @@ import type { ServiceImplSpec } from "@connectrpc/connect";
 import { withCard } from "./agent/given-card.ts";
 import { createSkillSwitches, type SkillSwitches } from "./agent/skill-switches.ts";
 import type { AgentServerOptions } from "./agent-server-options.ts";
-import { parsePublicUrl, withoutSlash } from "./base-url.ts";
 import { guardCallers } from "./caller-guard.ts";
 import { createCatalogHandler } from "./card/ai-catalog.ts";
 import { type AgentCards, Cards } from "./card/cards.ts";
-import { createForwardedHosts } from "./card/forwarded-hosts.ts";
 import type { Mounts } from "./card/interfaces.ts";
 import { createKeySetHandler } from "./card/key-set.ts";
 import { systemClock } from "./engine/clock.ts";
@@ -26,6 +24,7 @@ import { implementService } from "./operations/implementation.ts";
 import { guardLog, internalError } from "./operator-log.ts";
 import { plainRoutes } from "./plain-routes.ts";
 import { PushSender } from "./push/push-sender.ts";
+import { createBaseUrls } from "./reach/base-urls.ts";
 import { createRouter } from "./router.ts";
 import { createMemoryTaskStore } from "./store/memory-task-store.ts";
 
@@ -89,11 +88,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const forget = (before: number) => engine.forget(before);
   const retention = new Retention({ store, clock, log, forget }, options.retentionMs ?? defaultRetentionMs);
 
-  const forwardedHosts = createForwardedHosts({
-    fixed: options.publicUrl !== undefined,
-    hosts: options.forwardedHosts,
-    log,
-  });
+  const baseUrls = createBaseUrls({ ...options, log });
   const cards = new Cards({
     agent,
     facts: {
@@ -106,11 +101,10 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       protocolVersions,
       place,
     },
-    baseUrl: parsePublicUrl(options.publicUrl ?? "http://localhost"),
+    baseUrls,
     extended: options.extendedCard,
     skills,
     engine,
-    forwardedHosts,
     clock,
     log,
   });
@@ -131,7 +125,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   };
   const plain = plainRoutes({
     cards,
-    forwardedHosts,
+    baseUrls,
     maxAgeSeconds: cardMaxAgeSeconds,
     keySetHandler: createKeySetHandler({
       keySets: () => (cards.keySet === undefined ? [] : [cards.keySet]),
@@ -144,8 +138,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       place === undefined
         ? createCatalogHandler({
             agents: [{ path: "", source: cards }],
-            baseUrl: () => cards.baseUrl,
-            forwardedHosts,
+            baseUrls,
             isSigned: () => cards.signed,
             host: options.catalogHost,
             maxAgeSeconds: cardMaxAgeSeconds,
@@ -165,7 +158,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     below: place?.path ?? "",
   });
   return {
-    handle: place === undefined ? guardCallers(route, { ...options, baseUrl: () => cards.baseUrl }) : route,
+    handle: place === undefined ? guardCallers(route, { ...options, baseUrl: () => baseUrls.own }) : route,
     get card() {
       return cards.card;
     },
@@ -184,11 +177,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       retention.start();
       push?.wake();
     },
-    moveTo: (url) => {
-      if (options.publicUrl === undefined) {
-        cards.moveTo(withoutSlash(url));
-      }
-    },
+    moveTo: baseUrls.moveTo,
     drain: () => {
       draining = true;
     },

@@ -3,8 +3,8 @@ import { refuseRpc, withCors } from "@a2a-connect/bindings/server";
 import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AgentServerOptions } from "./agent-server-options.ts";
-import { matchesHost, parseListedUrl } from "./card/forwarded-hosts.ts";
 import { plainError } from "./plain-routes.ts";
+import { matchesHost, parseListedUrl } from "./reach/listed-host.ts";
 
 /** By which hosts callers may reach a server, and which pages may call it. */
 export interface CallerGuardOptions

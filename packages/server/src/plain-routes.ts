@@ -3,14 +3,14 @@ import type { AgentCard } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { catalogPath } from "./card/ai-catalog.ts";
 import type { Cards } from "./card/cards.ts";
-import type { ForwardedHosts } from "./card/forwarded-hosts.ts";
 import { serveDocument } from "./card/serve-document.ts";
 import { renderFrontPage } from "./front-page.ts";
+import type { BaseUrls } from "./reach/base-urls.ts";
 
 /** What the plain routes show. */
 export interface PlainRouteOptions {
   readonly cards: Cards;
-  readonly forwardedHosts: ForwardedHosts;
+  readonly baseUrls: BaseUrls;
   /** How long clients may keep the card, in seconds. */
   readonly maxAgeSeconds: number;
   readonly keySetHandler: HttpHandler;
@@ -27,7 +27,7 @@ export interface PlainRouteOptions {
 /** The paths that belong to no wire: GET and HEAD, without a version header. */
 export function plainRoutes({
   cards,
-  forwardedHosts,
+  baseUrls,
   maxAgeSeconds,
   keySetHandler,
   olderCardPath,
@@ -43,14 +43,14 @@ export function plainRoutes({
   const derivedPage =
     (contentType: string, textOf: (card: AgentCard) => string): HttpHandler =>
     async (request) => {
-      const fields = forwardedHosts.varyBy(request);
+      const fields = baseUrls.varyBy(request);
       const header = fields.length === 0 ? {} : { vary: fields.join(", ") };
       return textResponse(200, contentType, textOf(cards.cardFor(request.forwardedUrl)), header);
     };
   // The card (spec §8.2, §8.6) needs no version header (requirement F-9).
   const card = explained(async (request) => {
     const document = await cards.findDocument(request.forwardedUrl, request.signal);
-    return serveDocument(request, document, { maxAgeSeconds, varyBy: forwardedHosts.varyBy(request) });
+    return serveDocument(request, document, { maxAgeSeconds, varyBy: baseUrls.varyBy(request) });
   });
   return new Map<string, HttpHandler>([
     ["/.well-known/agent-card.json", card],

@@ -3,6 +3,7 @@ import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { createFakeClock } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { createBaseUrls } from "../reach/base-urls.ts";
 import {
   type CatalogAgent,
   type CatalogHost,
@@ -10,7 +11,6 @@ import {
   createCatalogHandler,
   formatCatalog,
 } from "./ai-catalog.ts";
-import { createForwardedHosts } from "./forwarded-hosts.ts";
 
 const card = (name: string, organization?: string) =>
   create(AgentCardSchema, {
@@ -70,12 +70,7 @@ describe("a catalog is served", () => {
     const agents = [new Listed("first"), new Listed("second")] as const;
     const handler = createCatalogHandler({
       agents,
-      baseUrl: () => "https://own.example",
-      forwardedHosts: createForwardedHosts({
-        fixed: false,
-        hosts: ["https://known.example:8443"],
-        log: () => {},
-      }),
+      baseUrls: baseUrlsOf(["https://known.example:8443"]),
       isSigned: () => false,
       host: undefined,
       maxAgeSeconds: 60,
@@ -113,9 +108,9 @@ describe("a catalog is served", () => {
   });
 
   it("with its own URLs where the cards are signed and nothing is listed", async () => {
-    const forwardedHosts = createForwardedHosts({ fixed: false, hosts: undefined, log: () => {} });
+    const baseUrls = baseUrlsOf(undefined);
     const urls = [false, true].map(async (signed) =>
-      urlOf(await serveCatalog({ forwardedHosts, isSigned: () => signed }).get("https://a.example")),
+      urlOf(await serveCatalog({ baseUrls, isSigned: () => signed }).get("https://a.example")),
     );
     expect(await Promise.all(urls)).toEqual([
       "https://a.example/agents/first",
@@ -143,6 +138,12 @@ describe("a catalog is served", () => {
     expect(agents.map(({ listings }) => listings)).toEqual([1, 1]);
   });
 });
+
+function baseUrlsOf(forwardedHosts: readonly string[] | undefined) {
+  const baseUrls = createBaseUrls({ forwardedHosts, log: () => {} });
+  baseUrls.moveTo("https://own.example");
+  return baseUrls;
+}
 
 function urlOf({ body }: HttpResponse): string {
   const text =

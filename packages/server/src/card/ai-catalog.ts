@@ -1,7 +1,7 @@
 import type { HttpHandler } from "@a2a-connect/bindings";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { Clock } from "../engine/clock.ts";
-import type { ForwardedHosts } from "./forwarded-hosts.ts";
+import type { BaseUrls } from "../reach/base-urls.ts";
 import { RecentMap } from "./recent-map.ts";
 import { createDocument, type Document, serveDocument } from "./serve-document.ts";
 
@@ -39,10 +39,7 @@ export interface CatalogAgent {
 /** What a catalog handler shows, and for how long clients may keep it. */
 export interface CatalogOptions {
   readonly agents: readonly CatalogAgent[];
-  /** Where the server is reached by those who come through no proxy; no trailing slash. */
-  readonly baseUrl: () => string;
-  /** Which of the URLs that proxies tell may stand in it. */
-  readonly forwardedHosts: ForwardedHosts;
+  readonly baseUrls: BaseUrls;
   /** Whether cards of these agents are signed: their URLs, which it names, are then those of signed cards. */
   readonly isSigned: () => boolean;
   /** Default: the agents' provider if they have the same, else the host of their URL. */
@@ -60,8 +57,8 @@ interface Listing {
 
 /** Serves the AI Catalog of some agents, with the same caching as a card. */
 export function createCatalogHandler(options: CatalogOptions): HttpHandler {
-  const { agents, baseUrl, forwardedHosts, isSigned, host, maxAgeSeconds, clock } = options;
-  const listings = new RecentMap<string, Listing>(forwardedHosts.maxKept + 1);
+  const { agents, baseUrls, isSigned, host, maxAgeSeconds, clock } = options;
+  const listings = new RecentMap<string, Listing>(baseUrls.maxKept + 1);
 
   function findDocument(base: string): Promise<Document> {
     const before = listings.get(base);
@@ -77,10 +74,8 @@ export function createCatalogHandler(options: CatalogOptions): HttpHandler {
   }
 
   return async (request) => {
-    const { forwardedUrl } = request;
-    const isTaken = forwardedUrl !== undefined && forwardedHosts.accepts(forwardedUrl, isSigned());
-    const document = await findDocument(isTaken ? forwardedUrl : baseUrl());
-    return serveDocument(request, document, { maxAgeSeconds, varyBy: forwardedHosts.varyBy(request) });
+    const document = await findDocument(baseUrls.find(request.forwardedUrl, isSigned()));
+    return serveDocument(request, document, { maxAgeSeconds, varyBy: baseUrls.varyBy(request) });
   };
 }
 

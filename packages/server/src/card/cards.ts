@@ -10,7 +10,7 @@ import type { CardSwitches } from "../agent/skill-switches.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { LogRecord } from "../engine/engine-context.ts";
 import type { TaskEngine } from "../engine/task-engine.ts";
-import type { ForwardedHosts } from "./forwarded-hosts.ts";
+import type { BaseUrls } from "../reach/base-urls.ts";
 import { RecentMap } from "./recent-map.ts";
 import { renderCard, type ServerFacts, unannouncedChanges } from "./render-card.ts";
 import { createDocument, type Document } from "./serve-document.ts";
@@ -56,13 +56,10 @@ export interface ExtendedCardOptions {
 export interface CardOptions {
   readonly agent: AgentDefinition;
   readonly facts: Omit<ServerFacts, "disabledSkills">;
-  /** Where the server is reached until it moves. */
-  readonly baseUrl: string;
+  readonly baseUrls: BaseUrls;
   readonly extended: ExtendedCardOptions | undefined;
   readonly skills: CardSwitches;
   readonly engine: Pick<TaskEngine, "useCard">;
-  /** Which of the URLs that proxies tell may stand in a card. */
-  readonly forwardedHosts: ForwardedHosts;
   readonly clock: Pick<Clock, "now" | "ticks" | "schedule">;
   readonly log: (record: LogRecord) => void;
 }
@@ -113,18 +110,13 @@ export class Cards implements AgentCards {
   constructor(options: CardOptions) {
     this.#options = options;
     this.#queue = new SigningQueue(options);
-    this.#elsewhere = new RecentMap(options.forwardedHosts.maxKept);
+    this.#elsewhere = new RecentMap(options.baseUrls.maxKept);
     this.#agent = options.agent;
-    this.#own = { baseUrl: options.baseUrl };
+    this.#own = { baseUrl: options.baseUrls.own };
   }
 
   get card(): AgentCard {
-    return this.#render(this.#own).card;
-  }
-
-  /** Where the server is reached by those who come through no proxy. */
-  get baseUrl(): string {
-    return this.#own.baseUrl;
+    return this.cardFor(undefined);
   }
 
   /** What the card declares. Whether something is on does not change while the server runs; the extensions may. */
@@ -150,18 +142,13 @@ export class Cards implements AgentCards {
     this.#revision += 1;
   }
 
-  /** Says where the wires are reached now. */
-  moveTo(baseUrl: string): void {
-    this.#own = { baseUrl, before: this.#own.served?.document };
-  }
-
   update(definition: CardDefinition): void {
-    const { agent, facts, engine, skills, log } = this.#options;
+    const { agent, facts, baseUrls, engine, skills, log } = this.#options;
     const next = defineAgent(withCard(agent, withServedCode(definition, agent)));
     const allOn = { ...facts, disabledSkills: [] };
-    const after = renderCard(next, allOn, this.baseUrl);
+    const after = renderCard(next, allOn, baseUrls.own);
     canonicalCard(after); // throws when it has none
-    const changes = unannouncedChanges(renderCard(this.#agent, allOn, this.baseUrl), after);
+    const changes = unannouncedChanges(renderCard(this.#agent, allOn, baseUrls.own), after);
     if (changes.length > 0) {
       log({
         level: "warn",
@@ -182,7 +169,7 @@ export class Cards implements AgentCards {
 
   /** The public card, without signatures, for a caller who has reached the server by that URL. */
   cardFor(forwardedUrl: string | undefined): AgentCard {
-    return this.#render(this.#placeAt(this.#baseUrlFor(forwardedUrl))).card;
+    return this.#render(this.#placeFor(forwardedUrl)).card;
   }
 
   /**
@@ -192,7 +179,7 @@ export class Cards implements AgentCards {
    * @throws ConnectError Unavailable when it has to be signed and cannot be
    */
   async findDocument(forwardedUrl: string | undefined, signal?: AbortSignal): Promise<Document> {
-    const place = this.#placeAt(this.#baseUrlFor(forwardedUrl));
+    const place = this.#placeFor(forwardedUrl);
     if (this.#isCurrent(place.served)) {
       return place.served.document;
     }
@@ -225,7 +212,7 @@ export class Cards implements AgentCards {
     if (definition === undefined) {
       return undefined;
     }
-    const baseUrl = this.#baseUrlFor(forwardedUrl);
+    const baseUrl = this.#options.baseUrls.find(forwardedUrl, this.signed);
     const card = renderCard(this.#agent, this.#facts, baseUrl, definition);
     return this.#keys === undefined
       ? card
@@ -233,10 +220,10 @@ export class Cards implements AgentCards {
   }
 
   async #rotate(signing: CardSigning): Promise<void> {
-    const { clock, facts } = this.#options;
+    const { baseUrls, clock, facts } = this.#options;
     const keys = await openSigningKeys(signing, facts.place?.path ?? "");
     keys.keySetAt(clock.now()); // throws where keys do not fit together
-    const place = this.#own;
+    const place = this.#placeAt(baseUrls.own);
     const { revision, card } = this.#render(place);
     const signed = await this.#queue.signNow(keys, card, place.baseUrl);
     const document = await this.#createDocument(signed, place);
@@ -249,14 +236,15 @@ export class Cards implements AgentCards {
     return { ...this.#options.facts, disabledSkills: this.#options.skills.disabled };
   }
 
-  #baseUrlFor(forwardedUrl: string | undefined): string {
-    const isTaken =
-      forwardedUrl !== undefined && this.#options.forwardedHosts.accepts(forwardedUrl, this.signed);
-    return isTaken ? forwardedUrl : this.baseUrl;
+  #placeFor(forwardedUrl: string | undefined): Place {
+    return this.#placeAt(this.#options.baseUrls.find(forwardedUrl, this.signed));
   }
 
   #placeAt(baseUrl: string): Place {
-    if (baseUrl === this.baseUrl) {
+    if (baseUrl === this.#options.baseUrls.own) {
+      if (baseUrl !== this.#own.baseUrl) {
+        this.#own = { baseUrl, before: this.#own.served?.document };
+      }
       return this.#own;
     }
     const place = this.#elsewhere.get(baseUrl) ?? { baseUrl };

@@ -2,15 +2,14 @@ import type { HttpHandler } from "@a2a-connect/bindings";
 import { refuseUnknownRpc } from "@a2a-connect/bindings/server";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import { type AgentServer, createAgentServer } from "../agent-server.ts";
-import { parsePublicUrl, withoutSlash } from "../base-url.ts";
 import { guardCallers } from "../caller-guard.ts";
 import { catalogPath, createCatalogHandler } from "../card/ai-catalog.ts";
-import { createForwardedHosts } from "../card/forwarded-hosts.ts";
 import type { Mounts } from "../card/interfaces.ts";
 import { createKeySetHandler } from "../card/key-set.ts";
 import { systemClock } from "../engine/clock.ts";
 import { guardLog, internalError } from "../operator-log.ts";
 import { plainError } from "../plain-routes.ts";
+import { createBaseUrls } from "../reach/base-urls.ts";
 import { createRouter, pathOf } from "../router.ts";
 import type { AgentHostOptions } from "./agent-host-options.ts";
 import { assertAgentName } from "./agent-name.ts";
@@ -53,12 +52,7 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
     throw new Error(`the default agent ${JSON.stringify(defaultName)} is none of the agents`);
   }
 
-  let baseUrl = parsePublicUrl(options.publicUrl ?? "http://localhost");
-  const forwardedHosts = createForwardedHosts({
-    fixed: options.publicUrl !== undefined,
-    hosts: options.forwardedHosts,
-    log,
-  });
+  const baseUrls = createBaseUrls({ ...options, log });
   const ready = () => all.every((server) => server.ready);
   const service = dispatchService(targets, defaultName);
   const root = createRouter({
@@ -74,8 +68,7 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
       defaultServer: defaultName === undefined ? undefined : servers.get(defaultName),
       catalogHandler: createCatalogHandler({
         agents: Array.from(servers, ([name, source]) => ({ path: folder + name, source })),
-        baseUrl: () => baseUrl,
-        forwardedHosts,
+        baseUrls,
         isSigned: () => all.some(({ cards }) => cards.signed),
         host: options.catalogHost,
         maxAgeSeconds: cardMaxAgeSeconds,
@@ -101,7 +94,7 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
     return closed;
   };
   return {
-    handle: guardCallers(route, { ...options, baseUrl: () => baseUrl }),
+    handle: guardCallers(route, { ...options, baseUrl: () => baseUrls.own }),
     // The names are exactly the keys of the options.
     agents: Object.fromEntries(servers) as Record<Name, AgentServer>,
     service,
@@ -117,11 +110,9 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
       }
     },
     moveTo(url) {
-      if (options.publicUrl === undefined) {
-        baseUrl = withoutSlash(url);
-        for (const server of all) {
-          server.moveTo(url);
-        }
+      baseUrls.moveTo(url);
+      for (const server of all) {
+        server.moveTo(url);
       }
     },
     drain() {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createForwardedHosts } from "./forwarded-hosts.ts";
+import { createBaseUrls } from "./base-urls.ts";
 
 const log = () => {};
 
@@ -11,7 +11,8 @@ describe("URLs that proxies tell", () => {
     ["https://a.example", ["a.example"], false, true],
     ["https://a.example/below", ["a.example"], false, false],
   ])("%s with the list %j, signed %s: %s", (url, hosts, signed, expected) => {
-    expect(createForwardedHosts({ fixed: false, hosts, log }).accepts(url, signed)).toBe(expected);
+    const own = "http://localhost";
+    expect(createBaseUrls({ forwardedHosts: hosts, log }).find(url, signed)).toBe(expected ? url : own);
   });
 
   it.each<[entry: string, url: string, listed: boolean]>([
@@ -53,7 +54,9 @@ describe("URLs that proxies tell", () => {
     ["https://*.b.example:81", "https://a.b.example", false],
   ])("%s lists %s: %s", (entry, url, listed) => {
     const hosts = ["other.example", entry];
-    expect(createForwardedHosts({ fixed: false, hosts, log }).accepts(url, true)).toBe(listed);
+    expect(createBaseUrls({ forwardedHosts: hosts, log }).find(url, true)).toBe(
+      listed ? url : "http://localhost",
+    );
   });
 
   it.each([
@@ -73,12 +76,16 @@ describe("URLs that proxies tell", () => {
     "a.example:99999",
     "a b.example",
   ])("are never listed as %j", (entry) => {
-    expect(() => createForwardedHosts({ fixed: false, hosts: [entry], log })).toThrow("forwardedHosts");
+    expect(() => createBaseUrls({ forwardedHosts: [entry], log })).toThrow("forwardedHosts");
   });
 
   it("are what responses depend on wherever proxies are trusted and the public URL is not fixed", () => {
     const varyBy = (fixed: boolean, trustsProxies?: boolean) =>
-      createForwardedHosts({ fixed, hosts: ["a.example"], log })
+      createBaseUrls({
+        publicUrl: fixed ? "https://own.example" : undefined,
+        forwardedHosts: ["a.example"],
+        log,
+      })
         .varyBy(trustsProxies === undefined ? {} : { trustsProxies })
         .includes("x-forwarded-host");
     expect([varyBy(false, true), varyBy(true, true), varyBy(false, false), varyBy(false)]).toEqual([
@@ -90,24 +97,20 @@ describe("URLs that proxies tell", () => {
   });
 
   it("say nothing where the public URL is fixed, or nobody has said anything", () => {
-    const fixed = createForwardedHosts({ fixed: true, hosts: ["a.example"], log });
-    const open = createForwardedHosts({ fixed: false, hosts: undefined, log });
-    expect([fixed.accepts("https://a.example", false), open.accepts(undefined, false)]).toEqual([
-      false,
-      false,
+    const fixed = createBaseUrls({ publicUrl: "https://own.example", forwardedHosts: ["a.example"], log });
+    const open = createBaseUrls({ log });
+    expect([fixed.find("https://a.example", false), open.find(undefined, false)]).toEqual([
+      "https://own.example",
+      "http://localhost",
     ]);
   });
 
   it("are warned of once when none is listed and cards are signed", () => {
     const lines: string[] = [];
-    const hosts = createForwardedHosts({
-      fixed: false,
-      hosts: undefined,
-      log: ({ message }) => lines.push(message),
-    });
-    hosts.accepts("https://a.example", false);
-    hosts.accepts("https://a.example", true);
-    hosts.accepts("https://b.example", true);
+    const hosts = createBaseUrls({ log: ({ message }) => lines.push(message) });
+    hosts.find("https://a.example", false);
+    hosts.find("https://a.example", true);
+    hosts.find("https://b.example", true);
     expect(lines).toEqual([
       'a proxy says that this server is https://a.example, but a card is signed only for hosts that "forwardedHosts" lists',
     ]);
@@ -115,15 +118,14 @@ describe("URLs that proxies tell", () => {
 
   it("are warned of once when they are not listed", () => {
     const lines: string[] = [];
-    const hosts = createForwardedHosts({
-      fixed: false,
-      hosts: ["a.example"],
+    const hosts = createBaseUrls({
+      forwardedHosts: ["a.example"],
       log: ({ message }) => lines.push(message),
     });
-    hosts.accepts("https://a.example", true);
+    hosts.find("https://a.example", true);
     expect(lines).toEqual([]);
-    hosts.accepts("http://a.example", true);
-    hosts.accepts("https://b.example", false);
+    hosts.find("http://a.example", true);
+    hosts.find("https://b.example", false);
     expect(lines).toEqual([
       'a proxy says that this server is http://a.example, which "forwardedHosts" does not list: cards do not name it',
     ]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parsePublicUrl } from "./base-url.ts";
+import { parsePublicUrl } from "./base-urls.ts";
 
 describe("a public URL", () => {
   it.each([
