@@ -128,7 +128,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     baseUrls,
     maxAgeSeconds: cardMaxAgeSeconds,
     keySetHandler: createKeySetHandler({
-      keySets: () => (cards.keySet === undefined ? [] : [cards.keySet]),
+      keySets: () => [cards.keySet].filter((keySet) => keySet !== undefined),
       missing: "the agent card is not signed, so there are no keys",
       clock,
       maxAgeSeconds: cardMaxAgeSeconds,
