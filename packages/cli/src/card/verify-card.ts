@@ -106,9 +106,7 @@ async function judge(
   const fits = await findFittingProfile(text, verification, policy, situation);
   const canonical = findCanonical(text);
   const seenKeys = [...trusted, ...(await log.keys())];
-  const proof = await findProof(text, verification, policy, situation, seenKeys);
-  const outline = known?.remembered?.outline;
-  const isCompared = !verification.verified && canonical !== undefined && outline !== undefined;
+  const proof = findProof(verification, url, applied.minSigners);
   const report = {
     verification,
     fits,

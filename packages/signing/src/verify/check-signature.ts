@@ -64,6 +64,7 @@ export async function checkSignature(
   const check: SignatureCheck = {
     index,
     valid: false,
+    counts: false, // that is for all checks together to say
     kid: read.kid,
     alg: read.alg,
     profile: undefined,

@@ -49,6 +49,8 @@ export interface SignatureCheck {
   /** Its place in `signatures`. */
   readonly index: number;
   readonly valid: boolean;
+  /** Whether it counts by the policy: it is valid, leaves out nothing that matters, and is by a signer who counts. */
+  readonly counts: boolean;
   /** Of its protected header, as far as that could be read. */
   readonly kid: string | undefined;
   readonly alg: string | undefined;

@@ -139,6 +139,7 @@ describe("a card that is verified", () => {
         {
           index: 0,
           valid: true,
+          counts: true,
           kid: "one",
           alg: "ES256",
           profile: "strict",

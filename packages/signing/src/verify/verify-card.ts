@@ -112,12 +112,12 @@ interface JudgeContext extends VerificationContext {
 /** What the signatures amount to, and then what else the policy demands. */
 async function judgeCard(
   card: SignedCard,
-  signatures: readonly SignatureCheck[],
+  unweighed: readonly SignatureCheck[],
   policy: PreparedPolicy,
   { url, asked = url, extended, signal, now, unseen }: JudgeContext,
 ): Promise<CardVerdict> {
-  const weighed = weighChecks(signatures, card, policy);
-  const { best, gap, signers, covering } = weighed;
+  const weighed = weighChecks(unweighed, card, policy);
+  const { checks: signatures, best, gap, signers, covering } = weighed;
   const removable = removableAlarm(covering);
   const alarms: CardAlarm[] = removable === undefined ? [] : [removable];
   const found = {

@@ -7,6 +7,8 @@ import type { SignatureCheck, SignatureFault } from "./verdict.ts";
 
 /** What the signatures of a card amount to by a policy. */
 export interface WeighedChecks {
+  /** The checks, which now say whether they count. */
+  readonly checks: readonly SignatureCheck[];
   /** The one that the verdict tells of; undefined when there is none at all. */
   readonly best: SignatureCheck | undefined;
   /** Thumbprints of the different keys that count. */
@@ -25,22 +27,23 @@ export function weighChecks(
   card: SignedCard,
   policy: PreparedPolicy,
 ): WeighedChecks {
-  const coverage = new Coverage(card, policy);
+  const findGap = createGapFinder(card, policy);
   const valid = checks
     .filter((check) => check.valid)
     .sort((one, other) => strictness(one) - strictness(other));
-  const covering = valid.filter((check) => coverage.gapOf(check) === undefined);
+  const covering = valid.filter((check) => findGap(check) === undefined);
   const counting = covering.filter(
     (check) => policy.signers === undefined || namesMet(check, policy).length > 0,
   );
   const best = counting[0] ?? covering[0] ?? valid[0] ?? furthest(checks);
   const signers = new Set(counting.flatMap(({ thumbprint }) => thumbprint ?? []));
   return {
+    checks: checks.map((check) => ({ ...check, counts: counting.includes(check) })),
     best,
     signers: [...signers],
     signerCount: policy.signers === undefined ? signers.size : countNamed(counting, policy),
-    covering: best === undefined ? undefined : coverage.profileOf(best),
-    gap: best === undefined ? undefined : coverage.gapOf(best),
+    covering: best === undefined ? undefined : findCovering(best, card, policy),
+    gap: best === undefined ? undefined : findGap(best),
   };
 }
 
@@ -74,44 +77,32 @@ export function furthest<T extends { readonly fault: SignatureFault | undefined 
   return faulty.toSorted((one, other) => rank(other) - rank(one))[0];
 }
 
-/** What signatures of one card leave open. Found once for each form that was signed: many signatures may be of the same. */
-class Coverage {
-  readonly #card: SignedCard;
-  readonly #policy: PreparedPolicy;
-  readonly #gaps = new Map<SignatureCheck["uncovered"], CoverageGap | undefined>();
-  #likeStrict: { readonly profile: Profile | undefined } | undefined;
+/**
+ * The profile by which it is judged what a signature leaves open. Of a card in which nothing is empty, `strict` and the others
+ * sign the same: who trusts signers that lose what is empty cannot know that they did not.
+ */
+function findCovering(
+  { profile }: SignatureCheck,
+  card: SignedCard,
+  { profiles }: PreparedPolicy,
+): Profile | undefined {
+  if (profile !== "strict") return profile;
+  const isSame = (each: Profile) => card.forms(each).some(({ payload }) => payload === card.canonical);
+  return profiles.find((each) => each !== "strict" && isSame(each));
+}
 
-  constructor(card: SignedCard, policy: PreparedPolicy) {
-    this.#card = card;
-    this.#policy = policy;
-  }
-
-  /**
-   * The profile by which it is judged what a signature leaves open. Of a card in which nothing is empty, `strict` and the others
-   * sign the same: who trusts signers that lose what is empty cannot know that they did not.
-   */
-  profileOf({ profile }: SignatureCheck): Profile | undefined {
-    if (profile !== "strict") return profile;
-    this.#likeStrict ??= { profile: this.#findLikeStrict() };
-    return this.#likeStrict.profile;
-  }
-
-  gapOf(check: SignatureCheck): CoverageGap | undefined {
-    const profile = this.profileOf(check);
-    if (profile === undefined || this.#policy.policy.allowUncovered === true) return undefined;
+/** Finds what signatures leave open, once for each form that was signed: many signatures may be of the same. */
+function createGapFinder(card: SignedCard, policy: PreparedPolicy) {
+  const gaps = new Map<SignatureCheck["uncovered"], CoverageGap | undefined>();
+  return (check: SignatureCheck): CoverageGap | undefined => {
     const { uncovered } = check; // the list of the form itself, which only one profile has
-    if (!this.#gaps.has(uncovered)) {
-      this.#gaps.set(uncovered, findCoverageGap(profile, uncovered, this.#card.unsigned));
+    if (!gaps.has(uncovered)) {
+      const covering = policy.policy.allowUncovered === true ? undefined : findCovering(check, card, policy);
+      const gap = covering === undefined ? undefined : findCoverageGap(covering, uncovered, card.unsigned);
+      gaps.set(uncovered, gap);
     }
-    return this.#gaps.get(uncovered);
-  }
-
-  #findLikeStrict(): Profile | undefined {
-    const { canonical } = this.#card;
-    return this.#policy.profiles.find(
-      (each) => each !== "strict" && this.#card.forms(each).some(({ payload }) => payload === canonical),
-    );
-  }
+    return gaps.get(uncovered);
+  };
 }
 
 /**
