@@ -83,13 +83,13 @@ function prune(rules: MessageRules, json: JsonObject, walk: PruneWalk): JsonObje
     const value = json[name] as JsonValue; // a name that it has
     const rule = rules.fields.get(name);
     walk.path.push(name);
-    if (rule === undefined) {
-      keepUnknown(pruned, name, value, walk);
-    } else {
+    if (rule !== undefined) {
       refuseOtherSpelling(rule, name, json, walk);
-      if (!rule.saysNothing(value)) {
-        pruned[rule.jsonName] = rule.pruneBelow?.(value, walk) ?? value;
-      }
+      if (!rule.saysNothing(value)) pruned[rule.jsonName] = rule.pruneBelow?.(value, walk) ?? value;
+    } else if (walk.onUnknown === undefined) {
+      setMember(pruned, name, value);
+    } else {
+      walk.onUnknown(walk.path);
     }
     walk.path.pop();
   }
@@ -99,19 +99,6 @@ function prune(rules: MessageRules, json: JsonObject, walk: PruneWalk): JsonObje
     }
   }
   return pruned;
-}
-
-function keepUnknown(
-  pruned: JsonObject,
-  name: string,
-  value: JsonValue,
-  { path, onUnknown }: PruneWalk,
-): void {
-  if (onUnknown === undefined) {
-    setMember(pruned, name, value);
-  } else {
-    onUnknown(path);
-  }
 }
 
 function refuseOtherSpelling(
@@ -128,46 +115,45 @@ function refuseOtherSpelling(
 }
 
 function emptinessOf(field: DescField): (value: JsonValue) => boolean {
-  if (holdsAnyJson(field)) {
-    return () => false; // null is a value there (requirement H-10)
-  }
-  const hasPresence =
-    isRequiredField(field) || (field.fieldKind !== "list" && field.fieldKind !== "map" && isExplicit(field));
-  if (hasPresence) {
-    return (value) => value === null;
-  }
+  if (holdsAnyJson(field)) return () => false; // null is a value there (requirement H-10)
+  const isDefault = isRequiredField(field) || isExplicit(field) ? () => false : defaultOf(field);
+  return (value) => value === null || isDefault(value);
+}
+
+/** Whether a value is what a field has that is not set. */
+function defaultOf(field: DescField): (value: JsonValue) => boolean {
   switch (field.fieldKind) {
     case "list":
-      return (value) => value === null || (Array.isArray(value) && value.length === 0);
+      return (value) => Array.isArray(value) && value.length === 0;
     case "map":
-      return (value) => value === null || (isObject(value) && Object.keys(value).length === 0);
+      return (value) => isObject(value) && Object.keys(value).length === 0;
     case "enum": {
       const zero = field.enum.value[0]?.name;
-      return (value) => value === null || value === 0 || value === zero;
+      return (value) => value === 0 || value === zero;
     }
     case "scalar":
-      return emptyScalar(field.scalar);
+      return defaultScalar(field.scalar);
     case "message":
-      return (value) => value === null;
+      return () => false;
   }
 }
 
-function emptyScalar(type: ScalarType): (value: JsonValue) => boolean {
+function defaultScalar(type: ScalarType): (value: JsonValue) => boolean {
   switch (type) {
     case ScalarType.STRING:
     case ScalarType.BYTES:
-      return (value) => value === null || value === "";
+      return (value) => value === "";
     case ScalarType.BOOL:
-      return (value) => value === null || value === false;
+      return (value) => value === false;
     default:
-      // ProtoJSON has 64-bit integers as text.
-      return (value) => value === null || value === 0 || value === "0";
+      return (value) => value === 0 || value === "0"; // ProtoJSON has 64-bit integers as text
   }
 }
 
 /** `optional`, a member of a oneof, or a message: whether it is set can be told from its value. */
 function isExplicit(field: DescField): boolean {
-  return field.presence === FeatureSet_FieldPresence.EXPLICIT;
+  const isSingle = field.fieldKind !== "list" && field.fieldKind !== "map";
+  return isSingle && field.presence === FeatureSet_FieldPresence.EXPLICIT;
 }
 
 function holdsAnyJson(field: DescField): boolean {

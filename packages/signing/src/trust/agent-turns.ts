@@ -44,22 +44,18 @@ async function workAfter<Result>(
 ): Promise<Result> {
   signal?.throwIfAborted();
   const turn = new AbortController();
-  const isOver = new Promise<never>((_, reject) => {
-    turn.signal.addEventListener("abort", () => reject(turn.signal.reason), { once: true });
-  });
+  const { promise: isOver, reject } = Promise.withResolvers<never>();
+  turn.signal.addEventListener("abort", () => reject(turn.signal.reason), { once: true });
   const onAbort = () => turn.abort(signal?.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
+  const silence = new Error(`what is remembered of ${key} cannot be had: the memory does not answer`);
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
     await Promise.race([before, isOver]);
-    timer = setTimeout(() => turn.abort(silence(key)), timeoutMs);
+    timer = setTimeout(() => turn.abort(silence), timeoutMs);
     return await Promise.race([work(turn.signal), isOver]);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", onAbort);
   }
-}
-
-function silence(key: string): Error {
-  return new Error(`what is remembered of ${key} cannot be had: the memory does not answer`);
 }
