@@ -7,6 +7,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { isObject, setMember } from "./json-members.ts";
 import { CardTextError } from "./read-card-text.ts";
 
 /** Who is told what on the way. Paths are to be read at once. */
@@ -196,17 +197,4 @@ function pruneValues(rules: MessageRules, map: JsonObject, walk: PruneWalk): Jso
     walk.path.pop();
   }
   return result;
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Sets a member as JSON.parse does: `__proto__` is a name like any other, and an assignment would lose it. */
-export function setMember(object: JsonObject, name: string, value: JsonValue): void {
-  if (name === "__proto__") {
-    Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
-  } else {
-    object[name] = value;
-  }
 }

@@ -1,5 +1,6 @@
 import { defaultMaxDepth, scanJson } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "./json-members.ts";
 
 /** What is wrong with a text, so that it has no one meaning, and so no canonical form. */
 export type CardTextFault =
@@ -50,7 +51,7 @@ export function readCardText(text: string, maxLength: number = defaultMaxCardLen
     const problem = `the member ${defect.path} stands twice, and nobody knows which one counts`;
     throw new CardTextError("duplicate-member", problem, defect.path);
   }
-  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+  if (!isObject(json)) {
     throw new CardTextError("not-an-object", "the card is not a JSON object");
   }
   return json;

@@ -1,5 +1,6 @@
 import { defaultMaxDepth, scanJson } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { isObject } from "../canonical/json-members.ts";
 import { decodeBase64url } from "./base64url.ts";
 
 /** A protected header, or what is wrong with it: the rest of a sentence about it, without a full stop. */
@@ -37,7 +38,7 @@ export function readProtectedHeader(text: string): ProtectedHeader {
   if (defect?.kind === "duplicate-member") {
     return refused("has a member twice");
   }
-  return isJsonObject(value) ? { ok: true, header: value } : refused("is no JSON object");
+  return isObject(value) ? { ok: true, header: value } : refused("is no JSON object");
 }
 
 function refused(problem: string): ProtectedHeader {
@@ -61,9 +62,4 @@ function parse(json: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** What `JSON.parse` made an object of. */
-function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import { type CryptoKey, exportJWK, importPKCS8, importSPKI, importX509, type JWK } from "jose";
+import { isObject } from "../canonical/json-members.ts";
 import { SigningError } from "../signing-error.ts";
 import { type Certificate, readCertificate } from "./certificate.ts";
 import { keyHint, unfit } from "./key.ts";
@@ -48,10 +49,6 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A block of PEM (RFC 7468): `-----BEGIN label-----` and what it holds. */

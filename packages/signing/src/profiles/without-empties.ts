@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { setMember } from "../canonical/prune-message.ts";
+import { setMember } from "../canonical/json-members.ts";
 import type { FieldPath } from "./field-path.ts";
 
 /**

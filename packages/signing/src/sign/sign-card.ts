@@ -2,6 +2,7 @@ import { type AgentCard, AgentCardSchema, AgentCardSignatureSchema } from "@a2a-
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { base64url } from "jose";
 import { readCard } from "../canonical/canonical-card.ts";
+import { objectOf } from "../canonical/json-members.ts";
 import { pruneMessage } from "../canonical/prune-message.ts";
 import { CardTextError, defaultMaxCardLength, readCardText } from "../canonical/read-card-text.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
@@ -73,8 +74,7 @@ function checkCount(signatures: readonly unknown[]): void {
 
 /** Whatever an entry of a text has there. */
 function protectedOf(entry: JsonValue): unknown {
-  const isObject = typeof entry === "object" && entry !== null && !Array.isArray(entry);
-  return isObject ? entry["protected"] : undefined;
+  return objectOf(entry)["protected"];
 }
 
 async function makeSignature(card: SignedCard, options: SignCardOptions): Promise<CardSignature> {

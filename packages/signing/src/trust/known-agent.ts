@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../canonical/json-members.ts";
 import { thumbprintOf } from "../keys/key.ts";
 import type { CardMemory, RememberedCard } from "./card-memory.ts";
 import { digestOf } from "./memory-key.ts";
@@ -124,7 +125,7 @@ function identify({
 export function readCanonical(canonical: string): JsonObject | undefined {
   try {
     const json: JsonValue = JSON.parse(canonical);
-    return typeof json === "object" && json !== null && !Array.isArray(json) ? json : undefined;
+    return isObject(json) ? json : undefined;
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { listOf, objectOf, textOf } from "../canonical/json-members.ts";
 import { type Endpoint, readEndpoint } from "./endpoint.ts";
-import { listOf, objectOf, textOf } from "./json-members.ts";
 import { readScheme, type Scheme } from "./scheme.ts";
 
 /** What a card declares about security, as data: this is what a card is judged by, and compared with the next one by. */

@@ -1,8 +1,8 @@
 import { formatFieldPath } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { objectOf, textOf } from "../canonical/json-members.ts";
 import { type Endpoint, readEndpoint } from "./endpoint.ts";
 import { quote } from "./finding.ts";
-import { objectOf, textOf } from "./json-members.ts";
 
 /** A SecurityScheme of a card. */
 export interface Scheme {

@@ -1,7 +1,7 @@
 import { shownText } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { listOf, objectOf } from "../canonical/json-members.ts";
 import type { Profile } from "../profiles/profile.ts";
-import { listOf, objectOf } from "../trust/json-members.ts";
 import { allRequirements, namesIn, readOutline } from "../trust/outline.ts";
 import type { CardAlarm } from "./verdict.ts";
 

@@ -1,5 +1,6 @@
 import { isShowable, shownText } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../canonical/json-members.ts";
 import { decodeBase64url } from "../jws/base64url.ts";
 import { readProtectedHeader } from "../jws/protected-header.ts";
 import { algorithms, isSignatureAlgorithm } from "../keys/algorithms.ts";
@@ -160,8 +161,4 @@ function typProblem(typ: string | undefined): string {
 function shownMember(header: JsonObject, name: string): string | undefined {
   const value = header[name];
   return typeof value === "string" ? shownText(value) : undefined;
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
