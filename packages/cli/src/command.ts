@@ -50,17 +50,13 @@ const cardFlags: ReadonlySet<SettingFlag> = new Set<SettingFlag>([
 
 /** Adds the options of every command that talks to an agent (a2a-cli §7.2). What the command has already is left. */
 export function addAgentOptions(command: Command): Command {
-  for (const option of settingOptions) {
-    addSettingOption(command, option, false);
-  }
+  for (const option of settingOptions) addSettingOption(command, option, false);
   return command;
 }
 
 /** The same for a command that fetches a card and no more: what makes no sense there is taken, and not shown in its help. */
 export function addCardOptions(command: Command): Command {
-  for (const option of settingOptions) {
-    addSettingOption(command, option, !cardFlags.has(option.flag));
-  }
+  for (const option of settingOptions) addSettingOption(command, option, !cardFlags.has(option.flag));
   return command;
 }
 
@@ -98,9 +94,7 @@ function addSettingOption(command: Command, option: SettingOption, hidden: boole
   if (option.argument === undefined && option.negatable !== false) {
     command.addOption(new Option(`--no-${option.flag}`).hideHelp());
   }
-  for (const [alias, value] of Object.entries(option.aliases ?? {})) {
-    addAlias(command, option, alias, value);
-  }
+  for (const [alias, value] of Object.entries(option.aliases ?? {})) addAlias(command, option, alias, value);
 }
 
 /** Another spelling of a switch. commander itself knows `--no-…`; everything else is told to it. */

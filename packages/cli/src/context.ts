@@ -104,9 +104,7 @@ export async function runAction(
   const output = createOutput(io, settings);
   run.settings = settings;
   run.output = output;
-  for (const warning of resolved.warnings) {
-    await output.warn(warning);
-  }
+  for (const warning of resolved.warnings) await output.warn(warning);
   const timeout = new AbortController();
   run.timeout = timeout.signal;
   using _timer = startTimeout(timeout, settings.timeoutMs);

@@ -119,9 +119,7 @@ function createProgram(run: CommandRun, print: (text: string) => void): Command 
     .helpOption("-h, --help", "show usage and exit");
   addAgentOptions(program);
   const setAction = createSetAction(run);
-  for (const add of commands) {
-    add(program, setAction);
-  }
+  for (const add of commands) add(program, setAction);
   return program;
 }
 

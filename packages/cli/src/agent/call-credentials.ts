@@ -187,9 +187,7 @@ export function createCallHeaders(serviceParameters: Readonly<Record<string, str
       binding = bindingInUse;
     },
     interceptor: (next) => (request) => {
-      for (const [name, value] of Object.entries(serviceParameters)) {
-        request.header.set(name, value);
-      }
+      for (const [name, value] of Object.entries(serviceParameters)) request.header.set(name, value);
       // To a card's endpoint only what the public card has asked for (A2ACLI_AUTH_008).
       if (plan.isDeclared || request.method.name !== "GetExtendedAgentCard") {
         attach(plan, request.header, binding());
@@ -202,9 +200,7 @@ export function createCallHeaders(serviceParameters: Readonly<Record<string, str
       if (query === null) return await fetch(input, init);
       headers.delete(queryHeader);
       const url = new URL(input instanceof Request ? input.url : input);
-      for (const [name, value] of new URLSearchParams(query)) {
-        url.searchParams.set(name, value);
-      }
+      for (const [name, value] of new URLSearchParams(query)) url.searchParams.set(name, value);
       return await fetch(input instanceof Request ? new Request(url, input) : url, { ...init, headers });
     },
   };

@@ -105,9 +105,7 @@ async function requireValid({ output }: CommandContext, text: string): Promise<v
   const { findCardProblems } = await import("./card-problems.ts");
   const problems = findCardProblems(text);
   if (problems.length === 0) return;
-  for (const problem of problems) {
-    await output.field("Problem", problem);
-  }
+  for (const problem of problems) await output.field("Problem", problem);
   const count = `${problems.length} problem${problems.length === 1 ? "" : "s"}`;
   throw new CliError(
     "A2ACLI_ERR_CARD_INVALID",

@@ -31,9 +31,7 @@ export async function renderCard(
   if (!isRefused) await output.field("Signature", describeSignatures(card, verification));
   await output.field("Input Modes", card.defaultInputModes.join(", "));
   await output.field("Output Modes", card.defaultOutputModes.join(", "));
-  for (const skill of card.skills) {
-    await renderSkill(output, skill);
-  }
+  for (const skill of card.skills) await renderSkill(output, skill);
 }
 
 async function renderCapabilities(output: Output, { capabilities }: AgentCard): Promise<void> {
@@ -73,9 +71,7 @@ async function renderSkill(output: Output, skill: AgentSkill): Promise<void> {
   await output.field("Skill Tags", unlessEmpty(skill.tags.join(", ")));
   await output.field("Skill Input Modes", unlessEmpty(skill.inputModes.join(", ")));
   await output.field("Skill Output Modes", unlessEmpty(skill.outputModes.join(", ")));
-  for (const example of skill.examples) {
-    await output.field("Skill Example", example);
-  }
+  for (const example of skill.examples) await output.field("Skill Example", example);
   for (const requirement of skill.securityRequirements) {
     await output.field("Skill Security", describeRequirement(requirement));
   }

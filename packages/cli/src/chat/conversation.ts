@@ -184,9 +184,7 @@ export class Conversation {
         this.#session = createSession();
         return await this.#view.say("a new conversation");
       case "help":
-        for (const line of explainCommands()) {
-          await this.#view.say(line);
-        }
+        for (const line of explainCommands()) await this.#view.say(line);
         return;
       case "quit":
         this.#left.abort();

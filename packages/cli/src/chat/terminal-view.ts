@@ -90,9 +90,7 @@ async function showQuestion(
 ): Promise<void> {
   const words = wants === "auth" ? "The agent wants credentials." : "The agent waits for an answer.";
   await screen.line(text === "" ? words : text, "bold");
-  for (const [index, choice] of choices.entries()) {
-    await screen.line(`  ${index + 1}. ${toLine(choice)}`);
-  }
+  for (const [index, choice] of choices.entries()) await screen.line(`  ${index + 1}. ${toLine(choice)}`);
   if (choices.length > 0) await screen.line("  answer with a number, or the words", "dim");
   if (schema !== undefined) await screen.line(toLine(`  answer as JSON: ${describeSchema(schema)}`), "dim");
   if (wants === "auth")

@@ -23,9 +23,7 @@ async function showConfig({ io, output }: CommandContext, _flags: object, comman
     await output.field(flag, `${formatRawValue(option, value)} (${describeSource(origin)})`);
   }
   await output.field("profiles", profiles && `${profiles.value.join(", ")} (file ${profiles.where})`);
-  for (const file of files) {
-    await output.field("file", file);
-  }
+  for (const file of files) await output.field("file", file);
   const settings = [...origins].map(([flag, { option, source, where, value }]) => [
     flag,
     {

@@ -8,9 +8,7 @@ import type { Output } from "../output.ts";
  * files as one line with name, media type and size.
  */
 export async function renderParts(output: Output, parts: readonly Part[]): Promise<void> {
-  for (const part of parts) {
-    await renderPart(output, part);
-  }
+  for (const part of parts) await renderPart(output, part);
 }
 
 /** Chunks of text, one after the other as they were streamed, as the one text that they are. */

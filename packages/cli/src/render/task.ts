@@ -33,13 +33,9 @@ export async function renderTask(
   await renderStatus(output, task.status);
   await renderMetadata(output, "Task Metadata", task.metadata);
   if (history) {
-    for (const message of task.history) {
-      await renderMessage(output, message);
-    }
+    for (const message of task.history) await renderMessage(output, message);
   }
-  for (const artifact of task.artifacts) {
-    await renderArtifact(output, artifact);
-  }
+  for (const artifact of task.artifacts) await renderArtifact(output, artifact);
 }
 
 /** A message: whose it is, the context and task it belongs to, and every part. */
@@ -153,9 +149,7 @@ async function renderMetadata(
 }
 
 async function renderList(output: Output, label: string, values: readonly string[]): Promise<void> {
-  for (const value of values) {
-    await output.field(label, value);
-  }
+  for (const value of values) await output.field(label, value);
 }
 
 /** `report (artifact-1)`, or the id alone. */

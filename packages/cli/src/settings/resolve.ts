@@ -86,9 +86,7 @@ export function resolveSettings(
   const origins = new Map<SettingFlag, SettingOrigin>(
     settingOptions.map((option) => [option.flag, findOrigin(option, flags[option.flag], io, files)]),
   );
-  for (const origin of origins.values()) {
-    checkValue(origin);
-  }
+  for (const origin of origins.values()) checkValue(origin);
   return {
     settings: toSettings(origins),
     origins,

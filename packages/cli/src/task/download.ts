@@ -43,9 +43,7 @@ export async function downloadArtifacts(
     const paths = await orAborted(signal, reader.save(directory)).catch((error: unknown) => {
       throw explainDirectory(error, directory);
     });
-    for (const path of paths) {
-      await output.field("Saved", path);
-    }
+    for (const path of paths) await output.field("Saved", path);
     const parts = paths.map((path) => fileUrl(pathToFileURL(path).href));
     saved.push(create(ArtifactSchema, { ...reader.artifact, parts }));
   }

@@ -88,9 +88,7 @@ async function* readPages(
 }
 
 async function firstPage(agent: AgentClient, options: ListTasksOptions): Promise<TaskPage> {
-  for await (const page of agent.listTasks(options).pages()) {
-    return page;
-  }
+  for await (const page of agent.listTasks(options).pages()) return page;
   return { tasks: [], nextPageToken: "", pageSize: 0, totalSize: 0 };
 }
 
