@@ -14,11 +14,9 @@ import type { FoundCard } from "./agent/receive-card.ts";
 import type { CardReference } from "./agent/reference.ts";
 import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
-import type { Output } from "./output.ts";
-import { createOutput, type RunOutput } from "./output.ts";
+import { createOutput, type Output, type RunOutput } from "./output.ts";
 import type { AgentEntry } from "./settings/book.ts";
-import type { Settings } from "./settings/resolve.ts";
-import { type GivenFlags, resolveSettings } from "./settings/resolve.ts";
+import { type GivenFlags, resolveSettings, type Settings } from "./settings/resolve.ts";
 import { formatDuration } from "./settings/values.ts";
 
 /** How an agent is opened. */

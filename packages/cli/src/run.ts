@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { CliError } from "./cli-error.ts";
-import type { CliIo } from "./cli-io.ts";
-import { LostOutputError } from "./cli-io.ts";
+import { type CliIo, LostOutputError } from "./cli-io.ts";
 import { type AddCommand, addAgentOptions, createSetAction } from "./command.ts";
 import { addCard } from "./commands/card.ts";
 import { addChat } from "./commands/chat.ts";

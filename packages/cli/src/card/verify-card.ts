@@ -16,8 +16,7 @@ import { KeySetLog } from "./key-set-log.ts";
 import { openMemory, recallAgent } from "./memory.ts";
 import { basisOf, findFittingProfile, findProof } from "./proof.ts";
 import { describeTrust, renderVerdict, tellAlarms, tellStory } from "./render-verdict.ts";
-import type { AppliedPolicy, VerdictReport } from "./verdict.ts";
-import { reportSignatures, toDocument } from "./verdict.ts";
+import { type AppliedPolicy, reportSignatures, toDocument, type VerdictReport } from "./verdict.ts";
 
 /** The options that `card verify` has beside those of every command that talks to an agent. */
 export interface VerifyCardFlags {

@@ -11,8 +11,7 @@ import {
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
-import type { Output } from "../output.ts";
-import { createOutput } from "../output.ts";
+import { createOutput, type Output } from "../output.ts";
 import { renderArtifact, renderEvent, renderMessage, renderTask } from "../render/task.ts";
 
 async function rendered(

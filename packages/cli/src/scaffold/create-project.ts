@@ -4,8 +4,7 @@ import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { quote } from "../task/hints.ts";
 import { durableAgent } from "./durable-agent.ts";
-import type { ProjectFiles, ProjectName } from "./project-files.ts";
-import { type AgentTemplate, projectFiles } from "./project-files.ts";
+import { type AgentTemplate, type ProjectFiles, type ProjectName, projectFiles } from "./project-files.ts";
 import { turnAgent } from "./turn-agent.ts";
 
 /** What `a2a new` is told. */
