@@ -83,7 +83,7 @@ export async function startServing<Server extends Servable>(
   } catch (error) {
     // A file that stays locked could not be served again.
     await closeAll().catch((failure: unknown) =>
-      log({ level: "error", message: "what had been opened could not be closed", error: failure }),
+      log({ level: "error", message: "opened resources could not be closed", error: failure }),
     );
     throw error;
   }

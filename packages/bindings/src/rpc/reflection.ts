@@ -86,7 +86,7 @@ type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema
 
 const notFound: Answer = {
   case: "errorResponse",
-  value: { errorCode: Code.NotFound, errorMessage: "this server knows nothing of that name" },
+  value: { errorCode: Code.NotFound, errorMessage: "this server has no file, service or type of that name" },
 };
 
 function findAnswer(
@@ -115,7 +115,7 @@ function findAnswer(
     case undefined:
       return {
         case: "errorResponse",
-        value: { errorCode: Code.InvalidArgument, errorMessage: "the request asks for nothing" },
+        value: { errorCode: Code.InvalidArgument, errorMessage: "the request has no question" },
       };
   }
 }

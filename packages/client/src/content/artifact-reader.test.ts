@@ -100,7 +100,7 @@ describe("ArtifactReader.save", () => {
       await using server = await serveFile();
       const saving = read([fileUrl(server.url + path)], createFiles(), 1024, 50).save("/out");
       await expect(saving).rejects.toThrow(UnreachableError);
-      await expect(saving).rejects.toThrow(/nothing was heard for 50 ms/);
+      await expect(saving).rejects.toThrow(/its host was silent for 50 ms/);
       await server.left; // the connection is not kept
     });
 

@@ -107,7 +107,7 @@ class FileWait {
     } catch (cause) {
       this.#given?.throwIfAborted();
       throw this.#watch.signal.aborted
-        ? new UnreachableError(`${this.what} did not come: nothing was heard for ${this.#limitMs} ms`, {
+        ? new UnreachableError(`${this.what} did not come: its host was silent for ${this.#limitMs} ms`, {
             hint: "Try again later, or allow longer silence with idleTimeoutMs.",
             cause,
           })

@@ -18,7 +18,7 @@ import type { Inspect, Inspected } from "../options.ts";
 
 /** Set for a call whose caller judges the response itself: verifies it first, then shows it to `inspect`. */
 export const judgedLaterKey: ContextKey<boolean> = createContextKey<boolean>(false, {
-  description: "the response is verified and inspected by who made the call",
+  description: "the caller verifies and inspects the response",
 });
 
 /**

@@ -54,7 +54,7 @@ export async function* readEventStream(
     if (watch.signal.aborted && !signal.aborted) {
       const silence = new SilenceError("nothing was heard", { cause: error });
       throw new ConnectError(
-        `nothing was heard for ${idleTimeoutMs} ms`,
+        `the server was silent for ${idleTimeoutMs} ms`,
         Code.Unavailable,
         undefined,
         undefined,

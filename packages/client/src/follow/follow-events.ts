@@ -229,7 +229,7 @@ class Outage {
     const reason = error instanceof ConnectError ? error.rawMessage : String(error);
     const code = error instanceof ConnectError ? Code[error.code] : "Unknown";
     throw new UnreachableError(
-      `The agent was out of reach for ${retry.giveUpAfterMs} ms: ${reason} (${code}).`,
+      `The agent could not be reached for ${retry.giveUpAfterMs} ms: ${reason} (${code}).`,
       {
         taskId: this.#taskId,
         hint: "The task goes on without us: follow it again once the agent can be reached.",

@@ -261,7 +261,7 @@ class InterfaceSwitch implements InterfaceTransport, Transport {
     throw new NoInterfaceError(
       `No interface of the card can be called: ${reasons.join("; ")}.`,
       this.#candidates.map((each) => each.interface),
-      { hint: "Tell the operator of the agent that its card names addresses that are none." },
+      { hint: "Tell the operator of the agent that its card names invalid addresses." },
     );
   }
 }

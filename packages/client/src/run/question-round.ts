@@ -167,7 +167,7 @@ async function cancel(task: Task, { host, signal }: Round): Promise<void> {
       throw error;
     }
     if (await isStillAsked(task, asked, { host, signal })) {
-      throw callbackError("it was to be canceled, and cannot be", task, error);
+      throw callbackError("it could not be canceled", task, error);
     } // otherwise it has ended by itself, and its events say how
   }
 }

@@ -92,7 +92,7 @@ async function conduct(
   }
   const { task } = tracker;
   if (task === undefined) {
-    throw new Error("the events of a task ended before they began");
+    throw new Error("the task had no events");
   }
   const final = await host.finalTask(task, signal);
   const failure = taskError(final);

@@ -84,7 +84,7 @@ describe("a skill that is switched off", () => {
       const task = taskOf(answer);
       expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.REJECTED, "skill-unavailable"]);
       expect(task.status?.message?.parts[0]?.content.value).toBe(
-        'The skill "dig" is switched off for the time being.',
+        'The skill "dig" is switched off at present.',
       );
       expect(await client.getTask({ id: task.id })).toEqual(task);
     }

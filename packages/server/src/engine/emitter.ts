@@ -59,7 +59,7 @@ export class Emitter {
       .map(effectiveMediaType)
       .find((candidate) => !this.#outputModes.some((mode) => matchesMediaType(mode, candidate)));
     if (type !== undefined) {
-      throw new AgentMistake(`the agent gave out ${type}, but declares only ${this.#outputModes.join(", ")}`);
+      throw new AgentMistake(`the agent sent ${type}, but declares only ${this.#outputModes.join(", ")}`);
     }
   }
 }

@@ -21,7 +21,7 @@ export const endings: Readonly<
   unloadable: ending(
     TaskState.FAILED,
     "unloadable",
-    "The server could not read the task back, several times; its history and artifacts are not shown any more.",
+    "The server could not load the task, several times; it no longer shows its history and artifacts.",
   ),
 };
 
@@ -37,11 +37,7 @@ export function capacityEnding(retryAfterSeconds: number): StatusInit {
 
 /** A new task for a skill that is switched off. */
 export function skillUnavailableEnding(skill: string): StatusInit {
-  return ending(
-    TaskState.REJECTED,
-    "skill-unavailable",
-    `The skill "${skill}" is switched off for the time being.`,
-  );
+  return ending(TaskState.REJECTED, "skill-unavailable", `The skill "${skill}" is switched off at present.`);
 }
 
 /** A task of a skill, or of the agent's own code, that is missing after the agent was started again. */
@@ -51,7 +47,7 @@ export function skillRemovedEnding(skill: string | undefined): StatusInit {
   return ending(
     TaskState.FAILED,
     "skill-removed",
-    `${what} any more, so nothing can go on with the task. What it had done stays done.`,
+    `${what} any more, so the task cannot go on. Its work so far stays done.`,
   );
 }
 

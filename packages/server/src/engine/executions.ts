@@ -223,7 +223,7 @@ export class Executions {
         // Not awaited: an executor may take its grace period, and other timers are due.
         this.#tasks.retain(live);
         void this.stop(live, "deadline")
-          .catch((error: unknown) => this.#warn("a deadline could not be kept", taskId, error))
+          .catch((error: unknown) => this.#warn("a task could not be stopped at its deadline", taskId, error))
           .finally(() => this.#tasks.release(live));
       } else if (overdue !== undefined) {
         live.emitStatus(timeoutEnding(overdue, live.questionMs ?? 0));
@@ -264,7 +264,7 @@ export class Executions {
       }
     } catch (error) {
       if (findA2AError(error)?.reason !== "TASK_NOT_FOUND") {
-        this.#warn("a task that was left behind could not be taken up", taskId, error);
+        this.#warn("an unfinished task could not be taken up", taskId, error);
         if (!(error instanceof LoadFailure)) {
           this.#recoverSoon(task);
         }
@@ -374,7 +374,7 @@ export class Executions {
       this.#restartTurn(live, selection, journal);
     } else {
       live.emitStatus(endings.interrupted);
-      this.#context.log({ level: "info", message: "a task that was left behind was failed", taskId });
+      this.#context.log({ level: "info", message: "an unfinished task was failed", taskId });
     }
   }
 

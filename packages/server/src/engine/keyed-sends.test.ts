@@ -265,7 +265,7 @@ describe("a message to a task at work with an idempotency key", () => {
     await clock.settle();
     const [{ id } = expect.fail("there is no task")] = (await client.listTasks({})).tasks;
     const request = say("more", { taskId: id });
-    const neverRead = { message: expect.stringContaining("before it came to this message") };
+    const neverRead = { message: expect.stringContaining("before it read this message") };
     const now = { ...request, configuration: { returnImmediately: true } };
     expect(taskOf(await client.sendMessage(now, withKey())).status?.state).toBe(TaskState.WORKING);
     const waiting = expect(client.sendMessage(request, withKey())).rejects.toMatchObject(neverRead);

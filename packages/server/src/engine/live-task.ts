@@ -234,7 +234,7 @@ export class LiveTask {
   assertInterrupted(): void {
     this.assertGoing();
     if (!isInterrupted(this.#acceptedState)) {
-      throw this.#unsupported("the task is being worked on and takes no message until it asks");
+      throw this.#unsupported("the task is at work and takes no message until it asks a question");
     }
   }
 
@@ -342,7 +342,7 @@ export class LiveTask {
   /** Whether the turn for a queued message has begun. @throws ConnectError UNSUPPORTED_OPERATION when it never will */
   assertTaken(sequence: number): void {
     if (this.ended && this.#queued.has(sequence)) {
-      throw this.#unsupported("the task has ended before it came to this message; send it in a new task");
+      throw this.#unsupported("the task ended before it read this message; send it in a new task");
     }
   }
 
@@ -496,14 +496,14 @@ export class LiveTask {
       throw this.#lost;
     }
     if (isTerminal(this.#acceptedState)) {
-      throw new AgentMistake("the task has ended and takes nothing any more");
+      throw new AgentMistake("the task has ended and accepts no more events");
     }
     const { step, kind, payload } = encoded;
     const sequence = this.#accepted.sequence + 1;
     const generation = response === undefined ? undefined : this.#accepted.generation + 1;
     const status = step.case === "task" || step.case === "statusUpdate" ? step.value.status : undefined;
     if (status !== undefined && step.case !== "task" && !canTransition(this.#acceptedState, status.state)) {
-      throw new AgentMistake("the agent gave out a state that a task cannot go to");
+      throw new AgentMistake("the agent yielded a state to which the task cannot change");
     }
     if (status !== undefined) {
       this.#acceptedState = status.state;

@@ -23,7 +23,7 @@ const eventKinds = { task: "task", statusUpdate: "status", artifactUpdate: "arti
 export function encodeEvent(response: StreamResponse): EncodedStep {
   const { payload } = response;
   if (payload.case === undefined || payload.case === "message") {
-    throw new Error("only tasks and their updates go into a log");
+    throw new Error("a log contains only tasks and their updates");
   }
   return {
     step: payload,

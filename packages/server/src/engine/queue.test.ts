@@ -36,7 +36,7 @@ describe("a message to a working turn", () => {
   it("is refused unless the agent says otherwise, and changes nothing", async () => {
     const { send, client, id } = await begin("refuse");
     await expect(send("two")).rejects.toMatchObject({
-      message: expect.stringContaining("is being worked on"),
+      message: expect.stringContaining("is at work"),
     });
     expect((await client.getTask({ id })).history).toHaveLength(1);
   });
@@ -88,7 +88,7 @@ describe("a message to a working turn", () => {
     const stream = readStream(() => client.sendStreamingMessage(say("three", { taskId: id })));
     const refused = [blocking, stream.ended].map((sent) =>
       expect(sent).rejects.toMatchObject({
-        message: expect.stringContaining("before it came to this message"),
+        message: expect.stringContaining("before it read this message"),
       }),
     );
     await clock.settle();

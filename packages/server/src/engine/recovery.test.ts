@@ -212,7 +212,7 @@ describe("code that no longer fits its task", () => {
       const task = await next.client.getTask({ id });
       expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "journal-diverged"]);
       expect(task.status?.message?.parts.map(({ content }) => content.value)).toEqual([
-        "The agent's code no longer fits what this task has done: they part at event 3.",
+        "The agent's code no longer matches the log of this task: they differ at event 3.",
       ]);
       expect(next.log.map(({ message }) => message)).toEqual([`an executor diverged: ${detail}`]);
     });

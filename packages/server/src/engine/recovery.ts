@@ -94,16 +94,14 @@ export class Recovery {
       if (!inBackground) {
         throw error;
       }
-      this.#warn("tasks that were left behind could not be looked for; trying again", undefined, error);
+      this.#warn("unfinished tasks could not be read; trying again", undefined, error);
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#context.clock.schedule(retryMs, resolve);
       await promise;
     });
     await Promise.race([all, this.#enough.promise]);
     inBackground = true;
-    all.catch((error: unknown) =>
-      this.#warn("tasks that were left behind could not be looked for", undefined, error),
-    );
+    all.catch((error: unknown) => this.#warn("unfinished tasks could not be read", undefined, error));
   }
 
   async #recoverPages(
@@ -186,7 +184,9 @@ export class Recovery {
     const note = (loads: number) =>
       store
         .noteLoads(owner, taskId, loads)
-        .catch((error: unknown) => this.#warn("it could not be noted how a task was loaded", taskId, error));
+        .catch((error: unknown) =>
+          this.#warn("the result of loading a task could not be stored", taskId, error),
+        );
     try {
       const live = await this.#claim(task);
       await note(0); // until then the store counts an attempt that has not failed

@@ -66,7 +66,7 @@ const endOf = (task: Task) => [
 const gone = [
   TaskState.FAILED,
   "skill-removed",
-  'The agent has no skill "dig" any more, so nothing can go on with the task. What it had done stays done.',
+  'The agent has no skill "dig" any more, so the task cannot go on. Its work so far stays done.',
 ];
 
 describe("a task whose skill is gone after a restart", () => {
@@ -163,7 +163,7 @@ describe("a task without a skill", () => {
     expect(endOf(await next.client.getTask({ id }))).toEqual([
       TaskState.FAILED,
       "skill-removed",
-      "The agent does no work without a skill any more, so nothing can go on with the task. What it had done stays done.",
+      "The agent does no work without a skill any more, so the task cannot go on. Its work so far stays done.",
     ]);
   });
 });

@@ -244,7 +244,7 @@ describe("the sweep", () => {
     retention.start();
     await clock.advance(0);
     expect(log).toEqual([
-      { level: "error", message: "what has expired could not be removed; trying again", error: failure },
+      { level: "error", message: "expired data could not be removed; trying again", error: failure },
     ]);
     failing = false;
     await clock.advance(minute);

@@ -76,7 +76,7 @@ export class Retention {
         forget(finishedBefore);
       }
     } catch (error) {
-      log({ level: "error", message: "what has expired could not be removed; trying again", error });
+      log({ level: "error", message: "expired data could not be removed; trying again", error });
     }
     if (!this.#closed) {
       this.#again(Math.min(intervalMs, Math.max(minIntervalMs, this.#keepMs ?? intervalMs)));

@@ -298,7 +298,7 @@ export class TaskEngine {
     if (lastEventId !== undefined && (key === undefined || lastEventId > 0)) {
       throw invalidParams({
         field: lastEventIdHeader,
-        description: "goes on with a stream that was opened with the same idempotency key, and there is none",
+        description: "resumes a stream that was opened with the same idempotency key, and there is none",
       });
     }
     if (isLarge(input.message)) {

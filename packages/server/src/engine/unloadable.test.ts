@@ -75,7 +75,7 @@ describe("a task that cannot be read", () => {
       const { log, client } = await process.harness;
       await clock.advance(20_000);
       expect(log.map(({ message, taskId }) => [message, taskId])).toEqual([
-        ["a task that was left behind could not be taken up", broken],
+        ["an unfinished task could not be taken up", broken],
       ]);
       expect(await memory.weigh(anonymous, broken)).toMatchObject({ loads: attempt });
       for (const id of [one, other]) {

@@ -104,7 +104,7 @@ export function createAgentHost<const Name extends string>(options: AgentHostOpt
       } catch (error) {
         // Agents that did start must not go on without a server.
         await close().catch((failure: unknown) =>
-          log({ level: "error", message: "what had been started could not be closed", error: failure }),
+          log({ level: "error", message: "the agents that had started could not be closed", error: failure }),
         );
         throw error;
       }

@@ -254,7 +254,7 @@ export class PushSender {
         if (signal.aborted) {
           return;
         }
-        log({ level: "error", message: "a notification was sent, and that cannot be stored", error });
+        log({ level: "error", message: "a notification was sent, and its cursor cannot be stored", error });
         await this.#pause(storeRetryMs, signal);
       }
     }

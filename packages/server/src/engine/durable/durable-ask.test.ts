@@ -257,7 +257,7 @@ describe("a message to a durable task at work", () => {
       );
     const waiting = answersOf(next); // repeats that watch the task to its end
     await clock.advance(60_000);
-    const left = expect.stringContaining("before it came to this message");
+    const left = expect.stringContaining("before it read this message");
     const expected = [TaskState.COMPLETED, TaskState.COMPLETED, left];
     expect(await waiting).toEqual(expected);
     expect(await answersOf(next)).toEqual(expected);
@@ -277,7 +277,7 @@ describe("a message to a durable task at work", () => {
     const stream = readStream(() => process.client.sendStreamingMessage(say("left", { taskId: id })));
     const refusals = [blocking, stream.ended].map((sent) =>
       expect(sent).rejects.toMatchObject({
-        message: expect.stringContaining("before it came to this message"),
+        message: expect.stringContaining("before it read this message"),
       }),
     );
     await clock.advance(5_000);

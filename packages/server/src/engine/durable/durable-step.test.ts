@@ -77,7 +77,7 @@ describe("a step's result", () => {
     expect(seen[1]).toMatchObject({
       name: "JournalError",
       message:
-        'what step "make"#1 gave cannot be stored: the message type google.protobuf.Type is not in the agent\'s "journalTypes"',
+        'the result of step "make"#1 cannot be stored: the message type google.protobuf.Type is not in the agent\'s "journalTypes"',
     });
   });
 

@@ -96,7 +96,7 @@ export function createJournalCodec(registry: Registry = createRegistry()): Journ
       try {
         return encoder.encode(stringify(record, reducers));
       } catch (error) {
-        throw new JournalError(`what ${record.op} gave cannot be stored: ${explain(error)}`);
+        throw new JournalError(`the result of ${record.op} cannot be stored: ${explain(error)}`);
       }
     },
     decode: (payload) => parse(decoder.decode(payload), revivers) as JournalRecord, // only `encode` writes them

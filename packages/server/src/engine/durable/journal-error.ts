@@ -18,7 +18,7 @@ export class JournalDiverged extends AgentMistake {
 
   constructor(event: number, detail: string) {
     super(
-      `The agent's code no longer fits what this task has done: they part at event ${event}.`,
+      `The agent's code no longer matches the log of this task: they differ at event ${event}.`,
       "journal-diverged",
     );
     this.name = "JournalDiverged";

@@ -108,7 +108,7 @@ export class JournalSession {
     const { maxStepBytes, maxTaskBytes } = this.#limits;
     if (payload.length > maxStepBytes) {
       throw new JournalError(
-        `what ${record.op} gave takes ${payload.length} bytes; at most ${maxStepBytes} can be stored`,
+        `the result of ${record.op} takes ${payload.length} bytes; at most ${maxStepBytes} can be stored`,
       );
     }
     if (this.#bytes + payload.length > maxTaskBytes) {

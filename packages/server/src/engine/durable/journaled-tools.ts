@@ -132,7 +132,7 @@ function toErrorResult(op: string, thrown: unknown, stopped: TurnAbort | undefin
 }
 
 function describe(thrown: unknown): string {
-  return typeof thrown === "object" ? "something that is no Error was thrown" : String(thrown);
+  return typeof thrown === "object" ? "a value that is not an Error was thrown" : String(thrown);
 }
 
 async function sleep(run: DurableRun, ms: number): Promise<void> {
