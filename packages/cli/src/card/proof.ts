@@ -1,6 +1,6 @@
-import type { CardVerdict } from "@a2a-connect/signing";
-import { legacyProfiles, type SignatureCheck } from "@a2a-connect/signing/internal";
-import type { TrustBasis } from "./verdict-report.ts";
+import { type CardVerdict, type TrustPolicy, verifyCard } from "@a2a-connect/signing";
+import { legacyProfiles, type SignatureCheck, type VerificationContext } from "@a2a-connect/signing/internal";
+import type { FittingProfile, TrustBasis } from "./verdict.ts";
 
 /** From the weakest on. */
 const bases: readonly TrustBasis[] = ["own-origin", "named-host", "given-key"];
@@ -47,8 +47,6 @@ function strengthOf(check: SignatureCheck, url: string | undefined): number {
 function strictnessOf({ profile }: SignatureCheck): number {
   return profile === undefined || profile === "strict" ? -1 : legacyProfiles.indexOf(profile);
 }
-
-const legacyProfiles: readonly LegacyProfile[] = ["js-1", "python-1", "raw"];
 
 /**
  * A profile that was not tried and by which a signature would be right that is wrong by those that were. Older software may have

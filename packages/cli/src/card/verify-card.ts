@@ -106,6 +106,8 @@ async function judge(
   const canonical = findCanonical(text);
   const seenKeys = [...trusted, ...(await log.keys())];
   const proof = findProof(verification, url, applied.minSigners);
+  const outline = known?.remembered?.outline;
+  const isCompared = !verification.verified && canonical !== undefined && outline !== undefined;
   const report = {
     verification,
     fits,
