@@ -14,7 +14,7 @@ import {
 } from "../agent/skill-selection.ts";
 import type { CallInput } from "../agent/task-tools.ts";
 import type { Owner, TaskRef } from "../store/task-store.ts";
-import { type Place, Scheduler } from "./capacity/scheduler.ts";
+import { Scheduler, type StartResult } from "./capacity/scheduler.ts";
 import { shareOf } from "./capacity/shares.ts";
 import type { CallDetails, StopCause } from "./command.ts";
 import { DurableExecution } from "./durable/durable-execution.ts";
@@ -75,7 +75,7 @@ export class Executions {
    * @returns whether it runs or waits; `refused`: why its task is REJECTED instead, before any work
    * @throws ConnectError CAPACITY when the queue of this process is full
    */
-  start(execution: Execution): Exclude<Place, "refused"> | { readonly refused: StatusInit } {
+  start(execution: Execution): Exclude<StartResult, "refused"> | { readonly refused: StatusInit } {
     const { skill } = execution;
     if (this.#isOff(skill)) {
       return { refused: skillUnavailableEnding(skill) };

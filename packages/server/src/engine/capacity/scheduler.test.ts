@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { AgentDefinition, CapacityDefinition } from "../../agent/agent-definition.ts";
 import { systemClock } from "../clock.ts";
 import { defaultEngineLimits, type EngineLimits } from "../engine-context.ts";
-import { type Place, type Runnable, Scheduler } from "./scheduler.ts";
+import { type Runnable, Scheduler, type StartResult } from "./scheduler.ts";
 
 interface Setup extends CapacityDefinition {
   readonly limits?: Partial<EngineLimits>;
@@ -55,7 +55,7 @@ function schedule({ limits, skills = {}, ...capacity }: Setup) {
     scheduler,
     running,
     work,
-    start: (...args: Parameters<typeof work>): Place => scheduler.start(work(...args)),
+    start: (...args: Parameters<typeof work>): StartResult => scheduler.start(work(...args)),
     pass: (ms: number) => {
       now += ms;
     },

@@ -2,9 +2,9 @@ import { a2aError, type Priority } from "@a2a-connect/core";
 import type { ConnectError } from "@connectrpc/connect";
 import type { AgentDefinition, CapacityDefinition } from "../../agent/agent-definition.ts";
 import type { EngineContext } from "../engine-context.ts";
-import { Crew } from "./crew.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { Shares } from "./shares.ts";
+import { Slots } from "./slots.ts";
 import type { Waiting } from "./waiting-queue.ts";
 
 /** A piece of work that may have to wait for its place. It has that place until `run` resolves. */
@@ -19,11 +19,11 @@ export interface Runnable {
 }
 
 /** What became of work that asked for a place; `refused`: as much is waiting as its skill or its agent allows. */
-export type Place = "running" | "queued" | "refused";
+export type StartResult = "running" | "queued" | "refused";
 
 /** One skill's work. */
 interface Lane {
-  readonly crew: Crew;
+  readonly slots: Slots;
   readonly queues: Readonly<Record<Priority, FairQueue<Runnable>>>;
 }
 
@@ -38,7 +38,7 @@ export class Scheduler {
   #agent: AgentDefinition;
   readonly #limits: Pick<EngineContext["limits"], "maxQueued">;
   readonly #clock: Pick<EngineContext["clock"], "now">;
-  readonly #all: Crew;
+  readonly #all: Slots;
   /** One for each skill that has been asked for; as many as the card has, or has had, at most. */
   readonly #lanes = new Map<string | undefined, Lane>();
   readonly #shares: Shares;
@@ -48,17 +48,17 @@ export class Scheduler {
     this.#agent = agent;
     this.#limits = limits;
     this.#clock = clock;
-    this.#all = new Crew(agent, limits.maxRunning);
+    this.#all = new Slots(agent, limits.maxRunning);
     this.#shares = new Shares(limits.maxShare);
   }
 
   /** The skills may have other capacities from now on. Work of one that is gone keeps the limits that it had. */
   useCard(agent: AgentDefinition): void {
     this.#agent = agent;
-    for (const [skill, { crew }] of this.#lanes) {
+    for (const [skill, { slots }] of this.#lanes) {
       const definition = this.#definitionOf(skill);
       if (definition !== undefined) {
-        crew.limit(definition);
+        slots.limit(definition);
       }
     }
     this.#runWaiting(); // where more may run than before
@@ -70,48 +70,48 @@ export class Scheduler {
    * @param admission `always` for work that was promised already: it waits even where the queue is full
    * @throws ConnectError CAPACITY when the queue of this process is full, or the caller's part of it
    */
-  start(work: Runnable, admission: "bounded" | "always" = "bounded"): Place {
-    const { crew, queues } = this.#laneOf(work.skill);
-    const place = this.#findPlace(crew, work.share, admission);
-    if (place === "running") {
-      this.#run(work, crew);
-    } else if (place === "queued") {
+  start(work: Runnable, admission: "bounded" | "always" = "bounded"): StartResult {
+    const { slots, queues } = this.#laneOf(work.skill);
+    const result = this.#decide(slots, work.share, admission);
+    if (result === "running") {
+      this.#run(work, slots);
+    } else if (result === "queued") {
       queues[work.priority].add(work, ++this.#tickets);
-      this.#countWaiting(work, crew, 1);
+      this.#countWaiting(work, slots, 1);
     }
-    return place;
+    return result;
   }
 
   /** For work that is to be known to others before it is started. @throws ConnectError CAPACITY when `start` would */
   assertRoom({ skill, share }: Pick<Runnable, "skill" | "share">): void {
-    this.#findPlace(this.#laneOf(skill).crew, share, "bounded");
+    this.#decide(this.#laneOf(skill).slots, share, "bounded");
   }
 
   /** Takes waiting work out of the queue; false when it runs or is done. */
   withdraw(work: Runnable): boolean {
-    const { crew, queues } = this.#laneOf(work.skill);
+    const { slots, queues } = this.#laneOf(work.skill);
     if (!queues[work.priority].delete(work)) {
       return false;
     }
-    this.#countWaiting(work, crew, -1);
+    this.#countWaiting(work, slots, -1);
     return true;
   }
 
   /** When work of this skill that was refused is worth another try, in seconds (docs/extensions/lifecycle.md). */
   retryAfterSeconds(skill: string | undefined): number {
-    const { crew } = this.#laneOf(skill);
-    const full = crew.isFull ? crew : this.#all;
+    const { slots } = this.#laneOf(skill);
+    const full = slots.isFull ? slots : this.#all;
     return full.runTime.retryAfterSeconds(full.waiting, Math.min(full.maxRunning, this.#all.maxRunning));
   }
 
-  #findPlace(crew: Crew, share: string | undefined, admission: "bounded" | "always"): Place {
-    if (crew.hasPlace && this.#mayRun(share)) {
+  #decide(slots: Slots, share: string | undefined, admission: "bounded" | "always"): StartResult {
+    if (slots.hasFree && this.#mayRun(share)) {
       return "running";
     }
     if (admission === "always") {
       return "queued";
     }
-    if (crew.isFull || this.#all.isFull) {
+    if (slots.isFull || this.#all.isFull) {
       return "refused";
     }
     const { maxQueued } = this.#limits;
@@ -141,8 +141,8 @@ export class Scheduler {
     return this.#shares.mayTake(share, "running", { all: this.#all.maxRunning, taken: this.#all.running });
   }
 
-  #countWaiting({ share }: Runnable, crew: Crew, change: 1 | -1): void {
-    crew.waiting += change;
+  #countWaiting({ share }: Runnable, slots: Slots, change: 1 | -1): void {
+    slots.waiting += change;
     this.#all.waiting += change;
     this.#shares.count(share, "waiting", change);
   }
@@ -155,7 +155,7 @@ export class Scheduler {
         normal: new FairQueue<Runnable>(),
         low: new FairQueue<Runnable>(),
       };
-      lane = { crew: new Crew(this.#definitionOf(skill) ?? {}), queues };
+      lane = { slots: new Slots(this.#definitionOf(skill) ?? {}), queues };
       this.#lanes.set(skill, lane);
     }
     return lane;
@@ -165,16 +165,16 @@ export class Scheduler {
     return this.#agent.card.skills?.find(({ id }) => id === skill);
   }
 
-  #run(work: Runnable, crew: Crew): void {
+  #run(work: Runnable, slots: Slots): void {
     const beganAt = this.#clock.now();
-    const crews = [crew, this.#all];
-    for (const each of crews) {
+    const both = [slots, this.#all];
+    for (const each of both) {
       each.running++;
     }
     this.#shares.count(work.share, "running", 1);
     this.#shares.serve(work.share);
     void work.run().finally(() => {
-      for (const each of crews) {
+      for (const each of both) {
         each.running--;
         each.runTime.note(this.#clock.now() - beganAt);
       }
@@ -185,19 +185,19 @@ export class Scheduler {
 
   /** A place has become free. Several may run then: what a caller may have grows with what is free, by more than one place. */
   #runWaiting(): void {
-    while (this.#all.waiting > 0 && this.#all.hasPlace) {
+    while (this.#all.waiting > 0 && this.#all.hasFree) {
       const next = this.#findNext();
       if (next === undefined) {
         return;
       }
       this.withdraw(next);
-      this.#run(next, this.#laneOf(next.skill).crew);
+      this.#run(next, this.#laneOf(next.skill).slots);
     }
   }
 
   /** Looks at the first of each caller and skill only, never at those behind. */
   #findNext(): Runnable | undefined {
-    const lanes = [...this.#lanes.values()].filter(({ crew }) => crew.waiting > 0 && crew.hasPlace);
+    const lanes = [...this.#lanes.values()].filter(({ slots }) => slots.waiting > 0 && slots.hasFree);
     for (const priority of priorities) {
       let best: Waiting<Runnable> | undefined;
       for (const { queues } of lanes) {

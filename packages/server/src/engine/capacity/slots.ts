@@ -2,7 +2,7 @@ import type { CapacityDefinition } from "../../agent/agent-definition.ts";
 import { RunTime } from "./run-time.ts";
 
 /** The running and the waiting work under one limit: of one skill, or all of an agent's. */
-export class Crew {
+export class Slots {
   readonly #most: number;
   #maxRunning = 0;
   #maxQueued = 0;
@@ -30,7 +30,7 @@ export class Crew {
     return this.#maxQueued;
   }
 
-  get hasPlace(): boolean {
+  get hasFree(): boolean {
     return this.running < this.maxRunning;
   }
 
