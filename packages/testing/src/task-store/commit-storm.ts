@@ -9,10 +9,10 @@ const writers = 16;
 const commitsPerTask = 40;
 
 /**
- * Writes to a store without end, for a process that is to be killed while it does: many tasks at once, each growing
- * by chunks and questions, snapshots, push configs and keys among them.
+ * Writes to a store until the test kills the process: many tasks at once, each growing by chunks and questions, with
+ * snapshots, push configs and keys.
  *
- * @param round prefix of the task ids, so that storms over one store do not meet
+ * @param round prefix of the task ids, so that storms over one store have different tasks
  * @param acknowledge gets one line for each commit that the store has acknowledged; `findLosses` reads them
  */
 export async function commitStorm(
@@ -43,7 +43,10 @@ async function writeForever(
   }
 }
 
-/** The commit that a storm makes at this end of a log: a function of it, so that what is read back can be compared. */
+/**
+ * The commit that a storm makes at this end of a log. It is a function of the end, so that stored commits can be
+ * compared with it.
+ */
 function stormCommit(taskId: string, tail: LogTail): ReturnType<typeof createCommit> {
   const { sequence } = tail;
   const config = createPushConfig(taskId, `config-${sequence}`);
@@ -61,10 +64,10 @@ function stormCommit(taskId: string, tail: LogTail): ReturnType<typeof createCom
 }
 
 /**
- * Reads back what storms have written.
+ * Reads what storms have written.
  *
- * @param lines all acknowledgements; a last line without its end is none
- * @returns one sentence for each acknowledged commit that is missing, changed or half there; empty when all is well
+ * @param lines all acknowledgements; a last line without its end does not count
+ * @returns one sentence for each acknowledged commit that is missing, changed or incomplete; empty when there is none
  */
 export async function findLosses(store: TaskStore, lines: readonly string[]): Promise<readonly string[]> {
   const ends = new Map<string, number>();
@@ -80,7 +83,7 @@ export async function findLosses(store: TaskStore, lines: readonly string[]): Pr
   return losses;
 }
 
-/** Replays the storm's commits to one task up to what is stored, and compares. */
+/** Repeats the storm's commits to one task up to the stored end, and compares. */
 async function findLoss(store: TaskStore, taskId: string, acknowledged: number): Promise<string | undefined> {
   const stored = await store.find(alice, taskId, "full");
   if (stored === undefined) return "the task is missing";

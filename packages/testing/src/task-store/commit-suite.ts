@@ -12,7 +12,7 @@ import {
   sequencesOf,
 } from "./opened-store.ts";
 
-/** What a commit writes, and what it may not. */
+/** What a commit writes, and which commits a store must refuse. */
 export function commitSuite(open: OpenTaskStore): void {
   describe("commit", () => {
     it("creates a task with its log, index and fence 1", async () => {
@@ -273,7 +273,7 @@ export function commitSuite(open: OpenTaskStore): void {
   });
 }
 
-/** Commits what the store has to refuse, and sees that nothing has changed. */
+/** Commits what the store must refuse, and tests that nothing has changed. */
 async function expectRefused(store: TaskStore, commit: TaskCommit, refusal: unknown): Promise<void> {
   const before = await store.find(alice, commit.taskId, "full");
   expect(await store.commit(commit)).toEqual(refusal);

@@ -278,7 +278,7 @@ async function onlyDelivery(store: TaskStore): Promise<Delivery> {
   return delivery;
 }
 
-/** What is due at any time, by the id of its config. */
+/** All deliveries that are due at any time, by the id of their config. */
 async function cursors(store: TaskStore): Promise<readonly unknown[]> {
   const due = await readDue(store);
   return due

@@ -10,7 +10,7 @@ const bob = { tenant: "acme", principal: "bob" };
 const key: TaskKey = { key: "one", fingerprint: new Uint8Array([1]), generation: 0 };
 const reply = create(MessageSchema, { messageId: "reply" });
 
-/** What goes when its time is over, and what stays. */
+/** What expires, and what stays. */
 export function expirySuite(open: OpenTaskStore): void {
   describe("expire", () => {
     it("forgets tasks in a terminal state since before the time, and no others", async () => {
@@ -158,7 +158,7 @@ export function expirySuite(open: OpenTaskStore): void {
 
 const noLog = { sequence: 0, generation: 0 };
 
-/** A task with something in every place that a store has, finished at 2,000. */
+/** A task with rows in every table of a store, finished at 2,000. */
 async function finishTask(store: TaskStore, taskId: string, name = key.key): ReturnType<typeof accepted> {
   const first = createCommit({
     taskId,
@@ -179,7 +179,7 @@ interface ExpireInit {
   readonly limit?: number;
 }
 
-/** Calls until there is no more to do; returns how many calls that took. */
+/** Calls until there is no more to remove; returns how many calls that took. */
 async function expireAll(store: TaskStore, init: ExpireInit): Promise<number> {
   const expiry = { finishedBefore: 5_000, now: 0, limit: 100, ...init };
   let calls = 1;
@@ -203,7 +203,7 @@ async function idsOf(store: TaskStore, owner: typeof alice): Promise<readonly st
   return tasks.map(({ taskId }) => taskId).sort();
 }
 
-/** What task-1 is seen by. */
+/** All reads of task-1. */
 async function tracesOf(store: TaskStore): Promise<unknown> {
   return {
     find: [await store.find(alice, "task-1", "full"), await store.find(alice, "task-1", "head")],
@@ -219,7 +219,7 @@ async function tracesOf(store: TaskStore): Promise<unknown> {
   };
 }
 
-/** What is seen of task-1 and task-2. */
+/** All reads of task-1 and task-2. */
 async function snapshotOf(store: TaskStore): Promise<readonly { readonly find: unknown }[]> {
   return Promise.all(
     [1, 2].map(async (at) => ({

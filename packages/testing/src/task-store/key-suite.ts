@@ -12,7 +12,7 @@ const otherOwners = [
   ["an owner with the two swapped", { tenant: "alice", principal: "" }],
 ] as const;
 
-/** Idempotency keys: who has them, and what they refuse. */
+/** Idempotency keys: their owners, and the commits that they refuse. */
 export function keySuite(open: OpenTaskStore): void {
   describe("a key that comes with a commit", () => {
     it("leads to the task, and to where the consequences of its request begin", async () => {
@@ -155,7 +155,7 @@ function createKey(key: string, generation = 0): TaskKey {
   return { key, fingerprint: new TextEncoder().encode(`fingerprint of ${key}`), generation };
 }
 
-/** What is found under a key of task-1. */
+/** The result for a key of task-1. */
 function foundKey(key: string, generation: number): unknown {
   return {
     key,

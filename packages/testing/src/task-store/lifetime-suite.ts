@@ -58,7 +58,7 @@ const reading: ReadonlySet<keyof TaskStore> = new Set([
   "listPushConfigs",
 ]);
 
-/** Closing, and what is there when a store is opened again. */
+/** Closing, and the content of a store that is opened again. */
 export function lifetimeSuite(open: OpenTaskStore): void {
   describe("close", () => {
     for (const [at, [name, call]] of calls.entries()) {

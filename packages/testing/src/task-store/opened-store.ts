@@ -13,34 +13,37 @@ import { expect, onTestFinished } from "vitest";
 /** A new, empty store that a contract may write to. */
 export interface OpenedTaskStore {
   readonly store: TaskStore;
-  /** Opens what a closed store has left behind; absent for stores that forget. */
+  /** Opens the content of a closed store; absent for stores that keep nothing. */
   readonly reopen?: (() => Promise<TaskStore>) | undefined;
 }
 
 /** Opens a new, empty store; called inside a test, once or more. */
 export type OpenTaskStore = () => Promise<OpenedTaskStore>;
 
-/** Opens a store that is closed again when the test ends. */
+/** Opens a store that is closed when the test ends. */
 export async function openForTest(open: OpenTaskStore): Promise<TaskStore> {
   const { store } = await open();
   onTestFinished(() => store.close());
   return store;
 }
 
-/** Where the log of a task ends and who may write to it, as `createCommit` takes it. */
+/** The end of a task's log and the current fence, as `createCommit` takes them. */
 export interface Position {
   readonly tail: LogTail;
   readonly fence: number;
 }
 
-/** Commits what the store has to accept; returns the position after it. */
+/** Commits what the store must accept; returns the position after it. */
 export async function accepted(store: TaskStore, commit: TaskCommit): Promise<Position> {
   const result = await store.commit(commit);
   if ("refused" in result) expect.fail(`the commit was refused: ${result.refused}`);
   return { tail: result.tail, fence: commit.fence };
 }
 
-/** The first ten of each kind that are due at a time (default: at any): at once by number, then put off by time. */
+/**
+ * The first ten of each kind that are due at a time (default: at any): first those due at once, by number; then
+ * retries, by time.
+ */
 export async function readDue(
   store: TaskStore,
   now: number = Number.MAX_SAFE_INTEGER,
@@ -50,12 +53,12 @@ export async function readDue(
   return [...fresh, ...retries];
 }
 
-/** What was refused of a result; undefined when nothing was. */
+/** The refusal in a result; undefined when there is none. */
 export function refusalOf(result: CommitResult): string | undefined {
   return "refused" in result ? result.refused : undefined;
 }
 
-/** The stored task, which has to be there. */
+/** The stored task, which must exist. */
 export function present(task: StoredTask | undefined): StoredTask {
   if (task === undefined) expect.fail("the task is missing");
   return task;
@@ -72,7 +75,7 @@ export async function readLog(store: TaskStore, owner: Owner, taskId: string): P
   }
 }
 
-/** Sequences of the entries that were read. */
+/** Sequences of the given entries. */
 export function sequencesOf(entries: readonly { readonly sequence: number }[]): readonly number[] {
   return entries.map(({ sequence }) => sequence);
 }

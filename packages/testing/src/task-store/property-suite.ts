@@ -56,7 +56,7 @@ const step = fc.record({
   does: fc.constantFrom("commit", "commit", "commit", "commit", "claim", "expire", "deliver"),
   key: fc.constantFrom(undefined, undefined, "k", "l"),
   hook: fc.boolean(),
-  /** How far the writer is mistaken about the end of the log, and about its fence. */
+  /** By how much the writer is wrong about the end of the log, and about its fence. */
   ahead: fc.constantFrom(0, 0, 0, 0, -1, 1),
   fenceAhead: fc.constantFrom(0, 0, 0, 0, -1, 1),
 });
@@ -77,7 +77,9 @@ const query: fc.Arbitrary<TaskQuery> = fc.record({
   view: fc.constantFrom("full", "head", "results", "summary"),
 });
 
-/** Random commits, claims, deliveries, expiries and reads answer as lists of tasks, webhooks and keys would. */
+/**
+ * Random commits, claims, deliveries, expiries and reads have the same results as lists of tasks, webhooks and keys.
+ */
 export function propertySuite(open: OpenTaskStore): void {
   describe("any sequence of writes", () => {
     it("reads like a list of whole logs", { timeout: 60_000 }, async () => {

@@ -12,7 +12,7 @@ const strangers = [
   ["owner with the two swapped", { tenant: "alice", principal: "" }],
 ] as const;
 
-/** What single tasks are read as, and by whom. */
+/** Reads of single tasks, by their owner and by others. */
 export function readSuite(open: OpenTaskStore): void {
   describe("find", () => {
     it("skips the entries of artifacts in the view head", async () => {
@@ -357,7 +357,7 @@ const nothing = {
   deleted: false,
 };
 
-/** What every method that takes an owner answers about one task. */
+/** The results of every method that takes an owner, for one task. */
 async function answersTo(
   store: TaskStore,
   owner: typeof alice,

@@ -9,7 +9,7 @@ import type {
   TaskView,
 } from "@a2a-connect/server/store";
 
-/** A task as the model has it: the whole log in one list. */
+/** A task in the model: the whole log in one list. */
 export type ModelTask = StoredTask;
 
 /** The one webhook that a task of the model may have. */
@@ -20,7 +20,7 @@ interface ModelHook {
   readonly retryAt: number;
 }
 
-/** What a store has to hold, in the plainest way; changed in place. */
+/** What a store must contain, in the simplest form; changed in place. */
 export interface StoreModel {
   readonly tasks: Map<string, ModelTask>;
   /** By task id. */
@@ -31,7 +31,7 @@ export interface StoreModel {
   puts: number;
 }
 
-/** A store that holds nothing. */
+/** An empty store. */
 export function createStoreModel(): StoreModel {
   return { tasks: new Map(), hooks: new Map(), keys: new Map(), puts: 0 };
 }
@@ -62,14 +62,14 @@ export function append(task: ModelTask | undefined, commit: TaskCommit): ModelTa
   };
 }
 
-/** Puts the webhook of a task. */
+/** Stores the webhook of a task. */
 export function putHook(model: StoreModel, taskId: string, begin: number): void {
   model.puts += 1;
   const next = model.hooks.get(taskId)?.next ?? begin;
   model.hooks.set(taskId, { order: model.puts, next, attempts: 0, retryAt: 0 });
 }
 
-/** Forgets what has finished before a time. */
+/** Removes the tasks that finished before a time. */
 export function forgetFinished({ tasks, hooks, keys }: StoreModel, before: number): void {
   for (const [taskId, { index }] of tasks) {
     if (index.state !== TaskState.COMPLETED || index.statusTimestamp >= before) continue;
@@ -86,7 +86,7 @@ const hiddenBy: Readonly<Record<TaskView, readonly EntryKind[]>> = {
   summary: ["artifact", "input"],
 };
 
-/** What a store gives for a task of the model. */
+/** What a store returns for a task of the model. */
 export function stored(task: ModelTask, view: TaskView): StoredTask {
   const { snapshot } = task;
   const hidden = ["command", "journal", ...hiddenBy[view]];
@@ -98,7 +98,7 @@ export function stored(task: ModelTask, view: TaskView): StoredTask {
   return { ...task, snapshot: half, entries };
 }
 
-/** What `list` answers. */
+/** The result of `list`. */
 export function answer(
   tasks: readonly ModelTask[],
   { owner, contextId, state, since, after, limit, maxBytes, view }: TaskQuery,
@@ -127,7 +127,7 @@ function addBytes(sum: number, { snapshot, entries }: StoredTask): number {
   return sum + halves.reduce((bytes, half) => bytes + (half?.byteLength ?? 0), 0);
 }
 
-/** What `dueDeliveries` answers, both kinds in one list, without number and config. */
+/** The result of `dueDeliveries`, both kinds in one list, without number and config. */
 export function dueHooks({ tasks, hooks }: StoreModel, until: number): unknown {
   return [...hooks]
     .flatMap(([taskId, { order, next, attempts, retryAt }]) => {
