@@ -20,10 +20,12 @@ import { defaultMaxDepth, type FieldWalk, isFull, report, reportAt, startWalk } 
 import { checkJson, checkKey, checkUnicode, enterContainer } from "./json-depth.ts";
 
 /**
- * What is missing in a message, or is not allowed on our wires: ids of more than 4,096 characters; unset REQUIRED
- * fields (by `google.api.field_behavior`, requirement H-7); a Part without content (H-9); and values that binary wires
- * can carry but JSON cannot: unknown enum numbers, timestamps out of range, and Struct and Value contents that are
- * nested deeper than the limit, not finite, or use the key `__proto__`.
+ * What is missing in a message, or is not allowed on our wires:
+ *
+ * - unset REQUIRED fields (by `google.api.field_behavior`, requirement H-7), and a Part without content (H-9);
+ * - ids of more than 4,096 characters;
+ * - values that binary wires can carry but JSON cannot: unknown enum numbers, timestamps out of range, and contents of
+ *   a Struct or Value that are nested deeper than the limit, not finite, or use the key `__proto__`.
  *
  * An empty string and an enum's zero count as missing. false and 0 do not: they look the same as a value that was set.
  *

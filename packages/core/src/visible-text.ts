@@ -9,7 +9,16 @@ const controlString = `(?:${esc}[PX\\]^_]|[\\x90\\x98\\x9d\\x9e\\x9f])[^\\x07\\n
 /** Colours, cursor movements, modes: parameters, intermediates, a final byte. */
 const controlSequence = `(?:${esc}\\[|\\x9b)[0-?]*[ -/]*[@-~]?`;
 
-/** All other sequences, such as a reset or another character set. */
+/**
+ * Characters that show nothing, and may hide words from a reader or change their order:
+ *
+ * - controls (C0 but tab and line feed, DEL, C1), lone surrogates, line and paragraph separators;
+ * - format characters (zero width, direction, tags);
+ * - characters to ignore when unknown (variation selectors, fillers).
+ *
+ * Characters that join several into one picture stay where they do so: a joiner between two emoji and a selector after
+ * one. Joiners within words of other scripts are removed: those words can be read without.
+ */
 const escapeSequence = `${esc}[ -/]*[0-~]?`;
 
 /**

@@ -27,9 +27,9 @@ export interface GuardedFetchOptions extends AddressGuardOptions {
 /** A `fetch` for addresses that callers or agents name, such as webhooks. */
 export interface GuardedFetch extends AsyncDisposable {
   /**
-   * The standard `fetch`, with three differences: it rejects, with the code `ERR_ADDRESS_REFUSED`, when the guard does
-   * not permit the address; it never follows a redirect, but returns it (or rejects, for `redirect: "error"`); and it
-   * uses no proxy. Form data must be undici's own.
+   * The standard `fetch`, with three differences. It rejects, with the code `ERR_ADDRESS_REFUSED`, when the guard does
+   * not permit the address. It never follows a redirect, but returns it (or rejects, for `redirect: "error"`). It uses
+   * no proxy. Form data must be undici's own.
    */
   readonly fetch: typeof fetch;
   /** Why a URL would be refused for its text (see AddressGuard). Call it when a URL is registered. */
