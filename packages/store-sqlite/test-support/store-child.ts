@@ -55,7 +55,7 @@ export function startStore({ limitFileBlocks, ...options }: ChildOptions, script
     if (code === 0 || child.killed) resolve(lines);
     else reject(new Error(`the child ended with ${code}: ${errors}`));
   });
-  ended.catch(() => undefined); // whoever awaits it is told; nobody has to
+  ended.catch(() => undefined); // a test that awaits it gets the error
 
   return {
     async printed(count) {

@@ -60,7 +60,7 @@ export function deliverySuite(open: OpenTaskStore): void {
       });
     });
 
-    it("is not due while there is no event to deliver, whatever else is committed", async () => {
+    it("is not due while there is no event to deliver, after any other commit", async () => {
       const store = await openForTest(open);
       const after = await created(store);
       await store.putPushConfig(alice, createPushConfig("task-1", "a"));

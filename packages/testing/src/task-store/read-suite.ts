@@ -130,7 +130,7 @@ export function readSuite(open: OpenTaskStore): void {
   describe("entries", () => {
     const kinds = ["task", "input", "artifact", "artifact", "journal", "status", "command"] as const;
 
-    it("gives the whole log in pages, whatever the snapshot covers", async () => {
+    it("gives the whole log in pages, for any snapshot", async () => {
       const store = await openForTest(open);
       const commit = createCommit({ kinds, snapshot: true });
       await accepted(store, commit);
