@@ -51,7 +51,7 @@ export function userMessage(content: string | readonly Part[], details: MessageD
 export function partText({ parts }: { readonly parts: readonly Part[] }): string {
   let text = "";
   for (const { content } of parts) {
-    text += content.case === "text" ? content.value : ""; // `join` would copy all of it, even if nobody reads it
+    text += content.case === "text" ? content.value : ""; // `join` would copy all of it, even if no code reads it
   }
   return text;
 }

@@ -41,7 +41,7 @@ export interface ExchangeContext {
 }
 
 /**
- * One request and its response. Whatever the handler does, the caller gets a well-formed response or a reset
+ * One request and its response. In each case the caller gets a well-formed response or a reset
  * stream, and never the text of an exception. A request whose caller has gone before its turn is not begun.
  */
 export async function serveExchange(

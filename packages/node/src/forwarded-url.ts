@@ -24,8 +24,8 @@ const maxFieldLength = 2_048;
 /**
  * Reads `X-Forwarded-Proto` and `X-Forwarded-Host`, or `Forwarded` (RFC 7239) with `proto` and `host`, of requests whose socket
  * belongs to a trusted proxy. Of each list the last entry counts, because it is what the proxy next to us has set or added.
- * Where both kinds of fields name a URL, it must be the same, or none counts. Whatever a proxy leaves out is as the request came
- * here.
+ * Where both kinds of fields name a URL, it must be the same, or none counts. A part that a proxy leaves out is taken from the request
+ * as it came here.
  *
  * @param warn gets each reason for which fields did not count, once
  * @throws Error when an entry is no address, network or `loopback`

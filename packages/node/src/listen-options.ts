@@ -14,7 +14,7 @@ export interface ListenOptions {
   /**
    * Proxies that are believed when they say where callers reach this server (`X-Forwarded-Proto`, `-Host`,
    * or `Forwarded`), and where callers are (`Forwarded`, `X-Forwarded-For`): addresses, networks such as `10.0.0.0/8`, and `loopback`. Each of them must set these fields, or drop
-   * those that its caller sent. Default: nobody is.
+   * those that its caller sent. Default: none is trusted.
    */
   readonly trustedProxies?: readonly string[];
   /** How long a connection may stay silent or ambiguous before its protocol is known (also the TLS handshake). Default 10 s. */

@@ -84,7 +84,7 @@ export interface AgentServerOptions {
    * Where callers may reach the server when a trusted proxy says so; cards name nothing else. A URL, such as
    * `https://agents.example.org:8443`, means exactly that. A host, such as `agents.example.org`, means https (on loopback
    * http, too), and the standard port unless it has one. `*.example.org` means every name below that domain, in
-   * both. Default: anything, and nothing when cards are signed, because whoever can make a proxy say something would get a
+   * both. Default: anything, and nothing when cards are signed, because a caller that can choose what a proxy says would get a
    * signed card for it. Counts for nothing when there is a `publicUrl`.
    */
   readonly forwardedHosts?: readonly string[];

@@ -24,8 +24,8 @@ interface KeyRow {
 }
 
 /**
- * Finds a key whose task, if it has one, is there. It looks whether there is a Message and does not read it, because whoever uses a
- * key again may ask with a request that costs nothing (SQLite knows the type of a value without reading it; `is null` reads it).
+ * Finds a key whose task, if it has one, is there. It looks whether there is a Message and does not read it, because a caller
+ * that repeats a key may do so with a request that costs nothing (SQLite knows the type of a value without reading it; `is null` reads it).
  */
 const findSql = `
   select fingerprint, keys.generation, typeof(message) = 'blob' as has_message, task_id from keys left join tasks on tasks.number = keys.task

@@ -21,8 +21,8 @@ const datePatterns = [
 /**
  * Evaluates the preconditions of a request. Lists that are malformed list nothing, and dates that are none are ignored.
  *
- * @param selected the tag of what this request would get: each coding has other bytes, and so a tag of its own, and whoever has
- *   another cannot do with it here (RFC 9110 §8.8.3.3)
+ * @param selected the tag of what this request would get: each coding has other bytes, and so a tag of its own; a caller with another tag
+ *   cannot use it here (RFC 9110 §8.8.3.3)
  */
 export function evaluatePreconditions(header: Headers, selected: string, document: Dated): Condition {
   if (isStale(header, selected, document)) {

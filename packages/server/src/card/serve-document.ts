@@ -12,7 +12,7 @@ export interface Document {
   readonly modifiedMs: number;
   /** Whether it had other bytes in that same second, so that the date alone does not tell which. */
   readonly sharesSecond: boolean;
-  /** The bytes compressed, where that makes them fewer. Done once, when somebody first asks. */
+  /** The bytes compressed, where that makes them fewer. Compressed once, for the first caller that accepts it. */
   gzipped(): Promise<Uint8Array<ArrayBuffer> | undefined>;
 }
 
@@ -78,7 +78,7 @@ export async function serveDocument(
   });
   const condition = evaluatePreconditions(asked, etag, document);
   if (condition === "failed") {
-    // It is about this request only: a cache that kept it would hide the document from everybody (RFC 9111 §3).
+    // It is about this request only: a cache that kept it would hide the document from all callers (RFC 9111 §3).
     header.set("cache-control", "no-store");
     header.delete("last-modified");
     return { status: 412, header };

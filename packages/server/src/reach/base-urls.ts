@@ -36,8 +36,8 @@ const forwardingFields: readonly string[] = ["forwarded", "x-forwarded-host", "x
 const minKept = 16;
 
 /**
- * Many proxies tell whatever host or port their caller has sent. A card for it harms nobody else, but a signed one is a
- * proof: whoever names a place of his own would get a card that sends callers there, signed by us. So signed cards name
+ * Many proxies pass on any host or port that their caller has sent. A card for it harms no other caller, but a signed one is
+ * a proof: an attacker who names a host of his own would get a card that sends callers there, signed by us. So signed cards name
  * listed URLs only.
  *
  * @throws Error when the public URL is none, or something is listed that is neither a host nor the URL of one
@@ -80,7 +80,7 @@ export function createBaseUrls({ publicUrl, forwardedHosts, log }: BaseUrlOption
 }
 
 /**
- * The URLs in the card are this one with paths behind it, and everybody reads them: it is written as the parser has it, without
+ * The URLs in the card are this one with paths behind it, and all callers read them: it is written as the parser has it, without
  * a trailing slash.
  *
  * @throws Error when it is no URL of that kind
