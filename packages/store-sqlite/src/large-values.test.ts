@@ -75,6 +75,18 @@ describe("a commit of several MiB", () => {
     expect(countPieces(file)).toBe(large.entries.length * 6);
   });
 
+  it("keeps a value of an entry that its snapshot had, too, when the next snapshot comes", async () => {
+    const store = openStore();
+    const large = createLarge();
+    const shared = large.entries[0]?.payload ?? expect.fail("there is an entry");
+    await store.commit({ ...large, snapshot: { sequence: 3, head: shared, artifacts: undefined } });
+    const after = { tail: { sequence: 3, generation: 2 }, fence: 1 };
+    await store.commit(createCommit({ after, snapshot: true }));
+    await removed();
+    const { entries } = await store.entries(alice, "task-1", beginning, "all", 1);
+    expectBytes(entries[0]?.payload, shared);
+  });
+
   it("expires with its task", async () => {
     const file = temporaryFile();
     const store = openStore(file);

@@ -39,7 +39,7 @@ export interface LargeValues {
   choose(commit: TaskCommit): readonly Uint8Array[];
   /** Writes a piece of a run. @param run undefined begins a run @returns the run */
   append(task: number, run: number | undefined, piece: Uint8Array): number;
-  /** Removes at most `limit` pieces: of a run, or of all runs of a task. @returns how many */
+  /** Removes at most `limit` pieces: of a run that no row names, or of all runs of a task. @returns how many */
   remove(task: number, run: number | undefined, limit: number): number;
   /** The piece of a run after that of this number (0: the first); undefined when there is none. */
   next(task: number, run: Run, after: number): Piece | undefined;
@@ -54,6 +54,13 @@ const maxCommitBytes = 1024 * 1024;
 /** Size of the smallest value that is worth rows of its own, in bytes. */
 const minRunBytes = 32 * 1024;
 
+/** Whether no row names the run of a piece. */
+const isLost = `
+  not exists (select 1 from entries where task = piece.task and run = piece.run)
+  and not exists (
+    select 1 from snapshots where task = piece.task and (head_run = piece.run or artifacts_run = piece.run)
+  )`;
+
 /** Prepares the statements that read and write pieces. */
 export function createLargeValues(database: DatabaseSync): LargeValues {
   const insert = database.prepare("insert into pieces (number, task, run, payload) values (?, ?, ?, ?)");
@@ -61,9 +68,10 @@ export function createLargeValues(database: DatabaseSync): LargeValues {
     database,
     "select number, payload from pieces where task = ? and run = ? and number > ? order by number limit 1",
   );
-  const removeOfRun = database.prepare(
-    "delete from pieces where number in (select number from pieces where task = ? and run = ? limit ?)",
-  );
+  const removeOfRun = database.prepare(`
+    delete from pieces where number in (
+      select number from pieces as piece where task = ? and run = ? and ${isLost} limit ?
+    )`);
   const removeOfTask = database.prepare(
     "delete from pieces where number in (select number from pieces where task = ? limit ?)",
   );
@@ -80,7 +88,8 @@ export function createLargeValues(database: DatabaseSync): LargeValues {
     choose(commit) {
       const values = valuesOf(commit);
       const bytes = values.reduce((sum, value) => sum + value.byteLength, 0);
-      return bytes > maxCommitBytes ? values.filter(({ byteLength }) => byteLength >= minRunBytes) : [];
+      if (bytes <= maxCommitBytes) return [];
+      return [...new Set(values.filter(({ byteLength }) => byteLength >= minRunBytes))];
     },
 
     append(task, run, piece) {
@@ -137,14 +146,7 @@ export function valueLost(): Error {
 
 /** Removes pieces that no row names: of commits that were refused, or that the end of the process came before. */
 export function removeLostPieces(database: DatabaseSync): void {
-  database.exec(`
-    delete from pieces where number in (
-      select number from pieces as piece
-      where not exists (select 1 from entries where task = piece.task and run = piece.run)
-        and not exists (
-          select 1 from snapshots where task = piece.task and (head_run = piece.run or artifacts_run = piece.run)
-        )
-    )`);
+  database.exec(`delete from pieces where number in (select number from pieces as piece where ${isLost})`);
 }
 
 function valuesOf({ entries, snapshot }: TaskCommit): Uint8Array[] {
