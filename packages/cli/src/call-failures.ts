@@ -58,7 +58,7 @@ function describeAgentError(error: AgentError, situation: FailureSituation): Fai
   return namedFailure(nameOf(error, situation), message, hintOf(error, situation));
 }
 
-/** Where the client's own hint names an option of the library: what somebody at a prompt can do instead. */
+/** Hints for a user of the command, where the client's own hint names an option of the library. */
 const promptHints: readonly (readonly [names: string, hint: string])[] = [
   [
     "NODE_EXTRA_CA_CERTS",

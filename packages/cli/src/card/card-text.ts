@@ -20,7 +20,7 @@ export interface SignatureHeader {
  * The protected headers of a card's signatures, by their place, for people to see: nothing is verified here, and what cannot be
  * read says nothing.
  *
- * @param text a card as it was received, whatever is wrong with it
+ * @param text a card as it was received; it need not be valid
  */
 export function readSignatureHeaders(text: string): readonly SignatureHeader[] {
   const { signatures } = readObject(text);

@@ -50,7 +50,7 @@ function strictnessOf({ profile }: SignatureCheck): number {
 
 /**
  * A profile that was not tried and by which a signature would be right that is wrong by those that were. Older software may have
- * signed the card so, or somebody changed it where that profile does not look: nobody can tell. Changes nothing about the verdict.
+ * signed the card so, or an attacker changed it where that profile does not look; the two look alike. Changes nothing about the verdict.
  */
 export async function findFittingProfile(
   text: string,

@@ -257,7 +257,7 @@ function askForSignature({ profile, isRefused }: FittingProfile): string {
 
 function findKey({ url, policy, signatures }: VerdictReport): string {
   const other = policy.keys.length > 0 ? "another key" : "the signer's public key";
-  const byHand = `get ${other} from somebody you trust, over another way than the card, and give it with --key`;
+  const byHand = `get ${other} from a source you trust, over another way than the card, and give it with --key`;
   const host = keySetHost(signatures);
   if (host === undefined) return byHand;
   return url === undefined
@@ -307,7 +307,7 @@ export function tellStory({ verification, fits, lostKeySets }: Facts): string {
     const { profile, uncovered } = fits;
     const open =
       uncovered.length === 0
-        ? "whatever is empty could have been taken out of it without a trace"
+        ? "every empty member could have been taken out of it without a trace"
         : `it would leave unprotected ${quotedList(uncovered)}`;
     return `The signature is not one of this card by the specification. It is right by the profile ${profile}, of older software, and by that ${open}. Whether such software has signed the card, or somebody changed it after it was signed, nobody can tell from the card: do not use it before you know.`;
   }

@@ -20,8 +20,7 @@ import {
   type TurnSelection,
 } from "../agent/skill-selection.ts";
 import type { KeyedTask, Owner, StoredTask, TaskPage, TaskQuery, TaskView } from "../store/task-store.ts";
-import { ActiveBytes } from "./capacity/active-bytes.ts";
-import { weighMessage } from "./capacity/weigh-message.ts";
+import { ActiveBytes, weighMessage } from "./capacity/active-bytes.ts";
 import type { CallDetails } from "./command.ts";
 import { readJournal } from "./durable/journal.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";

@@ -34,7 +34,7 @@ export function findCoverageGap(
 export function removableAlarm(profile: Profile | undefined): CardAlarm | undefined {
   if (!losesEmpties(profile)) return undefined;
   const text =
-    `The profile ${profile} does not sign what is empty, so whatever is empty could have been taken out of this card without a ` +
+    `The profile ${profile} does not sign what is empty, so every empty member could have been taken out of this card without a ` +
     "trace, such as a security requirement without scopes.";
   return { kind: "removable", text, paths: [] };
 }

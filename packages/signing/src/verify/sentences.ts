@@ -26,7 +26,7 @@ export const advice: Readonly<Record<CardFault, string>> = {
   "kid-missing": "Its operator has to sign it with a kid in the protected header (spec §8.4.2).",
   "typ-not-allowed": 'Its operator has to sign it with the typ "JOSE", or without one (spec §8.4.2).',
   "key-unknown":
-    "Get the public key from somebody you trust and add it to the policy; do not take it from the card's own server unless you trust that.",
+    "Get the public key from a source you trust and add it to the policy; do not take it from the card's own server unless you trust that.",
   "key-mismatch": "Compare the key in the policy or key set with what its owner says.",
   "key-not-yet-valid":
     "Check the clock here; otherwise its operator has to sign it with a key that counts already.",

@@ -4,8 +4,7 @@ import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { ActiveBytes } from "./active-bytes.ts";
-import { weighMessage } from "./weigh-message.ts";
+import { ActiveBytes, weighMessage } from "./active-bytes.ts";
 
 const kibibyte = 1_024;
 const capacity = expect.objectContaining({ code: Code.ResourceExhausted });

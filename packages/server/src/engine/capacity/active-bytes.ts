@@ -70,3 +70,26 @@ export class ActiveBytes {
     );
   }
 }
+
+/** Memory of an object besides what it refers to, about, in bytes. */
+const objectBytes = 64;
+
+/**
+ * What a message takes in memory, about, in bytes: a megabyte of small values is a hundred of objects. The limit on the depth of
+ * JSON bounds the recursion.
+ */
+export function weighMessage(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 0;
+  if (value instanceof Uint8Array) return objectBytes + value.byteLength;
+  let bytes = objectBytes;
+  if (Array.isArray(value)) {
+    for (const element of value) bytes += weighMessage(element);
+    return bytes;
+  }
+  const members = value as Readonly<Record<string, unknown>>;
+  for (const name in members) {
+    if (name !== "$typeName" && name !== "case") bytes += name.length + weighMessage(members[name]);
+  }
+  return bytes;
+}
