@@ -1,5 +1,17 @@
-import { DecodeError, decodeInSteps, decodeMessage, encodeMessage } from "@a2a-connect/core/internal";
-import { file_lf_a2a_v1_a2a, MessageSchema, PartSchema, SecurityRequirementSchema } from "@a2a-connect/proto";
+import {
+  DecodeError,
+  decodeInSteps,
+  decodeMessage,
+  encodeInSteps,
+  encodeMessage,
+} from "@a2a-connect/core/internal";
+import {
+  file_lf_a2a_v1_a2a,
+  MessageSchema,
+  type Part,
+  PartSchema,
+  SecurityRequirementSchema,
+} from "@a2a-connect/proto";
 import { StatusSchema } from "@a2a-connect/proto/google/rpc/status";
 import { ExtensionNumberResponseSchema } from "@a2a-connect/proto/grpc/reflection/v1";
 import { create, type DescMessage, fromBinary, fromJson, type Message, toBinary } from "@bufbuild/protobuf";
@@ -314,6 +326,43 @@ describe("what is longer than the blocks that are written together", () => {
       }),
       runs(25),
     );
+  });
+});
+
+describe("the bytes that a message was decoded from", () => {
+  const part = (content: Part["content"]) => create(PartSchema, { content });
+  const raw = (length: number) => part({ case: "raw", value: new Uint8Array(length).fill(7) });
+  const text = (length: number) => part({ case: "text", value: "é".repeat(length) });
+  const decoded = (parts: Part[]) => {
+    const bytes = toBinary(MessageSchema, create(MessageSchema, { parts }));
+    return { bytes, message: decodeMessage(MessageSchema, bytes) };
+  };
+
+  it("stay in memory for a bytes field that is most of them, and for no shorter one", () => {
+    const { bytes, message } = decoded([raw(10_000), raw(100_000)]);
+    const kept = message.parts.map(
+      ({ content }) => content.value instanceof Uint8Array && content.value.buffer,
+    );
+    expect(kept.map((buffer) => buffer === bytes.buffer)).toEqual([false, true]);
+  });
+
+  it("are not encoded again for a long text that is most of them", () => {
+    const { bytes, message } = decoded([text(10), text(100_000)]);
+    const pieces = finish(encodeInSteps(MessageSchema, message));
+    expect(Buffer.concat(pieces)).toEqual(Buffer.from(bytes));
+    expect(pieces.some(({ buffer }) => buffer === bytes.buffer)).toBe(true);
+    const shorter = decoded([text(40_000), text(100_000), raw(300_000)]);
+    const others = finish(
+      encodeInSteps(MessageSchema, create(MessageSchema, { parts: shorter.message.parts.slice(0, 2) })),
+    );
+    expect(others.some(({ buffer }) => buffer === shorter.bytes.buffer)).toBe(false);
+  });
+
+  it("are not those of a text that was changed since", () => {
+    const { message } = decoded([text(100_000)]);
+    const [first] = message.parts;
+    if (first?.content.case === "text") first.content.value = `e${first.content.value.slice(1)}`;
+    expect(hex(encodeMessage(MessageSchema, message))).toBe(hex(toBinary(MessageSchema, message)));
   });
 });
 

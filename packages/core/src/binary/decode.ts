@@ -11,6 +11,7 @@ import {
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
+import { keepEncodedText, longText } from "./encoded-texts.ts";
 import { isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
 
 export interface DecodeOptions {
@@ -50,7 +51,7 @@ export class DecodeError extends Error {
  *
  * A field that occurs again is merged as protobuf demands, so the bytes of two messages joined are those of both
  * merged. Maps and JSON objects have no prototype. Otherwise each object with names of the caller's choice would get a
- * hidden class of its own, which takes a microsecond or more. Bytes fields are views of `bytes`.
+ * hidden class of its own, which takes a microsecond or more. A bytes field that is most of `bytes` is a view of it.
  *
  * It refuses two things that `fromBinary` accepts: a known field with another wire type, and a value that reaches
  * beyond the end of its message.
@@ -116,6 +117,8 @@ class Input {
   #rests: Rest[] = [];
   /** The upper half of the last number that was read. */
   high = 0;
+  /** The bytes of the last text that was not short. */
+  textBytes = new Uint8Array();
 
   constructor(bytes: Uint8Array, { maxDepth, maxValues, unknownFields }: DecodeOptions) {
     this.bytes = bytes;
@@ -188,6 +191,11 @@ class Input {
     this.position = position;
     this.stop = stop;
     this.#depthLeft = depthLeft;
+  }
+
+  /** Whether a value takes half of all bytes or more. A view of a shorter one would keep a much larger buffer in memory. */
+  isMost(size: number): boolean {
+    return size * 2 >= this.bytes.length;
   }
 
   /** How many more messages may be nested here. */
@@ -267,7 +275,11 @@ class Input {
     const text = after - this.position <= shortText ? shortUtf8(this.bytes, this.position, after) : undefined;
     const start = this.position;
     this.position = after;
-    return text ?? decodeUtf8(this.bytes.subarray(start, after));
+    if (text !== undefined) {
+      return text;
+    }
+    this.textBytes = this.bytes.subarray(start, after);
+    return decodeUtf8(this.textBytes);
   }
 
   /** Skips a field that is not known; the values in a group count, too. */
@@ -377,7 +389,8 @@ const scalars: Record<OwnScalar, Scalar> = {
       const after = input.delimited(end);
       const start = input.position;
       input.position = after;
-      return input.bytes.subarray(start, after);
+      const bytes = input.bytes.subarray(start, after);
+      return input.isMost(bytes.length) ? bytes : new Uint8Array(bytes);
     },
   },
   [ScalarType.BOOL]: { wireType: WireType.Varint, read: (input, end) => readBoolean(input, end) },
@@ -507,7 +520,12 @@ function readField(message: Fields, field: Field, input: Input, end: number): vo
       break;
     case "oneof": {
       const { case: chosen, value } = message[field.oneof] as { case?: string; value?: unknown }; // that is how protobuf-es represents them
-      message[field.oneof] = { case: name, value: read(input, end, chosen === name ? value : undefined) };
+      const made = { case: name, value: read(input, end, chosen === name ? value : undefined) };
+      message[field.oneof] = made;
+      const isLong = typeof made.value === "string" && made.value.length > longText;
+      if (isLong && input.isMost(input.textBytes.length)) {
+        keepEncodedText(made, input.textBytes);
+      }
       break;
     }
     case "list":

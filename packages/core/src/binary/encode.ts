@@ -11,6 +11,7 @@ import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, type ListValue, type Struct, type Value } from "@bufbuild/protobuf/wkt";
 import { divideText, utf8Length } from "../long-text.ts";
+import { encodedText, longText } from "./encoded-texts.ts";
 import { isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
 
 /**
@@ -446,10 +447,19 @@ function writeMember(member: Member, value: unknown, out: Output): void {
       break;
     case "oneof": {
       const chosen = value as { readonly case: string | undefined; readonly value?: unknown };
-      if (chosen.case === member.name) {
-        form.write(chosen.value, out);
-        out.varint(tag);
+      if (chosen.case !== member.name) {
+        return;
       }
+      const { value: content } = chosen;
+      const encoded =
+        typeof content === "string" && content.length > longText ? encodedText(chosen, content) : undefined;
+      if (encoded === undefined) {
+        form.write(content, out);
+      } else {
+        out.raw(encoded);
+        out.varint(encoded.length);
+      }
+      out.varint(tag);
       return;
     }
     case "packed":
