@@ -23,7 +23,7 @@ import { checkJson, checkKey, checkUnicode, enterContainer } from "./json-depth.
  * What is missing in a message, or is not allowed on our wires:
  *
  * - unset REQUIRED fields (by `google.api.field_behavior`, requirement H-7), and a Part without content (H-9);
- * - ids of more than 4,096 characters;
+ * - ids of more than 512 characters;
  * - values that binary wires can carry but JSON cannot: unknown enum numbers, timestamps out of range, and contents of
  *   a Struct or Value that are nested deeper than the limit, not finite, or use the key `__proto__`.
  *
@@ -220,7 +220,7 @@ function isId({ scalar, jsonName }: DescField): boolean {
 }
 
 /** In UTF-16 units. */
-const maxIdLength = 4_096;
+const maxIdLength = 512;
 
 function checkId(value: unknown, walk: FieldWalk): void {
   const { length } = value as string; // by its type

@@ -1,14 +1,15 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import { type TaskPage, type TaskQuery, takeTaskPage } from "@a2a-connect/server/store";
+import { type ListCursor, type TaskPage, TaskPageBuilder, type TaskQuery } from "@a2a-connect/server/store";
 import type { Gap } from "./large-values.ts";
 import { prepareQuery, type Query } from "./query.ts";
 import { type TaskReader, type TaskRow, taskColumns } from "./task-rows.ts";
 
-/** Answers `TaskStore.list`; `gaps` as in `TaskReader.task`. */
-export type ListTasks = (query: TaskQuery, gaps: Gap[]) => TaskPage;
+/** Answers `TaskStore.list`, a slice of the list in each step; `gaps` as in `TaskReader.task`. */
+export type ListTasks = (query: TaskQuery, gaps: Gap[]) => Generator<void, TaskPage>;
 
-interface CountRow {
-  readonly total: number;
+interface PlaceRow {
+  readonly status_timestamp: number;
+  readonly task_id: string;
 }
 
 interface Condition {
@@ -16,67 +17,80 @@ interface Condition {
   readonly values: readonly SQLInputValue[];
 }
 
+/** How many tasks one step passes, to count them and to find those of the page: a millisecond or two. */
+const defaultSliceTasks = 10_000;
+
+const newestFirst = "order by status_timestamp desc, task_id desc";
+
 /**
- * Lists by the index `tasks_by_owner`, which has the order and all filters except the context, so that counting all
- * matches reads no row. Within a context it lists by `tasks_by_context`, and sorts the few tasks of the context.
+ * Lists by `tasks_by_owner` or `tasks_by_context`. Both have the order and all filters, so that counting reads no row. Every
+ * task of the owner or context has to be passed to count the matches, so a long list takes many steps. What changes between
+ * two steps is seen or not, as between two pages.
  */
-export function createListTasks(database: DatabaseSync, reader: TaskReader): ListTasks {
-  /** One statement for each combination of filters: at most 16 of each kind. */
-  const pages = new Map<string, Query<TaskRow>>();
-  const counts = new Map<string, Query<CountRow>>();
+export function createListTasks(
+  database: DatabaseSync,
+  reader: TaskReader,
+  sliceTasks: number = defaultSliceTasks,
+): ListTasks {
+  /** One statement for each combination of filters. */
+  const queries = new Map<string, Query<object>>();
 
-  function page(source: string): Query<TaskRow> {
-    const order = "order by status_timestamp desc, task_id desc limit ?";
-    return remember(pages, source, () =>
-      prepareQuery(database, `select ${taskColumns} from ${source} ${order}`),
-    );
+  function select<Row extends object>(
+    columns: string,
+    { contextId }: TaskQuery,
+    conditions: readonly Condition[],
+    end?: Condition,
+  ): Row[] {
+    const index = contextId === undefined ? "tasks_by_owner" : "tasks_by_context";
+    const where = conditions.map(({ sql }) => sql).join(" and ");
+    const sql = `select ${columns} from tasks indexed by ${index} where ${where} ${end?.sql ?? ""}`;
+    const query = queries.get(sql) ?? prepareQuery<Row>(database, sql);
+    queries.set(sql, query);
+    return query.all(...conditions.flatMap(({ values }) => values), ...(end?.values ?? [])) as Row[]; // of these columns
   }
 
-  function count(source: string): Query<CountRow> {
-    return remember(counts, source, () => prepareQuery(database, `select count(*) as total from ${source}`));
-  }
-
-  return (query, gaps) => {
-    const filters = toFilters(query);
-    const place = toPlace(query);
-    const paged = [...filters, ...place];
-    const rows = page(formatSource(query, paged)).all(...toValues(paged), query.limit + 1);
-    const isAll = rows.length <= query.limit && place.length === 0;
-    const total = isAll
-      ? rows.length
-      : (count(formatSource(query, filters)).get(...toValues(filters))?.total ?? 0);
-    const tasks = takeTaskPage(rows, query, (row, bytes) => reader.task(row, query.view, gaps, bytes));
-    return { tasks, totalSize: total, more: rows.length > tasks.length };
+  return function* (query, gaps) {
+    const page = new TaskPageBuilder(query);
+    let [totalSize, more] = [0, false];
+    for (let last: ListCursor | undefined; ; yield) {
+      const rest = [...toFilters(query), ...toPlace("<", last)];
+      const oldest = toCondition("status_timestamp >= ?", query.since);
+      const lastOfSlice = { sql: `${newestFirst} limit 1 offset ?`, values: [sliceTasks - 1] };
+      const [end] = select<PlaceRow>("status_timestamp, task_id", query, [...rest, ...oldest], lastOfSlice);
+      last = end && { statusTimestamp: end.status_timestamp, taskId: end.task_id };
+      // One of the two bounds: with both, SQLite would search by the earlier one, and pass the same tasks in each step.
+      const bound = last === undefined ? oldest : toPlace(">=", last);
+      const slice = [...rest, ...bound, ...toCondition("state = ?", query.state)];
+      if (!more) {
+        const untilMore = { sql: `${newestFirst} limit ?`, values: [query.limit + 1 - page.tasks.length] };
+        for (const row of select<TaskRow>(
+          taskColumns,
+          query,
+          [...slice, ...toPlace("<", query.after)],
+          untilMore,
+        )) {
+          more ||= page.isFull;
+          if (!more) page.add((bytes) => reader.task(row, query.view, gaps, bytes));
+        }
+      }
+      const [count] = select<{ readonly total: number }>("count(*) as total", query, slice);
+      totalSize += count?.total ?? 0;
+      if (last === undefined) return { tasks: page.tasks, totalSize, more };
+    }
   };
 }
 
-function toFilters({ owner, contextId, state, since }: TaskQuery): readonly Condition[] {
-  const filters: Condition[] = [
-    { sql: "tenant = ? and principal = ?", values: [owner.tenant, owner.principal] },
-  ];
-  if (contextId !== undefined) filters.push({ sql: "context_id = ?", values: [contextId] });
-  if (state !== undefined) filters.push({ sql: "state = ?", values: [state] });
-  if (since !== undefined) filters.push({ sql: "status_timestamp >= ?", values: [since] });
-  return filters;
+function toFilters({ owner: { tenant, principal }, contextId }: TaskQuery): readonly Condition[] {
+  const owned = { sql: "tenant = ? and principal = ?", values: [tenant, principal] };
+  return [owned, ...toCondition("context_id = ?", contextId)];
 }
 
-function toPlace({ after }: TaskQuery): readonly Condition[] {
-  if (after === undefined) return [];
-  return [{ sql: "(status_timestamp, task_id) < (?, ?)", values: [after.statusTimestamp, after.taskId] }];
+function toCondition(sql: string, value: SQLInputValue | undefined): readonly Condition[] {
+  return value === undefined ? [] : [{ sql, values: [value] }];
 }
 
-/** Names the index, because SQLite cannot know that contexts are small. */
-function formatSource({ contextId }: TaskQuery, conditions: readonly Condition[]): string {
-  const index = contextId === undefined ? "tasks_by_owner" : "tasks_by_context";
-  return `tasks indexed by ${index} where ${conditions.map(({ sql }) => sql).join(" and ")}`;
-}
-
-function toValues(conditions: readonly Condition[]): SQLInputValue[] {
-  return conditions.flatMap(({ values }) => values);
-}
-
-function remember<V>(known: Map<string, V>, key: string, create: () => V): V {
-  const value = known.get(key) ?? create();
-  known.set(key, value);
-  return value;
+function toPlace(comparison: "<" | ">=", place: ListCursor | undefined): readonly Condition[] {
+  if (place === undefined) return [];
+  const sql = `(status_timestamp, task_id) ${comparison} (?, ?)`;
+  return [{ sql, values: [place.statusTimestamp, place.taskId] }];
 }

@@ -39,6 +39,8 @@ export const finished: string = `(state = ${TaskState.COMPLETED} or state = ${Ta
  *
  * Version 3: `loads`, as `TaskStore.noteLoads` sets it.
  *
+ * Version 5: `tasks_by_context` has the order of a list and its filters, as `tasks_by_owner` has.
+ *
  * Version 4: large values lie in `pieces` and not in their rows, which name their `run` and how many bytes it has (see
  * `LargeValues`). Of a task in pieces, the row has what a list without history shows. What was stored before stays where it is.
  */
@@ -149,6 +151,10 @@ export const schemaSteps: readonly string[] = [
   alter table snapshots add column head_bytes integer;
   alter table snapshots add column artifacts_run integer;
   alter table snapshots add column artifacts_bytes integer;
+  `,
+  `
+  drop index tasks_by_context;
+  create index tasks_by_context on tasks (tenant, principal, context_id, status_timestamp, task_id, state);
   `,
 ];
 

@@ -142,48 +142,41 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   const readInTurn = createReadQueue(read, maxTurnBytes);
 
   /**
-   * Lists have a queue of their own, a turn each: SQLite looks at every match to count them, and may have to sort them, so a list of
-   * few bytes takes long, too. A caller that reads one task does not wait behind them.
+   * Lists have a queue of their own, a step in each turn, because a list of few bytes takes long, too. A caller that reads one
+   * task does not wait behind them.
    */
   const listInTurn = createReadQueue(read, 0);
 
-  /** Runs a query in its turn, and then reads what it has left in pieces. */
-  async function readWhole<T>(
-    queue: ReadQueue,
-    query: (gaps: Gap[]) => T,
-    bytesOf: (result: T) => number,
-  ): Promise<T> {
+  /** Runs a query, and then reads what it has left in pieces. */
+  async function readWhole<T>(query: (gaps: Gap[]) => Promise<T>): Promise<T> {
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       const gaps: Gap[] = [];
-      const left = () => gaps.reduce((sum, { value }) => sum + value.length, 0);
-      const result = await queue(
-        () => query(gaps),
-        (read) => Math.max(1, bytesOf(read) - left()),
-      );
+      const result = await query(gaps);
       if (await fillAll(gaps)) return result;
     }
     throw valueLost();
   }
 
+  function readLog<T>(query: (gaps: Gap[]) => T, bytesOf: (result: T) => number): Promise<T> {
+    return readWhole((gaps) => {
+      const left = () => gaps.reduce((sum, { value }) => sum + value.length, 0);
+      return readInTurn(
+        () => query(gaps),
+        (result) => Math.max(1, bytesOf(result) - left()),
+      );
+    });
+  }
+
   /** @returns false when a value has gone meanwhile: then its row has gone, or names another one */
   async function fillAll(gaps: readonly Gap[]): Promise<boolean> {
     for (const gap of gaps) {
-      const steps = fillGap(values, gap);
-      for (let isWhole: boolean | undefined; isWhole !== true; ) {
-        const step = await readInTurn(
-          () => steps.next(),
-          () => pieceBytes,
-        );
-        isWhole = step.done === true ? step.value : undefined;
-        if (isWhole === false) return false;
-      }
+      if (!(await runInTurns(readInTurn, fillGap(values, gap)))) return false;
     }
     return true;
   }
 
   function findTask(owner: Owner, taskId: string, view: TaskView): Promise<StoredTask | undefined> {
-    return readWhole(
-      readInTurn,
+    return readLog(
       (gaps) => {
         const row = reader.ownRow(owner, taskId);
         return row && reader.task(row, view, gaps).task;
@@ -215,27 +208,18 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     find: findTask,
 
     async list(query) {
-      return readWhole(
-        listInTurn,
-        (gaps) => listTasks(query, gaps),
-        () => 1,
-      );
+      return readWhole((gaps) => runInTurns(listInTurn, listTasks(query, gaps)));
     },
 
     async events(owner, taskId, after, limit) {
-      return readWhole(
-        readInTurn,
-        (gaps) => {
-          const row = reader.ownRow(owner, taskId);
-          return row === undefined ? [] : reader.events(row, after, limit, gaps);
-        },
-        bytesOfEntries,
-      );
+      return readLog((gaps) => {
+        const row = reader.ownRow(owner, taskId);
+        return row === undefined ? [] : reader.events(row, after, limit, gaps);
+      }, bytesOfEntries);
     },
 
     async entries(owner, taskId, after, view, limit) {
-      return readWhole(
-        readInTurn,
+      return readLog(
         (gaps) => {
           const row = reader.ownRow(owner, taskId);
           return row === undefined
@@ -330,6 +314,17 @@ const maxTurnBytes = 1024 * 1024;
 
 /** How often a task is read whose large values are replaced while they are read. */
 const maxAttempts = 5;
+
+/** Runs each step in a turn of the queue; it counts as much as a piece of a large value. */
+async function runInTurns<Result>(queue: ReadQueue, steps: Generator<unknown, Result>): Promise<Result> {
+  for (;;) {
+    const step = await queue(
+      () => steps.next(),
+      () => pieceBytes,
+    );
+    if (step.done === true) return step.value;
+  }
+}
 
 /** What works on one database. @throws what SQLite throws for a damaged one */
 function prepareParts(database: DatabaseSync) {

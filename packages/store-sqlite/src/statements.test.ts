@@ -9,7 +9,6 @@ import { createSqliteTaskStore } from "./sqlite-task-store.ts";
 const exceptions: readonly (readonly [plan: RegExp, reason: string])[] = [
   [/^SCAN CONSTANT ROW;/, "two subqueries, each the end of an index"],
   [/^SCAN doomed$/, "reads its first row only"],
-  [/^SEARCH tasks USING INDEX tasks_by_context .*; USE TEMP B-TREE FOR ORDER BY$/, "contexts are small"],
 ];
 
 it("finds the rows of every statement by an index, in their order", async () => {

@@ -118,7 +118,7 @@ class Input {
   /** The upper half of the last number that was read. */
   high = 0;
   /** The bytes of the last text that was not short. */
-  textBytes = new Uint8Array();
+  textBytes: Uint8Array = new Uint8Array();
 
   constructor(bytes: Uint8Array, { maxDepth, maxValues, unknownFields }: DecodeOptions) {
     this.bytes = bytes;

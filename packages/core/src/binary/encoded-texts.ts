@@ -1,5 +1,5 @@
 /** Characters from which a text is long: to encode it again takes milliseconds. */
-export const longText = 64 * 1024;
+export const longText: number = 64 * 1024;
 
 /**
  * The bytes from which long texts of a oneof were decoded, by the object that protobuf-es makes of the oneof. The

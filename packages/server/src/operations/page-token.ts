@@ -1,8 +1,8 @@
 import { invalidParams } from "@a2a-connect/core";
 import { base64Decode, base64Encode } from "@bufbuild/protobuf/wire";
 
-/** Longer than any token: three ids of 4,096 characters, each of which may take six bytes in JSON. */
-const maxTokenLength = 128 * 1024;
+/** Longer than any token: three ids of 512 characters, each of which may take six bytes in JSON. */
+const maxTokenLength = 16 * 1024;
 
 /**
  * An opaque page token: where the next page begins, with its caller and filters, so that a token of another caller or
@@ -23,7 +23,7 @@ export function formatPageToken(
 export function parsePageToken(token: string, scope: readonly (string | number)[]): readonly unknown[] {
   const content = decode(token);
   const [bound, ...position] = Array.isArray(content) ? (content as unknown[]) : []; // an array of anything
-  if (JSON.stringify(bound) !== JSON.stringify(scope)) {
+  if (!isScope(bound, scope)) {
     throw invalidParams({
       field: "pageToken",
       description:
@@ -31,6 +31,13 @@ export function parsePageToken(token: string, scope: readonly (string | number)[
     });
   }
   return position;
+}
+
+/** Not by `JSON.stringify`, which throws for a token of deeply nested arrays. */
+function isScope(bound: unknown, scope: readonly (string | number)[]): boolean {
+  return (
+    Array.isArray(bound) && bound.length === scope.length && scope.every((value, at) => bound[at] === value)
+  );
 }
 
 function decode(token: string): unknown {

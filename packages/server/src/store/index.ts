@@ -35,7 +35,7 @@ export {
   showsArtifacts,
   showsHistory,
   storedBytes,
-  takeTaskPage,
+  TaskPageBuilder,
   type ViewedTask,
   viewEntries,
   viewedKinds,

@@ -16,7 +16,7 @@ import {
   toTaskWeight,
 } from "./memory-task.ts";
 import type { ListCursor, Owner, TaskCommit, TaskPage, TaskQuery, TaskStore } from "./task-store.ts";
-import { takeTaskPage } from "./task-view.ts";
+import { TaskPageBuilder } from "./task-view.ts";
 import { compareText } from "./text-order.ts";
 
 /**
@@ -230,8 +230,12 @@ function listTasks(
     .sort((one, other) => compareNewestFirst(toCursor(one), toCursor(other)));
   const rest =
     after === undefined ? matches : matches.filter((task) => compareNewestFirst(toCursor(task), after) > 0);
-  const tasks = takeTaskPage(rest, { limit, maxBytes }, (task, bytes) => readTask(task, view, bytes));
-  return { tasks, totalSize: matches.length, more: rest.length > tasks.length };
+  const page = new TaskPageBuilder({ limit, maxBytes });
+  for (const task of rest) {
+    if (page.isFull) break;
+    page.add((bytes) => readTask(task, view, bytes));
+  }
+  return { tasks: page.tasks, totalSize: matches.length, more: rest.length > page.tasks.length };
 }
 
 function toCursor({ taskId, index }: MemoryTask): ListCursor {

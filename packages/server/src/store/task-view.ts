@@ -61,24 +61,31 @@ export function viewTask(read: StoredTask, view: TaskView, cutBytes: number): Vi
 }
 
 /**
- * The limit of `TaskStore.list`: at least one task, if there is any.
- *
- * @param read reads one of `found`, about this many bytes of its log; not called for tasks beyond the page
+ * Collects a page of tasks. It is full with `limit` tasks, with more than `maxBytes`, or with a task that was not read to its
+ * end. So the first task is always taken.
  */
-export function takeTaskPage<Found>(
-  found: Iterable<Found>,
-  { limit, maxBytes }: Pick<TaskQuery, "limit" | "maxBytes">,
-  read: (found: Found, maxBytes: number) => ViewedTask,
-): readonly StoredTask[] {
-  const page: StoredTask[] = [];
-  let size = 0;
-  for (const each of found) {
-    const { task, cutBytes } = read(each, maxBytes - size);
-    page.push(task);
-    size += storedBytes(task) + cutBytes / 8;
-    if (page.length >= limit || size > maxBytes || task.more !== undefined) break;
+export class TaskPageBuilder {
+  readonly tasks: StoredTask[] = [];
+  readonly #limit: number;
+  #bytesLeft: number;
+  #isFull = false;
+
+  constructor({ limit, maxBytes }: Pick<TaskQuery, "limit" | "maxBytes">) {
+    this.#limit = limit;
+    this.#bytesLeft = maxBytes;
   }
-  return page;
+
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /** @param read reads the next task, and no further page of its log beyond `maxBytes` */
+  add(read: (maxBytes: number) => ViewedTask): void {
+    const { task, cutBytes } = read(this.#bytesLeft);
+    this.tasks.push(task);
+    this.#bytesLeft -= storedBytes(task) + cutBytes / 8;
+    this.#isFull = this.tasks.length >= this.#limit || this.#bytesLeft < 0 || task.more !== undefined;
+  }
 }
 
 /** How many bytes of a task were read. */

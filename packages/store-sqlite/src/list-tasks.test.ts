@@ -1,0 +1,102 @@
+import { DatabaseSync } from "node:sqlite";
+import { TaskState } from "@a2a-connect/proto";
+import type { TaskPage, TaskQuery } from "@a2a-connect/server/store";
+import { alice, createCommit } from "@a2a-connect/testing";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { temporaryFile } from "../test-support/temporary-file.ts";
+import { createLargeValues } from "./large-values.ts";
+import { createListTasks } from "./list-tasks.ts";
+import { createSqliteTaskStore } from "./sqlite-task-store.ts";
+import { createTaskReader } from "./task-rows.ts";
+
+const all: TaskQuery = {
+  owner: alice,
+  contextId: undefined,
+  state: undefined,
+  since: undefined,
+  after: undefined,
+  limit: 3,
+  maxBytes: 1_000_000,
+  view: "head",
+};
+
+const filters: readonly Partial<TaskQuery>[] = [undefined, "c0"].flatMap((contextId) =>
+  [undefined, TaskState.WORKING].flatMap((state) =>
+    [undefined, 3].map((since) => ({ contextId, state, since })),
+  ),
+);
+
+/** Twelve tasks, several of which have the same time. */
+async function openFilled(): Promise<DatabaseSync> {
+  const file = temporaryFile();
+  const store = createSqliteTaskStore({ file });
+  for (let number = 0; number < 12; number++) {
+    const state = number % 2 === 0 ? TaskState.WORKING : TaskState.COMPLETED;
+    const contextId = `c${number % 3}`;
+    await store.commit(createCommit({ taskId: `t${number}`, at: number >> 1, contextId, state }));
+  }
+  await store.close();
+  return new DatabaseSync(file);
+}
+
+function listAll(database: DatabaseSync, sliceTasks: number | undefined, filter: Partial<TaskQuery>) {
+  const list = createListTasks(database, createTaskReader(database, createLargeValues(database)), sliceTasks);
+  const pages: TaskPage[] = [];
+  let steps = 0;
+  for (let after: TaskQuery["after"]; ; ) {
+    const running = list({ ...all, ...filter, after }, []);
+    let step = running.next();
+    for (; step.done !== true; step = running.next()) steps++;
+    pages.push(step.value);
+    const last = step.value.tasks.at(-1);
+    if (!step.value.more || last === undefined) return { pages, steps: steps + pages.length };
+    after = { taskId: last.taskId, statusTimestamp: last.index.statusTimestamp };
+  }
+}
+
+it.each(filters)("lists in slices what it lists at once: %o", async (filter) => {
+  using database = await openFilled();
+  const atOnce = listAll(database, undefined, filter);
+  expect(atOnce.steps).toBe(atOnce.pages.length);
+  for (const sliceTasks of [1, 2]) {
+    const inSlices = listAll(database, sliceTasks, filter);
+    expect(inSlices.pages).toEqual(atOnce.pages);
+    expect(inSlices.steps).toBeGreaterThan(atOnce.steps);
+  }
+});
+
+it("passes the tasks of its slice only, in their order, by the index", async () => {
+  using database = await openFilled();
+  const prepare = vi.spyOn(database, "prepare");
+  for (const filter of filters) listAll(database, 2, filter);
+  const lists = prepare.mock.calls.map(([sql]) => sql).filter((sql) => sql.includes("indexed by"));
+  const plans = lists.map((sql) => database.prepare(`explain query plan ${sql}`).all());
+  expect(plans.length).toBeGreaterThan(20);
+  for (const [at, steps] of plans.entries()) {
+    const plan = steps.map(({ detail }) => String(detail)).join("; ");
+    expect(plan).not.toMatch(/SCAN|TEMP B-TREE/);
+    const bounds = (sql: string) => sql.match(/status_timestamp,task_id\)?[<>]/g)?.length ?? 0;
+    const wanted = new Set(lists[at]?.replaceAll(" ", "").match(/task_id\)[<>]/g)).size;
+    expect(bounds(plan), plan).toBe(wanted);
+  }
+});
+
+it("lets other calls run between ten thousand tasks and the next", async () => {
+  const file = temporaryFile();
+  await createSqliteTaskStore({ file }).close();
+  const database = new DatabaseSync(file);
+  database.exec(`
+    with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 10001)
+    insert into tasks (task_id, tenant, principal, context_id, state, status_timestamp, sequence, generation, fence,
+      snapshot_sequence, snapshot_generation)
+    select 't' || n, '${alice.tenant}', '${alice.principal}', 'c' || (n > 10000), 1, n, 0, 0, 1, 0, 0 from numbers`);
+  database.close();
+  const store = createSqliteTaskStore({ file });
+  onTestFinished(() => store.close());
+  let turns = 0;
+  setImmediate(() => turns++);
+  expect((await store.list({ ...all, contextId: "c1" })).totalSize).toBe(1);
+  expect(turns).toBe(0);
+  expect((await store.list(all)).totalSize).toBe(10_001);
+  expect(turns).toBe(1);
+});
