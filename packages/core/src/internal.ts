@@ -3,7 +3,7 @@
  *
  * @internal
  */
-export { DecodeError, decodeInSteps, decodeMessage } from "./binary/decode.ts";
+export { DecodeError, type DecodeOptions, decodeInSteps, decodeMessage } from "./binary/decode.ts";
 export { encodeMessage } from "./binary/encode.ts";
 export { bindHttpRequest, type HttpRequestParts, httpRequestParts, isQueryField } from "./bind-request.ts";
 export { connectBinding, grpcWebBinding } from "./binding-names.ts";

@@ -32,6 +32,8 @@ export interface DecodeOptions {
    * again.
    */
   readonly unknownFields?: "drop" | "keep";
+  /** Told after each slice how many values it had, counted as for `maxValues`. */
+  readonly onValues?: (values: number) => void;
 }
 
 /** Why bytes were not read as a message. */
@@ -82,11 +84,19 @@ export function* decodeInSteps<Desc extends DescMessage>(
   sliceBytes: number = 64 * 1024,
 ): Generator<number, MessageShape<Desc>> {
   const input = new Input(bytes, options);
+  let told = 0;
+  const tell = (): void => {
+    options.onValues?.(input.values - told);
+    told = input.values;
+  };
   input.stop = sliceBytes;
   const message = contentOf(desc).read(input, bytes.length, undefined) as MessageShape<Desc>; // see above
+  tell();
   yield input.reached;
   while (input.isPaused) {
-    yield input.resume(sliceBytes);
+    const read = input.resume(sliceBytes);
+    tell();
+    yield read;
   }
   return message;
 }
@@ -132,6 +142,11 @@ class Input {
     if (this.#valuesLeft < 0) {
       throw new DecodeError("too-many-values", `there are more than ${this.#maxValues} values`);
     }
+  }
+
+  /** How many values were read. */
+  get values(): number {
+    return this.#maxValues - this.#valuesLeft;
   }
 
   /** A message begins, or a group of unknown fields. */

@@ -21,8 +21,9 @@ export interface EngineLimits {
    */
   readonly maxShare: number;
   /**
-   * What the messages of new tasks take in memory, about, while those run or wait, in bytes; beyond it, or beyond the caller's part of
-   * it by `maxShare`, a message of more than 16 KiB is refused with CAPACITY. Default 256 MiB.
+   * What the tasks in memory take there, about, in bytes: those that run, wait, get a message or are followed. Beyond it, or
+   * beyond the caller's part of it by `maxShare`, a task of more than 16 KiB is refused with CAPACITY, a new one or one
+   * that would have to be loaded. What an agent adds to its task does not count. Default 256 MiB.
    */
   readonly maxActiveBytes: number;
   /**

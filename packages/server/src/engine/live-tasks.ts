@@ -1,27 +1,45 @@
 import type { Owner } from "../store/task-store.ts";
+import type { ActiveBytes, ActiveTask } from "./capacity/active-bytes.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { LiveTask } from "./live-task.ts";
 import { readTask } from "./read-task.ts";
 
 interface Holding {
   readonly live: LiveTask;
+  /** What it takes in memory. */
+  readonly active: ActiveTask;
   holders: number;
   /** Called when it is no longer in memory. */
   onDrop?: () => void;
 }
 
+type Loaded = Pick<Holding, "live" | "active">;
+
+/** Who holds a task: its share of the memory is bounded. */
+interface Caller {
+  readonly share: string | undefined;
+}
+
 /** The tasks that this process works on or reads. Each is here once, as long as it has a holder. */
 export class LiveTasks {
   readonly #context: EngineContext;
+  readonly #active: ActiveBytes;
   readonly #holdings = new Map<string, Holding>();
-  readonly #loading = new Map<string, Promise<LiveTask | undefined>>();
+  readonly #loading = new Map<string, Promise<Loaded | undefined>>();
 
-  constructor(context: EngineContext) {
+  /** @param active counts the tasks that are in memory */
+  constructor(context: EngineContext, active: ActiveBytes) {
     this.#context = context;
+    this.#active = active;
   }
 
-  /** The owner's task, held until `release`; undefined when the owner has no such task. */
-  async acquire(owner: Owner, taskId: string): Promise<LiveTask | undefined> {
+  /**
+   * The owner's task, held until `release`; undefined when the owner has no such task.
+   *
+   * @param caller the share of the caller that holds it, if it was a caller
+   * @throws ConnectError CAPACITY when a caller's task has no room in memory
+   */
+  async acquire(owner: Owner, taskId: string, caller?: Caller): Promise<LiveTask | undefined> {
     for (;;) {
       const holding = this.#holdings.get(taskId);
       if (holding !== undefined) {
@@ -31,7 +49,7 @@ export class LiveTasks {
         holding.holders++;
         return holding.live;
       }
-      if (!(await this.#loadOnce(owner, taskId))) {
+      if (!(await this.#loadOnce(owner, taskId, caller))) {
         return undefined;
       } // another caller that waited for it may have released it, or lost it, in between
     }
@@ -43,9 +61,14 @@ export class LiveTasks {
     return live !== undefined && isSameOwner(live.owner, owner) ? live : undefined;
   }
 
-  /** Adds a task that was just created; held until `release`. */
-  adopt(live: LiveTask): void {
-    this.#hold(live, 1);
+  /** Adds a task that was just created, and what it takes; held until `release`. */
+  adopt(live: LiveTask, active: ActiveTask): void {
+    this.#hold(live, active, 1);
+  }
+
+  /** A held task grows by a message. @throws ConnectError CAPACITY when there is no room for it */
+  grow(live: LiveTask, bytes: number): void {
+    this.#holdings.get(live.name.taskId)?.active.add(bytes);
   }
 
   /** Adds a holder of a task that is already held. */
@@ -60,9 +83,7 @@ export class LiveTasks {
     const { taskId } = live.name;
     const holding = this.#holdings.get(taskId);
     if (holding?.live === live && --holding.holders === 0) {
-      this.#holdings.delete(taskId);
-      live.dispose();
-      holding.onDrop?.();
+      this.#drop(holding);
     }
   }
 
@@ -88,43 +109,50 @@ export class LiveTasks {
     }
   }
 
-  #hold(live: LiveTask, holders: number): void {
-    const { taskId } = live.name;
-    const holding: Holding = { live, holders };
-    this.#holdings.set(taskId, holding);
+  #hold(live: LiveTask, active: ActiveTask, holders: number): void {
+    const holding: Holding = { live, active, holders };
+    this.#holdings.set(live.name.taskId, holding);
     // A task that could not be written is read anew when it is next needed.
-    const forget = () => {
-      live.dispose();
-      if (this.#holdings.get(taskId) === holding) {
-        this.#holdings.delete(taskId);
-        holding.onDrop?.();
-      }
-    };
-    live.lost.addEventListener("abort", forget, { once: true });
+    live.lost.addEventListener("abort", () => this.#drop(holding), { once: true });
+  }
+
+  #drop(holding: Holding): void {
+    const { live, active } = holding;
+    const { taskId } = live.name;
+    live.dispose();
+    active.end();
+    if (this.#holdings.get(taskId) === holding) {
+      this.#holdings.delete(taskId);
+      holding.onDrop?.();
+    }
   }
 
   /** @returns whether the owner has such a task */
-  async #loadOnce(owner: Owner, taskId: string): Promise<boolean> {
+  async #loadOnce(owner: Owner, taskId: string, caller: Caller | undefined): Promise<boolean> {
     const key = JSON.stringify([owner.tenant, owner.principal, taskId]);
     const loading =
-      this.#loading.get(key) ?? this.#load(owner, taskId).finally(() => this.#loading.delete(key));
+      this.#loading.get(key) ?? this.#load(owner, taskId, caller).finally(() => this.#loading.delete(key));
     this.#loading.set(key, loading);
-    const live = await loading;
-    if (live !== undefined && !this.#holdings.has(taskId)) {
-      this.#hold(live, 0);
+    const loaded = await loading;
+    if (loaded !== undefined && !this.#holdings.has(taskId)) {
+      this.#hold(loaded.live, loaded.active, 0);
     }
-    return live !== undefined;
+    return loaded !== undefined;
   }
 
-  async #load(owner: Owner, taskId: string): Promise<LiveTask | undefined> {
+  async #load(owner: Owner, taskId: string, caller: Caller | undefined): Promise<Loaded | undefined> {
     const stored = await this.#context.store.find(owner, taskId, "full");
-    return stored === undefined
-      ? undefined
-      : LiveTask.load(
-          this.#context,
-          this.#context.served.known,
-          await readTask(this.#context, stored, "full"),
-        );
+    if (stored === undefined) {
+      return undefined;
+    }
+    const active = this.#active.open(caller?.share, caller !== undefined);
+    try {
+      const read = await readTask(this.#context, stored, "full", active.add);
+      return { active, live: LiveTask.load(this.#context, this.#context.served.known, read) };
+    } catch (error) {
+      active.end();
+      throw error;
+    }
   }
 }
 

@@ -1,9 +1,10 @@
-import { applyStep, decodeInSteps, type TaskStep } from "@a2a-connect/core/internal";
+import { applyStep, type DecodeOptions, decodeInSteps, type TaskStep } from "@a2a-connect/core/internal";
 import { MessageSchema, StreamResponseSchema, type Task, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { taskPageLimit } from "../store/log-page.ts";
 import type { LogEntry, Snapshot, StoredTask, TaskStore, TaskView } from "../store/task-store.ts";
 import { storedBytes } from "../store/task-view.ts";
+import { valueBytes } from "./capacity/active-bytes.ts";
 import type { Clock } from "./clock.ts";
 import { taskNotFound } from "./task-not-found.ts";
 
@@ -33,7 +34,7 @@ export interface LoadedTask {
  * of its log. A large task is decoded in slices, and other calls run in between.
  *
  * @param view the view in which `stored` was read
- * @param hold gets the number of bytes that will be decoded; may throw
+ * @param hold gets the number of bytes that are decoded next, or that what was decoded takes besides; may throw
  * @throws Error when the log is empty or damaged; ConnectError TASK_NOT_FOUND when the task has expired meanwhile
  */
 export async function readTask(
@@ -43,7 +44,7 @@ export async function readTask(
   hold: (bytes: number) => void = () => {},
 ): Promise<LoadedTask> {
   const { snapshot, entries, more, ...rest } = stored;
-  const fold = new TaskFold();
+  const fold = new TaskFold((values) => hold(values * valueBytes));
   let decoded = storedBytes(stored); // reading took time, too
   const run = async (steps: Iterable<number>): Promise<void> => {
     for (const bytes of steps) {
@@ -70,16 +71,22 @@ export async function readTask(
 }
 
 class TaskFold {
+  readonly #options: DecodeOptions;
   #task: Task | undefined;
   #headBytes = 0;
   #grownBytes = 0;
   readonly #artifactBytes = new Map<string, number>();
 
+  /** @param onValues told how many values were decoded */
+  constructor(onValues: (values: number) => void) {
+    this.#options = { onValues };
+  }
+
   *begin({ head, artifacts }: Snapshot): Generator<number, void> {
-    const task = yield* decodeInSteps(TaskSchema, head);
+    const task = yield* decodeInSteps(TaskSchema, head, this.#options);
     this.#headBytes = head.length;
     if (artifacts !== undefined) {
-      task.artifacts = (yield* decodeInSteps(TaskSchema, artifacts)).artifacts;
+      task.artifacts = (yield* decodeInSteps(TaskSchema, artifacts, this.#options)).artifacts;
       const sizes = lengthsOf(TaskSchema.field.artifacts.number, artifacts);
       for (const [at, { artifactId }] of task.artifacts.entries()) {
         this.#artifactBytes.set(artifactId, sizes[at] ?? 0);
@@ -89,7 +96,7 @@ class TaskFold {
   }
 
   *add(entry: LogEntry): Generator<number, void> {
-    const step = yield* decodeStep(entry);
+    const step = yield* decodeStep(entry, this.#options);
     if (step === undefined) return;
     this.#task = applyStep(this.#task, step);
     this.#weigh(step, entry.payload.length);
@@ -120,14 +127,14 @@ class TaskFold {
   }
 }
 
-function* decodeStep(entry: LogEntry): Generator<number, TaskStep | undefined> {
+function* decodeStep(entry: LogEntry, options: DecodeOptions): Generator<number, TaskStep | undefined> {
   switch (entry.kind) {
     case "task":
     case "status":
     case "artifact":
-      return (yield* decodeInSteps(StreamResponseSchema, entry.payload)).payload;
+      return (yield* decodeInSteps(StreamResponseSchema, entry.payload, options)).payload;
     case "input":
-      return { case: "input", value: yield* decodeInSteps(MessageSchema, entry.payload) };
+      return { case: "input", value: yield* decodeInSteps(MessageSchema, entry.payload, options) };
     case "command":
     case "journal":
       return undefined;

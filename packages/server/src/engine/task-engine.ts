@@ -39,11 +39,15 @@ import { readDeadline } from "./task-timers.ts";
 import { TurnExecution } from "./turn-execution.ts";
 import { WakeTimers } from "./wake-timers.ts";
 
-/** A caller's message and its options. */
-export interface SendInput extends Intake {
+/** Who calls. */
+export interface Caller {
   readonly owner: Owner;
-  /** The caller whose slots its task takes (`shareOf`); undefined: no limit applies. */
+  /** Whose slots and memory the task takes (`shareOf`); undefined: no limit applies. */
   readonly share: string | undefined;
+}
+
+/** A caller's message and its options. */
+export interface SendInput extends Caller, Intake {
   readonly message: Message;
   readonly metadata: JsonObject | undefined;
   readonly acceptedOutputModes: readonly string[];
@@ -88,9 +92,9 @@ export class TaskEngine {
       journalCodec: createJournalCodec(options.agent.journalTypes),
       tailBudget: new TailBudget(options.limits.maxTotalTailBytes),
     };
-    this.#tasks = new LiveTasks(this.#context);
-    this.#keyedSends = new KeyedSends(options);
     this.#active = new ActiveBytes(options.limits);
+    this.#tasks = new LiveTasks(this.#context, this.#active);
+    this.#keyedSends = new KeyedSends(options);
     this.#reading = { store: this.#context.store, clock: { nextTurn: nextSlice } };
     this.#executions = new Executions(this.#context, this.#tasks);
   }
@@ -155,10 +159,10 @@ export class TaskEngine {
    * The owner's task as soon as its generation is above `generation` or it has ended; after `timeoutMs` the current
    * task (requirement R-3).
    *
-   * @throws ConnectError TASK_NOT_FOUND, or why `signal` aborted
+   * @throws ConnectError TASK_NOT_FOUND, CAPACITY, or why `signal` aborted
    */
   async getNewer(
-    owner: Owner,
+    caller: Caller,
     taskId: string,
     generation: bigint,
     {
@@ -167,7 +171,7 @@ export class TaskEngine {
       hold,
     }: { readonly timeoutMs: number; readonly signal: AbortSignal; readonly hold: HoldBytes },
   ): Promise<SeenTask> {
-    const live = await this.#acquire(owner, taskId);
+    const live = await this.#acquire(caller, taskId);
     const expiry = new AbortController();
     const stopTimer = this.#context.clock.schedule(timeoutMs, () => expiry.abort());
     try {
@@ -218,8 +222,8 @@ export class TaskEngine {
    * @throws ConnectError TASK_NOT_FOUND; InvalidArgument when there is no such event yet; UNSUPPORTED_OPERATION when
    *   the task has ended and no event was named (A-35, A-36)
    */
-  async subscribe(owner: Owner, taskId: string, lastEventId?: number): Promise<TaskHandle> {
-    const live = await this.#acquire(owner, taskId);
+  async subscribe(caller: Caller, taskId: string, lastEventId?: number): Promise<TaskHandle> {
+    const live = await this.#acquire(caller, taskId);
     if (lastEventId === undefined && live.ended) {
       this.#tasks.release(live);
       throw a2aError("UNSUPPORTED_OPERATION", "the task has ended: there is nothing to subscribe to", {
@@ -257,12 +261,12 @@ export class TaskEngine {
    * @throws ConnectError TASK_NOT_FOUND; TASK_NOT_CANCELABLE when it has ended, or ends in another way meanwhile
    */
   async cancel(
-    owner: Owner,
+    caller: Caller,
     taskId: string,
     metadata: JsonObject | undefined,
     hold: HoldBytes,
   ): Promise<SeenTask> {
-    const live = await this.#acquire(owner, taskId);
+    const live = await this.#acquire(caller, taskId);
     try {
       await live.claim();
       const ended = isTerminal(live.acceptedState);
@@ -318,7 +322,7 @@ export class TaskEngine {
   async #repeat(input: SendInput, result: KeyedTask): Promise<Sent> {
     const { taskId, generation } = result;
     const lastEventId = input.lastEventId ?? (generation === 0 ? 0 : undefined);
-    const live = await this.#acquire(input.owner, taskId);
+    const live = await this.#acquire(input, taskId);
     const handle = this.#attach(live, generation, lastEventId);
     const message = { ...input.message, contextId: live.name.contextId };
     return message.taskId === "" ? handle : new QueuedHandle(handle, () => this.#assertTaken(live, message));
@@ -351,6 +355,11 @@ export class TaskEngine {
     assertInputModes(message, selection.inputModes);
     const name = { taskId: randomId(), contextId: message.contextId || randomId() };
     const named = { ...message, ...name };
+    const active = this.#active.open(input.share);
+    let isCreated = false;
+    const end = () => {
+      if (!isCreated) active.end();
+    };
     const createTask = () => {
       const metadata = skillMetadata(selection.skill);
       const task = create(TaskSchema, {
@@ -361,35 +370,33 @@ export class TaskEngine {
         ...(metadata === undefined ? {} : { metadata }),
       });
       const live = LiveTask.create(this.#context, agent, owner, taskEvent(task), input);
-      this.#tasks.adopt(live);
+      this.#tasks.adopt(live, active);
+      isCreated = true;
       if (runsAgain(selection) && hasDetails(input)) {
         live.note({ type: "call", ...detailsOf(input) });
       }
       return live;
     };
-    const end = this.#active.take(input.share, weighMessage(message));
+    active.add(weighMessage(message));
     try {
       if (isDurable(selection)) {
         this.#executions.assertRoom({ skill: selection.skill, share: input.share }); // a task that exists cannot be refused with an error any more
-        return await this.#beginDurable(createTask(), selection, named, input, end);
+        return await this.#beginDurable(createTask(), selection, named, input);
       }
-      return await this.#beginTurn({ owner, name }, selection, named, input, createTask, end);
-    } catch (error) {
+      return await this.#beginTurn({ owner, name }, selection, named, input, createTask);
+    } finally {
       end();
-      throw error;
     }
   }
 
-  /** A durable task exists before its executor runs. @param end called when that is done */
+  /** A durable task exists before its executor runs. */
   async #beginDurable(
     live: LiveTask,
     selection: DurableSelection,
     message: Message,
     input: SendInput,
-    end: () => void,
   ): Promise<Sent> {
     const execution = this.#executions.createDurable(live, selection, message, detailsOf(input), input.share);
-    void execution.done.then(end);
     this.#executions.track(live, execution);
     if (this.#isLate(message)) {
       execution.abort("deadline"); // its code is never called
@@ -403,14 +410,13 @@ export class TaskEngine {
     return this.#handle(live, 0, undefined);
   }
 
-  /** A turn becomes a task when it says something that is none of a direct Message. @param end called when it is over */
+  /** A turn becomes a task when it says something that is none of a direct Message. */
   async #beginTurn(
     place: Pick<LiveTask, "owner" | "name">,
     selection: TurnSelection,
     message: Message,
     input: SendInput,
     createTask: () => LiveTask,
-    end: () => void,
   ): Promise<Sent> {
     const execution: TurnExecution = new TurnExecution(this.#context, {
       input: { ...callInput(place, selection, message, detailsOf(input)), task: undefined, attempt: 1 },
@@ -425,7 +431,6 @@ export class TaskEngine {
         return live;
       },
     });
-    void execution.done.then(end);
     if (this.#isLate(message)) {
       execution.abort("deadline"); // its code is never called
     }
@@ -451,8 +456,8 @@ export class TaskEngine {
   }
 
   async #continue(input: SendInput): Promise<Sent> {
-    const { owner, message } = input;
-    const live = await this.#acquire(owner, message.taskId);
+    const { message } = input;
+    const live = await this.#acquire(input, message.taskId);
     try {
       const { contextId } = live.name;
       if (message.contextId !== "" && message.contextId !== contextId) {
@@ -473,6 +478,7 @@ export class TaskEngine {
       if (!isRemoved(live.agent, live.skill)) {
         assertInputModes(message, inputModes); // a missing skill has no list of modes
       }
+      this.#tasks.grow(live, weighMessage(message));
       const named = { ...message, contextId };
       return isQueued ? await this.#queue(live, named, input) : await this.#answer(live, named, input);
     } catch (error) {
@@ -519,8 +525,8 @@ export class TaskEngine {
     return { task, generation: stored.tail.generation };
   }
 
-  async #acquire(owner: Owner, taskId: string): Promise<LiveTask> {
-    const live = await this.#tasks.acquire(owner, taskId);
+  async #acquire(caller: Caller, taskId: string): Promise<LiveTask> {
+    const live = await this.#tasks.acquire(caller.owner, taskId, caller);
     if (live === undefined) {
       throw taskNotFound(taskId);
     }

@@ -1,7 +1,7 @@
 import { invalidParams } from "@a2a-connect/core";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import { assertHistoryLength } from "./history-length.ts";
-import { holderOf, type Operation, ownerOf, speaksDraft } from "./operation.ts";
+import { callerOf, holderOf, type Operation, ownerOf, speaksDraft } from "./operation.ts";
 import { showTask } from "./show-task.ts";
 
 /**
@@ -20,12 +20,15 @@ export function getTask(engine: TaskEngine, longPollMs: number): Operation<"getT
         description: `must not be negative, but is ${known}`,
       });
     }
-    const owner = ownerOf(context);
     const hold = holderOf(context);
     const seen =
       known === undefined
-        ? await engine.get(owner, id, historyLength === 0 ? "results" : "full", hold)
-        : await engine.getNewer(owner, id, known, { timeoutMs: longPollMs, signal: context.signal, hold });
+        ? await engine.get(ownerOf(context), id, historyLength === 0 ? "results" : "full", hold)
+        : await engine.getNewer(callerOf(context), id, known, {
+            timeoutMs: longPollMs,
+            signal: context.signal,
+            hold,
+          });
     return showTask(seen, context, historyLength);
   };
 }

@@ -1,17 +1,26 @@
 import { type MethodLocalName, principalKey, tenantKey } from "@a2a-connect/core";
 import {
   answerBudgetKey,
+  callerKey,
   draftProtocolVersion,
   extensionsKey,
   protocolVersionKey,
 } from "@a2a-connect/core/internal";
 import type { A2AService } from "@a2a-connect/proto";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import type { HoldBytes } from "../engine/task-engine.ts";
+import { shareOf } from "../engine/capacity/shares.ts";
+import type { Caller, HoldBytes } from "../engine/task-engine.ts";
 import type { Owner } from "../store/task-store.ts";
 
 /** The implementation of one RPC: translates and delegates. Gates have let the call pass. */
 export type Operation<Name extends MethodLocalName> = ServiceImpl<typeof A2AService>[Name];
+
+/** Who calls, for operations that keep a task in memory. */
+export function callerOf(context: HandlerContext): Caller {
+  const { values } = context;
+  const share = shareOf(values.get(principalKey), values.get(callerKey).callerNetwork);
+  return { owner: ownerOf(context), share };
+}
 
 /** The owner of the tasks that a call may reach. */
 export function ownerOf({ values }: HandlerContext): Owner {

@@ -1,12 +1,10 @@
-import { invalidParams, principalKey } from "@a2a-connect/core";
-import { callerKey } from "@a2a-connect/core/internal";
+import { invalidParams } from "@a2a-connect/core";
 import type { SendMessageRequest, TaskPushNotificationConfig } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
-import { shareOf } from "../engine/capacity/shares.ts";
 import type { SendInput } from "../engine/task-engine.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import { assertHistoryLength } from "./history-length.ts";
-import { extensionsOf, ownerOf, speaksDraft } from "./operation.ts";
+import { callerOf, extensionsOf, speaksDraft } from "./operation.ts";
 import { acceptPushConfig } from "./push-config.ts";
 
 /**
@@ -21,11 +19,11 @@ export function toSendInput(
     throw invalidParams({ field: "message", description: "is required" });
   }
   assertHistoryLength("configuration.historyLength", configuration?.historyLength);
-  const owner = ownerOf(context);
+  const caller = callerOf(context);
+  const { owner } = caller;
   const config = acceptInlineConfig(configuration?.taskPushNotificationConfig, push);
   return {
-    owner,
-    share: shareOf(context.values.get(principalKey), context.values.get(callerKey).callerNetwork),
+    ...caller,
     message,
     metadata,
     acceptedOutputModes: configuration?.acceptedOutputModes ?? [],

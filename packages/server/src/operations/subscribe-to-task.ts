@@ -1,6 +1,6 @@
 import type { TaskEngine } from "../engine/task-engine.ts";
 import { readLastEventId } from "./last-event-id.ts";
-import { type Operation, ownerOf } from "./operation.ts";
+import { callerOf, type Operation } from "./operation.ts";
 import { streamTask } from "./stream-task.ts";
 
 /**
@@ -9,7 +9,7 @@ import { streamTask } from "./stream-task.ts";
  */
 export function subscribeToTask(engine: TaskEngine): Operation<"subscribeToTask"> {
   return async function* ({ id }, context) {
-    const handle = await engine.subscribe(ownerOf(context), id, readLastEventId(context));
+    const handle = await engine.subscribe(callerOf(context), id, readLastEventId(context));
     yield* streamTask(handle, context);
   };
 }

@@ -1,15 +1,15 @@
 import { a2aError } from "@a2a-connect/core";
 import type { EngineContext } from "../engine-context.ts";
 
-/** What a message may weigh without being counted: as many as there are places take little. */
+/** What a task may take without being counted: as many as there are places take little. */
 const smallBytes = 16 * 1024;
 
 /** When a caller may try again. */
 const retryAfterSeconds = 1;
 
 /**
- * Counts what the messages of new tasks take in memory while those run or wait. Places alone bound nothing: thousands of tasks may
- * run and wait, and each may have come with as much as a request can hold.
+ * Counts what tasks take in memory that callers hold there: new tasks, tasks with a further message, and tasks that are
+ * followed. Places alone bound nothing: thousands of tasks may run and wait, and each may be as large as a task can be.
  */
 export class ActiveBytes {
   readonly #maxBytes: number;
@@ -23,24 +23,34 @@ export class ActiveBytes {
   }
 
   /**
-   * Counts a message. One that is alone is taken however large.
+   * Room for one task.
    *
    * @param share the caller; its part is bounded as that of the places is (see `Shares`)
-   * @returns what to call, once or more often, when its task neither runs nor waits any more
-   * @throws ConnectError CAPACITY when there is no room for it
+   * @param isBounded false for a task that is loaded without a caller: it is counted, and never refused
    */
-  take(share: string | undefined, bytes: number): () => void {
-    if (bytes <= smallBytes) {
-      return () => {};
-    }
-    if (this.#bytes > 0 && !this.#hasRoom(share, bytes)) {
-      throw this.#full();
-    }
-    this.#count(share, bytes);
-    let isCounted = true;
-    return () => {
-      if (isCounted) this.#count(share, -bytes);
-      isCounted = false;
+  open(share: string | undefined, isBounded = true): ActiveTask {
+    let held = 0;
+    let counted = 0;
+    const count = (change: number): void => {
+      counted += change;
+      this.#bytes += change;
+      if (share === undefined) return;
+      const all = this.#heldBy(share) + change;
+      if (all === 0) this.#byShare.delete(share);
+      else this.#byShare.set(share, all);
+    };
+    return {
+      add: (bytes) => {
+        const change = (held + bytes > smallBytes ? held + bytes : 0) - counted;
+        const isAlone = this.#bytes === counted;
+        if (isBounded && change > 0 && !isAlone && !this.#hasRoom(share, change)) throw this.#full();
+        held += bytes;
+        count(change);
+      },
+      end: () => {
+        count(-counted);
+        held = 0;
+      },
     };
   }
 
@@ -54,25 +64,32 @@ export class ActiveBytes {
     return this.#byShare.get(share) ?? 0;
   }
 
-  #count(share: string | undefined, bytes: number): void {
-    this.#bytes += bytes;
-    if (share === undefined) return;
-    const held = this.#heldBy(share) + bytes;
-    if (held === 0) this.#byShare.delete(share);
-    else this.#byShare.set(share, held);
-  }
-
   #full(): Error {
     return a2aError(
       "CAPACITY",
-      `the messages of tasks that run or wait take most of ${this.#maxBytes} bytes; send it again in ${retryAfterSeconds} second or later, or a smaller one`,
+      `tasks that run, wait or are followed take most of ${this.#maxBytes} bytes of memory; try again in ${retryAfterSeconds} second or later, or send a smaller message`,
       { retryAfterSeconds: String(retryAfterSeconds), maxActiveBytes: String(this.#maxBytes) },
     );
   }
 }
 
+/** What one task takes in memory. */
+export interface ActiveTask {
+  /**
+   * Counts more of it. A task that is alone is taken however large.
+   *
+   * @throws ConnectError CAPACITY when there is no room for it
+   */
+  add(bytes: number): void;
+  /** The task has left memory. May be called more than once. */
+  end(): void;
+}
+
 /** Memory of an object besides what it refers to, about, in bytes. */
 const objectBytes = 64;
+
+/** Memory of a value of JSON besides its text, about, in bytes: protobuf-es makes two objects of it. */
+export const valueBytes: number = 2 * objectBytes;
 
 /**
  * What a message takes in memory, about, in bytes: a megabyte of small values is a hundred of objects. The limit on the depth of
