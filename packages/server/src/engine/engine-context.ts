@@ -27,8 +27,9 @@ export interface EngineLimits {
    */
   readonly maxActiveBytes: number;
   /**
-   * Bytes of one task's artifacts, and as many again of its messages; one whose agent goes beyond fails with reason
-   * `task-too-large`, and a caller's message beyond is refused with TASK_TOO_LARGE. Default 64 MiB.
+   * Bytes of one task's artifacts, and as many again of its messages; each value of data or metadata counts 32 more, because
+   * it takes much more in memory. A task whose agent goes beyond fails with reason `task-too-large`, and a caller's
+   * message beyond is refused with TASK_TOO_LARGE. Default 64 MiB.
    */
   readonly maxTaskBytes: number;
   /**

@@ -216,7 +216,7 @@ export class LiveTask {
   emitArtifact(event: StreamResponse, options: { replaceable: boolean }): void {
     const encoded = encodeEvent(event);
     if (encoded.step.case === "artifactUpdate") {
-      this.#artifacts.admit(encoded.step.value, encoded.payload.length, options.replaceable);
+      this.#artifacts.admit(encoded.step.value, encoded.weight, options.replaceable);
     }
     this.#accept(encoded, event);
   }
@@ -357,12 +357,12 @@ export class LiveTask {
 
   /** Adds a note of the engine to the log; callers never see it. */
   note(command: Command): void {
-    this.#accept({ step: { case: undefined }, kind: "command", payload: encodeCommand(command) }, undefined);
+    this.#acceptNote("command", encodeCommand(command));
   }
 
   /** Adds a record of a durable executor's journal to the log; callers never see it. @returns its sequence */
   record(payload: Uint8Array): number {
-    this.#accept({ step: { case: undefined }, kind: "journal", payload }, undefined);
+    this.#acceptNote("journal", payload);
     return this.#accepted.sequence;
   }
 
@@ -487,8 +487,12 @@ export class LiveTask {
   }
 
   /** Artifacts are counted separately; so both together may be twice the limit. */
-  #hasRoomFor({ payload }: EncodedStep): boolean {
-    return this.#snapshots.headBytes + payload.length <= this.#context.limits.maxTaskBytes;
+  #hasRoomFor({ weight }: EncodedStep): boolean {
+    return this.#snapshots.headBytes + weight <= this.#context.limits.maxTaskBytes;
+  }
+
+  #acceptNote(kind: "command" | "journal", payload: Uint8Array): void {
+    this.#accept({ step: { case: undefined }, kind, payload, weight: payload.length }, undefined);
   }
 
   #accept(encoded: EncodedStep, response: StreamResponse | undefined): void {

@@ -9,12 +9,15 @@ import {
 } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import type { EntryKind, LogEvent, Snapshot } from "../store/task-store.ts";
+import { weighStep } from "./weight.ts";
 
 /** A step of the fold with its encoding, made once when it is accepted. */
 export interface EncodedStep {
   readonly step: TaskStep;
   readonly kind: EntryKind;
   readonly payload: Uint8Array;
+  /** What it adds to the weight of its task (`weighStep`). */
+  readonly weight: number;
 }
 
 const eventKinds = { task: "task", statusUpdate: "status", artifactUpdate: "artifact" } as const;
@@ -25,20 +28,16 @@ export function encodeEvent(response: StreamResponse): EncodedStep {
   if (payload.case === undefined || payload.case === "message") {
     throw new Error("a log contains only tasks and their updates");
   }
-  return {
-    step: payload,
-    kind: eventKinds[payload.case],
-    payload: encodeMessage(StreamResponseSchema, response),
-  };
+  return encoded(payload, eventKinds[payload.case], encodeMessage(StreamResponseSchema, response));
 }
 
 /** A caller's message, encoded for the log. */
 export function encodeInput(message: Message): EncodedStep {
-  return {
-    step: { case: "input", value: message },
-    kind: "input",
-    payload: encodeMessage(MessageSchema, message),
-  };
+  return encoded({ case: "input", value: message }, "input", encodeMessage(MessageSchema, message));
+}
+
+function encoded(step: TaskStep, kind: EntryKind, payload: Uint8Array): EncodedStep {
+  return { step, kind, payload, weight: weighStep(step, payload.length) };
 }
 
 /** The wire event that an entry holds. */

@@ -4,9 +4,9 @@ import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { taskPageLimit } from "../store/log-page.ts";
 import type { LogEntry, Snapshot, StoredTask, TaskStore, TaskView } from "../store/task-store.ts";
 import { storedBytes } from "../store/task-view.ts";
-import { valueBytes } from "./capacity/active-bytes.ts";
 import type { Clock } from "./clock.ts";
 import { taskNotFound } from "./task-not-found.ts";
+import { valueBytes, weighStep, weighValues } from "./weight.ts";
 
 /** Bytes that are decoded before other calls run. */
 const turnBytes = 128 * 1024;
@@ -21,11 +21,11 @@ export interface TaskSource {
 export interface LoadedTask {
   readonly stored: Omit<StoredTask, "snapshot" | "entries" | "more">;
   readonly task: Task;
-  /** Bytes of everything folded, except artifacts and the messages of WORKING. */
+  /** Weight of everything folded, except artifacts and the messages of WORKING. */
   readonly headBytes: number;
-  /** Bytes that the log has grown by since the snapshot. */
+  /** Weight that the log has grown by since the snapshot. */
   readonly grownBytes: number;
-  /** Bytes of each artifact, by id. */
+  /** Weight of each artifact, by id. */
   readonly artifactBytes: ReadonlyMap<string, number>;
 }
 
@@ -85,11 +85,15 @@ class TaskFold {
   *begin({ head, artifacts }: Snapshot): Generator<number, void> {
     const task = yield* decodeInSteps(TaskSchema, head, this.#options);
     this.#headBytes = head.length;
+    for (const message of task.history) {
+      this.#headBytes += weighValues([message]);
+      yield 0;
+    }
     if (artifacts !== undefined) {
       task.artifacts = (yield* decodeInSteps(TaskSchema, artifacts, this.#options)).artifacts;
       const sizes = lengthsOf(TaskSchema.field.artifacts.number, artifacts);
-      for (const [at, { artifactId }] of task.artifacts.entries()) {
-        this.#artifactBytes.set(artifactId, sizes[at] ?? 0);
+      for (const [at, artifact] of task.artifacts.entries()) {
+        this.#artifactBytes.set(artifact.artifactId, (sizes[at] ?? 0) + weighValues([artifact]));
       }
     }
     this.#task = task;
@@ -99,7 +103,7 @@ class TaskFold {
     const step = yield* decodeStep(entry, this.#options);
     if (step === undefined) return;
     this.#task = applyStep(this.#task, step);
-    this.#weigh(step, entry.payload.length);
+    this.#weigh(step, weighStep(step, entry.payload.length));
   }
 
   end(view: TaskView): Omit<LoadedTask, "stored"> {

@@ -28,10 +28,10 @@ export class SnapshotPolicy {
   }
 
   /** A step was accepted that brings the task to `state`. The message of WORKING is dropped with the next status. */
-  accept({ step, kind, payload }: EncodedStep, state: TaskState): void {
+  accept({ step, kind, weight }: EncodedStep, state: TaskState): void {
     const isProgress = kind === "status" && state === TaskState.WORKING;
     if (step.case !== undefined && kind !== "artifact" && !isProgress) {
-      this.#headBytes += payload.length;
+      this.#headBytes += weight;
     }
   }
 
@@ -48,7 +48,7 @@ export class SnapshotPolicy {
     batch: readonly EncodedStep[],
     sequence: number,
   ): Snapshot | undefined {
-    const grown = this.#grownBytes + byteLength(batch);
+    const grown = this.#grownBytes + weigh(batch);
     if (task === undefined || grown < Math.max(2 * (this.#headBytes + artifactBytes), minSnapshotBytes)) {
       return undefined;
     }
@@ -61,11 +61,11 @@ export class SnapshotPolicy {
 
   /** A batch was stored, with a snapshot or without. */
   stored(batch: readonly EncodedStep[], withSnapshot: boolean): void {
-    this.#grownBytes = withSnapshot ? 0 : this.#grownBytes + byteLength(batch);
+    this.#grownBytes = withSnapshot ? 0 : this.#grownBytes + weigh(batch);
   }
 }
 
-/** Bytes of a batch that a load must read: all but the engine's own notes. */
-function byteLength(batch: readonly EncodedStep[]): number {
-  return batch.reduce((sum, { step, payload }) => sum + (step.case === undefined ? 0 : payload.length), 0);
+/** Weight of what a load must read of a batch: all but the engine's own notes. */
+function weigh(batch: readonly EncodedStep[]): number {
+  return batch.reduce((sum, { step, weight }) => sum + (step.case === undefined ? 0 : weight), 0);
 }

@@ -20,7 +20,7 @@ import {
   type TurnSelection,
 } from "../agent/skill-selection.ts";
 import type { KeyedTask, Owner, StoredTask, TaskPage, TaskQuery, TaskView } from "../store/task-store.ts";
-import { ActiveBytes, weighMessage } from "./capacity/active-bytes.ts";
+import { ActiveBytes } from "./capacity/active-bytes.ts";
 import type { CallDetails } from "./command.ts";
 import { readJournal } from "./durable/journal.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
@@ -38,6 +38,7 @@ import { taskNotFound } from "./task-not-found.ts";
 import { readDeadline } from "./task-timers.ts";
 import { TurnExecution } from "./turn-execution.ts";
 import { WakeTimers } from "./wake-timers.ts";
+import { weighMessage } from "./weight.ts";
 
 /** Who calls. */
 export interface Caller {

@@ -5,7 +5,8 @@ import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { defineAgent } from "../../agent/agent-definition.ts";
-import { ActiveBytes, weighMessage } from "./active-bytes.ts";
+import { weighMessage } from "../weight.ts";
+import { ActiveBytes } from "./active-bytes.ts";
 
 const kibibyte = 1_024;
 const capacity = expect.objectContaining({ code: Code.ResourceExhausted });
@@ -174,5 +175,21 @@ describe("a task of many values in the store", () => {
     reader.hangUp();
     await Promise.allSettled([reader.ended]);
     expect(taskOf(await client.sendMessage({ message: answer })).history.length).toBe(3);
+  });
+
+  it("takes messages until their values weigh too much, read from the store or not", async () => {
+    const { client } = await createEngineHarness({ agent: asker, limits: { maxTaskBytes: 200 * kibibyte } });
+    const { id } = taskOf(await client.sendMessage({ message: say([text("begin"), zeros]).message }));
+    const answer = () =>
+      client.sendMessage({ message: { ...say([text("more"), zeros]).message, taskId: id } });
+    await answer();
+    const reader = readStream((signal) => client.subscribeToTask({ id }, { signal })); // it stays in memory
+    await answer();
+    await answer();
+    await expect(answer()).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    reader.hangUp();
+    await Promise.allSettled([reader.ended]);
+    await expect(answer()).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    expect((await client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
   });
 });

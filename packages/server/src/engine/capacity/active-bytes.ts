@@ -84,29 +84,3 @@ export interface ActiveTask {
   /** The task has left memory. May be called more than once. */
   end(): void;
 }
-
-/** Memory of an object besides what it refers to, about, in bytes. */
-const objectBytes = 64;
-
-/** Memory of a value of JSON besides its text, about, in bytes: protobuf-es makes two objects of it. */
-export const valueBytes: number = 2 * objectBytes;
-
-/**
- * What a message takes in memory, about, in bytes: a megabyte of small values is a hundred of objects. The limit on the depth of
- * JSON bounds the recursion.
- */
-export function weighMessage(value: unknown): number {
-  if (typeof value === "string") return value.length;
-  if (typeof value !== "object" || value === null) return 0;
-  if (value instanceof Uint8Array) return objectBytes + value.byteLength;
-  let bytes = objectBytes;
-  if (Array.isArray(value)) {
-    for (const element of value) bytes += weighMessage(element);
-    return bytes;
-  }
-  const members = value as Readonly<Record<string, unknown>>;
-  for (const name in members) {
-    if (name !== "$typeName" && name !== "case") bytes += name.length + weighMessage(members[name]);
-  }
-  return bytes;
-}
