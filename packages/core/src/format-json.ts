@@ -24,7 +24,7 @@ import { isRequiredField } from "./required-fields.ts";
  * @throws Error for values that JSON cannot hold: NaN or an infinity in a Struct or Value, or a Value without a kind
  */
 export function formatMessage<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): JsonValue {
-  return messageWriter(desc)(message);
+  return messageWriter(desc)(message); // the writers of its fields are compiled once
 }
 
 /**
@@ -50,51 +50,70 @@ export function asksForArtifacts(request: Message): boolean {
 /** Formats a set value of a field as JSON. */
 type ValueWriter = (value: unknown) => JsonValue;
 
-/** Adds a field of a message to its JSON, if it belongs there. */
-type FieldWriter = (message: Fields, json: JsonObject) => void;
+/** How a field of a message is written. */
+export interface FieldWriter {
+  readonly field: DescField;
+  /** The field's value in a message; undefined when the field does not belong into the JSON. */
+  find(message: object): unknown;
+  readonly write: ValueWriter;
+}
 
 /** A message as its members by local name, as every generated message type is. */
 type Fields = Readonly<Record<string, unknown>>;
 
-const messageWriters = new WeakMap<DescMessage, ValueWriter>();
+const messageWriters = new WeakMap<DescMessage, readonly FieldWriter[]>();
 
-/** The writer of a message type, compiled on first use. */
-function messageWriter(desc: DescMessage): ValueWriter {
-  const compiled = messageWriters.get(desc) ?? wellKnownWriter(desc);
+/** The fields of a message type in the order of the JSON, compiled on first use. */
+export function fieldWriters(desc: DescMessage): readonly FieldWriter[] {
+  const compiled = messageWriters.get(desc);
   if (compiled !== undefined) {
     return compiled;
   }
   const writers: FieldWriter[] = [];
-  const write: ValueWriter = (message) => {
-    const json: JsonObject = {};
-    for (const writer of writers) {
-      writer(message as Fields, json); // messages are plain objects
-    }
-    return json;
-  };
-  messageWriters.set(desc, write); // before the fields, so that recursive types end
+  messageWriters.set(desc, writers); // before the fields, so that recursive types end
   writers.push(...desc.fields.toSorted((one, other) => one.number - other.number).map(fieldWriter));
-  return write;
+  return writers;
+}
+
+function messageWriter(desc: DescMessage): ValueWriter {
+  const own = wellKnownWriter(desc);
+  if (own !== undefined) {
+    return own;
+  }
+  const writers = fieldWriters(desc);
+  return (message) => writeFields(writers, message as Message); // by its type
+}
+
+function writeFields(writers: readonly FieldWriter[], message: object): JsonObject {
+  const json: JsonObject = {};
+  for (const { field, find, write } of writers) {
+    const value = find(message);
+    if (value !== undefined) {
+      json[field.jsonName] = write(value);
+    }
+  }
+  return json;
 }
 
 function fieldWriter(field: DescField): FieldWriter {
-  const { jsonName, localName, oneof } = field;
+  const { localName, oneof } = field;
   const write = valueWriter(field);
   if (oneof !== undefined) {
-    return (message, json) => {
-      const chosen = message[oneof.localName] as { readonly case?: string; readonly value?: unknown }; // its shape
-      if (chosen.case === localName) {
-        json[jsonName] = write(chosen.value);
-      }
+    const find = (message: object): unknown => {
+      const chosen = (message as Fields)[oneof.localName] as {
+        readonly case?: string;
+        readonly value?: unknown;
+      }; // its shape
+      return chosen.case === localName ? chosen.value : undefined;
     };
+    return { field, find, write };
   }
   const isDefault = isRequiredField(field) ? () => false : defaultTest(field);
-  return (message, json) => {
-    const value = message[localName];
-    if (value !== undefined && !isDefault(value)) {
-      json[jsonName] = write(value);
-    }
+  const find = (message: object): unknown => {
+    const value = (message as Fields)[localName];
+    return value === undefined || isDefault(value) ? undefined : value;
   };
+  return { field, find, write };
 }
 
 /** Whether a value of a field is left out (H-8). Fields with presence are undefined when they are not set. */

@@ -4,7 +4,7 @@
  * @internal
  */
 export { DecodeError, type DecodeOptions, decodeInSteps, decodeMessage } from "./binary/decode.ts";
-export { encodeMessage } from "./binary/encode.ts";
+export { encodeDeterministically, encodeInSteps, encodeMessage } from "./binary/encode.ts";
 export { bindHttpRequest, type HttpRequestParts, httpRequestParts, isQueryField } from "./bind-request.ts";
 export { connectBinding, grpcWebBinding } from "./binding-names.ts";
 export {
@@ -14,7 +14,6 @@ export {
   forwardedUrlKey,
   protocolVersionKey,
 } from "./context-keys.ts";
-export { encodeDeterministically } from "./deterministic-encoding.ts";
 export { draftFields } from "./draft-fields.ts";
 export {
   errorCatalogue,
@@ -51,7 +50,8 @@ export {
   parseJsonMedia,
   parseMediaType,
 } from "./media-type.ts";
-export { byteLength, encodeInSteps, formatAnswer, formatOnce, isLarge } from "./message-pieces.ts";
+export { formatAnswer, formatOnce } from "./message-pieces.ts";
+export { isLarge } from "./message-weight.ts";
 export { findWrongFields, parseMessage } from "./parse-json.ts";
 export { findMissingFields, isRequiredField } from "./required-fields.ts";
 export { createRouteTable, isReservedTenant, type RouteMatch } from "./route-table.ts";

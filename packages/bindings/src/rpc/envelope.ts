@@ -1,4 +1,3 @@
-import { byteLength } from "@a2a-connect/core/internal";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { type Compression, compressedFlag, encodeEnvelope } from "@connectrpc/connect/protocol";
 import { gzip, streamedCoding } from "../large-answer.ts";
@@ -75,7 +74,10 @@ export async function envelopPieces(
 function prefixOf(flags: number, message: readonly Uint8Array[]): Uint8Array {
   const prefix = new Uint8Array(prefixBytes);
   prefix[0] = flags;
-  new DataView(prefix.buffer).setUint32(1, byteLength(message));
+  new DataView(prefix.buffer).setUint32(
+    1,
+    message.reduce((sum, { length }) => sum + length, 0),
+  );
   return prefix;
 }
 

@@ -10,8 +10,10 @@ import {
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, type ListValue, type Struct, type Value } from "@bufbuild/protobuf/wkt";
+import { createTable } from "../json-value.ts";
 import { divideText, utf8Length } from "../long-text.ts";
 import { encodedText, longText } from "./encoded-texts.ts";
+import { isLarge } from "../message-weight.ts";
 import { isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
 
 /**
@@ -24,20 +26,66 @@ export function encodeMessage<Desc extends DescMessage>(
   desc: Desc,
   message: MessageShape<Desc>,
 ): Uint8Array<ArrayBuffer> {
-  return writeWhole(desc, message, (out) => out.finish());
+  return encodeAtOnce(desc, message, undefined);
 }
 
 /**
- * The same in pieces, which are the bytes of `encodeMessage` together. Every step yields the bytes that it has made: long texts
- * are encoded slice by slice. Long bytes are one piece, which is not copied, so the message must not change while these are read.
+ * The one binary encoding of a message of A2A: messages with the same meaning have the same bytes, whichever wire they
+ * came over.
  *
- * @throws Error naming the field whose value its type cannot hold, at the first step
+ * Protobuf does not fix the order of map entries, and encoders write them in the order of insertion. Here keys are
+ * sorted at every depth, in Structs and data parts, too. Negative zero becomes zero, because JSON encoders drop its
+ * sign. An empty singular message is left out, because it means the same as a missing one. Fields that this version
+ * does not know are left out, too. None of this is done in messages that protobuf-es encodes.
+ *
+ * @param omit fields to leave out at any depth
  */
-export function* encodePieces(desc: DescMessage, message: Message): Generator<number, readonly Uint8Array[]> {
-  const parts = writeWhole(desc, message, (out) => out.parts());
-  yield parts.reduce((sum, part) => sum + (part instanceof LongText ? 0 : part.length), 0);
+export function encodeDeterministically<Desc extends DescMessage>(
+  desc: Desc,
+  message: MessageShape<Desc>,
+  omit: ReadonlySet<DescField> = new Set(),
+): Uint8Array<ArrayBuffer> {
+  return encodeAtOnce(desc, message, omit);
+}
+
+function encodeAtOnce(
+  desc: DescMessage,
+  message: Message,
+  omit: ReadonlySet<DescField> | undefined,
+): Uint8Array<ArrayBuffer> {
+  const out = spare ?? new Output();
+  spare = undefined; // a getter of the message may encode another one
+  out.omit = omit;
+  try {
+    contentOf(desc).write(message, out);
+    return out.finish();
+  } finally {
+    out.clear();
+    spare = out;
+  }
+}
+
+/**
+ * Encodes a large message in steps, into pieces which are the bytes of `encodeMessage` together. Every step yields the
+ * bytes that it has made. It divides messages, lists of messages and long texts; all values of one Struct or Value are
+ * one step. Long bytes are one piece, which is not copied, so the message must not change while these are read.
+ *
+ * @throws Error naming the field whose value its type cannot hold
+ */
+export function* encodeInSteps(
+  desc: DescMessage,
+  message: Message,
+): Generator<number, readonly Uint8Array[]> {
+  const out = new Output(); // not the spare one: other messages are encoded between the steps
+  const content = contentOf(desc);
+  if (content instanceof OwnContent) {
+    yield* content.writeInSteps(message, out);
+  } else {
+    content.write(message, out);
+  }
+  yield out.takeStep();
   const pieces: Uint8Array[] = [];
-  for (const part of parts) {
+  for (const part of out.parts()) {
     if (part instanceof Uint8Array) {
       pieces.push(part);
       continue;
@@ -55,23 +103,6 @@ export function* encodePieces(desc: DescMessage, message: Message): Generator<nu
   return pieces;
 }
 
-/** @param take what is made of the output, which is used again afterwards */
-function writeWhole<Desc extends DescMessage, Result>(
-  desc: Desc,
-  message: MessageShape<Desc>,
-  take: (out: Output) => Result,
-): Result {
-  const out = spare ?? new Output();
-  spare = undefined; // a getter of the message may encode another one
-  try {
-    contentOf(desc).write(message, out);
-    return take(out);
-  } finally {
-    out.clear();
-    spare = out;
-  }
-}
-
 /** Size of a block of output in bytes. A longer value is not copied into a block. */
 const blockBytes = 64 * 1024;
 
@@ -79,7 +110,6 @@ const blockBytes = 64 * 1024;
 const shortText = 64;
 
 const encoder = new TextEncoder();
-const emptyBytes = new Uint8Array();
 
 /** A text that is encoded straight to its place, when there is one. */
 class LongText {
@@ -111,6 +141,8 @@ const { allocUnsafeSlow } =
  * of it, and the encoder visits each message once.
  */
 class Output {
+  /** The fields that a deterministic encoding leaves out; undefined for an ordinary one. */
+  omit: ReadonlySet<DescField> | undefined;
   #block = new Uint8Array(blockBytes);
   #view = new DataView(this.#block.buffer);
   /** Where the written part of the block begins. */
@@ -118,6 +150,8 @@ class Output {
   /** What follows on the block; the last one first. */
   readonly #after: Part[] = [];
   #afterBytes = 0;
+  /** Bytes that no step has made: long values, and what earlier steps have made. */
+  #notInStep = 0;
 
   /** Bytes written so far. */
   get length(): number {
@@ -147,7 +181,26 @@ class Output {
 
   /** What has been written, from its beginning. */
   parts(): readonly Part[] {
-    return [this.#block.slice(this.#position), ...this.#after.reverse()];
+    return [this.#block.slice(this.#position), ...this.#after.reverse()].filter(({ length }) => length > 0);
+  }
+
+  /** Whether what was written since the last step is a step. */
+  get hasStep(): boolean {
+    return this.length - this.#notInStep >= blockBytes;
+  }
+
+  /** Ends a step. @returns the bytes that it has made */
+  takeStep(): number {
+    const made = this.length - this.#notInStep;
+    this.#notInStep = this.length;
+    return made;
+  }
+
+  /** Takes the last byte back if it is all that was written since the output had this length. */
+  dropEmpty(length: number): boolean {
+    const isEmpty = this.length === length + 1;
+    this.#position += isEmpty ? 1 : 0;
+    return isEmpty;
   }
 
   /** The block is used again. */
@@ -155,6 +208,7 @@ class Output {
     this.#position = blockBytes;
     this.#after.length = 0;
     this.#afterBytes = 0;
+    this.#notInStep = 0;
   }
 
   /** Makes room for this many bytes. */
@@ -164,12 +218,20 @@ class Output {
     }
   }
 
-  /** Begins another block, before `following` and what has been written. */
-  #begin(following: Part = emptyBytes): void {
-    this.#after.push(this.#block.subarray(this.#position), following);
-    this.#afterBytes = this.length + following.length;
+  /** Begins another block, before what has been written. */
+  #begin(): void {
+    this.#after.push(this.#block.subarray(this.#position));
+    this.#afterBytes = this.length;
     this.#block = new Uint8Array(blockBytes);
     this.#view = new DataView(this.#block.buffer);
+    this.#position = blockBytes;
+  }
+
+  /** Puts a value before what has been written, without copying it. */
+  #put(value: Part): void {
+    this.#after.push(this.#block.slice(this.#position), value);
+    this.#afterBytes = this.length + value.length;
+    this.#notInStep += value.length;
     this.#position = blockBytes;
   }
 
@@ -211,12 +273,12 @@ class Output {
   double(value: number): void {
     this.#reserve(8);
     this.#position -= 8;
-    this.#view.setFloat64(this.#position, value, true);
+    this.#view.setFloat64(this.#position, this.omit === undefined ? value : value + 0, true); // -0 + 0 is 0
   }
 
   raw(value: Uint8Array): void {
     if (value.length > blockBytes) {
-      this.#begin(value);
+      this.#put(value);
       return;
     }
     this.#reserve(value.length);
@@ -230,7 +292,7 @@ class Output {
     if (value.length <= shortText) {
       this.#shortText(value);
     } else if (value.length > blockBytes) {
-      this.#begin(new LongText(value));
+      this.#put(new LongText(value));
     } else if (!this.#ascii(value)) {
       this.raw(encoder.encode(value));
     }
@@ -352,12 +414,15 @@ interface TaggedForm {
 }
 
 interface Member extends TaggedForm {
+  readonly field: DescField;
   readonly kind: "implicit" | "explicit" | "oneof" | "list" | "packed" | "map";
   readonly name: string;
   /** The member of the message that holds it: the field itself, or its oneof. */
   readonly holder: string;
   /** The default value of a field without presence, except for empty bytes. */
   readonly zero: unknown;
+  /** How to write the messages of this field in steps; undefined for maps, and for all other values. */
+  readonly content: OwnContent | undefined;
 }
 
 const contents = new WeakMap<DescMessage, Content>();
@@ -389,20 +454,47 @@ class OwnContent implements Content {
   }
 
   write(value: unknown, out: Output): void {
-    const message = value as Fields; // the condition tests that
-    checkType(message, this.#typeName);
-    this.#members ??= membersOf(this.#desc); // compiled later, because types contain each other
-    writeUnknown(message.$unknown, out);
+    const message = this.#begin(value, out);
+    const members = this.#membersFor(out);
     let index = 0;
     try {
-      for (const member of this.#members) {
+      for (const member of members) {
         writeMember(member, message[member.holder], out);
         index++;
       }
     } catch (error) {
-      const name = this.#members[index]?.holder;
-      throw error instanceof EncodeError ? error : new EncodeError(`${this.#typeName}.${name}`, error);
+      throw this.#explain(members[index], error);
     }
+  }
+
+  *writeInSteps(value: unknown, out: Output): Generator<number, void> {
+    const message = this.#begin(value, out);
+    for (const member of this.#membersFor(out)) {
+      try {
+        yield* writeMemberInSteps(member, message[member.holder], out);
+      } catch (error) {
+        throw this.#explain(member, error);
+      }
+    }
+  }
+
+  /** Unknown fields are the last in the encoding. */
+  #begin(value: unknown, out: Output): Fields {
+    const message = value as Fields; // the condition tests that
+    checkType(message, this.#typeName);
+    writeUnknown(message.$unknown, out);
+    return message;
+  }
+
+  #membersFor({ omit }: Output): readonly Member[] {
+    this.#members ??= membersOf(this.#desc); // compiled later, because types contain each other
+    return omit === undefined ? this.#members : this.#members.filter(({ field }) => !omit.has(field));
+  }
+
+  #explain(member: Member | undefined, error: unknown): unknown {
+    return error instanceof EncodeError
+      ? error
+      : new EncodeError(`${this.#typeName}.${member?.holder}`, error);
   }
 }
 
@@ -420,8 +512,11 @@ function checkType(message: Partial<Fields> | undefined, typeName: string): void
   }
 }
 
-/** The fields of a message that its type does not have. They are the last in the encoding. */
+/** The fields of a message that its type does not have. */
 function writeUnknown(fields: Message["$unknown"], out: Output): void {
+  if (out.omit !== undefined) {
+    return;
+  }
   for (let index = (fields?.length ?? 0) - 1; index >= 0; index--) {
     const field = fields?.[index];
     if (field !== undefined) {
@@ -442,6 +537,10 @@ function writeMember(member: Member, value: unknown, out: Output): void {
       break;
     case "explicit":
       if (value === undefined) {
+        return;
+      }
+      if (out.omit !== undefined && member.field.message !== undefined) {
+        writeUnlessEmpty(member, value, out);
         return;
       }
       break;
@@ -483,9 +582,57 @@ function writeMember(member: Member, value: unknown, out: Output): void {
   out.varint(tag);
 }
 
+function writeUnlessEmpty({ form, tag }: TaggedForm, message: unknown, out: Output): void {
+  const before = out.length;
+  form.write(message, out);
+  if (!out.dropEmpty(before)) {
+    out.varint(tag);
+  }
+}
+
+/** The same in steps, for large messages. */
+function* writeMemberInSteps(member: Member, value: unknown, out: Output): Generator<number, void> {
+  const { content, form, tag } = member;
+  if (content === undefined) {
+    writeMember(member, value, out);
+  } else {
+    const messages = messagesOf(member, value);
+    for (let index = messages.length - 1; index >= 0; index--) {
+      const message = messages[index] as Message; // there is one
+      const end = out.length;
+      if (isLarge(message, blockBytes)) {
+        yield* content.writeInSteps(message, out);
+        out.varint(out.length - end);
+      } else {
+        form.write(message, out);
+      }
+      out.varint(tag);
+      if (out.hasStep) {
+        yield out.takeStep();
+      }
+    }
+  }
+  if (out.hasStep) {
+    yield out.takeStep();
+  }
+}
+
+function messagesOf({ kind, name }: Member, value: unknown): readonly unknown[] {
+  switch (kind) {
+    case "list":
+      return value as readonly unknown[]; // a repeated field
+    case "oneof": {
+      const chosen = value as { readonly case: string | undefined; readonly value?: unknown }; // its shape
+      return chosen.case === name ? [chosen.value] : [];
+    }
+    default:
+      return value === undefined ? [] : [value];
+  }
+}
+
 /** An entry of a map: its key is field 1, its value field 2. */
 function writeEntries({ tag, form }: TaggedForm, map: Readonly<Record<string, unknown>>, out: Output): void {
-  const names = Object.keys(map);
+  const names = out.omit === undefined ? Object.keys(map) : sortedNames(map);
   for (let index = names.length - 1; index >= 0; index--) {
     const name = names[index] ?? ""; // there is one
     const end = out.length;
@@ -498,22 +645,34 @@ function writeEntries({ tag, form }: TaggedForm, map: Readonly<Record<string, un
   }
 }
 
+/** The names in the order of a deterministic encoding: array indexes by number, as every object has them, then the others. */
+function sortedNames(map: object): string[] {
+  const sorted = createTable<undefined>();
+  for (const name of Object.keys(map).sort()) {
+    sorted[name] = undefined;
+  }
+  return Object.keys(sorted);
+}
+
 function membersOf(desc: DescMessage): Member[] {
   return desc.fields.toSorted((one, other) => other.number - one.number).map(memberOf);
 }
 
 function memberOf(field: DescField): Member {
-  const form = valueForm(field);
+  const content = field.message === undefined ? undefined : fieldContent(field, field.message);
+  const form = content === undefined ? scalarForm(field) : delimited(content);
   const kind = kindOf(field);
   const isDelimited = kind === "packed" || kind === "map";
   const wireType = isDelimited ? WireType.LengthDelimited : form.wireType;
   return {
+    field,
     kind,
     name: field.localName,
     holder: (field.oneof ?? field).localName,
     zero: kind === "implicit" ? scalarZeroValue(field.scalar ?? ScalarType.INT32, false) : undefined,
     tag: ((field.number << 3) | wireType) >>> 0,
     form: kind === "packed" ? packed(form) : form,
+    content: kind !== "map" && content instanceof OwnContent ? content : undefined,
   };
 }
 
@@ -531,11 +690,11 @@ function kindOf(field: DescField): Member["kind"] {
   }
 }
 
-/** How to write one value of a field: an element of a list, a value of a map, or the value of a singular field. */
-function valueForm(field: DescField): Form {
-  if (field.message !== undefined) {
-    return delimited(isJsonField(field) ? jsonObjectContent : contentOf(field.message));
-  }
+function fieldContent(field: DescField, message: DescMessage): Content {
+  return isJsonField(field) ? jsonObjectContent : contentOf(message);
+}
+
+function scalarForm(field: DescField): Form {
   return field.enum === undefined ? scalarForms[field.scalar as OwnScalar] : int32; // as `isOwnType` says
 }
 
