@@ -9,6 +9,7 @@ import {
 import { type FieldViolation, invalidParams } from "./errors.ts";
 import { formatMessage } from "./format-json.ts";
 import { fitsSegment, type HttpRoute } from "./http-rule.ts";
+import { isObject } from "./json-value.ts";
 import type { RpcMethod } from "./methods.ts";
 import { type ParseMessageOptions, parseMessage } from "./parse-json.ts";
 import { isReservedTenant } from "./route-table.ts";
@@ -46,11 +47,11 @@ export function bindHttpRequest(
 ): Message {
   const desc: DescMessage = method.desc.input;
   const content = route.body === undefined || body === undefined ? {} : body;
-  if (typeof content !== "object" || content === null || Array.isArray(content)) {
+  if (!isObject(content)) {
     throw invalidParams({ field: "", description: "the body must be a JSON object" });
   }
   const violations: FieldViolation[] = [];
-  let json: Readonly<Record<string, unknown>> = content as Record<string, unknown>; // an object, as was seen above
+  let json: Readonly<Record<string, unknown>> = content;
   for (const field of desc.fields) {
     const values = [...readVariable(field, variables), ...readQuery(field, query, violations)];
     json = values.length === 0 ? json : mergeField(json, field, values, violations);

@@ -37,6 +37,7 @@ export {
   typeSchema,
 } from "./json-schema.ts";
 export { parseJsonText, readJsonText } from "./json-text.ts";
+export { isObject } from "./json-value.ts";
 export { formatLifecycleReport, type LifecycleRequest, parseLifecycleRequest } from "./lifecycle.ts";
 export { isLoopbackHost } from "./loopback-host.ts";
 export {
@@ -50,6 +51,7 @@ export {
   parseJsonMedia,
   parseMediaType,
 } from "./media-type.ts";
+export { findMemberInSteps, findMemberText } from "./member-text.ts";
 export { formatAnswer, formatOnce } from "./message-pieces.ts";
 export { isLarge } from "./message-weight.ts";
 export { findWrongFields, parseMessage } from "./parse-json.ts";

@@ -1,4 +1,15 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  findStringEnd,
+  openBrace,
+  openBracket,
+  quote,
+} from "./json-characters.ts";
 import { createTable } from "./json-value.ts";
 
 /** The limits on a JSON text. */
@@ -263,14 +274,6 @@ type Container = JsonObject | JsonValue[];
 
 type Expected = "value" | "value or ]" | "name" | "name or }" | ":" | ", or ]" | ", or }" | "end";
 
-const quote = 0x22;
-const backslash = 0x5c;
-const colon = 0x3a;
-const comma = 0x2c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
 const letterT = 0x74;
 const letterF = 0x66;
 const letterN = 0x6e;
@@ -304,29 +307,6 @@ function isPlain(text: string, from: number, to: number): boolean {
     }
   }
   return true;
-}
-
-/** Index of the quote that ends the string whose content starts at `from`; the length of the text when there is none. */
-export function findStringEnd(text: string, from: number): number {
-  const first = text.indexOf('"', from);
-  if (first === -1) {
-    return text.length;
-  }
-  if (text.charCodeAt(first - 1) !== backslash) {
-    return first;
-  }
-  // A string with escapes is read from its start. To count the backslashes before each quote could take quadratic time.
-  let at = from;
-  for (; at < text.length; at++) {
-    const character = text.charCodeAt(at);
-    if (character === quote) {
-      break;
-    }
-    if (character === backslash) {
-      at += 1;
-    }
-  }
-  return Math.min(at, text.length);
 }
 
 /** Index after the number that starts here; undefined when none does. */

@@ -2,7 +2,7 @@ import { create, type DescEnum, ScalarType } from "@bufbuild/protobuf";
 import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { parseBase64 } from "./base64.ts";
 import { type FieldWalk, report } from "./field-walk.ts";
-import { checkUnicode } from "./json-depth.ts";
+import { checkUnicode } from "./json-value.ts";
 
 /**
  * Reads a JSON value at the walk's path by ProtoJSON (requirements H-3, H-4, H-5, H-12). It returns the field's value,

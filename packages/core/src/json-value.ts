@@ -1,7 +1,158 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Struct, Value } from "@bufbuild/protobuf/wkt";
-import { type FieldWalk, isFull, report } from "./field-walk.ts";
-import { checkKey, checkUnicode, enterContainer } from "./json-depth.ts";
+import { type FieldWalk, isFull, report, reportAt } from "./field-walk.ts";
+
+/** Whether parsed JSON is an object. */
+export function isObject(json: JsonValue | undefined): json is JsonObject;
+export function isObject(json: unknown): json is Record<string, unknown>;
+export function isObject(json: unknown): boolean {
+  return typeof json === "object" && json !== null && !Array.isArray(json);
+}
+
+/**
+ * An empty object without a prototype, which V8 keeps as a table. Otherwise an object with many different names, and
+ * many objects of a few names each, would get a hidden class for every name, which takes a microsecond and a hundred
+ * bytes. A member `__proto__` is an ordinary member of a table.
+ */
+export function createTable<T>(): Record<string, T> {
+  return Object.create(null);
+}
+
+/* ---- The message form of JSON ---- */
+
+/** The same object as from `create`, at a tenth of the cost. */
+export function toValue(kind: Value["kind"]): Value {
+  return { $typeName: "google.protobuf.Value", kind };
+}
+
+function nullValue(): Value {
+  return toValue({ case: "nullValue", value: 0 });
+}
+
+/**
+ * A Value as JSON whose members and elements are still Values.
+ *
+ * @throws Error for a Value without a kind
+ */
+export function openValue({ kind }: Value): unknown {
+  switch (kind.case) {
+    case "structValue":
+      return kind.value.fields;
+    case "listValue":
+      return kind.value.values;
+    case "nullValue":
+      return null;
+    case undefined:
+      throw new Error("google.protobuf.Value must have a value");
+    default:
+      return kind.value;
+  }
+}
+
+/**
+ * The JSON of a Value.
+ *
+ * @throws Error for values that JSON cannot hold
+ */
+export function writeJsonValue(value: Value): JsonValue {
+  const json = openValue(value);
+  if (Array.isArray(json)) {
+    return json.map(writeJsonValue);
+  }
+  if (!isObject(json)) {
+    return assertJson(json as JsonValue); // all that a Value may hold
+  }
+  const keys = Object.keys(json);
+  const members: JsonObject = keys.length === 0 ? {} : createTable<JsonValue>();
+  for (const key of keys) {
+    members[key] = writeJsonValue(json[key] as Value); // a key of its own
+  }
+  return members;
+}
+
+/**
+ * The same JSON.
+ *
+ * @throws Error for a number that JSON cannot hold, at any depth
+ */
+export function assertJson<T extends JsonValue>(json: T): T {
+  if (typeof json === "number" && !Number.isFinite(json)) {
+    throw new Error("google.protobuf.Value cannot be NaN or Infinity");
+  }
+  if (typeof json === "object" && json !== null) {
+    const elements: readonly JsonValue[] = Array.isArray(json) ? json : Object.values<JsonValue>(json);
+    for (const element of elements) {
+      assertJson(element);
+    }
+  }
+  return json;
+}
+
+/* ---- JSON of the caller's own (Struct, Value and unknown fields) ---- */
+
+/**
+ * Checks JSON of the caller's own: not nested deeper than the limit, no `__proto__` key, valid Unicode, finite numbers.
+ * Everything else in it is allowed (requirement H-13).
+ *
+ * The walk stops at the limit, so `walk.maxDepth` bounds its recursion, never the input.
+ *
+ * @param depth nesting level that `json` has if it is an object or array; the message itself is 1
+ */
+export function checkJson(walk: FieldWalk, json: unknown, depth: number): void {
+  checkAny(walk, json, depth, false);
+}
+
+/** The same for the message form of JSON, which must have a kind at every depth. */
+export function checkValue(walk: FieldWalk, value: Value, depth: number): void {
+  checkAny(walk, value, depth, true);
+}
+
+/** @param isValue whether the element is a Value, and not JSON itself */
+function checkAny(walk: FieldWalk, element: unknown, depth: number, isValue: boolean): void {
+  if (isValue && (element as Value).kind.case === undefined) {
+    report(walk, "must have a value");
+    return;
+  }
+  const json = isValue ? openValue(element as Value) : element;
+  switch (typeof json) {
+    case "string":
+      checkUnicode(walk, json);
+      return;
+    case "number":
+      checkFinite(walk, json);
+      return;
+    case "boolean":
+      return;
+    case "object":
+      if (json !== null && enterContainer(walk, depth)) {
+        checkContainer(walk, json, depth, isValue);
+      }
+      return;
+    default:
+      report(walk, "is not a JSON value");
+  }
+}
+
+function checkContainer(walk: FieldWalk, json: object, depth: number, isValue: boolean): void {
+  if (Array.isArray(json)) {
+    for (let index = 0; index < json.length && !isFull(walk); index++) {
+      walk.path.push(index);
+      checkAny(walk, json[index], depth + 1, isValue);
+      walk.path.pop();
+    }
+    return;
+  }
+  for (const key of Object.keys(json)) {
+    if (checkKey(walk, key)) {
+      walk.path.push(key);
+      checkAny(walk, (json as JsonObject)[key], depth + 1, isValue); // a key of its own
+      walk.path.pop();
+    }
+    if (isFull(walk)) {
+      return;
+    }
+  }
+}
 
 /**
  * The message form of JSON of the caller's own. It is checked by the same rules as in `checkJson` while it is built.
@@ -15,9 +166,7 @@ export function readJsonValue(walk: FieldWalk, json: unknown, depth: number): Va
       checkUnicode(walk, json);
       return toValue({ case: "stringValue", value: json });
     case "number":
-      if (!Number.isFinite(json)) {
-        report(walk, "must be a finite number");
-      }
+      checkFinite(walk, json);
       return toValue({ case: "numberValue", value: json });
     case "boolean":
       return toValue({ case: "boolValue", value: json });
@@ -55,70 +204,42 @@ function readContainer(walk: FieldWalk, json: object, depth: number): Value {
   return toValue({ case: "structValue", value: struct });
 }
 
-/** The same object as from `create`, at a tenth of the cost. */
-export function toValue(kind: Value["kind"]): Value {
-  return { $typeName: "google.protobuf.Value", kind };
-}
-
-function nullValue(): Value {
-  return toValue({ case: "nullValue", value: 0 });
+/** Whether an object or array at `depth` is within the limit. Reports it when it is not. */
+export function enterContainer(walk: FieldWalk, depth: number): boolean {
+  if (depth <= walk.maxDepth) {
+    return true;
+  }
+  report(walk, `is nested deeper than ${walk.maxDepth} levels`);
+  return false;
 }
 
 /**
- * The JSON of a Value.
- *
- * @throws Error for values that JSON cannot hold
+ * Whether a key may be used. JSON.parse makes `__proto__` an ordinary member, but a careless assignment in an agent's
+ * code would later make it a prototype. So it is refused.
  */
-export function writeJsonValue({ kind }: Value): JsonValue {
-  switch (kind.case) {
-    case "structValue": {
-      const { fields } = kind.value;
-      const keys = Object.keys(fields);
-      const json: JsonObject = keys.length === 0 ? {} : createTable<JsonValue>();
-      for (const key of keys) {
-        json[key] = writeJsonValue(fields[key] as Value); // a key of its own
-      }
-      return json;
-    }
-    case "listValue":
-      return kind.value.values.map(writeJsonValue);
-    case "numberValue":
-      return assertJson(kind.value);
-    case "stringValue":
-    case "boolValue":
-      return kind.value;
-    case "nullValue":
-      return null;
-    case undefined:
-      throw new Error("google.protobuf.Value must have a value");
+export function checkKey(walk: FieldWalk, key: string): boolean {
+  if (key === "__proto__") {
+    reportAt(walk, key, "this key is not allowed");
+    return false;
+  }
+  if (!key.isWellFormed()) {
+    reportAt(walk, key, "must be valid Unicode");
+    return false;
+  }
+  return true;
+}
+
+/** Reports a lone surrogate: protobuf strings are UTF-8, which cannot encode one. */
+export function checkUnicode(walk: FieldWalk, text: string): void {
+  if (!text.isWellFormed()) {
+    report(walk, "must be valid Unicode");
   }
 }
 
-/**
- * A copy of JSON.
- *
- * @throws Error for a number that JSON cannot hold, at any depth
- */
-export function assertJson<T extends JsonValue>(json: T): T {
-  if (typeof json === "number" && !Number.isFinite(json)) {
-    throw new Error("google.protobuf.Value cannot be NaN or Infinity");
+function checkFinite(walk: FieldWalk, number: number): void {
+  if (!Number.isFinite(number)) {
+    report(walk, "must be a finite number");
   }
-  if (typeof json === "object" && json !== null) {
-    const elements: readonly JsonValue[] = Array.isArray(json) ? json : Object.values<JsonValue>(json);
-    for (const element of elements) {
-      assertJson(element);
-    }
-  }
-  return json;
-}
-
-/**
- * An empty object without a prototype, which V8 keeps as a table. Otherwise an object with many different names, and
- * many objects of a few names each, would get a hidden class for every name, which takes a microsecond and a hundred
- * bytes. A member `__proto__` is an ordinary member of a table.
- */
-export function createTable<T>(): Record<string, T> {
-  return Object.create(null);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "./json-value.ts";
 
 /** Our one extension: requests and reports about a task that the protocol has no fields for. */
 export const lifecycleExtension = "urn:a2a-connect:ext:lifecycle:v1";
@@ -118,8 +119,4 @@ const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})
 function readExtension(metadata: JsonObject | undefined): JsonObject {
   const value = metadata?.[lifecycleExtension];
   return isObject(value) ? value : {};
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -8,9 +8,15 @@ import {
 } from "@bufbuild/protobuf";
 import { type FieldViolation, invalidParams } from "./errors.ts";
 import { defaultMaxDepth, type FieldWalk, isFull, report, reportAt, startWalk } from "./field-walk.ts";
-import { checkJson, checkKey, enterContainer } from "./json-depth.ts";
 import { enumReader, readTimestamp, scalarReader } from "./json-scalar.ts";
-import { readJsonValue, withPrototypes } from "./json-value.ts";
+import {
+  checkJson,
+  checkKey,
+  enterContainer,
+  isObject,
+  readJsonValue,
+  withPrototypes,
+} from "./json-value.ts";
 
 /** Options of {@link parseMessage}. */
 export interface ParseMessageOptions {
@@ -274,8 +280,4 @@ function isValueField(field: DescField): boolean {
     field.message?.typeName === "google.protobuf.Value" ||
     field.enum?.typeName === "google.protobuf.NullValue"
   );
-}
-
-function isObject(json: unknown): json is Record<string, unknown> {
-  return typeof json === "object" && json !== null && !Array.isArray(json);
 }

@@ -14,10 +14,10 @@ import {
   type MessageShape,
   ScalarType,
 } from "@bufbuild/protobuf";
-import type { ListValue, Struct, Timestamp, Value } from "@bufbuild/protobuf/wkt";
+import type { Timestamp, Value } from "@bufbuild/protobuf/wkt";
 import type { FieldViolation } from "./errors.ts";
 import { defaultMaxDepth, type FieldWalk, isFull, report, reportAt, startWalk } from "./field-walk.ts";
-import { checkJson, checkKey, checkUnicode, enterContainer } from "./json-depth.ts";
+import { checkJson, checkValue } from "./json-value.ts";
 
 /**
  * What is missing in a message, or is not allowed on our wires:
@@ -267,56 +267,6 @@ function compileMessage(desc: DescMessage): ValueCheck | undefined {
         ? undefined
         : (value, walk, depth) => runChecks(checks, value, walk, depth);
     }
-  }
-}
-
-/** {@link checkJson} for the message form of JSON. It stops at the depth limit, too. */
-function checkValue(walk: FieldWalk, { kind }: Value, depth: number): void {
-  switch (kind.case) {
-    case "structValue":
-      if (enterContainer(walk, depth)) {
-        checkStruct(walk, kind.value, depth);
-      }
-      return;
-    case "listValue":
-      if (enterContainer(walk, depth)) {
-        checkList(walk, kind.value, depth);
-      }
-      return;
-    case "numberValue":
-      if (!Number.isFinite(kind.value)) {
-        report(walk, "must be a finite number");
-      }
-      return;
-    case "stringValue":
-      checkUnicode(walk, kind.value);
-      return;
-    case undefined:
-      report(walk, "must have a value");
-      return;
-    default:
-  }
-}
-
-function checkStruct(walk: FieldWalk, struct: Struct, depth: number): void {
-  for (const key of Object.keys(struct.fields)) {
-    if (checkKey(walk, key)) {
-      walk.path.push(key);
-      checkValue(walk, struct.fields[key] as Value, depth + 1); // a key of its own
-      walk.path.pop();
-    }
-    if (isFull(walk)) {
-      return;
-    }
-  }
-}
-
-function checkList(walk: FieldWalk, list: ListValue, depth: number): void {
-  const { values } = list;
-  for (let index = 0; index < values.length && !isFull(walk); index++) {
-    walk.path.push(index);
-    checkValue(walk, values[index] as Value, depth + 1); // within the list
-    walk.path.pop();
   }
 }
 

@@ -1,5 +1,14 @@
 import { formatFieldPath } from "./field-walk.ts";
-import { findStringEnd } from "./json-reader.ts";
+import {
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  findStringEnd,
+  openBrace,
+  openBracket,
+  quote,
+} from "./json-characters.ts";
 
 /** What {@link scanJson} finds before the text is parsed. */
 export type JsonDefect =
@@ -85,14 +94,6 @@ export function scanJson(
   }
   return undefined;
 }
-
-const quote = 0x22;
-const colon = 0x3a;
-const comma = 0x2c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
 
 function isFollowedByColon(text: string, from: number): boolean {
   let at = from;

@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
-import { assertJson } from "./json-value.ts";
+import { assertJson, openValue } from "./json-value.ts";
 import { divideText } from "./long-text.ts";
 
 /** An object or array that is being formatted. */
@@ -29,7 +29,7 @@ export function formatValueInPieces(value: Value, pieceLength: number): Generato
 
 /** The same for JSON, such as the contents of a Struct field. */
 export function formatJsonInPieces(json: JsonValue, pieceLength: number): Generator<string, void> {
-  return write(json, lookAtJson, pieceLength);
+  return write<JsonValue>(json, lookAt, pieceLength);
 }
 
 /** The same for a string. Escapes can make a piece of the text six times as long. */
@@ -45,16 +45,16 @@ function formatString(value: string, pieceLength: number): string | Generator<st
   return value.length > pieceLength ? formatStringInPieces(value, pieceLength) : JSON.stringify(value);
 }
 
-/** @param lookAt returns an element in JSON; `length` divides its strings */
+/** @param look returns an element in JSON; `length` divides its strings */
 function* write<Element>(
   root: Element,
-  lookAt: (element: Element, pieceLength: number) => Seen<Element>,
+  look: (element: Element, pieceLength: number) => Seen<Element>,
   pieceLength: number,
 ): Generator<string, void> {
   const open: Open<Element>[] = [];
   let text = "";
   for (let next = root; ; ) {
-    const seen = lookAt(next, pieceLength);
+    const seen = look(next, pieceLength);
     if (typeof seen === "string") {
       text += seen;
     } else if ("inside" in seen) {
@@ -97,35 +97,20 @@ function* write<Element>(
   yield text;
 }
 
-function lookAtValue({ kind }: Value, pieceLength: number): Seen<Value> {
-  switch (kind.case) {
-    case "structValue": {
-      const { fields } = kind.value;
-      const names = Object.keys(fields);
-      return { names, inside: fields, length: names.length, done: 0 };
-    }
-    case "listValue": {
-      const { values } = kind.value;
-      return { names: undefined, inside: values, length: values.length, done: 0 };
-    }
-    case "nullValue":
-      return "null";
-    case undefined:
-      throw new Error("google.protobuf.Value must have a value");
-    default:
-      return formatLeaf(kind.value, pieceLength);
-  }
+function lookAtValue(value: Value, pieceLength: number): Seen<Value> {
+  return lookAt<Value>(openValue(value), pieceLength);
 }
 
-function lookAtJson(json: JsonValue, pieceLength: number): Seen<JsonValue> {
-  if (Array.isArray(json)) {
-    return { names: undefined, inside: json, length: json.length, done: 0 };
+function lookAt<Element>(json: unknown, pieceLength: number): Seen<Element> {
+  if (typeof json !== "object" || json === null) {
+    return formatLeaf(json as string | number | boolean | null, pieceLength); // JSON has no others
   }
-  if (typeof json === "object" && json !== null) {
-    const names = Object.keys(json);
-    return { names, inside: json, length: names.length, done: 0 };
+  const inside = json as Open<Element>["inside"]; // by its type
+  if (Array.isArray(inside)) {
+    return { names: undefined, inside, length: inside.length, done: 0 };
   }
-  return formatLeaf(json, pieceLength);
+  const names = Object.keys(inside);
+  return { names, inside, length: names.length, done: 0 };
 }
 
 function formatLeaf(

@@ -1,5 +1,10 @@
 import { findA2AError, methodByName, type RpcMethod } from "@a2a-connect/core";
-import { type HttpRequestParts, httpRequestParts, type JsonMedia } from "@a2a-connect/core/internal";
+import {
+  type HttpRequestParts,
+  httpRequestParts,
+  isObject,
+  type JsonMedia,
+} from "@a2a-connect/core/internal";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { codeFromHttpStatus, tooManyRequests } from "../fetch/http-status.ts";
 import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";
@@ -8,7 +13,6 @@ import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
 import { send } from "../fetch/send.ts";
 import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/transport-options.ts";
 import { fromWireError } from "../fetch/wire-error.ts";
-import { isObject } from "../json/is-object.ts";
 import { parseCode } from "./error-body.ts";
 
 /** Options of the client end of the HTTP+JSON binding. */

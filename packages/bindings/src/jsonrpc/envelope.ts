@@ -1,7 +1,7 @@
 import { invalidParams } from "@a2a-connect/core";
+import { findMemberInSteps } from "@a2a-connect/core/internal";
 import type { ConnectError } from "@connectrpc/connect";
 import { runInTurns } from "../large-answer.ts";
-import { findMemberInSteps } from "./member-text.ts";
 import type { JsonRpcId } from "./response.ts";
 
 /** A JSON-RPC request with a valid envelope. */

@@ -1,5 +1,5 @@
 import { invalidParams, methods, type RpcMethod } from "@a2a-connect/core";
-import { formatAnswer, formatOnce, parseJsonMedia, parseMessage } from "@a2a-connect/core/internal";
+import { formatAnswer, formatOnce, isObject, parseJsonMedia, parseMessage } from "@a2a-connect/core/internal";
 import { Code, ConnectError, type ServiceImplSpec } from "@connectrpc/connect";
 import { type BodyRefusal, unsupportedMediaType } from "../body.ts";
 import { addErrorHeaders, explainFailure } from "../failure.ts";
@@ -142,7 +142,7 @@ function* wrapPieces(before: string, texts: Iterable<string>, after: string): Ge
 }
 
 function parseParams(method: RpcMethod, params: unknown, { maxJsonDepth }: BindingSettings) {
-  if (typeof params !== "object" || params === null || Array.isArray(params)) {
+  if (!isObject(params)) {
     throw invalidParams({ field: "params", description: "must be an object" });
   }
   return parseMessage(method.desc.input, params, { maxDepth: maxJsonDepth });

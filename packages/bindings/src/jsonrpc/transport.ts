@@ -1,4 +1,4 @@
-import { findReasonByJsonRpcCode, formatMessage } from "@a2a-connect/core/internal";
+import { findMemberText, findReasonByJsonRpcCode, formatMessage, isObject } from "@a2a-connect/core/internal";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { codeFromHttpStatus, tooManyRequests } from "../fetch/http-status.ts";
 import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";
@@ -7,8 +7,6 @@ import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
 import { send } from "../fetch/send.ts";
 import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/transport-options.ts";
 import { fromWireError } from "../fetch/wire-error.ts";
-import { isObject } from "../json/is-object.ts";
-import { findMemberText } from "./member-text.ts";
 import { withoutHeading } from "./response.ts";
 
 /** Options of the client end of the JSON-RPC binding. */

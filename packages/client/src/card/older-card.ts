@@ -1,6 +1,6 @@
-import { parseProtocolVersion, shownText } from "@a2a-connect/core/internal";
-import { isObject, type Members } from "./json-members.ts";
+import { isObject, parseProtocolVersion, shownText } from "@a2a-connect/core/internal";
 import {
+  type Members,
   normalizeSecurityRequirements,
   normalizeSecuritySchemes,
   schemesOfAuthentication,

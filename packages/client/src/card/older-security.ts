@@ -1,6 +1,8 @@
-import { shownText } from "@a2a-connect/core/internal";
+import { isObject, shownText } from "@a2a-connect/core/internal";
 import { shownList } from "../interface/shown-list.ts";
-import { isObject, type Members } from "./json-members.ts";
+
+/** JSON of an object, with unknown members. */
+export type Members = Readonly<Record<string, unknown>>;
 
 /**
  * `securitySchemes` of A2A 0.3, whose kind is in `type` as in OpenAPI, in the form of 1.0, whose kind is the member's

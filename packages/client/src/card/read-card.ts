@@ -1,11 +1,16 @@
 import { findFieldViolations } from "@a2a-connect/core";
-import { findMissingFields, isRequiredField, parseMessage, shownText } from "@a2a-connect/core/internal";
+import {
+  findMissingFields,
+  isObject,
+  isRequiredField,
+  parseMessage,
+  shownText,
+} from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema, AgentExtensionSchema } from "@a2a-connect/proto";
 import { create, fromJsonString } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { CardInvalidError } from "../errors.ts";
 import { shownList } from "../interface/shown-list.ts";
-import { isObject } from "./json-members.ts";
 import { inputRequiredCapability } from "./older-capabilities.ts";
 import { isOlderCard, normalizeOlderCard, olderFieldPath } from "./older-card.ts";
 import { toMediaTypes } from "./older-modes.ts";

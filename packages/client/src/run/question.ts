@@ -1,5 +1,5 @@
 import { partText } from "@a2a-connect/core";
-import { visibleText } from "@a2a-connect/core/internal";
+import { isObject, visibleText } from "@a2a-connect/core/internal";
 import { type Message, type Task, TaskState } from "@a2a-connect/proto";
 import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
@@ -40,8 +40,4 @@ function readChoices(value: JsonValue | undefined): readonly string[] | undefine
   return Array.isArray(value) && value.length > 0 && value.every((choice) => typeof choice === "string")
     ? value.map(visibleText)
     : undefined;
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

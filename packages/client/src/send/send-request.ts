@@ -1,4 +1,5 @@
 import { lifecycleExtension, userMessage } from "@a2a-connect/core";
+import { isObject } from "@a2a-connect/core/internal";
 import {
   type Part,
   type SendMessageRequest,
@@ -78,7 +79,7 @@ function withLifecycle(
   }
   const given = metadata?.[lifecycleExtension];
   const wanted = {
-    ...(typeof given === "object" && given !== null && !Array.isArray(given) ? given : {}),
+    ...(isObject(given) ? given : {}),
     ...(skill === undefined ? {} : { skill }),
     ...(deadline === undefined ? {} : { deadline: deadline.toISOString() }),
   };

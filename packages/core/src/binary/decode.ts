@@ -12,6 +12,7 @@ import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
 import { keepEncodedText, longText } from "./encoded-texts.ts";
+import { createTable, isObject } from "../json-value.ts";
 import { isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
 
 export interface DecodeOptions {
@@ -558,15 +559,11 @@ function readField(message: Fields, field: Field, input: Input, end: number): vo
     case "map": {
       let map = message[name] as Record<string, unknown>; // that is how protobuf-es represents them
       if (Object.getPrototypeOf(map) !== null) {
-        map = message[name] = dictionary(); // replaces the empty map of the new message
+        map = message[name] = createTable(); // replaces the empty map of the new message
       }
       readEntry(map, field.entry, input, end);
     }
   }
-}
-
-function dictionary(): Record<string, unknown> {
-  return Object.create(null);
 }
 
 function fieldsOf(desc: DescMessage): ReadonlyMap<number, Field> {
@@ -656,7 +653,7 @@ function emptyValue(field: Extract<DescField, { fieldKind: "map" }>): unknown {
     case "enum":
       return field.enum.values[0]?.number;
     case "message":
-      return field.message.typeName === "google.protobuf.Struct" ? dictionary() : create(field.message);
+      return field.message.typeName === "google.protobuf.Struct" ? createTable() : create(field.message);
   }
 }
 
@@ -718,7 +715,7 @@ function readValue(input: Input, end: number, existing: unknown, isPlain: boolea
         break;
       }
       case tags.structValue: {
-        const isMerged = isPlain ? isJsonObject(content) : kind === "structValue";
+        const isMerged = isPlain ? isObject(content) : kind === "structValue";
         content = readStruct(input, input.delimited(end), isMerged ? content : undefined, isPlain);
         kind = "structValue";
         break;
@@ -752,7 +749,7 @@ function readValue(input: Input, end: number, existing: unknown, isPlain: boolea
 function readStruct(input: Input, end: number, existing: unknown, isPlain: boolean): unknown {
   input.enter();
   const made =
-    existing ?? (isPlain ? dictionary() : { $typeName: "google.protobuf.Struct", fields: dictionary() });
+    existing ?? (isPlain ? createTable() : { $typeName: "google.protobuf.Struct", fields: createTable() });
   const struct = isPlain ? undefined : (made as Struct); // of this type
   const fields = struct?.fields ?? (made as Record<string, unknown>); // plain JSON
   readEntries(input, end, fields, struct);
@@ -828,8 +825,4 @@ function readOther(
   } else {
     readUnknown(message, tag, input, end);
   }
-}
-
-function isJsonObject(json: unknown): boolean {
-  return typeof json === "object" && json !== null && !Array.isArray(json);
 }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { isObject } from "@a2a-connect/core/internal";
 import type { CardMemory, RememberedCard } from "@a2a-connect/signing";
 import type { CardMemoryLimits } from "@a2a-connect/signing/internal";
 import { holdFileLock } from "./file-lock.ts";
@@ -127,7 +128,7 @@ function parseCards(text: string): Map<string, RememberedCard> | undefined {
   } catch {
     return undefined;
   }
-  if (!isRecord(json) || json["version"] !== formatVersion || !isRecord(json["cards"])) {
+  if (!isObject(json) || json["version"] !== formatVersion || !isObject(json["cards"])) {
     return undefined;
   }
   const cards = new Map<string, RememberedCard>();
@@ -139,19 +140,15 @@ function parseCards(text: string): Map<string, RememberedCard> | undefined {
 }
 
 function isRememberedCard(value: unknown): value is RememberedCard {
-  if (!isRecord(value)) return false;
+  if (!isObject(value)) return false;
   const { thumbprints, newKeys = {}, missingKeys = {}, outline = "", digest, firstSeen, lastSeen } = value;
   return (
     Array.isArray(thumbprints) &&
     [...thumbprints, outline, digest, firstSeen, lastSeen].every((text) => typeof text === "string") &&
     [newKeys, missingKeys].every(
-      (keys) => isRecord(keys) && Object.values(keys).every((since) => typeof since === "string"),
+      (keys) => isObject(keys) && Object.values(keys).every((since) => typeof since === "string"),
     )
   );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Readers see the old file or the new one, also when the process or the machine stops in between. */

@@ -1,3 +1,13 @@
+import {
+  closeBrace,
+  closeBracket,
+  comma,
+  findStringEnd,
+  openBrace,
+  openBracket,
+  quote,
+} from "./json-characters.ts";
+
 /**
  * The text of a member of the outermost object in a JSON text; of two members with the name, the last, like
  * `JSON.parse`. Undefined when there is none.
@@ -37,12 +47,12 @@ export function* findMemberInSteps(text: string, member: string): Generator<numb
     const character = text.charCodeAt(at);
     switch (character) {
       case quote: {
-        const end = findStringEnd(text, at);
+        const end = findStringEnd(text, at + 1);
         if (depth === 1 && name === undefined) {
-          name = String(JSON.parse(text.slice(at, end)));
+          name = String(JSON.parse(text.slice(at, end + 1)));
           valueStart = text.indexOf(":", end) + 1;
         }
-        at = end - 1;
+        at = end;
         break;
       }
       case openBrace:
@@ -65,21 +75,4 @@ export function* findMemberInSteps(text: string, member: string): Generator<numb
     }
   }
   return found;
-}
-
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-
-/** Index after the closing quote of the string that begins at `start`. */
-function findStringEnd(text: string, start: number): number {
-  let at = start + 1;
-  while (at < text.length && text.charCodeAt(at) !== quote) {
-    at += text.charCodeAt(at) === backslash ? 2 : 1;
-  }
-  return at + 1;
 }
