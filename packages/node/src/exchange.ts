@@ -1,21 +1,18 @@
 import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { BodyAccount, BodyBudget } from "./body-budget.ts";
-import type { CallSignal } from "./call-signal.ts";
-import type { ReadCallerNetwork } from "./caller-network.ts";
-import type { ReadForwardedUrl } from "./forwarded-url.ts";
-import { internalError } from "./plain-error.ts";
+import type { BodyBudget } from "./body-budget.ts";
+import { CallSignal, type Incoming, NodeRequest, type RequestContext } from "./node-request.ts";
+import { plainError } from "./plain-error.ts";
+import { RequestBody } from "./request-body.ts";
 import { type ResponseSink, sendResponse } from "./send-response.ts";
 import type { Starts } from "./starts.ts";
 import type { BodyTurns } from "./turns.ts";
-import type { HeldAnswer, UnreadAnswers } from "./unread-answers.ts";
+import { HeldAnswer, type UnreadAnswers } from "./unread-answers.ts";
 
 /** What all requests of one port share. */
-export interface ExchangeContext {
+export interface ExchangeContext extends RequestContext {
   readonly handler: HttpHandler;
   readonly scheme: "http" | "https";
-  /** Whether only this machine reaches the port; known once it is bound. */
-  boundToLoopback: boolean;
   /** How long a write may wait for a reader that reads nothing, in milliseconds. */
   readonly stalledReaderTimeoutMs: number;
   /** Time limit for the body of an HTTP/2 request, in milliseconds (Node enforces that of HTTP/1.1). */
@@ -28,9 +25,6 @@ export interface ExchangeContext {
   readonly starts: Starts;
   /** Bodies are made into messages a few at a time. */
   readonly turns: BodyTurns;
-  /** Undefined: no proxy is trusted. */
-  readonly readForwardedUrl: ReadForwardedUrl | undefined;
-  readonly readCallerNetwork: ReadCallerNetwork;
   readonly onError: ((error: unknown, request: HttpRequest) => void) | undefined;
   /** The memory of answers that their callers have not read. */
   readonly unread: UnreadAnswers;
@@ -46,32 +40,55 @@ export interface ExchangeContext {
  */
 export async function serveExchange(
   context: ExchangeContext,
-  connection: BodyAccount,
-  request: HttpRequest,
-  call: CallSignal,
+  incoming: Incoming,
   sink: ResponseSink,
-  held: HeldAnswer,
 ): Promise<void> {
-  context.inFlight.add(call);
-  try {
-    const turn = context.starts.turn(connection);
-    if (turn !== undefined) {
-      await turn;
-      if (sink.gone) return;
+  const { url, source, declaredLength, bodyTimeoutMs, connection, socket, cut } = incoming;
+  const { bodies: budget, turns, stalledReaderTimeoutMs } = context;
+  const call = new CallSignal();
+  const account = budget.accountOf(connection, () => socket?.remoteAddress);
+  const body = new RequestBody(source, {
+    declaredLength,
+    timeoutMs: bodyTimeoutMs,
+    budget,
+    account,
+    turns,
+    cut,
+  });
+  sink.writable.on("error", () => undefined); // a broken socket, or a reset by the peer; "close" follows with the result
+  sink.writable.once("close", () => {
+    if (sink.complete) return;
+    const gone = new ConnectError("the caller went away", Code.Canceled);
+    call.abort(gone);
+    body.refuse(gone);
+  });
+  if (typeof url === "number") {
+    await sendResponse(plainError(url), "GET", sink, stalledReaderTimeoutMs);
+  } else {
+    const held = new HeldAnswer(context.unread);
+    const request = new NodeRequest(context, incoming, { url, body, call, held });
+    context.inFlight.add(call);
+    try {
+      const turn = context.starts.turn(account);
+      if (turn !== undefined) await turn;
+      if (turn === undefined || !sink.gone) await answer(context, request, sink);
+    } finally {
+      context.inFlight.delete(call);
+      held.release();
     }
-    await sendResponse(
-      await respond(context, request, sink),
-      request.method,
-      sink,
-      context.stalledReaderTimeoutMs,
-    );
+  }
+  body.discard();
+}
+
+async function answer(context: ExchangeContext, request: HttpRequest, sink: ResponseSink): Promise<void> {
+  const send = (response: HttpResponse): Promise<void> =>
+    sendResponse(response, request.method, sink, context.stalledReaderTimeoutMs);
+  try {
+    await send(await respond(context, request, sink));
   } catch (error) {
     report(context, error, request, sink);
     if (sink.headSent) sink.reset();
-    else await sendResponse(internalError(), request.method, sink, context.stalledReaderTimeoutMs);
-  } finally {
-    context.inFlight.delete(call);
-    held.release();
+    else await send(plainError(500));
   }
 }
 
@@ -84,7 +101,7 @@ async function respond(
     return await context.handler(request);
   } catch (error) {
     report(context, error, request, sink);
-    return internalError();
+    return plainError(500);
   } finally {
     void request.body.release?.(); // for a handler that did not release it itself
   }
@@ -98,9 +115,4 @@ function report(context: ExchangeContext, error: unknown, request: HttpRequest, 
   } catch {
     // A log function that throws must not end the process.
   }
-}
-
-/** The abort reason of a call whose caller closed the stream or the connection. */
-export function callerGone(): ConnectError {
-  return new ConnectError("the caller went away", Code.Canceled);
 }

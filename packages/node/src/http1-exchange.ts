@@ -1,80 +1,34 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { HttpRequest } from "@a2a-connect/bindings";
-import { CallSignal } from "./call-signal.ts";
-import { callerGone, type ExchangeContext, serveExchange } from "./exchange.ts";
+import { type ExchangeContext, serveExchange } from "./exchange.ts";
 import { toHttp1Fields } from "./header-fields.ts";
-import { NodeRequest } from "./node-request.ts";
-import { plainError } from "./plain-error.ts";
-import { RequestBody } from "./request-body.ts";
 import { formatRequestUrl, hasItsHost } from "./request-url.ts";
-import { type ResponseHead, type ResponseSink, sendResponse } from "./send-response.ts";
-import { HeldAnswer } from "./unread-answers.ts";
+import type { ResponseHead, ResponseSink } from "./send-response.ts";
 
 /** Answers one HTTP/1.x request. */
-export async function serveHttp1(
+export function serveHttp1(
   context: ExchangeContext,
   message: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { socket } = message;
-  const call = new CallSignal();
-  const sink = new Http1Sink(context, response, socket);
-  const account = context.bodies.accountOf(socket, () => socket.remoteAddress);
-  const body = new RequestBody(message, {
-    declaredLength: declaredLength(message),
-    budget: context.bodies,
-    account,
-    turns: context.turns,
-    cut: () => socket.destroy(),
-  });
-  response.on("error", () => undefined); // a write to a broken socket; "close" follows with the result
-  response.once("close", () => {
-    if (sink.complete) return;
-    const gone = callerGone();
-    call.abort(gone);
-    body.refuse(gone);
-  });
-  const url = hasItsHost(message)
-    ? formatRequestUrl(context.scheme, message.headers.host, message.url)
-    : undefined;
-  if (url === undefined) {
-    await sendResponse(plainError(400), "GET", sink, context.stalledReaderTimeoutMs);
-  } else {
-    const held = new HeldAnswer(context.unread);
-    await serveExchange(
-      context,
-      account,
-      createHttp1Request(context, message, body, url, call, held),
-      call,
-      sink,
-      held,
-    );
-  }
-  body.discard();
-}
-
-function createHttp1Request(
-  context: ExchangeContext,
-  message: IncomingMessage,
-  body: RequestBody,
-  url: string,
-  call: CallSignal,
-  held: HeldAnswer,
-): HttpRequest {
-  return new NodeRequest({
-    httpVersion: message.httpVersion,
-    url,
-    method: message.method ?? "GET",
-    fields: message.headers,
-    body,
-    call,
-    boundToLoopback: context.boundToLoopback,
-    held,
-    readForwardedUrl: context.readForwardedUrl,
-    readCallerNetwork: context.readCallerNetwork,
-    connection: message.socket,
-  });
+  const { httpVersion, method = "GET", headers: fields, socket } = message;
+  const url = hasItsHost(message) ? formatRequestUrl(context.scheme, fields.host, message.url) : undefined;
+  return serveExchange(
+    context,
+    {
+      httpVersion,
+      method,
+      url: url ?? 400,
+      fields,
+      source: message,
+      declaredLength: declaredLength(message),
+      bodyTimeoutMs: undefined,
+      connection: socket,
+      socket,
+      cut: () => socket.destroy(),
+    },
+    new Http1Sink(context, response, socket),
+  );
 }
 
 /** Node's parser has validated the number; a body of unknown length is chunked. */

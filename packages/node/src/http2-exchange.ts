@@ -4,63 +4,53 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-import type { HttpRequest } from "@a2a-connect/bindings";
-import { CallSignal } from "./call-signal.ts";
-import { callerGone, type ExchangeContext, serveExchange } from "./exchange.ts";
+import { type ExchangeContext, serveExchange } from "./exchange.ts";
 import { toHttp2Fields } from "./header-fields.ts";
-import { NodeRequest } from "./node-request.ts";
-import { plainError } from "./plain-error.ts";
-import { RequestBody } from "./request-body.ts";
+import type { PlainErrorCode } from "./plain-error.ts";
 import { formatRequestUrl, readAuthority } from "./request-url.ts";
-import { type ResponseHead, type ResponseSink, sendResponse } from "./send-response.ts";
-import { HeldAnswer } from "./unread-answers.ts";
+import type { ResponseHead, ResponseSink } from "./send-response.ts";
 
 /** Answers one HTTP/2 request, on the stream itself: Node's compatibility layer costs twice as much for each call. */
-export async function serveHttp2(
+export function serveHttp2(
   context: ExchangeContext,
   session: ServerHttp2Session,
   stream: ServerHttp2Stream,
-  headers: IncomingHttpHeaders,
+  fields: IncomingHttpHeaders,
   rawHeaders: readonly string[],
 ): Promise<void> {
-  const call = new CallSignal();
-  const sink = new Http2Sink(stream);
-  const length = stream.endAfterHeaders ? "0" : headers["content-length"];
-  const account = context.bodies.accountOf(session, () => session.socket.remoteAddress);
-  const body = new RequestBody(stream, {
-    declaredLength: length === undefined ? undefined : Number(length),
-    timeoutMs: context.requestTimeoutMs,
-    budget: context.bodies,
-    account,
-    turns: context.turns,
-    cut: () => stream.close(constants.NGHTTP2_NO_ERROR), // the rest is not needed (RFC 9113 §8.1)
-  });
-  stream.on("error", () => undefined); // a reset by the peer; "close" follows with the result
-  stream.once("close", () => {
-    if (sink.complete) return;
-    const gone = callerGone();
-    call.abort(gone);
-    body.refuse(gone);
-  });
-  const authority = readAuthority(headers);
-  const url =
-    authority === undefined ? undefined : formatRequestUrl(context.scheme, authority, headers[":path"]);
-  if (url === undefined || headerBytes(rawHeaders) > context.maxHeaderBytes) {
-    const code = url !== undefined ? 431 : headers[":method"] === "CONNECT" ? 405 : 400;
-    await sendResponse(plainError(code), "GET", sink, context.stalledReaderTimeoutMs);
-  } else {
-    if (headers.expect === "100-continue") stream.additionalHeaders({ ":status": 100 });
-    const held = new HeldAnswer(context.unread);
-    await serveExchange(
-      context,
-      account,
-      createHttp2Request(context, stream, headers, body, url, call, held),
-      call,
-      sink,
-      held,
-    );
+  const url = findUrl(context, fields, rawHeaders);
+  const length = stream.endAfterHeaders ? "0" : fields["content-length"];
+  if (fields.expect === "100-continue" && typeof url === "string") {
+    stream.additionalHeaders({ ":status": 100 });
   }
-  body.discard();
+  return serveExchange(
+    context,
+    {
+      httpVersion: "2.0",
+      method: fields[":method"] ?? "GET",
+      url,
+      fields,
+      source: stream,
+      declaredLength: length === undefined ? undefined : Number(length),
+      bodyTimeoutMs: context.requestTimeoutMs,
+      connection: session,
+      socket: session.socket,
+      cut: () => stream.close(constants.NGHTTP2_NO_ERROR), // the rest is not needed (RFC 9113 §8.1)
+    },
+    new Http2Sink(stream),
+  );
+}
+
+/** The URL of a request, or why it is refused. */
+function findUrl(
+  { scheme, maxHeaderBytes }: ExchangeContext,
+  fields: IncomingHttpHeaders,
+  rawHeaders: readonly string[],
+): string | PlainErrorCode {
+  const authority = readAuthority(fields);
+  const url = authority === undefined ? undefined : formatRequestUrl(scheme, authority, fields[":path"]);
+  if (url === undefined) return fields[":method"] === "CONNECT" ? 405 : 400;
+  return headerBytes(rawHeaders) > maxHeaderBytes ? 431 : url;
 }
 
 /**
@@ -69,30 +59,6 @@ export async function serveHttp2(
  */
 function headerBytes(rawHeaders: readonly string[]): number {
   return rawHeaders.reduce((sum, text) => sum + text.length + 16, 0);
-}
-
-function createHttp2Request(
-  context: ExchangeContext,
-  stream: ServerHttp2Stream,
-  headers: IncomingHttpHeaders,
-  body: RequestBody,
-  url: string,
-  call: CallSignal,
-  held: HeldAnswer,
-): HttpRequest {
-  return new NodeRequest({
-    httpVersion: "2.0",
-    url,
-    method: headers[":method"] ?? "GET",
-    fields: headers,
-    body,
-    call,
-    held,
-    boundToLoopback: context.boundToLoopback,
-    readForwardedUrl: context.readForwardedUrl,
-    readCallerNetwork: context.readCallerNetwork,
-    connection: stream.session?.socket,
-  });
 }
 
 class Http2Sink implements ResponseSink {

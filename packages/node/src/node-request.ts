@@ -1,27 +1,75 @@
+import type { EventEmitter } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
 import type { HttpBody, HttpRequest } from "@a2a-connect/bindings";
-import type { CallSignal } from "./call-signal.ts";
 import type { ReadCallerNetwork } from "./caller-network.ts";
 import type { ReadForwardedUrl } from "./forwarded-url.ts";
 import { toHeaders } from "./header-fields.ts";
+import type { PlainErrorCode } from "./plain-error.ts";
 import type { Connection } from "./trusted-proxies.ts";
 import type { HeldAnswer } from "./unread-answers.ts";
 
-/** The parts of a request, on both HTTP versions. */
-export interface NodeRequestInit {
-  readonly httpVersion: string;
-  readonly url: string;
-  readonly method: string;
-  readonly fields: IncomingHttpHeaders;
-  readonly body: HttpBody;
-  readonly call: CallSignal;
-  readonly boundToLoopback: boolean;
-  readonly held: HeldAnswer;
+/**
+ * The signal of one request, made when code first reads it: for most calls no code does.
+ *
+ * It is a class, like everything that is made for each request. An object literal with a getter gets a hidden class of
+ * its own, which keeps the whole request alive until the next full garbage collection.
+ */
+export class CallSignal {
+  #controller: AbortController | undefined;
+  #aborted: Error | undefined;
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Abort with a ready-made reason; without one the platform builds a costly DOMException. Later calls do nothing. */
+  abort(reason: Error): void {
+    if (this.#aborted !== undefined) return;
+    this.#aborted = reason;
+    this.#controller?.abort(reason);
+  }
+}
+
+/** What all requests of one port know of it. */
+export interface RequestContext {
+  /** Whether only this machine reaches the port; known once it is bound. */
+  boundToLoopback: boolean;
   /** Undefined: no proxy is trusted. */
   readonly readForwardedUrl: ReadForwardedUrl | undefined;
   readonly readCallerNetwork: ReadCallerNetwork;
-  /** The connection of the request. */
-  readonly connection: Connection | undefined;
+}
+
+/** A request as it arrived, on either HTTP version. */
+export interface Incoming {
+  readonly httpVersion: string;
+  readonly method: string;
+  /** The absolute URL, or the status of the refusal when the request is malformed. */
+  readonly url: string | PlainErrorCode;
+  readonly fields: IncomingHttpHeaders;
+  /** The bytes of the body. */
+  readonly source: Readable;
+  /** From `content-length`; 0 when the request has no body; undefined when only its end tells. */
+  readonly declaredLength: number | undefined;
+  /** Time limit for the body, in milliseconds. Undefined: Node enforces it. */
+  readonly bodyTimeoutMs: number | undefined;
+  /** What closes with the connection: the connection's bodies and starts are counted by it. */
+  readonly connection: EventEmitter;
+  readonly socket: Connection | undefined;
+  /** Ends the stream or connection of a caller that sends on and on what is not wanted. */
+  readonly cut: () => void;
+}
+
+/** What belongs to one request and was made here. */
+export interface RequestParts {
+  readonly url: string;
+  readonly body: HttpBody;
+  readonly call: CallSignal;
+  readonly held: HeldAnswer;
 }
 
 /** Node's request in the form for handlers. Header and signal are made when code first reads them. */
@@ -31,28 +79,30 @@ export class NodeRequest implements HttpRequest {
   readonly method: string;
   readonly body: HttpBody;
   readonly boundToLoopback: boolean;
+  readonly #context: RequestContext;
   readonly #fields: IncomingHttpHeaders;
   readonly #call: CallSignal;
   readonly #held: HeldAnswer;
-  readonly #readForwardedUrl: ReadForwardedUrl | undefined;
-  readonly #readCallerNetwork: ReadCallerNetwork;
-  readonly #connection: Connection | undefined;
+  readonly #socket: Connection | undefined;
   /** Null: no code has read it yet. */
   #forwardedUrl: string | null | undefined = null;
   #header: Headers | undefined;
 
-  constructor(init: NodeRequestInit) {
-    this.httpVersion = init.httpVersion;
-    this.url = init.url;
-    this.method = init.method;
-    this.body = init.body;
-    this.boundToLoopback = init.boundToLoopback;
-    this.#fields = init.fields;
-    this.#call = init.call;
-    this.#held = init.held;
-    this.#readForwardedUrl = init.readForwardedUrl;
-    this.#readCallerNetwork = init.readCallerNetwork;
-    this.#connection = init.connection;
+  constructor(
+    context: RequestContext,
+    { httpVersion, method, fields, socket }: Incoming,
+    parts: RequestParts,
+  ) {
+    this.httpVersion = httpVersion;
+    this.url = parts.url;
+    this.method = method;
+    this.body = parts.body;
+    this.boundToLoopback = context.boundToLoopback;
+    this.#context = context;
+    this.#fields = fields;
+    this.#call = parts.call;
+    this.#held = parts.held;
+    this.#socket = socket;
   }
 
   get header(): Headers {
@@ -61,20 +111,20 @@ export class NodeRequest implements HttpRequest {
   }
 
   get trustsProxies(): boolean {
-    return this.#readForwardedUrl !== undefined;
+    return this.#context.readForwardedUrl !== undefined;
   }
 
   /** Read once, by the first code that asks. */
   get forwardedUrl(): string | undefined {
     if (this.#forwardedUrl === null) {
-      const [connection, url, fields] = [this.#connection, this.url, this.#fields];
-      this.#forwardedUrl = this.#readForwardedUrl?.({ connection, url, fields });
+      const [connection, url, fields] = [this.#socket, this.url, this.#fields];
+      this.#forwardedUrl = this.#context.readForwardedUrl?.({ connection, url, fields });
     }
     return this.#forwardedUrl;
   }
 
   get callerNetwork(): string | undefined {
-    return this.#readCallerNetwork(this.#connection, this.#fields);
+    return this.#context.readCallerNetwork(this.#socket, this.#fields);
   }
 
   hold(bytes: number): void {

@@ -26,8 +26,3 @@ export function plainError(code: PlainErrorCode): HttpResponse {
     body: new TextEncoder().encode(plainErrorBody(code)),
   };
 }
-
-/** What the caller gets when a handler threw. */
-export function internalError(): HttpResponse {
-  return plainError(500);
-}

@@ -10,7 +10,7 @@ export interface RequestBodyOptions {
   /** From `content-length`; 0 when the request has no body; undefined when only its end tells. */
   readonly declaredLength: number | undefined;
   /** Time limit for all bytes, in milliseconds. Unlimited when absent. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   readonly budget: BodyBudget;
   /** The connection's part of the budget. */
   readonly account: BodyAccount;
