@@ -1,9 +1,10 @@
-import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import { createServer, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { ExchangeContext } from "./exchange.ts";
 import { serveHttp2 } from "./http2-exchange.ts";
 import { watchPeer } from "./http2-keep-alive.ts";
 import type { ListenLimits } from "./listen-options.ts";
+import { Starts } from "./starts.ts";
 
 /** The HTTP/2 connections of one port. Their server never listens: connections are handed to it. */
 export interface Http2Sessions {
@@ -35,10 +36,17 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     const hasStreams = countStreams(session);
     closeWhenIdle(session, limits.idleSessionTimeoutMs, hasStreams);
     watchPeer(session, limits, hasStreams);
-    const begin = fewInATurn();
-    session.on("stream", (stream, headers, _flags, rawHeaders) =>
-      begin(stream, () => void serveHttp2(context, session, stream, headers, rawHeaders)),
-    );
+    const starts = new Starts(maxStartsInATurn);
+    const account = context.bodies.accountOf(session, () => session.socket.remoteAddress);
+    session.on("stream", async (stream, headers, _flags, rawHeaders) => {
+      const turn = starts.turn(account);
+      if (turn !== undefined) {
+        stream.on("error", () => undefined); // a reset while it waits: then it never begins
+        await turn;
+        if (stream.destroyed) return;
+      }
+      await serveHttp2(context, session, stream, headers, rawHeaders);
+    });
   });
   return {
     adopt(socket) {
@@ -52,44 +60,7 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
 }
 
 /** Requests of one connection that begin in one turn of the event loop. */
-const maxInATurn = 8;
-
-/** A turn of the event loop that took longer had enough work: the next one begins only one more request. */
-const longTurnMs = 10;
-
-/** Thousands of requests may arrive in one packet. To begin all at once would block every other caller. */
-function fewInATurn(): (stream: ServerHttp2Stream, serve: () => void) => void {
-  const waiting: [ServerHttp2Stream, () => void][] = [];
-  let begun = 0;
-  let turnBegan = 0;
-  const nextTurn = (): void => {
-    const now = performance.now();
-    const atMost = now - turnBegan > longTurnMs ? 1 : maxInATurn;
-    turnBegan = now;
-    begun = 0;
-    while (begun < atMost) {
-      const next = waiting.shift();
-      if (next === undefined) break;
-      if (next[0].destroyed) continue;
-      begun += 1;
-      next[1]();
-    }
-    if (begun > 0) setImmediate(nextTurn);
-  };
-  return (stream, serve) => {
-    if (begun === maxInATurn || waiting.length > 0) {
-      stream.on("error", () => undefined); // a reset while it waits: then it never begins
-      waiting.push([stream, serve]);
-      return;
-    }
-    if (begun === 0) {
-      turnBegan = performance.now();
-      setImmediate(nextTurn);
-    }
-    begun += 1;
-    serve();
-  };
-}
+const maxStartsInATurn = 8;
 
 /** Call it before the first stream. */
 function countStreams(session: ServerHttp2Session): () => boolean {

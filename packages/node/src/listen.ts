@@ -18,6 +18,9 @@ import { UnreadAnswers } from "./unread-answers.ts";
 /** Bytes of bodies that are made into messages in one turn of the event loop; a longer one takes several. */
 const smallBodyBytes = 64 * 1024;
 
+/** Requests that are begun in one turn of the event loop, of all connections. */
+const maxStartsInATurn = 64;
+
 /** A bound port. */
 export interface Listener extends AsyncDisposable {
   readonly port: number;
@@ -54,7 +57,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
     requestTimeoutMs: limits.requestTimeoutMs,
     maxHeaderBytes: limits.maxHeaderBytes,
     bodies: new BodyBudget(limits),
-    starts: new Starts(),
+    starts: new Starts(maxStartsInATurn),
     turns: { small: new Turns(smallBodyBytes), large: new Turns(0) },
     readForwardedUrl:
       trustedProxies.length === 0 ? undefined : createForwardedUrlReader(trustedProxies, onWarning),

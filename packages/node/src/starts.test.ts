@@ -40,7 +40,7 @@ function createConnection(address: string): BodyAccount {
 function createAsker() {
   let now = 0;
   let tookMs = 0;
-  const starts = new Starts(() => now);
+  const starts = new Starts(64, () => now);
   const begun: string[] = [];
   const begin = (name: string): void => {
     begun.push(name);

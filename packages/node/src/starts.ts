@@ -1,27 +1,30 @@
 import type { BodyAccount } from "./body-budget.ts";
 
-/** Requests that are begun in one turn of the event loop, of all connections. */
-const maxInATurn = 64;
-
 /** What the requests of a turn may take; when they took longer, half as many are begun in the next. */
 const longTurnMs = 10;
 
 /**
- * Lets the requests of a port begin a few in a turn of the event loop. Hundreds of connections may bring thousands of requests at the
- * same moment, and with all begun at once no other caller would have a turn. Callers take turns, and so do the connections
- * of one caller.
+ * Lets requests begin a few in a turn of the event loop: those of a port, and those of one HTTP/2 connection. Hundreds of
+ * connections may bring thousands of requests at the same moment, and one of them in one packet; with all begun at once no
+ * other caller would have a turn. Callers take turns, and so do the connections of one caller.
+ *
+ * Two bounds are needed: HTTP/2 makes a body and its listeners for a request before the port counts its bytes and lets it
+ * begin, and the port's bound is over all connections. The bound of HTTP/1.1 (`fewAtATime`) is another one, of those that run.
  */
 export class Starts {
+  readonly #maxInATurn: number;
   readonly #now: () => number;
   /** What waits, by caller and connection; whose turn is next comes first. */
   readonly #waiting = new Map<object, Map<BodyAccount, (() => void)[]>>();
-  #atMost = maxInATurn;
+  #atMost: number;
   #begun = 0;
   /** When the requests that had waited were begun in this turn. */
   #beganAt: number | undefined;
 
   /** @param now milliseconds that never go back */
-  constructor(now: () => number = () => performance.now()) {
+  constructor(maxInATurn: number, now: () => number = () => performance.now()) {
+    this.#maxInATurn = maxInATurn;
+    this.#atMost = maxInATurn;
     this.#now = now;
   }
 
@@ -66,7 +69,7 @@ export class Starts {
   }
 
   #grow(): void {
-    this.#atMost = Math.min(maxInATurn, 2 * this.#atMost);
+    this.#atMost = Math.min(this.#maxInATurn, 2 * this.#atMost);
   }
 
   #wait(connection: BodyAccount, begin: () => void): void {
