@@ -5,7 +5,7 @@ import { expirySuite } from "./task-store/expiry-suite.ts";
 import { keySuite } from "./task-store/key-suite.ts";
 import { lifetimeSuite } from "./task-store/lifetime-suite.ts";
 import { listSuite } from "./task-store/list-suite.ts";
-import type { OpenTaskStore } from "./task-store/opened-store.ts";
+import { type OpenTaskStore, storeTest } from "./task-store/opened-store.ts";
 import { propertySuite } from "./task-store/property-suite.ts";
 import { pushConfigSuite } from "./task-store/push-config-suite.ts";
 import { readSuite } from "./task-store/read-suite.ts";
@@ -18,13 +18,14 @@ import { readSuite } from "./task-store/read-suite.ts";
  */
 export function taskStoreContract(name: string, open: OpenTaskStore): void {
   describe(`${name} keeps the contract of TaskStore`, () => {
-    commitSuite(open);
-    readSuite(open);
-    listSuite(open);
-    pushConfigSuite(open);
-    deliverySuite(open);
-    keySuite(open);
-    expirySuite(open);
+    const it = storeTest(open);
+    commitSuite(it);
+    readSuite(it);
+    listSuite(it);
+    pushConfigSuite(it);
+    deliverySuite(it);
+    keySuite(it);
+    expirySuite(it);
     lifetimeSuite(open);
     propertySuite(open);
   });

@@ -1,22 +1,23 @@
 import type { TaskStore } from "@a2a-connect/server";
 import type { TaskCommit } from "@a2a-connect/server/store";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { alice, createCommit, createPushConfig } from "../task-commit.ts";
 import {
   accepted,
-  type OpenTaskStore,
-  openForTest,
+  committed,
+  everything,
+  noLog,
   present,
   readLog,
   refusalOf,
+  type StoreTest,
   sequencesOf,
 } from "./opened-store.ts";
 
 /** What a commit writes, and which commits a store must refuse. */
-export function commitSuite(open: OpenTaskStore): void {
+export function commitSuite(it: StoreTest): void {
   describe("commit", () => {
-    it("creates a task with its log, index and fence 1", async () => {
-      const store = await openForTest(open);
+    it("creates a task with its log, index and fence 1", async (store) => {
       const commit = createCommit({
         kinds: ["task", "input", "status", "artifact", "command", "journal"],
         wakeAt: 5_000,
@@ -37,8 +38,7 @@ export function commitSuite(open: OpenTaskStore): void {
       expect(await readLog(store, alice, "task-1")).toEqual(commit.entries);
     });
 
-    it("appends to the log and replaces the index", async () => {
-      const store = await openForTest(open);
+    it("appends to the log and replaces the index", async (store) => {
       const first = createCommit({ wakeAt: 5_000 });
       const second = createCommit({
         after: await accepted(store, first),
@@ -52,18 +52,16 @@ export function commitSuite(open: OpenTaskStore): void {
       expect(task.index).toEqual({ ...second.index, contextId: "another", wakeAt: undefined });
     });
 
-    it("refuses to create a task that exists", async () => {
-      const store = await openForTest(open);
-      await accepted(store, createCommit({ kinds: ["task", "input"] }));
+    it("refuses to create a task that exists", async (store) => {
+      await committed(store, { kinds: ["task", "input"] });
       await expectRefused(store, createCommit(), {
         refused: "conflict",
         tail: { sequence: 2, generation: 1 },
       });
     });
 
-    it("refuses to create a task that exists and was claimed, as a conflict", async () => {
-      const store = await openForTest(open);
-      const { tail } = await accepted(store, createCommit());
+    it("refuses to create a task that exists and was claimed, as a conflict", async (store) => {
+      const { tail } = await committed(store);
       await store.claim(alice, "task-1");
       await expectRefused(store, createCommit(), { refused: "conflict", tail });
     });
@@ -72,20 +70,18 @@ export function commitSuite(open: OpenTaskStore): void {
       ["an end that the log had before", 1],
       ["an end that the log does not have yet", 3],
     ] as const) {
-      it(`refuses ${what}`, async () => {
-        const store = await openForTest(open);
-        await accepted(store, createCommit({ kinds: ["task", "status"] }));
+      it(`refuses ${what}`, async (store) => {
+        await committed(store, { kinds: ["task", "status"] });
         const stale = createCommit({ after: { tail: { sequence, generation: sequence }, fence: 1 } });
         await expectRefused(store, stale, { refused: "conflict", tail: { sequence: 2, generation: 2 } });
       });
     }
 
-    it("refuses to append to a task that is missing", async () => {
-      const store = await openForTest(open);
+    it("refuses to append to a task that is missing", async (store) => {
       const commit = createCommit({ after: { tail: { sequence: 1, generation: 1 }, fence: 1 } });
       expect(await store.commit(commit)).toEqual({
         refused: "conflict",
-        tail: { sequence: 0, generation: 0 },
+        tail: noLog,
       });
       expect(await store.find(alice, "task-1", "full")).toBeUndefined();
     });
@@ -94,42 +90,38 @@ export function commitSuite(open: OpenTaskStore): void {
       ["principal", { tenant: "", principal: "mallory" }],
       ["tenant", { tenant: "acme", principal: "alice" }],
     ] as const) {
-      it(`refuses to write to the task of another ${what} as if it were missing`, async () => {
-        const store = await openForTest(open);
-        const after = await accepted(store, createCommit());
-        const missing = { refused: "conflict", tail: { sequence: 0, generation: 0 } } as const;
+      it(`refuses to write to the task of another ${what} as if it were missing`, async (store) => {
+        const after = await committed(store);
+        const missing = { refused: "conflict", tail: noLog } as const;
         await expectRefused(store, createCommit({ owner, after }), missing);
         await expectRefused(store, createCommit({ owner }), missing);
       });
     }
 
-    it("refuses the fence of a holder that was overtaken, and takes the new one", async () => {
-      const store = await openForTest(open);
-      const after = await accepted(store, createCommit());
+    it("refuses the fence of a holder that was overtaken, and takes the new one", async (store) => {
+      const after = await committed(store);
       const { fence } = present(await store.claim(alice, "task-1"));
       await expectRefused(store, createCommit({ after }), { refused: "fenced", tail: after.tail });
       await expectRefused(store, createCommit({ after: { ...after, fence: fence + 1 } }), {
         refused: "fenced",
         tail: after.tail,
       });
-      const next = await accepted(store, createCommit({ after: { ...after, fence } }));
+      const next = await committed(store, { after: { ...after, fence } });
       await expectRefused(store, createCommit({ after }), { refused: "fenced", tail: next.tail });
     });
 
-    it("stores push configs with the entries, and none of a refused commit", async () => {
-      const store = await openForTest(open);
+    it("stores push configs with the entries, and none of a refused commit", async (store) => {
       const first = createPushConfig("task-1", "first");
-      const after = await accepted(store, createCommit({ pushConfigs: [first] }));
+      const after = await committed(store, { pushConfigs: [first] });
       const moved = createPushConfig("task-1", "first", "https://example.com/moved");
       const second = createPushConfig("task-1", "second");
       expect(refusalOf(await store.commit(createCommit({ pushConfigs: [moved, second] })))).toBe("conflict");
       expect(await store.listPushConfigs(alice, "task-1", undefined, 10)).toEqual([first]);
-      await accepted(store, createCommit({ after, pushConfigs: [moved, second] }));
+      await committed(store, { after, pushConfigs: [moved, second] });
       expect(await store.listPushConfigs(alice, "task-1", undefined, 10)).toEqual([moved, second]);
     });
 
-    it("keeps a payload of 5 MiB byte for byte", async () => {
-      const store = await openForTest(open);
+    it("keeps a payload of 5 MiB byte for byte", async (store) => {
       const commit = createCommit({ kinds: ["task", "artifact"], text: "ü🙂".repeat(1024 * 1024) });
       await accepted(store, commit);
       const entries = await readLog(store, alice, "task-1");
@@ -139,8 +131,7 @@ export function commitSuite(open: OpenTaskStore): void {
       expect(payloads).toEqual([0, 0]);
     });
 
-    it("keeps a payload that is empty or a part of a larger buffer", async () => {
-      const store = await openForTest(open);
+    it("keeps a payload that is empty or a part of a larger buffer", async (store) => {
       const commit = createCommit({ kinds: ["task", "journal", "journal"] });
       const payloads = [new Uint8Array([1]), new Uint8Array(), new Uint8Array([9, 2, 3, 9]).subarray(1, 3)];
       const entries = commit.entries.map((entry, at) => ({
@@ -161,30 +152,16 @@ export function commitSuite(open: OpenTaskStore): void {
       "%_*?",
       " ",
     ]) {
-      it(`takes ${JSON.stringify(id)} as a name of everything`, async () => {
-        const store = await openForTest(open);
+      it(`takes ${JSON.stringify(id)} as a name of everything`, async (store) => {
         const owner = { tenant: id, principal: id };
         const config = createPushConfig(id, id);
-        await accepted(
-          store,
-          createCommit({ owner, taskId: id, contextId: id, pushConfigs: [config], wakeAt: 1 }),
-        );
+        await committed(store, { owner, taskId: id, contextId: id, pushConfigs: [config], wakeAt: 1 });
         const task = present(await store.find(owner, id, "full"));
         expect(task).toMatchObject({ owner, taskId: id, index: { contextId: id } });
         expect(await store.findPushConfig(owner, id, id)).toEqual(config);
         expect(await store.unfinished(undefined, 10)).toEqual([{ owner, taskId: id }]);
         expect(await store.due(1, 10)).toEqual([{ owner, taskId: id, wakeAt: 1 }]);
-        const list = {
-          owner,
-          contextId: id,
-          state: undefined,
-          since: undefined,
-          after: undefined,
-          limit: 10,
-          maxBytes: 1_000_000,
-          view: "head",
-        };
-        expect(await store.list({ ...list, view: "head" })).toMatchObject({
+        expect(await store.list({ ...everything, owner, contextId: id, view: "head" })).toMatchObject({
           tasks: [{ taskId: id }],
           totalSize: 1,
         });
@@ -213,8 +190,7 @@ export function commitSuite(open: OpenTaskStore): void {
       ],
     ];
     for (const [what, commit] of defects) {
-      it(`rejects ${what} and writes nothing`, async () => {
-        const store = await openForTest(open);
+      it(`rejects ${what} and writes nothing`, async (store) => {
         await expect(store.commit(commit)).rejects.toThrow(RangeError);
         expect(await store.find(alice, "task-1", "full")).toBeUndefined();
         await accepted(store, whole);
@@ -223,9 +199,8 @@ export function commitSuite(open: OpenTaskStore): void {
   });
 
   describe("commit, many at once", () => {
-    it("lets one fail without the others", async () => {
-      const store = await openForTest(open);
-      await accepted(store, createCommit({ taskId: "task-50" }));
+    it("lets one fail without the others", async (store) => {
+      await committed(store, { taskId: "task-50" });
       const commits = Array.from({ length: 200 }, (_, at) => createCommit({ taskId: `task-${at}` }));
       commits[70] = { ...createCommit({ taskId: "task-70" }), entries: [] };
       const results = await Promise.allSettled(commits.map((commit) => store.commit(commit)));
@@ -238,8 +213,7 @@ export function commitSuite(open: OpenTaskStore): void {
       expect(stored.flatMap((task, at) => (task === undefined ? [at] : []))).toEqual([70]);
     });
 
-    it("keeps the order of commits to one task", async () => {
-      const store = await openForTest(open);
+    it("keeps the order of commits to one task", async (store) => {
       const commits = Array.from({ length: 200 }, (_, at) =>
         createCommit({ after: { tail: { sequence: at, generation: at }, fence: 1 }, text: `chunk ${at}` }),
       );
@@ -249,9 +223,8 @@ export function commitSuite(open: OpenTaskStore): void {
       expect(entries).toEqual(commits.flatMap((commit) => commit.entries));
     });
 
-    it("accepts exactly one of those that continue the same end", async () => {
-      const store = await openForTest(open);
-      const after = await accepted(store, createCommit());
+    it("accepts exactly one of those that continue the same end", async (store) => {
+      const after = await committed(store);
       const rivals = Array.from({ length: 20 }, (_, at) => createCommit({ after, text: `rival ${at}` }));
       const results = await Promise.all(rivals.map((commit) => store.commit(commit)));
       const winners = results.flatMap((result, at) => (refusalOf(result) === undefined ? [at] : []));
@@ -260,9 +233,8 @@ export function commitSuite(open: OpenTaskStore): void {
       expect(entries[1]).toEqual(rivals[winners[0] ?? -1]?.entries[0]);
     });
 
-    it("runs a claim between the commits before and after it", async () => {
-      const store = await openForTest(open);
-      const after = await accepted(store, createCommit());
+    it("runs a claim between the commits before and after it", async (store) => {
+      const after = await committed(store);
       const before = store.commit(createCommit({ after }));
       const claim = store.claim(alice, "task-1");
       const later = store.commit(createCommit({ after: { ...after, tail: { sequence: 2, generation: 2 } } }));

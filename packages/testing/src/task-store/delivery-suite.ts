@@ -1,18 +1,17 @@
 import type { TaskStore } from "@a2a-connect/server";
 import type { Delivery } from "@a2a-connect/server/store";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { alice, createCommit, createPushConfig } from "../task-commit.ts";
-import { accepted, type OpenTaskStore, openForTest, readDue } from "./opened-store.ts";
+import { committed, readDue, type StoreTest } from "./opened-store.ts";
 
 const bob = { tenant: "acme", principal: "bob" };
 
 /** Delivery cursors: where they begin, when they are due and how they move. */
-export function deliverySuite(open: OpenTaskStore): void {
+export function deliverySuite(it: StoreTest): void {
   describe("a delivery", () => {
-    it("begins with the first event of the commit that brings its config", async () => {
-      const store = await openForTest(open);
+    it("begins with the first event of the commit that brings its config", async (store) => {
       const config = createPushConfig("task-1", "a");
-      const after = await created(store, { kinds: ["task", "status"], pushConfigs: [config] });
+      const after = await committed(store, { kinds: ["task", "status"], pushConfigs: [config] });
       const due = await onlyDelivery(store);
       expect(due).toEqual({
         number: due.number,
@@ -24,24 +23,22 @@ export function deliverySuite(open: OpenTaskStore): void {
         dueAt: 0,
       });
       const second = createPushConfig("task-1", "b");
-      await accepted(store, createCommit({ after, kinds: ["input", "status"], pushConfigs: [second] }));
+      await committed(store, { after, kinds: ["input", "status"], pushConfigs: [second] });
       expect(await cursors(store)).toEqual([
         { id: "a", next: 1, dueAt: 0 },
         { id: "b", next: 3, dueAt: 0 },
       ]);
     });
 
-    it("of a config that is added later begins with what comes after", async () => {
-      const store = await openForTest(open);
-      const after = await created(store);
+    it("of a config that is added later begins with what comes after", async (store) => {
+      const after = await committed(store);
       await store.putPushConfig(alice, createPushConfig("task-1", "a"));
       expect(await cursors(store)).toEqual([]);
-      await accepted(store, createCommit({ after }));
+      await committed(store, { after });
       expect(await cursors(store)).toEqual([{ id: "a", next: 2, dueAt: 0 }]);
     });
 
-    it("is told of by the commit that makes it due", async () => {
-      const store = await openForTest(open);
+    it("is told of by the commit that makes it due", async (store) => {
       const bare = await store.commit(createCommit());
       expect(bare).toEqual({ tail: { sequence: 1, generation: 1 }, deliveryDue: false });
       const pushConfigs = [createPushConfig("task-2", "a")];
@@ -60,19 +57,17 @@ export function deliverySuite(open: OpenTaskStore): void {
       });
     });
 
-    it("is not due while there is no event to deliver, after any other commit", async () => {
-      const store = await openForTest(open);
-      const after = await created(store);
+    it("is not due while there is no event to deliver, after any other commit", async (store) => {
+      const after = await committed(store);
       await store.putPushConfig(alice, createPushConfig("task-1", "a"));
-      const noted = await accepted(store, createCommit({ after, kinds: ["input", "journal", "command"] }));
+      const noted = await committed(store, { after, kinds: ["input", "journal", "command"] });
       expect(await cursors(store)).toEqual([]);
-      await accepted(store, createCommit({ after: noted, kinds: ["artifact"] }));
+      await committed(store, { after: noted, kinds: ["artifact"] });
       expect(await cursors(store)).toEqual([{ id: "a", next: 2, dueAt: 0 }]);
     });
 
-    it("is due again at once when it has moved and another event waits", async () => {
-      const store = await openForTest(open);
-      await created(store, { kinds: ["task", "status"], pushConfigs: [createPushConfig("task-1", "a")] });
+    it("is due again at once when it has moved and another event waits", async (store) => {
+      await committed(store, { kinds: ["task", "status"], pushConfigs: [createPushConfig("task-1", "a")] });
       const { number } = await onlyDelivery(store);
       await store.moveDelivery({ number, next: 2, attempts: 0, retryAt: undefined });
       expect(await onlyDelivery(store)).toMatchObject({ number, next: 2, attempts: 0, dueAt: 0 });
@@ -80,37 +75,33 @@ export function deliverySuite(open: OpenTaskStore): void {
       expect(await cursors(store)).toEqual([]);
     });
 
-    it("waits for the next event when it has delivered the last", async () => {
-      const store = await openForTest(open);
-      const after = await created(store, { pushConfigs: [createPushConfig("task-1", "a")] });
+    it("waits for the next event when it has delivered the last", async (store) => {
+      const after = await committed(store, { pushConfigs: [createPushConfig("task-1", "a")] });
       const { number } = await onlyDelivery(store);
       await store.moveDelivery({ number, next: 2, attempts: 0, retryAt: undefined });
       expect(await cursors(store)).toEqual([]);
-      await accepted(store, createCommit({ after }));
+      await committed(store, { after });
       expect(await onlyDelivery(store)).toMatchObject({ number, next: 2, dueAt: 0 });
     });
 
-    it("that has failed is due at its time, and no event makes that earlier", async () => {
-      const store = await openForTest(open);
-      const after = await created(store, { pushConfigs: [createPushConfig("task-1", "a")] });
+    it("that has failed is due at its time, and no event makes that earlier", async (store) => {
+      const after = await committed(store, { pushConfigs: [createPushConfig("task-1", "a")] });
       const { number } = await onlyDelivery(store);
       await store.moveDelivery({ number, next: 1, attempts: 3, retryAt: 9_000 });
-      await accepted(store, createCommit({ after }));
+      await committed(store, { after });
       expect(await readDue(store, 8_999)).toEqual([]);
       expect(await readDue(store, 9_000)).toMatchObject([{ number, attempts: 3, dueAt: 9_000 }]);
     });
 
-    it("is never due without an event, even when it is to be tried again", async () => {
-      const store = await openForTest(open);
-      await created(store, { pushConfigs: [createPushConfig("task-1", "a")] });
+    it("is never due without an event, even when it is to be tried again", async (store) => {
+      await committed(store, { pushConfigs: [createPushConfig("task-1", "a")] });
       const { number } = await onlyDelivery(store);
       await store.moveDelivery({ number, next: 2, attempts: 0, retryAt: 9_000 });
       expect(await cursors(store)).toEqual([]);
     });
 
-    it("goes on where it was when its config is replaced, at once and under a new number", async () => {
-      const store = await openForTest(open);
-      const after = await created(store, {
+    it("goes on where it was when its config is replaced, at once and under a new number", async (store) => {
+      const after = await committed(store, {
         kinds: ["task", "status"],
         pushConfigs: [createPushConfig("task-1", "a")],
       });
@@ -122,18 +113,17 @@ export function deliverySuite(open: OpenTaskStore): void {
       expect(replaced).toMatchObject({ config: moved, next: 2, attempts: 0, dueAt: 0 });
       expect(replaced.number).not.toBe(old.number);
       const again = createPushConfig("task-1", "a", "https://example.com/again");
-      await accepted(store, createCommit({ after, pushConfigs: [again] }));
+      await committed(store, { after, pushConfigs: [again] });
       expect(await onlyDelivery(store)).toMatchObject({ config: again, next: 2, attempts: 0, dueAt: 0 });
     });
 
-    it("that has delivered everything waits on when its config is replaced", async () => {
-      const store = await openForTest(open);
-      const after = await created(store, { pushConfigs: [createPushConfig("task-1", "a")] });
+    it("that has delivered everything waits on when its config is replaced", async (store) => {
+      const after = await committed(store, { pushConfigs: [createPushConfig("task-1", "a")] });
       const { number } = await onlyDelivery(store);
       await store.moveDelivery({ number, next: 2, attempts: 0, retryAt: undefined });
       await store.putPushConfig(alice, createPushConfig("task-1", "a"));
       expect(await cursors(store)).toEqual([]);
-      await accepted(store, createCommit({ after }));
+      await committed(store, { after });
       expect(await cursors(store)).toEqual([{ id: "a", next: 2, dueAt: 0 }]);
     });
 
@@ -147,30 +137,27 @@ export function deliverySuite(open: OpenTaskStore): void {
         },
       ],
     ] as const) {
-      it(`does not move by the number of a config that was ${what}`, async () => {
-        const store = await openForTest(open);
-        const after = await created(store, { pushConfigs: [createPushConfig("task-1", "a")] });
+      it(`does not move by the number of a config that was ${what}`, async (store) => {
+        const after = await committed(store, { pushConfigs: [createPushConfig("task-1", "a")] });
         const { number } = await onlyDelivery(store);
         await change(store);
-        await accepted(store, createCommit({ after }));
+        await committed(store, { after });
         const before = await onlyDelivery(store);
         await store.moveDelivery({ number, next: 3, attempts: 0, retryAt: undefined });
         expect(await onlyDelivery(store)).toEqual(before);
       });
     }
 
-    it("is gone with its config", async () => {
-      const store = await openForTest(open);
+    it("is gone with its config", async (store) => {
       const pushConfigs = [createPushConfig("task-1", "a"), createPushConfig("task-1", "b")];
-      const after = await created(store, { pushConfigs });
+      const after = await committed(store, { pushConfigs });
       await store.deletePushConfig(alice, "task-1", "a");
-      await accepted(store, createCommit({ after }));
+      await committed(store, { after });
       expect(await cursors(store)).toEqual([{ id: "b", next: 1, dueAt: 0 }]);
     });
 
-    it("is not touched by a commit that is refused", async () => {
-      const store = await openForTest(open);
-      await created(store, { pushConfigs: [createPushConfig("task-1", "a")] });
+    it("is not touched by a commit that is refused", async (store) => {
+      await committed(store, { pushConfigs: [createPushConfig("task-1", "a")] });
       const before = await onlyDelivery(store);
       const moved = createPushConfig("task-1", "a", "https://example.com/moved");
       expect(await store.commit(createCommit({ pushConfigs: [moved] }))).toMatchObject({
@@ -179,9 +166,8 @@ export function deliverySuite(open: OpenTaskStore): void {
       expect(await onlyDelivery(store)).toEqual(before);
     });
 
-    it("is not touched by strangers", async () => {
-      const store = await openForTest(open);
-      await created(store, { pushConfigs: [createPushConfig("task-1", "a")] });
+    it("is not touched by strangers", async (store) => {
+      await committed(store, { pushConfigs: [createPushConfig("task-1", "a")] });
       const before = await onlyDelivery(store);
       expect(await store.putPushConfig(bob, createPushConfig("task-1", "a"))).toBe(false);
       expect(await store.deletePushConfig(bob, "task-1", "a")).toBe(false);
@@ -190,15 +176,14 @@ export function deliverySuite(open: OpenTaskStore): void {
   });
 
   describe("dueDeliveries", () => {
-    it("gives what was put off, of all owners up to a time, earliest first, at most as many as asked for", async () => {
-      const store = await openForTest(open);
+    it("gives what was put off, of all owners up to a time, earliest first, at most as many as asked for", async (store) => {
       for (const [taskId, owner, retryAt] of [
         ["task-1", alice, 300],
         ["task-2", bob, 100],
         ["task-3", alice, 200],
         ["task-4", alice, 301],
       ] as const) {
-        await accepted(store, createCommit({ taskId, owner, pushConfigs: [createPushConfig(taskId, "a")] }));
+        await committed(store, { taskId, owner, pushConfigs: [createPushConfig(taskId, "a")] });
         const fresh = await readDue(store, 0);
         for (const { number } of fresh) await store.moveDelivery({ number, next: 1, attempts: 1, retryAt });
       }
@@ -212,10 +197,9 @@ export function deliverySuite(open: OpenTaskStore): void {
       expect((await readDue(store, 100))[0]?.owner).toEqual(bob);
     });
 
-    it("gives what is due at once in turns, each once", async () => {
-      const store = await openForTest(open);
+    it("gives what is due at once in turns, each once", async (store) => {
       const ids = ["a", "b", "c", "d", "e"];
-      await created(store, { pushConfigs: ids.map((id) => createPushConfig("task-1", id)) });
+      await committed(store, { pushConfigs: ids.map((id) => createPushConfig("task-1", id)) });
       const numbers = (await readDue(store)).map(({ number }) => number);
       const inTurn = async (after: number, limit: number) =>
         (await store.dueDeliveries({ now: 0, latest: 0, after, limit })).fresh.map(({ config }) => config.id);
@@ -226,10 +210,9 @@ export function deliverySuite(open: OpenTaskStore): void {
       expect(await inTurn(Number.MAX_SAFE_INTEGER, 2)).toEqual(["a", "b"]);
     });
 
-    it("gives what was put off however much is due at once, and the other way round", async () => {
-      const store = await openForTest(open);
+    it("gives what was put off however much is due at once, and the other way round", async (store) => {
       const ids = ["a", "b", "c", "d"];
-      await created(store, { pushConfigs: ids.map((id) => createPushConfig("task-1", id)) });
+      await committed(store, { pushConfigs: ids.map((id) => createPushConfig("task-1", id)) });
       for (const { number, config } of await readDue(store)) {
         if (config.id > "b") await store.moveDelivery({ number, next: 1, attempts: 1, retryAt: 100 });
       }
@@ -237,10 +220,9 @@ export function deliverySuite(open: OpenTaskStore): void {
       expect([...fresh, ...retries].map(({ config }) => config.id)).toEqual(["a", "c"]);
     });
 
-    it("says when the next will be due, and gives what was put off beyond the latest time", async () => {
-      const store = await openForTest(open);
+    it("says when the next will be due, and gives what was put off beyond the latest time", async (store) => {
       const ids = ["100", "200", "300", "400"];
-      await created(store, { pushConfigs: ids.map((id) => createPushConfig("task-1", id)) });
+      await committed(store, { pushConfigs: ids.map((id) => createPushConfig("task-1", id)) });
       for (const { number, config } of await readDue(store))
         await store.moveDelivery({ number, next: 1, attempts: 1, retryAt: Number(config.id) });
       const query = async (now: number, latest: number) => {
@@ -254,21 +236,12 @@ export function deliverySuite(open: OpenTaskStore): void {
       expect(await query(400, 300)).toEqual({ due: ids, nextAt: undefined });
     });
 
-    it("gives configs that do not change with what was read", async () => {
-      const store = await openForTest(open);
-      await created(store, { pushConfigs: [createPushConfig("task-1", "a")] });
+    it("gives configs that do not change with what was read", async (store) => {
+      await committed(store, { pushConfigs: [createPushConfig("task-1", "a")] });
       (await onlyDelivery(store)).config.url = "https://example.com/changed";
       expect((await onlyDelivery(store)).config).toEqual(createPushConfig("task-1", "a"));
     });
   });
-}
-
-/** Creates task-1. */
-function created(
-  store: TaskStore,
-  init: Parameters<typeof createCommit>[0] = {},
-): ReturnType<typeof accepted> {
-  return accepted(store, createCommit(init));
 }
 
 async function onlyDelivery(store: TaskStore): Promise<Delivery> {

@@ -2,23 +2,31 @@ import { MessageSchema, TaskState } from "@a2a-connect/proto";
 import type { TaskStore } from "@a2a-connect/server";
 import type { TaskKey } from "@a2a-connect/server/store";
 import { create } from "@bufbuild/protobuf";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { alice, createCommit, createPushConfig } from "../task-commit.ts";
-import { accepted, type OpenTaskStore, openForTest, present, readDue, refusalOf } from "./opened-store.ts";
+import {
+  accepted,
+  committed,
+  everything,
+  noLog,
+  present,
+  readDue,
+  refusalOf,
+  type StoreTest,
+} from "./opened-store.ts";
 
 const bob = { tenant: "acme", principal: "bob" };
 const key: TaskKey = { key: "one", fingerprint: new Uint8Array([1]), generation: 0 };
 const reply = create(MessageSchema, { messageId: "reply" });
 
 /** What expires, and what stays. */
-export function expirySuite(open: OpenTaskStore): void {
+export function expirySuite(it: StoreTest): void {
   describe("expire", () => {
-    it("forgets tasks in a terminal state since before the time, and no others", async () => {
-      const store = await openForTest(open);
+    it("forgets tasks in a terminal state since before the time, and no others", async (store) => {
       for (const [name, state] of Object.entries(TaskState)) {
         if (typeof state !== "number" || state === TaskState.UNSPECIFIED) continue;
-        await accepted(store, createCommit({ taskId: `${name} early`, state, at: 999 }));
-        await accepted(store, createCommit({ taskId: `${name} late`, state, at: 1_000, owner: bob }));
+        await committed(store, { taskId: `${name} early`, state, at: 999 });
+        await committed(store, { taskId: `${name} late`, state, at: 1_000, owner: bob });
       }
       await expireAll(store, { finishedBefore: 1_000 });
       expect(await idsOf(store, alice)).toEqual([
@@ -30,15 +38,13 @@ export function expirySuite(open: OpenTaskStore): void {
       expect(await idsOf(store, bob)).toHaveLength(8);
     });
 
-    it("forgets no task without a time", async () => {
-      const store = await openForTest(open);
-      await accepted(store, createCommit({ state: TaskState.COMPLETED, at: 0 }));
+    it("forgets no task without a time", async (store) => {
+      await committed(store, { state: TaskState.COMPLETED, at: 0 });
       await expireAll(store, { finishedBefore: undefined });
       expect(await idsOf(store, alice)).toEqual(["task-1"]);
     });
 
-    it("takes everything of a task with it", async () => {
-      const store = await openForTest(open);
+    it("takes everything of a task with it", async (store) => {
       const end = await finishTask(store, "task-1");
       await expireAll(store, {});
       expect(await tracesOf(store)).toEqual({
@@ -57,8 +63,7 @@ export function expirySuite(open: OpenTaskStore): void {
       expect(await store.putPushConfig(alice, createPushConfig("task-1", "a"))).toBe(false);
     });
 
-    it("leaves the same id and key to a new task, which has nothing of the old one", async () => {
-      const store = await openForTest(open);
+    it("leaves the same id and key to a new task, which has nothing of the old one", async (store) => {
       await finishTask(store, "task-1");
       await store.expire({ finishedBefore: 5_000, now: 0, limit: 1 });
       const commit = createCommit({ text: "new", keys: [{ ...key, fingerprint: new Uint8Array([2]) }] });
@@ -75,8 +80,7 @@ export function expirySuite(open: OpenTaskStore): void {
       expect((await store.findKey(alice, "one"))?.fingerprint).toEqual(new Uint8Array([2]));
     });
 
-    it("leaves a task that is unfinished or another owner's as it was", async () => {
-      const store = await openForTest(open);
+    it("leaves a task that is unfinished or another owner's as it was", async (store) => {
       await finishTask(store, "task-1");
       const commit = createCommit({
         taskId: "task-2",
@@ -92,11 +96,10 @@ export function expirySuite(open: OpenTaskStore): void {
       expect(await store.find(bob, "task-2", "full")).toEqual(before);
       expect(await store.findKey(bob, "one")).toMatchObject({ result: { taskId: "task-2" } });
       expect(await readDue(store, 0)).toMatchObject([{ taskId: "task-2", next: 1 }]);
-      await accepted(store, createCommit({ owner: bob, taskId: "task-2", after }));
+      await committed(store, { owner: bob, taskId: "task-2", after });
     });
 
-    it("forgets kept Messages whose time is over, and no others", async () => {
-      const store = await openForTest(open);
+    it("forgets kept Messages whose time is over, and no others", async (store) => {
       const put = (name: string, expiresAt: number) =>
         store.putReply(alice, { ...key, key: name }, reply, expiresAt);
       await put("early", 999);
@@ -110,8 +113,7 @@ export function expirySuite(open: OpenTaskStore): void {
       );
     });
 
-    it("removes about as many rows as it is told to, and says whether to go on", async () => {
-      const store = await openForTest(open);
+    it("removes about as many rows as it is told to, and says whether to go on", async (store) => {
       for (let at = 0; at < 30; at += 1) await finishTask(store, `task-${at}`, `key-${at}`);
       for (let at = 0; at < 30; at += 1)
         await store.putReply(alice, { ...key, key: `reply-${at}` }, reply, 100);
@@ -124,8 +126,7 @@ export function expirySuite(open: OpenTaskStore): void {
       expect(await store.expire({ finishedBefore: 5_000, now: 200, limit: 10 })).toBe(false);
     });
 
-    it("never shows a task without some of its log, however few rows go at once", async () => {
-      const store = await openForTest(open);
+    it("never shows a task without some of its log, however few rows go at once", async (store) => {
       await finishTask(store, "task-1", "key-1");
       await finishTask(store, "task-2", "key-2");
       const whole = await snapshotOf(store);
@@ -139,8 +140,7 @@ export function expirySuite(open: OpenTaskStore): void {
       expect(await idsOf(store, alice)).toEqual([]);
     });
 
-    it("runs beside commits", async () => {
-      const store = await openForTest(open);
+    it("runs beside commits", async (store) => {
       for (let at = 0; at < 10; at += 1) await finishTask(store, `old-${at}`, `key-${at}`);
       const results = await Promise.all(
         Array.from({ length: 50 }, async (_, at) => {
@@ -156,8 +156,6 @@ export function expirySuite(open: OpenTaskStore): void {
   });
 }
 
-const noLog = { sequence: 0, generation: 0 };
-
 /** A task with rows in every table of a store, finished at 2,000. */
 async function finishTask(store: TaskStore, taskId: string, name = key.key): ReturnType<typeof accepted> {
   const first = createCommit({
@@ -170,7 +168,7 @@ async function finishTask(store: TaskStore, taskId: string, name = key.key): Ret
   const after = await accepted(store, first);
   const kinds = ["command", "artifact", "status"] as const;
   const state = TaskState.COMPLETED;
-  return accepted(store, createCommit({ taskId, after, kinds, state, at: 2_000, wakeAt: 10 }));
+  return committed(store, { taskId, after, kinds, state, at: 2_000, wakeAt: 10 });
 }
 
 interface ExpireInit {
@@ -191,14 +189,7 @@ async function expireAll(store: TaskStore, init: ExpireInit): Promise<number> {
 }
 
 async function idsOf(store: TaskStore, owner: typeof alice): Promise<readonly string[]> {
-  const filters = { contextId: undefined, state: undefined, since: undefined, after: undefined };
-  const { tasks, totalSize } = await store.list({
-    owner,
-    ...filters,
-    limit: 100,
-    maxBytes: 1e6,
-    view: "head",
-  });
+  const { tasks, totalSize } = await store.list({ ...everything, owner, view: "head" });
   expect(totalSize).toBe(tasks.length);
   return tasks.map(({ taskId }) => taskId).sort();
 }

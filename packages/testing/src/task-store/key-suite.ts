@@ -2,33 +2,25 @@ import { type Message, MessageSchema, Role, TaskState } from "@a2a-connect/proto
 import type { TaskStore } from "@a2a-connect/server";
 import type { TaskKey } from "@a2a-connect/server/store";
 import { create } from "@bufbuild/protobuf";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { alice, createCommit } from "../task-commit.ts";
-import { accepted, type OpenTaskStore, openForTest, present, refusalOf } from "./opened-store.ts";
-
-const otherOwners = [
-  ["another principal", { tenant: "", principal: "mallory" }],
-  ["another tenant", { tenant: "acme", principal: "alice" }],
-  ["an owner with the two swapped", { tenant: "alice", principal: "" }],
-] as const;
+import { committed, present, refusalOf, type StoreTest, strangers } from "./opened-store.ts";
 
 /** Idempotency keys: their owners, and the commits that they refuse. */
-export function keySuite(open: OpenTaskStore): void {
+export function keySuite(it: StoreTest): void {
   describe("a key that comes with a commit", () => {
-    it("leads to the task, and to where the consequences of its request begin", async () => {
-      const store = await openForTest(open);
-      const first = await accepted(store, createCommit({ keys: [createKey("first")] }));
+    it("leads to the task, and to where the consequences of its request begin", async (store) => {
+      const first = await committed(store, { keys: [createKey("first")] });
       const later = [createKey("second", 1), createKey("third", 1)];
-      await accepted(store, createCommit({ after: first, kinds: ["input", "status"], keys: later }));
+      await committed(store, { after: first, kinds: ["input", "status"], keys: later });
       expect(await store.findKey(alice, "first")).toEqual(foundKey("first", 0));
       expect(await store.findKey(alice, "second")).toEqual(foundKey("second", 1));
       expect(await store.findKey(alice, "third")).toEqual(foundKey("third", 1));
       expect(await store.findKey(alice, "fourth")).toBeUndefined();
     });
 
-    it("refuses a second task under it, and writes nothing", async () => {
-      const store = await openForTest(open);
-      await accepted(store, createCommit({ keys: [createKey("taken")] }));
+    it("refuses a second task under it, and writes nothing", async (store) => {
+      await committed(store, { keys: [createKey("taken")] });
       const keys = [createKey("free"), createKey("taken")];
       expect(await store.commit(createCommit({ taskId: "task-2", keys }))).toEqual({
         refused: "duplicate",
@@ -39,33 +31,29 @@ export function keySuite(open: OpenTaskStore): void {
       expect(await store.findKey(alice, "taken")).toEqual(foundKey("taken", 0));
     });
 
-    it("refuses a second message to its own task, and writes nothing", async () => {
-      const store = await openForTest(open);
-      const after = await accepted(store, createCommit({ keys: [createKey("taken")] }));
+    it("refuses a second message to its own task, and writes nothing", async (store) => {
+      const after = await committed(store, { keys: [createKey("taken")] });
       const again = createCommit({ after, kinds: ["input", "status"], keys: [createKey("taken", 1)] });
       expect(await store.commit(again)).toEqual({ refused: "duplicate", tail: after.tail });
       expect(present(await store.find(alice, "task-1", "full")).tail).toEqual(after.tail);
-      await accepted(store, createCommit({ after, keys: [createKey("free", 1)] }));
+      await committed(store, { after, keys: [createKey("free", 1)] });
     });
 
-    it("is refused when it comes twice in one commit", async () => {
-      const store = await openForTest(open);
+    it("is refused when it comes twice in one commit", async (store) => {
       const keys = [createKey("one"), createKey("one")];
       expect(refusalOf(await store.commit(createCommit({ keys })))).toBe("duplicate");
       expect(await store.findKey(alice, "one")).toBeUndefined();
     });
 
-    it("is not looked at when the end or the fence is not the writer's", async () => {
-      const store = await openForTest(open);
-      const after = await accepted(store, createCommit({ keys: [createKey("taken")] }));
+    it("is not looked at when the end or the fence is not the writer's", async (store) => {
+      const after = await committed(store, { keys: [createKey("taken")] });
       const keys = [createKey("taken")];
       expect(refusalOf(await store.commit(createCommit({ keys })))).toBe("conflict");
       await store.claim(alice, "task-1");
       expect(refusalOf(await store.commit(createCommit({ after, keys })))).toBe("fenced");
     });
 
-    it("is taken by exactly one of those that race for it", async () => {
-      const store = await openForTest(open);
+    it("is taken by exactly one of those that race for it", async (store) => {
       const commits = Array.from({ length: 20 }, (_, at) =>
         createCommit({ taskId: `task-${at}`, keys: [createKey("one")] }),
       );
@@ -76,10 +64,9 @@ export function keySuite(open: OpenTaskStore): void {
       expect(winners + kept).toBe(1);
     });
 
-    it("does not change with the bytes that were stored or read", async () => {
-      const store = await openForTest(open);
+    it("does not change with the bytes that were stored or read", async (store) => {
       const key = createKey("one");
-      await accepted(store, createCommit({ keys: [key] }));
+      await committed(store, { keys: [key] });
       key.fingerprint.fill(0);
       (await store.findKey(alice, "one"))?.fingerprint.fill(0);
       expect(await store.findKey(alice, "one")).toEqual(foundKey("one", 0));
@@ -87,16 +74,14 @@ export function keySuite(open: OpenTaskStore): void {
   });
 
   describe("a key that was answered with a Message", () => {
-    it("leads to the Message", async () => {
-      const store = await openForTest(open);
+    it("leads to the Message", async (store) => {
       expect(await store.putReply(alice, createKey("one"), reply, 5_000)).toBe(true);
       expect(await store.findKey(alice, "one")).toEqual(keptReply("one"));
       expect(await store.findReply(alice, "one")).toEqual(reply);
       expect(await store.findReply(alice, "two")).toBeUndefined();
     });
 
-    it("is taken for commits and for other Messages", async () => {
-      const store = await openForTest(open);
+    it("is taken for commits and for other Messages", async (store) => {
       await store.putReply(alice, createKey("one"), reply, 5_000);
       const other = create(MessageSchema, { messageId: "other" });
       expect(await store.putReply(alice, createKey("one"), other, 5_000)).toBe(false);
@@ -105,16 +90,14 @@ export function keySuite(open: OpenTaskStore): void {
       expect(await store.findReply(alice, "one")).toEqual(reply);
     });
 
-    it("is not stored over the key of a task", async () => {
-      const store = await openForTest(open);
-      await accepted(store, createCommit({ keys: [createKey("one")] }));
+    it("is not stored over the key of a task", async (store) => {
+      await committed(store, { keys: [createKey("one")] });
       expect(await store.putReply(alice, createKey("one"), reply, 5_000)).toBe(false);
       expect(await store.findKey(alice, "one")).toEqual(foundKey("one", 0));
       expect(await store.findReply(alice, "one")).toBeUndefined();
     });
 
-    it("does not change with the Message that was stored or read", async () => {
-      const store = await openForTest(open);
+    it("does not change with the Message that was stored or read", async (store) => {
       const mine = create(MessageSchema, { messageId: "reply", role: Role.AGENT });
       await store.putReply(alice, createKey("one"), mine, 5_000);
       mine.messageId = "changed";
@@ -125,22 +108,20 @@ export function keySuite(open: OpenTaskStore): void {
   });
 
   describe("a key and who asks for it", () => {
-    for (const [who, owner] of otherOwners) {
-      it(`is not there for ${who}, who may take the same`, async () => {
-        const store = await openForTest(open);
-        await accepted(store, createCommit({ keys: [createKey("task")] }));
+    for (const [who, owner] of strangers) {
+      it(`is not there for ${who}, who may take the same`, async (store) => {
+        await committed(store, { keys: [createKey("task")] });
         await store.putReply(alice, createKey("reply"), reply, 5_000);
         expect(await store.findKey(owner, "task")).toBeUndefined();
         expect(await store.findKey(owner, "reply")).toBeUndefined();
         expect(await store.findReply(owner, "reply")).toBeUndefined();
-        await accepted(store, createCommit({ owner, taskId: "task-2", keys: [createKey("reply")] }));
+        await committed(store, { owner, taskId: "task-2", keys: [createKey("reply")] });
         expect(await store.putReply(owner, createKey("task"), reply, 5_000)).toBe(true);
         expect(await findResults(store)).toEqual([foundKey("task", 0), keptReply("reply")]);
       });
 
-      it(`is not taken by ${who} who writes to a foreign task`, async () => {
-        const store = await openForTest(open);
-        const after = await accepted(store, createCommit({ state: TaskState.WORKING }));
+      it(`is not taken by ${who} who writes to a foreign task`, async (store) => {
+        const after = await committed(store, { state: TaskState.WORKING });
         const foreign = createCommit({ owner, after, keys: [createKey("one")] });
         expect(refusalOf(await store.commit(foreign))).toBe("conflict");
         expect(await store.findKey(owner, "one")).toBeUndefined();

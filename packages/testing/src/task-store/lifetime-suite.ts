@@ -3,27 +3,18 @@ import type { TaskStore } from "@a2a-connect/server";
 import type { RequestKey } from "@a2a-connect/server/store";
 import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { alice, createCommit, createPushConfig } from "../task-commit.ts";
-import { accepted, type OpenTaskStore, openForTest, refusalOf } from "./opened-store.ts";
-
-const everything = {
-  owner: alice,
-  contextId: undefined,
-  state: undefined,
-  since: undefined,
-  after: undefined,
-} as const;
+import { committed, everything, noLog, type OpenTaskStore, refusalOf, storeTest } from "./opened-store.ts";
 
 const key: RequestKey = { key: "key-1", fingerprint: new Uint8Array([1, 2, 3]) };
 const reply = create(MessageSchema, { messageId: "reply" });
-const noLog = { sequence: 0, generation: 0 };
 
 const calls: readonly (readonly [keyof TaskStore, (store: TaskStore) => Promise<unknown>])[] = [
   ["commit", (store) => store.commit(createCommit())],
   ["claim", (store) => store.claim(alice, "task-1")],
   ["find", (store) => store.find(alice, "task-1", "full")],
-  ["list", (store) => store.list({ ...everything, limit: 10, maxBytes: 1e6, view: "full" })],
+  ["list", (store) => store.list(everything)],
   ["events", (store) => store.events(alice, "task-1", 0, 10)],
   ["entries", (store) => store.entries(alice, "task-1", noLog, "all", 10)],
   ["findKey", (store) => store.findKey(alice, "key-1")],
@@ -60,17 +51,16 @@ const reading: ReadonlySet<keyof TaskStore> = new Set([
 
 /** Closing, and the content of a store that is opened again. */
 export function lifetimeSuite(open: OpenTaskStore): void {
+  const it = storeTest(open);
   describe("close", () => {
     for (const [at, [name, call]] of calls.entries()) {
-      it(`makes ${name} (call ${at + 1}) reject as Unavailable`, async () => {
-        const store = await openForTest(open);
+      it(`makes ${name} (call ${at + 1}) reject as Unavailable`, async (store) => {
         await store.close();
         await expect(call(store)).rejects.toMatchObject({ code: Code.Unavailable });
       });
     }
 
-    it("waits for the commits under way", async () => {
-      const store = await openForTest(open);
+    it("waits for the commits under way", async (store) => {
       const commits = Array.from({ length: 100 }, (_, at) =>
         store.commit(createCommit({ taskId: `task-${at}` })),
       );
@@ -78,36 +68,29 @@ export function lifetimeSuite(open: OpenTaskStore): void {
       expect(results.map(refusalOf)).toEqual(commits.map(() => undefined));
     });
 
-    it("may be called again", async () => {
-      const store = await openForTest(open);
+    it("may be called again", async (store) => {
       await store.close();
       await expect(store.close()).resolves.toBeUndefined();
     });
   });
 
   describe("a store that is opened again", () => {
-    it("answers every call as before", async ({ skip }) => {
+    test("answers every call as before", async ({ skip }) => {
       const { store, reopen } = await open();
       if (reopen === undefined) {
         await store.close();
         return skip("this store forgets with its process");
       }
       const config = createPushConfig("task-1", "a");
-      const first = await accepted(
-        store,
-        createCommit({ kinds: ["task", "artifact"], snapshot: true, wakeAt: 5_000 }),
-      );
-      await accepted(
-        store,
-        createCommit({
-          after: first,
-          kinds: ["input", "status"],
-          wakeAt: 6_000,
-          pushConfigs: [config],
-          keys: [{ ...key, generation: 1 }],
-        }),
-      );
-      await accepted(store, createCommit({ taskId: "task-2" }));
+      const first = await committed(store, { kinds: ["task", "artifact"], snapshot: true, wakeAt: 5_000 });
+      await committed(store, {
+        after: first,
+        kinds: ["input", "status"],
+        wakeAt: 6_000,
+        pushConfigs: [config],
+        keys: [{ ...key, generation: 1 }],
+      });
+      await committed(store, { taskId: "task-2" });
       await store.claim(alice, "task-2");
       await store.noteLoads(alice, "task-1", 2);
       await store.putReply(alice, { ...key, key: "key-2" }, reply, 5_000);
@@ -118,7 +101,7 @@ export function lifetimeSuite(open: OpenTaskStore): void {
       onTestFinished(() => again.close());
       expect(await Promise.all(reads.map(([, call]) => call(again)))).toEqual(before);
       expect((await again.find(alice, "task-2", "full"))?.fence).toBe(2);
-      await accepted(again, createCommit({ after: { tail: { sequence: 4, generation: 3 }, fence: 1 } }));
+      await committed(again, { after: { tail: { sequence: 4, generation: 3 }, fence: 1 } });
     });
   });
 }

@@ -1,37 +1,19 @@
 import { TaskState } from "@a2a-connect/proto";
 import type { TaskStore } from "@a2a-connect/server";
 import type { TaskPage, TaskQuery } from "@a2a-connect/server/store";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { alice, type CommitInit, createCommit } from "../task-commit.ts";
-import { accepted, type OpenTaskStore, openForTest, sequencesOf } from "./opened-store.ts";
-
-const all: TaskQuery = {
-  owner: alice,
-  contextId: undefined,
-  state: undefined,
-  since: undefined,
-  after: undefined,
-  limit: 100,
-  maxBytes: 1_000_000,
-  view: "full",
-};
+import { accepted, committed, everything, type StoreTest, sequencesOf } from "./opened-store.ts";
 
 /** Filters, order and pages of lists. */
-export function listSuite(open: OpenTaskStore): void {
-  async function storeWith(inits: readonly CommitInit[]): Promise<TaskStore> {
-    const store = await openForTest(open);
-    for (const init of inits) await accepted(store, createCommit(init));
-    return store;
-  }
-
+export function listSuite(it: StoreTest): void {
   describe("list", () => {
-    it("is empty for an owner without tasks", async () => {
-      const store = await storeWith([]);
-      expect(await store.list(all)).toEqual({ tasks: [], totalSize: 0, more: false });
+    it("is empty for an owner without tasks", async (store) => {
+      expect(await store.list(everything)).toEqual({ tasks: [], totalSize: 0, more: false });
     });
 
-    it("orders by status timestamp, then by task id, both descending (A-41)", async () => {
-      const store = await storeWith([
+    it("orders by status timestamp, then by task id, both descending (A-41)", async (store) => {
+      await fill(store, [
         { taskId: "b", at: 2_000 },
         { taskId: "a", at: 2_000 },
         { taskId: "\u{1f642}", at: 2_000 },
@@ -40,17 +22,25 @@ export function listSuite(open: OpenTaskStore): void {
         { taskId: "old", at: -1 },
         { taskId: "new", at: 3_000 },
       ]);
-      expect(idsOf(await store.list(all))).toEqual(["new", "\u{1f642}", "\uffff", "b", "a", "B", "old"]);
+      expect(idsOf(await store.list(everything))).toEqual([
+        "new",
+        "\u{1f642}",
+        "\uffff",
+        "b",
+        "a",
+        "B",
+        "old",
+      ]);
     });
 
-    it("moves a task whose status changes", async () => {
-      const store = await storeWith([
+    it("moves a task whose status changes", async (store) => {
+      await fill(store, [
         { taskId: "a", at: 1_000 },
         { taskId: "b", at: 2_000 },
       ]);
       const after = { tail: { sequence: 1, generation: 1 }, fence: 1 };
-      await accepted(store, createCommit({ taskId: "a", after, at: 3_000 }));
-      expect(idsOf(await store.list(all))).toEqual(["a", "b"]);
+      await committed(store, { taskId: "a", after, at: 3_000 });
+      expect(idsOf(await store.list(everything))).toEqual(["a", "b"]);
     });
 
     const tasks: readonly CommitInit[] = [
@@ -74,13 +64,13 @@ export function listSuite(open: OpenTaskStore): void {
       ["all three", { contextId: "x", state: TaskState.WORKING, since: 2_000 }, ["4"]],
     ];
     for (const [what, filter, want] of filters) {
-      it(`filters by ${what} (A-45) and counts all matches on every page (A-43)`, async () => {
-        const store = await storeWith(tasks);
-        expect(await readPages(store, { ...all, ...filter })).toMatchObject({
+      it(`filters by ${what} (A-45) and counts all matches on every page (A-43)`, async (store) => {
+        await fill(store, tasks);
+        expect(await readPages(store, { ...everything, ...filter })).toMatchObject({
           ids: want,
           totals: [want.length],
         });
-        const small = await readPages(store, { ...all, ...filter, limit: 1 });
+        const small = await readPages(store, { ...everything, ...filter, limit: 1 });
         expect(small).toMatchObject({
           ids: want,
           totals: Array.from({ length: Math.max(1, want.length) }, () => want.length),
@@ -89,34 +79,37 @@ export function listSuite(open: OpenTaskStore): void {
     }
 
     for (const limit of [1, 2, 3, 7, 10, 11]) {
-      it(`reads all of ten tasks once, ties included, in pages of ${limit} (A-42)`, async () => {
-        const store = await storeWith(
+      it(`reads all of ten tasks once, ties included, in pages of ${limit} (A-42)`, async (store) => {
+        await fill(
+          store,
           Array.from({ length: 10 }, (_, at) => ({ taskId: `${at}`, at: Math.floor(at / 4) })),
         );
-        const { ids } = await readPages(store, { ...all, limit });
+        const { ids } = await readPages(store, { ...everything, limit });
         expect(ids).toEqual(["9", "8", "7", "6", "5", "4", "3", "2", "1", "0"]);
       });
     }
 
-    it("goes on after a task that has moved since", async () => {
-      const store = await storeWith(tasks);
-      const { tasks: first } = await store.list({ ...all, limit: 2 });
+    it("goes on after a task that has moved since", async (store) => {
+      await fill(store, tasks);
+      const { tasks: first } = await store.list({ ...everything, limit: 2 });
       const last = first[1];
-      await accepted(
-        store,
-        createCommit({ taskId: "4", after: { tail: { sequence: 1, generation: 1 }, fence: 1 }, at: 9_000 }),
-      );
+      await committed(store, {
+        taskId: "4",
+        after: { tail: { sequence: 1, generation: 1 }, fence: 1 },
+        at: 9_000,
+      });
       const cursor = { taskId: last?.taskId ?? "", statusTimestamp: last?.index.statusTimestamp ?? 0 };
-      expect(idsOf(await store.list({ ...all, after: cursor }))).toEqual(["3", "2", "1"]);
+      expect(idsOf(await store.list({ ...everything, after: cursor }))).toEqual(["3", "2", "1"]);
     });
 
-    it("ends a page with the task that brings it over its bytes, and goes on after that", async () => {
+    it("ends a page with the task that brings it over its bytes, and goes on after that", async (store) => {
       const text = "x".repeat(1_000);
-      const store = await storeWith(
+      await fill(
+        store,
         Array.from({ length: 5 }, (_, at) => ({ taskId: `${at}`, at, kinds: ["task", "artifact"], text })),
       );
       const sizesOf = async (query: Partial<TaskQuery>): Promise<readonly number[]> => {
-        const { ids, totals, sizes } = await readPages(store, { ...all, ...query });
+        const { ids, totals, sizes } = await readPages(store, { ...everything, ...query });
         expect(ids).toEqual(["4", "3", "2", "1", "0"]);
         expect(new Set(totals)).toEqual(new Set([5]));
         return sizes;
@@ -127,12 +120,12 @@ export function listSuite(open: OpenTaskStore): void {
       expect(await sizesOf({ maxBytes: 3_000, limit: 1 })).toEqual([1, 1, 1, 1, 1]);
     });
 
-    it("ends a page with a task whose log does not fit into it", async () => {
-      const store = await storeWith([{ taskId: "a" }, { taskId: "b" }]);
+    it("ends a page with a task whose log does not fit into it", async (store) => {
+      await fill(store, [{ taskId: "a" }, { taskId: "b" }]);
       const large = { tail: { sequence: 1, generation: 1 }, fence: 1 };
       const kinds = ["artifact", "artifact", "artifact"] as const;
-      await accepted(store, createCommit({ taskId: "b", after: large, kinds, text: "x".repeat(600 * 1024) }));
-      const query = { ...all, maxBytes: 2 ** 20 };
+      await committed(store, { taskId: "b", after: large, kinds, text: "x".repeat(600 * 1024) });
+      const query = { ...everything, maxBytes: 2 ** 20 };
       const { tasks: page, more, totalSize } = await store.list(query);
       expect({ ids: page.map(({ taskId }) => taskId), more, totalSize }).toEqual({
         ids: ["b"],
@@ -143,21 +136,22 @@ export function listSuite(open: OpenTaskStore): void {
       expect(idsOf(await store.list({ ...query, view: "head" }))).toEqual(["b", "a"]);
     });
 
-    it("gives each task as find does, in every view", async () => {
-      const store = await storeWith([{ taskId: "a", kinds: ["task", "artifact", "status"], snapshot: true }]);
+    it("gives each task as find does, in every view", async (store) => {
+      await fill(store, [{ taskId: "a", kinds: ["task", "artifact", "status"], snapshot: true }]);
       const after = { tail: { sequence: 3, generation: 3 }, fence: 1 };
-      await accepted(store, createCommit({ taskId: "a", after, kinds: ["artifact", "status"] }));
+      await committed(store, { taskId: "a", after, kinds: ["artifact", "status"] });
       for (const view of ["full", "head", "results", "summary"] as const) {
-        expect((await store.list({ ...all, view })).tasks).toEqual([await store.find(alice, "a", view)]);
+        expect((await store.list({ ...everything, view })).tasks).toEqual([
+          await store.find(alice, "a", view),
+        ]);
       }
-      const { tasks: heads } = await store.list({ ...all, view: "head" });
+      const { tasks: heads } = await store.list({ ...everything, view: "head" });
       expect(heads.flatMap(({ entries }) => sequencesOf(entries))).toEqual([5]);
     });
   });
 
   describe("events", () => {
-    it("gives the events after a generation and nothing else", async () => {
-      const store = await openForTest(open);
+    it("gives the events after a generation and nothing else", async (store) => {
       const commit = createCommit({
         kinds: ["task", "input", "command", "status", "journal", "artifact", "journal"],
       });
@@ -168,34 +162,29 @@ export function listSuite(open: OpenTaskStore): void {
       }
     });
 
-    it("still gives the events that a snapshot covers", async () => {
-      const store = await openForTest(open);
-      await accepted(store, createCommit({ kinds: ["task", "status", "artifact"], snapshot: true }));
+    it("still gives the events that a snapshot covers", async (store) => {
+      await committed(store, { kinds: ["task", "status", "artifact"], snapshot: true });
       expect(sequencesOf(await store.events(alice, "task-1", 0, 10))).toEqual([1, 2, 3]);
     });
 
-    it("gives at most as many as the limit", async () => {
-      const store = await openForTest(open);
-      await accepted(store, createCommit({ kinds: ["task", "status", "status", "status"] }));
+    it("gives at most as many as the limit", async (store) => {
+      await committed(store, { kinds: ["task", "status", "status", "status"] });
       expect(sequencesOf(await store.events(alice, "task-1", 1, 2))).toEqual([2, 3]);
     });
 
-    it("adds nothing to a page of more than 1 MiB, and gives at least one event", async () => {
-      const store = await openForTest(open);
+    it("adds nothing to a page of more than 1 MiB, and gives at least one event", async (store) => {
       const kinds = Array.from({ length: 6 }, () => "artifact" as const);
-      const after = await accepted(
-        store,
-        createCommit({ kinds: ["task", ...kinds], text: "x".repeat(400 * 1024) }),
-      );
+      const after = await committed(store, { kinds: ["task", ...kinds], text: "x".repeat(400 * 1024) });
       expect(sequencesOf(await store.events(alice, "task-1", 1, 100))).toEqual([2, 3, 4]);
       expect(sequencesOf(await store.events(alice, "task-1", 4, 100))).toEqual([5, 6, 7]);
-      await accepted(
-        store,
-        createCommit({ after, kinds: ["artifact", "artifact"], text: "x".repeat(2 * 1024 * 1024) }),
-      );
+      await committed(store, { after, kinds: ["artifact", "artifact"], text: "x".repeat(2 * 1024 * 1024) });
       expect(sequencesOf(await store.events(alice, "task-1", 7, 100))).toEqual([8]);
     });
   });
+}
+
+async function fill(store: TaskStore, inits: readonly CommitInit[]): Promise<void> {
+  for (const init of inits) await committed(store, init);
 }
 
 function idsOf({ tasks }: TaskPage): readonly string[] {

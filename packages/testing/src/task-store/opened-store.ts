@@ -7,8 +7,10 @@ import type {
   Owner,
   StoredTask,
   TaskCommit,
+  TaskQuery,
 } from "@a2a-connect/server/store";
-import { expect, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import { alice, type CommitInit, createCommit } from "../task-commit.ts";
 
 /** A new, empty store that a contract may write to. */
 export interface OpenedTaskStore {
@@ -20,12 +22,40 @@ export interface OpenedTaskStore {
 /** Opens a new, empty store; called inside a test, once or more. */
 export type OpenTaskStore = () => Promise<OpenedTaskStore>;
 
-/** Opens a store that is closed when the test ends. */
-export async function openForTest(open: OpenTaskStore): Promise<TaskStore> {
-  const { store } = await open();
-  onTestFinished(() => store.close());
-  return store;
+/** Declares a test that gets an empty store, which is closed when the test ends. */
+export type StoreTest = (title: string, test: (store: TaskStore) => Promise<void>) => void;
+
+/** Tests of the stores that `open` opens. */
+export function storeTest(open: OpenTaskStore): StoreTest {
+  return (title, test) =>
+    it(title, async () => {
+      const { store } = await open();
+      onTestFinished(() => store.close());
+      await test(store);
+    });
 }
+
+/** The end of a log without entries. */
+export const noLog: LogTail = { sequence: 0, generation: 0 };
+
+/** All tasks of alice. */
+export const everything: TaskQuery = {
+  owner: alice,
+  contextId: undefined,
+  state: undefined,
+  since: undefined,
+  after: undefined,
+  limit: 100,
+  maxBytes: 1_000_000,
+  view: "full",
+};
+
+/** Owners who must not see what is alice's. */
+export const strangers: readonly (readonly [who: string, Owner])[] = [
+  ["another principal", { tenant: "", principal: "mallory" }],
+  ["another tenant", { tenant: "acme", principal: "alice" }],
+  ["an owner with the two swapped", { tenant: "alice", principal: "" }],
+];
 
 /** The end of a task's log and the current fence, as `createCommit` takes them. */
 export interface Position {
@@ -38,6 +68,11 @@ export async function accepted(store: TaskStore, commit: TaskCommit): Promise<Po
   const result = await store.commit(commit);
   if ("refused" in result) expect.fail(`the commit was refused: ${result.refused}`);
   return { tail: result.tail, fence: commit.fence };
+}
+
+/** The same for a commit as `createCommit` makes it. */
+export function committed(store: TaskStore, init: CommitInit = {}): Promise<Position> {
+  return accepted(store, createCommit(init));
 }
 
 /**
@@ -67,7 +102,7 @@ export function present(task: StoredTask | undefined): StoredTask {
 /** All entries of a task's log, page by page. */
 export async function readLog(store: TaskStore, owner: Owner, taskId: string): Promise<readonly LogEntry[]> {
   const found: LogEntry[] = [];
-  for (let after: LogTail = { sequence: 0, generation: 0 }; ; ) {
+  for (let after = noLog; ; ) {
     const { entries, end, more } = await store.entries(owner, taskId, after, "all", 1_000);
     found.push(...entries);
     if (!more) return found;

@@ -1,14 +1,13 @@
-import { describe, expect, it } from "vitest";
-import { alice, createCommit, createPushConfig } from "../task-commit.ts";
-import { accepted, type OpenTaskStore, openForTest } from "./opened-store.ts";
+import { describe, expect } from "vitest";
+import { alice, createPushConfig } from "../task-commit.ts";
+import { committed, type StoreTest } from "./opened-store.ts";
 
 /** Push configs, which belong to a task and so to its owner. */
-export function pushConfigSuite(open: OpenTaskStore): void {
+export function pushConfigSuite(it: StoreTest): void {
   describe("push configs", () => {
-    it("are kept whole, under their task and id", async () => {
-      const store = await openForTest(open);
-      await accepted(store, createCommit());
-      await accepted(store, createCommit({ taskId: "task-2" }));
+    it("are kept whole, under their task and id", async (store) => {
+      await committed(store);
+      await committed(store, { taskId: "task-2" });
       const config = createPushConfig("task-1", "a");
       const other = createPushConfig("task-2", "a", "https://example.com/other");
       expect(await store.putPushConfig(alice, config)).toBe(true);
@@ -18,18 +17,16 @@ export function pushConfigSuite(open: OpenTaskStore): void {
       expect(await store.findPushConfig(alice, "task-1", "b")).toBeUndefined();
     });
 
-    it("replace one of the same id", async () => {
-      const store = await openForTest(open);
-      await accepted(store, createCommit());
+    it("replace one of the same id", async (store) => {
+      await committed(store);
       const moved = createPushConfig("task-1", "a", "https://example.com/moved");
       await store.putPushConfig(alice, createPushConfig("task-1", "a"));
       await store.putPushConfig(alice, moved);
       expect(await store.listPushConfigs(alice, "task-1", undefined, 10)).toEqual([moved]);
     });
 
-    it("do not change with the message that was stored or read", async () => {
-      const store = await openForTest(open);
-      await accepted(store, createCommit());
+    it("do not change with the message that was stored or read", async (store) => {
+      await committed(store);
       const config = createPushConfig("task-1", "a");
       await store.putPushConfig(alice, config);
       config.url = "https://example.com/changed";
@@ -38,9 +35,8 @@ export function pushConfigSuite(open: OpenTaskStore): void {
       expect(await store.findPushConfig(alice, "task-1", "a")).toEqual(createPushConfig("task-1", "a"));
     });
 
-    it("are listed by id in pages (A-55)", async () => {
-      const store = await openForTest(open);
-      await accepted(store, createCommit());
+    it("are listed by id in pages (A-55)", async (store) => {
+      await committed(store);
       expect(await store.listPushConfigs(alice, "task-1", undefined, 10)).toEqual([]);
       for (const id of ["b", "\u{1f642}", "a", "\uffff", "B", ""]) {
         await store.putPushConfig(alice, createPushConfig("task-1", id));
@@ -54,9 +50,8 @@ export function pushConfigSuite(open: OpenTaskStore): void {
       expect(await page("\u{1f642}", 10)).toEqual([]);
     });
 
-    it("are gone once deleted, and may be deleted again", async () => {
-      const store = await openForTest(open);
-      await accepted(store, createCommit());
+    it("are gone once deleted, and may be deleted again", async (store) => {
+      await committed(store);
       await store.putPushConfig(alice, createPushConfig("task-1", "a"));
       await store.putPushConfig(alice, createPushConfig("task-1", "b"));
       expect(await store.deletePushConfig(alice, "task-1", "a")).toBe(true);

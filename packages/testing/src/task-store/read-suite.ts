@@ -2,25 +2,24 @@ import { StreamResponseSchema, TaskSchema, TaskState } from "@a2a-connect/proto"
 import type { TaskStore } from "@a2a-connect/server";
 import type { TaskView } from "@a2a-connect/server/store";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { alice, createCommit, createPushConfig } from "../task-commit.ts";
-import { accepted, type OpenTaskStore, openForTest, present, sequencesOf } from "./opened-store.ts";
-
-const strangers = [
-  ["another principal", { tenant: "", principal: "mallory" }],
-  ["another tenant", { tenant: "acme", principal: "alice" }],
-  ["owner with the two swapped", { tenant: "alice", principal: "" }],
-] as const;
+import {
+  accepted,
+  committed,
+  everything,
+  noLog,
+  present,
+  type StoreTest,
+  sequencesOf,
+  strangers,
+} from "./opened-store.ts";
 
 /** Reads of single tasks, by their owner and by others. */
-export function readSuite(open: OpenTaskStore): void {
+export function readSuite(it: StoreTest): void {
   describe("find", () => {
-    it("skips the entries of artifacts in the view head", async () => {
-      const store = await openForTest(open);
-      await accepted(
-        store,
-        createCommit({ kinds: ["task", "artifact", "input", "artifact", "status", "journal"] }),
-      );
+    it("skips the entries of artifacts in the view head", async (store) => {
+      await committed(store, { kinds: ["task", "artifact", "input", "artifact", "status", "journal"] });
       const seen = async (view: TaskView) => {
         const { entries, tail } = present(await store.find(alice, "task-1", view));
         expect(tail).toEqual({ sequence: 6, generation: 4 });
@@ -32,8 +31,7 @@ export function readSuite(open: OpenTaskStore): void {
       expect(await seen("summary")).toEqual([1, 5]);
     });
 
-    it("cuts the history out of a task and of a snapshot in the views without it", async () => {
-      const store = await openForTest(open);
+    it("cuts the history out of a task and of a snapshot in the views without it", async (store) => {
       const task = (history: readonly string[]) =>
         create(TaskSchema, {
           id: "task-1",
@@ -67,11 +65,10 @@ export function readSuite(open: OpenTaskStore): void {
       expect(results.snapshot).toEqual({ ...snapshot, artifacts: new Uint8Array([1]) });
     });
 
-    it("gives a long log page by page, in every view", async () => {
-      const store = await openForTest(open);
+    it("gives a long log page by page, in every view", async (store) => {
       const kinds = ["input", "artifact", "input", "artifact", "status"] as const;
-      const after = await accepted(store, createCommit());
-      await accepted(store, createCommit({ after, kinds, text: "x".repeat(600 * 1024) }));
+      const after = await committed(store);
+      await committed(store, { after, kinds, text: "x".repeat(600 * 1024) });
       const pages = async (view: TaskView) => {
         const first = present(await store.find(alice, "task-1", view));
         const found = [sequencesOf(first.entries)];
@@ -89,8 +86,7 @@ export function readSuite(open: OpenTaskStore): void {
       expect(present(await store.claim(alice, "task-1")).more).toEqual({ sequence: 3, generation: 2 });
     });
 
-    it("gives the newest snapshot and what follows it", async () => {
-      const store = await openForTest(open);
+    it("gives the newest snapshot and what follows it", async (store) => {
       const first = createCommit({ kinds: ["task", "artifact"], snapshot: true });
       const second = createCommit({
         after: await accepted(store, first),
@@ -111,15 +107,13 @@ export function readSuite(open: OpenTaskStore): void {
       expect(sequencesOf(head.entries)).toEqual([7, 8]);
     });
 
-    it("gives no entries after a snapshot that covers the log", async () => {
-      const store = await openForTest(open);
-      await accepted(store, createCommit({ kinds: ["task", "journal"], snapshot: true }));
+    it("gives no entries after a snapshot that covers the log", async (store) => {
+      await committed(store, { kinds: ["task", "journal"], snapshot: true });
       expect(present(await store.find(alice, "task-1", "full")).entries).toEqual([]);
     });
 
     for (const artifacts of [undefined, new Uint8Array()]) {
-      it(`tells a snapshot ${artifacts === undefined ? "without artifacts" : "with none of them"} from the other`, async () => {
-        const store = await openForTest(open);
+      it(`tells a snapshot ${artifacts === undefined ? "without artifacts" : "with none of them"} from the other`, async (store) => {
         const snapshot = { sequence: 1, head: new Uint8Array(), artifacts };
         await accepted(store, { ...createCommit(), snapshot });
         expect(present(await store.find(alice, "task-1", "full")).snapshot).toEqual(snapshot);
@@ -130,8 +124,7 @@ export function readSuite(open: OpenTaskStore): void {
   describe("entries", () => {
     const kinds = ["task", "input", "artifact", "artifact", "journal", "status", "command"] as const;
 
-    it("gives the whole log in pages, for any snapshot", async () => {
-      const store = await openForTest(open);
+    it("gives the whole log in pages, for any snapshot", async (store) => {
       const commit = createCommit({ kinds, snapshot: true });
       await accepted(store, commit);
       const first = await store.entries(alice, "task-1", noLog, "all", 3);
@@ -145,9 +138,8 @@ export function readSuite(open: OpenTaskStore): void {
       expect([first, second, third].flatMap(({ entries }) => entries)).toEqual(commit.entries);
     });
 
-    it("leaves events out of the notes, and ends where the log does", async () => {
-      const store = await openForTest(open);
-      await accepted(store, createCommit({ kinds: [...kinds, "artifact", "artifact"] }));
+    it("leaves events out of the notes, and ends where the log does", async (store) => {
+      await committed(store, { kinds: [...kinds, "artifact", "artifact"] });
       const first = await store.entries(alice, "task-1", noLog, "notes", 2);
       expect(sequencesOf(first.entries)).toEqual([2, 5]);
       expect(first).toMatchObject({ end: { sequence: 5, generation: 3 }, more: true });
@@ -157,14 +149,13 @@ export function readSuite(open: OpenTaskStore): void {
       expect(second.entries[0]?.kind).toBe("command");
     });
 
-    it("goes on after the end of a page with what was appended since, in either view", async () => {
-      const store = await openForTest(open);
-      const after = await accepted(store, createCommit({ kinds }));
+    it("goes on after the end of a page with what was appended since, in either view", async (store) => {
+      const after = await committed(store, { kinds });
       const ends = [
         (await store.entries(alice, "task-1", noLog, "notes", 10)).end,
         (await store.entries(alice, "task-1", noLog, "all", 10)).end,
       ];
-      await accepted(store, createCommit({ after, kinds: ["journal", "artifact", "input"] }));
+      await committed(store, { after, kinds: ["journal", "artifact", "input"] });
       for (const end of ends) {
         expect(end).toEqual({ sequence: 7, generation: 4 });
         const all = await store.entries(alice, "task-1", end, "all", 10);
@@ -175,9 +166,8 @@ export function readSuite(open: OpenTaskStore): void {
       }
     });
 
-    it("gives an empty page at the end", async () => {
-      const store = await openForTest(open);
-      const { tail } = await accepted(store, createCommit({ kinds }));
+    it("gives an empty page at the end", async (store) => {
+      const { tail } = await committed(store, { kinds });
       for (const view of ["all", "notes"] as const) {
         expect(await store.entries(alice, "task-1", tail, view, 10)).toEqual({
           entries: [],
@@ -188,14 +178,10 @@ export function readSuite(open: OpenTaskStore): void {
     });
 
     for (const view of ["all", "notes"] as const) {
-      it(`adds nothing to a page of ${view} that has 1 MiB, and always gets on`, async () => {
-        const store = await openForTest(open);
+      it(`adds nothing to a page of ${view} that has 1 MiB, and always gets on`, async (store) => {
         const text = "x".repeat(600 * 1024);
-        const after = await accepted(store, createCommit());
-        await accepted(
-          store,
-          createCommit({ after, kinds: Array.from({ length: 5 }, () => "journal"), text }),
-        );
+        const after = await committed(store);
+        await committed(store, { after, kinds: Array.from({ length: 5 }, () => "journal"), text });
         const start = { sequence: 1, generation: 1 };
         const first = await store.entries(alice, "task-1", start, view, 100);
         expect(sequencesOf(first.entries)).toEqual([2, 3]);
@@ -209,19 +195,17 @@ export function readSuite(open: OpenTaskStore): void {
   });
 
   describe("claim", () => {
-    it("gives the whole task and a higher fence each time", async () => {
-      const store = await openForTest(open);
-      await accepted(store, createCommit({ kinds: ["task", "artifact"], snapshot: true }));
+    it("gives the whole task and a higher fence each time", async (store) => {
+      await committed(store, { kinds: ["task", "artifact"], snapshot: true });
       const before = present(await store.find(alice, "task-1", "full"));
       expect(await store.claim(alice, "task-1")).toEqual({ ...before, fence: 2 });
       expect(await store.claim(alice, "task-1")).toEqual({ ...before, fence: 3 });
       expect(present(await store.find(alice, "task-1", "full")).fence).toBe(3);
     });
 
-    it("raises only the fence of its task", async () => {
-      const store = await openForTest(open);
-      await accepted(store, createCommit());
-      await accepted(store, createCommit({ taskId: "task-2" }));
+    it("raises only the fence of its task", async (store) => {
+      await committed(store);
+      await committed(store, { taskId: "task-2" });
       await store.claim(alice, "task-1");
       expect(present(await store.find(alice, "task-2", "full")).fence).toBe(1);
     });
@@ -229,9 +213,8 @@ export function readSuite(open: OpenTaskStore): void {
 
   describe("a task and who asks for it (A-40)", () => {
     for (const [who, owner] of strangers) {
-      it(`is not there for ${who}`, async () => {
-        const store = await openForTest(open);
-        await accepted(store, createCommit({ pushConfigs: [createPushConfig("task-1", "config-1")] }));
+      it(`is not there for ${who}`, async (store) => {
+        await committed(store, { pushConfigs: [createPushConfig("task-1", "config-1")] });
         expect(await answersTo(store, owner, "task-1")).toEqual(nothing);
         expect(await answersTo(store, alice, "task-2")).toEqual(nothing);
         expect(await store.weigh(alice, "task-1")).toMatchObject({ loads: 0 });
@@ -242,8 +225,7 @@ export function readSuite(open: OpenTaskStore): void {
   });
 
   describe("unfinished", () => {
-    it("pages through what is SUBMITTED or WORKING, of all owners, by id", async () => {
-      const store = await openForTest(open);
+    it("pages through what is SUBMITTED or WORKING, of all owners, by id", async (store) => {
       const bob = { tenant: "acme", principal: "bob" };
       for (const state of [
         TaskState.WORKING,
@@ -255,9 +237,9 @@ export function readSuite(open: OpenTaskStore): void {
         TaskState.REJECTED,
         TaskState.AUTH_REQUIRED,
       ]) {
-        await accepted(store, createCommit({ taskId: `task-${state}`, state }));
+        await committed(store, { taskId: `task-${state}`, state });
       }
-      await accepted(store, createCommit({ taskId: "task-0", owner: bob, state: TaskState.WORKING }));
+      await committed(store, { taskId: "task-0", owner: bob, state: TaskState.WORKING });
       expect(await store.unfinished(undefined, 2)).toEqual([
         { owner: bob, taskId: "task-0" },
         { owner: alice, taskId: `task-${TaskState.SUBMITTED}` },
@@ -266,20 +248,18 @@ export function readSuite(open: OpenTaskStore): void {
       expect(await store.unfinished(`task-${TaskState.SUBMITTED}`, 2)).toEqual(rest);
     });
 
-    it("forgets a task that has finished and finds one that works again", async () => {
-      const store = await openForTest(open);
-      const asked = await accepted(store, createCommit({ state: TaskState.INPUT_REQUIRED }));
+    it("forgets a task that has finished and finds one that works again", async (store) => {
+      const asked = await committed(store, { state: TaskState.INPUT_REQUIRED });
       expect(await store.unfinished(undefined, 10)).toEqual([]);
-      const working = await accepted(store, createCommit({ after: asked, state: TaskState.WORKING }));
+      const working = await committed(store, { after: asked, state: TaskState.WORKING });
       expect(await store.unfinished(undefined, 10)).toEqual([{ owner: alice, taskId: "task-1" }]);
-      await accepted(store, createCommit({ after: working, state: TaskState.COMPLETED }));
+      await committed(store, { after: working, state: TaskState.COMPLETED });
       expect(await store.unfinished(undefined, 10)).toEqual([]);
     });
   });
 
   describe("weigh", () => {
-    it("tells what a load would read, and knows the rest without it", async () => {
-      const store = await openForTest(open);
+    it("tells what a load would read, and knows the rest without it", async (store) => {
       const first = createCommit({ kinds: ["task", "artifact"], text: "before", snapshot: true });
       const after = await accepted(store, first);
       const second = createCommit({ after, kinds: ["journal", "artifact"], text: "after", wakeAt: 100 });
@@ -298,9 +278,8 @@ export function readSuite(open: OpenTaskStore): void {
       });
     });
 
-    it("has the number of loads that was noted, of this task alone, until it is forgotten", async () => {
-      const store = await openForTest(open);
-      for (const taskId of ["task-1", "task-2"]) await accepted(store, createCommit({ taskId }));
+    it("has the number of loads that was noted, of this task alone, until it is forgotten", async (store) => {
+      for (const taskId of ["task-1", "task-2"]) await committed(store, { taskId });
       await store.noteLoads(alice, "task-1", 2);
       await store.claim(alice, "task-1");
       expect(await store.weigh(alice, "task-1")).toMatchObject({ loads: 2, fence: 2 });
@@ -312,43 +291,39 @@ export function readSuite(open: OpenTaskStore): void {
   });
 
   describe("due", () => {
-    it("gives timers up to a time, earliest first, then by id", async () => {
-      const store = await openForTest(open);
+    it("gives timers up to a time, earliest first, then by id", async (store) => {
       for (const [taskId, wakeAt] of [
         ["task-1", 300],
         ["task-3", 100],
         ["task-2", 100],
         ["task-5", 301],
       ] as const) {
-        await accepted(store, createCommit({ taskId, wakeAt }));
+        await committed(store, { taskId, wakeAt });
       }
-      await accepted(store, createCommit({ taskId: "task-4" }));
+      await committed(store, { taskId: "task-4" });
       const due = (taskId: string, wakeAt: number) => ({ owner: alice, taskId, wakeAt });
       expect(await store.due(300, 10)).toEqual([due("task-2", 100), due("task-3", 100), due("task-1", 300)]);
       expect(await store.due(300, 1)).toEqual([due("task-2", 100)]);
       expect(await store.due(99, 10)).toEqual([]);
     });
 
-    it("follows a timer that moves and goes", async () => {
-      const store = await openForTest(open);
-      const first = await accepted(store, createCommit({ wakeAt: 100 }));
-      const moved = await accepted(store, createCommit({ after: first, wakeAt: 200 }));
+    it("follows a timer that moves and goes", async (store) => {
+      const first = await committed(store, { wakeAt: 100 });
+      const moved = await committed(store, { after: first, wakeAt: 200 });
       expect(await store.due(150, 10)).toEqual([]);
       expect(await store.due(200, 10)).toHaveLength(1);
-      await accepted(store, createCommit({ after: moved }));
+      await committed(store, { after: moved });
       expect(await store.due(1_000, 10)).toEqual([]);
     });
   });
 }
-
-const noLog = { sequence: 0, generation: 0 };
 
 const nothing = {
   find: undefined,
   claim: undefined,
   weight: undefined,
   events: [],
-  entries: { entries: [], end: { sequence: 0, generation: 0 }, more: false },
+  entries: { entries: [], end: noLog, more: false },
   notes: { entries: [], end: { sequence: 1, generation: 1 }, more: false },
   list: [],
   put: false,
@@ -363,17 +338,8 @@ async function answersTo(
   owner: typeof alice,
   taskId: string,
 ): Promise<typeof nothing | object> {
-  const query = {
-    owner,
-    contextId: undefined,
-    state: undefined,
-    since: undefined,
-    after: undefined,
-    limit: 10,
-    maxBytes: 1_000_000,
-  } as const;
   await store.noteLoads(owner, taskId, 7);
-  const { tasks } = await store.list({ ...query, view: "full" });
+  const { tasks } = await store.list({ ...everything, owner });
   return {
     find: await store.find(owner, taskId, "full"),
     claim: await store.claim(owner, taskId),
