@@ -1,5 +1,5 @@
 import { a2aError, findA2AError } from "@a2a-connect/core";
-import { bodyTooLarge } from "@a2a-connect/core/internal";
+import { bodyTooLarge, readAtMost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
 import type { HttpBody, HttpRequest } from "./http.ts";
@@ -102,29 +102,5 @@ export async function collectBytes(body: HttpBody, maxBytes: number): Promise<Ui
       throw thrown;
     }
   }
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.byteLength;
-    if (length > maxBytes) {
-      return undefined;
-    }
-    chunks.push(chunk);
-  }
-  return joinBytes(chunks, length);
-}
-
-/** One array of all chunks; a single chunk is returned as it is. */
-export function joinBytes(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const [only] = chunks;
-  if (only !== undefined && chunks.length === 1) {
-    return only;
-  }
-  const bytes = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.byteLength;
-  }
-  return bytes;
+  return readAtMost(body, maxBytes);
 }

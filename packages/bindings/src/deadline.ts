@@ -1,9 +1,6 @@
+import { longestTimerMs, type Timer } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { HttpRequest } from "./http.ts";
-import type { Timer } from "./timer.ts";
-
-/** Timers of platforms overflow beyond this. A call with more than 24 days needs no timer. */
-const longestTimerMs = 2 ** 31 - 1;
 
 /**
  * The time when a call must end, as its caller asked. It ends the call, never the work that the call has started.
@@ -17,7 +14,7 @@ export class Deadline {
   #passed: ConnectError | undefined;
   #controller: AbortController | undefined;
 
-  /** @param timeoutMs from now, not negative */
+  /** @param timeoutMs from now, not negative; a call with more than 24 days needs no timer */
   constructor(timeoutMs: number, request: Pick<HttpRequest, "signal">, timer: Timer) {
     this.#endsAt = performance.now() + timeoutMs;
     this.#request = request;

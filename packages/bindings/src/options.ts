@@ -1,6 +1,6 @@
+import { startTimer, type Timer } from "@a2a-connect/core/internal";
 import type { Interceptor } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
-import { startTimer, type Timer } from "./timer.ts";
 
 /** The wires of A2A, as errors and `HandlerContext.protocolName` name them. */
 export type Wire = "jsonrpc" | "http-json" | "grpc" | "grpc-web" | "connect";

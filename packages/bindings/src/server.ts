@@ -1,3 +1,4 @@
+export type { Timer } from "@a2a-connect/core/internal";
 export { type CorsOptions, withCors } from "./cors.ts";
 export { createHttpJsonHandler, type HttpJsonOptions } from "./http-json/handler.ts";
 export { createOpenApi, type OpenApiOptions } from "./http-json/openapi.ts";
@@ -11,4 +12,3 @@ export { createRpcHandlers } from "./rpc/handlers.ts";
 export { type HealthOptions, registerHealth } from "./rpc/health.ts";
 export { refuseRpc, refuseUnknownRpc } from "./rpc/plain-error.ts";
 export { type ReflectionOptions, registerReflection } from "./rpc/reflection.ts";
-export type { Timer } from "./timer.ts";

@@ -1,6 +1,6 @@
+import type { Timer } from "@a2a-connect/core/internal";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Timer } from "./timer.ts";
 
 /** A message as bytes, whole or in pieces. */
 export type Encoded = Uint8Array | Iterator<Uint8Array>;

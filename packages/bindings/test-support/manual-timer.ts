@@ -1,4 +1,4 @@
-import type { Timer } from "../src/timer.ts";
+import type { Timer } from "@a2a-connect/core/internal";
 
 /** A timer whose ticks the test decides. */
 export interface ManualTimer {

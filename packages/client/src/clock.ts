@@ -1,3 +1,5 @@
+import { longestTimerMs } from "@a2a-connect/core/internal";
+
 /** The clock of the client. Tests use one of their own. */
 export interface ClientClock {
   /** Milliseconds since the epoch. */
@@ -20,9 +22,6 @@ export const systemClock: ClientClock = {
   },
   random: () => Math.random(),
 };
-
-/** The longest delay of a timer. A longer one would fire at once. */
-const longestTimerMs = 2 ** 31 - 1;
 
 function sleepOnce(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,7 +1,12 @@
-import { parseJsonMedia, parseJsonText, parseMediaType } from "@a2a-connect/core/internal";
+import {
+  chunksOf,
+  parseJsonMedia,
+  parseJsonText,
+  parseMediaType,
+  readAtMost,
+} from "@a2a-connect/core/internal";
 import { type DescMessage, fromJson, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { joinBytes } from "../body.ts";
 import { responseTooLarge } from "./response-limit.ts";
 
 /** Whether a response is a stream of server-sent events. */
@@ -41,16 +46,10 @@ export async function readJsonResponse(response: Response, maxBytes: number): Pr
     await response.body?.cancel();
     return new JsonResponse(undefined, new Uint8Array());
   }
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of readChunks(response)) {
-    length += chunk.byteLength;
-    if (length > maxBytes) {
-      throw responseTooLarge(maxBytes);
-    }
-    chunks.push(chunk);
+  const bytes = await readAtMost(readChunks(response), maxBytes);
+  if (bytes === undefined) {
+    throw responseTooLarge(maxBytes);
   }
-  const bytes = joinBytes(chunks, length);
   const text = parseJsonText(bytes);
   return new JsonResponse(text.ok ? text.value : undefined, bytes);
 }
@@ -60,21 +59,13 @@ export async function readJsonResponse(response: Response, maxBytes: number): Pr
  *
  * @throws ConnectError Unavailable when the connection breaks
  */
-export async function* readChunks({ body }: Response): AsyncGenerator<Uint8Array, void> {
-  if (body === null) {
-    return;
-  }
-  // Not every browser can iterate over a stream.
-  const reader = body.getReader();
-  try {
-    for (let result = await reader.read(); !result.done; result = await reader.read()) {
-      yield result.value;
-    }
-  } catch (thrown) {
-    throw new ConnectError("the response was cut off", Code.Unavailable, undefined, undefined, thrown);
-  } finally {
-    reader.cancel().catch(() => {}); // it is closed already
-  }
+export function readChunks({ body }: Response): AsyncIterable<Uint8Array> {
+  return chunksOf(body, responseCutOff);
+}
+
+/** The error for a response that ended in the middle: Unavailable. */
+export function responseCutOff(cause?: unknown): ConnectError {
+  return new ConnectError("the response was cut off", Code.Unavailable, undefined, undefined, cause);
 }
 
 /**

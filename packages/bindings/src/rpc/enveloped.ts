@@ -1,7 +1,7 @@
+import { joinBytes } from "@a2a-connect/core/internal";
 import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
-import { joinBytes } from "../body.ts";
 import { explainFailure } from "../failure.ts";
 import type { HttpRequest, HttpResponse } from "../http.ts";
 import { toBody } from "../large-answer.ts";
@@ -79,7 +79,7 @@ class EnvelopedCall implements StreamFormat {
       if (!(body instanceof Uint8Array)) {
         return this.#respond(toBody(end === undefined ? body : [...body, end]));
       }
-      return this.#respond(end === undefined ? body : joinBytes([body, end], body.length + end.length));
+      return this.#respond(end === undefined ? body : joinBytes([body, end]));
     } catch (thrown) {
       close();
       return this.#respond(this.failure(thrown));

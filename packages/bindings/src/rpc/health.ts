@@ -1,7 +1,7 @@
+import { pause, startTimer, type Timer } from "@a2a-connect/core/internal";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "@a2a-connect/proto/grpc/health/v1";
 import type { DescService } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
-import { startTimer, type Timer } from "../timer.ts";
 
 /** Options of the health service. */
 export interface HealthOptions {
@@ -42,18 +42,5 @@ export function registerHealth(router: ConnectRouter, options: HealthOptions): v
         await pause(watchIntervalMs, timer, signal);
       }
     },
-  });
-}
-
-/** Resolves after a while, or when the signal aborts. */
-function pause(delayMs: number, timer: Timer, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = timer(delayMs, finish);
-    signal.addEventListener("abort", finish, { once: true });
-    function finish(): void {
-      stop();
-      signal.removeEventListener("abort", finish);
-      resolve();
-    }
   });
 }

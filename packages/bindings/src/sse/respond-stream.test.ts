@@ -1,8 +1,8 @@
+import type { Timer } from "@a2a-connect/core/internal";
 import { describe, expect, it } from "vitest";
 import { createFakeService, fakeEvents } from "../../test-support/fake-service.ts";
 import { memoryRequest } from "../../test-support/memory-http.ts";
 import { createJsonRpcHandler } from "../jsonrpc/handler.ts";
-import type { Timer } from "../timer.ts";
 
 const subscribe = () =>
   memoryRequest({

@@ -1,4 +1,4 @@
-import { findMissingFields, formatMessage, shownUrl } from "@a2a-connect/core/internal";
+import { findMissingFields, formatMessage, SharedRequest, shownUrl } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import type { ClientSettings } from "../connection.ts";
 import { CardInvalidError, CardNotFoundError } from "../errors.ts";
@@ -13,7 +13,6 @@ import { type Freshness, longestLifetimeMs, longestVerifiedLifetimeMs, readFresh
 import { judgeCard } from "./judge-card.ts";
 import { readCard } from "./read-card.ts";
 import { fetchCardRepeatedly, type LastingAnswer } from "./repeat-fetch.ts";
-import { SharedRequest } from "./shared-request.ts";
 import { TimeIsUp, withinTime } from "./time-limit.ts";
 
 /** A card that was found, read and judged. */

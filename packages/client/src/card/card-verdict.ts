@@ -1,6 +1,6 @@
+import { SharedRequest } from "@a2a-connect/core/internal";
 import type { ClientClock } from "../clock.ts";
 import type { ConnectOptions, ReceivedCard } from "../options.ts";
-import { SharedRequest } from "./shared-request.ts";
 import { verifyReceived } from "./verify-received.ts";
 
 /** How long the verification of a cached card counts, 5 minutes: after that keys may have expired or been revoked. */

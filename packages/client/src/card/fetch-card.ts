@@ -1,8 +1,7 @@
-import { shownUrl } from "@a2a-connect/core/internal";
+import { chunksOf, readAtMost, shownUrl } from "@a2a-connect/core/internal";
 import { CardInvalidError, CardNotFoundError } from "../errors.ts";
 import { findNetworkFailure } from "../interface/network-failure.ts";
 import { redirectLocation } from "../interface/redirect-location.ts";
-import { ByteBuffer } from "../transports/byte-buffer.ts";
 
 /** How to fetch a card. */
 export interface CardRequest {
@@ -153,29 +152,17 @@ async function readBytes(
   url: URL,
   { maxBytes, signal }: CardRequest,
 ): Promise<Uint8Array | FailedAnswer | undefined> {
-  if (body === null) {
-    return new Uint8Array();
-  }
-  const reader = body.getReader();
   try {
     // For a compressed body the header has its compressed length, which is smaller.
     if (Number(headers.get("content-length")) > maxBytes) {
+      body?.cancel().catch(() => {}); // it is not needed
       return undefined;
     }
-    const buffer = new ByteBuffer();
-    for (let next = await reader.read(); !next.done; next = await reader.read()) {
-      if (buffer.length + next.value.byteLength > maxBytes) {
-        return undefined;
-      }
-      buffer.append(next.value);
-    }
-    return buffer.take();
+    return await readAtMost(chunksOf(body), maxBytes);
   } catch (cause) {
     signal.throwIfAborted();
     const hint = "Try again; when it stays that way, tell the operator of the agent.";
     return failed(notFound(url, "ended in the middle of the card", { hint, cause }));
-  } finally {
-    reader.cancel().catch(() => {}); // it is closed already
   }
 }
 

@@ -1,3 +1,4 @@
+import { untilAborted } from "@a2a-connect/core/internal";
 import type { ClientClock } from "../clock.ts";
 
 /** Thrown when the time is up. */
@@ -21,15 +22,12 @@ export async function withinTime<T>(
   const done = new AbortController();
   const limit = new AbortController();
   const stop = AbortSignal.any([signal, limit.signal]);
-  const stopped = new Promise<never>((_, reject) => {
-    stop.addEventListener("abort", () => reject(stop.reason), { once: true });
-  });
   clock.sleep(ms, done.signal).then(
     () => limit.abort(new TimeIsUp(`not done within ${ms} ms`)),
     () => {}, // it ended in time
   );
   try {
-    return await Promise.race([run(stop), stopped]);
+    return await untilAborted(run(stop), stop);
   } finally {
     done.abort();
   }

@@ -1,10 +1,10 @@
 import { partText } from "@a2a-connect/core";
+import { joinBytes } from "@a2a-connect/core/internal";
 import type { Artifact, Part } from "@a2a-connect/proto";
 import { type JsonValue, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { InvalidResponseError } from "../errors.ts";
-import { joinBytes } from "./join-bytes.ts";
 import { type ArtifactServices, saveParts } from "./save-parts.ts";
 import { validate } from "./validate.ts";
 

@@ -1,7 +1,7 @@
+import { untilAborted } from "@a2a-connect/core/internal";
 import { type ClientClock, systemClock } from "../clock.ts";
 import { ContentTooLargeError, UnreachableError, UntrustedOutputError } from "../errors.ts";
 import { SilenceWatch } from "../follow/silence-watch.ts";
-import { untilAborted } from "../run/until-aborted.ts";
 
 /** What is needed to fetch a file. */
 export interface FetchServices {

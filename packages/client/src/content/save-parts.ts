@@ -1,11 +1,10 @@
-import { effectiveMediaType, parseMediaType } from "@a2a-connect/core/internal";
+import { effectiveMediaType, joinBytes, parseMediaType } from "@a2a-connect/core/internal";
 import type { Artifact, Part } from "@a2a-connect/proto";
 import { toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { UntrustedOutputError } from "../errors.ts";
 import type { SaveFile } from "../platform.ts";
 import { type FetchServices, fetchFile } from "./fetch-file.ts";
-import { joinBytes } from "./join-bytes.ts";
 
 /** What is needed to read an artifact. */
 export interface ArtifactServices extends FetchServices {

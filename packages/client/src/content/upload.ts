@@ -1,7 +1,7 @@
 import { bytes, type PartDetails } from "@a2a-connect/core";
+import { chunksOf, readAtMost } from "@a2a-connect/core/internal";
 import type { Part } from "@a2a-connect/proto";
 import { ContentTooLargeError } from "../errors.ts";
-import { ByteBuffer } from "../transports/byte-buffer.ts";
 
 /** The content of a file. */
 export type FileContent = Blob | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
@@ -46,28 +46,10 @@ async function readAll(content: FileContent, maxBytes: number, what: string): Pr
   if (content instanceof Uint8Array) {
     return content;
   }
-  const buffer = new ByteBuffer();
-  for await (const chunk of chunksOf(content)) {
-    if (buffer.length + chunk.byteLength > maxBytes) {
-      throw new ContentTooLargeError(what, maxBytes);
-    }
-    buffer.append(chunk);
-  }
-  return buffer.take();
-}
-
-async function* chunksOf(content: Exclude<FileContent, Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const source = content instanceof Blob ? content.stream() : content;
-  if (!("getReader" in source)) {
-    yield* source;
-    return;
+  const bytes = await readAtMost("getReader" in source ? chunksOf(source) : source, maxBytes);
+  if (bytes === undefined) {
+    throw new ContentTooLargeError(what, maxBytes);
   }
-  const reader = source.getReader(); // not every browser can iterate over a stream
-  try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) {
-      yield next.value;
-    }
-  } finally {
-    reader.cancel().catch(() => {}); // the rest is not needed
-  }
+  return bytes;
 }

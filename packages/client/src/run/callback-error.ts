@@ -1,7 +1,7 @@
+import { untilAborted } from "@a2a-connect/core/internal";
 import { type Task, TaskState } from "@a2a-connect/proto";
 import { CallbackError } from "../errors.ts";
 import { stateOf } from "../follow/task-status.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 /** What a callback did wrong, and how to continue the task. */
 export function callbackError(what: string, task: Task, cause?: unknown): CallbackError {

@@ -1,6 +1,6 @@
-import { responseTooLarge } from "@a2a-connect/bindings/client";
-import { ByteBuffer } from "./byte-buffer.ts";
-import { readBody, responseCutOff, withBody } from "./limited-body.ts";
+import { readChunks, responseCutOff, responseTooLarge } from "@a2a-connect/bindings/client";
+import { ByteBuffer } from "@a2a-connect/core/internal";
+import { withBody } from "./limited-body.ts";
 
 /** Flags (1 byte) and length (4 bytes) before each message of the Connect and gRPC-Web protocols. */
 const prefixLength = 5;
@@ -17,7 +17,7 @@ const prefixLength = 5;
  * @param lastFlag bit of the flags that marks the last envelope
  */
 export function limitEnvelopes(response: Response, maxBytes: number, lastFlag: number): Response {
-  const envelopes = readEnvelopes(readBody(response), maxBytes, lastFlag);
+  const envelopes = readEnvelopes(readChunks(response), maxBytes, lastFlag);
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       async pull(controller) {

@@ -1,6 +1,7 @@
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { BindingTransport, BindingTransportSettings } from "@a2a-connect/client/internal";
+import { longestTimerMs } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { targetOf } from "../address-guard.ts";
@@ -9,7 +10,6 @@ import { addressRefused } from "../guarded-fetch.ts";
 import { translateGrpcFailures } from "./grpc-failures.ts";
 import { GrpcSession } from "./grpc-session.ts";
 import { parseGrpcTarget } from "./grpc-target.ts";
-import { longestTimerMs } from "./longest-timer.ts";
 import type { NodeTlsOptions } from "./tls-options.ts";
 
 /** The length of a message has 32 bits. */

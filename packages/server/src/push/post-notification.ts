@@ -1,3 +1,4 @@
+import { chunksOf, readAtMost } from "@a2a-connect/core/internal";
 import type { Clock } from "../engine/clock.ts";
 import type { Notification } from "./notification.ts";
 import type { PushFetch } from "./push-options.ts";
@@ -60,19 +61,7 @@ export async function postNotification(
 
 /** Reads the answer to its end, so that the connection can be used again. Only its status matters. */
 async function discardAnswer(body: ReadableStream<Uint8Array> | null): Promise<void> {
-  const reader = body?.getReader();
-  try {
-    for (let bytes = 0; reader !== undefined && bytes <= maxAnswerBytes; ) {
-      const { done, value } = await reader.read();
-      if (done) {
-        return;
-      }
-      bytes += value.length;
-    }
-    await reader?.cancel();
-  } catch {
-    // It broke off, or takes too long: the connection is lost either way.
-  }
+  await readAtMost(chunksOf(body), maxAnswerBytes).catch(() => {}); // it broke off, or takes too long: the connection is lost either way
 }
 
 /** The platform's code, such as ECONNREFUSED. Messages of errors may contain the URL, and secrets in it. */

@@ -1,3 +1,4 @@
+import { pause } from "@a2a-connect/core/internal";
 import type { EngineContext } from "../engine/engine-context.ts";
 import type { Delivery, DeliveryMove, DueDeliveries } from "../store/task-store.ts";
 import { chooseDeliveries } from "./choose-deliveries.ts";
@@ -245,7 +246,7 @@ export class PushSender {
    * again and again.
    */
   async #move(move: DeliveryMove, signal: AbortSignal): Promise<void> {
-    const { store, log } = this.#context;
+    const { store, log, clock } = this.#context;
     for (;;) {
       try {
         await store.moveDelivery(move);
@@ -255,19 +256,9 @@ export class PushSender {
           return;
         }
         log({ level: "error", message: "a notification was sent, and its cursor cannot be stored", error });
-        await this.#pause(storeRetryMs, signal);
+        await pause(storeRetryMs, (ms, tick) => clock.schedule(ms, tick), signal);
       }
     }
-  }
-
-  async #pause(delayMs: number, signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#context.clock.schedule(delayMs, resolve);
-    const stop = () => resolve();
-    signal.addEventListener("abort", stop);
-    await promise;
-    signal.removeEventListener("abort", stop);
-    cancel();
   }
 
   #setAlarm(at: number): void {

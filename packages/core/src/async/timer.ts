@@ -1,3 +1,6 @@
+/** The longest delay of a timer, in milliseconds. A longer one would fire at once. */
+export const longestTimerMs: number = 2 ** 31 - 1;
+
 /** Calls `tick` once after `delayMs`, unless the returned function is called first. */
 export type Timer = (delayMs: number, tick: () => void) => () => void;
 
@@ -15,3 +18,16 @@ export const startTimer: Timer = (delayMs, tick) => {
   }
   return () => clearTimeout(handle as ReturnType<typeof setTimeout>); // what setTimeout gave us
 };
+
+/** Resolves after a while, or when the signal aborts. */
+export function pause(delayMs: number, timer: Timer, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = timer(delayMs, finish);
+    signal.addEventListener("abort", finish, { once: true });
+    function finish(): void {
+      stop();
+      signal.removeEventListener("abort", finish);
+      resolve();
+    }
+  });
+}

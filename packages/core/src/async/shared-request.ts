@@ -1,3 +1,5 @@
+import { untilAborted } from "./until-aborted.ts";
+
 /**
  * One piece of work that several callers wait for: a caller that comes while it runs shares it. Each caller may stop
  * waiting by its own signal. When no caller waits any more, the work is aborted.
@@ -13,7 +15,7 @@ export class SharedRequest<T> {
     const { promise, abort } = this.#running;
     this.#waiting += 1;
     try {
-      return await (signal === undefined ? promise : orAborted(promise, signal));
+      return await untilAborted(promise, signal);
     } finally {
       this.#waiting -= 1;
       if (this.#waiting === 0) {
@@ -29,12 +31,4 @@ export class SharedRequest<T> {
     promise.catch(() => {}); // the waiting callers get the error, if there are any
     return { promise, abort };
   }
-}
-
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

@@ -1,5 +1,14 @@
-/** The promise, or the rejection of an abort that comes first. A caller's callback need not react to a signal. */
-export async function untilAborted<T>(promise: T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
+/**
+ * The promise, or the rejection of an abort that comes first. What the promise stands for need not react to the signal,
+ * and goes on.
+ */
+export async function untilAborted<T>(
+  promise: T | PromiseLike<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  if (signal === undefined) {
+    return promise;
+  }
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);
