@@ -70,6 +70,46 @@ for (const [what, first, next] of floods) {
   });
 }
 
+const zero = Buffer.alloc(4);
+const tooMuch = Buffer.from([0x7f, 0xff, 0xff, 0xff]);
+const connectionErrors: readonly (readonly [what: string, frame: Buffer])[] = [
+  ["WINDOW_UPDATE of 0", frame(8, 0, 0, zero)],
+  ["WINDOW_UPDATE of 0 for a stream", frame(8, 0, 1, zero)],
+  ["a window beyond the limit", frame(8, 0, 0, tooMuch)],
+  ["a stream's window beyond the limit", frame(8, 0, 1, tooMuch)],
+  ["DATA for no stream", frame(0, 0, 0, Buffer.from("x"))],
+  ["DATA for a stream that was not opened", frame(0, 0, 999, Buffer.from("x"))],
+  ["HEADERS of a stream with an even number", requestFrame(2)],
+  ["HEADERS that are no HPACK", frame(1, 4, 201, Buffer.alloc(6, 0xff))],
+  ["SETTINGS out of range", frame(4, 0, 0, Buffer.concat([Buffer.from([0, 4]), Buffer.alloc(4, 0xff)]))],
+  ["PUSH_PROMISE", frame(5, 4, 1, Buffer.from([0, 0, 0, 2]))],
+];
+
+for (const [what, error] of connectionErrors) {
+  it.each([1, 50])(
+    `${what} in one packet with %i requests ends its own connection alone`,
+    async (requests) => {
+      await using listener = await listen(async () => ({ status: 200, body: "served" }));
+      for (const ended of [0x5, 0x4]) {
+        using connection = await openRawConnection(listener.port);
+        const heads = Array.from({ length: requests }, (_, at) => {
+          const head = requestFrame(2 * at + 1);
+          head.writeUInt8(ended, 4);
+          return head;
+        });
+        await connection.write(
+          Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame(4, 0, 0), ...heads, error]),
+        );
+        await connection.closed();
+      }
+      const session = openHttp2(listener.url);
+      expect((await callHttp2(session, {})).body).toBe("served");
+      session.close();
+      await once(session, "close");
+    },
+  );
+}
+
 it("of many requests that arrive at once few are begun in a turn of the event loop", async () => {
   const requests = 500;
   let turn = 0;

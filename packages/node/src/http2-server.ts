@@ -39,13 +39,15 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     const starts = new Starts(maxStartsInATurn);
     const account = context.bodies.accountOf(session, () => session.socket.remoteAddress);
     session.on("stream", async (stream, headers, _flags, rawHeaders) => {
-      const turn = starts.turn(account);
-      if (turn !== undefined) {
-        stream.on("error", () => undefined); // a reset while it waits: then it never begins
-        await turn;
-        if (stream.destroyed) return;
+      // First of all: when a bad frame has ended the session, its streams fail before their requests begin.
+      stream.on("error", () => undefined);
+      try {
+        const turn = starts.turn(account);
+        if (turn !== undefined) await turn;
+        if (!stream.destroyed) await serveHttp2(context, session, stream, headers, rawHeaders);
+      } catch (error) {
+        stream.destroy(error instanceof Error ? error : undefined); // to throw here would end the process
       }
-      await serveHttp2(context, session, stream, headers, rawHeaders);
     });
   });
   return {

@@ -11,8 +11,8 @@ import {
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
-import { keepEncodedText, longText } from "./encoded-texts.ts";
 import { createTable, isObject } from "../json-value.ts";
+import { keepEncodedText, longText } from "./encoded-texts.ts";
 import { isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
 
 export interface DecodeOptions {

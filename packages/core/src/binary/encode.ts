@@ -12,8 +12,8 @@ import { WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, type ListValue, type Struct, type Value } from "@bufbuild/protobuf/wkt";
 import { createTable } from "../json-value.ts";
 import { divideText, utf8Length } from "../long-text.ts";
-import { encodedText, longText } from "./encoded-texts.ts";
 import { isLarge } from "../message-weight.ts";
+import { encodedText, longText } from "./encoded-texts.ts";
 import { isJsonField, isOwnType, type OwnScalar, tags } from "./schema.ts";
 
 /**
