@@ -58,6 +58,26 @@ describe("gRPC health", () => {
   });
 });
 
+it("refuses one caller's streams beyond their number, until one has ended", async () => {
+  const client = dial("grpc/health/v1/health.proto", "grpc.health.v1.Health");
+  const watch = async () => {
+    const call = client.stream("Watch", { service: "" }, noMetadata);
+    await call[Symbol.asyncIterator]().next();
+    return call;
+  };
+  const calls = await Promise.all(Array.from({ length: 875 }, watch));
+  await expect(watch()).rejects.toMatchObject({ code: status.RESOURCE_EXHAUSTED });
+  calls.pop()?.cancel();
+  await expect
+    .poll(() =>
+      watch().then(
+        () => "taken",
+        () => "refused",
+      ),
+    )
+    .toBe("taken");
+});
+
 describe.each(["v1", "v1alpha"])("gRPC server reflection %s", (version) => {
   /** Asks one question after the other on one stream. */
   async function reflect(...questions: Json[]): Promise<Json[]> {

@@ -83,6 +83,7 @@ export {
   setServiceParameters,
   versionHeader,
 } from "./service-parameters.ts";
+export { type Holding, SharedBudget, type SharedBudgetOptions } from "./shared-budget.ts";
 export { applyStep, copyTask, findArtifact, type TaskStep } from "./task-reducer.ts";
 export { findTaskPhase } from "./task-state.ts";
 export { escapeInvisible, isShowable, shownText, shownUrl, visibleText } from "./visible-text.ts";

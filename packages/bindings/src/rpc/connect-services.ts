@@ -1,10 +1,23 @@
-import { type ConnectRouter, createConnectRouter, type Interceptor } from "@connectrpc/connect";
+import { a2aError } from "@a2a-connect/core";
+import { callerKey, SharedBudget } from "@a2a-connect/core/internal";
+import {
+  type ConnectRouter,
+  createConnectRouter,
+  createContextValues,
+  type Interceptor,
+} from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { explainFailure } from "../failure.ts";
 import type { HttpHandler, HttpResponse } from "../http.ts";
 import type { BindingSettings } from "../options.ts";
 import { plainRpcError, refuseContentType, refuseVerb } from "./plain-error.ts";
 import { withPlainStatusMessage } from "./status-message.ts";
+
+/**
+ * Streams of one method that may be open at a time; a caller has 7/8 of them at most. What they take in memory is not counted: up to
+ * half a megabyte when the caller sends on and on and reads nothing, else some tens of kilobytes.
+ */
+const maxStreams = { bidi_streaming: 128, client_streaming: 128, server_streaming: 1_000 } as const;
 
 /** The longest message for these services, compressed and decompressed: the name of a service or of a symbol. */
 const maxMessageBytes = 64 * 1024;
@@ -24,14 +37,19 @@ export function serveOnConnect(
     readMaxBytes: Math.min(maxBodyBytes, maxMessageBytes),
     acceptCompression: [...compressions],
     compressMinBytes,
-    interceptors: [explainInterceptor(settings), ...interceptors],
+    interceptors: [explainInterceptor(settings), limitStreams(), ...interceptors],
   });
   register(router);
   return router.handlers.map((handler) => [handler.requestPath, adapt(handler)]);
 }
 
 function adapt(handler: UniversalHandler): HttpHandler {
-  return async (request) => withPlainStatusMessage(explainStatus(await handler(request), handler));
+  return async (request) => {
+    const contextValues = createContextValues().set(callerKey, request);
+    const { httpVersion, url, method, header, body, signal } = request;
+    const call = { httpVersion, url, method, header, body, signal, contextValues };
+    return withPlainStatusMessage(explainStatus(await handler(call), handler));
+  };
 }
 
 /** Connect refuses a request that is not a call with a bare status; this adds the body. */
@@ -64,6 +82,42 @@ function explainInterceptor(settings: BindingSettings): Interceptor {
       throw explain(thrown);
     }
   };
+}
+
+/** Refuses streams beyond their number, of all callers and of one. */
+function limitStreams(): Interceptor {
+  const budgets = new Map<string, SharedBudget>();
+  return (next) => async (request) => {
+    if (!request.stream) return next(request);
+    const { methodKind, name } = request.method;
+    const path = `${request.service.typeName}/${name}`;
+    const budget = budgets.get(path) ?? createBudget(maxStreams[methodKind]);
+    budgets.set(path, budget);
+    const open = budget.open(request.contextValues.get(callerKey).callerNetwork);
+    open.add(1);
+    request.signal.addEventListener("abort", open.end); // also for answers that nothing has begun to read
+    try {
+      const response = await next(request);
+      return response.stream ? { ...response, message: untilEnd(response.message, open.end) } : response;
+    } catch (error) {
+      open.end();
+      throw error;
+    }
+  };
+}
+
+function createBudget(max: number): SharedBudget {
+  const words = `most of ${max} streams of this method are open; try again in a second or later`;
+  const refuse = () => a2aError("CAPACITY", words, { retryAfterSeconds: "1" });
+  return new SharedBudget({ max, maxShare: 7 / 8, refuse });
+}
+
+async function* untilEnd<T>(messages: AsyncIterable<T>, end: () => void): AsyncGenerator<T, void> {
+  try {
+    yield* messages;
+  } finally {
+    end();
+  }
 }
 
 async function* explainEach<T>(

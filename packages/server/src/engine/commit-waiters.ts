@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { Clock } from "./clock.ts";
 
 interface FlushWaiter {
   readonly sequence: number;
@@ -6,10 +7,18 @@ interface FlushWaiter {
   readonly reject: (error: ConnectError) => void;
 }
 
+/** Readers that are woken in one turn of the event loop: each formats and writes what it has waited for. */
+const wokenInATurn = 256;
+
 /** Waits for a task's commits: writers wait until an entry is durable, readers until there is something to see. */
 export class CommitWaiters {
   readonly #writers: FlushWaiter[] = [];
   readonly #readers = new Set<() => void>();
+  readonly #clock: Pick<Clock, "nextTurn">;
+
+  constructor(clock: Pick<Clock, "nextTurn">) {
+    this.#clock = clock;
+  }
 
   /** Resolves when the log is durable up to `sequence`. Callers ask with rising sequences. */
   flushed(sequence: number): Promise<void> {
@@ -56,12 +65,24 @@ export class CommitWaiters {
     this.wakeReaders();
   }
 
-  /** Wakes the readers, though nothing was committed here. */
+  /** Wakes the readers, though nothing was committed here. Other calls run between many of them. */
   wakeReaders(): void {
     const readers = [...this.#readers];
     this.#readers.clear();
-    for (const wake of readers) {
+    for (const wake of readers.splice(0, wokenInATurn)) {
       wake();
+    }
+    if (readers.length > 0) {
+      void this.#wakeLater(readers);
+    }
+  }
+
+  async #wakeLater(readers: readonly (() => void)[]): Promise<void> {
+    for (let at = 0; at < readers.length; at += wokenInATurn) {
+      await this.#clock.nextTurn();
+      for (const wake of readers.slice(at, at + wokenInATurn)) {
+        wake();
+      }
     }
   }
 }

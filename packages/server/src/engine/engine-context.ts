@@ -4,7 +4,7 @@ import type { SkillSwitches } from "../agent/skill-switches.ts";
 import type { TaskStore } from "../store/task-store.ts";
 import type { Clock } from "./clock.ts";
 import type { JournalCodec } from "./durable/journal-codec.ts";
-import type { TailBudget } from "./live-tail.ts";
+import type { EventBudget } from "./live-tail.ts";
 
 /** Limits of the engine; all have defaults. */
 export interface EngineLimits {
@@ -27,6 +27,11 @@ export interface EngineLimits {
    */
   readonly maxActiveBytes: number;
   /**
+   * Calls that may follow tasks at a time: subscriptions, long polls, and messages to tasks that exist; beyond it, or beyond the
+   * caller's part of it by `maxShare`, one more is refused with CAPACITY. Default 20,000.
+   */
+  readonly maxFollowers: number;
+  /**
    * Bytes of one task's artifacts, and as many again of its messages; each value of data or metadata counts 32 more, because
    * it takes much more in memory. A task whose agent goes beyond fails with reason `task-too-large`, and a caller's
    * message beyond is refused with TASK_TOO_LARGE. Default 64 MiB.
@@ -37,7 +42,10 @@ export interface EngineLimits {
    * Default 1 MiB.
    */
   readonly maxTailBytes: number;
-  /** The same for all tasks of this process together. Default 64 MiB. */
+  /**
+   * The same for all tasks of this process together, and again for the older events that readers have read back from the
+   * store; beyond it a reader gets those one by one. Default 64 MiB.
+   */
   readonly maxTotalTailBytes: number;
   /**
    * How often to commit chunks of artifacts when there is nothing else to commit; the first chunk after a pause is
@@ -66,6 +74,7 @@ export const defaultEngineLimits: EngineLimits = {
   maxQueued: 10_000,
   maxShare: 7 / 8,
   maxActiveBytes: 256 * 2 ** 20,
+  maxFollowers: 20_000,
   maxTaskBytes: 64 * 2 ** 20,
   maxTailBytes: 2 ** 20,
   maxTotalTailBytes: 64 * 2 ** 20,
@@ -108,5 +117,7 @@ export interface EngineContext {
   /** Writes and reads the results of steps. */
   readonly journalCodec: JournalCodec;
   /** Limits the memory for the newest events of all tasks. */
-  readonly tailBudget: TailBudget;
+  readonly tailBudget: EventBudget;
+  /** Limits the memory for older events that readers have read back. */
+  readonly pageBudget: EventBudget;
 }

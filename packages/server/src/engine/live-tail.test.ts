@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CommittedEvent } from "./committed-event.ts";
-import { LiveTail, TailBudget } from "./live-tail.ts";
+import { EventBudget, LiveTail } from "./live-tail.ts";
 
 describe("LiveTail", () => {
   it("gives every event after a generation or says that it cannot, within its bound", () => {
@@ -52,7 +52,7 @@ describe("LiveTail", () => {
 
   it("shares a budget with the tails of all other tasks, and keeps its newest event all the same", () => {
     const { weight } = new CommittedEvent(1, create(StreamResponseSchema), 20);
-    const budget = new TailBudget(5 * weight);
+    const budget = new EventBudget(5 * weight);
     const [one, other] = [new LiveTail(50 * weight, budget), new LiveTail(50 * weight, budget)];
     const fill = (tail: LiveTail) => {
       for (let generation = 1; generation <= 9; generation += 1) {
@@ -73,6 +73,6 @@ describe("LiveTail", () => {
   });
 });
 
-function roomy(): TailBudget {
-  return new TailBudget(Number.POSITIVE_INFINITY);
+function roomy(): EventBudget {
+  return new EventBudget(Number.POSITIVE_INFINITY);
 }

@@ -1,7 +1,7 @@
 import type { CommittedEvent } from "./committed-event.ts";
 
-/** The tail budget: the bytes that the tails of all tasks of a process may have together. */
-export class TailBudget {
+/** The bytes that events in memory may have together, of all tasks of a process. */
+export class EventBudget {
   readonly #maxBytes: number;
   #bytes = 0;
 
@@ -22,13 +22,13 @@ export class TailBudget {
 /** The newest committed events of one task, up to a number of bytes. Readers that keep up are served from it. */
 export class LiveTail {
   readonly #maxBytes: number;
-  readonly #budget: TailBudget;
+  readonly #budget: EventBudget;
   #events: CommittedEvent[] = [];
   /** Events before this index have been dropped. They are removed in bulk, so that each costs constant time. */
   #start = 0;
   #bytes = 0;
 
-  constructor(maxBytes: number, budget: TailBudget) {
+  constructor(maxBytes: number, budget: EventBudget) {
     this.#maxBytes = maxBytes;
     this.#budget = budget;
   }

@@ -1,19 +1,19 @@
+import type { Holding, SharedBudget } from "@a2a-connect/core/internal";
 import type { Owner } from "../store/task-store.ts";
-import type { ActiveBytes, ActiveTask } from "./capacity/active-bytes.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { LiveTask } from "./live-task.ts";
 import { readTask } from "./read-task.ts";
 
-interface Holding {
+interface HeldTask {
   readonly live: LiveTask;
   /** What it takes in memory. */
-  readonly active: ActiveTask;
+  readonly active: Holding;
   holders: number;
   /** Called when it is no longer in memory. */
   onDrop?: () => void;
 }
 
-type Loaded = Pick<Holding, "live" | "active">;
+type Loaded = Pick<HeldTask, "live" | "active">;
 
 /** Who holds a task: its share of the memory is bounded. */
 interface Caller {
@@ -23,12 +23,12 @@ interface Caller {
 /** The tasks that this process works on or reads. Each is here once, as long as it has a holder. */
 export class LiveTasks {
   readonly #context: EngineContext;
-  readonly #active: ActiveBytes;
-  readonly #holdings = new Map<string, Holding>();
+  readonly #active: SharedBudget;
+  readonly #holdings = new Map<string, HeldTask>();
   readonly #loading = new Map<string, Promise<Loaded | undefined>>();
 
   /** @param active counts the tasks that are in memory */
-  constructor(context: EngineContext, active: ActiveBytes) {
+  constructor(context: EngineContext, active: SharedBudget) {
     this.#context = context;
     this.#active = active;
   }
@@ -62,7 +62,7 @@ export class LiveTasks {
   }
 
   /** Adds a task that was just created, and what it takes; held until `release`. */
-  adopt(live: LiveTask, active: ActiveTask): void {
+  adopt(live: LiveTask, active: Holding): void {
     this.#hold(live, active, 1);
   }
 
@@ -109,14 +109,14 @@ export class LiveTasks {
     }
   }
 
-  #hold(live: LiveTask, active: ActiveTask, holders: number): void {
-    const holding: Holding = { live, active, holders };
+  #hold(live: LiveTask, active: Holding, holders: number): void {
+    const holding: HeldTask = { live, active, holders };
     this.#holdings.set(live.name.taskId, holding);
     // A task that could not be written is read anew when it is next needed.
     live.lost.addEventListener("abort", () => this.#drop(holding), { once: true });
   }
 
-  #drop(holding: Holding): void {
+  #drop(holding: HeldTask): void {
     const { live, active } = holding;
     const { taskId } = live.name;
     live.dispose();

@@ -1,6 +1,6 @@
 import { nextSlice } from "@a2a-connect/bindings/server";
 import { a2aError, findA2AError, invalidParams, isInterrupted, isTerminal } from "@a2a-connect/core";
-import { isLarge, lastEventIdHeader } from "@a2a-connect/core/internal";
+import { isLarge, lastEventIdHeader, type SharedBudget } from "@a2a-connect/core/internal";
 import { type Message, MessageSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { create, equals, type JsonObject } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -20,7 +20,7 @@ import {
   type TurnSelection,
 } from "../agent/skill-selection.ts";
 import type { KeyedTask, Owner, StoredTask, TaskPage, TaskQuery, TaskView } from "../store/task-store.ts";
-import { ActiveBytes } from "./capacity/active-bytes.ts";
+import { createActiveBytes, createFollowers } from "./capacity/caller-budgets.ts";
 import type { CallDetails } from "./command.ts";
 import { readJournal } from "./durable/journal.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
@@ -28,7 +28,7 @@ import type { EngineContext } from "./engine-context.ts";
 import { submittedStatus, taskEvent } from "./events.ts";
 import { callInput, Executions } from "./executions.ts";
 import { KeyedSends } from "./keyed-sends.ts";
-import { TailBudget } from "./live-tail.ts";
+import { EventBudget } from "./live-tail.ts";
 import { type Intake, LiveTask } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";
 import { readTask, type TaskSource } from "./read-task.ts";
@@ -64,11 +64,20 @@ export interface SendInput extends Caller, Intake {
   readonly reserveConfigs?: (() => Promise<() => void>) | undefined;
 }
 
+/** A task that is in memory for a call, until it is released. */
+interface Held {
+  readonly live: LiveTask;
+  readonly release: () => void;
+}
+
 /** Counts bytes that an answer keeps in memory until the caller has read it; throws when there is no room for them. */
 export type HoldBytes = (bytes: number) => void;
 
 /** The options of an engine are its context without what the engine adds itself. */
-export type TaskEngineOptions = Omit<EngineContext, "onWakeTime" | "tailBudget" | "journalCodec" | "served">;
+export type TaskEngineOptions = Omit<
+  EngineContext,
+  "onWakeTime" | "tailBudget" | "pageBudget" | "journalCodec" | "served"
+>;
 
 /**
  * Runs tasks: takes messages, starts executions, answers cancels, wakes timers. It makes no decision about a single
@@ -82,7 +91,8 @@ export class TaskEngine {
   readonly #executions: Executions;
   readonly #timers: WakeTimers;
   readonly #keyedSends: KeyedSends;
-  readonly #active: ActiveBytes;
+  readonly #active: SharedBudget;
+  readonly #followers: SharedBudget;
 
   constructor(options: TaskEngineOptions) {
     this.#timers = new WakeTimers(options, (task) => this.#executions.wake(task));
@@ -91,9 +101,11 @@ export class TaskEngine {
       served: new ServedAgent(options.agent),
       onWakeTime: (at) => this.#timers.note(at),
       journalCodec: createJournalCodec(options.agent.journalTypes),
-      tailBudget: new TailBudget(options.limits.maxTotalTailBytes),
+      tailBudget: new EventBudget(options.limits.maxTotalTailBytes),
+      pageBudget: new EventBudget(options.limits.maxTotalTailBytes),
     };
-    this.#active = new ActiveBytes(options.limits);
+    this.#active = createActiveBytes(options.limits);
+    this.#followers = createFollowers(options.limits);
     this.#tasks = new LiveTasks(this.#context, this.#active);
     this.#keyedSends = new KeyedSends(options);
     this.#reading = { store: this.#context.store, clock: { nextTurn: nextSlice } };
@@ -172,7 +184,7 @@ export class TaskEngine {
       hold,
     }: { readonly timeoutMs: number; readonly signal: AbortSignal; readonly hold: HoldBytes },
   ): Promise<SeenTask> {
-    const live = await this.#acquire(caller, taskId);
+    const { live, release } = await this.#acquire(caller, taskId);
     const expiry = new AbortController();
     const stopTimer = this.#context.clock.schedule(timeoutMs, () => expiry.abort());
     try {
@@ -183,7 +195,7 @@ export class TaskEngine {
       }
     } finally {
       stopTimer();
-      this.#tasks.release(live);
+      release();
     }
     hold(live.bytes);
     return live.seen();
@@ -224,14 +236,14 @@ export class TaskEngine {
    *   the task has ended and no event was named (A-35, A-36)
    */
   async subscribe(caller: Caller, taskId: string, lastEventId?: number): Promise<TaskHandle> {
-    const live = await this.#acquire(caller, taskId);
-    if (lastEventId === undefined && live.ended) {
-      this.#tasks.release(live);
+    const held = await this.#acquire(caller, taskId);
+    if (lastEventId === undefined && held.live.ended) {
+      held.release();
       throw a2aError("UNSUPPORTED_OPERATION", "the task has ended: there is nothing to subscribe to", {
         taskId,
       });
     }
-    return this.#attach(live, lastEventId ?? live.generation, lastEventId);
+    return this.#attach(held, lastEventId ?? held.live.generation, lastEventId);
   }
 
   /**
@@ -241,18 +253,19 @@ export class TaskEngine {
    * @param lastEventId the last event that the caller has; undefined for a caller that begins with the current task
    * @throws ConnectError InvalidArgument when there is no event `lastEventId` yet
    */
-  #attach(live: LiveTask, accepted: number, lastEventId: number | undefined): TaskHandle {
+  #attach(held: Held, accepted: number, lastEventId: number | undefined): TaskHandle {
+    const { live, release } = held;
     if (lastEventId === undefined) {
-      return this.#handle(live, accepted, live.seen());
+      return this.#handle(held, accepted, live.seen());
     }
     if (lastEventId > live.generation) {
-      this.#tasks.release(live);
+      release();
       throw invalidParams({
         field: lastEventIdHeader,
         description: `there is no event ${lastEventId} of this task yet`,
       });
     }
-    return this.#handle(live, accepted, undefined, lastEventId);
+    return this.#handle(held, accepted, undefined, lastEventId);
   }
 
   /**
@@ -267,7 +280,7 @@ export class TaskEngine {
     metadata: JsonObject | undefined,
     hold: HoldBytes,
   ): Promise<SeenTask> {
-    const live = await this.#acquire(caller, taskId);
+    const { live, release } = await this.#acquire(caller, taskId);
     try {
       await live.claim();
       const ended = isTerminal(live.acceptedState);
@@ -279,7 +292,7 @@ export class TaskEngine {
       hold(live.bytes);
       return seen;
     } finally {
-      this.#tasks.release(live);
+      release();
     }
   }
 
@@ -323,8 +336,9 @@ export class TaskEngine {
   async #repeat(input: SendInput, result: KeyedTask): Promise<Sent> {
     const { taskId, generation } = result;
     const lastEventId = input.lastEventId ?? (generation === 0 ? 0 : undefined);
-    const live = await this.#acquire(input, taskId);
-    const handle = this.#attach(live, generation, lastEventId);
+    const held = await this.#acquire(input, taskId);
+    const { live } = held;
+    const handle = this.#attach(held, generation, lastEventId);
     const message = { ...input.message, contextId: live.name.contextId };
     return message.taskId === "" ? handle : new QueuedHandle(handle, () => this.#assertTaken(live, message));
   }
@@ -408,7 +422,7 @@ export class TaskEngine {
       execution.giveUp();
     }
     await live.flushed();
-    return this.#handle(live, 0, undefined);
+    return this.#handle(this.#heldHere(live), 0, undefined);
   }
 
   /** A turn becomes a task when it says something that is none of a direct Message. */
@@ -447,7 +461,7 @@ export class TaskEngine {
       execution.wait();
     }
     const outcome = await execution.outcome();
-    return outcome.kind === "message" ? outcome : this.#handle(outcome.live, 0, undefined);
+    return outcome.kind === "message" ? outcome : this.#handle(this.#heldHere(outcome.live), 0, undefined);
   }
 
   /** Whether the message's deadline is over before any work. */
@@ -458,7 +472,8 @@ export class TaskEngine {
 
   async #continue(input: SendInput): Promise<Sent> {
     const { message } = input;
-    const live = await this.#acquire(input, message.taskId);
+    const held = await this.#acquire(input, message.taskId);
+    const { live, release } = held;
     try {
       const { contextId } = live.name;
       if (message.contextId !== "" && message.contextId !== contextId) {
@@ -481,16 +496,17 @@ export class TaskEngine {
       }
       this.#tasks.grow(live, weighMessage(message));
       const named = { ...message, contextId };
-      return isQueued ? await this.#queue(live, named, input) : await this.#answer(live, named, input);
+      return isQueued ? await this.#queue(held, named, input) : await this.#answer(held, named, input);
     } catch (error) {
       // The refusal depends on accepted entries: the caller must not learn of them before they are durable.
-      await live.flushed().finally(() => this.#tasks.release(live));
+      await live.flushed().finally(release);
       throw error;
     }
   }
 
   /** The task waits for this message. */
-  async #answer(live: LiveTask, message: Message, input: SendInput): Promise<TaskHandle> {
+  async #answer(held: Held, message: Message, input: SendInput): Promise<TaskHandle> {
+    const { live } = held;
     const { answer, generation } = live.answer(message, input, input.ifGenerationMatch);
     if (runsAgain(selectSkillById(live.agent, live.skill)) && hasDetails(input)) {
       live.note({ type: "call", ...detailsOf(input) });
@@ -503,14 +519,15 @@ export class TaskEngine {
       if (!isTerminal(live.acceptedState)) {
         this.#executions.answer(live, answer, detailsOf(input));
       }
-      return this.#handle(live, generation, seen);
+      return this.#handle(held, generation, seen);
     } finally {
       free();
     }
   }
 
   /** The task is at work, and its code takes messages meanwhile. */
-  async #queue(live: LiveTask, message: Message, input: SendInput): Promise<TaskHandle> {
+  async #queue(held: Held, message: Message, input: SendInput): Promise<TaskHandle> {
+    const { live } = held;
     const details = detailsOf(input);
     const { queued, generation } = live.enqueue(message, input, details, input.ifGenerationMatch);
     await live.flushed();
@@ -518,7 +535,7 @@ export class TaskEngine {
     if (!isTerminal(live.acceptedState)) {
       this.#executions.deliver(live, queued);
     }
-    return new QueuedHandle(this.#handle(live, generation, seen), () => live.assertTaken(queued.sequence));
+    return new QueuedHandle(this.#handle(held, generation, seen), () => live.assertTaken(queued.sequence));
   }
 
   async #see(stored: StoredTask, view: TaskView, hold: HoldBytes): Promise<SeenTask> {
@@ -526,16 +543,36 @@ export class TaskEngine {
     return { task, generation: stored.tail.generation };
   }
 
-  async #acquire(caller: Caller, taskId: string): Promise<LiveTask> {
-    const live = await this.#tasks.acquire(caller.owner, taskId, caller);
+  /** A task that exists, for a caller. @throws ConnectError TASK_NOT_FOUND, CAPACITY */
+  async #acquire(caller: Caller, taskId: string): Promise<Held> {
+    const follower = this.#followers.open(caller.share);
+    follower.add(1);
+    let live: LiveTask | undefined;
+    try {
+      live = await this.#tasks.acquire(caller.owner, taskId, caller);
+    } finally {
+      if (live === undefined) follower.end();
+    }
     if (live === undefined) {
       throw taskNotFound(taskId);
     }
-    return live;
+    const { release } = this.#heldHere(live);
+    return {
+      live,
+      release: () => {
+        follower.end();
+        release();
+      },
+    };
+  }
+
+  /** A task that was created by this call. */
+  #heldHere(live: LiveTask): Held {
+    return { live, release: () => this.#tasks.release(live) };
   }
 
   /** @param first the current task; undefined when only the events after `cursor` are wanted */
-  #handle(live: LiveTask, accepted: number, first: SeenTask | undefined, cursor = 0): TaskHandle {
+  #handle({ live, release }: Held, accepted: number, first: SeenTask | undefined, cursor = 0): TaskHandle {
     return {
       kind: "task",
       accepted,
@@ -545,7 +582,7 @@ export class TaskEngine {
       weigh: () => live.bytes,
       settled: (signal) => live.settledAfter(accepted, signal),
       eventsAfter: (generation, signal) => live.eventsAfter(generation, signal),
-      release: () => this.#tasks.release(live),
+      release,
     };
   }
 }

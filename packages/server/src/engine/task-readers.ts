@@ -10,7 +10,7 @@ import { LiveTail } from "./live-tail.ts";
 import { decodeEvent } from "./log-codec.ts";
 import { taskNotFound } from "./task-not-found.ts";
 
-/** Events in one page read back from the store. */
+/** Events in one page read back from the store, as long as readers do not hold too many. */
 const pageSize = 100;
 
 /**
@@ -22,7 +22,7 @@ export class TaskReaders {
   readonly #owner: Owner;
   readonly #name: TaskName;
   readonly #tail: LiveTail;
-  readonly #waiters = new CommitWaiters();
+  readonly #waiters: CommitWaiters;
   #generation = 0;
   #ended = false;
   /** Newest event that settled the task, of those that this object has seen itself. */
@@ -35,6 +35,7 @@ export class TaskReaders {
     this.#context = context;
     this.#owner = owner;
     this.#name = name;
+    this.#waiters = new CommitWaiters(context.clock);
     this.#tail = new LiveTail(context.limits.maxTailBytes, context.tailBudget);
   }
 
@@ -99,9 +100,16 @@ export class TaskReaders {
   async *eventsAfter(generation: number, signal: AbortSignal): AsyncGenerator<CommittedEvent> {
     let cursor = generation;
     for (;;) {
-      for (const event of await this.#page(cursor)) {
-        yield event;
-        cursor = event.generation;
+      const { events, bytes } = await this.#page(cursor);
+      const { pageBudget } = this.#context;
+      pageBudget.take(bytes);
+      try {
+        for (const event of events) {
+          yield event;
+          cursor = event.generation;
+        }
+      } finally {
+        pageBudget.take(-bytes);
       }
       if (cursor >= this.#generation) {
         if (this.#ended) {
@@ -116,7 +124,7 @@ export class TaskReaders {
   async #hadSettledAfter(generation: number): Promise<boolean> {
     let cursor = generation;
     while (cursor < this.#loadedGeneration && this.#settledGeneration <= generation) {
-      const page = await this.#page(cursor);
+      const { events: page } = await this.#page(cursor);
       if (page.some(({ response }) => isSettled(findState(response)))) {
         return true;
       }
@@ -130,18 +138,24 @@ export class TaskReaders {
     return this.#lost === undefined ? this.#waiters.changed(signal) : Promise.reject(this.#lost);
   }
 
-  async #page(after: number): Promise<readonly CommittedEvent[]> {
+  /** Events after a generation, and the memory that they take for this reader alone: those of the tail belong to all. */
+  async #page(
+    after: number,
+  ): Promise<{ readonly events: readonly CommittedEvent[]; readonly bytes: number }> {
     const live = this.#tail.after(after, pageSize);
     if (live !== undefined || after >= this.#generation) {
-      return live ?? [];
+      return { events: live ?? [], bytes: 0 };
     }
     const { taskId } = this.#name;
-    const events = await this.#context.store.events(this.#owner, taskId, after, pageSize);
-    if (events.length === 0) {
+    const { store, pageBudget } = this.#context;
+    const limit = pageBudget.isExceeded ? 1 : pageSize;
+    const stored = await store.events(this.#owner, taskId, after, limit);
+    if (stored.length === 0) {
       throw taskNotFound(taskId); // it has expired while it was read
     }
-    return events.map(
+    const events = stored.map(
       (event) => new CommittedEvent(event.generation, decodeEvent(event), event.payload.length),
     );
+    return { events, bytes: events.reduce((sum, { weight }) => sum + weight, 0) };
   }
 }

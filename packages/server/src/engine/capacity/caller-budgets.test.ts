@@ -3,13 +3,12 @@ import { MessageSchema, type Part, TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, readStream, say, taskOf } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { defineAgent } from "../../agent/agent-definition.ts";
+import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 import { weighMessage } from "../weight.ts";
-import { ActiveBytes } from "./active-bytes.ts";
 
 const kibibyte = 1_024;
-const capacity = expect.objectContaining({ code: Code.ResourceExhausted });
 
 describe("the weight of a message", () => {
   const weigh = (part: Part): number => weighMessage(create(MessageSchema, { parts: [part] }));
@@ -21,61 +20,6 @@ describe("the weight of a message", () => {
     expect(zeros).toBeGreaterThan(100 * 1_000);
     const names = weigh(json({ ["x".repeat(5_000)]: null }));
     expect(names - weigh(json({ x: null }))).toBe(4_999);
-  });
-});
-
-describe("the tasks in memory", () => {
-  const createActive = (maxActiveBytes: number, maxShare = 7 / 8) => {
-    const active = new ActiveBytes({ maxActiveBytes, maxShare });
-    return (share: string, bytes: number, isBounded = true) => {
-      const task = active.open(share, isBounded);
-      task.add(bytes);
-      return task;
-    };
-  };
-
-  it("are refused beyond the limit, until one has left", () => {
-    const take = createActive(100 * kibibyte, 1);
-    const first = take("alice", 60 * kibibyte);
-    expect(() => take("alice", 41 * kibibyte)).toThrow(capacity);
-    take("alice", 40 * kibibyte);
-    first.end();
-    first.end();
-    take("bob", 60 * kibibyte);
-    expect(() => take("bob", 17 * kibibyte)).toThrow(capacity);
-  });
-
-  it("leave a part of the room to other callers, however many one caller has", () => {
-    const take = createActive(800 * kibibyte);
-    for (let sent = 0; sent < 7; sent += 1) take("alice", 100 * kibibyte);
-    expect(() => take("alice", 17 * kibibyte)).toThrow(capacity);
-    take("bob", 80 * kibibyte);
-  });
-
-  it("are taken however large when there is no other, and however many when they are small", () => {
-    const take = createActive(100 * kibibyte);
-    const large = take("alice", 1_000 * kibibyte);
-    large.add(1_000 * kibibyte);
-    for (let sent = 0; sent < 1_000; sent += 1) take("alice", 16 * kibibyte);
-    expect(() => take("bob", 17 * kibibyte)).toThrow(capacity);
-  });
-
-  it("count with what they have grown by, and are small no more", () => {
-    const take = createActive(100 * kibibyte, 1);
-    const growing = take("alice", 16 * kibibyte);
-    const other = take("bob", 70 * kibibyte);
-    growing.add(14 * kibibyte);
-    expect(() => growing.add(kibibyte)).toThrow(capacity);
-    expect(() => take("bob", 17 * kibibyte)).toThrow(capacity);
-    other.end();
-    growing.add(100 * kibibyte);
-  });
-
-  it("count without being refused when no caller loads them", () => {
-    const take = createActive(100 * kibibyte, 1);
-    take("alice", 90 * kibibyte);
-    take("alice", 90 * kibibyte, false);
-    expect(() => take("bob", 17 * kibibyte)).toThrow(capacity);
   });
 });
 
@@ -192,4 +136,67 @@ describe("a task of many values in the store", () => {
     await expect(answer()).rejects.toMatchObject({ code: Code.ResourceExhausted });
     expect((await client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
   });
+});
+
+describe("the calls that follow tasks", () => {
+  const working = defineAgent({
+    card: { name: "Worker" },
+    async *execute(turn) {
+      yield turn.working();
+      await new Promise((resolve) => turn.signal.addEventListener("abort", resolve));
+    },
+  });
+
+  it("are refused beyond their number, until one has ended; each of many is woken", async () => {
+    const followers = 600;
+    const { client } = await createEngineHarness({
+      agent: working,
+      limits: { maxFollowers: followers, maxShare: 1 },
+    });
+    const begun = await client.sendMessage({
+      message: say("begin").message,
+      configuration: { returnImmediately: true },
+    });
+    const { id } = taskOf(begun);
+    const open = () => readStream((signal) => client.subscribeToTask({ id }, { signal }));
+    const readers = Array.from({ length: followers }, open);
+    await expect.poll(() => readers.every(({ events }) => events.length > 0)).toBe(true);
+    await expect(open().ended).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    readers.pop()?.hangUp();
+    await expect
+      .poll(() => client.cancelTask({ id }).then(({ status }) => status?.state))
+      .toBe(TaskState.CANCELED);
+    await Promise.all(readers.map(({ ended }) => ended));
+    expect(new Set(readers.map(({ events }) => events.length))).toEqual(new Set([2]));
+  });
+});
+
+it("a reader of old events gets them one by one while other readers hold many", async () => {
+  const store = createMemoryTaskStore();
+  const { client } = await createEngineHarness({
+    store,
+    agent: defineAgent({
+      card: { name: "Writer" },
+      async *execute(turn) {
+        for (let chunk = 0; chunk < 300; chunk += 1) {
+          yield turn.append("book", text(`chunk ${chunk}`));
+        }
+      },
+    }),
+    limits: { maxTailBytes: 1, maxTotalTailBytes: 20 * kibibyte },
+  });
+  const { id } = taskOf(await client.sendMessage({ message: say("begin").message }));
+  const pages = vi.spyOn(store, "events");
+  const open = () => {
+    const headers = { "last-event-id": "0" };
+    return client.subscribeToTask({ id }, { headers })[Symbol.asyncIterator]();
+  };
+  const holding = open();
+  await holding.next();
+  const other = open();
+  for (let read = 0; read < 3; read += 1) await other.next();
+  expect(pages.mock.calls.map(([, , , limit]) => limit)).toEqual([100, 1, 1, 1]);
+  while ((await holding.next()).done !== true);
+  for (let read = 0; read < 3; read += 1) await other.next();
+  expect(pages.mock.calls.at(-1)?.[3]).toBe(100);
 });

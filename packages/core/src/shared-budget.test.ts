@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { SharedBudget } from "./shared-budget.ts";
+
+const full = new Error("full");
+
+describe("a budget that callers share", () => {
+  const createBudget = (max: number, maxShare = 7 / 8, uncounted = 0) => {
+    const budget = new SharedBudget({ max, maxShare, uncounted, refuse: () => full });
+    return (share: string | undefined, amount: number, isBounded = true) => {
+      const holding = budget.open(share, isBounded);
+      holding.add(amount);
+      return holding;
+    };
+  };
+
+  it("refuses what is beyond it, until a holding has ended", () => {
+    const take = createBudget(100, 1);
+    const first = take("alice", 60);
+    expect(() => take("alice", 41)).toThrow(full);
+    take("alice", 40);
+    first.end();
+    first.end();
+    take("bob", 60);
+    expect(() => take("bob", 1)).toThrow(full);
+  });
+
+  it("keeps a part of it for other callers, however much one caller has", () => {
+    const take = createBudget(800);
+    for (let taken = 0; taken < 7; taken += 1) take("alice", 100);
+    expect(() => take("alice", 1)).toThrow(full);
+    take("bob", 80);
+  });
+
+  it("does not tell callers without a name apart", () => {
+    const take = createBudget(800);
+    for (let taken = 0; taken < 8; taken += 1) take(undefined, 100);
+    expect(() => take(undefined, 1)).toThrow(full);
+  });
+
+  it("gives any amount to one that is alone, and small amounts to any number", () => {
+    const take = createBudget(100, 7 / 8, 16);
+    const large = take("alice", 1_000);
+    large.add(1_000);
+    for (let taken = 0; taken < 1_000; taken += 1) take("alice", 16);
+    expect(() => take("bob", 17)).toThrow(full);
+  });
+
+  it("counts what holdings have grown by, and small ones that are small no more", () => {
+    const take = createBudget(100, 1, 16);
+    const growing = take("alice", 16);
+    const other = take("bob", 70);
+    growing.add(14);
+    expect(() => growing.add(1)).toThrow(full);
+    expect(() => take("bob", 17)).toThrow(full);
+    other.end();
+    growing.add(100);
+  });
+
+  it("counts without refusing what is not bounded", () => {
+    const take = createBudget(100, 1);
+    take("alice", 90);
+    take("alice", 90, false);
+    expect(() => take("bob", 17)).toThrow(full);
+  });
+});

@@ -1,0 +1,82 @@
+/** What a budget is about, and how much there is. */
+export interface SharedBudgetOptions {
+  /** How much there is, in any unit. */
+  readonly max: number;
+  /** The part of it that one caller can have: above 0, to 1 for all of it. */
+  readonly maxShare: number;
+  /** What a holding may have without being counted. Default 0. */
+  readonly uncounted?: number;
+  /** The error of one that is refused. */
+  readonly refuse: () => Error;
+}
+
+/** What one thing has of a budget. */
+export interface Holding {
+  /**
+   * Takes more. A holding that is alone gets any amount.
+   *
+   * @throws Error of the budget when there is no room for it; then it has what it had
+   */
+  add(amount: number): void;
+  /** Gives all of it back. May be called more than once. */
+  end(): void;
+}
+
+/**
+ * Bounds what all callers together have of something, such as memory, and what one of them has. No caller loses what it
+ * has, so some is always kept for others: a caller may take more while it has less than `maxShare / (1 - maxShare)`
+ * times as much as is free. The first caller gets `maxShare` of all, the next as much of the rest.
+ */
+export class SharedBudget {
+  readonly #options: SharedBudgetOptions;
+  readonly #byShare = new Map<string, number>();
+  #used = 0;
+
+  constructor(options: SharedBudgetOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Something that has nothing yet.
+   *
+   * @param share names the caller; undefined: its part is not bounded
+   * @param isBounded false: it is counted, and never refused
+   */
+  open(share: string | undefined, isBounded = true): Holding {
+    const { uncounted = 0, refuse } = this.#options;
+    let held = 0;
+    let counted = 0;
+    const count = (change: number): void => {
+      counted += change;
+      this.#used += change;
+      if (share === undefined) return;
+      const all = this.#usedBy(share) + change;
+      if (all === 0) this.#byShare.delete(share);
+      else this.#byShare.set(share, all);
+    };
+    return {
+      add: (amount) => {
+        const change = (held + amount > uncounted ? held + amount : 0) - counted;
+        const isAlone = this.#used === counted;
+        if (isBounded && change > 0 && !isAlone && !this.#hasRoom(share, change)) throw refuse();
+        held += amount;
+        count(change);
+      },
+      end: () => {
+        count(-counted);
+        held = 0;
+      },
+    };
+  }
+
+  #hasRoom(share: string | undefined, amount: number): boolean {
+    const { max, maxShare } = this.#options;
+    const free = max - this.#used - amount;
+    const own = share === undefined ? 0 : this.#usedBy(share) + amount;
+    return free >= 0 && own * (1 - maxShare) <= free * maxShare;
+  }
+
+  #usedBy(share: string): number {
+    return this.#byShare.get(share) ?? 0;
+  }
+}
