@@ -3,6 +3,7 @@ import { decodeMessage, encodeMessage } from "@a2a-connect/core/internal";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
 import type { Delivery, DeliveryMove, DueDeliveries, DueQuery } from "@a2a-connect/server/store";
 import { prepareQuery } from "./query.ts";
+import { lastEventKind } from "./task-rows.ts";
 
 /** Push configs and their cursors. Methods that change them run inside a transaction. */
 export interface PushDeliveries {
@@ -37,6 +38,7 @@ interface DeliveryRow extends ConfigRow, CursorRow {
   readonly tenant: string;
   readonly principal: string;
   readonly task_id: string;
+  readonly bytes: number | null;
   readonly attempts: number;
   readonly due_at: number;
 }
@@ -72,7 +74,10 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
     "select config from push_configs where task = ? order by id limit ?",
   );
   // The index on `due_at` ends with the number, so both queries find their rows in it, in order, and read no others.
-  const deliveries = `select push_configs.number, tenant, principal, task_id, config, next, attempts, due_at
+  // SQLite knows the length of a value without reading it.
+  const deliveries = `select push_configs.number, tenant, principal, task_id, config, next, attempts, due_at, (
+      select ifnull(run_bytes, length(payload)) from entries
+      where task = push_configs.task and entries.generation = next and kind <= ${lastEventKind}) as bytes
     from push_configs join tasks on tasks.number = push_configs.task`;
   const freshBetween = prepareQuery<DeliveryRow>(
     database,
@@ -138,6 +143,7 @@ function toConfig({ config }: ConfigRow): TaskPushNotificationConfig {
 }
 
 function toDelivery(row: DeliveryRow): Delivery {
-  const { number, tenant, principal, task_id: taskId, next, attempts, due_at: dueAt } = row;
-  return { number, owner: { tenant, principal }, taskId, config: toConfig(row), next, attempts, dueAt };
+  const { number, tenant, principal, task_id: taskId, next, bytes, attempts, due_at: dueAt } = row;
+  const owner = { tenant, principal };
+  return { number, owner, taskId, config: toConfig(row), next, bytes: bytes ?? 0, attempts, dueAt };
 }

@@ -84,7 +84,8 @@ const kinds = [
   "command",
   "journal",
 ] as const satisfies readonly EntryKind[];
-const lastEventKind = formatKind("artifact");
+/** Events have kinds up to this one. */
+export const lastEventKind: number = formatKind("artifact");
 
 /** The number of a kind in the file. */
 export function formatKind(kind: EntryKind): number {

@@ -5,7 +5,7 @@ import { chooseDeliveries, type SenderState } from "./choose-deliveries.ts";
 
 function deliveryOf(number: number, attempts = 0, host = `host-${number}.example`): Delivery {
   const config = createPushConfig("task-1", `hook-${number}`, `https://${host}/hook`);
-  return { number, owner: alice, taskId: "task-1", config, next: 1, attempts, dueAt: attempts };
+  return { number, owner: alice, taskId: "task-1", config, next: 1, bytes: 10, attempts, dueAt: attempts };
 }
 
 function choose(due: Partial<DueDeliveries>, state: Partial<SenderState> = {}) {

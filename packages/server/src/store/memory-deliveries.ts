@@ -68,7 +68,9 @@ export function createMemoryDeliveries(): MemoryDeliveries {
       for (const { task, id } of tasks.values()) {
         const delivery = task.deliveries.get(id);
         if (delivery?.dueAt === undefined) continue;
-        due.push({ ...delivery, dueAt: delivery.dueAt, owner: task.owner, taskId: task.taskId });
+        const { owner, taskId, events } = task;
+        const bytes = events[delivery.next - 1]?.payload.length ?? 0;
+        due.push({ ...delivery, dueAt: delivery.dueAt, owner, taskId, bytes });
       }
       const fresh = due.filter(({ dueAt }) => dueAt === 0);
       const inTurn = [

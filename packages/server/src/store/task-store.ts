@@ -107,6 +107,8 @@ export interface Delivery {
   readonly config: TaskPushNotificationConfig;
   /** Generation of the event to deliver next. */
   readonly next: number;
+  /** Bytes of that event's payload, found without reading it. */
+  readonly bytes: number;
   /** Failed attempts since the last success. */
   readonly attempts: number;
   /** When to try (milliseconds since 1970); 0: at once. */

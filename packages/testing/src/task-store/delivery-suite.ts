@@ -11,7 +11,8 @@ export function deliverySuite(it: StoreTest): void {
   describe("a delivery", () => {
     it("begins with the first event of the commit that brings its config", async (store) => {
       const config = createPushConfig("task-1", "a");
-      const after = await committed(store, { kinds: ["task", "status"], pushConfigs: [config] });
+      const init = { kinds: ["task", "status"], pushConfigs: [config] } as const;
+      const after = await committed(store, init);
       const due = await onlyDelivery(store);
       expect(due).toEqual({
         number: due.number,
@@ -19,6 +20,7 @@ export function deliverySuite(it: StoreTest): void {
         taskId: "task-1",
         config,
         next: 1,
+        bytes: createCommit(init).entries[0]?.payload.length,
         attempts: 0,
         dueAt: 0,
       });
@@ -73,6 +75,22 @@ export function deliverySuite(it: StoreTest): void {
       expect(await onlyDelivery(store)).toMatchObject({ number, next: 2, attempts: 0, dueAt: 0 });
       await store.moveDelivery({ number, next: 3, attempts: 0, retryAt: undefined });
       expect(await cursors(store)).toEqual([]);
+    });
+
+    it("knows how many bytes its event has, whatever else the log has", async (store) => {
+      const pushConfigs = [createPushConfig("task-1", "a")];
+      let after = await committed(store, { kinds: ["task", "input", "journal"], pushConfigs });
+      after = await committed(store, { after, text: "x".repeat(2 * 2 ** 20) });
+      await committed(store, { after, kinds: ["command", "artifact"] });
+      const events = [];
+      for (const each of [0, 1, 2]) events.push(...(await store.events(alice, "task-1", each, 1)));
+      const { number } = await onlyDelivery(store);
+      const sizes: number[] = [];
+      for (const next of [2, 3, 4]) {
+        sizes.push((await onlyDelivery(store)).bytes);
+        await store.moveDelivery({ number, next, attempts: 0, retryAt: undefined });
+      }
+      expect(sizes).toEqual(events.map(({ payload }) => payload.length));
     });
 
     it("waits for the next event when it has delivered the last", async (store) => {

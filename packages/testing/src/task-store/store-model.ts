@@ -133,7 +133,9 @@ export function dueHooks({ tasks, hooks }: StoreModel, until: number): unknown {
     .flatMap(([taskId, { order, next, attempts, retryAt }]) => {
       const task = tasks.get(taskId);
       if (task === undefined || task.tail.generation < next || retryAt > until) return [];
-      return [{ order, delivery: { owner: task.owner, taskId, next, attempts, dueAt: retryAt } }];
+      const event = task.entries.find(({ generation }) => generation === next);
+      const bytes = event?.payload.length;
+      return [{ order, delivery: { owner: task.owner, taskId, next, bytes, attempts, dueAt: retryAt } }];
     })
     .sort((one, other) => one.delivery.dueAt - other.delivery.dueAt || one.order - other.order)
     .map(({ delivery }) => delivery);
