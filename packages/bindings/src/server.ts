@@ -5,6 +5,7 @@ export { createOpenApi, type OpenApiOptions } from "./http-json/openapi.ts";
 export { type BoundMethod, bindMethod } from "./invoke.ts";
 export { negotiateCoding } from "./json/accept-encoding.ts";
 export { createJsonRpcHandler } from "./jsonrpc/handler.ts";
+export { encodeInTurns, runInTurns } from "./large-answer.ts";
 export { nextSlice } from "./next-slice.ts";
 export { sendHeadNow } from "./open-stream.ts";
 export type { BindingOptions, ErrorContext } from "./options.ts";

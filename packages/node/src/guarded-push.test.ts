@@ -35,16 +35,24 @@ describe("push notifications of a served agent", () => {
     }
   });
 
-  it("reach what the allow list names, with their length (N-1, N-8)", async () => {
-    const received = Promise.withResolvers<Headers>();
-    await using webhook = await collect((header) => received.resolve(header));
-    await using served = await start({ push: { allow: [`localhost:${webhook.port}`] } });
-    expect(await send(served.url, `http://localhost:${webhook.port}/hook`)).toHaveProperty("task");
-    const header = await received.promise;
-    expect(header.get("content-type")).toBe("application/a2a+json");
-    expect(Number(header.get("content-length"))).toBeGreaterThan(0);
-    expect(header.get("transfer-encoding")).toBeNull();
-  });
+  for (const [size, text] of [
+    ["small", "go"],
+    ["large", "\u0001é".repeat(500_000)],
+  ] as const) {
+    it(`reach what the allow list names, with their length, also ${size} ones (N-1, N-8)`, async () => {
+      const received = Promise.withResolvers<[Headers, Uint8Array]>();
+      await using webhook = await collect((header, body) => received.resolve([header, body]));
+      await using served = await start({ push: { allow: [`localhost:${webhook.port}`] } });
+      expect(await send(served.url, `http://localhost:${webhook.port}/hook`, text)).toHaveProperty("task");
+      const [header, body] = await received.promise;
+      expect(header.get("content-type")).toBe("application/a2a+json");
+      expect(header.get("content-length")).toBe(String(body.length));
+      expect(header.get("transfer-encoding")).toBeNull();
+      expect(JSON.parse(new TextDecoder().decode(body))).toMatchObject({
+        task: { history: [{ parts: [{ text }] }] },
+      });
+    });
+  }
 
   it("go through a fetch of the operator's own", async () => {
     const asked = Promise.withResolvers<string>();
@@ -66,20 +74,19 @@ function start(options: ServeOptions) {
   return serve(agent, { file: join(directory, `${crypto.randomUUID()}.sqlite`), ...options });
 }
 
-function collect(onPost: (header: Headers) => void): Promise<Listener> {
+function collect(onPost: (header: Headers, body: Uint8Array) => void): Promise<Listener> {
   return listen(async (request) => {
-    await readBytes(request, 1_000_000);
-    onPost(request.header);
+    onPost(request.header, await readBytes(request, 10_000_000));
     return json({});
   });
 }
 
-async function send(baseUrl: string, webhook: string): Promise<unknown> {
+async function send(baseUrl: string, webhook: string, text = "go"): Promise<unknown> {
   const response = await fetch(`${baseUrl}/rest/message:send`, {
     method: "POST",
     headers: { "a2a-version": "1.0", "content-type": "application/json" },
     body: JSON.stringify({
-      message: { messageId: "1", role: "ROLE_USER", parts: [{ text: "go" }] },
+      message: { messageId: "1", role: "ROLE_USER", parts: [{ text }] },
       configuration: { taskPushNotificationConfig: { url: webhook } },
     }),
   });

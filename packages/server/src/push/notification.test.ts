@@ -1,6 +1,11 @@
-import { StreamResponseSchema, type TaskPushNotificationConfig } from "@a2a-connect/proto";
+import {
+  StreamResponseSchema,
+  TaskArtifactUpdateEventSchema,
+  type TaskPushNotificationConfig,
+} from "@a2a-connect/proto";
 import { createCommit, createPushConfig } from "@a2a-connect/testing";
-import { fromJson } from "@bufbuild/protobuf";
+import { create, fromJson, toBinary } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import type { LogEvent } from "../store/task-store.ts";
 import { createNotification } from "./notification.ts";
@@ -8,16 +13,17 @@ import { createNotification } from "./notification.ts";
 const { entries } = createCommit({ kinds: ["task", "status", "artifact"], text: "grüße" });
 const events = entries as readonly LogEvent[]; // all three are events
 
-function notify(changes: Partial<TaskPushNotificationConfig> = {}, event = events[0]) {
+async function notify(changes: Partial<TaskPushNotificationConfig> = {}, event = events[0]) {
   if (event === undefined) throw new Error("there is no such event");
   return createNotification({ ...createPushConfig("task-1", "hook"), ...changes }, event);
 }
 
 describe("a notification", () => {
   for (const event of events) {
-    it(`of a ${event.kind} event is a StreamResponse of A2A 1.0, with its id (N-1, N-4)`, () => {
-      const { headers, body } = notify({}, event);
-      const json = new TextDecoder().decode(body);
+    it(`of a ${event.kind} event is a StreamResponse of A2A 1.0, with its id (N-1, N-4)`, async () => {
+      const { headers, body } = await notify({}, event);
+      expect(body).toHaveLength(1);
+      const json = new TextDecoder().decode(body[0]);
       const parsed = fromJson(StreamResponseSchema, JSON.parse(json));
       expect(parsed.payload.value).toMatchObject(
         event.kind === "task" ? { id: "task-1" } : { taskId: "task-1" },
@@ -29,17 +35,17 @@ describe("a notification", () => {
     });
   }
 
-  it("carries the credentials as they were given, and the token (N-2, N-3)", () => {
-    const { headers } = notify({ token: "a b=c" });
+  it("carries the credentials as they were given, and the token (N-2, N-3)", async () => {
+    const { headers } = await notify({ token: "a b=c" });
     expect(headers.get("authorization")).toBe("Bearer secret");
     expect(headers.get("x-a2a-notification-token")).toBe("a b=c");
     const own = createPushConfig("task-1", "hook").authentication;
     if (own === undefined) throw new Error("the config has credentials");
     const authentication = { ...own, scheme: "bASIC", credentials: "dTpw" };
-    expect(notify({ authentication }).headers.get("authorization")).toBe("bASIC dTpw");
+    expect((await notify({ authentication })).headers.get("authorization")).toBe("bASIC dTpw");
   });
 
-  it("carries neither where there are none", () => {
+  it("carries neither where there are none", async () => {
     const config = createPushConfig("task-1", "hook");
     const { authentication, ...rest } = config;
     const event = events[0];
@@ -48,8 +54,45 @@ describe("a notification", () => {
       { ...rest, token: "" },
       { ...config, token: "", authentication: { ...authentication, credentials: "" } },
     ]) {
-      const names = [...createNotification(bare, event).headers.keys()];
+      const names = [...(await createNotification(bare, event)).headers.keys()];
       expect(names).toEqual(["content-type", "x-a2a-event-id"]);
     }
   });
+
+  for (const [what, text, content] of [
+    ["text", "é".repeat(3_000_000), undefined],
+    [
+      "small values",
+      "",
+      {
+        case: "data",
+        value: fromJson(
+          ValueSchema,
+          Array.from({ length: 60_000 }, (_, i) => i),
+        ),
+      },
+    ],
+  ] as const) {
+    it(`of much ${what} is made in pieces, and other calls run in between`, async () => {
+      const part = content === undefined ? { content: { case: "text" as const, value: text } } : { content };
+      const update = create(TaskArtifactUpdateEventSchema, { taskId: "task-1", artifact: { parts: [part] } });
+      const response = create(StreamResponseSchema, { payload: { case: "artifactUpdate", value: update } });
+      const payload = toBinary(StreamResponseSchema, response);
+      let turns = 0;
+      let isMade = false;
+      const count = () => {
+        turns += 1;
+        if (!isMade) setImmediate(count);
+      };
+      setImmediate(count);
+      const { body, bytes } = await notify({}, { sequence: 1, generation: 1, kind: "artifact", payload });
+      isMade = true;
+      expect(turns).toBeGreaterThan(bytes / (256 * 1024));
+      expect(Math.max(...body.map(({ length }) => length))).toBeLessThan(256 * 1024);
+      const json = new TextDecoder().decode(
+        new Uint8Array(await new Blob([...body] as BlobPart[]).arrayBuffer()),
+      );
+      expect(fromJson(StreamResponseSchema, JSON.parse(json))).toEqual(response);
+    });
+  }
 });

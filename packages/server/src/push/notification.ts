@@ -1,14 +1,16 @@
 import { eventIdHeader } from "@a2a-connect/bindings";
-import { formatMessage } from "@a2a-connect/core/internal";
+import { encodeInTurns, runInTurns } from "@a2a-connect/bindings/server";
+import { decodeInSteps, formatOnce } from "@a2a-connect/core/internal";
 import { StreamResponseSchema, type TaskPushNotificationConfig } from "@a2a-connect/proto";
-import { decodeEvent } from "../engine/log-codec.ts";
 import type { LogEvent } from "../store/task-store.ts";
 
 /** The request to a webhook for one event. */
 export interface Notification {
   readonly headers: Headers;
-  /** Bytes, because a request with bytes has a Content-Length and is not chunked (requirement N-8). */
-  readonly body: Uint8Array<ArrayBuffer>;
+  /** One piece, or about 64 KiB in each. */
+  readonly body: readonly Uint8Array[];
+  /** Size of the body. */
+  readonly bytes: number;
 }
 
 const tokenHeader = "X-A2A-Notification-Token";
@@ -16,11 +18,14 @@ const tokenHeader = "X-A2A-Notification-Token";
 /**
  * The notification of an event: a StreamResponse of A2A 1.0 as JSON, for every wire that the task came over
  * (requirements N-1 to N-3). `x-a2a-event-id` has the event's generation; with the task id in the body it tells a
- * receiver which events it has seen already.
+ * receiver which events it has seen already. A large one is made in slices, and other calls run in between.
  *
- * @throws Error when the event was damaged, or the config has a value that a header cannot carry
+ * @throws Error (as a rejection) when the event was damaged, or the config has a value that a header cannot carry
  */
-export function createNotification(config: TaskPushNotificationConfig, event: LogEvent): Notification {
+export async function createNotification(
+  config: TaskPushNotificationConfig,
+  event: LogEvent,
+): Promise<Notification> {
   const headers = new Headers({
     "content-type": "application/a2a+json",
     [eventIdHeader]: String(event.generation),
@@ -32,10 +37,10 @@ export function createNotification(config: TaskPushNotificationConfig, event: Lo
   if (token !== "") {
     headers.set(tokenHeader, token);
   }
-  return {
-    headers,
-    body: new TextEncoder().encode(JSON.stringify(formatMessage(StreamResponseSchema, decodeEvent(event)))),
-  };
+  const response = await runInTurns(decodeInSteps(StreamResponseSchema, event.payload));
+  const text = formatOnce(StreamResponseSchema, response);
+  const body = await encodeInTurns(typeof text === "string" ? [text] : text);
+  return { headers, body, bytes: body.reduce((sum, { length }) => sum + length, 0) };
 }
 
 /** The first field of a config whose value a header cannot carry; undefined when all can be sent. */

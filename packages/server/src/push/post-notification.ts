@@ -1,3 +1,4 @@
+import { nextSlice } from "@a2a-connect/bindings/server";
 import { chunksOf, readAtMost } from "@a2a-connect/core/internal";
 import type { Clock } from "../engine/clock.ts";
 import type { Notification } from "./notification.ts";
@@ -29,7 +30,7 @@ const maxAnswerBytes = 16_384;
  */
 export async function postNotification(
   url: string,
-  { headers, body }: Notification,
+  notification: Notification,
   { fetch, timeoutMs, clock, signal }: PostSettings,
 ): Promise<PostOutcome> {
   const timeout = new AbortController();
@@ -37,8 +38,7 @@ export async function postNotification(
   try {
     const response = await fetch(url, {
       method: "POST",
-      headers,
-      body,
+      ...contentOf(notification),
       redirect: "manual",
       signal: AbortSignal.any([signal, timeout.signal]),
     });
@@ -57,6 +57,34 @@ export async function postNotification(
   } finally {
     cancelTimeout();
   }
+}
+
+/**
+ * Bytes, or a stream of known length: a platform copies bytes before it sends them, and a socket that encrypts takes them
+ * all at once. Either has a Content-Length and is not chunked (requirement N-8).
+ */
+function contentOf({ headers, body, bytes }: Notification): RequestInit & { readonly duplex?: "half" } {
+  const [only] = body;
+  if (only !== undefined && body.length === 1) {
+    return { headers, body: only as Uint8Array<ArrayBuffer> }; // we make no shared memory
+  }
+  headers.set("content-length", String(bytes));
+  const pieces = body.values();
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        await nextSlice(); // a socket that never blocks would block other calls
+        const { done, value } = pieces.next();
+        if (done) {
+          controller.close();
+        } else {
+          controller.enqueue(value);
+        }
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { headers, body: stream, duplex: "half" };
 }
 
 /** Reads the answer to its end, so that the connection can be used again. Only its status matters. */

@@ -1,4 +1,7 @@
-/** Sends one request, like the platform's `fetch`. It must support `signal`, `redirect` and a body of bytes. */
+/**
+ * Sends one request, like the platform's `fetch`. It must support `signal`, `redirect`, a body of bytes and, for a
+ * notification of more than some 256 KiB, a stream of bytes whose number the `content-length` header says.
+ */
 export type PushFetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** How long to wait before a failed webhook is tried again; each delay is between half of this and all of it. */

@@ -206,7 +206,7 @@ export class PushSender {
     let notification: Notification | undefined;
     try {
       const [event] = await store.events(owner, taskId, next - 1, 1);
-      notification = event?.generation === next ? createNotification(config, event) : undefined;
+      notification = event?.generation === next ? await createNotification(config, event) : undefined;
     } catch {
       // The reason is private, because it is about a config or an event.
     }
