@@ -82,7 +82,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const randomId = options.randomId ?? (() => crypto.randomUUID());
   const limits = { ...defaultEngineLimits, ...options.limits };
   const skills = createSkillSwitches(agent, () => cards.change());
-  const push = options.push && new PushSender({ store, clock, log }, options.push);
+  const push = options.push && new PushSender({ store, clock, log, limits }, options.push);
   const onDeliveryDue = () => push?.wake();
   const engine = new TaskEngine({ store, agent, skills, clock, randomId, limits, log, onDeliveryDue });
   const forget = (before: number) => engine.forget(before);

@@ -22,6 +22,8 @@ export interface FakeWebhooks {
   readonly received: readonly Received[];
   /** Event ids that a webhook got, in order. */
   idsAt(url: string): readonly number[];
+  /** Resolves when that many requests have arrived. */
+  until(count: number): Promise<void>;
   /** What a webhook answers from now on. */
   answer(url: string, answer: Answer): void;
 }
@@ -30,16 +32,22 @@ export interface FakeWebhooks {
 export function createFakeWebhooks(): FakeWebhooks {
   const received: Received[] = [];
   const answers = new Map<string, Answer>();
+  const looks: (() => void)[] = [];
   return {
     received,
     idsAt: (url) => received.filter((each) => each.url === url).map(({ eventId }) => eventId),
+    async until(count) {
+      while (received.length < count) await new Promise<void>((resolve) => looks.push(resolve));
+    },
     answer: (url, answer) => answers.set(url, answer),
     async fetch(url, { method, redirect, headers: init, body, signal }) {
-      if (!(body instanceof Uint8Array) || !(signal instanceof AbortSignal)) {
+      const isBody = body instanceof Uint8Array || body instanceof ReadableStream;
+      if (!isBody || !(signal instanceof AbortSignal)) {
         throw new TypeError("a notification has bytes and a signal");
       }
       signal.throwIfAborted();
       const headers = new Headers(init);
+      const text = await new Response(body as BodyInit).text(); // the types forbid shared memory, and there is none
       const eventId = Number(headers.get("x-a2a-event-id"));
       received.push({
         url,
@@ -47,9 +55,10 @@ export function createFakeWebhooks(): FakeWebhooks {
         redirect,
         headers,
         eventId,
-        body: new TextDecoder().decode(body),
+        body: text,
         signal,
       });
+      for (const look of looks.splice(0)) look();
       const answer = answers.get(url) ?? 204;
       if (answer instanceof Error) throw answer;
       if (typeof answer === "number") return new Response(null, { status: answer });

@@ -16,8 +16,8 @@ export interface EngineLimits {
    */
   readonly maxQueued: number;
   /**
-   * The part of the slots, to run and to wait, that one caller can have: above 0, to 1 for all of them. A caller is a
-   * principal, or without credentials an IPv4 address or an IPv6 network of 64 bits. Default 7/8.
+   * The part of the slots, to run and to wait, that one caller can have, and of the requests to webhooks: above 0, to 1
+   * for all of them. A caller is a principal, or without credentials an IPv4 address or an IPv6 network of 64 bits. Default 7/8.
    */
   readonly maxShare: number;
   /**

@@ -31,6 +31,8 @@ import { type QuestionTimeout, TaskTimers } from "./task-timers.ts";
 export interface Intake {
   /** Webhooks to register with the task. */
   readonly pushConfigs: readonly TaskPushNotificationConfig[];
+  /** Called with the id of the task before these are stored. */
+  readonly onRegister?: ((taskId: string) => void) | undefined;
   /** The idempotency key of the request, if it came with one. */
   readonly key?: RequestKey | undefined;
 }
@@ -463,8 +465,9 @@ export class LiveTask {
   }
 
   /** Goes into the same commit as what was accepted just before, because no code awaits in between. */
-  #register({ pushConfigs, key }: Intake, generation: number): void {
+  #register({ pushConfigs, onRegister, key }: Intake, generation: number): void {
     const { taskId } = this.name;
+    onRegister?.(taskId);
     this.#pendingConfigs = [...this.#pendingConfigs, ...pushConfigs.map((config) => ({ ...config, taskId }))];
     if (key !== undefined) {
       this.#pendingKeys = [...this.#pendingKeys, { ...key, generation }];

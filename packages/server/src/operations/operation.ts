@@ -15,7 +15,7 @@ import type { Owner } from "../store/task-store.ts";
 /** The implementation of one RPC: translates and delegates. Gates have let the call pass. */
 export type Operation<Name extends MethodLocalName> = ServiceImpl<typeof A2AService>[Name];
 
-/** Who calls, for operations that keep a task in memory. */
+/** Who calls, for operations that take some of a limit. */
 export function callerOf(context: HandlerContext): Caller {
   const { values } = context;
   const share = shareOf(values.get(principalKey), values.get(callerKey).callerNetwork);

@@ -20,7 +20,7 @@ export function toSendInput(
   }
   assertHistoryLength("configuration.historyLength", configuration?.historyLength);
   const caller = callerOf(context);
-  const { owner } = caller;
+  const { owner, share } = caller;
   const config = acceptInlineConfig(configuration?.taskPushNotificationConfig, push);
   return {
     ...caller,
@@ -29,6 +29,7 @@ export function toSendInput(
     acceptedOutputModes: configuration?.acceptedOutputModes ?? [],
     extensions: extensionsOf(context),
     pushConfigs: config === undefined ? [] : [config],
+    onRegister: config && push && ((taskId) => push.noteCaller({ owner, taskId, id: config.id }, share)),
     reserveConfigs: config && push && (() => push.reserve({ owner, taskId: message.taskId, id: config.id })),
     ifGenerationMatch: speaksDraft(context) ? configuration?.ifGenerationMatch : undefined,
   };

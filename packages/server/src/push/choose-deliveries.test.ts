@@ -1,23 +1,52 @@
-import { alice, createPushConfig } from "@a2a-connect/testing";
+import { createPushConfig } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import type { Delivery, DueDeliveries } from "../store/task-store.ts";
-import { chooseDeliveries, type SenderState } from "./choose-deliveries.ts";
+import { chooseDeliveries } from "./choose-deliveries.ts";
 
-function deliveryOf(number: number, attempts = 0, host = `host-${number}.example`): Delivery {
-  const config = createPushConfig("task-1", `hook-${number}`, `https://${host}/hook`);
-  return { number, owner: alice, taskId: "task-1", config, next: 1, bytes: 10, attempts, dueAt: attempts };
+interface DeliveryInit {
+  readonly attempts?: number;
+  readonly host?: string;
+  readonly caller?: string;
+  readonly bytes?: number;
 }
 
-function choose(due: Partial<DueDeliveries>, state: Partial<SenderState> = {}) {
-  const idle: SenderState = { running: [], maxConcurrent: 4 };
-  const all: DueDeliveries = { fresh: [], retries: [], nextAt: undefined, ...due };
-  const { start, ...rest } = chooseDeliveries(all, { ...idle, ...state });
-  return { start: start.map(({ number }) => number), ...rest };
+function deliveryOf(number: number, init: DeliveryInit = {}): Delivery {
+  const { attempts = 0, host = `host-${number}.example`, caller = "alice", bytes = 10 } = init;
+  const config = createPushConfig("task-1", `hook-${number}`, `https://${host}/hook`);
+  const owner = { tenant: "", principal: caller };
+  return { number, owner, taskId: "task-1", config, next: 1, bytes, attempts, dueAt: attempts };
+}
+
+/** Deliveries with the numbers from `first` to `last`. */
+function deliveriesOf(first: number, last: number, init: DeliveryInit = {}): readonly Delivery[] {
+  return Array.from({ length: last - first + 1 }, (_, at) => deliveryOf(first + at, init));
+}
+
+const shareOf = ({ owner }: Delivery) => owner.principal;
+
+interface Circumstances {
+  readonly running?: readonly Delivery[];
+  readonly maxConcurrent?: number;
+  readonly maxConcurrentBytes?: number;
+}
+
+function choose(due: Partial<DueDeliveries>, circumstances: Circumstances = {}) {
+  const { running = [], maxConcurrent = 4, maxConcurrentBytes = 2 ** 20 } = circumstances;
+  const attempts = running.map((delivery) => ({
+    delivery,
+    share: shareOf(delivery),
+    bytes: delivery.bytes,
+  }));
+  const { start, ...rest } = chooseDeliveries(
+    { fresh: [], retries: [], nextAt: undefined, ...due },
+    { running: attempts, maxConcurrent, maxConcurrentBytes, maxShare: 7 / 8, shareOf },
+  );
+  return { start: start.map(({ delivery }) => delivery.number), ...rest };
 }
 
 describe("the choice among due deliveries", () => {
-  const fresh = [1, 2, 3, 4, 5].map((number) => deliveryOf(number));
-  const failing = [6, 7, 8].map((number) => deliveryOf(number, 1));
+  const fresh = deliveriesOf(1, 5);
+  const failing = deliveriesOf(6, 8, { attempts: 1 });
 
   it("leaves out what is under way, which keeps its place", () => {
     expect(choose({ fresh }, { running: [deliveryOf(1), deliveryOf(3)] })).toEqual({
@@ -35,21 +64,23 @@ describe("the choice among due deliveries", () => {
 
   it("keeps places for those that do not fail, and the others for those that do", () => {
     expect(choose({ fresh, retries: failing }).start).toEqual([6, 7, 1, 2]);
-    expect(choose({ fresh, retries: failing }, { running: [deliveryOf(9, 2)] }).start).toEqual([6, 1, 2]);
+    expect(choose({ fresh, retries: failing }, { running: [deliveryOf(9, { attempts: 2 })] }).start).toEqual([
+      6, 1, 2,
+    ]);
     expect(choose({ retries: failing }).start).toEqual([6, 7]);
   });
 
   it("gives one origin half of the places at most, counting all that is under way", () => {
-    const slow = [11, 12, 13].map((number) => deliveryOf(number, 0, "slow.example"));
+    const slow = deliveriesOf(11, 13, { host: "slow.example" });
     expect(choose({ fresh: slow })).toEqual({ start: [11, 12], last: 13, hasRoom: true });
     expect(choose({ fresh: [...slow, ...fresh] })).toEqual({
       start: [11, 12, 1, 2],
       last: 2,
       hasRoom: false,
     });
-    const retry = deliveryOf(14, 3, "slow.example");
+    const retry = deliveryOf(14, { attempts: 3, host: "slow.example" });
     expect(
-      choose({ fresh: slow, retries: [retry] }, { running: [deliveryOf(15, 0, "slow.example")] }),
+      choose({ fresh: slow, retries: [retry] }, { running: [deliveryOf(15, { host: "slow.example" })] }),
     ).toEqual({
       start: [14],
       last: 13,
@@ -59,5 +90,31 @@ describe("the choice among due deliveries", () => {
 
   it("gives one origin a place even when there is only one", () => {
     expect(choose({ fresh }, { maxConcurrent: 1 }).start).toEqual([1]);
+  });
+
+  for (const [what, init, due, mallorys, bobs] of [
+    ["requests, whatever origins they name", {}, "fresh", 14, 2],
+    ["repeated attempts", { attempts: 1 }, "retries", 7, 1],
+    ["requests to one origin", { host: "popular.example" }, "fresh", 7, 1],
+    ["bytes", { bytes: 100 * 1024 }, "fresh", 7, 1],
+  ] as const) {
+    it(`leaves a part of the ${what} to other callers`, () => {
+      const limits = { maxConcurrent: 16, maxConcurrentBytes: 800 * 1024 };
+      const mallory = deliveriesOf(1, 40, { ...init, caller: "mallory" });
+      const bob = deliveriesOf(41, 50, { ...init, caller: "bob" });
+      const { start } = choose({ [due]: [...mallory, ...bob] }, limits);
+      expect(start.filter((number) => number <= 40)).toHaveLength(mallorys);
+      expect(start.filter((number) => number > 40)).toHaveLength(bobs);
+      const later = choose({ [due]: bob }, { ...limits, running: mallory.slice(0, mallorys) });
+      expect(later.start).toHaveLength(bobs);
+    });
+  }
+
+  it("begins a notification of any size, but none beside one that takes all bytes, except small ones", () => {
+    const large = deliveriesOf(1, 3, { bytes: 5 * 2 ** 20 });
+    const small = deliveryOf(4, { bytes: 16 * 1024 });
+    expect(choose({ fresh: [...large, small] }).start).toEqual([1, 4]);
+    const running = [deliveryOf(5, { bytes: 2 ** 20, caller: "bob" })];
+    expect(choose({ fresh: [...large, small] }, { running }).start).toEqual([4]);
   });
 });

@@ -36,9 +36,16 @@ export interface PushOptions {
   readonly retry?: Partial<PushRetry>;
   /**
    * Requests at a time. At most half of them are repeated attempts, and at most half go to one origin, so that failing
-   * or slow webhooks do not delay others. Default 32.
+   * or slow webhooks do not delay others. Of each of these, one caller gets its share (`limits.maxShare`). A webhook that
+   * hangs costs little but its connection. Default 128.
    */
   readonly maxConcurrent?: number;
+  /**
+   * Bytes of the notifications in these requests. The server makes no other notification of more than 16 KiB while those
+   * under way have as many bytes together, so there are at most those of one notification more. One caller gets its share
+   * (`limits.maxShare`). Default 64 MiB.
+   */
+  readonly maxConcurrentBytes?: number;
   /** Webhooks of one task; one more is refused with TASK_TOO_LARGE, unless it replaces another. Default 100. */
   readonly maxConfigsPerTask?: number;
   /** Bytes of one push config; a larger one is refused with InvalidArgument, so that a list of them stays small. Default 16 KiB. */
@@ -61,7 +68,8 @@ export function completePushOptions(
     fetch,
     refuseUrl = () => undefined,
     timeoutMs = 15_000,
-    maxConcurrent = 32,
+    maxConcurrent = 128,
+    maxConcurrentBytes = 64 * 2 ** 20,
     maxConfigsPerTask = 100,
     maxConfigBytes = 16 * 1024,
     redactCredentials = false,
@@ -69,6 +77,7 @@ export function completePushOptions(
   const retry = { ...defaultRetry, ...options.retry };
   assertAtLeast("timeoutMs", timeoutMs, 1);
   assertAtLeast("maxConcurrent", maxConcurrent, 1);
+  assertAtLeast("maxConcurrentBytes", maxConcurrentBytes, 1);
   assertAtLeast("maxConfigsPerTask", maxConfigsPerTask, 1);
   assertAtLeast("maxConfigBytes", maxConfigBytes, 1);
   assertAtLeast("retry.initialMs", retry.initialMs, 1);
@@ -80,6 +89,7 @@ export function completePushOptions(
     timeoutMs,
     retry,
     maxConcurrent,
+    maxConcurrentBytes,
     maxConfigsPerTask,
     maxConfigBytes,
     redactCredentials,

@@ -28,7 +28,7 @@ function setUp(
   const log: LogRecord[] = [];
   const create = () =>
     new PushSender(
-      { store, clock, log: (record) => log.push(record), random: () => 1 },
+      { store, clock, limits: { maxShare: 7 / 8 }, log: (record) => log.push(record), random: () => 1 },
       { fetch: webhooks.fetch, ...options },
     );
   const sender = create();
@@ -306,6 +306,65 @@ describe("many webhooks", () => {
   });
 });
 
+describe("large notifications", () => {
+  /** Tasks with one event each and a webhook that hangs; small ones have another URL. */
+  async function startHanging(maxConcurrentBytes: number, text: string) {
+    let reads = 0;
+    const hooks = setUp({ maxConcurrentBytes }, (store) => ({
+      events(...args) {
+        reads += 1;
+        return store.events(...args);
+      },
+    }));
+    hooks.answer(a, "hang");
+    hooks.answer(b, "hang");
+    for (let task = 1; task <= 20; task += 1) {
+      const taskId = `task-${task}`;
+      await hooks.commit(taskId, { text, pushConfigs: [createPushConfig(taskId, "hook", a)] });
+    }
+    return { ...hooks, reads: () => reads };
+  }
+
+  it("are not made while those under way have as many bytes as the option allows; small ones are", async () => {
+    const { until, start, clock, received, reads, idsAt } = await startHanging(
+      2.5 * 2 ** 20,
+      "x".repeat(2 ** 20),
+    );
+    await until(3);
+    await start("small", b);
+    await until(4);
+    await clock.settle();
+    expect([idsAt(a), idsAt(b)]).toEqual([[1, 1, 1], [1]]);
+    expect(reads()).toBe(4);
+    await clock.advance(15_000); // the others have their turn
+    await until(7);
+    expect(received.slice(4).map(({ url }) => url)).toEqual([a, a, a]);
+  });
+
+  it("count as what they are, which may be more than their events, and are not taken for failed", async () => {
+    const { until, start, clock, reads, log, idsAt } = await startHanging(
+      4 * 2 ** 20,
+      "\u0001".repeat(2 ** 19),
+    );
+    await until(2); // each has 3 MiB
+    await start("small", b);
+    await until(3);
+    await clock.settle();
+    expect([idsAt(a), idsAt(b)]).toEqual([[1, 1], [1]]);
+    expect(reads()).toBe(3);
+    expect(log).toEqual([]);
+  });
+
+  it("are each made, however large, one after the other", async () => {
+    const { until, clock, received, reads } = await startHanging(1, "x".repeat(2 ** 20));
+    for (let count = 1; count <= 5; count += 1) {
+      await until(count);
+      expect([received.length, reads()]).toEqual([count, count]);
+      await clock.advance(15_000);
+    }
+  });
+});
+
 describe("a config that is removed or replaced", () => {
   it("gets no request any more, and the one under way is given up (A-56)", async () => {
     const { start, remove, commit, clock, answer, received } = setUp();
@@ -460,6 +519,7 @@ describe("options that make no sense", () => {
     { timeoutMs: 0 },
     { maxConcurrent: 0 },
     { maxConcurrent: Number.NaN },
+    { maxConcurrentBytes: 0 },
     { maxConfigsPerTask: 0 },
     { retry: { initialMs: 0 } },
     { retry: { factor: 0.5 } },

@@ -1,7 +1,8 @@
 import { pause } from "@a2a-connect/core/internal";
 import type { EngineContext } from "../engine/engine-context.ts";
 import type { Delivery, DeliveryMove, DueDeliveries } from "../store/task-store.ts";
-import { chooseDeliveries } from "./choose-deliveries.ts";
+import { type Attempt, chooseDeliveries, isLarge } from "./choose-deliveries.ts";
+import { ConfigCallers } from "./config-callers.ts";
 import { ConfigQuota, type PushConfigName } from "./config-quota.ts";
 import { createNotification, type Notification } from "./notification.ts";
 import { type PostOutcome, postNotification } from "./post-notification.ts";
@@ -10,6 +11,7 @@ import { retryDelayMs } from "./retry-delay.ts";
 
 /** What a sender uses. */
 export interface PushContext extends Pick<EngineContext, "store" | "clock" | "log"> {
+  readonly limits: Pick<EngineContext["limits"], "maxShare">;
   /** From 0 up to 1: spreads repeated attempts. Default `Math.random`. */
   readonly random?: () => number;
 }
@@ -21,8 +23,10 @@ const storeRetryMs = 1_000;
 const nextPageMs = 10;
 
 /** A running delivery: one event, one request. */
-interface Run {
-  readonly delivery: Delivery;
+interface Run extends Attempt {
+  bytes: number;
+  /** Whether its notification is in memory. */
+  isMade: boolean;
   /** Aborts when the config is removed or replaced, and at the end. */
   readonly controller: AbortController;
 }
@@ -36,7 +40,10 @@ export class PushSender {
   readonly #context: PushContext;
   readonly #options: ReturnType<typeof completePushOptions>;
   readonly #quota: ConfigQuota;
+  readonly #callers = new ConfigCallers();
   readonly #runs = new Map<number, Run>();
+  /** Resolves when the large notifications that were begun are made. */
+  #making: Promise<void> = Promise.resolve();
   /** Number of the last delivery that was considered. */
   #last = 0;
   /** Where a round over several pages began; undefined between rounds. */
@@ -94,8 +101,18 @@ export class PushSender {
     }
   }
 
-  /** A config was stored or removed: a running request of the config before stops at once (requirement A-56). */
-  configChanged(name: PushConfigName): void {
+  /** Call it before the commit that registers a config. @param share the caller, as `shareOf` names it */
+  noteCaller(name: PushConfigName, share: string | undefined): void {
+    this.#callers.note(name, share);
+  }
+
+  /**
+   * A config was stored or removed: a running request of the config before stops at once (requirement A-56).
+   *
+   * @param share the caller that stored it, as `shareOf` names it
+   */
+  configChanged(name: PushConfigName, share?: string): void {
+    this.noteCaller(name, share);
     this.#changed.push(name);
     for (const { delivery, controller } of this.#runs.values()) {
       if (isOf(delivery, name)) {
@@ -146,30 +163,39 @@ export class PushSender {
   }
 
   async #look(): Promise<void> {
-    const { store, clock } = this.#context;
-    const { maxConcurrent, retry } = this.#options;
+    const { store, clock, limits } = this.#context;
+    const { maxConcurrent, maxConcurrentBytes, retry } = this.#options;
     this.#changed = [];
     if (this.#runs.size >= maxConcurrent) {
       return; // a request that ends looks again
     }
     // Running deliveries are due, too. One that ends meanwhile may have been read before its cursor moved: the next
     // look finds it.
-    const running = [...this.#runs.values()].map(({ delivery }) => delivery);
+    const running = [...this.#runs.values()];
     const now = clock.now();
     const after = this.#last;
     const roundStart = this.#roundStart ?? after;
-    const limit = 4 * maxConcurrent;
+    const limit = 2 * maxConcurrent;
     const due = await store.dueDeliveries({ now, latest: now + retry.maxMs, after, limit });
     if (this.#closed) {
       return;
     }
-    const choice = chooseDeliveries(this.#withoutChanged(due), { running, maxConcurrent });
-    const { start, last = after, hasRoom } = choice;
+    const {
+      start,
+      last = after,
+      hasRoom,
+    } = chooseDeliveries(this.#withoutChanged(due), {
+      running,
+      maxConcurrent,
+      maxConcurrentBytes,
+      maxShare: limits.maxShare,
+      shareOf: ({ owner, taskId, config: { id } }) => this.#callers.find({ owner, taskId, id }),
+    });
     this.#last = last;
-    for (const delivery of start) {
-      void this.#run({ delivery, controller: new AbortController() });
+    for (const attempt of start) {
+      void this.#run({ ...attempt, isMade: false, controller: new AbortController() });
     }
-    // A full page that leaves requests free contains origins that have their share already. Other origins may come
+    // A full page that leaves requests free contains origins and callers that have their share already. Others may come
     // after it, so the round goes on once through all.
     const goesOn = hasRoom && due.fresh.length === limit && !isBetween(roundStart, after, last);
     // If it was woken meanwhile, it begins another round at once.
@@ -200,22 +226,55 @@ export class PushSender {
     this.wake();
   }
 
-  async #post({ delivery, controller: { signal } }: Run): Promise<PostOutcome> {
-    const { owner, taskId, next, config } = delivery;
-    const { store, clock } = this.#context;
+  async #post(run: Run): Promise<PostOutcome> {
+    const { url } = run.delivery.config;
+    const { signal } = run.controller;
     let notification: Notification | undefined;
     try {
-      const [event] = await store.events(owner, taskId, next - 1, 1);
-      notification = event?.generation === next ? await createNotification(config, event) : undefined;
+      notification = await (isLarge(run) ? this.#makeInTurn(run) : this.#make(run));
     } catch {
       // The reason is private, because it is about a config or an event.
+      const problem = "was not called, because its event could not be read";
+      return signal.aborted ? { kind: "stopped" } : { kind: "failed", problem };
     }
-    if (signal.aborted) {
-      return { kind: "stopped" };
+    return signal.aborted || notification === undefined
+      ? { kind: "stopped" }
+      : postNotification(url, notification, { ...this.#options, clock: this.#context.clock, signal });
+  }
+
+  /**
+   * Makes one large notification after the other: it takes several times its size meanwhile, and may be larger than its
+   * event was.
+   *
+   * @returns undefined when those before have taken the room
+   */
+  #makeInTurn(run: Run): Promise<Notification | undefined> {
+    const made = this.#making.then(() => {
+      const hasRoom = this.#madeBytes() < this.#options.maxConcurrentBytes;
+      return hasRoom && !run.controller.signal.aborted ? this.#make(run) : undefined;
+    });
+    this.#making = made.then(
+      () => {},
+      () => {},
+    );
+    return made;
+  }
+
+  #madeBytes(): number {
+    const made = [...this.#runs.values()].filter((run) => run.isMade && isLarge(run));
+    return made.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  async #make(run: Run): Promise<Notification> {
+    const { owner, taskId, next, config } = run.delivery;
+    const [event] = await this.#context.store.events(owner, taskId, next - 1, 1);
+    if (event?.generation !== next) {
+      throw new Error("the event is missing");
     }
-    return notification === undefined
-      ? { kind: "failed", problem: "was not called, because its event could not be read" }
-      : postNotification(config.url, notification, { ...this.#options, clock, signal });
+    const notification = await createNotification(config, event);
+    run.bytes = notification.bytes;
+    run.isMade = true;
+    return notification;
   }
 
   /** The cursor's next position; undefined when the result is not known, and the event is sent again. */

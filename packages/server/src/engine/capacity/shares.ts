@@ -42,8 +42,8 @@ export class Shares {
     return (this.#shares.get(share)?.[kind] ?? 0) < this.#timesFree * (all - taken);
   }
 
-  /** The caller has one slot more or less. */
-  count(share: string | undefined, kind: "running" | "waiting", change: 1 | -1): void {
+  /** The caller has so many slots more, or fewer. */
+  count(share: string | undefined, kind: "running" | "waiting", change: number): void {
     if (share === undefined) {
       return;
     }

@@ -1,0 +1,38 @@
+import { alice } from "@a2a-connect/testing";
+import { describe, expect, it } from "vitest";
+import { ConfigCallers } from "./config-callers.ts";
+
+const anonymous = { tenant: "", principal: "anonymous" };
+
+function nameOf(id: string, owner = anonymous) {
+  return { owner, taskId: "task-1", id };
+}
+
+describe("the callers of configs", () => {
+  it("are told apart without credentials, until another caller replaces the config or one removes it", () => {
+    const callers = new ConfigCallers();
+    callers.note(nameOf("a"), "network 192.0.2.1");
+    callers.note(nameOf("b"), "network 192.0.2.2");
+    expect(callers.find(nameOf("a"))).toBe("network 192.0.2.1");
+    callers.note(nameOf("a"), "network 192.0.2.3");
+    callers.note(nameOf("b"), undefined);
+    expect(callers.find(nameOf("a"))).toBe("network 192.0.2.3");
+    expect(callers.find(nameOf("b"))).toBe("principal anonymous");
+  });
+
+  it("are their owners as far as is not known otherwise", () => {
+    const callers = new ConfigCallers();
+    callers.note(nameOf("b", alice), "principal alice");
+    expect(callers.find(nameOf("a"))).toBe("principal anonymous");
+    expect(callers.find(nameOf("b", alice))).toBe("principal alice");
+  });
+
+  it("are forgotten when newer configs take the room, however often these are replaced", () => {
+    const callers = new ConfigCallers(3 * "task-1 a".length);
+    for (const id of ["a", "b", "c", "c", "c", "d"]) callers.note(nameOf(id), `network of ${id}`);
+    const found = ["a", "b", "c", "d"].map((id) => callers.find(nameOf(id)));
+    expect(found).toEqual(["principal anonymous", "network of b", "network of c", "network of d"]);
+    callers.note(nameOf("x".repeat(100)), "network of x");
+    expect(callers.find(nameOf("d"))).toBe("principal anonymous");
+  });
+});
