@@ -43,6 +43,9 @@ interface DeliveryRow extends ConfigRow, CursorRow {
   readonly due_at: number;
 }
 
+const lastNumber = Number.MAX_SAFE_INTEGER;
+const lastTime = Number.MAX_SAFE_INTEGER;
+
 /** Prepares the statements that read and change push configs. */
 export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
   const cursor = prepareQuery<CursorRow>(
@@ -86,7 +89,8 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
   );
   const putOffBetween = prepareQuery<DeliveryRow>(
     database,
-    `${deliveries} where due_at > ? and due_at <= ? order by due_at, push_configs.number limit ?`,
+    `${deliveries} where (due_at, push_configs.number) > (?, ?) and due_at <= ?
+     order by due_at, push_configs.number limit ?`,
   );
 
   return {
@@ -124,15 +128,16 @@ export function createPushDeliveries(database: DatabaseSync): PushDeliveries {
       return rows.map(toConfig);
     },
 
-    due({ now, latest, after, limit }) {
-      const fresh = freshBetween.all(after, Number.MAX_SAFE_INTEGER, limit);
+    due({ now, latest, after, afterRetry = { dueAt: 0, number: lastNumber }, limit }) {
+      const fresh = freshBetween.all(after, lastNumber, limit);
       if (fresh.length < limit) fresh.push(...freshBetween.all(0, after, limit - fresh.length));
-      const retries = putOffBetween.all(0, now, limit);
+      const retries = putOffBetween.all(afterRetry.dueAt, afterRetry.number, now, limit);
       if (retries.length < limit) {
         const beyond = Math.max(now, latest);
-        retries.push(...putOffBetween.all(beyond, Number.MAX_SAFE_INTEGER, limit - retries.length));
+        const from = afterRetry.dueAt > beyond ? afterRetry : { dueAt: beyond, number: lastNumber };
+        retries.push(...putOffBetween.all(from.dueAt, from.number, lastTime, limit - retries.length));
       }
-      const [next] = putOffBetween.all(now, latest, 1);
+      const [next] = putOffBetween.all(now, lastNumber, latest, 1);
       return { fresh: fresh.map(toDelivery), retries: retries.map(toDelivery), nextAt: next?.due_at };
     },
   };

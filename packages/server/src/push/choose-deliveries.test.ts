@@ -1,7 +1,7 @@
 import { createPushConfig } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import type { Delivery, DueDeliveries } from "../store/task-store.ts";
-import { chooseDeliveries } from "./choose-deliveries.ts";
+import { chooseDeliveries, type DeliveryChoice } from "./choose-deliveries.ts";
 
 interface DeliveryInit {
   readonly attempts?: number;
@@ -30,18 +30,22 @@ interface Circumstances {
   readonly maxConcurrentBytes?: number;
 }
 
-function choose(due: Partial<DueDeliveries>, circumstances: Circumstances = {}) {
+function decide(due: Partial<DueDeliveries>, circumstances: Circumstances): DeliveryChoice {
   const { running = [], maxConcurrent = 4, maxConcurrentBytes = 2 ** 20 } = circumstances;
   const attempts = running.map((delivery) => ({
     delivery,
     share: shareOf(delivery),
     bytes: delivery.bytes,
   }));
-  const { start, ...rest } = chooseDeliveries(
+  return chooseDeliveries(
     { fresh: [], retries: [], nextAt: undefined, ...due },
     { running: attempts, maxConcurrent, maxConcurrentBytes, maxShare: 7 / 8, shareOf },
   );
-  return { start: start.map(({ delivery }) => delivery.number), ...rest };
+}
+
+function choose(due: Partial<DueDeliveries>, circumstances: Circumstances = {}) {
+  const { start, last, hasRoom } = decide(due, circumstances);
+  return { start: start.map(({ delivery }) => delivery.number), last, hasRoom };
 }
 
 describe("the choice among due deliveries", () => {
@@ -60,6 +64,19 @@ describe("the choice among due deliveries", () => {
     expect(choose({ fresh })).toEqual({ start: [1, 2, 3, 4], last: 4, hasRoom: false });
     expect(choose({ fresh: fresh.slice(3) })).toEqual({ start: [4, 5], last: 5, hasRoom: true });
     expect(choose({})).toEqual({ start: [], last: undefined, hasRoom: true });
+  });
+
+  it("says which repeated attempt was last, and whether places are left for more", () => {
+    const last = (init: Partial<DueDeliveries>, circumstances: Circumstances = {}) => {
+      const { lastRetry, hasRetryRoom } = decide(init, circumstances);
+      return [lastRetry?.number, hasRetryRoom];
+    };
+    expect(last({ retries: failing })).toEqual([7, false]);
+    expect(last({ retries: failing.slice(0, 1), fresh })).toEqual([6, true]);
+    expect(last({ retries: failing }, { running: failing.slice(0, 1) })).toEqual([7, false]);
+    expect(last({ retries: failing }, { maxConcurrent: 8 })).toEqual([8, true]);
+    expect(last({ retries: failing }, { running: fresh.slice(0, 4) })).toEqual([undefined, false]);
+    expect(last({ fresh })).toEqual([undefined, true]);
   });
 
   it("keeps places for those that do not fail, and the others for those that do", () => {

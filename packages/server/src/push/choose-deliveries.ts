@@ -27,10 +27,14 @@ export interface SenderState {
 /** What to do about due deliveries. */
 export interface DeliveryChoice {
   readonly start: readonly Attempt[];
-  /** Number of the last delivery that was considered, started or skipped; undefined when none was. */
+  /** Number of the last delivery due at once that was considered, started or skipped; undefined when none was. */
   readonly last: number | undefined;
+  /** The same for repeated attempts. */
+  readonly lastRetry: Delivery | undefined;
   /** Whether more requests may run. */
   readonly hasRoom: boolean;
+  /** Whether these may be repeated attempts. */
+  readonly hasRetryRoom: boolean;
 }
 
 /** Whether a notification is counted in bytes. As many small ones as may run take little. */
@@ -56,6 +60,7 @@ export function chooseDeliveries(
   const busy = new Set(running.map(({ delivery }) => delivery.number));
   const start: Attempt[] = [];
   let last: number | undefined;
+  let lastRetry: Delivery | undefined;
 
   function limitsOf(attempt: Attempt): readonly Limit[] {
     const origin = originOf(attempt.delivery);
@@ -81,14 +86,17 @@ export function chooseDeliveries(
 
   for (const attempt of running) occupy(attempt);
   for (const delivery of retries) {
-    if (requests.hasRoom) consider(delivery);
+    if (!requests.hasRoom || !repeated.hasRoom) break;
+    consider(delivery);
+    lastRetry = delivery;
   }
+  const hasRetryRoom = requests.hasRoom && repeated.hasRoom;
   for (const delivery of fresh) {
     if (!requests.hasRoom) break;
     consider(delivery);
     last = delivery.number;
   }
-  return { start, last, hasRoom: requests.hasRoom };
+  return { start, last, lastRetry, hasRoom: requests.hasRoom, hasRetryRoom };
 }
 
 /** Something of which all callers together have a limited amount, and one caller its share. */

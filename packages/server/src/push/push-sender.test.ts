@@ -306,6 +306,26 @@ describe("many webhooks", () => {
   });
 });
 
+describe("callers", () => {
+  it("whose webhooks hang again and again do not keep those of others from being tried again", async () => {
+    const { start, sender, clock, answer, idsAt } = setUp({ maxConcurrent: 32 });
+    for (let task = 1; task <= 500; task += 1) {
+      const url = `https://${task}.example/hook`;
+      const taskId = `hanging-${task}`;
+      answer(url, "hang");
+      sender.noteCaller({ owner: alice, taskId, id: "hook" }, "network 192.0.2.1");
+      await start(taskId, url);
+    }
+    await clock.advance(900_000); // each has failed, and most are overdue
+    answer(a, 500);
+    await start("task-1", a);
+    await clock.settle();
+    answer(a, 200);
+    await clock.advance(2_000);
+    expect(idsAt(a)).toEqual([1, 1]);
+  });
+});
+
 describe("large notifications", () => {
   /** Tasks with one event each and a webhook that hangs; small ones have another URL. */
   async function startHanging(maxConcurrentBytes: number, text: string) {

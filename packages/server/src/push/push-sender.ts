@@ -20,7 +20,7 @@ export interface PushContext extends Pick<EngineContext, "store" | "clock" | "lo
 const storeRetryMs = 1_000;
 
 /** How soon to read the next page of due deliveries when more requests may run. */
-const nextPageMs = 10;
+const nextPageMs = 25;
 
 /** A running delivery: one event, one request. */
 interface Run extends Attempt {
@@ -48,6 +48,10 @@ export class PushSender {
   #last = 0;
   /** Where a round over several pages began; undefined between rounds. */
   #roundStart: number | undefined;
+  /** The last repeated attempt that was considered in a round over several pages; undefined between rounds. */
+  #lastRetry: Delivery | undefined;
+  /** Whether another round follows: what was considered early in this one may have room now. */
+  #retryRoundWanted = false;
   #wanted = false;
   #looking = false;
   /** Configs that were removed or stored since the store was asked for due deliveries. */
@@ -90,6 +94,7 @@ export class PushSender {
   /** Looks for due deliveries. Call it at the start, too, for those of an earlier process. */
   wake(): void {
     this.#roundStart = undefined;
+    this.#retryRoundWanted = true;
     this.#lookSoon();
   }
 
@@ -176,21 +181,20 @@ export class PushSender {
     const after = this.#last;
     const roundStart = this.#roundStart ?? after;
     const limit = 2 * maxConcurrent;
-    const due = await store.dueDeliveries({ now, latest: now + retry.maxMs, after, limit });
+    const afterRetry = this.#lastRetry;
+    this.#retryRoundWanted &&= afterRetry !== undefined;
+    const due = await store.dueDeliveries({ now, latest: now + retry.maxMs, after, afterRetry, limit });
     if (this.#closed) {
       return;
     }
-    const {
-      start,
-      last = after,
-      hasRoom,
-    } = chooseDeliveries(this.#withoutChanged(due), {
+    const choice = chooseDeliveries(this.#withoutChanged(due), {
       running,
       maxConcurrent,
       maxConcurrentBytes,
       maxShare: limits.maxShare,
       shareOf: ({ owner, taskId, config: { id } }) => this.#callers.find({ owner, taskId, id }),
     });
+    const { start, last = after, lastRetry = afterRetry, hasRoom, hasRetryRoom } = choice;
     this.#last = last;
     for (const attempt of start) {
       void this.#run({ ...attempt, isMade: false, controller: new AbortController() });
@@ -200,8 +204,12 @@ export class PushSender {
     const goesOn = hasRoom && due.fresh.length === limit && !isBetween(roundStart, after, last);
     // If it was woken meanwhile, it begins another round at once.
     this.#roundStart = goesOn && !this.#wanted ? roundStart : undefined;
+    // The same for repeated attempts.
+    const isFullPage = due.retries.length === limit;
+    const retriesGoOn = hasRetryRoom && (isFullPage || this.#retryRoundWanted);
+    this.#lastRetry = hasRetryRoom && !isFullPage ? undefined : lastRetry;
     this.#cancelAlarm();
-    if (goesOn && (due.nextAt ?? Number.POSITIVE_INFINITY) > now + nextPageMs) {
+    if ((goesOn || retriesGoOn) && (due.nextAt ?? Number.POSITIVE_INFINITY) > now + nextPageMs) {
       this.#cancelAlarm = clock.schedule(nextPageMs, () => this.#lookSoon());
     } else if (due.nextAt !== undefined) {
       this.#setAlarm(due.nextAt);

@@ -63,7 +63,7 @@ export function createMemoryDeliveries(): MemoryDeliveries {
       }
     },
 
-    due({ now, latest, after, limit }) {
+    due({ now, latest, after, afterRetry = { dueAt: 0, number: 0 }, limit }) {
       const due: Delivery[] = [];
       for (const { task, id } of tasks.values()) {
         const delivery = task.deliveries.get(id);
@@ -77,11 +77,10 @@ export function createMemoryDeliveries(): MemoryDeliveries {
         ...fresh.filter(({ number }) => number > after),
         ...fresh.filter(({ number }) => number <= after),
       ];
-      const putOff = due.filter(({ dueAt }) => dueAt > 0).sort((one, other) => one.dueAt - other.dueAt);
-      const retries = [
-        ...putOff.filter(({ dueAt }) => dueAt <= now),
-        ...putOff.filter(({ dueAt }) => dueAt > now && dueAt > latest),
-      ];
+      const putOff = due.filter(({ dueAt }) => dueAt > 0).sort(byTime);
+      const retries = putOff.filter(
+        (each) => (each.dueAt <= now || each.dueAt > latest) && byTime(each, afterRetry) > 0,
+      );
       return {
         fresh: inTurn.slice(0, limit).map(copyConfig),
         retries: retries.slice(0, limit).map(copyConfig),
@@ -101,6 +100,10 @@ export function createMemoryDeliveries(): MemoryDeliveries {
 
 function copyConfig(delivery: Delivery): Delivery {
   return { ...delivery, config: clone(TaskPushNotificationConfigSchema, delivery.config) };
+}
+
+function byTime(one: Pick<Delivery, "dueAt" | "number">, other: typeof one): number {
+  return one.dueAt - other.dueAt || one.number - other.number;
 }
 
 function hasEvent({ tail }: MemoryTask, generation: number): boolean {

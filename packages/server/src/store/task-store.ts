@@ -130,8 +130,10 @@ export interface DueQuery {
    * due.
    */
   readonly latest: number;
-  /** Number of the last delivery that was considered; 0 begins with the lowest. */
+  /** Number of the last delivery due at once that was considered; 0 begins with the lowest. */
   readonly after: number;
+  /** The last retry that was considered; undefined begins with the earliest. */
+  readonly afterRetry?: Pick<Delivery, "dueAt" | "number"> | undefined;
   /** How many of each kind, at most. */
   readonly limit: number;
 }
@@ -140,7 +142,7 @@ export interface DueQuery {
 export interface DueDeliveries {
   /** Due at once (`dueAt` 0): by number from the one after `after` on, then from the lowest; each once. */
   readonly fresh: readonly Delivery[];
-  /** Retries whose time has come: earliest first, and those beyond `latest` last. */
+  /** Retries whose time has come, after `afterRetry`: earliest first, then by number, and those beyond `latest` last. */
   readonly retries: readonly Delivery[];
   /** When the next retry will be due (milliseconds since 1970); undefined: there is none. */
   readonly nextAt: number | undefined;

@@ -254,6 +254,24 @@ export function deliverySuite(it: StoreTest): void {
       expect(await query(400, 300)).toEqual({ due: ids, nextAt: undefined });
     });
 
+    it("gives what was put off page by page, by time and then by number", async (store) => {
+      const ids = ["a", "b", "c", "d", "e", "f"];
+      await committed(store, { pushConfigs: ids.map((id) => createPushConfig("task-1", id)) });
+      const times = [200, 100, 100, 900, 300, 800];
+      for (const [at, { number }] of (await readDue(store)).entries())
+        await store.moveDelivery({ number, next: 1, attempts: 1, retryAt: times[at] });
+      const found: string[] = [];
+      for (let afterRetry: Delivery | undefined; found.length <= ids.length; ) {
+        const query = { now: 200, latest: 500, after: 0, afterRetry, limit: 1 };
+        const { retries, nextAt } = await store.dueDeliveries(query);
+        expect(nextAt).toBe(300);
+        afterRetry = retries[0];
+        if (afterRetry === undefined) break;
+        found.push(afterRetry.config.id);
+      }
+      expect(found).toEqual(["b", "c", "a", "f", "d"]);
+    });
+
     it("gives configs that do not change with what was read", async (store) => {
       await committed(store, { pushConfigs: [createPushConfig("task-1", "a")] });
       (await onlyDelivery(store)).config.url = "https://example.com/changed";
