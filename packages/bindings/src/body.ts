@@ -1,4 +1,4 @@
-import { a2aError, findA2AError } from "@a2a-connect/core";
+import { a2aError, findA2AError, invalidParams } from "@a2a-connect/core";
 import { bodyTooLarge, readAtMost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
@@ -103,4 +103,19 @@ export async function collectBytes(body: HttpBody, maxBytes: number): Promise<Ui
     }
   }
   return readAtMost(body, maxBytes);
+}
+
+/**
+ * The bytes of a body. @throws ConnectError why the body was refused, because these wires have no HTTP status for it
+ */
+export function unlessRefused<T extends object>(result: T): Exclude<T, BodyRefusal> {
+  if ("error" in result) {
+    throw result.error;
+  }
+  return result as Exclude<T, BodyRefusal>; // which all have an error, and nothing else has
+}
+
+/** InvalidArgument for a request that is not one message of its type. */
+export function malformedRequest(problem: string): ConnectError {
+  return invalidParams({ field: "", description: `the request ${problem}` });
 }

@@ -16,6 +16,7 @@ import { checkInputModes } from "./card/input-modes.ts";
 import type { ClientSettings, Connection } from "./connection.ts";
 import { type ArtifactReader, createArtifactReader } from "./content/artifact-reader.ts";
 import { inspectContent } from "./content/inspect-interceptor.ts";
+import { CardRefusedError } from "./errors.ts";
 import { ExtendedCards } from "./extended-cards.ts";
 import { type Following, followEvents } from "./follow/follow-events.ts";
 import { choosePollInterval, type PollOptions } from "./follow/poll-schedule.ts";
@@ -25,7 +26,6 @@ import { WakeUp } from "./follow/wake-up.ts";
 import { fileFetch } from "./interface/file-fetch.ts";
 import { AgentOperations } from "./operations/agent-operations.ts";
 import type { ConnectOptions } from "./options.ts";
-import { withTask } from "./run/card-refusal.ts";
 import { sendAndListen } from "./run/push-events.ts";
 import { type OpenedRun, type RunHost, runTask } from "./run/run-task.ts";
 import type { ResumeOptions, RunOptions, RunResult } from "./run/run-types.ts";
@@ -355,4 +355,18 @@ export class ConnectedAgent extends AgentOperations implements AgentClient, Conn
       }
     }
   }
+}
+
+/** The error for a message to a task whose agent's card is refused; other errors stay as they are. */
+function withTask(error: unknown, taskId: string): unknown {
+  if (!(error instanceof CardRefusedError)) {
+    return error;
+  }
+  const { message, hint, cause } = error;
+  const further = `Task ${taskId} can be followed and canceled all the same; resume task ${taskId} once the card is trusted again.`;
+  return new CardRefusedError(`${message} Nothing was sent to task ${taskId}, which is still there.`, {
+    taskId,
+    hint: hint === undefined ? further : `${hint} ${further}`,
+    cause,
+  });
 }

@@ -16,7 +16,6 @@ export {
 } from "./binary/decode.ts";
 export { encodeDeterministically, encodeInSteps, encodeMessage } from "./binary/encode.ts";
 export { bindHttpRequest, type HttpRequestParts, httpRequestParts, isQueryField } from "./bind-request.ts";
-export { connectBinding, grpcWebBinding } from "./binding-names.ts";
 export {
   answerBudgetKey,
   callerKey,
@@ -24,7 +23,6 @@ export {
   forwardedUrlKey,
   protocolVersionKey,
 } from "./context-keys.ts";
-export { draftFields } from "./draft-fields.ts";
 export {
   errorCatalogue,
   findReasonByJsonRpcCode,
@@ -70,9 +68,12 @@ export { createRouteTable, isReservedTenant, type RouteMatch } from "./route-tab
 export { type JsonDefect, scanJson } from "./scan-json.ts";
 export {
   absentProtocolVersion,
+  connectBinding,
+  draftFields,
   draftProtocolVersion,
   extensionsHeader,
   formatExtensions,
+  grpcWebBinding,
   idempotencyKeyHeader,
   lastEventIdHeader,
   parseExtensions,

@@ -1,3 +1,12 @@
+import {
+  GetTaskRequestSchema,
+  SendMessageConfigurationSchema,
+  TaskArtifactUpdateEventSchema,
+  TaskSchema,
+  TaskStatusUpdateEventSchema,
+} from "@a2a-connect/proto";
+import type { DescField } from "@bufbuild/protobuf";
+
 /**
  * Service parameters: what a call sends beside the message, as HTTP headers or gRPC metadata (spec §3.2.6, §3.6;
  * requirements F and G). Header names are case-insensitive.
@@ -100,3 +109,21 @@ function findQueryParameter(query: URLSearchParams | undefined, name: string): s
   const values = [...(query ?? [])].filter(([key]) => key.toLowerCase() === name).map(([, value]) => value);
   return values.length === 0 ? undefined : values.join(",");
 }
+
+/** `protocolBinding` of the Connect protocol, which the specification does not name (spec §5.8: a URI). */
+export const connectBinding = "urn:a2a-connect:binding:connect:v1";
+
+/** `protocolBinding` of gRPC-Web, which the specification does not name either. */
+export const grpcWebBinding = "urn:a2a-connect:binding:grpc-web:v1";
+
+/**
+ * Fields of the A2A 1.1 draft (requirements R). The proto marks them in comments, which descriptors do not contain. The
+ * server neither shows them to callers that did not negotiate 1.1, nor takes them from such callers.
+ */
+export const draftFields: ReadonlySet<DescField> = new Set([
+  SendMessageConfigurationSchema.field.ifGenerationMatch,
+  TaskSchema.field.generation,
+  TaskStatusUpdateEventSchema.field.generation,
+  TaskArtifactUpdateEventSchema.field.generation,
+  GetTaskRequestSchema.field.currentGeneration,
+]);

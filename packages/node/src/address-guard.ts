@@ -78,3 +78,10 @@ function refuseHost(host: string): string | undefined {
     ? undefined
     : `must not point to ${host}, which is not a public address`;
 }
+
+/** Whether a host in a URL is this machine by its name or address. */
+export function isLoopbackHost(hostname: string): boolean {
+  const host = withoutFinalDot(withoutBrackets(hostname)).toLowerCase();
+  if (host === "localhost" || host.endsWith(".localhost")) return true;
+  return parseReachedAddress(host)?.range() === "loopback";
+}

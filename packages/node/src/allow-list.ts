@@ -1,5 +1,4 @@
-import ipaddr from "ipaddr.js";
-import { type IpAddress, parseReachedAddress } from "./public-address.ts";
+import { contains, type IpAddress, type Network, parseNetwork } from "./public-address.ts";
 
 /** A host and port that a caller or an agent wants to reach. */
 export interface Target {
@@ -19,7 +18,7 @@ export interface AllowList {
 /** One entry: a name or a network, for one port or all. */
 interface AllowEntry {
   readonly name: string | undefined;
-  readonly network: readonly [IpAddress, number] | undefined;
+  readonly network: Network | undefined;
   readonly port: number | undefined;
 }
 
@@ -45,30 +44,21 @@ export function withoutFinalDot(host: string): string {
 }
 
 function parseEntry(text: string): AllowEntry {
-  if (ipaddr.isValidCIDR(text)) return { name: undefined, network: ipaddr.parseCIDR(text), port: undefined };
-  const whole = parseReachedAddress(text); // first, because the colons of an IPv6 address do not begin a port
-  if (whole !== undefined) return { name: undefined, network: hostNetwork(whole), port: undefined };
+  const whole = parseNetwork(text); // first, because the colons of an IPv6 address do not begin a port
+  if (whole !== undefined) return { name: undefined, network: whole, port: undefined };
   const [, host = "", digits] = /^(\[[^\]]*\]|[^:/?#@[\]]+)(?::(\d{1,5}))?$/.exec(text) ?? [];
   const url = URL.parse(`http://${host}`);
   const port = digits === undefined ? undefined : Number(digits);
   if (url === null || (port !== undefined && (port < 1 || port > 65_535))) {
     throw new Error(`an allowed address is a host, host:port or a network such as 10.0.0.0/8, not "${text}"`);
   }
-  const address = parseReachedAddress(withoutBrackets(url.hostname));
-  return address === undefined
-    ? { name: withoutFinalDot(url.hostname), network: undefined, port }
-    : { name: undefined, network: hostNetwork(address), port };
+  const network = parseNetwork(withoutBrackets(url.hostname));
+  return network === undefined
+    ? { name: withoutFinalDot(url.hostname), network, port }
+    : { name: undefined, network, port };
 }
 
 /** A URL's `[::1]` is `::1` everywhere else. */
 export function withoutBrackets(hostname: string): string {
   return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
-}
-
-function hostNetwork(address: IpAddress): readonly [IpAddress, number] {
-  return [address, address.kind() === "ipv4" ? 32 : 128];
-}
-
-function contains([network, bits]: readonly [IpAddress, number], address: IpAddress): boolean {
-  return network.kind() === address.kind() && address.match(network, bits);
 }

@@ -2,7 +2,6 @@ export { type AgentDefinition, defineAgent } from "@a2a-connect/server";
 export type { AddressGuardOptions } from "./address-guard.ts";
 export { connectAgent } from "./connect-agent.ts";
 export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";
-export type { GuardedPushOptions } from "./guarded-push.ts";
 export { type Listener, listen } from "./listen.ts";
 export type { CloseOptions, ListenOptions } from "./listen-options.ts";
 export {
@@ -14,4 +13,5 @@ export {
   type ServeOptions,
   serve,
 } from "./serve.ts";
+export type { GuardedPushOptions } from "./serving.ts";
 export { type Closable, type ShutdownHook, type ShutdownOptions, shutdownOnSignal } from "./shutdown.ts";

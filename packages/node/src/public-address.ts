@@ -38,6 +38,21 @@ export function parseReachedAddress(text: string): IpAddress | undefined {
   return address.match(nat64) ? new ipaddr.IPv4(address.toByteArray().slice(-4)) : address;
 }
 
+/** Addresses with the same first bits. */
+export type Network = readonly [IpAddress, bits: number];
+
+/** A network such as `10.0.0.0/8`, or that of one address; undefined when the text is neither. */
+export function parseNetwork(text: string): Network | undefined {
+  if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
+  const address = parseReachedAddress(text);
+  return address && [address, address.kind() === "ipv4" ? 32 : 128];
+}
+
+/** Whether a network has this address. */
+export function contains([network, bits]: Network, address: IpAddress): boolean {
+  return network.kind() === address.kind() && address.match(network, bits);
+}
+
 /**
  * Whether an address belongs to the public internet. The addresses that IANA's registries call special do not:
  * loopback, private, link-local (with the metadata services of clouds), shared, multicast, documentation, benchmarks,

@@ -14,9 +14,8 @@ import {
   type SkillSwitches,
 } from "@a2a-connect/server";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
-import type { GuardedPushOptions } from "./guarded-push.ts";
 import type { CloseOptions, ListenOptions } from "./listen-options.ts";
-import { startServing } from "./serving.ts";
+import { type GuardedPushOptions, startServing } from "./serving.ts";
 
 /** All options of the server and the listener. */
 export interface ServeOptions

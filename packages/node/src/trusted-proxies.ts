@@ -1,5 +1,4 @@
-import ipaddr from "ipaddr.js";
-import { type IpAddress, parseReachedAddress } from "./public-address.ts";
+import { contains, type Network, parseNetwork, parseReachedAddress } from "./public-address.ts";
 
 /** Whether an address is that of a trusted proxy; false for undefined. */
 export type IsTrustedProxy = (address: string | undefined) => boolean;
@@ -8,8 +7,6 @@ export type IsTrustedProxy = (address: string | undefined) => boolean;
 export interface Connection {
   readonly remoteAddress?: string | undefined;
 }
-
-type Network = readonly [IpAddress, number];
 
 const loopback = ["127.0.0.0/8", "::1/128"];
 
@@ -20,7 +17,9 @@ const loopback = ["127.0.0.0/8", "::1/128"];
  * @throws Error when an entry is none of these
  */
 export function parseTrustedProxies(entries: readonly string[]): IsTrustedProxy {
-  const networks = entries.flatMap((entry) => (entry === "loopback" ? loopback : [entry])).map(parseNetwork);
+  const networks = entries
+    .flatMap((entry) => (entry === "loopback" ? loopback : [entry]))
+    .map(requireNetwork);
   return (text) => {
     const address = text === undefined ? undefined : parseReachedAddress(text);
     return address !== undefined && networks.some((network) => contains(network, address));
@@ -37,17 +36,12 @@ export function trustedOnce(isTrusted: IsTrustedProxy): (connection: Connection)
   };
 }
 
-function parseNetwork(text: string): Network {
-  if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
-  const address = parseReachedAddress(text);
-  if (address === undefined) {
+function requireNetwork(text: string): Network {
+  const network = parseNetwork(text);
+  if (network === undefined) {
     throw new Error(
       `a trusted proxy is an address, a network such as 10.0.0.0/8, or "loopback", not ${JSON.stringify(text)}`,
     );
   }
-  return [address, address.kind() === "ipv4" ? 32 : 128];
-}
-
-function contains([network, bits]: Network, address: IpAddress): boolean {
-  return network.kind() === address.kind() && address.match(network, bits);
+  return network;
 }

@@ -12,10 +12,10 @@ import {
   tooManyValues,
 } from "@a2a-connect/core/internal";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { malformedRequest, unlessRefused } from "../body.ts";
 import { parseJsonBytes } from "../json/read-json.ts";
 import { encodeInTurns, runInTurns } from "../large-answer.ts";
 import type { Codec } from "./protocol.ts";
-import { malformedRequest, unlessRefused } from "./refusal.ts";
 
 /** Bytes of protobuf that one slice decodes. */
 const largeBytes = 64 * 1024;

@@ -9,7 +9,7 @@ import {
   parseTimeout,
   trailerMux,
 } from "@connectrpc/connect/protocol-connect";
-import { readBody } from "../body.ts";
+import { readBody, unlessRefused } from "../body.ts";
 import { explainFailure } from "../failure.ts";
 import type { HttpRequest, HttpResponse } from "../http.ts";
 import type { UnaryMethod } from "../invoke.ts";
@@ -18,7 +18,6 @@ import type { BindingSettings } from "../options.ts";
 import { jsonCodec, protoCodec } from "./codec.ts";
 import { type CallHeaders, openCall } from "./open-call.ts";
 import type { Codec, RpcOperation, RpcProtocol } from "./protocol.ts";
-import { unlessRefused } from "./refusal.ts";
 
 /**
  * Connect for unary calls: plain HTTP, the message is the body. An error is JSON with a status of its own; trailers are

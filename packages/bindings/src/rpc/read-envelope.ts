@@ -1,10 +1,9 @@
 import { bodyTooLarge } from "@a2a-connect/core/internal";
 import { type Compression, compressedFlag } from "@connectrpc/connect/protocol";
-import { collectBytes } from "../body.ts";
+import { collectBytes, malformedRequest } from "../body.ts";
 import type { HttpBody } from "../http.ts";
 import { type Caller, type UnpackLimits, unpackBody } from "../unpack-body.ts";
 import { prefixBytes } from "./envelope.ts";
-import { malformedRequest } from "./refusal.ts";
 
 /**
  * Reads the one message in the body of a call: takes it out of its envelope and decompresses it. A large message then

@@ -1,7 +1,7 @@
 import { chunksOf, readAtMost, shownUrl } from "@a2a-connect/core/internal";
 import { CardInvalidError, CardNotFoundError } from "../errors.ts";
+import { redirectLocation } from "../interface/file-fetch.ts";
 import { findNetworkFailure } from "../interface/network-failure.ts";
-import { redirectLocation } from "../interface/redirect-location.ts";
 
 /** How to fetch a card. */
 export interface CardRequest {

@@ -11,9 +11,8 @@ import { create, fromJsonString } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { CardInvalidError } from "../errors.ts";
 import { shownList } from "../interface/shown-list.ts";
-import { inputRequiredCapability } from "./older-capabilities.ts";
-import { isOlderCard, normalizeOlderCard, olderFieldPath } from "./older-card.ts";
-import { toMediaTypes } from "./older-modes.ts";
+import { isOlderCard, normalizeOlderCard, olderFieldPath, toMediaTypes } from "./older-card.ts";
+import { inputRequiredCapability } from "./required-abilities.ts";
 
 /** A card, and what is unusual about it. */
 export interface ReadCard {

@@ -2,7 +2,6 @@ import { RetryInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { ConnectError } from "@connectrpc/connect";
 import type { ClientClock } from "../clock.ts";
-import { type BackoffOptions, backoffMs } from "./backoff.ts";
 
 /** How long a failure asks the client to wait, in milliseconds; undefined when it does not say. */
 export function findRetryDelay(error: unknown, now: () => number = Date.now): number | undefined {
@@ -36,4 +35,23 @@ function parseRetryAfter(value: string | null, now: () => number): number | unde
   }
   const date = /^[A-Z][a-z]{2}, /.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now());
+}
+
+/** How long to wait between attempts. */
+export interface BackoffOptions {
+  readonly initialDelayMs: number;
+  readonly maxDelayMs: number;
+}
+
+/**
+ * The wait after `failures` failures in a row: doubled each time up to the limit, and shortened by chance to as little
+ * as half.
+ */
+export function backoffMs(
+  failures: number,
+  { initialDelayMs, maxDelayMs }: BackoffOptions,
+  clock: Pick<ClientClock, "random">,
+): number {
+  const full = Math.min(maxDelayMs, initialDelayMs * 2 ** Math.min(failures - 1, 30));
+  return full * (0.5 + clock.random() / 2);
 }

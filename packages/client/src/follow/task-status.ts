@@ -1,6 +1,7 @@
 import { isInterrupted } from "@a2a-connect/core";
 import { type Task, TaskState, type TaskStatus, TaskStatusSchema } from "@a2a-connect/proto";
 import { equals } from "@bufbuild/protobuf";
+import { InvalidResponseError } from "../errors.ts";
 
 /** The state of a task; UNSPECIFIED where it has none. */
 export function stateOf(task: Task | undefined): TaskState {
@@ -24,4 +25,19 @@ export function isSameStatus(one: TaskStatus | undefined, other: TaskStatus | un
   // Two questions without a message differ by their timestamps alone.
   const tellsApart = one.message === undefined && isInterrupted(one.state);
   return !tellsApart || equals(TaskStatusSchema, one, other);
+}
+
+/**
+ * The requested task.
+ *
+ * @throws InvalidResponseError when a server answers with another task, or with an invalid one
+ */
+export function checkTask(task: Task, taskId: string): Task {
+  if (task.id !== taskId || task.status === undefined) {
+    const got = task.id === "" ? "something that is no task" : "another task or one without a status";
+    throw new InvalidResponseError(`The agent was asked for task ${taskId} and answered with ${got}.`, {
+      hint: "The server does not follow the A2A protocol, or is newer than this client.",
+    });
+  }
+  return task;
 }

@@ -8,7 +8,7 @@ import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
 import { NoInterfaceError } from "../errors.ts";
 import type { ConnectOptions } from "../options.ts";
 import type { BindingTransport } from "../platform.ts";
-import { knownTransports } from "./known-transports.ts";
+import { webTransports } from "../transports/web-transports.ts";
 import { shownList } from "./shown-list.ts";
 
 /** An interface that both sides know. */
@@ -169,3 +169,14 @@ function offeredVersions(offered: readonly AgentInterface[]): string {
 
 /** How many versions a sentence names: a card may invent any number. */
 const maxVersions = 4;
+
+/** The wires that can be used: the platform's, then those that need only `fetch`. The first of a binding counts. */
+function knownTransports({ platform }: Pick<ConnectOptions, "platform">): readonly BindingTransport[] {
+  const known = new Map<string, BindingTransport>();
+  for (const each of [...(platform?.transports ?? []), ...webTransports]) {
+    if (!known.has(each.binding)) {
+      known.set(each.binding, each);
+    }
+  }
+  return [...known.values()];
+}

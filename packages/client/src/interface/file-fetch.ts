@@ -1,5 +1,4 @@
 import { agentFetch, type FetchOptions } from "./agent-fetch.ts";
-import { redirectLocation } from "./redirect-location.ts";
 
 /** How many redirects are followed. */
 const maxRedirects = 3;
@@ -66,4 +65,9 @@ function followBlindly(
     throw new Error("it redirects without a target");
   }
   return fetch(url, { ...init, redirect: "follow" });
+}
+
+/** The target of a redirect; undefined when the response is not one that can be followed. */
+export function redirectLocation({ status, headers }: Response): string | undefined {
+  return [301, 302, 303, 307, 308].includes(status) ? (headers.get("location") ?? undefined) : undefined;
 }

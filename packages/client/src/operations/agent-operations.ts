@@ -14,7 +14,7 @@ import type { CallOptions, ListTasksOptions, PushConfigInput } from "../call-opt
 import type { ClientSettings } from "../connection.ts";
 import { RequirementError } from "../errors.ts";
 import { explainFailure } from "../failure.ts";
-import { checkTask } from "../follow/check-task.ts";
+import { checkTask } from "../follow/task-status.ts";
 import { repeatCall } from "../send/repeat-call.ts";
 import { createPushConfig } from "../send/send-request.ts";
 import { createPages } from "./pages.ts";

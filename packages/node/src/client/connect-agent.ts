@@ -2,8 +2,8 @@ import { type AgentClient, type ConnectOptions, connectAgent as connectAnywhere 
 import type { ClientPlatform } from "@a2a-connect/client/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { TrustPolicy } from "@a2a-connect/signing";
+import { isLoopbackHost } from "../address-guard.ts";
 import { trustByPolicy } from "./card-trust.ts";
-import { findCardUrl } from "./card-url.ts";
 import { nodePlatform } from "./node-platform.ts";
 import type { ClientTlsOptions } from "./tls-options.ts";
 
@@ -72,4 +72,17 @@ function mergePlatforms(first: ClientPlatform, second: ClientPlatform): ClientPl
       await Promise.all([first.close?.(), second.close?.()]);
     },
   };
+}
+
+/**
+ * The URL of a card that the caller names by a URL, or by a host alone. For a host it is http on this machine, and
+ * https elsewhere. Undefined for other values, such as a card.
+ */
+function findCardUrl(reference: unknown): URL | undefined {
+  if (reference instanceof URL) return reference;
+  if (typeof reference !== "string") return undefined;
+  if (/^https?:\/\//i.test(reference)) return URL.parse(reference) ?? undefined;
+  const url = URL.parse(`http://${reference}`);
+  if (url === null) return undefined;
+  return isLoopbackHost(url.hostname) ? url : (URL.parse(`https://${reference}`) ?? undefined);
 }

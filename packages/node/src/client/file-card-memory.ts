@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isObject } from "@a2a-connect/core/internal";
 import type { CardMemory, RememberedCard } from "@a2a-connect/signing";
 import type { CardMemoryLimits } from "@a2a-connect/signing/internal";
-import { holdFileLock } from "./file-lock.ts";
+import { hasCode, holdFileLock } from "./file-lock.ts";
 
 /**
  * A card memory in a JSON file. The first card to be remembered creates the file and its directory, readable by their
@@ -172,8 +172,4 @@ async function writeNew(path: string, text: string): Promise<void> {
   await using file = await open(path, "wx", 0o600);
   await file.writeFile(text);
   await file.sync();
-}
-
-function hasCode(thrown: unknown, code: string): boolean {
-  return thrown instanceof Error && "code" in thrown && thrown.code === code;
 }

@@ -90,6 +90,7 @@ async function identify(path: string): Promise<string | undefined> {
   }
 }
 
-function hasCode(thrown: unknown, code: string): boolean {
+/** Whether the system reports an error by this code. */
+export function hasCode(thrown: unknown, code: string): boolean {
   return thrown instanceof Error && "code" in thrown && thrown.code === code;
 }

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "./loopback-host.ts";
+import { isLoopbackHost } from "../address-guard.ts";
 
 /**
  * The URL to dial for the gRPC interface of a card (requirement J-2): `http://` is cleartext with prior knowledge,

@@ -1,10 +1,9 @@
 import { lookup } from "node:dns";
 import type { ClientPlatform } from "@a2a-connect/client/internal";
 import { longestTimerMs } from "@a2a-connect/core/internal";
-import { createAddressGuard, targetOf } from "../address-guard.ts";
+import { createAddressGuard, isLoopbackHost, targetOf } from "../address-guard.ts";
 import { createGuardedFetch, guardLookup } from "../guarded-fetch.ts";
 import { grpcTransport } from "./grpc-transport.ts";
-import { isLoopbackHost } from "./loopback-host.ts";
 import { createNodeFetch } from "./node-fetch.ts";
 import { saveFile } from "./save-file.ts";
 import { type ClientTlsOptions, toNodeTls } from "./tls-options.ts";

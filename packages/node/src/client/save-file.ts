@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { constants, copyFile, link, lstat, mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { SaveFile } from "@a2a-connect/client/internal";
+import { hasCode } from "./file-lock.ts";
 import { findFreeNumber } from "./free-number.ts";
 import { numberedName, safeFileName } from "./safe-file-name.ts";
 
@@ -43,7 +44,7 @@ async function giveName(temporary: string, directory: string, name: string): Pro
       await linkOrCopy(temporary, pathOf(number));
       return pathOf(number);
     } catch (thrown) {
-      if (!isTaken(thrown)) throw thrown;
+      if (!hasCode(thrown, "EEXIST")) throw thrown;
       from = number; // another process was faster
     }
   }
@@ -55,7 +56,7 @@ async function exists(path: string): Promise<boolean> {
     await lstat(path);
     return true;
   } catch (thrown) {
-    if (thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT") return false;
+    if (hasCode(thrown, "ENOENT")) return false;
     throw thrown;
   }
 }
@@ -65,11 +66,7 @@ async function linkOrCopy(from: string, to: string): Promise<void> {
   try {
     await link(from, to);
   } catch (thrown) {
-    if (isTaken(thrown)) throw thrown;
+    if (hasCode(thrown, "EEXIST")) throw thrown;
     await copyFile(from, to, constants.COPYFILE_EXCL);
   }
-}
-
-function isTaken(thrown: unknown): boolean {
-  return thrown instanceof Error && "code" in thrown && thrown.code === "EEXIST";
 }

@@ -1,5 +1,6 @@
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { refuseUnknownRpc } from "@a2a-connect/bindings/server";
+import { isReservedTenant } from "@a2a-connect/core/internal";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import { type AgentServer, createAgentServer } from "../agent-server.ts";
 import { guardCallers } from "../caller-guard.ts";
@@ -12,7 +13,6 @@ import { plainError } from "../plain-routes.ts";
 import { createBaseUrls } from "../reach/base-urls.ts";
 import { createRouter, pathOf } from "../router.ts";
 import type { AgentHostOptions } from "./agent-host-options.ts";
-import { assertAgentName } from "./agent-name.ts";
 import { type DispatchTarget, dispatchService } from "./dispatch-service.ts";
 import { hostPages } from "./host-pages.ts";
 
@@ -190,5 +190,27 @@ async function settleAll(ends: readonly Promise<void>[]): Promise<void> {
   const failed = (await Promise.allSettled(ends)).find((end) => end.status === "rejected");
   if (failed !== undefined) {
     throw failed.reason;
+  }
+}
+
+/** Lower-case words: the same in a URL, as a tenant, and as a file's name on systems that ignore case. */
+const form = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
+
+/**
+ * Tests the name of one of several agents: lower-case letters and digits, with single hyphens or underscores between
+ * them, at most 64 characters, and no name with which a path without a tenant begins (requirement K-11).
+ *
+ * @throws Error that says what is wrong with the name
+ */
+export function assertAgentName(name: string): void {
+  if (name.length > 64 || !form.test(name)) {
+    throw new Error(
+      `an agent's name has up to 64 lower-case letters, digits, and single "-" or "_" between them; ${JSON.stringify(name)} does not fit`,
+    );
+  }
+  if (isReservedTenant(name)) {
+    throw new Error(
+      `an agent cannot be called ${JSON.stringify(name)}: paths without a tenant begin like that`,
+    );
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { assertAgentName } from "./agent-name.ts";
+import { assertAgentName } from "./agent-host.ts";
 
 describe("the name of an agent among others", () => {
   it.each(["a", "7", "translator", "table-booker", "v2_beta-3", "constructor", "a".repeat(64)])(

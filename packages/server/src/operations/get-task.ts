@@ -1,8 +1,7 @@
 import { invalidParams } from "@a2a-connect/core";
 import type { TaskEngine } from "../engine/task-engine.ts";
-import { assertHistoryLength } from "./history-length.ts";
 import { callerOf, holderOf, type Operation, ownerOf, speaksDraft } from "./operation.ts";
-import { showTask } from "./show-task.ts";
+import { assertHistoryLength, showTask } from "./show-task.ts";
 
 /**
  * GetTask: status, artifacts and history of one task (spec §3.1.3). For a caller of A2A 1.1 that knows the newest

@@ -1,7 +1,10 @@
-import { methods, type RpcMethod } from "@a2a-connect/core";
+import { a2aError, methods, principalKey, type RpcMethod } from "@a2a-connect/core";
+import { forwardedUrlKey } from "@a2a-connect/core/internal";
 import { A2AService } from "@a2a-connect/proto";
 import type { DescMessage, Message, MessageInitShape } from "@bufbuild/protobuf";
 import {
+  Code,
+  ConnectError,
   createServiceImplSpec,
   type HandlerContext,
   type ServiceImpl,
@@ -13,17 +16,15 @@ import type { TaskEngine } from "../engine/task-engine.ts";
 import type { Gate } from "../gates/gate.ts";
 import type { PushSender } from "../push/push-sender.ts";
 import type { TaskStore } from "../store/task-store.ts";
-import { cancelTask } from "./cancel-task.ts";
-import { createPushConfig } from "./create-push-config.ts";
-import { deletePushConfig } from "./delete-push-config.ts";
-import { getExtendedCard } from "./get-extended-card.ts";
-import { getPushConfig } from "./get-push-config.ts";
 import { getTask } from "./get-task.ts";
-import { listPushConfigs } from "./list-push-configs.ts";
+import { readLastEventId } from "./last-event-id.ts";
 import { listTasks } from "./list-tasks.ts";
+import { callerOf, holderOf, type Operation } from "./operation.ts";
+import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from "./push-config.ts";
 import { sendMessage } from "./send-message.ts";
 import { sendStreamingMessage } from "./send-streaming-message.ts";
-import { subscribeToTask } from "./subscribe-to-task.ts";
+import { showTask } from "./show-task.ts";
+import { streamTask } from "./stream-task.ts";
 
 /** What the operations use. */
 export interface OperationContext {
@@ -91,4 +92,36 @@ function pass(method: RpcMethod, request: Message, context: HandlerContext, gate
   for (const gate of gates) {
     gate({ method, request, context });
   }
+}
+
+/** CancelTask: ends a task that has not ended, and returns it (spec §3.1.5). */
+function cancelTask(engine: TaskEngine): Operation<"cancelTask"> {
+  return async ({ id, metadata }, context) =>
+    showTask(await engine.cancel(callerOf(context), id, metadata, holderOf(context)), context, undefined);
+}
+
+/**
+ * SubscribeToTask: the current task, or the events that a caller has missed, then every event until the task has ended
+ * (spec §3.1.6; requirement A-36).
+ */
+function subscribeToTask(engine: TaskEngine): Operation<"subscribeToTask"> {
+  return async function* ({ id }, context) {
+    const handle = await engine.subscribe(callerOf(context), id, readLastEventId(context));
+    yield* streamTask(handle, context);
+  };
+}
+
+/** GetExtendedAgentCard: the card for a caller that has said who it is (spec §3.1.11), signed as the public one is. */
+function getExtendedCard(cards: Cards): Operation<"getExtendedAgentCard"> {
+  return async (_request, { values, signal }) => {
+    const principal = values.get(principalKey);
+    if (principal.anonymous && !cards.extendedCardIsOpen) {
+      throw new ConnectError("the extended agent card needs credentials", Code.Unauthenticated);
+    }
+    const card = await cards.findExtended(principal, values.get(forwardedUrlKey).forwardedUrl, signal);
+    if (card === undefined) {
+      throw a2aError("EXTENDED_AGENT_CARD_NOT_CONFIGURED", "there is no extended agent card");
+    }
+    return card;
+  };
 }

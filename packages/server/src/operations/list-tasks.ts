@@ -4,10 +4,9 @@ import { type ListTasksRequest, TaskState } from "@a2a-connect/proto";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { TaskEngine } from "../engine/task-engine.ts";
 import type { ListCursor, Owner, TaskPage, TaskQuery, TaskView } from "../store/task-store.ts";
-import { assertHistoryLength } from "./history-length.ts";
 import { holderOf, type Operation, ownerOf } from "./operation.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
-import { showTask } from "./show-task.ts";
+import { assertHistoryLength, showTask } from "./show-task.ts";
 
 const defaultPageSize = 50;
 const maxPageSize = 100;

@@ -1,8 +1,101 @@
 import { a2aError, invalidParams } from "@a2a-connect/core";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
 import { toBinary } from "@bufbuild/protobuf";
+import { taskNotFound } from "../engine/task-not-found.ts";
 import { findUnsendableField } from "../push/notification.ts";
 import type { PushSender } from "../push/push-sender.ts";
+import type { TaskStore } from "../store/task-store.ts";
+import { callerOf, type Operation, ownerOf } from "./operation.ts";
+import { formatPageToken, parsePageToken } from "./page-token.ts";
+
+/** CreateTaskPushNotificationConfig: registers a webhook with a task, replacing one of the same id (spec §3.1.7). */
+export function createPushConfig(
+  store: TaskStore,
+  push: PushSender | undefined,
+): Operation<"createTaskPushNotificationConfig"> {
+  return async (request, context) => {
+    const config = acceptPushConfig(request, push);
+    const { taskId, id } = config;
+    const { owner, share } = callerOf(context);
+    const release = await push?.reserve({ owner, taskId, id });
+    try {
+      if (!(await store.putPushConfig(owner, config))) {
+        throw taskNotFound(taskId);
+      }
+    } finally {
+      release?.();
+    }
+    push?.configChanged({ owner, taskId, id }, share);
+    return showPushConfig(config, push);
+  };
+}
+
+/** GetTaskPushNotificationConfig: one webhook of a task (spec §3.1.8). */
+export function getPushConfig(
+  store: TaskStore,
+  push: PushSender | undefined,
+): Operation<"getTaskPushNotificationConfig"> {
+  return async ({ taskId, id }, context) => {
+    const config = await store.findPushConfig(ownerOf(context), taskId, id);
+    if (config === undefined) {
+      throw taskNotFound(taskId);
+    }
+    return showPushConfig(config, push);
+  };
+}
+
+const maxPageSize = 100;
+
+/** ListTaskPushNotificationConfigs: the webhooks of a task by id, page by page (spec §3.1.9). */
+export function listPushConfigs(
+  store: TaskStore,
+  push: PushSender | undefined,
+): Operation<"listTaskPushNotificationConfigs"> {
+  return async ({ taskId, pageSize, pageToken }, context) => {
+    if (pageSize < 0 || pageSize > maxPageSize) {
+      throw invalidParams({
+        field: "pageSize",
+        description: `must be from 1 to ${maxPageSize}, but is ${pageSize}`,
+      });
+    }
+    const owner = ownerOf(context);
+    const scope = [owner.tenant, owner.principal, taskId];
+    const limit = pageSize === 0 ? maxPageSize : pageSize;
+    const [after] = pageToken === "" ? [] : parsePageToken(pageToken, scope);
+    // One more than the page needs, to know whether another page follows.
+    const found = await store.listPushConfigs(
+      owner,
+      taskId,
+      typeof after === "string" ? after : undefined,
+      limit + 1,
+    );
+    if (found === undefined) {
+      throw taskNotFound(taskId);
+    }
+    const configs = found.slice(0, limit);
+    const last = configs.at(-1);
+    const more = found.length > limit && last !== undefined;
+    return {
+      configs: configs.map((config) => showPushConfig(config, push)),
+      nextPageToken: more ? formatPageToken([last.id], scope) : "",
+    };
+  };
+}
+
+/** DeleteTaskPushNotificationConfig: removes a webhook for good; a missing one is no error (spec §3.1.10). */
+export function deletePushConfig(
+  store: TaskStore,
+  push: PushSender | undefined,
+): Operation<"deleteTaskPushNotificationConfig"> {
+  return async ({ taskId, id }, context) => {
+    const owner = ownerOf(context);
+    if (!(await store.deletePushConfig(owner, taskId, id))) {
+      throw taskNotFound(taskId);
+    }
+    push?.configChanged({ owner, taskId, id });
+    return {};
+  };
+}
 
 /**
  * A config in the form in which it is stored: with an id, the caller's own or a new one (requirement A-51).

@@ -3,9 +3,9 @@ import type { SendMessageRequest, TaskPushNotificationConfig } from "@a2a-connec
 import type { HandlerContext } from "@connectrpc/connect";
 import type { SendInput } from "../engine/task-engine.ts";
 import type { PushSender } from "../push/push-sender.ts";
-import { assertHistoryLength } from "./history-length.ts";
 import { callerOf, extensionsOf, speaksDraft } from "./operation.ts";
 import { acceptPushConfig } from "./push-config.ts";
+import { assertHistoryLength } from "./show-task.ts";
 
 /**
  * The engine's input for both kinds of send. @throws ConnectError for a push config that cannot be stored (A-14, A-15)

@@ -1,9 +1,9 @@
+import { invalidParams } from "@a2a-connect/core";
 import type { StreamResponse, Task } from "@a2a-connect/proto";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { CommittedEvent } from "../engine/committed-event.ts";
 import { taskEvent } from "../engine/events.ts";
 import type { SeenTask } from "../engine/seen-task.ts";
-import { withHistoryLength } from "./history-length.ts";
 import { speaksDraft } from "./operation.ts";
 
 /** A task in the caller's protocol version: only A2A 1.1 has generations (requirement R-7). */
@@ -29,4 +29,22 @@ export function showEvent(
   return historyLength !== undefined && shown.payload.case === "task"
     ? taskEvent(withHistoryLength(shown.payload.value, historyLength))
     : shown;
+}
+
+/**
+ * The task with at most the newest `historyLength` messages of its history; all of them when it is not set
+ * (requirements C-1, C-2).
+ */
+export function withHistoryLength(task: Task, historyLength: number | undefined): Task {
+  if (historyLength === undefined || task.history.length <= historyLength) {
+    return task;
+  }
+  return { ...task, history: historyLength === 0 ? [] : task.history.slice(-historyLength) };
+}
+
+/** Refuses a negative length. */
+export function assertHistoryLength(field: string, historyLength: number | undefined): void {
+  if (historyLength !== undefined && historyLength < 0) {
+    throw invalidParams({ field, description: `must not be negative, but is ${historyLength}` });
+  }
 }

@@ -6,8 +6,7 @@ import { ConfigCallers } from "./config-callers.ts";
 import { ConfigQuota, type PushConfigName } from "./config-quota.ts";
 import { createNotification, type Notification } from "./notification.ts";
 import { type PostOutcome, postNotification } from "./post-notification.ts";
-import { completePushOptions, type PushOptions } from "./push-options.ts";
-import { retryDelayMs } from "./retry-delay.ts";
+import { completePushOptions, type PushOptions, retryDelayMs } from "./push-options.ts";
 
 /** What a sender uses. */
 export interface PushContext extends Pick<EngineContext, "store" | "clock" | "log"> {

@@ -17,7 +17,6 @@ import {
 } from "./memory-task.ts";
 import type { ListCursor, Owner, TaskCommit, TaskPage, TaskQuery, TaskStore } from "./task-store.ts";
 import { TaskPageBuilder } from "./task-view.ts";
-import { compareText } from "./text-order.ts";
 
 /**
  * A TaskStore that keeps tasks in memory only: for tests, and for agents whose tasks may be lost. A commit costs only
@@ -244,4 +243,25 @@ function toCursor({ taskId, index }: MemoryTask): ListCursor {
 
 function compareNewestFirst(one: ListCursor, other: ListCursor): number {
   return other.statusTimestamp - one.statusTimestamp || compareText(other.taskId, one.taskId);
+}
+
+/**
+ * Orders ids by code point, like their UTF-8 bytes: the order of every store. JavaScript's own `<` compares UTF-16
+ * units and puts characters beyond U+FFFF before U+E000.
+ *
+ * @returns negative, zero or positive, as `Array.prototype.sort` expects
+ */
+function compareText(one: string, other: string): number {
+  const shared = Math.min(one.length, other.length);
+  for (let at = 0; at < shared; at += 1) {
+    const difference = rank(one.charCodeAt(at)) - rank(other.charCodeAt(at));
+    if (difference !== 0) return difference;
+  }
+  return one.length - other.length;
+}
+
+/** Moves the surrogates (U+D800 to U+DFFF) above all other UTF-16 units. */
+function rank(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 }

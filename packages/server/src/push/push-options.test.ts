@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { retryDelayMs } from "./retry-delay.ts";
+import { retryDelayMs } from "./push-options.ts";
 
 const retry = { initialMs: 1_000, factor: 2, maxMs: 3_600_000 };
 
