@@ -1,3 +1,4 @@
+import { methods, type RpcMethod } from "@a2a-connect/core";
 import { answerBudgetKey, callerKey, forwardedUrlKey } from "@a2a-connect/core/internal";
 import {
   create,
@@ -12,6 +13,7 @@ import {
   type HandlerContext,
   type Interceptor,
   type MethodImplSpec,
+  type ServiceImplSpec,
 } from "@connectrpc/connect";
 import {
   createAsyncIterable,
@@ -42,6 +44,20 @@ export interface StreamMethod {
 
 /** One operation, the same for every wire: the code behind it does not know which wire the call came over. */
 export type BoundMethod = UnaryMethod | StreamMethod;
+
+/** One operation of A2AService with its implementation. */
+export interface Operation<Bound extends BoundMethod = BoundMethod> {
+  readonly method: RpcMethod;
+  readonly bound: Bound;
+}
+
+/** The operations that a service implements. */
+export function bindOperations(spec: ServiceImplSpec, interceptors: readonly Interceptor[]): Operation[] {
+  return Object.values(methods).flatMap((method) => {
+    const implementation = spec.methods[method.localName];
+    return implementation === undefined ? [] : [{ method, bound: bindMethod(implementation, interceptors) }];
+  });
+}
 
 /**
  * Binds an implementation to its interceptors, the first one outermost. Without interceptors a call is a plain function

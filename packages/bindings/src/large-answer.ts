@@ -1,3 +1,5 @@
+import type { Compression } from "@connectrpc/connect/protocol";
+import type { HttpResponse } from "./http.ts";
 import { nextSlice } from "./next-slice.ts";
 
 /** Bytes that are made before other calls run. */
@@ -50,6 +52,36 @@ export async function* toBody(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint
 
 /** The only coding of a large answer, because gzip can be made piece by piece. */
 export const streamedCoding = "gzip";
+
+/** Whether a body comes in pieces. */
+export function isPieces(body: string | Uint8Array | Iterable<Uint8Array>): body is Iterable<Uint8Array> {
+  return typeof body !== "string" && !(body instanceof Uint8Array);
+}
+
+/**
+ * A body in a coding, which is then named in the header; pieces only in the one that can be made piece by piece.
+ *
+ * @param field the header field for the name of the coding
+ */
+export async function encodeBody(
+  body: string | Uint8Array | Iterable<Uint8Array>,
+  coding: Compression | undefined,
+  field: string,
+  header: Headers,
+): Promise<NonNullable<HttpResponse["body"]>> {
+  if (isPieces(body)) {
+    if (coding?.name !== streamedCoding) {
+      return toBody(body);
+    }
+    header.set(field, streamedCoding);
+    return gzip(body);
+  }
+  if (coding === undefined) {
+    return body;
+  }
+  header.set(field, coding.name);
+  return coding.compress(typeof body === "string" ? encoder.encode(body) : body);
+}
 
 /** Pieces in gzip, each compressed when there is room for it. */
 export async function* gzip(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {

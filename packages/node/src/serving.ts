@@ -20,7 +20,7 @@ export interface GuardedPush {
  *
  * @throws Error when an entry of `allow` is malformed
  */
-export function createGuardedPush(options: PushOptions | GuardedPushOptions): GuardedPush {
+function createGuardedPush(options: PushOptions | GuardedPushOptions): GuardedPush {
   if ("fetch" in options) return { options, close: async () => {} };
   const { fetch, refuseUrl, close } = createGuardedFetch(options);
   return { options: { ...options, fetch, refuseUrl }, close };

@@ -6,8 +6,9 @@ import {
   readAtMost,
 } from "@a2a-connect/core/internal";
 import { type DescMessage, fromJson, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
-import { responseTooLarge } from "./response-limit.ts";
+import { Code, ConnectError, type ContextKey, createContextKey } from "@connectrpc/connect";
+import { parseEvents } from "../sse/parse-events.ts";
+import { responseTooLarge } from "./response-errors.ts";
 
 /** Whether a response is a stream of server-sent events. */
 export function isEventStream({ headers }: Response): boolean {
@@ -16,7 +17,7 @@ export function isEventStream({ headers }: Response): boolean {
 }
 
 /** The body of a response that should be JSON. */
-export class JsonResponse {
+class JsonResponse {
   /** Its JSON; undefined when the body is empty or something else, such as a proxy's page. */
   readonly json: unknown;
   readonly #bytes: Uint8Array;
@@ -73,7 +74,7 @@ export function responseCutOff(cause?: unknown): ConnectError {
  *
  * @throws ConnectError Internal when the data is not JSON
  */
-export function parseJson(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (thrown) {
@@ -106,3 +107,34 @@ export function parseResponse<Desc extends DescMessage>(desc: Desc, json: unknow
 
 /** Depth of nested messages in a response. A level of JSON in a Struct counts two. */
 const maxNesting = 500;
+
+/** The ids of a stream's server-sent events, for a caller that compares them with its own count. */
+export interface EventIds {
+  /** The `id` of the last delivered message; `""` before the first. */
+  last: string;
+}
+
+/** A context value of streaming calls: the two JSON transports keep it up to date. Default none. */
+export const eventIdsKey: ContextKey<EventIds | undefined> = createContextKey<EventIds | undefined>(
+  undefined,
+  { description: "ids of server-sent events" },
+);
+
+/**
+ * The data of each server-sent event of a response as parsed JSON.
+ *
+ * @param maxLength longest event
+ * @throws ConnectError Internal for an event that is not JSON
+ */
+export async function* readEvents(
+  response: Response,
+  maxLength: number,
+  ids?: EventIds,
+): AsyncGenerator<unknown, void> {
+  for await (const { data, lastEventId } of parseEvents(readChunks(response), maxLength)) {
+    if (ids !== undefined) {
+      ids.last = lastEventId;
+    }
+    yield parseJson(data);
+  }
+}

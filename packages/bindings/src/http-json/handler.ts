@@ -1,4 +1,4 @@
-import { invalidParams, methods } from "@a2a-connect/core";
+import { invalidParams } from "@a2a-connect/core";
 import {
   bindHttpRequest,
   createRouteTable,
@@ -16,13 +16,12 @@ import { Code, ConnectError, type HandlerContext, type ServiceImplSpec } from "@
 import { type BodyRefusal, unsupportedMediaType } from "../body.ts";
 import { addErrorHeaders, explainFailure } from "../failure.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
-import { type BoundMethod, bindMethod, CallContext } from "../invoke.ts";
+import { type BoundMethod, bindOperations, CallContext } from "../invoke.ts";
 import { readJson } from "../json/read-json.ts";
 import { respondJson } from "../json/respond-json.ts";
 import { refuseOlderPath } from "../older-protocol.ts";
 import { type BindingOptions, type BindingSettings, resolveOptions } from "../options.ts";
-import type { EventFormat } from "../sse/event-body.ts";
-import { respondStream } from "../sse/respond-stream.ts";
+import { type EventFormat, respondStream } from "../sse/respond-stream.ts";
 import { formatErrorBody } from "./error-body.ts";
 import { splitTarget } from "./split-target.ts";
 
@@ -47,7 +46,9 @@ export function createHttpJsonHandler(spec: ServiceImplSpec, options: HttpJsonOp
   const settings = resolveOptions(options);
   const prefix = options.prefix ?? "";
   const routes = createRouteTable();
-  const operations = bindOperations(spec, settings);
+  const operations = new Map(
+    bindOperations(spec, settings.interceptors).map(({ method, bound }) => [method.localName, bound]),
+  );
 
   return async (request) => {
     const { path, query, queryIsUtf8 } = splitTarget(request.url);
@@ -75,20 +76,6 @@ export function createHttpJsonHandler(spec: ServiceImplSpec, options: HttpJsonOp
     const response = await answer(bound, match, query, request, settings);
     return request.method === "HEAD" ? withoutBody(response) : response;
   };
-}
-
-function bindOperations(
-  spec: ServiceImplSpec,
-  { interceptors }: BindingSettings,
-): ReadonlyMap<string, BoundMethod> {
-  const bound = new Map<string, BoundMethod>();
-  for (const { localName } of Object.values(methods)) {
-    const implementation = spec.methods[localName];
-    if (implementation !== undefined) {
-      bound.set(localName, bindMethod(implementation, interceptors));
-    }
-  }
-  return bound;
 }
 
 async function answer(

@@ -6,13 +6,17 @@ import {
   type JsonMedia,
 } from "@a2a-connect/core/internal";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
-import { codeFromHttpStatus, tooManyRequests } from "../fetch/http-status.ts";
 import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";
-import { type EventIds, eventIdsKey, readEvents } from "../fetch/read-events.ts";
-import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
+import {
+  type EventIds,
+  eventIdsKey,
+  isEventStream,
+  readEvents,
+  readJsonResponse,
+} from "../fetch/read-response.ts";
+import { codeFromHttpStatus, fromWireError, tooManyRequests } from "../fetch/response-errors.ts";
 import { send } from "../fetch/send.ts";
 import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/transport-options.ts";
-import { fromWireError } from "../fetch/wire-error.ts";
 import { parseCode } from "./error-body.ts";
 
 /** Options of the client end of the HTTP+JSON binding. */

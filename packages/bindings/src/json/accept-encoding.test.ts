@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { negotiateCoding } from "./accept-encoding.ts";
+import { negotiateCoding } from "./respond-json.ts";
 
 const ours = [{ name: "br" }, { name: "gzip" }];
 

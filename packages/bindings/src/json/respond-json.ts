@@ -1,9 +1,6 @@
 import type { HttpRequest, HttpResponse } from "../http.ts";
-import { encodeTexts, gzip, streamedCoding, toBody } from "../large-answer.ts";
+import { encodeBody, encodeTexts, streamedCoding, toBody } from "../large-answer.ts";
 import type { BindingSettings } from "../options.ts";
-import { negotiateCoding } from "./accept-encoding.ts";
-
-const encoder = new TextEncoder();
 
 /** A JSON text with its status and header fields. */
 export interface JsonAnswer {
@@ -29,19 +26,43 @@ export async function respondJson(
   }
   header.append("vary", "accept-encoding");
   const accepted = request.header.get("accept-encoding");
-  if (typeof text !== "string") {
-    const pieces = encodeTexts(text);
-    const streamed = compressions.filter(({ name }) => name === streamedCoding);
-    if (negotiateCoding(accepted, streamed) === undefined) {
-      return { status, header, body: toBody(pieces) };
+  const usable =
+    typeof text === "string" ? compressions : compressions.filter(({ name }) => name === streamedCoding);
+  const coding = negotiateCoding(accepted, usable);
+  const body = typeof text === "string" ? text : encodeTexts(text);
+  return { status, header, body: await encodeBody(body, coding, "content-encoding", header) };
+}
+
+/**
+ * The coding of an answer: of our codings the one that an Accept-Encoding header prefers, and the first of several
+ * equal ones. Undefined for no coding: when the header allows none, or prefers `identity`. `*` is every coding that the
+ * header does not name (RFC 9110 §12.5.3).
+ */
+export function negotiateCoding<Coding extends { readonly name: string }>(
+  acceptEncoding: string | null,
+  compressions: readonly Coding[],
+): Coding | undefined {
+  if (acceptEncoding === null || compressions.length === 0) {
+    return undefined;
+  }
+  const weights = new Map(acceptEncoding.split(",").map(parseItem));
+  const others = weights.get("*") ?? 0;
+  let preferred: Coding | undefined;
+  let highest = 0;
+  for (const compression of compressions) {
+    const weight = weights.get(compression.name) ?? others;
+    if (weight > highest) {
+      preferred = compression;
+      highest = weight;
     }
-    header.set("content-encoding", streamedCoding);
-    return { status, header, body: gzip(pieces) };
   }
-  const compression = negotiateCoding(accepted, compressions);
-  if (compression === undefined) {
-    return { status, header, body: text };
-  }
-  header.set("content-encoding", compression.name);
-  return { status, header, body: await compression.compress(encoder.encode(text)) };
+  return (weights.get("identity") ?? others) > highest ? undefined : preferred;
+}
+
+function parseItem(item: string): [coding: string, weight: number] {
+  const [coding = "", ...parameters] = item.split(";");
+  const weight = parameters
+    .map((parameter) => /^\s*q\s*=\s*([\d.]+)\s*$/i.exec(parameter)?.[1])
+    .find(Boolean);
+  return [coding.trim().toLowerCase(), Number(weight ?? 1)];
 }

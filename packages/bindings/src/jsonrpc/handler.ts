@@ -1,16 +1,15 @@
-import { invalidParams, methods, type RpcMethod } from "@a2a-connect/core";
+import { invalidParams, type RpcMethod } from "@a2a-connect/core";
 import { formatAnswer, formatOnce, isObject, parseJsonMedia, parseMessage } from "@a2a-connect/core/internal";
 import { Code, ConnectError, type ServiceImplSpec } from "@connectrpc/connect";
 import { type BodyRefusal, unsupportedMediaType } from "../body.ts";
 import { addErrorHeaders, explainFailure } from "../failure.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
-import { type BoundMethod, bindMethod, CallContext } from "../invoke.ts";
+import { bindOperations, CallContext, type Operation } from "../invoke.ts";
 import { type JsonOverflow, readJson, refuseValues } from "../json/read-json.ts";
 import { respondJson } from "../json/respond-json.ts";
 import { refuseOlderMethod } from "../older-protocol.ts";
 import { type BindingOptions, type BindingSettings, type ErrorContext, resolveOptions } from "../options.ts";
-import type { EventFormat } from "../sse/event-body.ts";
-import { respondStream } from "../sse/respond-stream.ts";
+import { type EventFormat, respondStream } from "../sse/respond-stream.ts";
 import { type Envelope, readEnvelope, readId } from "./envelope.ts";
 import {
   formatError,
@@ -26,12 +25,6 @@ import {
 const wire = "jsonrpc";
 const mediaType = "application/json";
 
-/** One operation on this wire. */
-interface Operation {
-  readonly method: RpcMethod;
-  readonly bound: BoundMethod;
-}
-
 /**
  * The server end of the JSON-RPC binding (requirements I): answers POSTs at one URL with any path. Streams are
  * server-sent events.
@@ -42,7 +35,12 @@ interface Operation {
  */
 export function createJsonRpcHandler(spec: ServiceImplSpec, options: BindingOptions = {}): HttpHandler {
   const settings = resolveOptions(options);
-  const operations = bindOperations(spec, settings);
+  const operations = new Map(
+    bindOperations(spec, settings.interceptors).map((operation) => [
+      operation.method.name as string,
+      operation,
+    ]),
+  );
 
   const handle: HttpHandler = async (request) => {
     if (request.method !== "POST") {
@@ -83,23 +81,6 @@ export function createJsonRpcHandler(spec: ServiceImplSpec, options: BindingOpti
 }
 
 const outsideCall = { id: null, method: undefined };
-
-function bindOperations(
-  spec: ServiceImplSpec,
-  { interceptors }: BindingSettings,
-): ReadonlyMap<string, Operation> {
-  const operations = new Map<string, Operation>();
-  for (const method of Object.values(methods)) {
-    const implementation = spec.methods[method.localName];
-    if (implementation !== undefined) {
-      operations.set(method.name, {
-        method,
-        bound: bindMethod(implementation, interceptors),
-      });
-    }
-  }
-  return operations;
-}
 
 async function answer(
   { method, bound }: Operation,

@@ -11,7 +11,7 @@ import { explainFailure } from "../failure.ts";
 import type { HttpHandler, HttpResponse } from "../http.ts";
 import type { BindingSettings } from "../options.ts";
 import { plainRpcError, refuseContentType, refuseVerb } from "./plain-error.ts";
-import { withPlainStatusMessage } from "./status-message.ts";
+import { withPlainStatusMessage } from "./status-trailer.ts";
 
 /**
  * Streams of one method that may be open at a time; a caller has 7/8 of them at most. What they take in memory is not counted: up to

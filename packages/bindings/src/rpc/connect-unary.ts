@@ -12,12 +12,12 @@ import {
 import { readBody, unlessRefused } from "../body.ts";
 import { explainFailure } from "../failure.ts";
 import type { HttpRequest, HttpResponse } from "../http.ts";
-import type { UnaryMethod } from "../invoke.ts";
-import { gzip, streamedCoding, toBody } from "../large-answer.ts";
+import type { Operation, UnaryMethod } from "../invoke.ts";
+import { encodeBody, isPieces } from "../large-answer.ts";
 import type { BindingSettings } from "../options.ts";
 import { jsonCodec, protoCodec } from "./codec.ts";
 import { type CallHeaders, openCall } from "./open-call.ts";
-import type { Codec, RpcOperation, RpcProtocol } from "./protocol.ts";
+import type { Codec, RpcProtocol } from "./protocol.ts";
 
 /**
  * Connect for unary calls: plain HTTP, the message is the body. An error is JSON with a status of its own; trailers are
@@ -43,7 +43,7 @@ const headers: CallHeaders = {
 };
 
 async function answer(
-  operation: RpcOperation<UnaryMethod>,
+  operation: Operation<UnaryMethod>,
   codec: Codec,
   request: HttpRequest,
   settings: BindingSettings,
@@ -78,22 +78,8 @@ async function answer(
     const { responseHeader, usedTrailer } = context;
     const header = usedTrailer === undefined ? responseHeader : trailerMux(responseHeader, usedTrailer);
     header.set("content-type", mediaType);
-    if (typeof body !== "string" && !(body instanceof Uint8Array)) {
-      if (responseCompression?.name !== streamedCoding) {
-        return { status, header, body: toBody(body) };
-      }
-      header.set(headers.encoding, streamedCoding);
-      return { status, header, body: gzip(body) };
-    }
-    // A character is at least one byte. A text with too few characters is not compressed.
-    if (responseCompression === null || body.length < settings.compressMinBytes) {
-      return { status, header, body };
-    }
-    const bytes = typeof body === "string" ? encoder.encode(body) : body;
-    const compressed = await responseCompression.compress(bytes);
-    header.set(headers.encoding, responseCompression.name);
-    return { status, header, body: compressed };
+    const isSmall = !isPieces(body) && body.length < settings.compressMinBytes; // a character is at least one byte
+    const coding = isSmall ? undefined : (responseCompression ?? undefined);
+    return { status, header, body: await encodeBody(body, coding, headers.encoding, header) };
   }
 }
-
-const encoder = new TextEncoder();

@@ -1,6 +1,10 @@
+import { bodyTooLarge } from "@a2a-connect/core/internal";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { type Compression, compressedFlag, encodeEnvelope } from "@connectrpc/connect/protocol";
+import { collectBytes, malformedRequest } from "../body.ts";
+import type { HttpBody } from "../http.ts";
 import { gzip, streamedCoding } from "../large-answer.ts";
+import { type Caller, type UnpackLimits, unpackBody } from "../unpack-body.ts";
 import type { Codec } from "./protocol.ts";
 
 /**
@@ -84,4 +88,38 @@ function prefixOf(flags: number, message: readonly Uint8Array[]): Uint8Array {
 /** An envelope with its message compressed. */
 export async function compressEnvelope(envelope: Uint8Array, compression: Compression): Promise<Uint8Array> {
   return encodeEnvelope(compressedFlag, await compression.compress(envelope.subarray(prefixBytes)));
+}
+
+/**
+ * Reads the one message in the body of a call: takes it out of its envelope and decompresses it. A large message then
+ * waits for its slice (see `unpackBody`).
+ *
+ * @param caller its signal ends the wait of a large message
+ * @param compression how a compressed message is compressed, by the request's headers
+ * @throws ConnectError `BODY_TOO_LARGE`; InvalidArgument when the body is not one whole message; the error of a broken
+ *   connection
+ */
+export async function readEnvelope(
+  body: HttpBody,
+  caller: Caller,
+  compression: Compression | null,
+  limits: UnpackLimits,
+): Promise<Uint8Array> {
+  const bytes = await collectBytes(body, limits.maxBodyBytes + prefixBytes);
+  if (bytes === undefined) {
+    throw bodyTooLarge(limits.maxBodyBytes);
+  }
+  const message = bytes.subarray(prefixBytes);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes.byteLength < prefixBytes || view.getUint32(1) !== message.byteLength) {
+    throw malformedRequest("is not one complete message");
+  }
+  const flags = view.getUint8(0);
+  if ((flags & ~compressedFlag) !== 0) {
+    throw malformedRequest("has flags that are not known");
+  }
+  if (flags !== 0 && compression === null) {
+    throw malformedRequest("is compressed, but its header does not say how");
+  }
+  return unpackBody(body, caller, message, flags === 0 ? undefined : (compression ?? undefined), limits);
 }

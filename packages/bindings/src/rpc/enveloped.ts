@@ -4,14 +4,21 @@ import type { ConnectError } from "@connectrpc/connect";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { explainFailure } from "../failure.ts";
 import type { HttpRequest, HttpResponse } from "../http.ts";
+import type { Operation } from "../invoke.ts";
 import { toBody } from "../large-answer.ts";
 import { openStream } from "../open-stream.ts";
 import type { BindingSettings } from "../options.ts";
 import { createStreamBody, type Encoded, type StreamFormat } from "../stream-body.ts";
-import { compressEnvelope, compressOnce, envelopOnce, envelopPieces, prefixBytes } from "./envelope.ts";
+import {
+  compressEnvelope,
+  compressOnce,
+  envelopOnce,
+  envelopPieces,
+  prefixBytes,
+  readEnvelope,
+} from "./envelope.ts";
 import { type CallHeaders, type OpenCall, openCall } from "./open-call.ts";
-import type { Codec, RpcOperation, RpcProtocol } from "./protocol.ts";
-import { readEnvelope } from "./read-envelope.ts";
+import type { Codec, RpcProtocol } from "./protocol.ts";
 
 /** The differences between the protocols whose messages are in envelopes. */
 export interface EnvelopedProtocol extends CallHeaders, Pick<RpcProtocol, "findCodec"> {
@@ -41,7 +48,7 @@ const encoder = new TextEncoder();
 /** One call, with the way in which its response's messages are written. */
 class EnvelopedCall implements StreamFormat {
   readonly #protocol: EnvelopedProtocol;
-  readonly #operation: RpcOperation;
+  readonly #operation: Operation;
   readonly #codec: Codec;
   readonly #request: HttpRequest;
   readonly #settings: BindingSettings;
@@ -49,7 +56,7 @@ class EnvelopedCall implements StreamFormat {
 
   constructor(
     protocol: EnvelopedProtocol,
-    operation: RpcOperation,
+    operation: Operation,
     codec: Codec,
     request: HttpRequest,
     settings: BindingSettings,

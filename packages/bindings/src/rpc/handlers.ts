@@ -1,7 +1,6 @@
-import { methods } from "@a2a-connect/core";
 import type { ConnectRouter, ServiceImplSpec } from "@connectrpc/connect";
 import type { HttpHandler } from "../http.ts";
-import { type BoundMethod, bindMethod } from "../invoke.ts";
+import { type BoundMethod, bindOperations, type Operation } from "../invoke.ts";
 import { type BindingOptions, type BindingSettings, resolveOptions } from "../options.ts";
 import { serveOnConnect } from "./connect-services.ts";
 import { connectStream } from "./connect-stream.ts";
@@ -9,7 +8,7 @@ import { connectUnary } from "./connect-unary.ts";
 import { grpc } from "./grpc.ts";
 import { grpcWeb } from "./grpc-web.ts";
 import { refuseContentType, refuseVerb } from "./plain-error.ts";
-import type { RpcOperation, RpcProtocol } from "./protocol.ts";
+import type { RpcProtocol } from "./protocol.ts";
 
 /**
  * The server end of gRPC, gRPC-Web and Connect: one handler for each method, by its path (`/lf.a2a.v1.A2AService/…`).
@@ -24,23 +23,19 @@ export function createRpcHandlers(
 ): ReadonlyMap<string, HttpHandler> {
   const settings = resolveOptions(options);
   const handlers = new Map(serveOnConnect(register, settings));
-  for (const method of Object.values(methods)) {
-    const implementation = spec.methods[method.localName];
-    if (implementation !== undefined) {
-      const bound = bindMethod(implementation, settings.interceptors);
-      handlers.set(
-        method.grpcPath,
-        bound.kind === "unary"
-          ? serve({ method, bound }, [grpc, grpcWeb, connectUnary], settings)
-          : serve({ method, bound }, [grpc, grpcWeb, connectStream], settings),
-      );
-    }
+  for (const { method, bound } of bindOperations(spec, settings.interceptors)) {
+    handlers.set(
+      method.grpcPath,
+      bound.kind === "unary"
+        ? serve({ method, bound }, [grpc, grpcWeb, connectUnary], settings)
+        : serve({ method, bound }, [grpc, grpcWeb, connectStream], settings),
+    );
   }
   return handlers;
 }
 
 function serve<Bound extends BoundMethod>(
-  operation: RpcOperation<Bound>,
+  operation: Operation<Bound>,
   protocols: readonly RpcProtocol<Bound>[],
   settings: BindingSettings,
 ): HttpHandler {

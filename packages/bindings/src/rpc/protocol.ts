@@ -1,14 +1,7 @@
-import type { RpcMethod } from "@a2a-connect/core";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import type { HttpRequest, HttpResponse } from "../http.ts";
-import type { BoundMethod } from "../invoke.ts";
+import type { BoundMethod, Operation } from "../invoke.ts";
 import type { BindingSettings } from "../options.ts";
-
-/** One operation for gRPC, gRPC-Web and Connect. */
-export interface RpcOperation<Bound extends BoundMethod = BoundMethod> {
-  readonly method: RpcMethod;
-  readonly bound: Bound;
-}
 
 /** How gRPC, gRPC-Web and Connect encode a message. */
 export interface Codec {
@@ -24,7 +17,7 @@ export interface Codec {
    * The answer to a unary call, as text if the body may be text. A large answer is made in slices, and comes in pieces.
    */
   encodeResponse(
-    operation: RpcOperation,
+    operation: Operation,
     request: Message,
     response: Message,
   ): Uint8Array | string | Promise<readonly Uint8Array[]>;
@@ -44,7 +37,7 @@ export interface RpcProtocol<Bound extends BoundMethod = BoundMethod> {
   findCodec(contentType: string): Codec | undefined;
   /** Answers a POST. Every failure is an answer in this protocol, too. */
   answer(
-    operation: RpcOperation<Bound>,
+    operation: Operation<Bound>,
     codec: Codec,
     request: HttpRequest,
     settings: BindingSettings,

@@ -5,6 +5,7 @@ import {
   headerGrpcStatus,
   setTrailerStatus,
 } from "@connectrpc/connect/protocol-grpc";
+import type { HttpResponse } from "../http.ts";
 
 /** Writes into trailers how a call ended: `grpc-status`, and for an error its message, details and metadata. */
 export function setStatus(trailer: Headers, error: ConnectError | undefined): void {
@@ -21,7 +22,7 @@ export function setStatus(trailer: Headers, error: ConnectError | undefined): vo
  * Escapes a `grpc-message` by gRPC's rule: only `%` and characters that are not printable ASCII. Connect also escapes
  * punctuation, which grpc-js then shows to people unchanged (`ended%3B`).
  */
-export function escapeMessage(message: string): string {
+function escapeMessage(message: string): string {
   return message.replace(/[^ -$&-~]/gu, encodeURIComponent);
 }
 
@@ -30,4 +31,53 @@ function withWellFormedMessage({ rawMessage, code, metadata, details }: ConnectE
   const error = new ConnectError(rawMessage.toWellFormed(), code, metadata);
   error.details = details;
   return error;
+}
+
+const name = "grpc-message";
+
+/** The response of one of Connect's handlers, with its `grpc-message` escaped in our way. */
+export function withPlainStatusMessage(response: HttpResponse): HttpResponse {
+  const { header, body, trailer } = response;
+  if (!header?.get("content-type")?.startsWith("application/grpc")) {
+    return response;
+  }
+  escapeAsGrpc(header);
+  if (typeof body !== "object" || body instanceof Uint8Array || trailer === undefined) {
+    return response;
+  }
+  return { ...response, body: whenEnded(body, () => escapeAsGrpc(trailer)) };
+}
+
+function escapeAsGrpc(header: Headers): void {
+  const escaped = header.get(name);
+  if (escaped !== null) {
+    header.set(name, escapeMessage(unescapeMessage(escaped)));
+  }
+}
+
+function unescapeMessage(escaped: string): string {
+  try {
+    return decodeURIComponent(escaped);
+  } catch {
+    return escaped;
+  }
+}
+
+/** The trailers exist when the body has ended. This is not a generator, because that would delay each chunk. */
+function whenEnded(body: AsyncIterable<Uint8Array>, ended: () => void): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = body[Symbol.asyncIterator]();
+      return {
+        next: () =>
+          iterator.next().then((result) => {
+            if (result.done === true) {
+              ended();
+            }
+            return result;
+          }),
+        return: () => iterator.return?.() ?? Promise.resolve({ done: true, value: undefined }),
+      };
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import { StreamResponseSchema } from "@a2a-connect/proto";
 import { create, type Message } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { createEventBody, type EventSource } from "./event-body.ts";
+import { createEventBody, type EventSource } from "./respond-stream.ts";
 
 const message = create(StreamResponseSchema);
 const decoder = new TextDecoder();

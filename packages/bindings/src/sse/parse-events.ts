@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { responseTooLarge } from "../fetch/response-limit.ts";
+import { responseTooLarge } from "../fetch/response-errors.ts";
 
 /** One server-sent event that has data. */
 export interface ServerSentEvent {

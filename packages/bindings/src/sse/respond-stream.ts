@@ -1,9 +1,10 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import { eventIdHeader, type HttpResponse } from "../http.ts";
+import { encodeTexts } from "../large-answer.ts";
 import { openStream } from "../open-stream.ts";
 import type { BindingSettings } from "../options.ts";
-import { createEventBody, type EventFormat } from "./event-body.ts";
+import { createStreamBody, type StreamFormat, type StreamSource } from "../stream-body.ts";
 
 /**
  * Answers with a stream of server-sent events (requirements I-5 to I-7, K-8).
@@ -38,4 +39,76 @@ export async function respondStream(
 function findFirstId(header: Headers): number | undefined {
   const value = header.get(eventIdHeader);
   return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+}
+
+/** How a wire formats the events of a stream as JSON texts for SSE. */
+export interface EventFormat {
+  /** In pieces when it is large. */
+  event(message: Message): string | Iterable<string>;
+  /** The last event of a stream that broke. */
+  failure(thrown: unknown): string;
+}
+
+/** Options of a body of server-sent events. */
+export interface EventSource extends Pick<StreamSource, "first" | "messages" | "signal"> {
+  readonly format: EventFormat;
+  /**
+   * Event id of the first message; undefined for a stream without ids. Called when that message is there, because an
+   * implementation may know it only after the response's head was sent.
+   */
+  readonly firstId: () => number | undefined;
+  readonly settings: Pick<BindingSettings, "keepAliveMs" | "timer">;
+}
+
+/** The body of an SSE response: one chunk for each event. During silence it sends a comment every `keepAliveMs`. */
+export function createEventBody(source: EventSource): AsyncIterableIterator<Uint8Array> {
+  const { first, messages, signal, format, firstId, settings } = source;
+  return createStreamBody({
+    first,
+    messages,
+    signal,
+    format: new EventWriter(format, firstId),
+    keepAlive: { chunk: comment, everyMs: settings.keepAliveMs, timer: settings.timer },
+  });
+}
+
+function* surround(before: string, texts: Iterable<string>): Generator<string> {
+  yield before;
+  yield* texts;
+  yield "\n\n";
+}
+
+const encoder = new TextEncoder();
+const comment: Uint8Array = encoder.encode(":\n\n");
+
+/** Numbers the events of one stream. */
+class EventWriter implements StreamFormat {
+  readonly #format: EventFormat;
+  readonly #firstId: () => number | undefined;
+  #begun = false;
+  #nextId: number | undefined;
+
+  constructor(format: EventFormat, firstId: () => number | undefined) {
+    this.#format = format;
+    this.#firstId = firstId;
+  }
+
+  message(message: Message): Uint8Array | Iterator<Uint8Array> {
+    const text = this.#format.event(message);
+    const id = this.#begun ? this.#nextId : this.#firstId();
+    this.#begun = true;
+    this.#nextId = id === undefined ? undefined : id + 1;
+    const before = id === undefined ? "data: " : `id: ${id}\ndata: `;
+    return typeof text === "string"
+      ? encoder.encode(`${before}${text}\n\n`)
+      : encodeTexts(surround(before, text));
+  }
+
+  end(): undefined {
+    return undefined; // the end of the body says it
+  }
+
+  failure(thrown: unknown): Uint8Array {
+    return encoder.encode(`data: ${this.#format.failure(thrown)}\n\n`);
+  }
 }

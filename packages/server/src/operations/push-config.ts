@@ -132,7 +132,7 @@ export function acceptPushConfig(
 }
 
 /** A config in the form for callers: without its secrets if the sender hides them (requirement N-9). */
-export function showPushConfig(
+function showPushConfig(
   config: TaskPushNotificationConfig,
   push: PushSender | undefined,
 ): TaskPushNotificationConfig {

@@ -35,7 +35,7 @@ export function showEvent(
  * The task with at most the newest `historyLength` messages of its history; all of them when it is not set
  * (requirements C-1, C-2).
  */
-export function withHistoryLength(task: Task, historyLength: number | undefined): Task {
+function withHistoryLength(task: Task, historyLength: number | undefined): Task {
   if (historyLength === undefined || task.history.length <= historyLength) {
     return task;
   }
