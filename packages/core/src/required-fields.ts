@@ -98,18 +98,8 @@ function messageChecks(desc: DescMessage): readonly FieldCheck[] {
   }
   const checks: FieldCheck[] = [];
   compiled.set(desc, checks); // before the fields, so that recursive types end
-  for (const oneof of desc.oneofs) {
-    const check = compileOneof(oneof);
-    if (check !== undefined) {
-      checks.push(check);
-    }
-  }
-  for (const field of desc.fields) {
-    const check = field.oneof === undefined ? compileField(field) : undefined;
-    if (check !== undefined) {
-      checks.push(check);
-    }
-  }
+  checks.push(...desc.oneofs.filter((oneof) => requiredOneofs.has(oneof)).map(checkPresence));
+  checks.push(...desc.fields.map(compileField).filter((check) => check !== undefined));
   return checks;
 }
 
@@ -119,36 +109,37 @@ function runChecks(checks: readonly FieldCheck[], message: unknown, walk: FieldW
   }
 }
 
-function compileOneof(oneof: DescOneof): FieldCheck | undefined {
-  const required = requiredOneofs.has(oneof);
-  const members = new Map(
-    oneof.fields.map((field) => [field.localName, { field, check: compileValue(field) }]),
-  );
-  if (!required && [...members.values()].every(({ check }) => check === undefined)) {
-    return undefined;
-  }
-  const names = oneof.fields.map((field) => field.jsonName).join(", ");
-  return (message, walk, depth) => {
-    const content = message[oneof.localName] as {
-      readonly case: string | undefined;
-      readonly value?: unknown;
-    }; // protobuf-es's shape of a oneof
-    const member = content.case === undefined ? undefined : members.get(content.case);
-    if (member === undefined) {
-      if (required) {
-        report(walk, `needs exactly one of ${names}`);
-      }
-      return;
+function checkPresence({ localName, fields }: DescOneof): FieldCheck {
+  const problem = `needs exactly one of ${fields.map(({ jsonName }) => jsonName).join(", ")}`;
+  return (message, walk) => {
+    if ((message[localName] as Chosen).case === undefined) {
+      report(walk, problem);
     }
-    checkAt(walk, member.field.jsonName, member.check, content.value, depth);
   };
 }
 
+/** protobuf-es's shape of a oneof. */
+interface Chosen {
+  readonly case: string | undefined;
+  readonly value?: unknown;
+}
+
 function compileField(field: DescField): FieldCheck | undefined {
-  const { localName, jsonName } = field;
+  const { localName, jsonName, oneof } = field;
+  const check = compileValue(field);
+  if (oneof !== undefined) {
+    return (
+      check &&
+      ((message, walk, depth) => {
+        const chosen = message[oneof.localName] as Chosen;
+        if (chosen.case === localName) {
+          checkAt(walk, jsonName, check, chosen.value, depth);
+        }
+      })
+    );
+  }
   const isMissing = isRequiredField(field) ? missingTest(field) : undefined;
   const problem = nonEmptyLists.has(field) ? "needs at least one element" : "is required";
-  const check = compileValue(field);
   if (isMissing === undefined && check === undefined) {
     return undefined;
   }
@@ -156,7 +147,7 @@ function compileField(field: DescField): FieldCheck | undefined {
     const value = message[localName];
     if (isMissing?.(value) === true) {
       reportAt(walk, jsonName, problem);
-    } else if (value !== undefined) {
+    } else if (value !== undefined && check !== undefined) {
       checkAt(walk, jsonName, check, value, depth);
     }
   };
@@ -165,15 +156,13 @@ function compileField(field: DescField): FieldCheck | undefined {
 function checkAt(
   walk: FieldWalk,
   key: string | number,
-  check: ValueCheck | undefined,
+  check: ValueCheck,
   value: unknown,
   depth: number,
 ): void {
-  if (check !== undefined) {
-    walk.path.push(key);
-    check(value, walk, depth + 1);
-    walk.path.pop();
-  }
+  walk.path.push(key);
+  check(value, walk, depth + 1);
+  walk.path.pop();
 }
 
 /** When a REQUIRED field counts as missing; undefined when its default could be a value. */
