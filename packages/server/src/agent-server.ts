@@ -1,5 +1,5 @@
 import type { HttpHandler } from "@a2a-connect/bindings";
-import { type BindingOptions, createOpenApi } from "@a2a-connect/bindings/server";
+import { type BindingOptions, createOpenApi, type ErrorContext } from "@a2a-connect/bindings/server";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import { withCard } from "./agent/given-card.ts";
@@ -11,7 +11,7 @@ import { type AgentCards, Cards } from "./card/cards.ts";
 import type { Mounts } from "./card/interfaces.ts";
 import { createKeySetHandler } from "./card/key-set.ts";
 import { systemClock } from "./engine/clock.ts";
-import { defaultEngineLimits } from "./engine/engine-context.ts";
+import { defaultEngineLimits, type LogRecord } from "./engine/engine-context.ts";
 import { defaultRetentionMs, Retention } from "./engine/retention.ts";
 import { TaskEngine } from "./engine/task-engine.ts";
 import { capabilityGate } from "./gates/capability-gate.ts";
@@ -21,7 +21,6 @@ import type { Gate } from "./gates/gate.ts";
 import { tenantGate } from "./gates/tenant-gate.ts";
 import { versionGate } from "./gates/version-gate.ts";
 import { implementService } from "./operations/implementation.ts";
-import { guardLog, internalError } from "./operator-log.ts";
 import { plainRoutes } from "./plain-routes.ts";
 import { PushSender } from "./push/push-sender.ts";
 import { createBaseUrls } from "./reach/base-urls.ts";
@@ -197,3 +196,22 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
 
 /** The server sends to slower webhooks again after the next start; a stop does not wait for them. */
 const pushGraceMs = 1_000;
+
+/** Takes records for the operator's log. */
+export type OperatorLog = (record: LogRecord) => void;
+
+/** A log function that throws must not end a task. */
+export function guardLog(log: OperatorLog = () => {}): OperatorLog {
+  return (record) => {
+    try {
+      log(record);
+    } catch {
+      // The failure cannot be logged.
+    }
+  };
+}
+
+/** The operator's record of an error that the caller sees as an internal one. */
+export function internalError(error: unknown, { wire, method }: ErrorContext): LogRecord {
+  return { level: "error", message: `${method ?? "a call"} over ${wire} failed inside`, error };
+}

@@ -1,8 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Expiry } from "@a2a-connect/server/store";
 import { type LargeValues, pieceBytes } from "./large-values.ts";
-import { prepareQuery } from "./query.ts";
-import { finished } from "./schema.ts";
+import { finished, prepareQuery } from "./schema.ts";
 
 /** Answers `TaskStore.expire`; runs inside a transaction. */
 export type ExpireRows = (expiry: Expiry) => boolean;

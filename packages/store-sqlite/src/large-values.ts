@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { TaskCommit } from "@a2a-connect/server/store";
-import { prepareQuery } from "./query.ts";
+import { prepareQuery } from "./schema.ts";
 import { dataLoss } from "./store-failure.ts";
 
 /** A value whose bytes are in pieces and not in its row: the run of its pieces. */

@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { type ListCursor, type TaskPage, TaskPageBuilder, type TaskQuery } from "@a2a-connect/server/store";
 import type { Gap } from "./large-values.ts";
-import { prepareQuery, type Query } from "./query.ts";
+import { prepareQuery, type Query } from "./schema.ts";
 import { type TaskReader, type TaskRow, taskColumns } from "./task-rows.ts";
 
 /** Answers `TaskStore.list`, a slice of the list in each step; `gaps` as in `TaskReader.task`. */

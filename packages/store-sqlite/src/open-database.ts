@@ -3,8 +3,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { ConnectError } from "@connectrpc/connect";
 import { type FileGuard, guardFile, whatToDo } from "./file-guard.ts";
-import { prepareQuery } from "./query.ts";
-import { checkSchema, migrate } from "./schema.ts";
+import { checkSchema, migrate, prepareQuery } from "./schema.ts";
 import { dataLoss, findResultCode, isDamage } from "./store-failure.ts";
 
 /** What an acknowledged commit survives: the end of the process, or a power cut as well (an fsync per group). */

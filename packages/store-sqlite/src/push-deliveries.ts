@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { decodeMessage, encodeMessage } from "@a2a-connect/core/internal";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
 import type { Delivery, DeliveryMove, DueDeliveries, DueQuery } from "@a2a-connect/server/store";
-import { prepareQuery } from "./query.ts";
+import { prepareQuery } from "./schema.ts";
 import { lastEventKind } from "./task-rows.ts";
 
 /** Push configs and their cursors. Methods that change them run inside a transaction. */

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { KeyedResult, Owner, RequestKey, StoredKey, TaskKey } from "@a2a-connect/server/store";
-import { prepareQuery } from "./query.ts";
+import { prepareQuery } from "./schema.ts";
 
 /** Idempotency keys. Methods that change them run inside a transaction. */
 export interface RequestKeys {

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { TaskState } from "@a2a-connect/proto";
 
 /**
@@ -196,4 +196,16 @@ function readVersion(database: DatabaseSync): number {
 
 function readNumber(database: DatabaseSync, sql: string): number {
   return Number(Object.values(database.prepare(sql).get() ?? {})[0]);
+}
+
+/** A prepared statement that reads rows of one known type. */
+export interface Query<Row> {
+  get(...values: SQLInputValue[]): Row | undefined;
+  all(...values: SQLInputValue[]): Row[];
+  iterate(...values: SQLInputValue[]): Iterable<Row>;
+}
+
+/** Prepares a statement that reads. `Row` has one member for each column, by the column's name. */
+export function prepareQuery<Row extends object>(database: DatabaseSync, sql: string): Query<Row> {
+  return database.prepare(sql) as unknown as Query<Row>; // STRICT tables: a column holds what its declaration says
 }

@@ -26,9 +26,9 @@ import {
 import { createListTasks } from "./list-tasks.ts";
 import { type Durability, openDatabase } from "./open-database.ts";
 import { createPushDeliveries } from "./push-deliveries.ts";
-import { prepareQuery } from "./query.ts";
 import { createReadQueue, type ReadQueue } from "./read-queue.ts";
 import { createRequestKeys } from "./request-keys.ts";
+import { prepareQuery } from "./schema.ts";
 import { storeClosed, toStoreError } from "./store-failure.ts";
 import { createTaskReader } from "./task-rows.ts";
 import { createTaskWriter, type LostRun, runsOf } from "./task-writer.ts";

@@ -24,7 +24,7 @@ import {
   viewTask,
 } from "@a2a-connect/server/store";
 import { createGap, fillAtOnce, type Gap, type LargeValues } from "./large-values.ts";
-import { prepareQuery, type Query } from "./query.ts";
+import { prepareQuery, type Query } from "./schema.ts";
 
 /** Columns of `tasks` that make a TaskRow. */
 export const taskColumns: string =

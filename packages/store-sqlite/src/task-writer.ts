@@ -12,8 +12,8 @@ import {
 } from "@a2a-connect/server/store";
 import type { WrittenValues } from "./large-values.ts";
 import type { PushDeliveries } from "./push-deliveries.ts";
-import { prepareQuery } from "./query.ts";
 import type { RequestKeys } from "./request-keys.ts";
+import { prepareQuery } from "./schema.ts";
 import { formatKind, type TaskReader, type TaskRow, toTail } from "./task-rows.ts";
 
 /** Changes tasks. Every method runs inside a transaction. */
