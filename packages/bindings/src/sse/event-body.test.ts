@@ -1,7 +1,9 @@
 import { StreamResponseSchema } from "@a2a-connect/proto";
 import { create, type Message } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { createEventBody, type EventSource } from "./respond-stream.ts";
+import { eventIdHeader } from "../http.ts";
+import { createStreamBody } from "../stream-body.ts";
+import { type EventFormat, EventWriter, keepAliveComment } from "./respond-stream.ts";
 
 const message = create(StreamResponseSchema);
 const decoder = new TextDecoder();
@@ -24,17 +26,23 @@ function manualTimer() {
   };
 }
 
-function open(messages: AsyncIterator<Message>, overrides: Partial<EventSource> = {}) {
+function open(
+  messages: AsyncIterator<Message>,
+  {
+    signal = new AbortController().signal,
+    format,
+    header,
+  }: Partial<{ signal: AbortSignal; format: EventFormat; header: Headers }> = {},
+) {
   const { timer, tick, pending } = manualTimer();
   let events = 0;
-  const body = createEventBody({
+  const counting = { event: () => `${++events}`, failure: (thrown: unknown) => `failed: ${String(thrown)}` };
+  const body = createStreamBody({
     first: messages.next(),
     messages,
-    format: { event: () => `${++events}`, failure: (thrown) => `failed: ${String(thrown)}` },
-    firstId: () => undefined,
-    signal: new AbortController().signal,
-    settings: { keepAliveMs: 1, timer },
-    ...overrides,
+    format: new EventWriter(format ?? counting, header ?? new Headers()),
+    signal,
+    keepAlive: { chunk: keepAliveComment, everyMs: 1, timer },
   });
   return { body, tick, pending };
 }
@@ -69,7 +77,7 @@ function source() {
   };
 }
 
-describe("createEventBody", () => {
+describe("a body of events", () => {
   it("asks for a message only when its reader does", async () => {
     const { messages, give, asked } = source();
     const { body } = open(messages);
@@ -109,7 +117,7 @@ describe("createEventBody", () => {
 
   it("numbers events, but not comments and failures", async () => {
     const { messages, give, fail } = source();
-    const { body, tick } = open(messages, { firstId: () => 41 });
+    const { body, tick } = open(messages, { header: new Headers({ [eventIdHeader]: "41" }) });
     give(0);
     expect(await text(body.next())).toBe("id: 41\ndata: 1\n\n");
     const comment = body.next();

@@ -4,7 +4,7 @@ import { eventIdHeader, type HttpResponse } from "../http.ts";
 import { encodeTexts } from "../large-answer.ts";
 import { openStream } from "../open-stream.ts";
 import type { BindingSettings } from "../options.ts";
-import { createStreamBody, type StreamFormat, type StreamSource } from "../stream-body.ts";
+import { createStreamBody, type StreamFormat } from "../stream-body.ts";
 
 /**
  * Answers with a stream of server-sent events (requirements I-5 to I-7, K-8).
@@ -25,13 +25,12 @@ export async function respondStream(
   header.set("content-type", "text/event-stream");
   header.set("cache-control", "no-cache");
   header.set("x-accel-buffering", "no"); // otherwise nginx buffers events
-  const body = createEventBody({
+  const body = createStreamBody({
     first,
     messages,
-    format,
-    firstId: () => findFirstId(header),
+    format: new EventWriter(format, header),
     signal: context.signal,
-    settings,
+    keepAlive: { chunk: keepAliveComment, everyMs: settings.keepAliveMs, timer: settings.timer },
   });
   return { status: 200, header, body, headAtOnce: silent };
 }
@@ -49,53 +48,27 @@ export interface EventFormat {
   failure(thrown: unknown): string;
 }
 
-/** Options of a body of server-sent events. */
-export interface EventSource extends Pick<StreamSource, "first" | "messages" | "signal"> {
-  readonly format: EventFormat;
-  /**
-   * Event id of the first message; undefined for a stream without ids. Called when that message is there, because an
-   * implementation may know it only after the response's head was sent.
-   */
-  readonly firstId: () => number | undefined;
-  readonly settings: Pick<BindingSettings, "keepAliveMs" | "timer">;
-}
-
-/** The body of an SSE response: one chunk for each event. During silence it sends a comment every `keepAliveMs`. */
-export function createEventBody(source: EventSource): AsyncIterableIterator<Uint8Array> {
-  const { first, messages, signal, format, firstId, settings } = source;
-  return createStreamBody({
-    first,
-    messages,
-    signal,
-    format: new EventWriter(format, firstId),
-    keepAlive: { chunk: comment, everyMs: settings.keepAliveMs, timer: settings.timer },
-  });
-}
-
-function* surround(before: string, texts: Iterable<string>): Generator<string> {
-  yield before;
-  yield* texts;
-  yield "\n\n";
-}
-
 const encoder = new TextEncoder();
-const comment: Uint8Array = encoder.encode(":\n\n");
 
-/** Numbers the events of one stream. */
-class EventWriter implements StreamFormat {
+/** What a silent stream sends. */
+export const keepAliveComment: Uint8Array = encoder.encode(":\n\n");
+
+/** Writes the events of one stream. They are numbered if the response's header has the id of the first. */
+export class EventWriter implements StreamFormat {
   readonly #format: EventFormat;
-  readonly #firstId: () => number | undefined;
+  readonly #header: Headers;
   #begun = false;
   #nextId: number | undefined;
 
-  constructor(format: EventFormat, firstId: () => number | undefined) {
+  constructor(format: EventFormat, header: Headers) {
     this.#format = format;
-    this.#firstId = firstId;
+    this.#header = header;
   }
 
   message(message: Message): Uint8Array | Iterator<Uint8Array> {
     const text = this.#format.event(message);
-    const id = this.#begun ? this.#nextId : this.#firstId();
+    // Only now, because an implementation may know the first id after the head was sent.
+    const id = this.#begun ? this.#nextId : findFirstId(this.#header);
     this.#begun = true;
     this.#nextId = id === undefined ? undefined : id + 1;
     const before = id === undefined ? "data: " : `id: ${id}\ndata: `;
@@ -111,4 +84,10 @@ class EventWriter implements StreamFormat {
   failure(thrown: unknown): Uint8Array {
     return encoder.encode(`data: ${this.#format.failure(thrown)}\n\n`);
   }
+}
+
+function* surround(before: string, texts: Iterable<string>): Generator<string> {
+  yield before;
+  yield* texts;
+  yield "\n\n";
 }
