@@ -1,4 +1,5 @@
 import { type JsonDefect, scanJson, shownUrl } from "@a2a-connect/core/internal";
+import { untilAborted } from "../until-aborted.ts";
 
 /** How a key set is asked for. */
 export interface KeySetRequest {
@@ -30,22 +31,18 @@ export class KeySetUnavailableError extends Error {
 export async function fetchKeySet(request: KeySetRequest): Promise<FetchedKeySet> {
   const { url, timeoutMs, signal } = request;
   signal.throwIfAborted();
-  const stop = new AbortController();
-  const onAbort = () => stop.abort(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  const silence = unavailable(url, `did not answer within ${timeoutMs} ms`);
-  const timer = setTimeout(() => stop.abort(silence), timeoutMs);
-  const { promise: stopped, reject } = Promise.withResolvers<never>();
-  stop.signal.addEventListener("abort", () => reject(stop.signal.reason), { once: true });
+  const silence = new AbortController();
+  const error = unavailable(url, `did not answer within ${timeoutMs} ms`);
+  const timer = setTimeout(() => silence.abort(error), timeoutMs);
+  const stop = AbortSignal.any([signal, silence.signal]);
   try {
-    // Raced, because a `fetch` of somebody else need not look at its signal.
-    return await Promise.race([ask(request, stop.signal), stopped]);
-  } catch (error) {
-    stop.signal.throwIfAborted(); // whatever the fetch made of it
-    throw error instanceof KeySetUnavailableError ? error : unavailable(url, "could not be reached", error);
+    // A `fetch` that was given need not look at its signal.
+    return await untilAborted(ask(request, stop), stop);
+  } catch (cause) {
+    stop.throwIfAborted(); // whatever the fetch made of it
+    throw cause instanceof KeySetUnavailableError ? cause : unavailable(url, "could not be reached", cause);
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
   }
 }
 

@@ -1,5 +1,6 @@
 import { shownUrl } from "@a2a-connect/core/internal";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
+import { untilAborted } from "../until-aborted.ts";
 import { type FetchedKeySet, fetchKeySet, KeySetUnavailableError } from "./fetch-key-set.ts";
 import type { VerificationKey } from "./key-types.ts";
 
@@ -120,13 +121,9 @@ class KeySetState {
     this.#running ??= this.#start(fetch);
     const running = this.#running;
     running.waiting += 1;
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
-    const onAbort = () => reject(signal?.reason);
-    signal?.addEventListener("abort", onAbort, { once: true });
     try {
-      return await Promise.race([running.promise, aborted]);
+      return await untilAborted(running.promise, signal);
     } finally {
-      signal?.removeEventListener("abort", onAbort);
       running.waiting -= 1;
       if (running.waiting === 0) {
         running.abort.abort(signal?.reason);

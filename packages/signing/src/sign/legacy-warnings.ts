@@ -4,7 +4,7 @@ import { type FieldPath, formatWholePath } from "../profiles/field-path.ts";
 import type { LegacyProfile } from "../profiles/profile.ts";
 import { legacyProfiles, profileCard } from "../profiles/profile-card.ts";
 import { writePythonJson } from "../profiles/python-json.ts";
-import { listPaths } from "../verify/coverage.ts";
+import { listPaths } from "../trust/finding.ts";
 import type { SignedCard } from "../verify/signed-card.ts";
 
 /** Who verifies by a profile, for people. */

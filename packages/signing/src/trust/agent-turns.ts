@@ -1,8 +1,9 @@
+import { untilAborted } from "../until-aborted.ts";
 import type { CardMemory } from "./card-memory.ts";
 
 /** When a turn ends before it is done. */
 export interface TurnOptions {
-  /** Whoever is aborted leaves the row, also while it is his turn. */
+  /** Once it is aborted, the caller waits no longer, and its turn is over. */
   readonly signal?: AbortSignal | undefined;
   /** How long a turn may take, from when it begins, in milliseconds. Default 15,000. */
   readonly timeoutMs?: number;
@@ -12,8 +13,8 @@ export interface TurnOptions {
 const rows = new WeakMap<CardMemory, Map<string, Promise<void>>>();
 
 /**
- * Has one after the other done what concerns one agent in one memory. Between reading what is remembered and writing it anew
- * nobody else may: two cards at once would both be the first one, and the older one could be written last.
+ * Has one after the other done what concerns one agent in one memory. Two cards between whose reading and writing the other one
+ * came would both be the first one, and the older one could be written last.
  *
  * @param work gets a signal, aborted when its turn is over: it must write nothing any more
  * @throws what `work` throws, and what `signal` was aborted with; Error when the turn takes too long. Those behind it are not
@@ -23,12 +24,12 @@ export function takeTurn<Result>(
   memory: CardMemory,
   key: string,
   work: (turn: AbortSignal) => Promise<Result>,
-  options: TurnOptions = {},
+  { signal, timeoutMs = 15_000 }: TurnOptions = {},
 ): Promise<Result> {
   const row = rows.get(memory) ?? new Map<string, Promise<void>>();
   rows.set(memory, row);
   const before = row.get(key) ?? Promise.resolve();
-  const result = workAfter(before, key, work, options);
+  const result = untilAborted(before, signal).then(() => workUntil(key, work, signal, timeoutMs));
   const left = Promise.allSettled([before, result]).then(() => {
     if (row.get(key) === left) row.delete(key);
   });
@@ -36,26 +37,19 @@ export function takeTurn<Result>(
   return result;
 }
 
-async function workAfter<Result>(
-  before: Promise<void>,
+async function workUntil<Result>(
   key: string,
   work: (turn: AbortSignal) => Promise<Result>,
-  { signal, timeoutMs = 15_000 }: TurnOptions,
+  signal: AbortSignal | undefined,
+  timeoutMs: number,
 ): Promise<Result> {
-  signal?.throwIfAborted();
-  const turn = new AbortController();
-  const { promise: isOver, reject } = Promise.withResolvers<never>();
-  turn.signal.addEventListener("abort", () => reject(turn.signal.reason), { once: true });
-  const onAbort = () => turn.abort(signal?.reason);
-  signal?.addEventListener("abort", onAbort, { once: true });
-  const silence = new Error(`what is remembered of ${key} cannot be had: the memory does not answer`);
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silence = new AbortController();
+  const error = new Error(`what is remembered of ${key} cannot be had: the memory does not answer`);
+  const timer = setTimeout(() => silence.abort(error), timeoutMs);
+  const turn = AbortSignal.any([silence.signal, ...(signal === undefined ? [] : [signal])]);
   try {
-    await Promise.race([before, isOver]);
-    timer = setTimeout(() => turn.abort(silence), timeoutMs);
-    return await Promise.race([work(turn.signal), isOver]);
+    return await untilAborted(work(turn), turn);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", onAbort);
   }
 }

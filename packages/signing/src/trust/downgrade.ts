@@ -1,8 +1,16 @@
 import { formatFieldPath } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { type Address, onOtherHost, withoutTls } from "./address.ts";
 import { quote, type SecurityFinding } from "./finding.ts";
-import { allRequirements, namesIn, type Outline, type OutlinedInterface, readOutline } from "./outline.ts";
-import type { Scheme, SchemeAddress } from "./scheme.ts";
+import {
+  addressesOf,
+  allRequirements,
+  namesIn,
+  type Outline,
+  type OutlinedInterface,
+  readOutline,
+} from "./outline.ts";
+import type { Scheme } from "./scheme.ts";
 import { findWeakerRequirements } from "./weaker-requirements.ts";
 
 /** In what a card may be weaker than one before, and whether that holds of the extended card beside the public one, too. */
@@ -129,12 +137,13 @@ interface Hosts {
   readonly exposed: ReadonlySet<string>;
 }
 
-function hostsOf(addresses: readonly SchemeAddress[]): Hosts {
+function hostsOf(addresses: readonly Address[]): Hosts {
   const exposed = addresses.filter(({ isExposed }) => isExposed);
-  return {
-    all: new Set(addresses.map(({ hostname }) => hostname)),
-    exposed: new Set(exposed.map(({ hostname }) => hostname)),
-  };
+  return { all: hostnames(addresses), exposed: hostnames(exposed) };
+}
+
+function hostnames(addresses: readonly Address[]): ReadonlySet<string> {
+  return new Set(addresses.map(({ hostname }) => hostname));
 }
 
 /**
@@ -143,27 +152,23 @@ function hostsOf(addresses: readonly SchemeAddress[]): Hosts {
  * were; a scheme that is new, or had no addresses, may be wherever an interface or a scheme was.
  */
 function findOtherAddresses(before: Outline, after: Outline): readonly SecurityFinding[] {
-  const schemeHosts = hostsOf([...before.schemes.values()].flatMap(({ addresses }) => addresses));
+  const schemeHosts = hostsOf(addressesOf(before));
   // That an interface can do without TLS is no reason for tokens to be had without.
-  const interfaceHosts = before.interfaces.map(({ hostname }) => hostname);
-  const anywhere: Hosts = { ...schemeHosts, all: new Set([...schemeHosts.all, ...interfaceHosts]) };
+  const all = new Set([...schemeHosts.all, ...hostnames(before.interfaces)]);
+  const anywhere: Hosts = { ...schemeHosts, all };
   return [...after.schemes].flatMap(([name, { addresses }]) => {
     const own = before.schemes.get(name)?.addresses ?? [];
     const others = own.length > 0 ? hostsOf(own) : anywhere;
     const byMember = Map.groupBy(own, ({ member }) => member);
     const hosts = new Map([...byMember].map(([member, list]) => [member, hostsOf(list)]));
-    return addresses.flatMap((address) => findOtherAddress(address, hosts.get(address.member) ?? others));
+    return addresses.flatMap((address) => {
+      const { all, exposed } = hosts.get(address.member) ?? others;
+      return [
+        ...(all.has(address.hostname) ? [] : [onOtherHost(address)]),
+        ...(address.isExposed && !exposed.has(address.hostname) ? [withoutTls(address)] : []),
+      ];
+    });
   });
-}
-
-function findOtherAddress(address: SchemeAddress, { all, exposed }: Hosts): readonly SecurityFinding[] {
-  const { subject, url, hostname, isExposed, path } = address;
-  const isElsewhere = !all.has(hostname);
-  const hasLostTls = isExposed && !exposed.has(hostname);
-  return [
-    ...(isElsewhere ? [{ text: `${subject} is on another host, ${quote(hostname)}.`, path }] : []),
-    ...(hasLostTls ? [{ text: `${subject} is reached without TLS, at ${quote(url)}.`, path }] : []),
-  ];
 }
 
 /**
@@ -171,35 +176,23 @@ function findOtherAddress(address: SchemeAddress, { all, exposed }: Hosts): read
  * them (requirement L-3). That interfaces are gone is no weakness.
  */
 function findOtherHosts(before: Outline, after: Outline): readonly SecurityFinding[] {
-  const secured = new Set<string>();
-  const known = new Set(before.interfaces.map(({ hostname }) => hostname));
-  const exposed = new Set<string>();
-  for (const each of before.interfaces) {
-    if (each.isExposed) exposed.add(`${each.hostname} ${wayOf(each)}`);
-    else secured.add(each.hostname);
-  }
-  const first = new Set<OutlinedInterface>();
-  for (const [was, is] of comingFirst(before, after)) {
-    if (!was.isExposed && is.isExposed) first.add(is);
-  }
-  return after.interfaces.flatMap((each, index) => {
-    const { hostname, url } = each;
-    const path = formatFieldPath(["supportedInterfaces", index, "url"]);
-    const findings: SecurityFinding[] = [];
-    if (!known.has(hostname)) {
-      findings.push({ text: `An interface is on another host, ${quote(hostname)}.`, path });
-    }
-    const wasSecured = secured.has(hostname) && !exposed.has(`${hostname} ${wayOf(each)}`);
-    if (each.isExposed && (!known.has(hostname) || wasSecured)) {
-      findings.push({ text: `An interface is reached without TLS, at ${quote(url)}.`, path });
-    } else if (first.has(each)) {
-      findings.push({
-        text: `The interface that comes first is reached without TLS, at ${quote(url)}.`,
-        path,
-      });
-    }
-    return findings;
+  const known = hostnames(before.interfaces);
+  const secured = hostnames(before.interfaces.filter(({ isExposed }) => !isExposed));
+  const exposed = new Set(before.interfaces.filter(({ isExposed }) => isExposed).map(placeOf));
+  const pairs = comingFirst(before, after).filter(([was, is]) => !was.isExposed && is.isExposed);
+  const first = new Set(pairs.map(([, is]) => is));
+  return after.interfaces.flatMap((each) => {
+    const isElsewhere = !known.has(each.hostname);
+    const hasLostTls = isElsewhere || (secured.has(each.hostname) && !exposed.has(placeOf(each)));
+    if (each.isExposed && hasLostTls) return [...(isElsewhere ? [onOtherHost(each)] : []), withoutTls(each)];
+    if (isElsewhere) return [onOtherHost(each)];
+    return first.has(each) ? [withoutTls({ ...each, subject: "The interface that comes first" })] : [];
   });
+}
+
+/** The same for interfaces of one host, binding and version. */
+function placeOf(each: OutlinedInterface): string {
+  return `${each.hostname} ${wayOf(each)}`;
 }
 
 /** The same for interfaces of one binding and version. */
@@ -207,24 +200,24 @@ function wayOf({ binding, release }: OutlinedInterface): string {
   return JSON.stringify([binding, release]);
 }
 
+type Pair = readonly [was: OutlinedInterface, is: OutlinedInterface];
+
 /** What came first, and what comes first now, for each client: one that takes all there are, one of some version or binding. */
-function* comingFirst(before: Outline, after: Outline): Generator<[OutlinedInterface, OutlinedInterface]> {
+function comingFirst(before: Outline, after: Outline): readonly Pair[] {
   const was = firstByWish(before);
-  for (const [wish, is] of firstByWish(after)) {
+  return [...firstByWish(after)].flatMap(([wish, is]) => {
     const old = was.get(wish);
-    if (old !== undefined) yield [old, is];
-  }
+    return old === undefined ? [] : [[old, is] as const];
+  });
 }
 
 function firstByWish({ interfaces }: Outline): ReadonlyMap<string, OutlinedInterface> {
-  const first = new Map<string, OutlinedInterface>();
-  for (const each of interfaces) {
+  const wishes = interfaces.toReversed().flatMap((each) => {
     const { release, binding } = each;
-    for (const wish of ["any", `version ${release}`, `binding ${binding}`, wayOf(each)]) {
-      if (!first.has(wish)) first.set(wish, each);
-    }
-  }
-  return first;
+    const all = ["any", `version ${release}`, `binding ${binding}`, wayOf(each)];
+    return all.map((wish) => [wish, each] as const);
+  });
+  return new Map(wishes); // the last one of each stays, which is the first interface
 }
 
 /**
@@ -233,15 +226,14 @@ function firstByWish({ interfaces }: Outline): ReadonlyMap<string, OutlinedInter
  */
 function findLowerVersions(before: Outline, after: Outline): readonly SecurityFinding[] {
   const path = "supportedInterfaces";
-  const ofBindings = [...Map.groupBy(after.interfaces, ({ binding }) => binding)];
   const bindingsBefore = Map.groupBy(before.interfaces, ({ binding }) => binding);
-  const lowered = ofBindings.flatMap(([binding, interfaces]) => {
-    const [was, is] = [highest(bindingsBefore.get(binding) ?? []), highest(interfaces)];
-    const subject = `The binding ${quote(binding)} is of protocol version`;
-    return is.release < was.release
-      ? [{ text: `${subject} ${quote(is.version)}, no longer of ${quote(was.version)}.`, path }]
-      : [];
-  });
+  const lowered = [...Map.groupBy(after.interfaces, ({ binding }) => binding)].flatMap(
+    ([binding, interfaces]) => {
+      const [was, is] = [highest(bindingsBefore.get(binding) ?? []), highest(interfaces)];
+      const text = `The binding ${quote(binding)} is of protocol version ${quote(is.version)}, no longer of ${quote(was.version)}.`;
+      return is.release < was.release ? [{ text, path }] : [];
+    },
+  );
   if (lowered.length > 0) return lowered;
   const [was, is] = [highest(before.interfaces), highest(after.interfaces)];
   if (after.interfaces.length > 0 && is.release < was.release) {
@@ -253,10 +245,8 @@ function findLowerVersions(before: Outline, after: Outline): readonly SecurityFi
 
 /** For clients that speak several versions, and take what comes first. */
 function findLowerFirst(before: Outline, after: Outline): readonly SecurityFinding[] {
-  const found = new Map<OutlinedInterface, OutlinedInterface>();
-  for (const [was, is] of comingFirst(before, after)) {
-    if (is.release < was.release && !found.has(is)) found.set(is, was);
-  }
+  const lower = comingFirst(before, after).filter(([was, is]) => is.release < was.release);
+  const found = new Map(lower.toReversed().map(([was, is]) => [is, was])); // the first of several stays
   return after.interfaces.flatMap((is, index) => {
     const was = found.get(is);
     if (was === undefined) return [];
@@ -265,10 +255,8 @@ function findLowerFirst(before: Outline, after: Outline): readonly SecurityFindi
   });
 }
 
-type Release = Pick<OutlinedInterface, "version" | "release">;
-
 /** What is highest of some versions; none is below all that are. */
-function highest(versions: readonly Release[]): Release {
-  const nothing: Release = { version: "", release: -1 };
+function highest(versions: readonly OutlinedInterface[]): Pick<OutlinedInterface, "version" | "release"> {
+  const nothing = { version: "", release: -1 };
   return versions.reduce((found, each) => (each.release > found.release ? each : found), nothing);
 }

@@ -14,7 +14,21 @@ export function quote(text: string): string {
 }
 
 /** Names of a card in a sentence: `"a", "b" and 3 more`. */
-export function quoteList(texts: readonly string[], maxItems = 5): string {
-  const shown = texts.slice(0, maxItems).map(quote).join(", ");
-  return texts.length > maxItems ? `${shown} and ${texts.length - maxItems} more` : shown;
+export function quoteList(texts: readonly string[]): string {
+  return list(texts, quote);
+}
+
+/** Paths in a sentence: `a, b and 3 more`. */
+export function listPaths(paths: readonly string[], maxItems?: number): string {
+  return list(paths, shownText, maxItems);
+}
+
+/** Items in a sentence, the first of many. */
+export function list(
+  items: readonly string[],
+  show: (item: string) => string = (item) => item,
+  maxItems = 5,
+): string {
+  const shown = items.slice(0, maxItems).map(show).join(", ");
+  return items.length > maxItems ? `${shown} and ${items.length - maxItems} more` : shown;
 }

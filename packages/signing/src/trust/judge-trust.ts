@@ -1,9 +1,10 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { advice } from "../verify/sentences.ts";
 import type { CardAlarm, CardFault } from "../verify/verdict.ts";
 import { takeTurn } from "./agent-turns.ts";
+import type { CardMemory } from "./card-memory.ts";
 import { findDowngrades, findExtendedDowngrades } from "./downgrade.ts";
 import type { SecurityFinding } from "./finding.ts";
-import { describeChange, describeNews, describeUnknown } from "./key-news.ts";
 import { type KnownAgent, readCanonical, recall, remember, type TrustQuestion } from "./known-agent.ts";
 import { cardMemoryKey } from "./memory-key.ts";
 import { findMissingSecurity } from "./minimum-security.ts";
@@ -30,98 +31,95 @@ const maxInMessage = 3;
  * Judges a card by what is remembered of its agent, and by what must be declared: its keys first, then the minimum of security,
  * then whether it is weaker than the last trusted one. Then remembers the card and its keys, but nothing of one that there is a
  * fault with, of an extended card, and of one that was let pass though none of its keys is known or it is weaker
- * (`onPinChanged`, `onDowngrade`): that alarm comes back until somebody has the memory forget what it knew.
+ * (`onPinChanged`, `onDowngrade`): that alarm comes back until the memory is told to forget what it knew.
  *
  * Cards of one agent are judged and remembered one after the other; when another process has written meanwhile, the card is
  * judged again.
  *
  * @throws what the memory throws, and what `signal` was aborted with; Error when what it gives is damaged, or is another each
- *   time, or when it does not answer within 15 s. Whoever cannot remember does not trust.
+ *   time, or when it does not answer within 15 s: without its memory, no card is trusted
  */
 export async function judgeTrust(question: TrustQuestion): Promise<TrustJudgement> {
   const { memory } = question.policy;
   const key = question.url === undefined ? undefined : await cardMemoryKey(question.url);
-  if (memory === undefined || key === undefined) {
-    return judge(question, undefined).judgement;
-  }
+  if (memory === undefined || key === undefined) return judge(question, undefined).judgement;
   const compare = async (turn: AbortSignal): Promise<TrustJudgement> => {
     for (let tries = 0; tries < maxTries; tries++) {
       const known = await recall(question, memory, key);
       turn.throwIfAborted();
       const { judgement, isDoubtful } = judge(question, known);
-      if (isDoubtful || question.extended || (await remember(question, known))) {
-        return judgement;
-      }
+      if (isDoubtful || question.extended || (await remember(question, known))) return judgement;
     }
     throw new Error(`what is remembered of ${key} changes faster than a card can be compared with it`);
   };
   return await takeTurn(memory, key, compare, { signal: question.signal });
 }
 
-interface Judged {
-  readonly judgement: TrustJudgement;
-  /** Whether there is something about the card for which it is not to be remembered. */
-  readonly isDoubtful: boolean;
-}
-
-/** What was found about a card, as an alarm and maybe as a fault. */
+/** What was found about a card that may be a fault. */
 interface Found {
   readonly fault: "pin-changed" | "security-too-weak" | "downgrade";
   readonly findings: readonly SecurityFinding[];
-  /** How the message begins that tells of it. */
-  readonly opening: string;
-  /** Whether the policy lets it pass. */
-  readonly isAllowed: boolean;
+  /** How the message begins that tells of it. Default: with the first finding. */
+  readonly opening?: string;
 }
 
-function judge(question: TrustQuestion, known: KnownAgent | undefined): Judged {
-  const { policy, thumbprints, extended } = question;
-  const { memory, minimumSecurity, onPinChanged, onDowngrade } = policy;
+function judge(question: TrustQuestion, known: KnownAgent | undefined) {
+  const { policy, extended = false, canonical } = question;
   const before = known?.before;
-  const isRead = minimumSecurity !== undefined || before !== undefined;
-  const card = (isRead ? readCanonical(question.canonical) : undefined) ?? {};
-  const compare = extended ? findExtendedDowngrades : findDowngrades;
-  // The worst first.
-  const all: readonly Found[] = [
-    {
-      fault: "pin-changed",
-      findings: known?.pins.kind === "changed" ? [describeChange(known.key, thumbprints)] : [],
-      opening: "",
-      isAllowed: onPinChanged === "alarm",
-    },
+  const isRead = policy.minimumSecurity !== undefined || before !== undefined;
+  const card = (isRead ? readCanonical(canonical) : undefined) ?? {};
+  const found = findDoubts(question, known, card).filter(({ findings }) => findings.length > 0);
+  const choices = {
+    "pin-changed": policy.onPinChanged,
+    downgrade: policy.onDowngrade,
+    "security-too-weak": "refuse",
+  };
+  const faults = found.filter(({ fault }) => choices[fault] !== "alarm");
+  const sentences = faults.map(({ opening = "", findings }) => opening + summarize(findings));
+  const [worst] = faults;
+  const judgement: TrustJudgement = {
+    fault: worst?.fault,
+    message: [...sentences, ...(worst === undefined ? [] : [advice[worst.fault]])].join(" "),
+    alarms: [
+      ...describeNews(policy.memory, known, extended),
+      ...found.flatMap(({ fault, findings }) => toAlarms(fault, findings)),
+      ...toAlarms("moved", before === undefined ? [] : findMoves(before, card)),
+    ],
+  };
+  return { judgement, isDoubtful: found.length > 0 };
+}
+
+/** What may be wrong with a card, the worst first. */
+function findDoubts(
+  { policy: { minimumSecurity }, thumbprints, extended = false }: TrustQuestion,
+  known: KnownAgent | undefined,
+  card: JsonObject,
+): readonly Found[] {
+  const tooWeak = minimumSecurity === undefined ? [] : findMissingSecurity(card, minimumSecurity);
+  const doubts: Found[] = [
     {
       fault: "security-too-weak",
-      findings: minimumSecurity === undefined ? [] : findMissingSecurity(card, minimumSecurity),
+      findings: tooWeak,
       opening: "The card declares less security than is demanded. ",
-      isAllowed: false,
     },
+  ];
+  if (known === undefined) return doubts;
+  const { key, pins, before, isUncompared } = known;
+  const changed = `None of the keys by which ${key} is known has signed the card, but ${thumbprints.join(", ")}.`;
+  const compare = extended ? findExtendedDowngrades : findDowngrades;
+  return [
+    {
+      fault: "pin-changed",
+      findings: pins.kind === "changed" ? [{ text: changed, path: "signatures" }] : [],
+    },
+    ...doubts,
     {
       fault: "downgrade",
       findings: before === undefined ? [] : compare(before, card),
       opening: "The card is weaker than the last one of this agent. ",
-      isAllowed: onDowngrade === "alarm",
     },
-    {
-      fault: "downgrade",
-      findings: known?.isUncompared && !extended ? [notKept] : [],
-      opening: "",
-      isAllowed: onDowngrade === "alarm",
-    },
+    { fault: "downgrade", findings: isUncompared && !extended ? [notKept] : [] },
   ];
-  const found = all.filter(({ findings }) => findings.length > 0);
-  const faults = found.filter(({ isAllowed }) => !isAllowed);
-  const news = known === undefined ? describeUnknown(memory) : describeNews(known, extended);
-  const moved = before === undefined ? [] : findMoves(before, card);
-  const judgement: TrustJudgement = {
-    fault: faults[0]?.fault,
-    message: describeFaults(faults),
-    alarms: [
-      ...news,
-      ...found.flatMap(({ fault, findings }) => toAlarms(fault, findings)),
-      ...toAlarms("moved", moved),
-    ],
-  };
-  return { judgement, isDoubtful: found.length > 0 };
 }
 
 const notKept: SecurityFinding = {
@@ -129,10 +127,61 @@ const notKept: SecurityFinding = {
   path: "",
 };
 
-function describeFaults(faults: readonly Found[]): string {
-  const sentences = faults.map(({ opening, findings }) => opening + summarize(findings));
-  const hints = faults.slice(0, 1).map(({ fault }) => advice[fault]);
-  return [...sentences, ...hints].join(" ");
+/** What a person should know of how the agent is known, though there may be nothing wrong with it. */
+function describeNews(
+  memory: CardMemory | undefined,
+  known: KnownAgent | undefined,
+  extended: boolean,
+): readonly CardAlarm[] {
+  if (known === undefined) {
+    const text =
+      "The card did not come from an http or https URL: it was not compared with anything, and is not remembered.";
+    return memory === undefined ? [] : [{ kind: "not-remembered", text, paths: [] }];
+  }
+  const { key, pins, isUncompared, outline } = known;
+  const isNew = pins.kind === "new";
+  /** Whether it is so, or the keys of which it is so, which end the sentence. */
+  type News = readonly [kind: CardAlarm["kind"], about: boolean | readonly string[], text: string];
+  const ofExtended: readonly News[] = [
+    ["first-use", isNew, `Nothing is known of ${key} by which its extended card could be recognized.`],
+    [
+      "not-remembered",
+      isUncompared,
+      `What the public card of ${key} declares was too large to be compared with its extended card.`,
+    ],
+  ];
+  const ofPublic: readonly News[] = [
+    ["first-use", isNew, `This is the first card of ${key} that is seen. Its keys are trusted from now on.`],
+    [
+      "signer-new",
+      pins.waiting,
+      `Another key signs the card of ${key} beside a known one, and will be known when it has done so for long enough:`,
+    ],
+    [
+      "signer-new",
+      pins.adopted,
+      `Another key is known for ${key} from now on, having signed beside a known one:`,
+    ],
+    [
+      "signer-missing",
+      pins.missing,
+      `A key by which ${key} is known has not signed the card, and is forgotten when that lasts:`,
+    ],
+    [
+      "signer-missing",
+      pins.forgotten,
+      `A key by which ${key} was known has not signed its card for a while, and is forgotten:`,
+    ],
+    [
+      "not-remembered",
+      outline.outline === undefined,
+      `What the card of ${key} declares is too large to be remembered: when it changes, nobody can tell whether it got weaker, and it is refused.`,
+    ],
+  ];
+  return (extended ? ofExtended : ofPublic).flatMap(([kind, about, text]): CardAlarm[] => {
+    if (typeof about === "boolean") return about ? [{ kind, text, paths: [] }] : [];
+    return about.length === 0 ? [] : [{ kind, text: `${text} ${about.join(", ")}.`, paths: ["signatures"] }];
+  });
 }
 
 function toAlarms(kind: CardAlarm["kind"], findings: readonly SecurityFinding[]): CardAlarm[] {

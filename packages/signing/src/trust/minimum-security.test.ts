@@ -79,14 +79,8 @@ describe("the minimum of security", () => {
     "TLS of a card that does not say": [
       { tls: true },
       at("ftp://a.example", "a.example/path"),
-      [
-        "supportedInterfaces[0].url",
-        'Nobody knows whether the interface at "ftp://a.example" is reached by TLS.',
-      ],
-      [
-        "supportedInterfaces[1].url",
-        'Nobody knows whether the interface at "a.example/path" is reached by TLS.',
-      ],
+      ["supportedInterfaces[0].url", 'An interface may or may not be reached by TLS, at "ftp://a.example".'],
+      ["supportedInterfaces[1].url", 'An interface may or may not be reached by TLS, at "a.example/path".'],
     ],
     "TLS where tokens are had": [
       { tls: true },

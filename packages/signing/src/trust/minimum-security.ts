@@ -1,8 +1,9 @@
 import { formatFieldPath } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { checkMembers } from "../option-members.ts";
+import { type Address, withoutTls } from "./address.ts";
 import { quote, quoteList, type SecurityFinding } from "./finding.ts";
-import { type Outline, type Requirement, readOutline } from "./outline.ts";
+import { addressesOf, type Outline, type Requirement, readOutline } from "./outline.ts";
 import type { MinimumSecurity } from "./trust-policy.ts";
 
 /**
@@ -17,7 +18,8 @@ export function findMissingSecurity(card: JsonObject, minimum: MinimumSecurity):
   const outline = readOutline(card);
   return [
     ...(requirements === true || schemes !== undefined ? findOpenDoors(outline, schemes) : []),
-    ...(tls === true ? [...findExposedInterfaces(outline), ...findExposedAddresses(outline)] : []),
+    ...(tls === true ? findExposed(outline.interfaces, "unknown") : []),
+    ...(tls === true ? findExposed(addressesOf(outline), "unknown", "unsaid") : []),
   ];
 }
 
@@ -62,22 +64,15 @@ function judgeRequirement(
     : undefined;
 }
 
-function findExposedAddresses({ schemes }: Outline): SecurityFinding[] {
-  const addresses = [...schemes.values()].flatMap((scheme) => scheme.addresses);
-  return addresses.flatMap(({ subject, url, path, isExposed, transport }) => {
-    if (isExposed) return [{ text: `${subject} is reached without TLS, at ${quote(url)}.`, path }];
-    return transport === "unknown" || transport === "unsaid"
-      ? [{ text: `${subject} may or may not be reached by TLS, at ${quote(url)}.`, path }]
-      : [];
-  });
-}
-
-function findExposedInterfaces({ interfaces }: Outline): SecurityFinding[] {
-  return interfaces.flatMap(({ url, isExposed, transport }, index) => {
-    const path = formatFieldPath(["supportedInterfaces", index, "url"]);
-    if (isExposed) return [{ text: `An interface is reached without TLS, at ${quote(url)}.`, path }];
-    return transport === "unknown"
-      ? [{ text: `Nobody knows whether the interface at ${quote(url)} is reached by TLS.`, path }]
-      : [];
+/** @param doubtful ways of which it cannot be said whether they are TLS */
+function findExposed(
+  addresses: readonly Address[],
+  ...doubtful: readonly Address["transport"][]
+): SecurityFinding[] {
+  return addresses.flatMap((address) => {
+    const { subject, url, path, isExposed, transport } = address;
+    if (isExposed) return [withoutTls(address)];
+    const text = `${subject} may or may not be reached by TLS, at ${quote(url)}.`;
+    return doubtful.includes(transport) ? [{ text, path }] : [];
   });
 }

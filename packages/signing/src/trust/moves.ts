@@ -1,7 +1,7 @@
 import { formatFieldPath } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { quote, type SecurityFinding } from "./finding.ts";
-import { type Outline, type OutlinedInterface, readOutline } from "./outline.ts";
+import { addressesOf, type Outline, type OutlinedInterface, readOutline } from "./outline.ts";
 
 /**
  * What may be in order, but lets a card be that of another agent, or an older one, though it is no weaker: another name, a lower
@@ -45,10 +45,6 @@ function findMovedAddresses(before: Outline, after: Outline): SecurityFinding[] 
       text: `${subject} is where none was before, at ${quote(url)}.`,
       path,
     }));
-}
-
-function addressesOf({ schemes }: Outline) {
-  return [...schemes.values()].flatMap(({ addresses }) => addresses);
 }
 
 function isOlder(version: string, than: string): boolean {

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { listOf, objectOf, textOf } from "../canonical/json-members.ts";
-import { type Endpoint, readEndpoint } from "./endpoint.ts";
-import { readScheme, type Scheme } from "./scheme.ts";
+import { type Address, readAddress } from "./address.ts";
+import { readScheme, type Scheme, type SchemeAddress } from "./scheme.ts";
 
 /** What a card declares about security, as data: this is what a card is judged by, and compared with the next one by. */
 export interface Outline {
@@ -16,7 +16,7 @@ export interface Outline {
 }
 
 /** An AgentInterface. */
-export interface OutlinedInterface extends Endpoint {
+export interface OutlinedInterface extends Address {
   readonly binding: string;
   readonly tenant: string;
   /** The protocol version; empty when it is none. */
@@ -58,16 +58,12 @@ function pick(object: JsonObject, names: readonly string[]): JsonObject {
 
 /** Reads the canonical JSON of a card, or what was remembered of one. Total: what is not as it should be declares nothing. */
 export function readOutline(card: JsonObject): Outline {
+  const schemes = Object.entries(objectOf(card["securitySchemes"]));
   return {
     name: textOf(card["name"]),
     version: textOf(card["version"]),
     interfaces: listOf(card["supportedInterfaces"]).map(readInterface),
-    schemes: new Map(
-      Object.entries(objectOf(card["securitySchemes"])).map(([name, scheme]) => [
-        name,
-        readScheme(name, scheme),
-      ]),
-    ),
+    schemes: new Map(schemes.map(([name, scheme]) => [name, readScheme(name, scheme)])),
     requirements: readRequirements(card["securityRequirements"]),
     skills: listOf(card["skills"]).map((json) => {
       const { id, securityRequirements } = objectOf(json);
@@ -76,12 +72,12 @@ export function readOutline(card: JsonObject): Outline {
   };
 }
 
-function readInterface(json: JsonValue): OutlinedInterface {
+function readInterface(json: JsonValue, index: number): OutlinedInterface {
   const { url, protocolBinding, protocolVersion, tenant } = objectOf(json);
   const version = textOf(protocolVersion);
   const [, major, minor = "0"] = /^(\d{1,6})(?:\.(\d{1,6}))?(?:\.|$)/.exec(version) ?? [];
   return {
-    ...readEndpoint(textOf(url)),
+    ...readAddress(textOf(url), "An interface", ["supportedInterfaces", index, "url"]),
     binding: textOf(protocolBinding),
     tenant: textOf(tenant),
     version: major === undefined ? "" : version,
@@ -108,4 +104,9 @@ export function namesIn(requirements: readonly Requirement[]): ReadonlySet<strin
 /** The requirements of a card and those of all its skills. */
 export function allRequirements({ requirements, skills }: Outline): readonly Requirement[] {
   return [...requirements, ...skills.flatMap((skill) => skill.requirements)];
+}
+
+/** The addresses of all schemes of a card. */
+export function addressesOf({ schemes }: Outline): readonly SchemeAddress[] {
+  return [...schemes.values()].flatMap(({ addresses }) => addresses);
 }

@@ -1,7 +1,6 @@
-import { formatFieldPath } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { objectOf, textOf } from "../canonical/json-members.ts";
-import { type Endpoint, readEndpoint } from "./endpoint.ts";
+import { type Address, readAddress } from "./address.ts";
 import { quote } from "./finding.ts";
 
 /** A SecurityScheme of a card. */
@@ -43,12 +42,8 @@ export type SchemeKind =
   | "apiKeySecurityScheme";
 
 /** An address that a client of a scheme talks to, or sends people to. */
-export interface SchemeAddress extends Endpoint {
+export interface SchemeAddress extends Address {
   readonly member: (typeof addressMembers)[number];
-  /** What it is, as a sentence begins. */
-  readonly subject: string;
-  /** Path within the card. */
-  readonly path: string;
 }
 
 const addressMembers = [
@@ -116,12 +111,11 @@ function readAddresses(name: string, kind: SchemeKind, content: JsonObject): rea
   return places.flatMap(([object, below]) =>
     addressMembers
       .filter((member) => textOf(object[member]) !== "")
-      .map((member) => ({
-        ...readEndpoint(textOf(object[member])),
-        member,
-        subject: `The ${member} of the security scheme ${quote(name)}`,
-        path: formatFieldPath(["securitySchemes", name, ...below, member]),
-      })),
+      .map((member) => {
+        const subject = `The ${member} of the security scheme ${quote(name)}`;
+        const path = ["securitySchemes", name, ...below, member];
+        return { ...readAddress(textOf(object[member]), subject, path), member };
+      }),
   );
 }
 

@@ -1,5 +1,5 @@
 import { formatFieldPath } from "@a2a-connect/core/internal";
-import { quote, quoteList, type SecurityFinding } from "./finding.ts";
+import { list, quote, quoteList, type SecurityFinding } from "./finding.ts";
 import type { Outline, OutlinedSkill, Requirement } from "./outline.ts";
 import { type Scheme, undeclaredScheme } from "./scheme.ts";
 
@@ -18,11 +18,10 @@ const maxSteps = 500_000;
  * too much, this is the one finding.
  */
 export function findWeakerRequirements(before: Outline, after: Outline): SecurityFinding[] {
-  const read = createListReader();
   const findings: SecurityFinding[] = [];
   let steps = 0;
   for (const { was, is, opening, path } of placesOf(before, after)) {
-    const [old, now] = [read(was), read(is)];
+    const [old, now] = [readList(was), readList(is)];
     if (old.demandsNothing) continue;
     steps += now.alternatives.length;
     const changed = steps > maxSteps ? [] : now.alternatives.filter(({ text }) => !old.texts.has(text));
@@ -95,17 +94,12 @@ interface Alternative {
   readonly size: number;
 }
 
-/** Reads each list once, however often it is asked for: all skills without requirements of their own have those of the card. */
-function createListReader(): (requirements: readonly Requirement[]) => RequirementList {
-  const lists = new Map<readonly Requirement[], RequirementList>();
-  return (requirements) => {
-    const list = lists.get(requirements) ?? readList(requirements);
-    lists.set(requirements, list);
-    return list;
-  };
-}
+/** All skills without requirements of their own have those of the card, which are read once. */
+const lists = new WeakMap<readonly Requirement[], RequirementList>();
 
 function readList(requirements: readonly Requirement[]): RequirementList {
+  const known = lists.get(requirements);
+  if (known !== undefined) return known;
   const byText = new Map<string, Alternative>();
   for (const [index, requirement] of requirements.entries()) {
     const schemes = [...requirement].map(([name, scopes]) => [name, [...scopes].sort()] as const);
@@ -114,12 +108,14 @@ function readList(requirements: readonly Requirement[]): RequirementList {
     if (!byText.has(text)) byText.set(text, { requirement, index, text, size });
   }
   const alternatives = [...byText.values()];
-  return {
+  const read = {
     alternatives,
     texts: new Set(byText.keys()),
     size: alternatives.reduce((sum, { size }) => sum + size, 0),
     demandsNothing: alternatives.length === 0 || alternatives.some(({ size }) => size === 0),
   };
+  lists.set(requirements, read);
+  return read;
 }
 
 /** What comparing alternatives with all old ones may take. Each old scheme may look for its replacement among the new ones. */
@@ -155,12 +151,8 @@ function findMissing(was: Requirement, now: Requirement, before: Schemes, after:
   }
   // What was not demanded before may stand for what is gone, each for one: the same by another name first, then what is
   // stronger, the strongest for the strongest.
-  const unused = new Set(
-    byStrength(
-      [...now.keys()].filter((name) => !was.has(name)),
-      after,
-    ),
-  );
+  const isAdded = (name: string) => !was.has(name);
+  const unused = new Set(byStrength([...now.keys()].filter(isAdded), after));
   for (const replaces of [isSame, isStronger]) {
     for (const name of byStrength([...missing.keys()], before)) {
       const scopes = missing.get(name) === "scheme" ? was.get(name) : undefined;
@@ -205,6 +197,5 @@ function describe(now: Requirement, missing: MissingDemands): string {
       ? `the security scheme ${quote(name)}`
       : `${what.length === 1 ? "the scope" : "the scopes"} ${quoteList(what)} of ${quote(name)}`,
   );
-  const shown = gone.slice(0, 5).join(", ") + (gone.length > 5 ? ` and ${gone.length - 5} more` : "");
-  return `Callers are let in with ${quoteList([...now.keys()])}, without ${shown}.`;
+  return `Callers are let in with ${quoteList([...now.keys()])}, without ${list(gone)}.`;
 }

@@ -1,7 +1,7 @@
-import { shownText } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { listOf, objectOf } from "../canonical/json-members.ts";
 import type { Profile } from "../profiles/profile.ts";
+import { listPaths, quoteList } from "../trust/finding.ts";
 import { allRequirements, namesIn, readOutline } from "../trust/outline.ts";
 import type { CardAlarm } from "./verdict.ts";
 
@@ -46,15 +46,9 @@ export function unrequiredAlarm(unsigned: JsonObject): CardAlarm | undefined {
   const unnamed = [...outline.schemes.keys()].filter((name) => !named.has(name));
   if (unnamed.length === 0) return undefined;
   const text =
-    `No requirement names the security scheme ${listNames(unnamed)}, so nobody demands it. Signers who lose requirements without ` +
+    `No requirement names the security scheme ${quoteList(unnamed)}, so nobody demands it. Signers who lose requirements without ` +
     "scopes leave such cards; ask the operator of the agent whether that is meant.";
   return { kind: "unrequired-scheme", text, paths: ["securityRequirements"] };
-}
-
-/** Paths in a sentence: `a, b and 3 more`. */
-export function listPaths(paths: readonly string[], maxItems = 5): string {
-  const shown = paths.slice(0, maxItems).map(shownText).join(", ");
-  return paths.length > maxItems ? `${shown} and ${paths.length - maxItems} more` : shown;
 }
 
 /** Whether signers by a profile leave out what is empty. */
@@ -98,25 +92,17 @@ function findRemovedSecurity(profile: Profile, unsigned: JsonObject): CoverageGa
   if (requirements.length === 0 || unnamed.length > 0) {
     const lack =
       unnamed.length > 0
-        ? `no requirement of the card names the security scheme ${listNames(unnamed)}`
+        ? `no requirement of the card names the security scheme ${quoteList(unnamed)}`
         : "the card has no requirements";
     lacks.push(gap(lack, lostRequirement, "securityRequirements"));
   }
   if (schemes.size === 0 || undeclared.length > 0) {
     const lack =
       undeclared.length > 0
-        ? `its requirements name the security scheme ${listNames(undeclared)}, which it does not declare`
+        ? `its requirements name the security scheme ${quoteList(undeclared)}, which it does not declare`
         : "the card declares no security scheme";
     lacks.push(gap(lack, "security schemes", "securitySchemes"));
   }
   const [first] = lacks;
   return first === undefined ? undefined : { text: first.text, paths: lacks.flatMap(({ paths }) => paths) };
-}
-
-/** Names of the card's own in a sentence, three at most. */
-function listNames(names: readonly string[]): string {
-  return names
-    .slice(0, 3)
-    .map((name) => `"${shownText(name)}"`)
-    .join(", ");
 }

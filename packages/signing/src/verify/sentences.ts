@@ -1,5 +1,6 @@
 import { shownText } from "@a2a-connect/core/internal";
-import { listPaths, losesEmpties } from "./coverage.ts";
+import { listPaths } from "../trust/finding.ts";
+import { losesEmpties } from "./coverage.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import type { CardFault, SignatureCheck } from "./verdict.ts";
 import type { WeighedChecks } from "./weigh-checks.ts";

@@ -1,9 +1,10 @@
 import { CardTextError, readCardText } from "../canonical/read-card-text.ts";
 import { checkMembers } from "../option-members.ts";
+import { listPaths } from "../trust/finding.ts";
 import { judgeTrust } from "../trust/judge-trust.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 import { type CheckContext, checkSignature } from "./check-signature.ts";
-import { listPaths, losesEmpties, removableAlarm, unrequiredAlarm } from "./coverage.ts";
+import { losesEmpties, removableAlarm, unrequiredAlarm } from "./coverage.ts";
 import { type PreparedPolicy, preparePolicy } from "./prepared-policy.ts";
 import { advice, describeDistrusted, describeRefused, describeVerified } from "./sentences.ts";
 import { maxSignatures, SignedCard } from "./signed-card.ts";
