@@ -1,4 +1,4 @@
-import { type JsonDefect, scanJson, shownUrl } from "@a2a-connect/core/internal";
+import { type JsonDefect, scanJson } from "@a2a-connect/core/internal";
 import { untilAborted } from "../until-aborted.ts";
 
 /** How a key set is asked for. */
@@ -16,41 +16,32 @@ export interface FetchedKeySet {
   readonly lifetimeMs: number | undefined;
 }
 
-/** The key set could not be had. */
-export class KeySetUnavailableError extends Error {
-  override readonly name = "KeySetUnavailableError";
-}
-
 /**
- * Asks one URL for a key set, once. A redirect is not followed: it would let somebody else than the policy say which host
- * is asked.
+ * Asks one URL for a key set, once. A redirect is not followed: it would let another party than the policy say which host is
+ * asked.
  *
- * @throws KeySetUnavailableError with a sentence for people, without a full stop
+ * @returns when it cannot be had, the rest of a sentence about the key set, without a full stop
  * @throws what the signal was aborted with
  */
-export async function fetchKeySet(request: KeySetRequest): Promise<FetchedKeySet> {
-  const { url, timeoutMs, signal } = request;
+export async function fetchKeySet(request: KeySetRequest): Promise<FetchedKeySet | string> {
+  const { timeoutMs, signal } = request;
   signal.throwIfAborted();
   const silence = new AbortController();
-  const error = unavailable(url, `did not answer within ${timeoutMs} ms`);
-  const timer = setTimeout(() => silence.abort(error), timeoutMs);
+  const timer = setTimeout(() => silence.abort(), timeoutMs);
   const stop = AbortSignal.any([signal, silence.signal]);
   try {
     // A `fetch` that was given need not look at its signal.
     return await untilAborted(ask(request, stop), stop);
-  } catch (cause) {
-    stop.throwIfAborted(); // whatever the fetch made of it
-    throw cause instanceof KeySetUnavailableError ? cause : unavailable(url, "could not be reached", cause);
+  } catch {
+    signal.throwIfAborted(); // whatever the fetch made of it
+    return silence.signal.aborted ? `did not answer within ${timeoutMs} ms` : "could not be reached";
   } finally {
     clearTimeout(timer);
   }
 }
 
-function unavailable(url: URL, problem: string, cause?: unknown): KeySetUnavailableError {
-  return new KeySetUnavailableError(`the key set ${shownUrl(url)} ${problem}`, { cause });
-}
-
-async function ask({ url, fetch, maxBytes }: KeySetRequest, signal: AbortSignal): Promise<FetchedKeySet> {
+async function ask(request: KeySetRequest, signal: AbortSignal): Promise<FetchedKeySet | string> {
+  const { url, fetch, maxBytes } = request;
   const response = await fetch(url, {
     headers: { accept: "application/jwk-set+json, application/json" },
     redirect: "manual",
@@ -58,14 +49,13 @@ async function ask({ url, fetch, maxBytes }: KeySetRequest, signal: AbortSignal)
   });
   const problem = findProblem(response);
   if (signal.aborted || problem !== undefined) {
-    response.body?.cancel().catch(() => {}); // nobody wants it
-    throw unavailable(url, problem ?? "was not read");
+    response.body?.cancel().catch(() => {}); // it is not wanted
+    return problem ?? "was not read";
   }
   const bytes = await readBytes(response, maxBytes, signal);
-  if (bytes === undefined) throw unavailable(url, `is larger than ${maxBytes} bytes`);
+  if (bytes === undefined) return `is larger than ${maxBytes} bytes`;
   const entries = readEntries(bytes);
-  if (typeof entries === "string") throw unavailable(url, entries);
-  return { entries, lifetimeMs: statedLifetime(response.headers) };
+  return typeof entries === "string" ? entries : { entries, lifetimeMs: statedLifetime(response.headers) };
 }
 
 const redirects: readonly number[] = [301, 302, 303, 307, 308];
@@ -103,8 +93,6 @@ async function readBytes({ body, headers }: Response, maxBytes: number, signal: 
 /** Deepest nesting that a key set has any use for. */
 const maxDepth = 16;
 
-const lessThan = 0x3c;
-
 /** The entries of a key set (RFC 7517 §5); when it is none, the rest of a sentence about it. */
 function readEntries(bytes: Uint8Array): readonly unknown[] | string {
   let json: { readonly keys?: unknown } | null;
@@ -115,7 +103,7 @@ function readEntries(bytes: Uint8Array): readonly unknown[] | string {
     if (defect?.kind === "too-deep") return `is nested deeper than ${maxDepth} levels`;
     json = JSON.parse(text);
   } catch {
-    return bytes[0] === lessThan ? "is a web page, not a key set" : "is not JSON";
+    return String.fromCharCode(bytes[0] ?? 0) === "<" ? "is a web page, not a key set" : "is not JSON";
   }
   if (defect?.kind === "duplicate-member") return "has a member twice";
   return Array.isArray(json?.keys) ? json.keys : 'has no list "keys"';
@@ -127,14 +115,12 @@ function readEntries(bytes: Uint8Array): readonly unknown[] | string {
  */
 function statedLifetime(headers: Headers): number | undefined {
   const directives = (headers.get("cache-control") ?? "").toLowerCase().split(",");
-  let lifetimeMs: number | undefined;
-  for (const directive of directives) {
-    const [name, argument = ""] = directive.split("=").map((part) => part.trim());
-    if (name === "no-store" || name === "no-cache") return 0;
-    if (name === "max-age") lifetimeMs ??= milliseconds(argument.replace(/^"(.*)"$/, "$1"));
-  }
-  const age = milliseconds(headers.get("age") ?? "");
-  return lifetimeMs === undefined ? undefined : Math.max(0, lifetimeMs - age);
+  const named = directives.map((directive) => directive.split("=").map((part) => part.trim()));
+  if (named.some(([name]) => name === "no-store" || name === "no-cache")) return 0;
+  const maxAge = named.find(([name]) => name === "max-age");
+  if (maxAge === undefined) return undefined;
+  const lifetimeMs = milliseconds((maxAge[1] ?? "").replace(/^"(.*)"$/, "$1"));
+  return Math.max(0, lifetimeMs - milliseconds(headers.get("age") ?? ""));
 }
 
 /** Of a text of whole seconds; 0 when it is none. */

@@ -14,8 +14,24 @@ export type KeySetHosts = ReadonlySet<string> | undefined;
 /** Longest `jku` that is looked at, in UTF-16 code units. */
 const maxJkuLength = 2048;
 
-/** Reads a `jku`, and says what is wrong with it whatever a policy allows: only https is asked, but for this machine itself. */
-function readJku(jku: unknown): { url: URL | null; fault?: "no-url" | "no-https" | "credentials" } {
+/** What is wrong with a `jku`, whatever a policy allows, and what its signer does about it. */
+const faults = {
+  "no-url": {
+    problem: "is no absolute URL",
+    hint: "give one, such as https://agents.example.org/.well-known/jwks.json",
+  },
+  "no-https": {
+    problem: "is not reached by https",
+    hint: "serve the key set by https; http is for this machine alone (localhost)",
+  },
+  credentials: {
+    problem: "has a user name or password in it",
+    hint: "everybody can read it there: serve public keys without",
+  },
+} as const;
+
+/** Only https is asked, but for this machine itself. */
+function readJku(jku: unknown): { readonly url: URL | null; readonly fault?: keyof typeof faults } {
   const isText = typeof jku === "string" && jku.length <= maxJkuLength && jku.isWellFormed();
   const url = isText ? URL.parse(jku) : null;
   if (url === null) return { url, fault: "no-url" };
@@ -31,23 +47,9 @@ function readJku(jku: unknown): { url: URL | null; fault?: "no-url" | "no-https"
  */
 export function assertKeySetUrl(jku: string): void {
   const { fault } = readJku(jku);
-  switch (fault) {
-    case "no-url":
-      throw new SigningError(
-        "the key set is named by what is no URL (jku)",
-        "give an absolute URL, such as https://agents.example.org/.well-known/jwks.json",
-      );
-    case "no-https":
-      throw new SigningError(
-        "the URL of the key set is not https (jku)",
-        "serve the key set by https; http is for this machine alone (localhost)",
-      );
-    case "credentials":
-      throw new SigningError(
-        "the URL of the key set has a user name or password in it (jku)",
-        "everybody can read it there: serve public keys without",
-      );
-  }
+  if (fault === undefined) return;
+  const { problem, hint } = faults[fault];
+  throw new SigningError(`the URL of the key set (jku) ${problem}`, hint);
 }
 
 /** @throws TypeError when one of the hosts is none */
@@ -57,41 +59,34 @@ export function readKeySetHosts({ hosts }: JkuPolicy): KeySetHosts {
 
 function parseHost(host: string): string {
   const url = /[/?#\\*@\s]/.test(host) ? null : URL.parse(`https://${host}/`);
-  if (url === null) {
-    throw new TypeError(
-      `jku.hosts: ${JSON.stringify(host)} is no host, such as keys.example.org or keys.example.org:8443`,
-    );
-  }
-  return url.host;
+  if (url !== null) return url.host;
+  const problem = "is no host, such as keys.example.org or keys.example.org:8443";
+  throw new TypeError(`jku.hosts: ${JSON.stringify(host)} ${problem}`);
 }
 
 /**
- * Whether the key set that a header names may be asked at all: by https (or on this machine itself), without credentials, and at
- * a host of the policy; when that names none, at the origin that the card itself came from.
+ * Whether the key set that a header names may be asked at all: at a host of the policy; when that names none, at the origin that
+ * the card itself came from.
  *
  * @param cardUrl where the card came from, when that is known
  */
 export function checkJku(jku: unknown, hosts: KeySetHosts, cardUrl: URL | undefined): KeySetUrl {
   const { url, fault } = readJku(jku);
-  if (url === null) return refused("the header names a key set by what is no absolute URL (jku)");
-  const named = `the header names the key set ${shownUrl(url)}`;
-  if (fault === "no-https") return refused(`${named}, which is not reached by https`);
-  if (fault === "credentials") return refused(`${named} with a user name or password in its URL`);
+  const refused = (problem: string): KeySetUrl => ({ ok: false, problem });
+  if (url === null) return refused(`the key set that the header names (jku) ${faults["no-url"].problem}`);
+  const named = `the key set that the header names, ${shownUrl(url)},`;
+  if (fault !== undefined) return refused(`${named} ${faults[fault].problem}`);
   if (hosts !== undefined && !hosts.has(url.host)) {
-    return refused(`${named}, whose host is none that the policy allows`);
+    return refused(`${named} is on a host that is none that the policy allows`);
   }
   const cardOrigin = cardUrl !== undefined && isWebUrl(cardUrl) ? cardUrl.origin : undefined;
   if (hosts === undefined && url.origin !== cardOrigin) {
     const own =
       cardUrl === undefined
-        ? "and where the card came from is not known"
-        : `and the card came from ${shownText(cardOrigin ?? cardUrl.protocol)}`;
-    return refused(`${named}, ${own}: the policy allows only the card's own origin`);
+        ? "where the card came from is not known"
+        : `the card came from ${shownText(cardOrigin ?? cardUrl.protocol)}`;
+    return refused(`${named} is not allowed: the policy allows only the card's own origin, and ${own}`);
   }
   url.hash = "";
   return { ok: true, url };
-}
-
-function refused(problem: string): KeySetUrl {
-  return { ok: false, problem };
 }

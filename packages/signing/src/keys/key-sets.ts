@@ -1,7 +1,7 @@
 import { shownUrl } from "@a2a-connect/core/internal";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
 import { untilAborted } from "../until-aborted.ts";
-import { type FetchedKeySet, fetchKeySet, KeySetUnavailableError } from "./fetch-key-set.ts";
+import { type FetchedKeySet, fetchKeySet } from "./fetch-key-set.ts";
 import type { VerificationKey } from "./key-types.ts";
 
 /** The keys with an id, at least one; or why there are none, in a sentence without a full stop. */
@@ -19,6 +19,12 @@ export interface KeyLookupOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Key sets that are kept; the one that was asked longest ago goes first. */
+const maxKeySets = 100;
+
+/** Longest time that a key set is kept, whatever it says: after that a revoked key is gone for all. */
+const longestLifetimeMs = 24 * 60 * 60 * 1000;
+
 /** Key sets of other servers, kept for a while. */
 export interface KeySets {
   /**
@@ -30,14 +36,8 @@ export interface KeySets {
   find(url: URL, kid: string, options: KeyLookupOptions): Promise<KeyLookup>;
 }
 
-/** Key sets that are kept; the one that was asked longest ago goes first. */
-const maxKeySets = 100;
-
-/** Longest time that a key set is kept, whatever it says: after that a revoked key is gone for everybody. */
-const longestLifetimeMs = 24 * 60 * 60 * 1000;
-
 /**
- * A cache of key sets. Each is asked by one request at a time, which all share who want it. What is older than it may be is not
+ * A cache of key sets. Each is asked by one request at a time, which all callers share. What is older than it may be is not
  * used any more, even when nothing newer can be had. A key that a set does not have makes it be asked anew, once; then, and after a
  * failure, it has rest for the policy's `coolDownMs`.
  *
@@ -65,14 +65,14 @@ class KeySetState {
   readonly #url: URL;
   readonly #policy: JkuPolicy;
   #keySet: KeySet | undefined;
-  /** Why there is none, or no newer one. */
+  /** Why there is none, or no newer one: the rest of a sentence about it. */
   #problem: string | undefined;
   #fresh: Period = never;
   /** When it is not asked, for it has failed. */
   #recovery: Period = never;
   /** When it is not asked for a key that it does not have. */
   #coolDown: Period = never;
-  #running: { promise: Promise<FetchedKeySet>; abort: AbortController; waiting: number } | undefined;
+  #running: { promise: Promise<FetchedKeySet | string>; abort: AbortController; waiting: number } | undefined;
 
   constructor(url: URL, policy: JkuPolicy) {
     this.#url = url;
@@ -90,33 +90,32 @@ class KeySetState {
     }
     onAsk();
     const { ttlMs = 600_000, coolDownMs = 30_000 } = this.#policy;
-    try {
-      const { entries, lifetimeMs } = await this.#request(fetch, signal);
-      this.#keySet = collectKeys(entries);
-      this.#problem = undefined;
-      this.#fresh = { from: now, until: now + Math.min(longestLifetimeMs, lifetimeMs ?? ttlMs) };
-      if (!this.#keySet.keys.has(kid)) this.#coolDown = { from: now, until: now + coolDownMs };
-      return this.#lookup(this.#keySet, kid);
-    } catch (error) {
-      if (!(error instanceof KeySetUnavailableError)) throw error;
-      this.#problem = error.message;
-      this.#recovery = { from: now, until: now + coolDownMs };
+    const answer = await this.#request(fetch, signal);
+    const rest = { from: now, until: now + coolDownMs };
+    if (typeof answer === "string") {
+      this.#problem = answer;
+      this.#recovery = rest;
       return this.#lookup(undefined, kid);
     }
+    this.#keySet = collectKeys(answer.entries);
+    this.#problem = undefined;
+    this.#fresh = { from: now, until: now + Math.min(longestLifetimeMs, answer.lifetimeMs ?? ttlMs) };
+    if (!this.#keySet.keys.has(kid)) this.#coolDown = rest;
+    return this.#lookup(this.#keySet, kid);
   }
 
   #lookup(keySet: KeySet | undefined, kid: string): KeyLookup {
     const keys = keySet?.keys.get(kid);
     if (keys !== undefined) return { ok: true, keys };
-    if (this.#problem !== undefined) return { ok: false, fault: "jwks-unavailable", problem: this.#problem };
-    const problem = keySet?.exposed.has(kid)
+    const fault = this.#problem === undefined ? "key-unknown" : "jwks-unavailable";
+    const missing = keySet?.exposed.has(kid)
       ? "has the key with its secret part, so that everybody can sign with it"
       : "has no key with this id";
-    return { ok: false, fault: "key-unknown", problem: `the key set ${shownUrl(this.#url)} ${problem}` };
+    return { ok: false, fault, problem: `the key set ${shownUrl(this.#url)} ${this.#problem ?? missing}` };
   }
 
-  /** Asks, or waits with those who already do. */
-  async #request(fetch: KeyLookupOptions["fetch"], signal: AbortSignal | undefined): Promise<FetchedKeySet> {
+  /** Asks, or waits with those who already do. The request ends with the last of them. */
+  async #request(fetch: KeyLookupOptions["fetch"], signal: AbortSignal | undefined) {
     signal?.throwIfAborted();
     this.#running ??= this.#start(fetch);
     const running = this.#running;
@@ -137,7 +136,7 @@ class KeySetState {
     const fetch = this.#policy.fetch ?? given ?? globalThis.fetch;
     const abort = new AbortController();
     const promise = fetchKeySet({ url: this.#url, fetch, timeoutMs, maxBytes, signal: abort.signal });
-    promise.catch(() => {}); // those who wait are told; maybe nobody does any more
+    promise.catch(() => {}); // those who wait are told, if there are any left
     return { promise, abort, waiting: 0 };
   }
 }

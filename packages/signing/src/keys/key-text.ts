@@ -3,7 +3,6 @@ import { isObject } from "../canonical/json-members.ts";
 import { SigningError } from "../signing-error.ts";
 import { type Certificate, readCertificate } from "./certificate.ts";
 import { keyHint, unfit } from "./key.ts";
-import type { VerificationKey } from "./key-types.ts";
 
 /** What to do about a text that is no key at all. */
 export const textHint = "give a JWK, a key set (JWKS) or PEM; `a2a keys new` makes a key";
@@ -16,12 +15,9 @@ export const textHint = "give a JWK, a key set (JWKS) or PEM; `a2a keys new` mak
 export async function parseKeyText(text: string): Promise<JWK> {
   const keys = await parseKeyTexts(text);
   const [key] = keys;
-  if (key === undefined || keys.length > 1) {
-    throw keys.length === 0
-      ? new SigningError("the key set is empty", textHint)
-      : new SigningError(`the text has ${keys.length} keys, and one is needed`, "give the one key alone");
-  }
-  return key;
+  if (key === undefined) throw new SigningError("the key set is empty", textHint);
+  if (keys.length === 1) return key;
+  throw new SigningError(`the text has ${keys.length} keys, and one is needed`, "give the one key alone");
 }
 
 /**
@@ -38,7 +34,7 @@ function parseJwks(text: string): readonly JWK[] {
   const entries = isObject(json) ? json["keys"] : undefined;
   // What is no key is passed over (RFC 7517 §5).
   if (entries !== undefined) return Array.isArray(entries) ? entries.filter(isObject) : [];
-  if (isObject(json) && typeof json["kty"] === "string") return [json]; // whoever uses its members looks at them
+  if (isObject(json) && typeof json["kty"] === "string") return [json]; // its members are looked at when they are used
   throw new SigningError("the text is neither a JWK, nor a key set, nor PEM", textHint);
 }
 
@@ -87,71 +83,54 @@ function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
 
 /** Every certificate but the first must have issued another one: else it is of another key, which would be lost in silence. */
 function checkChain(certificates: readonly (Certificate | undefined)[]): void {
-  for (const [index, each] of certificates.entries()) {
-    const issued = certificates.some((other) => other !== each && other?.issuer === each?.subject);
-    if (index > 0 && each !== undefined && !issued) {
-      throw new SigningError(
-        `the PEM has certificates that do not belong together: number ${index + 1} has issued none of the others`,
-        "give one certificate, or one with those of its issuers after it",
-      );
-    }
-  }
+  const stray = certificates.findIndex((each, index) => {
+    const isIssuer = certificates.some((other) => other !== each && other?.issuer === each?.subject);
+    return index > 0 && each !== undefined && !isIssuer;
+  });
+  if (stray === -1) return;
+  throw new SigningError(
+    `the PEM has certificates that do not belong together: number ${stray + 1} has issued none of the others`,
+    "give one certificate, or one with those of its issuers after it",
+  );
 }
 
-/** What to do about forms of PEM that Web Crypto does not read. */
-const otherForms: ReadonlyMap<string, readonly [problem: string, hint: string]> = new Map([
-  ["ENCRYPTED PRIVATE KEY", ["the private key is encrypted", `decrypt it first: ${openssl("pkcs8 -in")}`]],
-  [
-    "EC PRIVATE KEY",
-    ["the private key is in an older form of PEM", `convert it: ${openssl("pkcs8 -topk8 -nocrypt -in")}`],
-  ],
-  [
-    "RSA PRIVATE KEY",
-    ["the private key is in an older form of PEM", `convert it: ${openssl("pkcs8 -topk8 -nocrypt -in")}`],
-  ],
-  [
-    "RSA PUBLIC KEY",
-    [
-      "the public key is in an older form of PEM",
-      `convert it: ${openssl("rsa -RSAPublicKey_in -pubout -in")}`,
-    ],
-  ],
+type PemReader = (pem: string, alg: string, options: { extractable: boolean }) => Promise<CryptoKey>;
+
+const readers: ReadonlyMap<string, PemReader> = new Map([
+  ["PRIVATE KEY", importPKCS8],
+  ["PUBLIC KEY", importSPKI],
+  ["CERTIFICATE", importX509],
 ]);
 
-function openssl(command: string): string {
-  return `openssl ${command} key.pem -out new.pem`;
-}
+/** What is wrong with forms of PEM that Web Crypto does not read, and what OpenSSL makes another one with. */
+const otherForms: ReadonlyMap<string, readonly [problem: string, command: string]> = new Map([
+  ["ENCRYPTED PRIVATE KEY", ["the private key is encrypted", "pkcs8 -in"]],
+  ["EC PRIVATE KEY", ["the private key is in an older form of PEM", "pkcs8 -topk8 -nocrypt -in"]],
+  ["RSA PRIVATE KEY", ["the private key is in an older form of PEM", "pkcs8 -topk8 -nocrypt -in"]],
+  ["RSA PUBLIC KEY", ["the public key is in an older form of PEM", "rsa -RSAPublicKey_in -pubout -in"]],
+]);
 
 async function parseBlock({ label, text, bytes }: PemBlock): Promise<JWK> {
-  switch (label) {
-    case "PRIVATE KEY":
-      return await importPem(importPKCS8, text, bytes);
-    case "PUBLIC KEY":
-      return await importPem(importSPKI, text, bytes);
-    case "CERTIFICATE": {
-      const dates = readCertificate(bytes);
-      if (dates === undefined) {
-        throw new SigningError("the certificate is malformed", "give it as PEM, as its issuer wrote it");
-      }
-      const { nbf, exp } = dates;
-      const key: JWK & Partial<VerificationKey> = { ...(await importPem(importX509, text, bytes)), nbf, exp };
-      return key;
-    }
-    default: {
-      const [problem, hint] = otherForms.get(label) ?? ["the PEM holds no key", keyHint];
-      throw new SigningError(`${problem} (${label})`, hint);
-    }
+  const read = readers.get(label);
+  if (read === undefined) {
+    const [problem, command] = otherForms.get(label) ?? ["the PEM holds no key"];
+    const hint =
+      command === undefined ? keyHint : `convert it first: openssl ${command} key.pem -out new.pem`;
+    throw new SigningError(`${problem} (${label})`, hint);
   }
+  if (label !== "CERTIFICATE") return await importPem(read, text, bytes);
+  const certificate = readCertificate(bytes);
+  if (certificate === undefined) {
+    throw new SigningError("the certificate is malformed", "give it as PEM, as its issuer wrote it");
+  }
+  const { nbf, exp } = certificate;
+  return { ...(await importPem(read, text, bytes)), ...{ nbf, exp } };
 }
 
 /** One algorithm for each type of key that signs cards: the text is of one of them, and does not tell jose which. */
 const typicalAlgorithms = ["ES256", "ES384", "EdDSA", "RS256"] as const;
 
-async function importPem(
-  read: (pem: string, alg: string, options: { extractable: boolean }) => Promise<CryptoKey>,
-  text: string,
-  bytes: Uint8Array,
-): Promise<JWK> {
+async function importPem(read: PemReader, text: string, bytes: Uint8Array): Promise<JWK> {
   for (const alg of typicalAlgorithms) {
     try {
       return await exportJWK(await read(text, alg, { extractable: true }));

@@ -26,9 +26,6 @@ export type PublicMembers =
   | { readonly kty: "OKP"; readonly crv: "Ed25519"; readonly x: string }
   | { readonly kty: "RSA"; readonly n: string; readonly e: string };
 
-/** Bytes of a coordinate (RFC 7518 §6.2.1, RFC 8037 §2). */
-const coordinateLengths = { "P-256": 32, "P-384": 48, Ed25519: 32 } as const;
-
 /** Exponents above 64 bits only make verifying slow; OpenSSL refuses them for most keys. */
 const maximumExponentLength = 8;
 
@@ -39,17 +36,17 @@ const maximumExponentLength = 8;
  * @throws SigningError when the key is not of a type that signs cards, or not well-formed, or a weak RSA key
  */
 export function publicMembers(key: JWK): PublicMembers {
+  const { crv } = key;
   switch (key.kty) {
     case "EC": {
-      const { crv } = key;
-      if (crv !== "P-256" && crv !== "P-384") {
+      if (crv !== "P-256" && crv !== "P-384")
         throw unfit("the curve of the EC key is neither P-256 nor P-384");
-      }
-      return { kty: "EC", crv, x: coordinate(key, "x", crv), y: coordinate(key, "y", crv) };
+      const length = crv === "P-256" ? 32 : 48; // RFC 7518 §6.2.1
+      return { kty: "EC", crv, x: coordinate(key, "x", length), y: coordinate(key, "y", length) };
     }
     case "OKP":
-      if (key.crv !== "Ed25519") throw unfit("the curve of the OKP key is not Ed25519");
-      return { kty: "OKP", crv: "Ed25519", x: coordinate(key, "x", "Ed25519") };
+      if (crv !== "Ed25519") throw unfit("the curve of the OKP key is not Ed25519");
+      return { kty: "OKP", crv, x: coordinate(key, "x", 32) }; // RFC 8037 §2
     case "RSA":
       return { kty: "RSA", n: modulus(key), e: exponent(key) };
     case "oct":
@@ -59,17 +56,14 @@ export function publicMembers(key: JWK): PublicMembers {
   }
 }
 
-function coordinate(key: JWK, name: "x" | "y", crv: keyof typeof coordinateLengths): string {
-  const length = coordinateLengths[crv];
+function coordinate(key: JWK, name: "x" | "y", length: number): string {
   const { text, bytes } = readMember(key, name);
-  if (bytes.length !== length) {
-    throw unfit(`the member "${name}" of the ${crv} key is not ${length} bytes long`);
-  }
-  return text;
+  if (bytes.length === length) return text;
+  throw unfit(`the member "${name}" of the ${key.crv} key is not ${length} bytes long`);
 }
 
 function modulus(key: JWK): string {
-  const { text, bytes } = readNumber(key, "n");
+  const { text, bytes } = readMember(key, "n");
   const bits = bytes.length * 8 - Math.clz32(bytes[0] ?? 0) + 24;
   if (bits < minimumRsaBits) {
     throw unfit(`the RSA key has ${bits} bits, and at least ${minimumRsaBits} are needed`);
@@ -82,19 +76,12 @@ function modulus(key: JWK): string {
 
 /** The exponent is odd and at least 3: with 1 a signature would be no more than its own padding. */
 function exponent(key: JWK): string {
-  const { text, bytes } = readNumber(key, "e");
+  const { text, bytes } = readMember(key, "e");
   const last = bytes.at(-1) ?? 0;
   if (bytes.length > maximumExponentLength || last % 2 === 0 || (bytes.length === 1 && last < 3)) {
     throw unfit('the exponent of the RSA key ("e") is even, less than 3 or above 64 bits');
   }
   return text;
-}
-
-/** Base64urlUInt of RFC 7518 §2: the smallest number of bytes, so none before it is zero. */
-function readNumber(key: JWK, name: "n" | "e") {
-  const member = readMember(key, name);
-  if (member.bytes[0] === 0) throw unfit(`the member "${name}" of the RSA key starts with a zero byte`);
-  return member;
 }
 
 function readMember(key: JWK, name: "x" | "y" | "n" | "e"): { text: string; bytes: Uint8Array } {
@@ -104,19 +91,22 @@ function readMember(key: JWK, name: "x" | "y" | "n" | "e"): { text: string; byte
   if (bytes === undefined || bytes.length === 0) {
     throw unfit(`the member "${name}" of the key is not unpadded base64url`);
   }
+  // Base64urlUInt of RFC 7518 §2 has the smallest number of bytes.
+  if (bytes[0] === 0 && (name === "n" || name === "e")) {
+    throw unfit(`the member "${name}" of the RSA key starts with a zero byte`);
+  }
   return { text, bytes };
 }
 
 /**
- * What a key is for: what it says, else what its type is made for. Of two names, and of two paddings, that is the one that most
- * verifiers know.
+ * What a key is for: what it says, else the first algorithm of the table that its type is made for.
  *
  * @throws SigningError when the key is for something else, or is none that signs cards
  */
 export function algorithmOf(key: JWK): SignatureAlgorithm {
   if (isSignatureAlgorithm(key.alg)) return key.alg;
+  const names = Object.keys(algorithms).join(", ");
   if (key.alg !== undefined) {
-    const names = Object.keys(algorithms).join(", ");
     throw unfit(
       'the key is for an algorithm that cards are not signed with (its member "alg")',
       key.kty === "oct"
@@ -124,15 +114,12 @@ export function algorithmOf(key: JWK): SignatureAlgorithm {
         : `take another key; where the member is wrong, make it one of ${names} or leave it away`,
     );
   }
-  const members = publicMembers(key);
-  switch (members.kty) {
-    case "EC":
-      return members.crv === "P-256" ? "ES256" : "ES384";
-    case "OKP":
-      return "EdDSA";
-    case "RSA":
-      return "RS256";
-  }
+  const { kty } = publicMembers(key);
+  const fitting = Object.values(algorithms).find(
+    (each) => each.kty === kty && (each.crv ?? key.crv) === key.crv,
+  );
+  if (fitting === undefined) throw unfit("the key is none that signs cards");
+  return fitting.alg;
 }
 
 /**
@@ -143,9 +130,7 @@ export function algorithmOf(key: JWK): SignatureAlgorithm {
 export function checkPurpose(key: JWK, alg: SignatureAlgorithm, operation: "sign" | "verify"): void {
   if (!isSignatureAlgorithm(alg)) throw unfit("the algorithm is none that signs cards");
   const { kty, crv } = algorithms[alg];
-  if (key.kty === "oct") {
-    throw unfit("the key is symmetric (oct), and cards are signed with key pairs only");
-  }
+  if (key.kty === "oct") throw unfit("the key is symmetric (oct), and cards are signed with key pairs only");
   if (key.kty !== kty) throw unfit(`${alg} needs a key of the type ${kty}`);
   if (crv !== undefined && key.crv !== crv) throw unfit(`${alg} needs a key on the curve ${crv}`);
   if (key.alg !== undefined && !isSameAlgorithm(key.alg, alg)) {
@@ -170,7 +155,7 @@ export function checkPurpose(key: JWK, alg: SignatureAlgorithm, operation: "sign
 }
 
 /** Longest key id, in UTF-16 code units: verifiers look no further. */
-const maxKeyIdLength = 256;
+export const maxKeyIdLength = 256;
 
 /**
  * The id of a key that signs or verifies: every verifier can look for it, and show it.
@@ -185,6 +170,11 @@ export function checkKeyId(kid: string): string {
   );
 }
 
+/** The id that a JWK has itself; undefined where it has none. */
+export function ownIdOf({ kid }: { readonly kid?: unknown }): string | undefined {
+  return typeof kid === "string" && kid !== "" ? kid : undefined;
+}
+
 const imported = new WeakMap<JWK, Map<SignatureAlgorithm, Promise<CryptoKey>>>();
 const thumbprints = new WeakMap<JWK, Promise<string>>();
 
@@ -192,8 +182,8 @@ const thumbprints = new WeakMap<JWK, Promise<string>>();
  * A public key as Web Crypto wants it. It is imported once for each object and algorithm, so a key must not be changed after
  * it was used. Whether it is expired or revoked is not asked here. Private members are not looked at.
  *
- * @throws SigningError (as a rejection) when the key is not for this algorithm or not for signatures (`alg`, `use`,
- *   `key_ops`; RFC 7517 §4), symmetric, malformed, or an RSA key of less than 2048 bits
+ * @throws SigningError (as a rejection) when the key is not for this algorithm or not for signatures (RFC 7517 §4), or is
+ *   malformed or too weak
  */
 export function importVerificationKey(key: VerificationKey, alg: SignatureAlgorithm): Promise<CryptoKey> {
   const byAlgorithm = imported.get(key) ?? new Map<SignatureAlgorithm, Promise<CryptoKey>>();
@@ -218,8 +208,8 @@ async function importPublicKey(key: VerificationKey, alg: SignatureAlgorithm): P
 }
 
 /**
- * SHA-256 thumbprint of a key (RFC 7638), base64url: the same for the public and the private key, and whatever else the JWK
- * says. Computed once for each object.
+ * SHA-256 thumbprint of a key (RFC 7638), base64url: the same for the public and the private key, whatever else the JWK says.
+ * Computed once for each object.
  *
  * @throws SigningError (as a rejection) when the key is not of a type that signs cards, or not well-formed
  */

@@ -1,7 +1,7 @@
 import { type CryptoKey, exportJWK, importJWK, type JWK } from "jose";
 import { SigningError } from "../signing-error.ts";
 import { type AlgorithmEntry, algorithms, isSignatureAlgorithm, minimumRsaBits } from "./algorithms.ts";
-import { algorithmOf, checkPurpose, publicMembers, unfit } from "./key.ts";
+import { algorithmOf, checkPurpose, ownIdOf, publicMembers, unfit } from "./key.ts";
 import { parseKeyText } from "./key-text.ts";
 import type { SignatureAlgorithm } from "./key-types.ts";
 
@@ -50,12 +50,11 @@ async function importPrivateJwk(jwk: JWK, given: SignatureAlgorithm | undefined)
     // Nothing of the platform's error is told: it may be about secret members.
     throw unfit(`the private key is malformed, or this runtime does not know ${alg}`);
   });
-  const { kid } = jwk;
-  const hasId = typeof kid === "string" && kid !== "";
+  const kid = ownIdOf(jwk);
   return {
     alg,
     cryptoKey: cryptoKey as CryptoKey, // bytes only of symmetric keys
-    publicJwk: hasId ? { ...members, kid } : { ...members },
+    publicJwk: { ...members, ...(kid === undefined ? {} : { kid }) },
   };
 }
 
@@ -68,13 +67,11 @@ function secretMembers({ kty, d, p, q, dp, dq, qi }: JWK): JWK {
     );
   }
   if (kty !== "RSA") return { d };
-  if (p === undefined || q === undefined || dp === undefined || dq === undefined || qi === undefined) {
-    throw new SigningError(
-      "the RSA key lacks some of p, q, dp, dq and qi",
-      "export it as PKCS#8, or with all its members",
-    );
+  if (p !== undefined && q !== undefined && dp !== undefined && dq !== undefined && qi !== undefined) {
+    return { d, p, q, dp, dq, qi };
   }
-  return { d, p, q, dp, dq, qi };
+  const hint = "export it as PKCS#8, or with all its members";
+  throw new SigningError("the RSA key lacks some of p, q, dp, dq and qi", hint);
 }
 
 async function openCryptoKey(key: CryptoKey, given: SignatureAlgorithm | undefined): Promise<PrivateKey> {

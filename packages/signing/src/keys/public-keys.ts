@@ -1,7 +1,15 @@
 import { exportJWK, generateKeyPair, type JWK } from "jose";
 import { checkSigningMembers } from "../option-members.ts";
 import { SigningError } from "../signing-error.ts";
-import { algorithmOf, checkKeyId, checkPurpose, keyHint, publicMembers, thumbprintOf } from "./key.ts";
+import {
+  algorithmOf,
+  checkKeyId,
+  checkPurpose,
+  keyHint,
+  ownIdOf,
+  publicMembers,
+  thumbprintOf,
+} from "./key.ts";
 import { parseKeyText, parseKeyTexts, textHint } from "./key-text.ts";
 import type {
   CreateKeySetOptions,
@@ -51,8 +59,7 @@ export async function publicKeyOf(
 }
 
 /**
- * What of a JWK may be shown to everybody and matters to whoever verifies: all that makes the public key, and what it says of
- * its purpose and its time. Nothing else, so that no member of any kind of private key gets through.
+ * What of a JWK may be shown to others and matters to those who verify.
  *
  * @param kid default: the JWK's own, else its thumbprint
  * @param alg what it must be for; default: what it is for
@@ -62,27 +69,23 @@ async function toVerificationKey(
   kid: string | undefined,
   alg?: SignatureAlgorithm,
 ): Promise<VerificationKey> {
-  const ownId = typeof jwk.kid === "string" && jwk.kid !== "" ? jwk.kid : undefined;
-  const key = toPublished(jwk, checkKeyId(kid ?? ownId ?? (await thumbprintOf(jwk))));
+  const key = toPublished(jwk, checkKeyId(kid ?? ownIdOf(jwk) ?? (await thumbprintOf(jwk))));
   checkPurpose(key, alg ?? algorithmOf(jwk), "verify");
   return key;
 }
 
-/** The same of a key whose id is known, whatever its purpose is. That its members come from JSON is for their reader to mind. */
+/** What a public key may say of its purpose and its time. The operations of a private key are others. */
+const publicFacts = ["alg", "use", "key_ops", "nbf", "exp", "revoked"] as const;
+
+/**
+ * The same of a key whose id is known, whatever its purpose is: all that makes the public key, and what it says of itself.
+ * Nothing else, so that no member of any kind of private key gets through.
+ */
 function toPublished(jwk: JWK & Partial<VerificationKey>, kid: string): VerificationKey {
-  const { alg, use, key_ops, nbf, exp, revoked } = jwk;
-  const isPrivate = jwk.d !== undefined; // its operations are not those of the public key
-  return {
-    ...publicMembers(jwk),
-    kid,
-    ...(alg === undefined ? {} : { alg }),
-    ...(use === undefined ? {} : { use }),
-    ...(key_ops === undefined || isPrivate ? {} : { key_ops }),
-    ...(nbf === undefined ? {} : { nbf }),
-    ...(exp === undefined ? {} : { exp }),
-    // Not what it tells of when and why: that may be anything.
-    ...(revoked === undefined ? {} : { revoked: isMarked(revoked) }),
-  };
+  const said = publicFacts.filter((name) => jwk[name] !== undefined && !(name === "key_ops" && "d" in jwk));
+  // Of a revocation not when and why: that may be anything.
+  const facts = said.map((name) => [name, name === "revoked" ? isMarked(jwk.revoked) : jwk[name]]);
+  return { ...publicMembers(jwk), kid, ...Object.fromEntries(facts) };
 }
 
 /** Whether a mark of revocation counts against a key: whatever it is, unless it says that it is none. */
@@ -107,7 +110,16 @@ export async function readVerificationKeys(
   const given = await parseKeyTexts(text);
   const [only] = given;
   if (only !== undefined && given.length === 1) return [await toVerificationKey(only, kid)];
-  const { keys, problem } = await readAll(given);
+  const keys: VerificationKey[] = [];
+  let problem: string | undefined; // of the first that cannot be used
+  for (const jwk of given) {
+    try {
+      keys.push(await toVerificationKey(jwk, undefined));
+    } catch (error) {
+      if (!(error instanceof SigningError)) throw error;
+      problem ??= error.message;
+    }
+  }
   if (keys.length === 0) {
     throw problem === undefined
       ? new SigningError("the key set is empty", textHint)
@@ -119,21 +131,6 @@ export async function readVerificationKeys(
     throw new SigningError("no key of the set has the id that was asked for", `its ids are: ${ids}`);
   }
   return wanted;
-}
-
-/** Those that can be used, and what was wrong with the first that cannot. */
-async function readAll(given: readonly JWK[]) {
-  const keys: VerificationKey[] = [];
-  let problem: string | undefined;
-  for (const jwk of given) {
-    try {
-      keys.push(await toVerificationKey(jwk, undefined));
-    } catch (error) {
-      if (!(error instanceof SigningError)) throw error;
-      problem ??= error.message;
-    }
-  }
-  return { keys, problem };
 }
 
 /** Above that, what is said to be seconds is milliseconds: it would be after the year 5138. */

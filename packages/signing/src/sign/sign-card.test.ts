@@ -195,13 +195,13 @@ describe("the protected header (M-2)", () => {
   }
 
   for (const [url, problem] of [
-    ["http://keys.example.org/jwks.json", /not https/],
-    ["http://127.0.0.1.example.org/jwks.json", /not https/],
-    ["file:///jwks.json", /not https/],
+    ["http://keys.example.org/jwks.json", /not reached by https/],
+    ["http://127.0.0.1.example.org/jwks.json", /not reached by https/],
+    ["file:///jwks.json", /not reached by https/],
     ["https://me:hunter2@keys.example.org/jwks.json", /user name or password/],
-    ["/.well-known/jwks.json", /no URL/],
-    ["", /no URL/],
-    [`https://keys.example.org/${"x".repeat(2048)}`, /no URL/],
+    ["/.well-known/jwks.json", /no absolute URL/],
+    ["", /no absolute URL/],
+    [`https://keys.example.org/${"x".repeat(2048)}`, /no absolute URL/],
   ] as const) {
     it(`may not name ${url.slice(0, 60)}`, async () => {
       const error: unknown = await signCardText(text, { signer, jku: url }).catch(
