@@ -4,6 +4,7 @@
  * @internal
  */
 export type { CardTextFault } from "./canonical/read-card-text.ts";
+export { findKeyTimeFault, ownIdOf } from "./keys/key.ts";
 export { assertKeySetUrl } from "./keys/key-set-url.ts";
 export type {
   GenerateKeyOptions,

@@ -42,7 +42,7 @@ export interface CardSource {
   readonly text: string;
   /** Where it came from; undefined for a file and the standard input. */
   readonly url: string | undefined;
-  /** The address that was asked for it, when redirects led elsewhere. */
+  /** The address that was asked for it: another one where redirects led from there. */
   readonly asked: string | undefined;
   /** Where it came from, for people. */
   readonly name: string;
@@ -62,15 +62,10 @@ export async function readCardSource(
   reference: string | undefined,
 ): Promise<CardSource> {
   if (reference === "-") {
-    return {
-      text: await readStandardInput(context),
-      url: undefined,
-      asked: undefined,
-      name: "the standard input",
-      settings: undefined,
-    };
+    const text = await readStandardInput(context);
+    return { text, url: undefined, asked: undefined, name: "the standard input", settings: undefined };
   }
-  const { text, url, asked, settings } = await context.receiveCard(reference);
+  const { text, url, asked = url, settings } = await context.receiveCard(reference);
   return { text, url, asked, name: url ?? reference ?? settings.agentCard ?? "", settings };
 }
 

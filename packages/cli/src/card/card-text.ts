@@ -1,3 +1,4 @@
+import { quote } from "../doctor/finding.ts";
 import { isObject, type LooseObject, objectOf, readObject } from "../json.ts";
 
 /** The texts of all members with such a name, however deep. */
@@ -181,4 +182,15 @@ function membersOf(value: unknown): LooseObject | undefined {
 function join(path: string, name: string, isIndex: boolean): string {
   if (isIndex) return `${path}[${name}]`;
   return path === "" ? name : `${path}.${name}`;
+}
+
+/** Words of a card where a sentence of ours goes on behind them: short, on one line, and one sees where they end. */
+export function quoted(text: string): string {
+  return JSON.stringify(quote(text));
+}
+
+/** Several of them: `"a", "b" and 3 more`. */
+export function quotedList(texts: readonly string[], maxItems = 10): string {
+  const shown = texts.slice(0, maxItems).map(quoted).join(", ");
+  return texts.length > maxItems ? `${shown} and ${texts.length - maxItems} more` : shown;
 }

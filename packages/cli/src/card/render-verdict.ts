@@ -1,15 +1,18 @@
 import type { CardFault } from "@a2a-connect/signing/internal";
-import { quote } from "../doctor/finding.ts";
 import { isLocalHost } from "../doctor/target.ts";
 import type { Output } from "../output.ts";
 import { quote as shellQuote } from "../task/hints.ts";
-import { type CardChange, hostOf } from "./card-text.ts";
-import type {
-  AppliedPolicy,
-  FittingProfile,
-  SignatureReport,
-  VerdictAlarm,
-  VerdictReport,
+import { type CardClaims, hostOf, quoted, quotedList, readClaims, readSubject } from "./card-text.ts";
+import {
+  type AppliedPolicy,
+  changesOf,
+  type FittingProfile,
+  findProof,
+  hasGaps,
+  type SignatureReport,
+  tellAlarms,
+  tellStory,
+  type VerdictReport,
 } from "./verdict.ts";
 
 /** Rows of one kind that text shows. */
@@ -21,44 +24,52 @@ const maxSignatures = 5;
 /** Longest value of a change, in UTF-16 units. */
 const maxValueLength = 80;
 
-/** The whole verdict in fields: subject, verdict, what it rests on, what was vouched for, what to do next. */
+/** A line of the verdict; without a value there is none. */
+type Field = readonly [label: string, value: string | undefined];
+
+/** Prints the whole verdict: subject, verdict, what it rests on, what was vouched for, what to do next. */
 export async function renderVerdict(output: Output, report: VerdictReport): Promise<void> {
-  const { verification, message, hasGaps, name } = report;
+  const { verification, source, sha256, time, policy } = report;
   const { verified, reason, profile } = verification;
-  await output.field("Card", describeSubject(report));
-  await output.field("From", name);
-  await output.field("Verdict", verified ? (hasGaps ? "VERIFIED, WITH GAPS" : "VERIFIED") : "NOT VERIFIED");
-  if (hasGaps) await renderUncovered(output, report);
-  await output.field("Reason", reason);
-  await output.field("Because", message);
-  await renderAlarms(output, report);
-  await renderChanges(output, report.changes);
-  await renderSignatures(output, report);
-  await output.field("Profile", profile);
-  await renderCoverage(output, report);
-  await renderClaims(output, report);
-  await output.field("Trust", describeTrust(report));
-  await output.field("Memory", describeMemory(report));
-  await output.field("Digest", report.sha256 === undefined ? undefined : `SHA-256 ${report.sha256}`);
-  await output.field("Checked", `${report.time}, by ${describePolicy(report.policy)}`);
-  await output.field("Next", nextStep(report));
+  const isOpen = hasGaps(report);
+  const fields: readonly Field[] = [
+    ["Card", describeSubject(report)],
+    ["From", source.name],
+    ["Verdict", verified ? (isOpen ? "VERIFIED, WITH GAPS" : "VERIFIED") : "NOT VERIFIED"],
+    ...(isOpen ? uncoveredFields(report) : []),
+    ["Reason", reason],
+    ["Because", tellStory(report)],
+    ...alarmFields(report),
+    ...changeFields(report),
+    ...signatureFields(report),
+    ["Profile", profile],
+    ["Coverage", describeCoverage(report)],
+    ...(isOpen ? [] : uncoveredFields(report)),
+    ...claimFields(report),
+    ["Trust", describeTrust(report)],
+    ["Memory", describeMemory(report)],
+    ["Digest", sha256 === undefined ? undefined : `SHA-256 ${sha256}`],
+    ["Checked", `${time}, by ${describePolicy(policy)}`],
+    ["Next", nextStep(report)],
+  ];
+  for (const [label, value] of fields) await output.field(label, value);
 }
 
 /** What a verified card proves, and what not: undefined when nothing was proved. */
-export function describeTrust({ proof, trust, signatures, url, keyName }: VerdictReport): string | undefined {
-  if (proof?.keySource === undefined) return undefined;
-  const { host = "a host", origin = "" } = URL.parse(proof.keySource) ?? {};
-  switch (trust) {
+export function describeTrust(report: VerdictReport): string | undefined {
+  const { signatures, source, policy } = report;
+  const proof = findProof(report);
+  const { host = "a host", origin = "" } = URL.parse(proof?.keySource ?? "") ?? {};
+  switch (proof?.basis) {
     case "given-key": {
-      const names = signatures
-        .filter(({ valid, keySource }) => valid && keySource === "trusted")
-        .flatMap(({ thumbprint = "" }) => keyName(thumbprint) ?? []);
+      const given = signatures.filter(({ valid, keySource }) => valid && keySource === "trusted");
+      const names = given.flatMap(({ thumbprint = "" }) => policy.keys.nameOf(thumbprint) ?? []);
       const list = [...new Set(names)].join(", ");
       return `the owner of a key that you gave signed this card${list === "" ? "" : ` (${list})`}`;
     }
     case "own-origin": {
-      const parsed = url === undefined ? null : URL.parse(url);
-      const isExposed = parsed?.protocol === "http:" && !isLocalHost(parsed.hostname);
+      const { protocol = "", hostname = "" } = URL.parse(source.url ?? "") ?? {};
+      const isExposed = protocol === "http:" && !isLocalHost(hostname);
       const others = isExposed ? ", or is anywhere on the way there (it is not reached by TLS)," : "";
       return `the key is from the card's own origin, so this proves that whoever controls ${origin}${others} signed the card, and nothing more; to pin the signer, give its key with --key`;
     }
@@ -69,7 +80,8 @@ export function describeTrust({ proof, trust, signatures, url, keyName }: Verdic
   }
 }
 
-function describeSubject({ signatures, subject: { name, version } }: VerdictReport): string {
+function describeSubject({ signatures, source }: VerdictReport): string {
+  const { name, version } = readSubject(source.text);
   if (name === undefined) return "no name can be read";
   const called = version === undefined ? quoted(name) : `${quoted(name)}, version ${quoted(version)}`;
   return signatures.some(({ valid }) => valid) ? called : `${called} (so it says; nothing proves it)`;
@@ -78,116 +90,103 @@ function describeSubject({ signatures, subject: { name, version } }: VerdictRepo
 /** What is worth knowing, and no reason to be alarmed. */
 const notes: ReadonlySet<string> = new Set(["first-use", "not-remembered"]);
 
-async function renderAlarms(output: Output, { alarms }: VerdictReport): Promise<void> {
-  for (const { kind, text, paths } of alarms.slice(0, maxRows)) {
+function alarmFields(report: VerdictReport): readonly Field[] {
+  const alarms = tellAlarms(report).map(({ kind, text, paths }): Field => {
     const where = paths.length === 0 ? "" : ` (${quotedList(paths)})`;
-    await output.field(notes.has(kind) ? "Note" : "Alarm", `${kind}: ${text}${where}`);
-  }
-  await renderRest(output, "Alarm", alarms.length, maxRows);
+    return [notes.has(kind) ? "Note" : "Alarm", `${kind}: ${text}${where}`];
+  });
+  return [...alarms.slice(0, maxRows), ...restField("Alarm", alarms.length, maxRows)];
 }
 
-async function renderChanges(output: Output, changes: readonly CardChange[]): Promise<void> {
-  for (const { path, was, is } of changes.slice(0, maxRows)) {
-    await output.field("Changed", `${quoted(path).slice(1, -1)}: was ${showValue(was)}, is ${showValue(is)}`);
-  }
-  await renderRest(output, "Changed", changes.length, maxRows);
+function changeFields(report: VerdictReport): readonly Field[] {
+  const show = (value: unknown): string => {
+    const text = JSON.stringify(value) ?? "not there";
+    return text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text;
+  };
+  const changes = changesOf(report).map(
+    ({ path, was, is }): Field => ["Changed", `${inline(path)}: was ${show(was)}, is ${show(is)}`],
+  );
+  return [...changes.slice(0, maxRows), ...restField("Changed", changes.length, maxRows)];
 }
 
-function showValue(value: unknown): string {
-  const text = JSON.stringify(value) ?? "not there";
-  return text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text;
-}
-
-async function renderSignatures(output: Output, report: VerdictReport): Promise<void> {
+function signatureFields(report: VerdictReport): readonly Field[] {
   const { signatures } = report;
-  for (const signature of signatures.slice(0, maxSignatures))
-    await renderSignature(output, signature, report);
-  await renderRest(output, "Signature", signatures.length, maxSignatures);
+  return [
+    ...signatures.slice(0, maxSignatures).flatMap((signature) => fieldsOfSignature(signature, report)),
+    ...restField("Signature", signatures.length, maxSignatures),
+  ];
 }
 
-async function renderSignature(
-  output: Output,
-  signature: SignatureReport,
-  report: VerdictReport,
-): Promise<void> {
-  const { index, valid, profile, thumbprint, keySource, fault, problem, header, tried, expires } = signature;
-  const { signatures, message, keyName } = report;
-  const place = `${index + 1} of ${signatures.length}`;
-  await output.field("Signature", `${place}, ${valid ? `valid (${profile})` : `NOT VALID (${fault})`}`);
-  const { kid, alg, typ, jku } = header ?? {};
-  const members = [
-    ["kid", kid],
-    ["alg", alg],
-    ["typ", typ],
-    ["jku", jku],
-  ].map(([label, value]) => (value === undefined ? `no ${label}` : `${label} ${quoted(value)}`));
-  await output.field("Header", members.join(", "));
-  if (thumbprint !== undefined) {
-    const from =
-      keySource === "trusted" ? (keyName(thumbprint) ?? "the keys that you gave") : (keySource ?? "nowhere");
-    const until = expires === undefined ? "" : `, counts until ${expires}`;
-    await output.field("Key", `thumbprint ${thumbprint}, from ${from}${until}`);
-  }
-  for (const each of tried.slice(0, 3)) {
-    await output.field("Key Tried", `thumbprint ${each}, from ${keyName(each) ?? "its key set"}`);
-  }
+function fieldsOfSignature(signature: SignatureReport, report: VerdictReport): readonly Field[] {
+  const { index, valid, profile, thumbprint, keySource, fault, problem, tried, expires } = signature;
+  const { kid, alg, typ, jku } = signature.header ?? {};
+  const { keys } = report.policy;
+  const count = report.signatures.length;
+  const members = Object.entries({ kid, alg, typ, jku }).map(([name, value]) =>
+    value === undefined ? `no ${name}` : `${name} ${quoted(value)}`,
+  );
+  const given = keys.nameOf(thumbprint ?? "") ?? "the keys that you gave";
+  const from = keySource === "trusted" ? given : keySource;
+  const until = expires === undefined ? "" : `, counts until ${expires}`;
   // Of the only signature the whole story tells it already.
-  if (problem !== undefined && signatures.length > 1 && !message.includes(problem)) {
-    await output.field("Problem", problem);
-  }
+  const isTold = count === 1 || tellStory(report).includes(problem ?? "");
+  return [
+    ["Signature", `${index + 1} of ${count}, ${valid ? `valid (${profile})` : `NOT VALID (${fault})`}`],
+    ["Header", members.join(", ")],
+    ["Key", thumbprint && `thumbprint ${thumbprint}, from ${from}${until}`],
+    ...tried
+      .slice(0, 3)
+      .map((key): Field => ["Key Tried", `thumbprint ${key}, from ${keys.nameOf(key) ?? "its key set"}`]),
+    ["Problem", isTold ? undefined : problem],
+  ];
 }
 
-async function renderCoverage(output: Output, report: VerdictReport): Promise<void> {
-  const { verification, hasGaps } = report;
-  const { profile, uncovered, alarms } = verification;
-  if (profile === undefined) return;
+function describeCoverage({
+  verification: { profile, uncovered, alarms },
+}: VerdictReport): string | undefined {
+  if (profile === undefined) return undefined;
   const covered =
     uncovered.length === 0
       ? "everything in the card but its signatures"
       : `${uncovered.length} field${uncovered.length === 1 ? " is" : "s are"} NOT protected`;
   const mayLack = alarms.some(({ kind }) => kind === "removable");
-  await output.field("Coverage", mayLack ? `${covered}; something empty may have been taken out` : covered);
-  if (!hasGaps) await renderUncovered(output, report);
+  return mayLack ? `${covered}; something empty may have been taken out` : covered;
 }
 
 /** Where callers go and what they are asked for first. */
-async function renderUncovered(
-  output: Output,
-  { verification: { uncovered } }: VerdictReport,
-): Promise<void> {
-  const paths = [...uncovered].sort((one, other) => weight(one) - weight(other));
-  for (const path of paths.slice(0, maxRows)) await output.field("Uncovered", quoted(path).slice(1, -1));
-  await renderRest(output, "Uncovered", paths.length, maxRows);
-}
-
-function weight(path: string): number {
-  return /^(?:supported_?interfaces|security|skills\[\d+\]\.security)/i.test(path) ? 0 : 1;
+function uncoveredFields({ verification: { profile, uncovered } }: VerdictReport): readonly Field[] {
+  if (profile === undefined) return [];
+  const isFirst = (path: string) => /^(?:supported_?interfaces|security|skills\[\d+\]\.security)/i.test(path);
+  const paths = uncovered.toSorted((one, other) => Number(isFirst(other)) - Number(isFirst(one)));
+  const shown = paths.slice(0, maxRows).map((path): Field => ["Uncovered", inline(path)]);
+  return [...shown, ...restField("Uncovered", paths.length, maxRows)];
 }
 
 /** What was vouched for; of a card that is not verified, where it would have callers go. */
-async function renderClaims(output: Output, { verification, claims, url }: VerdictReport): Promise<void> {
-  if (claims === undefined) return;
+function claimFields({ verification: { verified }, canonical, source }: VerdictReport): readonly Field[] {
+  if (canonical === undefined) return [];
+  const claims = readClaims(canonical);
   const { interfaceHosts, tokenHosts } = claims;
   const interfaces = interfaceHosts.length === 0 ? "none" : quotedList(interfaceHosts, 5);
-  if (!verification.verified) {
-    const tokens = tokenHosts.length === 0 ? "" : `; tokens from ${quotedList(tokenHosts, 5)}`;
-    return await output.field("Would Lead To", `${interfaces}; asks for ${describeDemands(claims)}${tokens}`);
+  const tokens = tokenHosts.length === 0 ? undefined : quotedList(tokenHosts, 5);
+  const demands = describeDemands(claims);
+  if (!verified) {
+    const last = tokens === undefined ? "" : `; tokens from ${tokens}`;
+    return [["Would Lead To", `${interfaces}; asks for ${demands}${last}`]];
   }
-  const own = url === undefined ? undefined : hostOf(url);
-  const foreign = own !== undefined && interfaceHosts.some((host) => host !== own);
-  await output.field("Interfaces", `${interfaces}${foreign ? ` (the card came from ${quoted(own)})` : ""}`);
-  await output.field("Asks For", describeDemands(claims));
-  if (tokenHosts.length > 0) await output.field("Tokens From", quotedList(tokenHosts, 5));
+  const own = source.url === undefined ? undefined : hostOf(source.url);
+  const isForeign = own !== undefined && interfaceHosts.some((host) => host !== own);
+  return [
+    ["Interfaces", `${interfaces}${isForeign ? ` (the card came from ${quoted(own)})` : ""}`],
+    ["Asks For", demands],
+    ["Tokens From", tokens],
+  ];
 }
 
-function describeDemands({ demands, stricterSkills }: NonNullable<VerdictReport["claims"]>): string {
-  const all =
-    demands === undefined
-      ? "no credentials"
-      : demands.map((demand) => quoted(demand).slice(1, -1)).join(", or ");
-  const more =
-    stricterSkills === 0 ? "" : `; ${stricterSkills} skill${stricterSkills === 1 ? "" : "s"} for more`;
-  return all + more;
+function describeDemands({ demands, stricterSkills }: CardClaims): string {
+  const all = demands === undefined ? "no credentials" : demands.map(inline).join(", or ");
+  const skills = `${stricterSkills} skill${stricterSkills === 1 ? "" : "s"}`;
+  return stricterSkills === 0 ? all : `${all}; ${skills} for more`;
 }
 
 function describeMemory({ verification: { verified }, known }: VerdictReport): string | undefined {
@@ -195,8 +194,9 @@ function describeMemory({ verification: { verified }, known }: VerdictReport): s
   const { file, key, remembered } = known;
   if (key === undefined) return `${file}: nothing was remembered, because the card came from no URL`;
   const refused = verified ? "" : "; nothing was remembered of this card, because it is refused";
-  if (remembered === undefined)
+  if (remembered === undefined) {
     return `${file}: ${key} ${verified ? "is known from now on" : `is not known${refused}`}`;
+  }
   const { firstSeen, lastSeen, thumbprints } = remembered;
   const keys = thumbprints.slice(0, 3).join(", ");
   return `${file}: ${key} is known since ${firstSeen}, last seen ${lastSeen}, by the key with thumbprint ${keys}${refused}`;
@@ -204,69 +204,81 @@ function describeMemory({ verification: { verified }, known }: VerdictReport): s
 
 function describePolicy(policy: AppliedPolicy): string {
   const { keys, keySets, profiles, allowUncovered, minSigners, requireSecurity } = policy;
-  const sets =
-    keySets === "none"
-      ? []
-      : keySets === "own-origin"
-        ? ["the key set of the card's own origin"]
-        : [`key sets of ${keySets.join(", ")}`];
+  const given = keys.isEmpty ? [] : [`key${keys.names.length === 1 ? "" : "s"} ${keys.names.join(", ")}`];
+  const asked =
+    keySets === "own-origin"
+      ? "the key set of the card's own origin"
+      : `key sets of ${[keySets].flat().join(", ")}`;
   return [
-    [...(keys.length === 0 ? [] : [`key${keys.length === 1 ? "" : "s"} ${keys.join(", ")}`]), ...sets].join(
-      " and ",
-    ),
+    [...given, ...(keySets === "none" ? [] : [asked])].join(" and "),
     `profile ${["strict", ...profiles].join(", ")}${allowUncovered ? " (gaps allowed)" : ""}`,
     ...(minSigners === 1 ? [] : [`${minSigners} signers`]),
     ...(requireSecurity ? ["security required"] : []),
   ].join("; ");
 }
 
-async function renderRest(output: Output, label: string, count: number, shown: number): Promise<void> {
-  if (count > shown) await output.field(label, `${count - shown} more; -o json lists them`);
+function restField(label: string, count: number, shown: number): readonly Field[] {
+  return count > shown ? [[label, `${count - shown} more; -o json lists them`]] : [];
 }
+
+/** Words of the card within a line of ours, without quotation marks. */
+function inline(text: string): string {
+  return quoted(text).slice(1, -1);
+}
+
+const askOperator =
+  "ask the operator to sign the card by the specification (a2a card sign), or compare it with a copy that you have from him over another way";
+const doctor = "a2a doctor says what is there in the place of a card";
+
+/** The options and commands that lead on, where the verdict's own message does not say it all. */
+const steps: Readonly<Partial<Record<CardFault, string | ((report: VerdictReport) => string)>>> = {
+  "not-json": doctor,
+  "not-an-object": doctor,
+  "card-invalid": "a2a card get --validate lists what is wrong with the card",
+  "no-signature": "a2a card sign is how its operator does it",
+  "key-unknown": findKey,
+  "jku-not-allowed": nameHost,
+  "jwks-unavailable": ({ lostKeySets: [lost] }) =>
+    `${lost?.failure.fix ?? "try again"} Or give the signer's public key with --key`,
+  "signature-mismatch":
+    "compare the digest, or what a2a card canonical prints, with what the operator has signed: that shows what was changed",
+  uncovered: askOperator,
+  "too-few-signers": "give the keys of the other signers with --key",
+  "security-too-weak": "without --require-security the card counts; send nothing confidential then",
+  "pin-changed": (report) =>
+    `ask the operator, over another way than the card, whether the keys have changed; only if they have: ${forgetCommand(report)}, then verify again with the new key (--key alone does not help: the old ones are remembered)`,
+  downgrade: (report) =>
+    `ask the operator, over another way than the card, whether the agent is less protected than before; only if it is: ${forgetCommand(report)}, then verify again`,
+};
 
 /** What to do about a card that is not verified, in a sentence; undefined when there is nothing to be done. */
 function nextStep(report: VerdictReport): string | undefined {
-  const { verification, fits, lostKeySets } = report;
-  const { reason } = verification;
-  if (reason === undefined) return undefined;
+  const { verification, fits } = report;
+  if (verification.reason === undefined) return undefined;
   if (fits !== undefined) return askForSignature(fits);
-  switch (reason) {
-    case "key-unknown":
-      return findKey(report);
-    case "jku-not-allowed":
-      return nameHost(report);
-    case "jwks-unavailable":
-      return `${lostKeySets[0]?.failure.fix ?? "try again"} Or give the signer's public key with --key`;
-    case "pin-changed":
-      return `ask the operator, over another way than the card, whether the keys have changed; only if they have: ${forgetCommand(report)}, then verify again with the new key (--key alone does not help: the old ones are remembered)`;
-    case "downgrade":
-      return `ask the operator, over another way than the card, whether the agent is less protected than before; only if it is: ${forgetCommand(report)}, then verify again`;
-    default:
-      return steps[reason];
-  }
+  const step = steps[verification.reason];
+  return typeof step === "function" ? step(report) : step;
 }
 
 /** The flag is the last thing to be told, and only where it would do. */
 function askForSignature({ profile, isRefused }: FittingProfile): string {
-  const ask =
-    "ask the operator to sign the card by the specification (a2a card sign), or compare it with a copy that you have from him over another way";
   return isRefused
-    ? `${ask}. The profile would not do: what it leaves open matters to security`
-    : `${ask}. Only where you know that older software signs his cards, --profile ${profile} lets the signature count`;
+    ? `${askOperator}. The profile would not do: what it leaves open matters to security`
+    : `${askOperator}. Only where you know that older software signs his cards, --profile ${profile} lets the signature count`;
 }
 
-function findKey({ url, policy, signatures }: VerdictReport): string {
-  const other = policy.keys.length > 0 ? "another key" : "the signer's public key";
+function findKey(report: VerdictReport): string {
+  const other = report.policy.keys.isEmpty ? "the signer's public key" : "another key";
   const byHand = `get ${other} from a source you trust, over another way than the card, and give it with --key`;
-  const host = keySetHost(signatures);
+  const host = keySetHost(report);
   if (host === undefined) return byHand;
-  return url === undefined
+  return report.source.url === undefined
     ? `${byHand}; or, where you trust ${host} to say who signs, --jwks-host ${host}`
     : `${byHand}; without --key, the key set that the signature names is asked where it is on the card's own origin`;
 }
 
-function nameHost({ signatures }: VerdictReport): string {
-  const host = keySetHost(signatures);
+function nameHost(report: VerdictReport): string {
+  const host = keySetHost(report);
   const byHand = "give the signer's public key with --key";
   return host === undefined
     ? byHand
@@ -274,66 +286,11 @@ function nameHost({ signatures }: VerdictReport): string {
 }
 
 /** The host of the key set that a signature names, as the option takes it. */
-function keySetHost(signatures: VerdictReport["signatures"]): string | undefined {
+function keySetHost({ signatures }: VerdictReport): string | undefined {
   const jku = signatures.flatMap(({ header }) => header?.jku ?? [])[0];
-  const { host = "" } = jku === undefined ? {} : (URL.parse(jku) ?? {});
-  return host === "" ? undefined : host;
+  return URL.parse(jku ?? "")?.host || undefined;
 }
 
-function forgetCommand({ asked, known }: VerdictReport): string {
-  return ["a2a card forget", ...[asked ?? "", "--memory", known?.file ?? ""].map(shellQuote)].join(" ");
-}
-
-/** Where the verdict's own message does not say it all: the options and commands that lead on. */
-const steps: Readonly<Partial<Record<CardFault, string>>> = {
-  "not-json": "a2a doctor says what is there in the place of a card",
-  "not-an-object": "a2a doctor says what is there in the place of a card",
-  "card-invalid": "a2a card get --validate lists what is wrong with the card",
-  "no-signature": "a2a card sign is how its operator does it",
-  "signature-mismatch":
-    "compare the digest, or what a2a card canonical prints, with what the operator has signed: that shows what was changed",
-  uncovered:
-    "ask the operator to sign the card by the specification (a2a card sign), or compare it with a copy that you have from him over another way",
-  "too-few-signers": "give the keys of the other signers with --key",
-  "security-too-weak": "without --require-security the card counts; send nothing confidential then",
-};
-
-type Facts = Pick<VerdictReport, "verification" | "fits" | "lostKeySets" | "known">;
-
-/** Why the verdict is what it is, in a sentence or more: the library's words, with what only the command has looked for. */
-export function tellStory({ verification, fits, lostKeySets }: Facts): string {
-  const { message, reason } = verification;
-  if (fits !== undefined) {
-    const { profile, uncovered } = fits;
-    const open =
-      uncovered.length === 0
-        ? "every empty member could have been taken out of it without a trace"
-        : `it would leave unprotected ${quotedList(uncovered)}`;
-    return `The signature is not one of this card by the specification. It is right by the profile ${profile}, of older software, and by that ${open}. Whether such software has signed the card, or somebody changed it after it was signed, nobody can tell from the card: do not use it before you know.`;
-  }
-  const lost = reason === "jwks-unavailable" ? lostKeySets[0] : undefined;
-  if (lost === undefined) return message;
-  const { what, code } = lost.failure;
-  return `${message} The server of the key set ${what}${code === undefined ? "" : ` (${code})`}.`;
-}
-
-/** What a person should look at. That a known agent signs no more is the greatest of all downgrades. */
-export function tellAlarms({ verification, known }: Facts): readonly VerdictAlarm[] {
-  const { alarms, reason } = verification;
-  const { remembered, key } = known ?? {};
-  if (reason !== "no-signature" || remembered === undefined) return alarms;
-  const { thumbprints, lastSeen } = remembered;
-  const text = `The cards of ${key} were signed, by the key with thumbprint ${thumbprints.join(", ")}, the last one seen at ${lastSeen}; this one is not.`;
-  return [{ kind: "unsigned", text, paths: ["signatures"] }, ...alarms];
-}
-
-/** Somebody else's text where a sentence of ours goes on behind it: short, on one line, and one sees where it ends. */
-function quoted(text: string): string {
-  return JSON.stringify(quote(text));
-}
-
-/** Several of them: `"a", "b" and 3 more`. */
-function quotedList(texts: readonly string[], maxItems = 10): string {
-  const shown = texts.slice(0, maxItems).map(quoted).join(", ");
-  return texts.length > maxItems ? `${shown} and ${texts.length - maxItems} more` : shown;
+function forgetCommand({ source: { asked = "" }, known }: VerdictReport): string {
+  return ["a2a card forget", ...[asked, "--memory", known?.file ?? ""].map(shellQuote)].join(" ");
 }

@@ -90,9 +90,9 @@ describe("a2a card sign", () => {
   });
 
   for (const [what, members, problem] of [
-    ["is expired", { exp: 1_600_000_000 }, /the key is expired since 2020-09-13T12:26:40/],
-    ["is not valid yet", { nbf: 32_503_680_000 }, /the key is not valid before 3000-01-01/],
-    ["is revoked", { revoked: true }, /the key is revoked/],
+    ["is expired", { exp: 1_600_000_000 }, /the key does not count any more since 2020-09-13T12:26:40/],
+    ["is not valid yet", { nbf: 32_503_680_000 }, /the key does not count before 3000-01-01/],
+    ["is revoked", { revoked: true }, /the key is marked as revoked/],
     ["has a date that is none", { exp: "tomorrow" }, /./],
   ] as const) {
     it(`does not sign with a key that ${what}`, async () => {
@@ -282,7 +282,7 @@ describe("a2a card sign", () => {
       ["card.json", "--key", "first.json", "--jku", "notaurl"],
       "",
       2,
-      /--jku: .*no URL.*A2ACLI_ERR_USAGE/,
+      /--jku: .*no absolute URL.*A2ACLI_ERR_USAGE/,
     ],
     [
       "a key set by plain http",

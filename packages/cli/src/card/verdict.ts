@@ -1,15 +1,17 @@
 import { type CardVerdict, thumbprintOf, type VerificationKey } from "@a2a-connect/signing";
-import type { LegacyProfile, SignatureCheck } from "@a2a-connect/signing/internal";
-import type { CardChange, CardClaims, SignatureHeader } from "./card-text.ts";
+import type { CardAlarm, LegacyProfile, SignatureCheck } from "@a2a-connect/signing/internal";
+import type { GivenKeys } from "../keys/given-keys.ts";
+import type { CardSource } from "./card-source.ts";
+import {
+  type CardChange,
+  findChanges,
+  quotedList,
+  readSignatureHeaders,
+  readSubject,
+  type SignatureHeader,
+} from "./card-text.ts";
 import type { LostKeySet } from "./key-set-log.ts";
 import type { KnownAgent } from "./memory.ts";
-
-/** Something that a person should look at: the library's own alarms, and those that only the command knows. */
-export interface VerdictAlarm {
-  readonly kind: string;
-  readonly text: string;
-  readonly paths: readonly string[];
-}
 
 /** What is known of a signature beside its verdict. */
 export interface SignatureReport extends SignatureCheck {
@@ -20,9 +22,6 @@ export interface SignatureReport extends SignatureCheck {
   readonly expires: string | undefined;
 }
 
-/** Whose word the verdict is: that of a key that was given, of the card's own origin, or of a host that was named. */
-export type TrustBasis = "given-key" | "own-origin" | "named-host";
-
 /** What a signature that is wrong by the profiles that count would be by another one. */
 export interface FittingProfile {
   readonly profile: LegacyProfile;
@@ -32,89 +31,64 @@ export interface FittingProfile {
   readonly isRefused: boolean;
 }
 
-/** By what a card was verified, in words. */
+/** By what a card was verified. */
 export interface AppliedPolicy {
-  /** Names of the keys. */
-  readonly keys: readonly string[];
+  readonly keys: GivenKeys;
   /** Whose key sets may be asked: hosts that were named, or the card's own origin. */
   readonly keySets: readonly string[] | "own-origin" | "none";
   /** Beside `strict`. */
-  readonly profiles: readonly string[];
+  readonly profiles: readonly LegacyProfile[];
   readonly allowUncovered: boolean;
   readonly minSigners: number;
   readonly requireSecurity: boolean;
 }
 
-/** A verdict, and everything that people and programs want to know beside it. */
+/** A verdict, and what people and programs want to know beside it. */
 export interface VerdictReport {
   readonly verification: CardVerdict;
-  /** The whole story, for people: the library's, and what only the command knows. */
-  readonly message: string;
   readonly signatures: readonly SignatureReport[];
-  readonly alarms: readonly VerdictAlarm[];
-  /** Where the card came from, for people. */
-  readonly name: string;
-  /** The same as a URL; undefined for a file. */
-  readonly url: string | undefined;
-  /** What was asked for it; undefined for a file. */
-  readonly asked: string | undefined;
-  /** What the card calls itself. */
-  readonly subject: { readonly name?: string; readonly version?: string };
-  /** SHA-256 of its canonical form, in hexadecimal; undefined when it has none. */
+  readonly source: CardSource;
+  /** The card's canonical form; undefined when it has none. */
+  readonly canonical: string | undefined;
+  /** SHA-256 of that, in hexadecimal. */
   readonly sha256: string | undefined;
-  /** Undefined when it has no canonical form. */
-  readonly claims: CardClaims | undefined;
-  /** The signature on which the trust in the card rests; undefined when it is not verified. */
-  readonly proof: SignatureCheck | undefined;
-  /** Whose word that is. */
-  readonly trust: TrustBasis | undefined;
   readonly policy: AppliedPolicy;
-  /** Which of the keys that were given this is, for people; undefined for a key of a key set. */
-  readonly keyName: (thumbprint: string) => string | undefined;
   /** When it was verified, ISO 8601. */
   readonly time: string;
-  /** Whether the signature counts although it leaves out what matters to security. */
-  readonly hasGaps: boolean;
   readonly fits: FittingProfile | undefined;
   readonly lostKeySets: readonly LostKeySet[];
   /** Undefined without a memory. */
   readonly known: KnownAgent | undefined;
-  /** In what a refused card differs from the remembered one. */
-  readonly changes: readonly CardChange[];
 }
 
 /**
- * The verdicts of a card's signatures with what else is known of them: what their headers say, which keys were tried in vain, and
+ * The checks of a card's signatures with what else is known of them: what their headers say, which keys were tried in vain, and
  * until when the right ones count.
  *
+ * @param text the card as it was received
  * @param keys all that were at hand, of whatever source
  */
 export async function reportSignatures(
   { signatures }: CardVerdict,
-  headers: readonly SignatureHeader[],
+  text: string,
   keys: readonly VerificationKey[],
 ): Promise<readonly SignatureReport[]> {
+  const headers = readSignatureHeaders(text);
   const known = await Promise.all(
-    keys.map(async (key) => ({ key, thumbprint: await thumbprintOrNone(key) })),
+    // A key that cannot verify cards has no thumbprint.
+    keys.map(async (key) => ({ ...key, thumbprint: await thumbprintOf(key).catch(() => undefined) })),
   );
-  return signatures.map((verdict) => {
-    const header = headers[verdict.index];
-    const tried = verdict.valid ? [] : known.filter(({ key }) => key.kid === header?.kid);
-    const signer = known.find(
-      ({ key, thumbprint }) => thumbprint === verdict.thumbprint && key.exp !== undefined,
-    );
+  return signatures.map((check) => {
+    const header = headers[check.index];
+    const tried = check.valid ? [] : known.filter(({ kid }) => kid === header?.kid);
+    const signer = known.find(({ thumbprint, exp }) => thumbprint === check.thumbprint && exp !== undefined);
     return {
-      ...verdict,
+      ...check,
       header,
       tried: [...new Set(tried.flatMap(({ thumbprint }) => thumbprint ?? []))],
-      expires: verdict.thumbprint === undefined ? undefined : toTime(signer?.key.exp),
+      expires: check.thumbprint === undefined ? undefined : toTime(signer?.exp),
     };
   });
-}
-
-/** One that cannot verify cards has none. */
-async function thumbprintOrNone(key: VerificationKey): Promise<string | undefined> {
-  return await thumbprintOf(key).catch(() => undefined);
 }
 
 /** @param seconds since 1970 */
@@ -123,55 +97,128 @@ function toTime(seconds: number | undefined): string | undefined {
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
 }
 
+/** Whether the card counts only because gaps were allowed that matter to security. */
+export function hasGaps({ verification: { verified, signatures } }: VerdictReport): boolean {
+  return verified && signatures.every(({ valid, hasGap }) => !valid || hasGap);
+}
+
+/** Whose word a verdict is: that of the card's own origin, of a host that was named, or of a key that was given. */
+export type TrustBasis = "own-origin" | "named-host" | "given-key";
+
+/** From the weakest on. */
+const bases: readonly TrustBasis[] = ["own-origin", "named-host", "given-key"];
+
+/** The source of the key on which the trust in a verified card rests, and whose word that is. */
+export interface Proof {
+  readonly keySource: string;
+  readonly basis: TrustBasis;
+}
+
+/**
+ * On what the trust in a card rests: the signature that the verdict tells of; where several have to sign, the one of those that
+ * count whose key proves least. Undefined for a card that is not verified.
+ */
+export function findProof({ verification, source, policy }: VerdictReport): Proof | undefined {
+  const { verified, kid, alg, profile, signatures } = verification;
+  const proofs = signatures.flatMap((each): readonly Proof[] => {
+    if (!verified || !each.counts || each.keySource === undefined) return [];
+    // Keys of different sources may have one id: the verdict tells of the first by its profile.
+    const isTold = each.kid === kid && each.alg === alg && each.profile === profile;
+    return isTold || policy.minSigners > 1 ? [toProof(each.keySource, source.url)] : [];
+  });
+  if (policy.minSigners === 1) return proofs[0];
+  return proofs.toSorted((one, other) => bases.indexOf(one.basis) - bases.indexOf(other.basis))[0];
+}
+
+function toProof(keySource: string, url: string | undefined): Proof {
+  if (keySource === "trusted") return { keySource, basis: "given-key" };
+  const isOwn = url !== undefined && URL.parse(keySource)?.origin === URL.parse(url)?.origin;
+  return { keySource, basis: isOwn ? "own-origin" : "named-host" };
+}
+
+/** In what a refused card differs from the remembered one. */
+export function changesOf({ verification, known, canonical }: VerdictReport): readonly CardChange[] {
+  const outline = known?.remembered?.outline;
+  if (verification.verified || canonical === undefined || outline === undefined) return [];
+  return findChanges(outline, canonical);
+}
+
+/** Why the verdict is what it is, in a sentence or more: the library's words, with what only the command has looked for. */
+export function tellStory({ verification, fits, lostKeySets }: VerdictReport): string {
+  const { message, reason } = verification;
+  if (fits !== undefined) {
+    const { profile, uncovered } = fits;
+    const open =
+      uncovered.length === 0
+        ? "every empty member could have been taken out of it without a trace"
+        : `it would leave unprotected ${quotedList(uncovered)}`;
+    return `The signature is not one of this card by the specification. It is right by the profile ${profile}, of older software, and by that ${open}. Whether such software has signed the card, or somebody changed it after it was signed, nobody can tell from the card: do not use it before you know.`;
+  }
+  const lost = reason === "jwks-unavailable" ? lostKeySets[0] : undefined;
+  if (lost === undefined) return message;
+  const { what, code } = lost.failure;
+  return `${message} The server of the key set ${what}${code === undefined ? "" : ` (${code})`}.`;
+}
+
+/** Something that a person should look at: the library's own alarms, and those that only the command knows. */
+export interface VerdictAlarm extends Omit<CardAlarm, "kind"> {
+  readonly kind: CardAlarm["kind"] | "unsigned";
+}
+
+/** What a person should look at. That a known agent signs no more is the greatest of all downgrades. */
+export function tellAlarms({ verification, known }: VerdictReport): readonly VerdictAlarm[] {
+  const { alarms, reason } = verification;
+  const { remembered, key } = known ?? {};
+  if (reason !== "no-signature" || remembered === undefined) return alarms;
+  const { thumbprints, lastSeen } = remembered;
+  const text = `The cards of ${key} were signed, by the key with thumbprint ${thumbprints.join(", ")}, the last one seen at ${lastSeen}; this one is not.`;
+  return [{ kind: "unsigned", text, paths: ["signatures"] }, ...alarms];
+}
+
 /** The verdict as programs get it: null where there is nothing. */
 export function toDocument(report: VerdictReport): Readonly<Record<string, unknown>> {
-  const { verification, message, subject, name, url, sha256, trust, time, known } = report;
+  const { verification, source, known, sha256, time } = report;
   const { verified, reason, profile, kid, alg, uncovered } = verification;
+  const { firstSeen, lastSeen, thumbprints } = known?.remembered ?? {};
+  const { name, version } = readSubject(source.text);
   return withNulls({
     verified,
     reason,
-    message,
-    card: withNulls({ name: subject.name, version: subject.version }),
-    source: url ?? name,
+    message: tellStory(report),
+    card: withNulls({ name, version }),
+    source: source.url ?? source.name,
     sha256,
     time,
-    trust,
+    trust: findProof(report)?.basis,
     profile,
     kid,
     alg,
     uncovered,
     signatures: report.signatures.map(signatureDocument),
-    alarms: report.alarms,
-    remembered:
-      known?.remembered === undefined
-        ? undefined
-        : {
-            firstSeen: known.remembered.firstSeen,
-            lastSeen: known.remembered.lastSeen,
-            thumbprints: known.remembered.thumbprints,
-          },
-    changes: report.changes.map((change) => withNulls({ ...change })),
+    alarms: tellAlarms(report),
+    remembered: thumbprints && { firstSeen, lastSeen, thumbprints },
+    changes: changesOf(report).map((change) => withNulls({ ...change })),
   });
 }
 
-function signatureDocument({ header, ...verdict }: SignatureReport): Readonly<Record<string, unknown>> {
-  const { index, valid, fault, problem, profile, uncovered, thumbprint, keySource, tried, expires } = verdict;
+function signatureDocument(signature: SignatureReport): Readonly<Record<string, unknown>> {
+  const { index, valid, fault, problem, header, profile, uncovered, thumbprint, keySource } = signature;
   return withNulls({
     index,
     valid,
     fault,
     problem,
     // As they stand there: what makes them unfit for a terminal is escaped.
-    kid: header?.kid ?? verdict.kid,
-    alg: header?.alg ?? verdict.alg,
+    kid: header?.kid ?? signature.kid,
+    alg: header?.alg ?? signature.alg,
     typ: header?.typ,
     jku: header?.jku,
     profile,
     uncovered,
     thumbprint,
     keySource,
-    expires,
-    tried,
+    expires: signature.expires,
+    tried: signature.tried,
   });
 }
 

@@ -6,17 +6,22 @@ import {
   type TrustPolicy,
   verifyCard as verifyCardText,
 } from "@a2a-connect/signing";
-import type { LegacyProfile, VerificationContext } from "@a2a-connect/signing/internal";
+import { type LegacyProfile, legacyProfiles } from "@a2a-connect/signing/internal";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
-import { type GivenKeys, readGivenKeys } from "../keys/given-keys.ts";
-import { type CardSource, readCardSource } from "./card-source.ts";
-import { findChanges, readClaims, readSignatureHeaders, readSubject } from "./card-text.ts";
+import { readGivenKeys } from "../keys/given-keys.ts";
+import { readCardSource } from "./card-source.ts";
 import { KeySetLog } from "./key-set-log.ts";
 import { openMemory, recallAgent } from "./memory.ts";
-import { basisOf, findFittingProfile, findProof } from "./proof.ts";
-import { describeTrust, renderVerdict, tellAlarms, tellStory } from "./render-verdict.ts";
-import { type AppliedPolicy, reportSignatures, toDocument, type VerdictReport } from "./verdict.ts";
+import { describeTrust, renderVerdict } from "./render-verdict.ts";
+import {
+  type AppliedPolicy,
+  type FittingProfile,
+  findProof,
+  reportSignatures,
+  toDocument,
+  type VerdictReport,
+} from "./verdict.ts";
 
 /** The options that `card verify` has beside those of every command that talks to an agent. */
 export interface VerifyCardFlags {
@@ -34,8 +39,7 @@ export interface VerifyCardFlags {
  * code is decided before anything is printed, and is not 0 when that could not be printed.
  *
  * @throws CliError USAGE for keys and hosts that are none, several signers of whom none is named, and a memory that cannot be
- *   used; CARD_NOT_FOUND, CARD_INVALID where
- *   there is no text to verify
+ *   used; CARD_NOT_FOUND, CARD_INVALID where there is no text to verify
  */
 export async function verifyCard(
   context: CommandContext,
@@ -48,9 +52,9 @@ export async function verifyCard(
   context.exitWith(report.verification.verified ? 0 : 1);
   await renderVerdict(output, report);
   await output.document(toDocument(report));
-  if (output.format === "json" && report.trust !== "given-key") {
-    const trust = describeTrust(report);
-    if (trust !== undefined) await output.note(trust);
+  const trust = describeTrust(report);
+  if (output.format === "json" && trust !== undefined && findProof(report)?.basis !== "given-key") {
+    await output.note(trust);
   }
 }
 
@@ -60,6 +64,7 @@ async function judge(
   flags: VerifyCardFlags,
 ): Promise<VerdictReport> {
   const { io, settings, signal } = context;
+  const { minSigners = 1, allowUncovered = false, requireSecurity = false } = flags;
   const hosts = flags.jwksHost?.map(requireHost);
   const opened = flags.memory === undefined ? undefined : await openMemory(flags.memory, io);
   const readKeys = (references: readonly string[]) => readGivenKeys(references, io, { keepUnfit: true });
@@ -67,72 +72,62 @@ async function judge(
   const source = await readCardSource(context, reference);
   const { cardKey = settings.cardKey, cardProfiles = [] } = source.settings ?? {};
   const keys = given ?? (await readKeys(cardKey === undefined ? [] : [cardKey]));
-  const mayAsk = hosts !== undefined || keys.isEmpty;
-  const applied: AppliedPolicy = {
-    keys: keys.names,
-    keySets: !mayAsk ? "none" : (hosts ?? "own-origin"),
-    profiles: flags.profile ?? cardProfiles,
-    allowUncovered: flags.allowUncovered ?? false,
-    minSigners: flags.minSigners ?? 1,
-    requireSecurity: flags.requireSecurity ?? false,
-  };
+  const keySets = hosts ?? (keys.isEmpty ? "own-origin" : "none");
+  const profiles = flags.profile ?? cardProfiles;
+  const applied = { keys, keySets, profiles, allowUncovered, minSigners, requireSecurity } as const;
   requireCountable(applied);
-  await warnAboutOptions(context, applied, keys);
-  await using guarded = createGuardedFetch({ allow: namedHosts(source, hosts) });
+  await warnAboutOptions(context, applied);
+
+  const { url, asked, text } = source;
+  // A host that is named is meant, wherever it leads.
+  const allow = [...(url === undefined ? [] : [new URL(url).host]), ...(hosts ?? [])];
+  await using guarded = createGuardedFetch({ allow });
   const log = new KeySetLog();
-  const { url, asked = url, text } = source;
-  const trusted = keys.forCard(text);
-  const policy: TrustPolicy = {
-    keys: trusted,
-    ...(mayAsk
-      ? { jku: { fetch: log.watch(guarded.fetch), ...(hosts === undefined ? {} : { hosts }) } }
-      : {}),
-    profiles: flags.profile ?? cardProfiles,
-    allowUncovered: applied.allowUncovered,
-    minSigners: applied.minSigners,
-    ...(applied.requireSecurity ? { minimumSecurity: { requirements: true, tls: true } } : {}),
-    ...(opened === undefined ? {} : { memory: opened.memory }),
+  const jku = { fetch: log.watch(guarded.fetch), ...(hosts === undefined ? {} : { hosts }) };
+  const signatures: TrustPolicy = {
+    keys: keys.forCard(text),
+    ...(keySets === "none" ? {} : { jku }),
+    profiles,
+    allowUncovered,
+    minSigners,
   };
   const at = Date.now();
-  const situation = {
-    signal,
-    now: () => at,
-    ...(url === undefined || asked === undefined ? {} : { url, asked }),
-  };
+  const verify = (trustPolicy: TrustPolicy): Promise<CardVerdict> =>
+    verifyCardText(text, { trustPolicy, signal, now: () => at, ...(url && asked && { url, asked }) });
   const known = opened && (await recallAgent(opened, asked));
-  const verification = await verifyCardText(text, { trustPolicy: policy, ...situation });
+  const verification = await verify({
+    ...signatures,
+    ...(requireSecurity ? { minimumSecurity: { requirements: true, tls: true } } : {}),
+    ...(opened === undefined ? {} : { memory: opened.memory }),
+  });
   signal.throwIfAborted();
-  const fits = await findFittingProfile(text, verification, policy, situation);
+  const { reason } = verification;
+  const isWrong = reason === "signature-mismatch" || reason === "typ-not-allowed";
   const canonical = findCanonical(text);
-  const seenKeys = [...trusted, ...(await log.keys())];
-  const proof = findProof(verification, url, applied.minSigners);
-  const outline = known?.remembered?.outline;
-  const isCompared = !verification.verified && canonical !== undefined && outline !== undefined;
-  const report = {
+  const seenKeys = [...keys.forCard(text), ...(await log.keys())];
+  return {
     verification,
-    fits,
+    signatures: await reportSignatures(verification, text, seenKeys),
+    source,
+    canonical,
+    sha256: canonical === undefined ? undefined : await cardDigest(text),
+    policy: applied,
+    time: new Date(at).toISOString(),
+    fits: isWrong
+      ? findFitting(await verify({ ...signatures, profiles: legacyProfiles, allowUncovered: false }))
+      : undefined,
     lostKeySets: log.lost,
     known,
-    signatures: await reportSignatures(verification, readSignatureHeaders(text), seenKeys),
   };
-  return {
-    ...report,
-    message: tellStory(report),
-    alarms: tellAlarms(report),
-    name: source.name,
-    url,
-    asked,
-    subject: readSubject(text),
-    sha256: canonical === undefined ? undefined : await cardDigest(text),
-    claims: canonical === undefined ? undefined : readClaims(canonical),
-    proof,
-    trust: proof === undefined ? undefined : basisOf(proof, url),
-    policy: applied,
-    keyName: keys.nameOf,
-    time: new Date(at).toISOString(),
-    hasGaps: await hasGaps(text, verification, policy, situation),
-    changes: isCompared ? findChanges(outline, canonical) : [],
-  };
+}
+
+/**
+ * A profile that does not count, and by which a signature is right that is wrong by those that do. Older software may have signed
+ * the card so, or an attacker changed it where that profile does not look; the two look alike. Changes nothing about the verdict.
+ */
+function findFitting({ profile, reason, uncovered }: CardVerdict): FittingProfile | undefined {
+  if (profile === undefined || profile === "strict") return undefined;
+  return { profile, uncovered, isRefused: reason === "uncovered" };
 }
 
 /**
@@ -148,13 +143,12 @@ function requireCountable({ minSigners, keySets }: AppliedPolicy): void {
   );
 }
 
-/** Options that do not do what somebody may think. */
+/** Options that do not do what their names may promise. */
 async function warnAboutOptions(
   { output, settings }: CommandContext,
-  { profiles, allowUncovered, keySets }: AppliedPolicy,
-  { privateNames }: GivenKeys,
+  { profiles, allowUncovered, keySets, keys }: AppliedPolicy,
 ): Promise<void> {
-  for (const name of privateNames) {
+  for (const name of keys.privateNames) {
     await output.warn(
       `${name} holds a private key, which has no place where cards are verified: a2a keys public prints its public side`,
     );
@@ -176,23 +170,6 @@ function findCanonical(text: string): string | undefined {
   } catch {
     return undefined; // the verdict says why
   }
-}
-
-/** Whether the card counts only because gaps were allowed that matter to security. */
-async function hasGaps(
-  text: string,
-  { verified }: CardVerdict,
-  { memory: _, ...policy }: TrustPolicy,
-  situation: VerificationContext,
-): Promise<boolean> {
-  if (!verified || policy.allowUncovered !== true) return false;
-  const trustPolicy = { ...policy, allowUncovered: false };
-  return (await verifyCardText(text, { ...situation, trustPolicy })).reason === "uncovered";
-}
-
-/** Who names a host means it, wherever it leads. */
-function namedHosts({ url }: CardSource, hosts: readonly string[] = []): readonly string[] {
-  return [...(url === undefined ? [] : [new URL(url).host]), ...hosts];
 }
 
 /** @throws CliError USAGE */

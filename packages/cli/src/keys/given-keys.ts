@@ -1,4 +1,5 @@
 import { readVerificationKeys, thumbprintOf, type VerificationKey } from "@a2a-connect/signing";
+import { ownIdOf } from "@a2a-connect/signing/internal";
 import { readSignatureHeaders } from "../card/card-text.ts";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
@@ -6,7 +7,6 @@ import {
   findUnfitKeys,
   holdsPrivate,
   nameKey,
-  ownIdOf,
   readKeyJson,
   readKeyText,
   refusedAsUsage,

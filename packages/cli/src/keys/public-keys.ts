@@ -1,9 +1,10 @@
 import { createKeySet, type VerificationKey } from "@a2a-connect/signing";
+import { ownIdOf } from "@a2a-connect/signing/internal";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { formatJsonDocument } from "../output.ts";
 import { readKeys } from "./given-keys.ts";
-import { nameKey, ownIdOf, readKeyJson, readKeyText, refusedAsUsage } from "./key-text.ts";
+import { nameKey, readKeyJson, readKeyText, refusedAsUsage } from "./key-text.ts";
 
 /** The options of `keys public`. */
 export interface PublicKeysFlags {

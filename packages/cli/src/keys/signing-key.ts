@@ -1,8 +1,8 @@
 import { type CardSigner, createCardSigner, SigningError } from "@a2a-connect/signing";
-import type { SignatureAlgorithm } from "@a2a-connect/signing/internal";
+import { findKeyTimeFault, ownIdOf, type SignatureAlgorithm } from "@a2a-connect/signing/internal";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import { findTimeFault, nameKey, ownIdOf, readKeyJson, readKeyText } from "./key-text.ts";
+import { nameKey, readKeyJson, readKeyText } from "./key-text.ts";
 
 /** How a key signs, where it does not say so itself. */
 export interface SigningKeyOptions {
@@ -34,9 +34,9 @@ export async function openSigningKey(
   const text = chooseKey(await readKeyText(reference, io), name, options);
   const signer = await openSigner(text, name, options);
   const [json] = readKeyJson(text) ?? [];
-  const fault = json && findTimeFault(json, Date.now());
+  const fault = json && findKeyTimeFault(json, Date.now());
   if (fault !== undefined) {
-    throw cannotSign(name, `the key ${fault}, and verifiers refuse what it signs`, {
+    throw cannotSign(name, `the key ${fault.problem}, and verifiers refuse what it signs`, {
       hint: "make another with a2a keys new; a2a serve --retired-key goes on publishing one that signs no more",
     });
   }

@@ -222,3 +222,45 @@ export function thumbprintOf(key: JWK): Promise<string> {
 async function computeThumbprint(key: JWK): Promise<string> {
   return await calculateJwkThumbprint(publicMembers(key), "sha256");
 }
+
+/** Why a key does not count just now: a fault, and the rest of a sentence about the key. */
+export interface KeyTimeFault {
+  readonly fault: "key-revoked" | "key-not-yet-valid" | "key-expired";
+  readonly problem: string;
+}
+
+/**
+ * Why a key does not count by what it says itself (requirement M-4); undefined when it does. Keys are JSON of others: a date or a
+ * mark that cannot be read counts against the key.
+ *
+ * @param now milliseconds since 1970
+ */
+export function findKeyTimeFault(
+  { nbf, exp, revoked }: Readonly<Partial<Record<"nbf" | "exp" | "revoked", unknown>>>,
+  now: number,
+): KeyTimeFault | undefined {
+  if (isMarked(revoked)) return { fault: "key-revoked", problem: "is marked as revoked" };
+  if (nbf !== undefined && !(isTime(nbf) && now >= nbf * 1000)) {
+    return { fault: "key-not-yet-valid", problem: `does not count ${formatTime("before", nbf)}` };
+  }
+  if (exp !== undefined && !(isTime(exp) && now < exp * 1000)) {
+    return { fault: "key-expired", problem: `does not count any more ${formatTime("since", exp)}` };
+  }
+  return undefined;
+}
+
+/** Whether a mark of revocation counts against a key: it does, whatever it is, unless it says that it is none. */
+export function isMarked(mark: unknown): boolean {
+  return mark !== undefined && mark !== null && mark !== false;
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value);
+}
+
+function formatTime(preposition: string, seconds: unknown): string {
+  const date = isTime(seconds) ? new Date(seconds * 1000) : undefined;
+  return date === undefined || Number.isNaN(date.getTime())
+    ? "(its date is no number of seconds since 1970)"
+    : `${preposition} ${date.toISOString()}`;
+}

@@ -5,6 +5,7 @@ import {
   algorithmOf,
   checkKeyId,
   checkPurpose,
+  isMarked,
   keyHint,
   ownIdOf,
   publicMembers,
@@ -86,11 +87,6 @@ function toPublished(jwk: JWK & Partial<VerificationKey>, kid: string): Verifica
   // Of a revocation not when and why: that may be anything.
   const facts = said.map((name) => [name, name === "revoked" ? isMarked(jwk.revoked) : jwk[name]]);
   return { ...publicMembers(jwk), kid, ...Object.fromEntries(facts) };
-}
-
-/** Whether a mark of revocation counts against a key: whatever it is, unless it says that it is none. */
-export function isMarked(mark: unknown): boolean {
-  return mark !== undefined && mark !== null && mark !== false;
 }
 
 /**

@@ -2,10 +2,9 @@ import { shownText } from "@a2a-connect/core/internal";
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { CryptoKey } from "jose";
 import { algorithms } from "../keys/algorithms.ts";
-import { importVerificationKey, thumbprintOf } from "../keys/key.ts";
+import { findKeyTimeFault, importVerificationKey, thumbprintOf } from "../keys/key.ts";
 import { checkJku } from "../keys/key-set-url.ts";
 import type { VerificationKey } from "../keys/key-types.ts";
-import { isMarked } from "../keys/public-keys.ts";
 import type { Profile } from "../profiles/profile.ts";
 import { legacyProfiles } from "../profiles/profile-card.ts";
 import { SigningError } from "../signing-error.ts";
@@ -64,7 +63,8 @@ export async function checkSignature(
   const check: SignatureCheck = {
     index,
     valid: false,
-    counts: false, // that is for all checks together to say
+    counts: false, // this and the next are for all checks together to say
+    hasGap: false,
     kid: read.kid,
     alg: read.alg,
     profile: undefined,
@@ -206,50 +206,24 @@ function keysByThumbprint(policy: PreparedPolicy): Promise<KeysByThumbprint> {
 }
 
 async function sortByThumbprint(keys: readonly VerificationKey[]): Promise<KeysByThumbprint> {
-  const thumbprints = await Promise.allSettled(keys.map(thumbprintOf));
-  const known = thumbprints.flatMap((result, index) => {
-    const key = keys[index];
-    // One that is no key has no thumbprint, and is nobody's.
-    return result.status === "fulfilled" && key !== undefined ? [{ thumbprint: result.value, key }] : [];
-  });
-  const groups = Map.groupBy(known, ({ thumbprint }) => thumbprint);
-  return new Map([...groups].map(([thumbprint, group]) => [thumbprint, group.map(({ key }) => key)]));
+  // What is no key has no thumbprint, and is asked for by none.
+  const thumbprints = await Promise.all(keys.map((key) => thumbprintOf(key).catch(() => "")));
+  return Map.groupBy(keys, (_, index) => thumbprints[index] ?? "");
 }
 
-/**
- * Why a key does not count just now (requirement M-4). Key sets are JSON of somebody else: a date or a mark that cannot be read
- * counts against the key.
- */
+/** Why a key does not count just now, by the policy or by what it says itself. */
 function findKeyFault(
   key: VerificationKey,
   thumbprint: string,
   { revoked }: PreparedPolicy,
   now: number,
 ): Refusal | undefined {
-  const { kid, nbf, exp } = key;
-  const name = `the key "${shownText(kid)}"`;
-  if (revoked.has(kid) || revoked.has(thumbprint)) {
+  const name = `the key "${shownText(key.kid)}"`;
+  if (revoked.has(key.kid) || revoked.has(thumbprint)) {
     return { fault: "key-revoked", problem: `${name} is revoked by the policy` };
   }
-  if (isMarked(key.revoked)) return { fault: "key-revoked", problem: `${name} is marked as revoked` };
-  if (nbf !== undefined && !(isTime(nbf) && now >= nbf * 1000)) {
-    return { fault: "key-not-yet-valid", problem: `${name} does not count ${formatTime("before", nbf)}` };
-  }
-  if (exp !== undefined && !(isTime(exp) && now < exp * 1000)) {
-    return { fault: "key-expired", problem: `${name} does not count any more ${formatTime("since", exp)}` };
-  }
-  return undefined;
-}
-
-function isTime(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value);
-}
-
-function formatTime(preposition: string, seconds: unknown): string {
-  const date = isTime(seconds) ? new Date(seconds * 1000) : undefined;
-  return date === undefined || Number.isNaN(date.getTime())
-    ? "(its date is no number of seconds since 1970)"
-    : `${preposition} ${date.toISOString()}`;
+  const found = findKeyTimeFault(key, now);
+  return found && { fault: found.fault, problem: `${name} ${found.problem}` };
 }
 
 /** What of a card the key has signed, as a profile sees it; undefined when it has signed nothing of it. */

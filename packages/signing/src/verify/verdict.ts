@@ -51,6 +51,8 @@ export interface SignatureCheck {
   readonly valid: boolean;
   /** Whether it counts by the policy: it is valid, leaves out nothing that matters, and is by a signer who counts. */
   readonly counts: boolean;
+  /** Whether it is valid, but leaves open what matters to security; it counts all the same where the policy allows that. */
+  readonly hasGap: boolean;
   /** Of its protected header, as far as that could be read. */
   readonly kid: string | undefined;
   readonly alg: string | undefined;

@@ -140,6 +140,7 @@ describe("a card that is verified", () => {
           index: 0,
           valid: true,
           counts: true,
+          hasGap: false,
           kid: "one",
           alg: "ES256",
           profile: "strict",

@@ -31,19 +31,24 @@ export function weighChecks(
   const valid = checks
     .filter((check) => check.valid)
     .sort((one, other) => strictness(one) - strictness(other));
-  const covering = valid.filter((check) => findGap(check) === undefined);
+  const mayHaveGaps = policy.policy.allowUncovered === true;
+  const covering = valid.filter((check) => mayHaveGaps || findGap(check) === undefined);
   const counting = covering.filter(
     (check) => policy.signers === undefined || namesMet(check, policy).length > 0,
   );
   const best = counting[0] ?? covering[0] ?? valid[0] ?? furthest(checks);
   const signers = new Set(counting.flatMap(({ thumbprint }) => thumbprint ?? []));
   return {
-    checks: checks.map((check) => ({ ...check, counts: counting.includes(check) })),
+    checks: checks.map((check) => ({
+      ...check,
+      counts: counting.includes(check),
+      hasGap: check.valid && findGap(check) !== undefined,
+    })),
     best,
     signers: [...signers],
     signerCount: policy.signers === undefined ? signers.size : countNamed(counting, policy),
     covering: best === undefined ? undefined : findCovering(best, card, policy),
-    gap: best === undefined ? undefined : findGap(best),
+    gap: best === undefined || mayHaveGaps ? undefined : findGap(best),
   };
 }
 
@@ -97,7 +102,7 @@ function createGapFinder(card: SignedCard, policy: PreparedPolicy) {
   return (check: SignatureCheck): CoverageGap | undefined => {
     const { uncovered } = check; // the list of the form itself, which only one profile has
     if (!gaps.has(uncovered)) {
-      const covering = policy.policy.allowUncovered === true ? undefined : findCovering(check, card, policy);
+      const covering = findCovering(check, card, policy);
       const gap = covering === undefined ? undefined : findCoverageGap(covering, uncovered, card.unsigned);
       gaps.set(uncovered, gap);
     }
