@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../canonical/json-members.ts";
+import { writeCanonical } from "../canonical/write-canonical.ts";
 import { thumbprintOf } from "../keys/key.ts";
 import type { CardMemory, RememberedCard } from "./card-memory.ts";
 import { digestOf } from "./memory-key.ts";
@@ -106,19 +107,10 @@ export async function remember({ now }: TrustQuestion, known: KnownAgent): Promi
 
 /** But for when the agent was last seen. An outline that the memory has left out is written back: there may be room for it now. */
 function isSame(news: RememberedCard, remembered: RememberedCard): boolean {
+  const identify = ({ thumbprints, newKeys = {}, missingKeys = {}, digest, firstSeen }: RememberedCard) =>
+    writeCanonical([thumbprints.toSorted(), newKeys, missingKeys, digest, firstSeen]);
   const isLeftOut = news.outline !== undefined && remembered.outline === undefined;
   return !isLeftOut && identify(news) === identify(remembered);
-}
-
-function identify({
-  thumbprints,
-  newKeys = {},
-  missingKeys = {},
-  digest,
-  firstSeen,
-}: RememberedCard): string {
-  const times = [newKeys, missingKeys].map((keys) => Object.entries(keys).sort());
-  return JSON.stringify([thumbprints.toSorted(), times, digest, firstSeen]);
 }
 
 /** A JSON text of one form; undefined when it is no object. */

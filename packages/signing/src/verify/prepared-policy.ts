@@ -31,31 +31,17 @@ export function preparePolicy(policy: TrustPolicy): PreparedPolicy {
   checkMembers("trustPolicy", policy);
   checkMembers("jku of a trust policy", policy.jku ?? {});
   checkMembers("minimumSecurity of a trust policy", policy.minimumSecurity ?? {});
+  for (const problem of findNonsense(policy)) throw new TypeError(problem);
   const { keys = [], jku, algorithms, revoked = [], profiles = [], minSigners = 1, signers } = policy;
-  for (const alg of algorithms ?? []) {
-    if (!isSignatureAlgorithm(alg))
-      throw wrong("algorithms", `${show(alg)} is no algorithm that cards are signed with`);
-  }
-  for (const profile of profiles) {
-    if (!legacyProfiles.includes(profile))
-      throw wrong("profiles", `${show(profile)} is none of ${legacyProfiles.join(", ")}`);
-  }
-  if (!Number.isSafeInteger(minSigners) || minSigners < 1)
-    throw wrong("minSigners", "must be a whole number from 1 on");
-  const named = signers === undefined ? undefined : new Set(signers);
-  if (named !== undefined && named.size < minSigners) {
-    throw wrong("signers", `names ${named.size} different keys, and minSigners demands ${minSigners}`);
-  }
-  checkTrustOptions(policy);
   return {
     policy,
-    keys: keysById(keys),
-    algorithms: algorithms === undefined ? undefined : new Set(algorithms),
+    keys: Map.groupBy(keys, ({ kid }) => kid),
+    algorithms: algorithms && new Set(algorithms),
     revoked: new Set(revoked),
     profiles: ["strict", ...legacyProfiles.filter((profile) => profiles.includes(profile))],
-    remote: jku === undefined ? undefined : { hosts: readKeySetHosts(jku), keySets: keySetsOf(policy) },
+    remote: jku && { hosts: readKeySetHosts(jku), keySets: keySetsOf(policy) },
     minSigners,
-    signers: named,
+    signers: signers && new Set(signers),
   };
 }
 
@@ -68,44 +54,45 @@ function keySetsOf(policy: TrustPolicy): KeySets {
   return kept;
 }
 
-function keysById(keys: readonly VerificationKey[]): ReadonlyMap<string, readonly VerificationKey[]> {
-  return Map.groupBy(keys, (key, index) => {
+/** What has no meaning in a policy, whose author may not have had a compiler. */
+function* findNonsense(policy: TrustPolicy): Generator<string> {
+  const { keys = [], algorithms = [], profiles = [], minSigners = 1, signers, newKeyDelayMs = 0 } = policy;
+  for (const [index, key] of keys.entries()) {
     const kid: unknown = key?.kid;
-    if (typeof kid === "string" && kid !== "") return kid;
-    throw wrong(`keys[${index}]`, "has no id (kid), so no signature could name it");
-  });
-}
-
-/** @throws TypeError when what the policy says about memory, security and key sets has no meaning */
-function checkTrustOptions(policy: TrustPolicy): void {
-  const { newKeyDelayMs = 0, minimumSecurity = {} } = policy;
-  if (!(newKeyDelayMs >= 0)) {
-    throw wrong("newKeyDelayMs", "must be a number of milliseconds from 0 on");
+    if (typeof kid !== "string" || kid === "") {
+      yield `keys[${index}]: has no id (kid), so no signature could name it`;
+    }
   }
+  for (const alg of algorithms) {
+    if (!isSignatureAlgorithm(alg)) {
+      yield `algorithms: ${show(alg)} is no algorithm that cards are signed with`;
+    }
+  }
+  for (const profile of profiles) {
+    if (!legacyProfiles.includes(profile)) {
+      yield `profiles: ${show(profile)} is none of ${legacyProfiles.join(", ")}`;
+    }
+  }
+  if (!Number.isSafeInteger(minSigners) || minSigners < 1)
+    yield "minSigners: must be a whole number from 1 on";
+  const named = new Set(signers).size;
+  if (signers !== undefined && named < minSigners) {
+    yield `signers: names ${named} different keys, and minSigners demands ${minSigners}`;
+  }
+  if (!(newKeyDelayMs >= 0)) yield "newKeyDelayMs: must be a number of milliseconds from 0 on";
   for (const limit of ["timeoutMs", "maxBytes", "ttlMs", "coolDownMs"] as const) {
     const value: unknown = policy.jku?.[limit] ?? 0;
-    if (typeof value !== "number" || !(value >= 0)) {
-      throw wrong(`jku.${limit}`, "must be a number from 0 on");
-    }
+    if (typeof value !== "number" || !(value >= 0)) yield `jku.${limit}: must be a number from 0 on`;
   }
   for (const option of ["onDowngrade", "onPinChanged"] as const) {
     const choice: unknown = policy[option] ?? "refuse";
-    if (choice !== "refuse" && choice !== "alarm") {
-      throw wrong(option, 'must be "refuse" or "alarm"');
-    }
+    if (choice !== "refuse" && choice !== "alarm") yield `${option}: must be "refuse" or "alarm"`;
   }
-  for (const scheme of minimumSecurity.schemes ?? []) {
+  for (const scheme of policy.minimumSecurity?.schemes ?? []) {
     if (!isSchemeKind(scheme)) {
-      throw wrong(
-        "minimumSecurity.schemes",
-        `${show(scheme)} is no kind of scheme, such as oauth2SecurityScheme`,
-      );
+      yield `minimumSecurity.schemes: ${show(scheme)} is no kind of scheme, such as oauth2SecurityScheme`;
     }
   }
-}
-
-function wrong(option: string, problem: string): TypeError {
-  return new TypeError(`${option}: ${problem}`);
 }
 
 function show(value: unknown): string {

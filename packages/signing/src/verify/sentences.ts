@@ -50,14 +50,20 @@ export const advice: Readonly<Record<CardFault, string>> = {
     "Ask the operator of the agent, by another way than through the agent, whether this is meant. If so, have the card memory forget the agent.",
 };
 
-/** Why the signatures are not enough. */
+/**
+ * Why the signatures are not enough.
+ *
+ * @param total how many the card has; not more than some of them are looked at
+ */
 export function describeRefused(
   fault: CardFault,
-  checks: readonly SignatureCheck[],
-  { best, gap, signerCount }: WeighedChecks,
+  { checks, best, gap, signerCount }: WeighedChecks,
   { minSigners, signers }: PreparedPolicy,
+  total: number,
 ): string {
-  const hint = advice[fault];
+  const hint =
+    advice[fault] +
+    (total === checks.length ? "" : ` The first ${checks.length} of ${total} signatures were looked at.`);
   if (fault === "uncovered") return `The signature by ${signerOf(best)} is right, but ${gap?.text}. ${hint}`;
   if (fault === "too-few-signers") {
     const demanded = minSigners === 1 ? "one key" : `${minSigners} different keys`;

@@ -4,6 +4,7 @@ import { isObject } from "../canonical/json-members.ts";
 import { decodeBase64url } from "../jws/base64url.ts";
 import { readProtectedHeader } from "../jws/protected-header.ts";
 import { algorithms, isSignatureAlgorithm } from "../keys/algorithms.ts";
+import { maxKeyIdLength } from "../keys/key.ts";
 import type { SignatureAlgorithm } from "../keys/key-types.ts";
 import type { Profile } from "../profiles/profile.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
@@ -38,9 +39,6 @@ export interface UnreadableSignature {
 
 /** Longest signature that is decoded, in characters: one by an RSA key of 8192 bits has 1366. */
 const maxSignatureLength = 2048;
-
-/** Longest key id that is looked for, in UTF-16 code units. */
-const maxKidLength = 256;
 
 /**
  * Reads an entry of `signatures` as RFC 7515 §5.2 does (steps 1 to 7), and holds its protected header against a policy. Only
@@ -88,10 +86,10 @@ export function readSignatureEntry(
   if (typeof kid !== "string" || kid === "") {
     return refused("kid-missing", "its protected header does not say which key has signed (kid)");
   }
-  if (!isShowable(kid, maxKidLength)) {
+  if (!isShowable(kid, maxKeyIdLength)) {
     return refused(
       "kid-missing",
-      `the key id of its header (kid) has control characters, or more than ${maxKidLength} characters`,
+      `the key id of its header (kid) has control characters, or more than ${maxKeyIdLength} characters`,
     );
   }
   const typ = readTyp(header);

@@ -8,7 +8,7 @@ import { losesEmpties, removableAlarm, unrequiredAlarm } from "./coverage.ts";
 import { type PreparedPolicy, preparePolicy } from "./prepared-policy.ts";
 import { advice, describeDistrusted, describeRefused, describeVerified } from "./sentences.ts";
 import { maxSignatures, SignedCard } from "./signed-card.ts";
-import type { CardAlarm, CardFault, CardVerdict, SignatureCheck } from "./verdict.ts";
+import type { CardAlarm, CardFault, CardVerdict } from "./verdict.ts";
 import type { VerificationContext, VerifyCardOptions } from "./verify-options.ts";
 import { type WeighedChecks, weighChecks } from "./weigh-checks.ts";
 
@@ -35,11 +35,8 @@ export async function verifyCard(text: string, options: VerifyCardOptions): Prom
   if ((keys === undefined) === (trustPolicy === undefined)) {
     throw new TypeError("verifyCard needs either keys or a trustPolicy");
   }
-  return await verify(
-    text,
-    preparePolicy(trustPolicy === undefined ? { keys: keys ?? [] } : trustPolicy),
-    options,
-  );
+  const policy = trustPolicy === undefined ? { keys: keys ?? [] } : trustPolicy;
+  return await verify(text, preparePolicy(policy), options);
 }
 
 /**
@@ -69,11 +66,14 @@ async function verify(
   policy: PreparedPolicy,
   context: VerificationContext,
 ): Promise<CardVerdict> {
+  const { maxLength, signal, fetch } = context;
   if (typeof text !== "string") throw new TypeError("the card must be a text");
-  checkMaxLength(context.maxLength);
+  if (maxLength !== undefined && !(typeof maxLength === "number" && maxLength >= 0)) {
+    throw new TypeError("maxLength: must be a number from 0 on");
+  }
   const now = () => readClock(context.now ?? Date.now);
   const cardUrl = context.url === undefined ? undefined : new URL(context.url);
-  const card = readCard(text, context.maxLength);
+  const card = readCard(text, maxLength);
   if (card instanceof CardTextError) {
     return rejected(card.fault, `Nothing can be said about who signed it: ${card.message}.`);
   }
@@ -85,40 +85,12 @@ async function verify(
   if (!Array.isArray(entries) || entries.length === 0) {
     return rejected("no-signature", "The card has no signature.");
   }
-  const { signal, fetch } = context;
-  const checking: CheckContext = {
-    policy,
-    cardUrl,
-    now: now(),
-    signal,
-    fetch,
-    askedKeySets: new Set(),
-    found: new Map(),
-  };
   const seen = entries.slice(0, maxSignatures);
+  const one = { policy, cardUrl, now: now(), signal, fetch };
+  const checking: CheckContext = { ...one, askedKeySets: new Set(), found: new Map() };
   const checks = await Promise.all(seen.map((entry, index) => checkSignature(entry, index, card, checking)));
-  const unseen =
-    seen.length === entries.length
-      ? ""
-      : ` The first ${seen.length} of ${entries.length} signatures were looked at.`;
-  return await judgeCard(card, checks, policy, { ...context, now, unseen });
-}
-
-interface JudgeContext extends VerificationContext {
-  readonly now: () => number;
-  /** That there are more signatures than were looked at, for the end of a message; else empty. */
-  readonly unseen: string;
-}
-
-/** What the signatures amount to, and then what else the policy demands. */
-async function judgeCard(
-  card: SignedCard,
-  unweighed: readonly SignatureCheck[],
-  policy: PreparedPolicy,
-  { url, asked = url, extended, signal, now, unseen }: JudgeContext,
-): Promise<CardVerdict> {
-  const weighed = weighChecks(unweighed, card, policy);
-  const { checks: signatures, best, gap, signers, covering } = weighed;
+  const weighed = weighChecks(checks, card, policy);
+  const { checks: signatures, best, gap, covering, signers } = weighed;
   const removable = removableAlarm(covering);
   const alarms: CardAlarm[] = removable === undefined ? [] : [removable];
   const found = {
@@ -132,31 +104,30 @@ async function judgeCard(
   };
   const reason = findSignatureFault(weighed, policy);
   if (reason !== undefined) {
-    const message = describeRefused(reason, signatures, weighed, policy) + unseen;
+    const message = describeRefused(reason, weighed, policy, entries.length);
     return { ...found, verified: false, reason, message };
   }
-  const judged = await judgeTrust({
-    canonical: card.canonical,
+  const { canonical, unsigned } = card;
+  const { url, asked = url, extended } = context;
+  const question = {
+    canonical,
     url: asked,
     thumbprints: signers,
     policy: policy.policy,
     now,
     extended,
     signal,
-  });
+  };
+  const judged = await judgeTrust(question);
   alarms.push(...judged.alarms);
   if (judged.fault !== undefined) {
     const message = describeDistrusted(judged.message, weighed);
     return { ...found, verified: false, reason: judged.fault, message };
   }
-  const unrequired = losesEmpties(covering) ? undefined : unrequiredAlarm(card.unsigned);
+  const unrequired = losesEmpties(covering) ? undefined : unrequiredAlarm(unsigned);
   if (unrequired !== undefined) alarms.push(unrequired);
-  return {
-    ...found,
-    verified: true,
-    reason: undefined,
-    message: describeVerified(found.uncovered, weighed),
-  };
+  const message = describeVerified(found.uncovered, weighed);
+  return { ...found, verified: true, reason: undefined, message };
 }
 
 function findSignatureFault(
@@ -166,13 +137,6 @@ function findSignatureFault(
   if (signerCount >= minSigners) return undefined;
   if (best?.valid !== true) return best?.fault ?? "no-signature";
   return gap === undefined ? "too-few-signers" : "uncovered";
-}
-
-/** @throws TypeError when there is no limit because it is no number */
-function checkMaxLength(maxLength: unknown): void {
-  if (maxLength !== undefined && !(typeof maxLength === "number" && maxLength >= 0)) {
-    throw new TypeError("maxLength: must be a number from 0 on");
-  }
 }
 
 /** @throws TypeError when a clock does not tell a time, which would make keys count for ever */
@@ -195,15 +159,13 @@ function readCard(text: string, maxLength: number | undefined): SignedCard | Car
 
 /** @param problem what is wrong, in a sentence */
 function rejected(reason: CardFault, problem: string): CardVerdict {
-  return {
-    verified: false,
+  const nothing = {
     profile: undefined,
     kid: undefined,
     alg: undefined,
     uncovered: [],
-    reason,
-    message: `${problem} ${advice[reason]}`,
     signatures: [],
     alarms: [],
   };
+  return { ...nothing, verified: false, reason, message: `${problem} ${advice[reason]}` };
 }
