@@ -25,15 +25,13 @@ export async function importPrivateKey(
   alg: SignatureAlgorithm | undefined,
 ): Promise<PrivateKey> {
   if (alg !== undefined && !isSignatureAlgorithm(alg)) {
-    throw new SigningError(
-      "cards are not signed with this algorithm",
-      `choose one of ${Object.keys(algorithms).join(", ")}`,
-    );
+    const hint = `choose one of ${Object.keys(algorithms).join(", ")}`;
+    throw new SigningError("cards are not signed with this algorithm", hint);
   }
   if (key instanceof CryptoKey) return await openCryptoKey(key, alg);
-  if (typeof key === "string") return await importPrivateJwk(await parseKeyText(key), alg);
-  if (typeof key === "object" && key !== null && typeof key.kty === "string") {
-    return await importPrivateJwk(key, alg);
+  const jwk = typeof key === "string" ? await parseKeyText(key) : key;
+  if (typeof jwk === "object" && jwk !== null && typeof jwk.kty === "string") {
+    return await importPrivateJwk(jwk, alg);
   }
   throw new SigningError(
     "the key is neither a JWK, nor PEM, nor a key of Web Crypto, nor a function",
@@ -51,20 +49,15 @@ async function importPrivateJwk(jwk: JWK, given: SignatureAlgorithm | undefined)
     throw unfit(`the private key is malformed, or this runtime does not know ${alg}`);
   });
   const kid = ownIdOf(jwk);
-  return {
-    alg,
-    cryptoKey: cryptoKey as CryptoKey, // bytes only of symmetric keys
-    publicJwk: { ...members, ...(kid === undefined ? {} : { kid }) },
-  };
+  const publicJwk = { ...members, ...(kid === undefined ? {} : { kid }) };
+  return { alg, cryptoKey: cryptoKey as CryptoKey, publicJwk }; // bytes only of symmetric keys
 }
 
 /** What Web Crypto wants of a private key (RFC 7518 §6.2.2, §6.3.2; RFC 8037 §2). */
 function secretMembers({ kty, d, p, q, dp, dq, qi }: JWK): JWK {
   if (d === undefined) {
-    throw new SigningError(
-      "the key is a public one, without its private part (d)",
-      "sign with the private key; the public one is for those who verify",
-    );
+    const hint = "sign with the private key; the public one is for those who verify";
+    throw new SigningError("the key is a public one, without its private part (d)", hint);
   }
   if (kty !== "RSA") return { d };
   if (p !== undefined && q !== undefined && dp !== undefined && dq !== undefined && qi !== undefined) {
@@ -76,10 +69,8 @@ function secretMembers({ kty, d, p, q, dp, dq, qi }: JWK): JWK {
 
 async function openCryptoKey(key: CryptoKey, given: SignatureAlgorithm | undefined): Promise<PrivateKey> {
   if (key.type !== "private" || !key.usages.includes("sign")) {
-    throw new SigningError(
-      `the key cannot sign: it is a ${key.type} key`,
-      'give a private key that was imported or made for ["sign"]',
-    );
+    const hint = 'give a private key that was imported or made for ["sign"]';
+    throw new SigningError(`the key cannot sign: it is a ${key.type} key`, hint);
   }
   const fitting = Object.values(algorithms).filter((entry) => isFor(key, entry));
   const chosen = given === undefined ? fitting[0] : fitting.find(({ alg }) => alg === given);
@@ -90,22 +81,9 @@ async function openCryptoKey(key: CryptoKey, given: SignatureAlgorithm | undefin
   return { alg: chosen.alg, cryptoKey: key, publicJwk };
 }
 
-/** What Web Crypto says of its keys, as far as it matters here. */
-interface KeyAlgorithmFacts extends KeyAlgorithm {
-  readonly namedCurve?: string;
-  readonly hash?: KeyAlgorithm;
-  readonly modulusLength?: number;
-}
-
 function isFor({ algorithm }: CryptoKey, { signParameters, crv, kty }: AlgorithmEntry): boolean {
-  const facts: KeyAlgorithmFacts = algorithm;
+  const facts: Partial<EcKeyAlgorithm & RsaHashedKeyAlgorithm> = algorithm;
   if (facts.name !== signParameters.name) return false;
-  switch (kty) {
-    case "EC":
-      return facts.namedCurve === crv;
-    case "OKP":
-      return true;
-    case "RSA":
-      return facts.hash?.name === "SHA-256" && (facts.modulusLength ?? 0) >= minimumRsaBits;
-  }
+  if (kty === "RSA") return facts.hash?.name === "SHA-256" && (facts.modulusLength ?? 0) >= minimumRsaBits;
+  return kty === "OKP" || facts.namedCurve === crv;
 }

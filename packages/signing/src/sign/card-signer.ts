@@ -1,7 +1,7 @@
 import type { CryptoKey, JWK } from "jose";
 import { algorithms, isSignatureAlgorithm } from "../keys/algorithms.ts";
 import { checkKeyId, importVerificationKey } from "../keys/key.ts";
-import type { RemoteSign, SignatureAlgorithm, VerificationKey } from "../keys/key-types.ts";
+import type { SignatureAlgorithm, VerificationKey } from "../keys/key-types.ts";
 import { importPrivateKey } from "../keys/private-key.ts";
 import { publicKeyOf } from "../keys/public-keys.ts";
 import { checkSigningMembers } from "../option-members.ts";
@@ -13,7 +13,7 @@ import type { CardSigner, CardSignerOptions } from "./sign-options.ts";
  * Imports a key once, and sees that its two sides belong together.
  *
  * @throws SigningError when it cannot sign cards: symmetric, public, too weak, for another algorithm or for something else; when
- *   somebody else signs and `kid` or `alg` is missing
+ *   it is kept elsewhere and `kid` or `alg` is missing
  */
 export async function createCardSigner(options: CardSignerOptions): Promise<CardSigner> {
   checkSigningMembers("the options of createCardSigner", options);
@@ -23,13 +23,21 @@ export async function createCardSigner(options: CardSignerOptions): Promise<Card
 /** The same, of options that have more members. */
 export async function openCardSigner(options: CardSignerOptions): Promise<CardSigner> {
   const { key } = options;
-  return typeof key === "function" ? await createRemote(key, options) : await createLocal(key, options);
-}
-
-async function createLocal(
-  key: Exclude<CardSignerOptions["key"], RemoteSign>,
-  options: CardSignerOptions,
-): Promise<CardSigner> {
+  if (typeof key === "function") {
+    const publicKey = await openPublicKey(options.publicKey, options.kid, options.alg);
+    const alg = options.alg ?? publicKey?.alg;
+    if (!isSignatureAlgorithm(alg)) {
+      const hint = `say it, one of ${Object.keys(algorithms).join(", ")}; or give the public key`;
+      throw new SigningError("how a key that is kept elsewhere signs is not known (alg)", hint);
+    }
+    const kid = checkKid(options.kid ?? publicKey?.kid);
+    return {
+      kid,
+      alg,
+      publicKey,
+      sign: (input) => signRemotely({ sign: key, kid, alg, publicKey }, input),
+    };
+  }
   const { alg, cryptoKey, publicJwk } = await importPrivateKey(key, options.alg);
   const publicKey = await openPublicKey(options.publicKey ?? publicJwk, options.kid ?? publicJwk?.kid, alg);
   const kid = checkKid(options.kid ?? publicKey?.kid);
@@ -45,48 +53,27 @@ async function signLocally(
   const signing = crypto.subtle.sign(algorithms[alg].signParameters, key, input);
   // Nothing of the platform's error is told: it may be about secret members.
   const signature = await signing.catch(() => {
-    throw new SigningError(
-      "the private key is malformed: its numbers do not belong together",
-      "export the key anew from where it was made",
-    );
+    throw new SigningError("the private key is malformed: its numbers do not belong together", exportAnew);
   });
   return new Uint8Array(signature);
 }
 
-async function createRemote(sign: RemoteSign, options: CardSignerOptions): Promise<CardSigner> {
-  const publicKey = await openPublicKey(options.publicKey, options.kid, options.alg);
-  const alg = options.alg ?? publicKey?.alg;
-  if (!isSignatureAlgorithm(alg)) {
-    throw new SigningError(
-      "how somebody else signs is not known (alg)",
-      `say it, one of ${Object.keys(algorithms).join(", ")}; or give the public key`,
-    );
-  }
-  const kid = checkKid(options.kid ?? publicKey?.kid);
-  return { kid, alg, publicKey, sign: (input) => signRemotely({ sign, kid, alg, publicKey }, input) };
-}
+const exportAnew = "export the key anew from where it was made";
 
 async function openPublicKey(
   key: JWK | string | undefined,
   kid: string | undefined,
   alg: SignatureAlgorithm | undefined,
 ): Promise<VerificationKey | undefined> {
-  if (key === undefined) return undefined;
-  return await publicKeyOf(key, {
-    ...(kid === undefined ? {} : { kid }),
-    ...(alg === undefined ? {} : { alg }),
-  });
+  const said = { ...(kid === undefined ? {} : { kid }), ...(alg === undefined ? {} : { alg }) };
+  return key === undefined ? undefined : await publicKeyOf(key, said);
 }
 
 /** M-2 demands one, and a verifier has to find it, and can show it. */
 function checkKid(kid: string | undefined): string {
-  if (kid === undefined) {
-    throw new SigningError(
-      "the id of the key is not known (kid)",
-      "give it as kid, or the public key, whose thumbprint it is then",
-    );
-  }
-  return checkKeyId(kid);
+  if (kid !== undefined) return checkKeyId(kid);
+  const hint = "give it as kid, or the public key, whose thumbprint it is then";
+  throw new SigningError("the id of the key is not known (kid)", hint);
 }
 
 const probe: Uint8Array<ArrayBuffer> = new TextEncoder().encode("a2a-connect");
@@ -100,10 +87,6 @@ async function checkPair(
   const { signParameters } = algorithms[alg];
   const signature = await signLocally(cryptoKey, alg, probe);
   const verifier = await importVerificationKey(publicKey, alg);
-  if (!(await crypto.subtle.verify(signParameters, verifier, signature, probe))) {
-    throw new SigningError(
-      "the public and the private side of the key do not belong together",
-      "export the key anew from where it was made",
-    );
-  }
+  if (await crypto.subtle.verify(signParameters, verifier, signature, probe)) return;
+  throw new SigningError("the public and the private side of the key do not belong together", exportAnew);
 }

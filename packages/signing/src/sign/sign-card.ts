@@ -1,5 +1,5 @@
 import { type AgentCard, AgentCardSchema, AgentCardSignatureSchema } from "@a2a-connect/proto";
-import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import { create, type JsonObject } from "@bufbuild/protobuf";
 import { base64url } from "jose";
 import { readCard } from "../canonical/canonical-card.ts";
 import { objectOf } from "../canonical/json-members.ts";
@@ -15,7 +15,7 @@ import { SigningError } from "../signing-error.ts";
 import { maxSignatures, SignedCard, signingInput } from "../verify/signed-card.ts";
 import { openCardSigner } from "./card-signer.ts";
 import { legacyWarnings } from "./legacy-warnings.ts";
-import type { CardSigner, SignatureOptions, SignCardOptions } from "./sign-options.ts";
+import type { CardSigner, SignCardOptions } from "./sign-options.ts";
 
 /** A signature as a card has it (spec §4.4.7). */
 interface CardSignature {
@@ -56,7 +56,7 @@ export async function signCardText(text: string, options: SignCardOptions): Prom
     );
   }
   const signature = await makeSignature(new SignedCard(json), options);
-  const all = addSignature(signatures ?? [], { ...signature }, protectedOf);
+  const all = addSignature(signatures ?? [], { ...signature }, (entry) => objectOf(entry)["protected"]);
   checkCount(all);
   const signed = { ...json, signatures: [...all] };
   return writeCanonical(pruneMessage(AgentCardSchema, signed));
@@ -64,30 +64,19 @@ export async function signCardText(text: string, options: SignCardOptions): Prom
 
 /** Verifiers look at so many, so the last of more would be for nothing. */
 function checkCount(signatures: readonly unknown[]): void {
-  if (signatures.length > maxSignatures) {
-    throw new SigningError(
-      `the card has ${maxSignatures} signatures already, and verifiers look at no more`,
-      "take out those of keys that nobody needs any more",
-    );
-  }
-}
-
-/** Whatever an entry of a text has there. */
-function protectedOf(entry: JsonValue): unknown {
-  return objectOf(entry)["protected"];
+  if (signatures.length <= maxSignatures) return;
+  const problem = `the card has ${maxSignatures} signatures already, and verifiers look at no more`;
+  throw new SigningError(problem, "take out those of keys that are not needed any more");
 }
 
 async function makeSignature(card: SignedCard, options: SignCardOptions): Promise<CardSignature> {
-  checkSigningMembers(
-    options.signer === undefined ? "the options of signCard" : "the options of signCard with a signer",
-    options,
-  );
+  const { signer: given, jku, header, legacyVerifiers, onWarning } = options;
+  const kind = given === undefined ? "the options of signCard" : "the options of signCard with a signer";
+  checkSigningMembers(kind, options);
   const problems = card.findProblems();
   if (problems.length > 0) {
-    throw new SigningError(
-      `the card cannot be signed: ${problems.join(", ")}`,
-      "no verifier would take it; add or correct what is named (spec §8.4.1)",
-    );
+    const hint = "no verifier would take it; add or correct what is named (spec §8.4.1)";
+    throw new SigningError(`the card cannot be signed: ${problems.join(", ")}`, hint);
   }
   if (card.canonical.length > defaultMaxCardLength) {
     throw new SigningError(
@@ -95,12 +84,13 @@ async function makeSignature(card: SignedCard, options: SignCardOptions): Promis
       "shorten it: what is large belongs behind a URL, such as documentationUrl",
     );
   }
-  const { jku, header } = options;
+  if (jku !== undefined) assertKeySetUrl(jku);
   const unprotected = header === undefined ? {} : { header: copyUnprotectedHeader(header) };
-  const signer = options.signer ?? (await openCardSigner(options));
+  const signer = given ?? (await openCardSigner(options));
   const protectedText = encodeProtectedHeader(signer, jku);
   const signature = await signer.sign(signingInput(protectedText, card.strict));
-  warn(card, options);
+  if (onWarning !== undefined)
+    for (const warning of legacyWarnings(card, legacyVerifiers)) onWarning(warning);
   return { protected: protectedText, signature: base64url.encode(signature), ...unprotected };
 }
 
@@ -114,21 +104,11 @@ export function findLegacyWarnings(card: AgentCard, profiles?: readonly LegacyPr
   return legacyWarnings(new SignedCard(readCard(card)), profiles);
 }
 
-function warn(card: SignedCard, { legacyVerifiers, onWarning }: SignatureOptions): void {
-  if (onWarning === undefined) return;
-  for (const warning of legacyWarnings(card, legacyVerifiers)) onWarning(warning);
-}
-
-/**
- * The `protected` member of a signature (spec §8.4.2), with its members in the order of the specification's example.
- *
- * @throws SigningError when no verifier would ask the `jku`
- */
+/** The `protected` member of a signature (spec §8.4.2), with its members in the order of the specification's example. */
 function encodeProtectedHeader(
   { alg, kid }: Pick<CardSigner, "alg" | "kid">,
   jku: string | undefined,
 ): string {
-  if (jku !== undefined) assertKeySetUrl(jku);
   const header = { alg, typ: "JOSE", kid, ...(jku === undefined ? {} : { jku }) };
   return base64url.encode(JSON.stringify(header));
 }
@@ -164,7 +144,7 @@ function copyUnprotectedHeader(header: JsonObject): JsonObject {
 
 /**
  * Signatures with one more. It takes the place of those that the same key has made before: they are of another card, or say the
- * same. Those of other keys stay, so that keys can be rotated. A key is told by its id and its algorithm: nothing else stands there.
+ * same. Those of other keys stay, so that keys can be rotated. A key is told by its id and its algorithm.
  *
  * @param protectedOf the member `protected` of an entry, whatever it is
  */
@@ -176,16 +156,16 @@ function addSignature<Entry>(
   const own = readSigner(protectedOf(added));
   const isOwn = (entry: Entry) => {
     const signer = readSigner(protectedOf(entry));
-    if (own === undefined || signer === undefined) return false;
-    return own.kid === signer.kid && isSameAlgorithm(own.alg, signer.alg);
+    return (
+      signer !== undefined && own?.["kid"] === signer["kid"] && isSameAlgorithm(own?.["alg"], signer["alg"])
+    );
   };
   const others = entries.filter((entry) => !isOwn(entry));
   const first = entries.findIndex(isOwn); // all before it stay
   return others.toSpliced(first === -1 ? others.length : first, 0, added);
 }
 
-function readSigner(protectedText: unknown): { readonly kid: unknown; readonly alg: unknown } | undefined {
-  if (typeof protectedText !== "string") return undefined;
-  const read = readProtectedHeader(protectedText);
-  return read.ok ? { kid: read.header["kid"], alg: read.header["alg"] } : undefined;
+function readSigner(protectedText: unknown): JsonObject | undefined {
+  const read = typeof protectedText === "string" ? readProtectedHeader(protectedText) : undefined;
+  return read?.ok === true ? read.header : undefined;
 }
