@@ -9,13 +9,14 @@ import type { Profile } from "../profiles/profile.ts";
 import { legacyProfiles } from "../profiles/profile-card.ts";
 import { SigningError } from "../signing-error.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
-import { type ReadableSignature, readSignatureEntry } from "./signature-entry.ts";
+import { type ReadableSignature, type Refusal, readSignatureEntry } from "./signature-entry.ts";
 import { type SignedCard, type SignedForm, signingInput } from "./signed-card.ts";
 import type { SignatureCheck, SignatureFault } from "./verdict.ts";
 import { furthest } from "./weigh-checks.ts";
 
-/** What a signature is checked by. */
+/** What the signatures of a card are checked by. */
 export interface CheckContext {
+  readonly card: SignedCard;
   readonly policy: PreparedPolicy;
   /** Where the card came from, when that is known. */
   readonly cardUrl: URL | undefined;
@@ -38,13 +39,12 @@ interface Signer {
   readonly keySource: "trusted" | URL["href"];
 }
 
-/** Why nobody has signed who counts: a fault, and a sentence about it without a full stop. */
-interface Refusal {
-  readonly fault: SignatureFault;
-  readonly problem: string;
+/** One signature of a card, whose signer is looked for. */
+interface Search extends CheckContext {
+  readonly read: ReadableSignature;
 }
 
-/** Key sets that one card can make us ask: it is somebody else who wrote it. */
+/** Key sets that one card can make us ask: another party has written it. */
 const maxKeySets = 5;
 
 /**
@@ -56,7 +56,6 @@ const maxKeySets = 5;
 export async function checkSignature(
   entry: JsonValue,
   index: number,
-  card: SignedCard,
   context: CheckContext,
 ): Promise<SignatureCheck> {
   const read = readSignatureEntry(entry, context.policy);
@@ -76,25 +75,21 @@ export async function checkSignature(
   };
   if (!read.ok) return { ...check, fault: read.fault, problem: read.problem };
   const text = `${read.protectedText}.${read.signatureText}`;
-  const finding = context.found.get(text) ?? findSigner(read, card, context);
+  const finding = context.found.get(text) ?? findSigner({ ...context, read });
   context.found.set(text, finding);
   const found = await finding;
   return { ...check, valid: isSigner(found), ...found };
 }
 
-function isSigner(found: object): found is Signer {
+function isSigner(found: Signer | Refusal): found is Signer {
   return "keySource" in found;
 }
 
-async function findSigner(
-  read: ReadableSignature,
-  card: SignedCard,
-  context: CheckContext,
-): Promise<Signer | Refusal> {
-  const trusted = context.policy.keys.get(read.kid) ?? [];
-  const byTrusted = trusted.length === 0 ? undefined : await tryKeys(trusted, "trusted", read, card, context);
+async function findSigner(search: Search): Promise<Signer | Refusal> {
+  const trusted = search.policy.keys.get(search.read.kid);
+  const byTrusted = trusted && (await tryKeys(trusted, "trusted", search));
   if (byTrusted !== undefined && isSigner(byTrusted)) return byTrusted;
-  const byRemote = await tryRemoteKeys(read, card, context);
+  const byRemote = await tryRemoteKeys(search);
   if (byTrusted === undefined || isSigner(byRemote)) return byRemote;
   return withoutKey.includes(byRemote.fault) ? byTrusted : (furthest([byTrusted, byRemote]) ?? byTrusted);
 }
@@ -102,13 +97,9 @@ async function findSigner(
 /** What is wrong when there is no key that could be tried. */
 const withoutKey: readonly SignatureFault[] = ["key-unknown", "jku-not-allowed", "jwks-unavailable"];
 
-async function tryRemoteKeys(
-  read: ReadableSignature,
-  card: SignedCard,
-  context: CheckContext,
-): Promise<Signer | Refusal> {
-  const { policy, cardUrl, now, signal, fetch, askedKeySets } = context;
-  const { kid, jku } = read;
+async function tryRemoteKeys(search: Search): Promise<Signer | Refusal> {
+  const { policy, cardUrl, now, signal, fetch, askedKeySets } = search;
+  const { kid, jku } = search.read;
   if (jku === undefined || policy.remote === undefined) {
     const problem = `none of the trusted keys has the id "${shownText(kid)}"`;
     const elsewhere = ", and the policy does not let the key set be asked that its header names (jku)";
@@ -123,7 +114,7 @@ async function tryRemoteKeys(
   }
   askedKeySets.add(url.href);
   const found = await policy.remote.keySets.find(url, kid, { now, signal, fetch });
-  return found.ok ? await tryKeys(found.keys, url.href, read, card, context) : found;
+  return found.ok ? await tryKeys(found.keys, url.href, search) : found;
 }
 
 /** A key that may have signed. */
@@ -136,43 +127,43 @@ interface UsableKey {
 async function tryKeys(
   keys: readonly VerificationKey[],
   keySource: Signer["keySource"],
-  read: ReadableSignature,
-  card: SignedCard,
-  context: CheckContext,
+  search: Search,
 ): Promise<Signer | Refusal> {
+  const { read } = search;
   const refusals: Refusal[] = [];
   const usable: UsableKey[] = [];
   for (const key of keys) {
-    const judged = await judgeKey(key, read, context);
+    const judged = await judgeKey(key, search);
     if ("fault" in judged) refusals.push(judged);
     else usable.push(judged);
   }
   for (const profile of read.profiles) {
     for (const { cryptoKey, thumbprint } of usable) {
-      const form = await findForm(read, profile, cryptoKey, card);
+      const form = await findForm(profile, cryptoKey, search);
       if (form !== undefined) return { profile, uncovered: form.uncovered, thumbprint, keySource };
     }
   }
   const [first] = usable;
   if (first !== undefined) {
-    refusals.push({ fault: "signature-mismatch", problem: await mismatchProblem(read, first, card) });
+    refusals.push({ fault: "signature-mismatch", problem: await mismatchProblem(first, search) });
   }
   const problem = `there is no key with the id "${shownText(read.kid)}"`;
   return furthest(refusals) ?? { fault: "key-unknown", problem };
 }
 
-async function judgeKey(
-  key: VerificationKey,
-  { alg, signature }: ReadableSignature,
-  { policy, now }: CheckContext,
-): Promise<UsableKey | Refusal> {
+async function judgeKey(key: VerificationKey, { policy, now, read }: Search): Promise<UsableKey | Refusal> {
+  const { alg, signature } = read;
   try {
     const thumbprint = await thumbprintOf(key);
     // What we know of a key counts wherever it comes from, and by whatever id (requirement M-4).
     const known = (await keysByThumbprint(policy)).get(thumbprint) ?? [];
     for (const each of [key, ...known]) {
-      const refusal = findKeyFault(each, thumbprint, policy, now);
-      if (refusal !== undefined) return refusal;
+      const name = `the key "${shownText(each.kid)}"`;
+      if (policy.revoked.has(each.kid) || policy.revoked.has(thumbprint)) {
+        return { fault: "key-revoked", problem: `${name} is revoked by the policy` };
+      }
+      const found = findKeyTimeFault(each, now);
+      if (found !== undefined) return { fault: found.fault, problem: `${name} ${found.problem}` };
     }
     const cryptoKey = await importVerificationKey(key, alg);
     const length = algorithms[alg].signatureLength ?? modulusBytes(cryptoKey);
@@ -211,27 +202,11 @@ async function sortByThumbprint(keys: readonly VerificationKey[]): Promise<KeysB
   return Map.groupBy(keys, (_, index) => thumbprints[index] ?? "");
 }
 
-/** Why a key does not count just now, by the policy or by what it says itself. */
-function findKeyFault(
-  key: VerificationKey,
-  thumbprint: string,
-  { revoked }: PreparedPolicy,
-  now: number,
-): Refusal | undefined {
-  const name = `the key "${shownText(key.kid)}"`;
-  if (revoked.has(key.kid) || revoked.has(thumbprint)) {
-    return { fault: "key-revoked", problem: `${name} is revoked by the policy` };
-  }
-  const found = findKeyTimeFault(key, now);
-  return found && { fault: found.fault, problem: `${name} ${found.problem}` };
-}
-
 /** What of a card the key has signed, as a profile sees it; undefined when it has signed nothing of it. */
 async function findForm(
-  { alg, protectedText, signature }: ReadableSignature,
   profile: Profile,
   key: CryptoKey,
-  card: SignedCard,
+  { card, read: { alg, protectedText, signature } }: Search,
 ): Promise<SignedForm | undefined> {
   const { signParameters } = algorithms[alg];
   for (const form of card.forms(profile)) {
@@ -247,17 +222,13 @@ async function findForm(
 }
 
 /** Looks, too, whether it would be right by a profile that the policy does not have: then it says by which. */
-async function mismatchProblem(
-  read: ReadableSignature,
-  { cryptoKey }: UsableKey,
-  card: SignedCard,
-): Promise<string> {
-  const name = `the key "${shownText(read.kid)}"`;
-  for (const profile of legacyProfiles) {
-    const isTried = read.profiles.includes(profile);
-    if (!isTried && (await findForm(read, profile, cryptoKey, card)) !== undefined) {
+async function mismatchProblem({ cryptoKey }: UsableKey, search: Search): Promise<string> {
+  const { kid, profiles } = search.read;
+  const name = `the key "${shownText(kid)}"`;
+  for (const profile of legacyProfiles.filter((each) => !profiles.includes(each))) {
+    if ((await findForm(profile, cryptoKey, search)) !== undefined) {
       return `${name} has signed this card only by the profile ${profile}, which the policy does not have`;
     }
   }
-  return `${name} has not signed this card as it stands (tried: ${read.profiles.join(", ")})`;
+  return `${name} has not signed this card as it stands (tried: ${profiles.join(", ")})`;
 }

@@ -26,12 +26,15 @@ export interface ReadableSignature {
   readonly profiles: readonly Profile[];
 }
 
-/** Why an entry does not count, whatever keys there are. */
-export interface UnreadableSignature {
-  readonly ok: false;
+/** Why a signature does not count: a fault, and a sentence about it without a full stop. */
+export interface Refusal {
   readonly fault: SignatureFault;
-  /** A sentence without a full stop. */
   readonly problem: string;
+}
+
+/** An entry that does not count, whatever keys there are. */
+export interface UnreadableSignature extends Refusal {
+  readonly ok: false;
   /** As far as they could be read, as they can be shown. */
   readonly alg: string | undefined;
   readonly kid: string | undefined;
@@ -53,15 +56,10 @@ export function readSignatureEntry(
     return { ok: false, fault: "malformed-signature", problem: parts, alg: undefined, kid: undefined };
   }
   const { protectedText, signatureText, header, unprotected } = parts;
-  const shown = { alg: shownMember(header, "alg"), kid: shownMember(header, "kid") };
-  const refused = (fault: SignatureFault, problem: string): UnreadableSignature => ({
-    ok: false,
-    fault,
-    problem,
-    ...shown,
-  });
-
-  const alg = header["alg"];
+  const { alg, kid, jku } = header;
+  const refused = (fault: SignatureFault, problem: string): UnreadableSignature => {
+    return { ok: false, fault, problem, alg: shownOrNone(alg), kid: shownOrNone(kid) };
+  };
   if (!isSignatureAlgorithm(alg) || policy.algorithms?.has(alg) === false) {
     return refused("algorithm-not-allowed", algorithmProblem(alg));
   }
@@ -74,30 +72,24 @@ export function readSignatureEntry(
     const problem = 'its member "signature" is not base64url without padding, or longer than any signature';
     return refused("malformed-signature", problem);
   }
-  for (const name of ["crit", "b64"] as const) {
-    if (Object.hasOwn(header, name) || Object.hasOwn(unprotected, name)) {
-      return refused(
-        "crit-not-understood",
-        `its header has "${name}", which demands an extension of JWS that no card has`,
-      );
-    }
+  const demand = ["crit", "b64"].find((name) =>
+    [header, unprotected].some((each) => Object.hasOwn(each, name)),
+  );
+  if (demand !== undefined) {
+    const problem = `its header has "${demand}", which demands an extension of JWS that no card has`;
+    return refused("crit-not-understood", problem);
   }
-  const kid = header["kid"];
   if (typeof kid !== "string" || kid === "") {
     return refused("kid-missing", "its protected header does not say which key has signed (kid)");
   }
   if (!isShowable(kid, maxKeyIdLength)) {
-    return refused(
-      "kid-missing",
-      `the key id of its header (kid) has control characters, or more than ${maxKeyIdLength} characters`,
-    );
+    const problem = `the key id of its header (kid) has control characters, or more than ${maxKeyIdLength} characters`;
+    return refused("kid-missing", problem);
   }
   const typ = readTyp(header);
   const profiles = policy.profiles.filter((profile) => allowsTyp(profile, typ));
-  if (profiles.length === 0) {
-    return refused("typ-not-allowed", typProblem(typ));
-  }
-  return { ok: true, protectedText, signature, signatureText, alg, kid, jku: header["jku"], profiles };
+  if (profiles.length === 0) return refused("typ-not-allowed", typProblem(typ));
+  return { ok: true, protectedText, signature, signatureText, alg, kid, jku, profiles };
 }
 
 interface SignatureParts {
@@ -156,7 +148,6 @@ function typProblem(typ: string | undefined): string {
     : 'it says that it is something else than the signature of a card: its "typ" is not "JOSE"';
 }
 
-function shownMember(header: JsonObject, name: string): string | undefined {
-  const value = header[name];
+function shownOrNone(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" ? shownText(value) : undefined;
 }

@@ -86,9 +86,9 @@ async function verify(
     return rejected("no-signature", "The card has no signature.");
   }
   const seen = entries.slice(0, maxSignatures);
-  const one = { policy, cardUrl, now: now(), signal, fetch };
-  const checking: CheckContext = { ...one, askedKeySets: new Set(), found: new Map() };
-  const checks = await Promise.all(seen.map((entry, index) => checkSignature(entry, index, card, checking)));
+  const given = { card, policy, cardUrl, now: now(), signal, fetch };
+  const checking: CheckContext = { ...given, askedKeySets: new Set(), found: new Map() };
+  const checks = await Promise.all(seen.map((entry, index) => checkSignature(entry, index, checking)));
   const weighed = weighChecks(checks, card, policy);
   const { checks: signatures, best, gap, covering, signers } = weighed;
   const removable = removableAlarm(covering);
