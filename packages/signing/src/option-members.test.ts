@@ -1,12 +1,12 @@
 // Callers in plain JavaScript: what a compiler would have told them.
 
 import * as signing from "@a2a-connect/signing";
-import * as internal from "@a2a-connect/signing/internal";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, it } from "vitest";
+import { findMissingSecurity } from "./trust/minimum-security.ts";
 
 /** The package without its types. */
-const untyped = { ...signing, ...internal } as unknown as Readonly<
+const untyped = { ...signing, findMissingSecurity } as unknown as Readonly<
   Record<string, (...args: readonly unknown[]) => unknown>
 >;
 

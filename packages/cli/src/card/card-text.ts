@@ -1,13 +1,6 @@
+import { addressesOf, readOutline, type Scheme } from "@a2a-connect/signing/internal";
 import { quote } from "../doctor/finding.ts";
 import { isObject, type LooseObject, objectOf, readObject } from "../json.ts";
-
-/** The texts of all members with such a name, however deep. */
-function textsIn(value: unknown, name: RegExp): readonly string[] {
-  if (Array.isArray(value)) return value.flatMap((element) => textsIn(element, name));
-  return Object.entries(objectOf(value)).flatMap(([key, member]) =>
-    typeof member === "string" && name.test(key) ? [member] : textsIn(member, name),
-  );
-}
 
 /** What a signature's protected header says; undefined where it says nothing, or no text. */
 export interface SignatureHeader {
@@ -62,25 +55,18 @@ export interface CardClaims {
 
 /** @param canonical canonical text, without signatures. Total: what is not as it should be claims nothing. */
 export function readClaims(canonical: string): CardClaims {
-  const card = readObject(canonical);
-  const schemes = objectOf(card["securitySchemes"]);
-  const requirements = listOf(card["securityRequirements"]);
+  const outline = readOutline(JSON.parse(canonical));
+  const { interfaces, requirements, schemes, skills } = outline;
+  const describe = (demanded: Iterable<string>) =>
+    [...demanded].map((name) => `${name} (${describeScheme(schemes.get(name))})`).join(" and ");
   return {
-    interfaceHosts: unique(
-      listOf(card["supportedInterfaces"])
-        .flatMap((each) => textsIn(each, /^url$/))
-        .map(hostOf),
-    ),
-    tokenHosts: unique(textsIn(schemes, /Url$/).map(hostOf)),
+    interfaceHosts: unique(interfaces.filter(({ url }) => url !== "").map(({ url }) => hostOf(url))),
+    tokenHosts: unique(addressesOf(outline).map(({ url }) => hostOf(url))),
     demands:
       requirements.length === 0
         ? undefined
-        : requirements.map((requirement) =>
-            describeDemand(objectOf(objectOf(requirement)["schemes"]), schemes),
-          ),
-    stricterSkills: listOf(card["skills"]).filter(
-      (skill) => listOf(objectOf(skill)["securityRequirements"]).length > 0,
-    ).length,
+        : requirements.map((requirement) => describe(requirement.keys()) || "nothing"),
+    stricterSkills: skills.filter((skill) => skill.requirements.length > 0).length,
   };
 }
 
@@ -88,16 +74,6 @@ export function readClaims(canonical: string): CardClaims {
 export function hostOf(address: string): string {
   const { host = "" } = URL.parse(address) ?? {};
   return host === "" ? address : host;
-}
-
-/** Schemes that are demanded together. */
-function describeDemand(
-  demanded: Readonly<Record<string, unknown>>,
-  schemes: Readonly<Record<string, unknown>>,
-): string {
-  const names = Object.keys(demanded);
-  if (names.length === 0) return "nothing";
-  return names.map((name) => `${name} (${kindOf(objectOf(schemes[name]))})`).join(" and ");
 }
 
 const kinds: Readonly<Record<string, string>> = {
@@ -108,14 +84,9 @@ const kinds: Readonly<Record<string, string>> = {
   mtlsSecurityScheme: "client certificate",
 };
 
-function kindOf(scheme: Readonly<Record<string, unknown>>): string {
-  const [member = ""] = Object.keys(scheme).filter((name) => Object.hasOwn(kinds, name));
-  const http = member === "httpAuthSecurityScheme" ? objectOf(scheme[member])["scheme"] : undefined;
-  return [kinds[member] ?? "not declared", ...(typeof http === "string" ? [http] : [])].join(" ");
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
+function describeScheme(scheme: Scheme | undefined): string {
+  if (scheme === undefined) return "not declared";
+  return [kinds[scheme.kind ?? ""] ?? "of no known kind", scheme.httpScheme].join(" ").trim();
 }
 
 function unique(texts: readonly string[]): readonly string[] {

@@ -7,7 +7,7 @@ import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { CommandContext } from "../context.ts";
 import { readObject } from "../json.ts";
-import { refusedAsUsage } from "../keys/key-text.ts";
+import { refusedAsUsage } from "../keys/key-file.ts";
 import { openSigningKey } from "../keys/signing-key.ts";
 import { replaceFile } from "../keys/write-file.ts";
 import { isInlineKey } from "../settings/values.ts";

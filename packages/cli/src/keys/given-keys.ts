@@ -1,24 +1,16 @@
+import { createPublicKey } from "node:crypto";
 import { readVerificationKeys, thumbprintOf, type VerificationKey } from "@a2a-connect/signing";
 import { ownIdOf } from "@a2a-connect/signing/internal";
 import { readSignatureHeaders } from "../card/card-text.ts";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import {
-  findUnfitKeys,
-  holdsPrivate,
-  nameKey,
-  readKeyJson,
-  readKeyText,
-  refusedAsUsage,
-} from "./key-text.ts";
+import type { LooseObject } from "../json.ts";
+import { type KeyFile, readKeyFile, readPublicKeys } from "./key-file.ts";
 
-/** Public keys that somebody gave to verify cards with. */
+/** Public keys that were given to verify cards with. */
 export interface GivenKeys {
   readonly isEmpty: boolean;
-  /**
-   * The keys as they may verify one card. One without an id, such as PEM, counts for whatever id the card's signatures name: who
-   * gives a key means it.
-   */
+  /** The keys as they may verify one card. One without an id, such as PEM, counts for whatever id the card's signatures name. */
   forCard(text: string): readonly VerificationKey[];
   /** Where a key is from, for people; undefined when it was not given. */
   nameOf(thumbprint: string): string | undefined;
@@ -53,63 +45,64 @@ export async function readGivenKeys(
 ): Promise<GivenKeys> {
   const named: VerificationKey[] = [];
   const unnamed: VerificationKey[] = [];
-  const names = new Map<string, string>();
-  const privateNames: string[] = [];
+  const nameOf = new Map<string, string>();
+  const files: KeyFile[] = [];
   for (const reference of references) {
-    const text = await readKeyText(reference, io);
-    const ids = idsIn(text);
-    if (holdsPrivate(text)) privateNames.push(nameKey(reference));
-    for (const key of keepUnfit ? await readAnyKeys(text, reference) : await readKeys(text, reference)) {
+    const file = await readKeyFile(reference, io);
+    files.push(file);
+    const ids = new Set(file.entries?.map(ownIdOf)); // PEM has none
+    for (const key of await (keepUnfit ? readAnyKeys(file) : readPublicKeys(file))) {
       const thumbprint = await thumbprintOf(key).catch(() => undefined); // one that cannot verify has none
-      if (thumbprint !== undefined) names.set(thumbprint, nameKey(reference));
+      if (thumbprint !== undefined) nameOf.set(thumbprint, file.name);
       (ids.has(key.kid) ? named : unnamed).push(key);
     }
   }
   return {
     isEmpty: references.length === 0,
-    forCard: (text) => [...named, ...unnamed.flatMap((key) => withIdsOf(text, key))],
-    nameOf: (thumbprint) => names.get(thumbprint),
-    names: references.map(nameKey),
-    privateNames,
+    forCard: (text) => {
+      const kids = new Set(readSignatureHeaders(text).flatMap(({ kid }) => kid ?? []));
+      const asked = [...kids].slice(0, maxIds);
+      return [...named, ...unnamed.flatMap((key) => asked.map((kid) => ({ ...key, kid })))];
+    },
+    nameOf: (thumbprint) => nameOf.get(thumbprint),
+    names: files.map(({ name }) => name),
+    privateNames: files.filter(holdsPrivate).map(({ name }) => name),
   };
 }
 
-/**
- * The public keys of a text.
- *
- * @param reference what the text was named by
- * @param kid for a key without an id; default its thumbprint
- * @throws CliError USAGE
- */
-export async function readKeys(
-  text: string,
-  reference: string,
-  kid?: string,
-): Promise<readonly VerificationKey[]> {
-  const options = kid === undefined ? {} : { kid };
-  return await refusedAsUsage(
-    () => readVerificationKeys(text, options),
-    `${nameKey(reference)} verifies no cards: `,
-  );
+function holdsPrivate({ text, entries }: KeyFile): boolean {
+  return entries === undefined
+    ? /-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)
+    : entries.some(({ d, k }) => d !== undefined || k !== undefined);
 }
 
-/** The public keys of a text, with those that are well-formed and cannot verify cards. @throws CliError USAGE when there is none */
-async function readAnyKeys(text: string, reference: string): Promise<readonly VerificationKey[]> {
-  const unfit = await findUnfitKeys(text);
+/** The public keys of a file, with those that are well-formed and cannot verify cards. @throws CliError USAGE when there is none */
+async function readAnyKeys(file: KeyFile): Promise<readonly VerificationKey[]> {
+  const unfit: VerificationKey[] = [];
+  for (const entry of file.entries ?? [file.text]) {
+    const text = typeof entry === "string" ? entry : JSON.stringify(entry);
+    const isFit = await readVerificationKeys(text).then(Boolean, () => false);
+    if (!isFit) unfit.push(...toPublicKey(entry));
+  }
   try {
-    return [...(await readKeys(text, reference)), ...unfit];
+    return [...(await readPublicKeys(file)), ...unfit];
   } catch (error) {
     if (unfit.length > 0 && error instanceof CliError) return unfit;
     throw error;
   }
 }
 
-/** The ids that a JWK or a key set gives its keys; PEM has none. */
-function idsIn(text: string): ReadonlySet<unknown> {
-  return new Set(readKeyJson(text)?.map(ownIdOf));
-}
+/** Members of a JWK that say what it is for, beside those that are the key. */
+const purposes = ["alg", "use", "key_ops", "nbf", "exp", "revoked"] as const;
 
-function withIdsOf(text: string, key: VerificationKey): readonly VerificationKey[] {
-  const kids = new Set(readSignatureHeaders(text).flatMap(({ kid }) => kid ?? []));
-  return [...kids].slice(0, maxIds).map((kid) => ({ ...key, kid }));
+/** Nothing for what is no public or private key, such as a symmetric one. */
+function toPublicKey(entry: LooseObject | string): readonly VerificationKey[] {
+  try {
+    if (typeof entry === "string") return [{ ...createPublicKey(entry).export({ format: "jwk" }), kid: "" }];
+    const members = createPublicKey({ key: entry, format: "jwk" }).export({ format: "jwk" });
+    const said = purposes.filter((name) => entry[name] !== undefined).map((name) => [name, entry[name]]);
+    return [{ ...members, ...Object.fromEntries(said), kid: ownIdOf(entry) ?? "" }];
+  } catch {
+    return [];
+  }
 }

@@ -4,7 +4,7 @@ import type { SignatureAlgorithm } from "@a2a-connect/signing/internal";
 import type { CommandContext } from "../context.ts";
 import { formatJsonDocument } from "../output.ts";
 import { quote } from "../task/hints.ts";
-import { refusedAsUsage } from "./key-text.ts";
+import { refusedAsUsage } from "./key-file.ts";
 import { requireAbsent, writeNewFile } from "./write-file.ts";
 
 /** The options of `keys new`. */

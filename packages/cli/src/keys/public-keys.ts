@@ -3,8 +3,7 @@ import { ownIdOf } from "@a2a-connect/signing/internal";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { formatJsonDocument } from "../output.ts";
-import { readKeys } from "./given-keys.ts";
-import { nameKey, readKeyJson, readKeyText, refusedAsUsage } from "./key-text.ts";
+import { type KeyFile, readKeyFile, readPublicKeys, refusedAsUsage } from "./key-file.ts";
 
 /** The options of `keys public`. */
 export interface PublicKeysFlags {
@@ -28,10 +27,10 @@ export async function publicKeys(
     );
   }
   const keys: VerificationKey[] = [];
-  for (const file of files) {
-    const text = await readKeyText(file, io);
-    if (kid !== undefined) refuseRenaming(text, file, kid);
-    keys.push(...(await readKeys(text, file, kid)));
+  for (const reference of files) {
+    const file = await readKeyFile(reference, io);
+    if (kid !== undefined) refuseRenaming(file, kid);
+    keys.push(...(await readPublicKeys(file, kid)));
   }
   const keySet = await refusedAsUsage(() => createKeySet(keys));
   const shown = new Set(keySet.keys.map((key) => key.kid));
@@ -42,12 +41,12 @@ export async function publicKeys(
 }
 
 /** Published by another id, a key would be found for none of its signatures. */
-function refuseRenaming(text: string, file: string, kid: string): void {
-  const [only, ...others] = readKeyJson(text) ?? [];
+function refuseRenaming({ name, entries = [] }: KeyFile, kid: string): void {
+  const [only, ...others] = entries;
   const id = only && ownIdOf(only);
   if (others.length > 0 || id === undefined || id === kid) return;
   throw usageError(
-    `${nameKey(file)} has the id ${JSON.stringify(id)}, which signatures name`,
+    `${name} has the id ${JSON.stringify(id)}, which signatures name`,
     "leave --kid away: it is for keys without an id, such as PEM",
   );
 }

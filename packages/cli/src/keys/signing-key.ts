@@ -1,8 +1,9 @@
 import { type CardSigner, createCardSigner, SigningError } from "@a2a-connect/signing";
 import { findKeyTimeFault, ownIdOf, type SignatureAlgorithm } from "@a2a-connect/signing/internal";
-import { CliError } from "../cli-error.ts";
+import { type CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import { nameKey, readKeyJson, readKeyText } from "./key-text.ts";
+import type { LooseObject } from "../json.ts";
+import { type KeyFile, readKeyFile } from "./key-file.ts";
 
 /** How a key signs, where it does not say so itself. */
 export interface SigningKeyOptions {
@@ -22,7 +23,7 @@ export interface OpenSigningKey {
  * The private key of a file: a JWK, PEM, or one of a key set. Verifiers refuse what expired keys and others that are out of their
  * time have signed, so they do not sign here.
  *
- * @param options undefined: whoever asks has no way to say it
+ * @param options undefined: the caller has no way to say it
  * @throws CliError USAGE when it cannot sign; the key is named by its file, and never repeated
  */
 export async function openSigningKey(
@@ -30,17 +31,17 @@ export async function openSigningKey(
   io: Pick<CliIo, "cwd" | "stdin">,
   options?: SigningKeyOptions,
 ): Promise<OpenSigningKey> {
-  const name = nameKey(reference);
-  const text = chooseKey(await readKeyText(reference, io), name, options);
-  const signer = await openSigner(text, name, options);
-  const [json] = readKeyJson(text) ?? [];
-  const fault = json && findKeyTimeFault(json, Date.now());
-  if (fault !== undefined) {
-    throw cannotSign(name, `the key ${fault.problem}, and verifiers refuse what it signs`, {
-      hint: "make another with a2a keys new; a2a serve --retired-key goes on publishing one that signs no more",
-    });
-  }
-  return { text, signer };
+  const file = await readKeyFile(reference, io);
+  const jwk = chooseKey(file, options);
+  const text = jwk === undefined ? file.text : JSON.stringify(jwk);
+  const signer = await openSigner(text, file.name, options);
+  const fault = jwk && findKeyTimeFault(jwk, Date.now());
+  if (fault === undefined) return { text, signer };
+  throw cannotSign(
+    file.name,
+    `the key ${fault.problem}, and verifiers refuse what it signs`,
+    "make another with a2a keys new; a2a serve --retired-key goes on publishing one that signs no more",
+  );
 }
 
 async function openSigner(
@@ -52,10 +53,9 @@ async function openSigner(
     return await createCardSigner({ key: text, ...options });
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
-    const { message, hint } = error;
     const own = await signsByItself(text, options);
-    const better = own && `leave --alg away: this key signs with ${own.alg}`;
-    throw cannotSign(name, message, { hint: better ?? hint, cause: error });
+    const hint = own === undefined ? error.hint : `leave --alg away: this key signs with ${own.alg}`;
+    throw cannotSign(name, error.message, hint, error);
   }
 }
 
@@ -69,36 +69,28 @@ async function signsByItself(
   return await createCardSigner({ key: text, ...others }).catch(() => undefined);
 }
 
-/** The text of the key that signs. An id chooses among several, and is given to none that has another. */
-function chooseKey(text: string, name: string, options: SigningKeyOptions | undefined): string {
-  const keys = readKeyJson(text);
+/** The JWK that signs; undefined for PEM. An id chooses among several, and is given to none that has another. */
+function chooseKey(
+  { name, entries: keys = [] }: KeyFile,
+  options: SigningKeyOptions | undefined,
+): LooseObject | undefined {
   const kid = options?.kid;
-  if (keys === undefined || keys.length === 0) return text;
-  const [only] = keys;
+  const [only, ...others] = keys;
+  if (only === undefined) return undefined;
   const ids = keys.map(ownIdOf);
-  if (only !== undefined && keys.length === 1) {
+  if (others.length === 0) {
     const [id] = ids;
-    if (kid === undefined || id === undefined || id === kid) return JSON.stringify(only);
-    throw cannotSign(name, `the key has the id ${JSON.stringify(id)}, by which verifiers look for it`, {
-      hint: "leave --kid away: it is for keys without an id, such as PEM",
-    });
+    if (kid === undefined || id === undefined || id === kid) return only;
+    const problem = `the key has the id ${JSON.stringify(id)}, by which verifiers look for it`;
+    throw cannotSign(name, problem, "leave --kid away: it is for keys without an id, such as PEM");
   }
   const chosen = kid === undefined ? [] : keys.filter((key) => ownIdOf(key) === kid);
-  const [key] = chosen;
-  if (key !== undefined && chosen.length === 1) return JSON.stringify(key);
+  if (chosen.length === 1) return chosen[0];
   const listed = ids.map((id) => (id === undefined ? "one without an id" : JSON.stringify(id))).join(", ");
-  throw cannotSign(name, `it has ${keys.length} keys, and one signs`, {
-    hint:
-      options === undefined
-        ? `give the file of the one key alone; its ids are: ${listed}`
-        : `choose it with --kid; its ids are: ${listed}`,
-  });
+  const what = options === undefined ? "give the file of the one key alone" : "choose it with --kid";
+  throw cannotSign(name, `it has ${keys.length} keys, and one signs`, `${what}; its ids are: ${listed}`);
 }
 
-function cannotSign(
-  name: string,
-  problem: string,
-  options: { readonly hint: string; readonly cause?: unknown },
-): CliError {
-  return new CliError("A2ACLI_ERR_USAGE", `${name} cannot sign: ${problem}`, options);
+function cannotSign(name: string, problem: string, hint: string, cause?: unknown): CliError {
+  return usageError(`${name} cannot sign: ${problem}`, hint, cause);
 }

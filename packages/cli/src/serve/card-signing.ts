@@ -35,8 +35,7 @@ export async function readCardSigning(
     );
   }
   const { openSigningKey } = await import("../keys/signing-key.ts");
-  const { readKeys } = await import("../keys/given-keys.ts");
-  const { readKeyText } = await import("../keys/key-text.ts");
+  const { readKeyFile, readPublicKeys } = await import("../keys/key-file.ts");
   const signing: SigningKey[] = [];
   for (const file of signKey) {
     const { text, signer } = await openSigningKey(file, io);
@@ -45,7 +44,7 @@ export async function readCardSigning(
     }
   }
   for (const { file, until } of retiredKey) {
-    for (const key of await readKeys(await readKeyText(file, io), file)) {
+    for (const key of await readPublicKeys(await readKeyFile(file, io))) {
       signing.push({ option: { key, retiredUntil: until }, key, retiredUntil: until });
     }
   }

@@ -22,7 +22,9 @@ export interface Scheme {
    * | 0 | none of these, or several at once | nobody knows what is asked for |
    */
   readonly strength: number;
-  /** Whether nobody can use what is sent but its owner. */
+  /** The scheme of HTTP authentication, such as `Bearer`; empty of other kinds. */
+  readonly httpScheme: string;
+  /** Whether only its owner can use what is sent. */
   readonly bindsTokens: boolean;
   /** Names of the flows of OAuth 2.0. */
   readonly flows: ReadonlySet<string>;
@@ -85,13 +87,13 @@ export function readScheme(name: string, json: JsonValue): Scheme {
   const [first, ...others] = Object.keys(scheme).filter(isSchemeKind);
   const kind = others.length === 0 ? first : undefined;
   const content = kind === undefined ? {} : objectOf(scheme[kind]);
+  const httpScheme = kind === "httpAuthSecurityScheme" ? textOf(content["scheme"]) : "";
   const flows = kind === "oauth2SecurityScheme" ? objectOf(content["flows"]) : {};
   return {
     kind,
     strength: kind === undefined ? 0 : strengths[kind](content),
-    bindsTokens:
-      kind === "mtlsSecurityScheme" ||
-      (kind === "httpAuthSecurityScheme" && textOf(content["scheme"]).toLowerCase() === "dpop"),
+    httpScheme,
+    bindsTokens: kind === "mtlsSecurityScheme" || httpScheme.toLowerCase() === "dpop",
     flows: new Set(Object.keys(flows)),
     demandsPkce: objectOf(flows["authorizationCode"])["pkceRequired"] === true,
     addresses: kind === undefined ? [] : readAddresses(name, kind, content),

@@ -1,0 +1,98 @@
+import { readFile, stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { readVerificationKeys, SigningError, type VerificationKey } from "@a2a-connect/signing";
+import { CliError, usageError } from "../cli-error.ts";
+import type { CliIo } from "../cli-io.ts";
+import { describeFileError, readBounded } from "../files.ts";
+import { isObject, type LooseObject, parseJson } from "../json.ts";
+import { isInlineKey } from "../settings/values.ts";
+
+/** Where keys are: a file, the standard input, or a key that was given itself. */
+export interface KeyFile {
+  /** What messages call it: by its file, never by what is in it. */
+  readonly name: string;
+  /** A JWK, a key set or PEM. */
+  readonly text: string;
+  /** The keys of a JWK or a key set, as they stand there; undefined for PEM, and for what is no key. */
+  readonly entries: readonly LooseObject[] | undefined;
+}
+
+/** Largest file that is read for keys: the limit for key sets. */
+const maxKeyBytes = 256 * 1024;
+
+/**
+ * Reads the file that is named, the standard input (`-`), or what was given when that is the key itself.
+ *
+ * @throws CliError USAGE when there is no such file, or it is none that a key can be in
+ */
+export async function readKeyFile(reference: string, io: Pick<CliIo, "cwd" | "stdin">): Promise<KeyFile> {
+  const name = nameKey(reference);
+  const text = isInlineKey(reference)
+    ? reference
+    : await (reference === "-" ? readPiped(name, io) : readNamed(name, io));
+  return { name, text, entries: readEntries(text) };
+}
+
+async function readNamed(file: string, { cwd }: Pick<CliIo, "cwd">): Promise<string> {
+  const path = resolve(cwd, file);
+  try {
+    const { size } = await stat(path);
+    if (size <= maxKeyBytes) return await readFile(path, "utf8");
+    throw unusable(file, `has ${size} bytes, and a file of keys has at most ${maxKeyBytes}`);
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    const { problem, hint } = describeFileError(error, "read");
+    throw unusable(file, problem, hint, error);
+  }
+}
+
+async function readPiped(name: string, { stdin }: Pick<CliIo, "stdin">): Promise<string> {
+  const bytes = await readBounded(stdin, maxKeyBytes, () =>
+    unusable(name, `has more than the ${maxKeyBytes} bytes of any file of keys`),
+  );
+  if (bytes.byteLength > 0) return bytes.toString("utf8");
+  const hint = "pipe one key into the command, and name - once";
+  throw unusable(name, "has no key: nothing came, or it was read already", hint);
+}
+
+/** What messages call a key. @param reference as it was given */
+export function nameKey(reference: string): string {
+  if (reference === "-") return "the standard input";
+  return isInlineKey(reference) ? "the given key" : reference;
+}
+
+function unusable(name: string, problem: string, hint?: string, cause?: unknown): CliError {
+  const usual = "a key is a file with a JWK, a key set (JWKS) or PEM; a2a keys new makes one";
+  return usageError(`${name} ${problem}`, hint ?? usual, cause);
+}
+
+function readEntries(text: string): readonly LooseObject[] | undefined {
+  const json = parseJson(text.trim());
+  if (!isObject(json)) return undefined;
+  const { keys } = json;
+  if (keys === undefined) return [json];
+  return Array.isArray(keys) ? keys.filter(isObject) : undefined;
+}
+
+/**
+ * The public keys of a file.
+ *
+ * @param kid for a key without an id; default its thumbprint
+ * @throws CliError USAGE when it has none that verifies cards
+ */
+export async function readPublicKeys(
+  { name, text }: KeyFile,
+  kid?: string,
+): Promise<readonly VerificationKey[]> {
+  const options = kid === undefined ? {} : { kid };
+  return await refusedAsUsage(() => readVerificationKeys(text, options), `${name} verifies no cards: `);
+}
+
+/** What `work` gives; what is refused there, such as a key that is none, is wrong use. @param subject begins the sentence */
+export async function refusedAsUsage<T>(work: () => T | Promise<T>, subject: string = ""): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof SigningError ? usageError(subject + error.message, error.hint, error) : error;
+  }
+}
