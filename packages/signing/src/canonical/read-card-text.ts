@@ -1,6 +1,6 @@
-import { defaultMaxDepth, scanJson } from "@a2a-connect/core/internal";
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { isObject } from "./json-members.ts";
+import { readStrictJson } from "./strict-json.ts";
 
 /** What is wrong with a text, so that it has no one meaning, and so no canonical form. */
 export type CardTextFault =
@@ -32,7 +32,7 @@ export class CardTextError extends Error {
 export const defaultMaxCardLength: number = 1024 * 1024;
 
 /**
- * The JSON object that a text is, when everybody reads the same in it: no name twice in an object, nested no deeper than 100
+ * The JSON object that a text is, when all readers read the same in it: no name twice in an object, nested no deeper than 100
  * levels. Says nothing about whether it is a card.
  *
  * @throws CardTextError that names what is wrong and where
@@ -41,26 +41,8 @@ export function readCardText(text: string, maxLength: number = defaultMaxCardLen
   if (text.length > maxLength) {
     throw new CardTextError("too-large", `the card is longer than ${maxLength} characters`);
   }
-  const defect = scanJson(text, { maxDepth: defaultMaxDepth, duplicates: "everywhere" });
-  if (defect?.kind === "too-deep") {
-    throw new CardTextError("too-deep", `the card is nested deeper than ${defaultMaxDepth} levels`);
-  }
-  const json = parse(text);
-  // After parsing: of what is no JSON at all, a name that stands twice is not the news.
-  if (defect?.kind === "duplicate-member") {
-    const problem = `the member ${defect.path} stands twice, and nobody knows which one counts`;
-    throw new CardTextError("duplicate-member", problem, defect.path);
-  }
-  if (!isObject(json)) {
-    throw new CardTextError("not-an-object", "the card is not a JSON object");
-  }
-  return json;
-}
-
-function parse(text: string): JsonValue {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new CardTextError("not-json", "the card is not JSON");
-  }
+  const read = readStrictJson(text);
+  if (read.fault !== undefined) throw new CardTextError(read.fault, `the card ${read.problem}`, read.path);
+  if (isObject(read.json)) return read.json;
+  throw new CardTextError("not-an-object", "the card is not a JSON object");
 }

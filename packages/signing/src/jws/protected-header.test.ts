@@ -10,15 +10,17 @@ describe("readProtectedHeader", () => {
     const example =
       "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpPU0UiLCJraWQiOiJrZXktMSIsImprdSI6Imh0dHBzOi8vZXhhbXBsZS5jb20vYWdlbnQvandrcy5qc29uIn0";
     expect(readProtectedHeader(example)).toEqual({
-      ok: true,
-      header: { alg: "ES256", typ: "JOSE", kid: "key-1", jku: "https://example.com/agent/jwks.json" },
+      alg: "ES256",
+      typ: "JOSE",
+      kid: "key-1",
+      jku: "https://example.com/agent/jwks.json",
     });
   });
 
   it("keeps members as the objects of JSON.parse have them, __proto__ too", () => {
     const read = readProtectedHeader(base64url.encode(utf8.encode('{"__proto__":{"alg":"ES256"}}')));
-    expect(read.ok && Object.keys(read.header)).toEqual(["__proto__"]);
-    expect(read.ok && read.header["alg"]).toBeUndefined();
+    expect(Object.keys(read)).toEqual(["__proto__"]);
+    expect(Object(read)["alg"]).toBeUndefined();
   });
 
   for (const [what, bytes, problem] of [
@@ -29,32 +31,31 @@ describe("readProtectedHeader", () => {
     ["a string", '"ES256"', "is no JSON object"],
     ["a byte order mark", "\ufeff{}", "is not JSON"],
     ["bytes that are no UTF-8", Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d), "is not UTF-8"],
-    ["a member twice", '{"alg":"ES256","alg":"none"}', "has a member twice"],
-    ["a member twice, once escaped", '{"alg":"ES256","\\u0061lg":"none"}', "has a member twice"],
-    ["a member twice further in", '{"jwk":{"x":1,"x":2}}', "has a member twice"],
+    ["a member twice", '{"alg":"ES256","alg":"none"}', "has the member alg twice"],
+    ["a member twice, once escaped", '{"alg":"ES256","\\u0061lg":"none"}', "has the member alg twice"],
+    ["a member twice further in", '{"jwk":{"x":1,"x":2}}', "has the member jwk.x twice"],
     ["deep nesting", "[".repeat(101), "is nested deeper than 100 levels"],
   ] as const) {
     it(`refuses ${what}`, () => {
       const text = base64url.encode(typeof bytes === "string" ? utf8.encode(bytes) : bytes);
-      expect(readProtectedHeader(text)).toEqual({ ok: false, problem });
+      expect(readProtectedHeader(text)).toBe(problem);
     });
   }
 
   it("refuses padding", () => {
-    expect(readProtectedHeader("e30=")).toEqual({ ok: false, problem: "is not base64url without padding" });
+    expect(readProtectedHeader("e30=")).toBe("is not base64url without padding");
   });
 
   it("refuses what is too long before it decodes it", () => {
-    expect(readProtectedHeader("e".repeat(maxProtectedLength + 1))).toMatchObject({
-      ok: false,
-      problem: expect.stringContaining("longer"),
-    });
+    expect(readProtectedHeader("e".repeat(maxProtectedLength + 1))).toEqual(
+      expect.stringContaining("longer"),
+    );
   });
 
   it("never throws", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json().map(encodeText), fc.string().map(encodeText)), (text) => {
-        expect(typeof readProtectedHeader(text).ok).toBe("boolean");
+        expect(readProtectedHeader(text)).toBeDefined();
       }),
     );
   });

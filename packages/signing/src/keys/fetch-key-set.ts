@@ -1,14 +1,13 @@
-import { type JsonDefect, scanJson } from "@a2a-connect/core/internal";
+import { objectOf } from "../canonical/json-members.ts";
+import { readStrictJson } from "../canonical/strict-json.ts";
+import type { JkuPolicy } from "../trust/trust-policy.ts";
 import { untilAborted } from "../until-aborted.ts";
 
 /** How a key set is asked for. */
-export interface KeySetRequest {
+type KeySetRequest = Required<Pick<JkuPolicy, "fetch" | "timeoutMs" | "maxBytes">> & {
   readonly url: URL;
-  readonly fetch: typeof globalThis.fetch;
-  readonly timeoutMs: number;
-  readonly maxBytes: number;
   readonly signal: AbortSignal;
-}
+};
 
 /** The list `keys` of a key set, and for how long it says it holds, in milliseconds; undefined when it does not say. */
 export interface FetchedKeySet {
@@ -95,18 +94,17 @@ const maxDepth = 16;
 
 /** The entries of a key set (RFC 7517 §5); when it is none, the rest of a sentence about it. */
 function readEntries(bytes: Uint8Array): readonly unknown[] | string {
-  let json: { readonly keys?: unknown } | null;
-  let defect: JsonDefect | undefined;
+  let text: string;
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    defect = scanJson(text, { maxDepth, duplicates: "everywhere" });
-    if (defect?.kind === "too-deep") return `is nested deeper than ${maxDepth} levels`;
-    json = JSON.parse(text);
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    return String.fromCharCode(bytes[0] ?? 0) === "<" ? "is a web page, not a key set" : "is not JSON";
+    return "is not JSON";
   }
-  if (defect?.kind === "duplicate-member") return "has a member twice";
-  return Array.isArray(json?.keys) ? json.keys : 'has no list "keys"';
+  const read = readStrictJson(text, maxDepth);
+  if (read.fault === "not-json" && text.startsWith("<")) return "is a web page, not a key set";
+  if (read.fault !== undefined) return read.problem;
+  const keys = objectOf(read.json)["keys"];
+  return Array.isArray(keys) ? keys : 'has no list "keys"';
 }
 
 /**

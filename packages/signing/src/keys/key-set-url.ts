@@ -3,11 +3,6 @@ import { SigningError } from "../signing-error.ts";
 import { isWebUrl } from "../trust/memory-key.ts";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
 
-/** The URL of a key set that may be asked, or why it may not: a sentence without a full stop. */
-export type KeySetUrl =
-  | { readonly ok: true; readonly url: URL }
-  | { readonly ok: false; readonly problem: string };
-
 /** Hosts with their ports, as `URL.host` has them; undefined: none is named, so the card's own origin it is. */
 export type KeySetHosts = ReadonlySet<string> | undefined;
 
@@ -69,15 +64,15 @@ function parseHost(host: string): string {
  * the card itself came from.
  *
  * @param cardUrl where the card came from, when that is known
+ * @returns the URL, or why it may not be asked: a sentence without a full stop
  */
-export function checkJku(jku: unknown, hosts: KeySetHosts, cardUrl: URL | undefined): KeySetUrl {
+export function checkJku(jku: unknown, hosts: KeySetHosts, cardUrl: URL | undefined): URL | string {
   const { url, fault } = readJku(jku);
-  const refused = (problem: string): KeySetUrl => ({ ok: false, problem });
-  if (url === null) return refused(`the key set that the header names (jku) ${faults["no-url"].problem}`);
+  if (url === null) return `the key set that the header names (jku) ${faults["no-url"].problem}`;
   const named = `the key set that the header names, ${shownUrl(url)},`;
-  if (fault !== undefined) return refused(`${named} ${faults[fault].problem}`);
+  if (fault !== undefined) return `${named} ${faults[fault].problem}`;
   if (hosts !== undefined && !hosts.has(url.host)) {
-    return refused(`${named} is on a host that is none that the policy allows`);
+    return `${named} is on a host that is none that the policy allows`;
   }
   const cardOrigin = cardUrl !== undefined && isWebUrl(cardUrl) ? cardUrl.origin : undefined;
   if (hosts === undefined && url.origin !== cardOrigin) {
@@ -85,8 +80,8 @@ export function checkJku(jku: unknown, hosts: KeySetHosts, cardUrl: URL | undefi
       cardUrl === undefined
         ? "where the card came from is not known"
         : `the card came from ${shownText(cardOrigin ?? cardUrl.protocol)}`;
-    return refused(`${named} is not allowed: the policy allows only the card's own origin, and ${own}`);
+    return `${named} is not allowed: the policy allows only the card's own origin, and ${own}`;
   }
   url.hash = "";
-  return { ok: true, url };
+  return url;
 }

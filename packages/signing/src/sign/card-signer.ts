@@ -30,13 +30,8 @@ export async function openCardSigner(options: CardSignerOptions): Promise<CardSi
       const hint = `say it, one of ${Object.keys(algorithms).join(", ")}; or give the public key`;
       throw new SigningError("how a key that is kept elsewhere signs is not known (alg)", hint);
     }
-    const kid = checkKid(options.kid ?? publicKey?.kid);
-    return {
-      kid,
-      alg,
-      publicKey,
-      sign: (input) => signRemotely({ sign: key, kid, alg, publicKey }, input),
-    };
+    const signer = { kid: checkKid(options.kid ?? publicKey?.kid), alg, publicKey };
+    return { ...signer, sign: (input) => signRemotely(key, signer, input) };
   }
   const { alg, cryptoKey, publicJwk } = await importPrivateKey(key, options.alg);
   const publicKey = await openPublicKey(options.publicKey ?? publicJwk, options.kid ?? publicJwk?.kid, alg);

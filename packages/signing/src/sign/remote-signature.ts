@@ -4,14 +4,7 @@ import { importVerificationKey } from "../keys/key.ts";
 import type { RemoteSign, SignatureAlgorithm, VerificationKey } from "../keys/key-types.ts";
 import { SigningError } from "../signing-error.ts";
 import { ecdsaFromDer } from "./ecdsa-der.ts";
-
-/** What signs elsewhere, and what is known of it. */
-export interface RemoteSigner {
-  readonly sign: RemoteSign;
-  readonly kid: string;
-  readonly alg: SignatureAlgorithm;
-  readonly publicKey: VerificationKey | undefined;
-}
+import type { CardSigner } from "./sign-options.ts";
 
 /**
  * Has another party sign, and looks at what comes back: a card with a signature that does not verify is worse than none.
@@ -19,7 +12,8 @@ export interface RemoteSigner {
  * @throws SigningError when it is no signature, or not one by that key; and whatever the signer throws
  */
 export async function signRemotely(
-  { sign, kid, alg, publicKey }: RemoteSigner,
+  sign: RemoteSign,
+  { kid, alg, publicKey }: Pick<CardSigner, "kid" | "alg" | "publicKey">,
   input: Uint8Array<ArrayBuffer>,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const given: unknown = await sign(input.slice(), { kid, alg });

@@ -166,6 +166,6 @@ function addSignature<Entry>(
 }
 
 function readSigner(protectedText: unknown): JsonObject | undefined {
-  const read = typeof protectedText === "string" ? readProtectedHeader(protectedText) : undefined;
-  return read?.ok === true ? read.header : undefined;
+  const header = typeof protectedText === "string" ? readProtectedHeader(protectedText) : undefined;
+  return typeof header === "string" ? undefined : header;
 }

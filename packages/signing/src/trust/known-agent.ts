@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../canonical/json-members.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { thumbprintOf } from "../keys/key.ts";
+import type { VerificationContext } from "../verify/verify-options.ts";
 import type { CardMemory, RememberedCard } from "./card-memory.ts";
 import { digestOf } from "./memory-key.ts";
 import { formatOutline, maxOutlineLength } from "./outline.ts";
@@ -15,7 +16,7 @@ const defaultNewKeyDelayMs = 24 * 60 * 60 * 1_000;
 const maxLastSeenMs = 24 * 60 * 60 * 1_000;
 
 /** A card whose signatures are right. */
-export interface TrustQuestion {
+export interface TrustQuestion extends Pick<VerificationContext, "extended" | "signal"> {
   /** Its canonical text, without signatures. What is judged is what this says, and not what it came as. */
   readonly canonical: string;
   /** By whose address it is remembered: the URL that was asked for. Without it nothing is remembered. */
@@ -25,10 +26,6 @@ export interface TrustQuestion {
   readonly policy: TrustPolicy;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Whether it is the extended card of the agent. Default false. */
-  readonly extended?: boolean | undefined;
-  /** Stops waiting for the memory, and for others who ask it about the agent. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** What is known of the agent that a card is of. */

@@ -19,8 +19,9 @@ export interface PinVerdict {
   readonly forgotten: readonly string[];
 }
 
-/** Compares the keys that have signed a card with those of the last trusted one. */
-export interface PinQuestion {
+/** Whose keys are compared. */
+interface PinQuestion {
+  /** Those of the last trusted card. */
   readonly remembered: RememberedKeys | undefined;
   /** Thumbprints of the keys that have signed. */
   readonly signers: readonly string[];
@@ -35,12 +36,9 @@ export interface PinQuestion {
 /**
  * Trust on first use, with rotation: the first keys are known from then on.
  *
- * A key that signs beside a known one gets known: at once, or when it is seen again after a while, so that it was seen at two times
- * that far apart. In between it may have been away; a card without it makes it wait anew.
- *
- * A known key that signs no longer is forgotten when it is missed again after the same while, so that it was missed at two times
- * that far apart: otherwise whoever takes its signature out of a card once would make it a stranger. In between it is as known
- * as ever. Then nobody who finds it later can use it.
+ * A key that signs beside a known one gets known: at once, or when it is seen at two times far enough apart, and on all cards in
+ * between. A known key that signs no longer is forgotten when it is missed at two times that far apart: otherwise taking its
+ * signature out of one card would make it a stranger.
  */
 export function comparePins({ remembered, signers, vouched, now, newKeyDelayMs }: PinQuestion): PinVerdict {
   const unique = [...new Set(signers)];

@@ -105,9 +105,8 @@ async function tryRemoteKeys(search: Search): Promise<Signer | Refusal> {
     const elsewhere = ", and the policy does not let the key set be asked that its header names (jku)";
     return { fault: "key-unknown", problem: jku === undefined ? problem : problem + elsewhere };
   }
-  const allowed = checkJku(jku, policy.remote.hosts, cardUrl);
-  if (!allowed.ok) return { fault: "jku-not-allowed", problem: allowed.problem };
-  const { url } = allowed;
+  const url = checkJku(jku, policy.remote.hosts, cardUrl);
+  if (typeof url === "string") return { fault: "jku-not-allowed", problem: url };
   if (!askedKeySets.has(url.href) && askedKeySets.size === maxKeySets) {
     const problem = `the card names more than ${maxKeySets} key sets, and no more are asked`;
     return { fault: "jwks-unavailable", problem };

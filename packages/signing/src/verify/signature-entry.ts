@@ -106,10 +106,9 @@ function readParts(entry: JsonValue): SignatureParts | string {
   if (typeof protectedText !== "string") return 'it has no text "protected"';
   if (typeof signatureText !== "string") return 'it has no text "signature"';
   if (unprotected !== null && !isObject(unprotected)) return 'its member "header" is no JSON object';
-  const read = readProtectedHeader(protectedText);
-  return read.ok
-    ? { protectedText, signatureText, header: read.header, unprotected: unprotected ?? {} }
-    : `its protected header ${read.problem}`;
+  const header = readProtectedHeader(protectedText);
+  if (typeof header === "string") return `its protected header ${header}`;
+  return { protectedText, signatureText, header, unprotected: unprotected ?? {} };
 }
 
 /** The bytes of a signature; undefined when there are none that could be one. */

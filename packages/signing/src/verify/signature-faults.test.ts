@@ -121,7 +121,7 @@ const cases: readonly Case[] = [
     await signAnyHeader(payload, key, '{"alg":"ES256","kid":"k","kid":"l"}'),
     trusted,
     "malformed-signature",
-    "has a member twice",
+    "has the member kid twice",
   ],
   [
     "an unprotected header that is an array",

@@ -39,7 +39,7 @@ describe("a card that cannot be verified", () => {
     ["an array", "[]", "not-an-object", "is not a JSON object"],
     ["brackets without end", "[".repeat(1 << 20), "too-deep", "nested deeper"],
     ["more than a megabyte", " ".repeat((1 << 20) + 1), "too-large", "longer than"],
-    ["a member twice", `{"name":"a",${text.slice(1)}`, "duplicate-member", "name stands twice"],
+    ["a member twice", `{"name":"a",${text.slice(1)}`, "duplicate-member", "the member name twice"],
     ["both spellings", { ...plainCard, icon_url: "a", iconUrl: "b" }, "both-spellings", "icon"],
     ["half a character", { ...plainCard, name: "\ud800" }, "lone-surrogate", "not valid Unicode"],
     ["a number beyond all", text.replace("{", '{"x":1e999,'), "number-out-of-range", "out of range"],

@@ -108,16 +108,8 @@ async function verify(
     return { ...found, verified: false, reason, message };
   }
   const { canonical, unsigned } = card;
-  const { url, asked = url, extended } = context;
-  const question = {
-    canonical,
-    url: asked,
-    thumbprints: signers,
-    policy: policy.policy,
-    now,
-    extended,
-    signal,
-  };
+  const { url, asked = url } = context;
+  const question = { ...context, canonical, url: asked, thumbprints: signers, policy: policy.policy, now };
   const judged = await judgeTrust(question);
   alarms.push(...judged.alarms);
   if (judged.fault !== undefined) {
