@@ -59,8 +59,8 @@ export async function judgeTrust(question: TrustQuestion): Promise<TrustJudgemen
 interface Found {
   readonly fault: "pin-changed" | "security-too-weak" | "downgrade";
   readonly findings: readonly SecurityFinding[];
-  /** How the message begins that tells of it. Default: with the first finding. */
-  readonly opening?: string;
+  /** How the message begins that tells of it. */
+  readonly opening: string;
 }
 
 function judge(question: TrustQuestion, known: KnownAgent | undefined) {
@@ -68,14 +68,14 @@ function judge(question: TrustQuestion, known: KnownAgent | undefined) {
   const before = known?.before;
   const isRead = policy.minimumSecurity !== undefined || before !== undefined;
   const card = (isRead ? readCanonical(canonical) : undefined) ?? {};
-  const found = findDoubts(question, known, card).filter(({ findings }) => findings.length > 0);
+  const found = findDoubts(question, known, card);
   const choices = {
     "pin-changed": policy.onPinChanged,
     downgrade: policy.onDowngrade,
     "security-too-weak": "refuse",
   };
   const faults = found.filter(({ fault }) => choices[fault] !== "alarm");
-  const sentences = faults.map(({ opening = "", findings }) => opening + summarize(findings));
+  const sentences = faults.map(({ opening, findings }) => opening + summarize(findings));
   const [worst] = faults;
   const judgement: TrustJudgement = {
     fault: worst?.fault,
@@ -89,37 +89,36 @@ function judge(question: TrustQuestion, known: KnownAgent | undefined) {
   return { judgement, isDoubtful: found.length > 0 };
 }
 
-/** What may be wrong with a card, the worst first. */
+/** What is wrong with a card, the worst first. */
 function findDoubts(
-  { policy: { minimumSecurity }, thumbprints, extended = false }: TrustQuestion,
+  question: TrustQuestion,
   known: KnownAgent | undefined,
   card: JsonObject,
 ): readonly Found[] {
-  const tooWeak = minimumSecurity === undefined ? [] : findMissingSecurity(card, minimumSecurity);
-  const doubts: Found[] = [
-    {
-      fault: "security-too-weak",
-      findings: tooWeak,
-      opening: "The card declares less security than is demanded. ",
-    },
-  ];
-  if (known === undefined) return doubts;
-  const { key, pins, before, isUncompared } = known;
+  const { policy, thumbprints, extended = false } = question;
+  const { minimumSecurity } = policy;
+  const { key, before, pins, isUncompared = false } = known ?? {};
   const changed = `None of the keys by which ${key} is known has signed the card, but ${thumbprints.join(", ")}.`;
   const compare = extended ? findExtendedDowngrades : findDowngrades;
-  return [
+  const doubts: readonly Found[] = [
     {
       fault: "pin-changed",
-      findings: pins.kind === "changed" ? [{ text: changed, path: "signatures" }] : [],
+      findings: pins?.kind === "changed" ? [{ text: changed, path: "signatures" }] : [],
+      opening: "",
     },
-    ...doubts,
+    {
+      fault: "security-too-weak",
+      findings: minimumSecurity === undefined ? [] : findMissingSecurity(card, minimumSecurity),
+      opening: "The card declares less security than is demanded. ",
+    },
     {
       fault: "downgrade",
       findings: before === undefined ? [] : compare(before, card),
       opening: "The card is weaker than the last one of this agent. ",
     },
-    { fault: "downgrade", findings: isUncompared && !extended ? [notKept] : [] },
+    { fault: "downgrade", findings: isUncompared && !extended ? [notKept] : [], opening: "" },
   ];
+  return doubts.filter(({ findings }) => findings.length > 0);
 }
 
 const notKept: SecurityFinding = {
@@ -140,6 +139,7 @@ function describeNews(
   }
   const { key, pins, isUncompared, outline } = known;
   const isNew = pins.kind === "new";
+  const isTooLarge = outline.outline === undefined;
   /** Whether it is so, or the keys of which it is so, which end the sentence. */
   type News = readonly [kind: CardAlarm["kind"], about: boolean | readonly string[], text: string];
   const ofExtended: readonly News[] = [
@@ -147,35 +147,23 @@ function describeNews(
     [
       "not-remembered",
       isUncompared,
-      `What the public card of ${key} declares was too large to be compared with its extended card.`,
+      `The extended card of ${key} was not compared: its public one was too large.`,
     ],
   ];
   const ofPublic: readonly News[] = [
     ["first-use", isNew, `This is the first card of ${key} that is seen. Its keys are trusted from now on.`],
-    [
-      "signer-new",
-      pins.waiting,
-      `Another key signs the card of ${key} beside a known one, and will be known when it has done so for long enough:`,
-    ],
-    [
-      "signer-new",
-      pins.adopted,
-      `Another key is known for ${key} from now on, having signed beside a known one:`,
-    ],
+    ["signer-new", pins.waiting, `A key signs beside a known one of ${key}, and is known when that lasts:`],
+    ["signer-new", pins.adopted, `A key that signs beside a known one of ${key} is known from now on:`],
     [
       "signer-missing",
       pins.missing,
-      `A key by which ${key} is known has not signed the card, and is forgotten when that lasts:`,
+      `A known key of ${key} has not signed, and is forgotten when that lasts:`,
     ],
-    [
-      "signer-missing",
-      pins.forgotten,
-      `A key by which ${key} was known has not signed its card for a while, and is forgotten:`,
-    ],
+    ["signer-missing", pins.forgotten, `A known key of ${key} has not signed for a while, and is forgotten:`],
     [
       "not-remembered",
-      outline.outline === undefined,
-      `What the card of ${key} declares is too large to be remembered: when it changes, nobody can tell whether it got weaker, and it is refused.`,
+      isTooLarge,
+      `The card of ${key} is too large to be remembered: any change of it is refused.`,
     ],
   ];
   return (extended ? ofExtended : ofPublic).flatMap(([kind, about, text]): CardAlarm[] => {

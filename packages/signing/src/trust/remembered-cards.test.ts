@@ -63,7 +63,7 @@ describe("a known key that has not signed", () => {
     expect(alarms).toEqual([
       {
         kind: "signer-missing",
-        text: `A key by which ${origin} is known has not signed the card, and is forgotten when that lasts: ${thumbprints.b}.`,
+        text: `A known key of ${origin} has not signed, and is forgotten when that lasts: ${thumbprints.b}.`,
         paths: ["signatures"],
       },
     ]);
@@ -82,7 +82,7 @@ describe("a known key that has not signed", () => {
     expect(alarms.map(({ kind, text }) => [kind, text])).toEqual([
       [
         "signer-missing",
-        `A key by which ${origin} was known has not signed its card for a while, and is forgotten: ${thumbprints.b}.`,
+        `A known key of ${origin} has not signed for a while, and is forgotten: ${thumbprints.b}.`,
       ],
     ]);
     expect(await known()).toEqual([thumbprints.a]);
@@ -134,7 +134,7 @@ describe("a key of a key set that gets known", () => {
     expect(alarms).toEqual([
       {
         kind: "signer-new",
-        text: `Another key is known for ${origin} from now on, having signed beside a known one: ${thumbprints.x}.`,
+        text: `A key that signs beside a known one of ${origin} is known from now on: ${thumbprints.x}.`,
         paths: ["signatures"],
       },
     ]);
