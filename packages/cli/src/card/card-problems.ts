@@ -13,16 +13,9 @@ import { findOlderCard } from "./older-card.ts";
 export function findCardProblems(text: string): readonly string[] {
   const card = parseJson(text);
   if (card === undefined) return ["the card is not JSON"];
-  const errors = validate(card);
-  if (errors.length === 0) return [];
-  const problems = errors.filter(isCause).map(describe);
+  const problems = validate(card).filter(isCause).map(describe);
+  if (problems.length === 0) return [];
   return [...new Set([...describeOlder(card), ...problems])];
-}
-
-/** Paths of the members of a card that the schema of A2A 1.0 does not have, in their order. */
-export function findUnknownMembers(text: string): readonly string[] {
-  const unknown = validate(parseJson(text)).filter(({ keyword }) => keyword === "additionalProperties");
-  return [...new Set(unknown.map(({ instancePath, params }) => unknownMember(instancePath, params)))];
 }
 
 function validate(card: unknown): readonly ErrorObject[] {
@@ -66,7 +59,7 @@ function describe({ keyword, instancePath, params, message }: ErrorObject): stri
     case "required":
       return `${join(path, String(params["missingProperty"]))} is missing`;
     case "additionalProperties":
-      return `${unknownMember(instancePath, params)} is no field of A2A 1.0`;
+      return `${join(path, String(params["additionalProperty"]))} is no field of A2A 1.0`;
     case "oneOf":
       return `${path || "the card"} must have exactly one of its kinds`;
     case "enum":
@@ -78,10 +71,6 @@ function describe({ keyword, instancePath, params, message }: ErrorObject): stri
     default:
       return `${path || "the card"} ${message ?? "is wrong"}`;
   }
-}
-
-function unknownMember(instancePath: string, params: ErrorObject["params"]): string {
-  return join(formatPath(instancePath), String(params["additionalProperty"]));
 }
 
 /** `/skills/0/id` is `skills[0].id`. */

@@ -1,18 +1,19 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import { AgentCardSchema } from "@a2a-connect/proto";
 import { CardTextError, canonicalCard, SigningError, signCardText } from "@a2a-connect/signing";
 import { assertKeySetUrl, type LegacyProfile, type SignatureAlgorithm } from "@a2a-connect/signing/internal";
 import { readCardFile } from "../agent/reference.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { CommandContext } from "../context.ts";
+import { walkCard } from "../doctor/card-walk.ts";
 import { readObject } from "../json.ts";
 import { refusedAsUsage } from "../keys/key-file.ts";
 import { openSigningKey } from "../keys/signing-key.ts";
 import { replaceFile } from "../keys/write-file.ts";
 import { isInlineKey } from "../settings/values.ts";
 import { quote } from "../task/hints.ts";
-import { findUnknownMembers } from "./card-problems.ts";
 import { noCanonicalForm, readStandardInput, writeExactly } from "./card-source.ts";
 import { readSignatureHeaders } from "./card-text.ts";
 
@@ -112,10 +113,10 @@ async function checkFlags(
 
 /** Typos are signed like everything else, and nobody reads them. */
 function warnUnknown(signed: string): readonly string[] {
-  const members = findUnknownMembers(signed);
-  const named = members.slice(0, 10).join(", ");
-  const rest = members.length > 10 ? ` and ${members.length - 10} more` : "";
-  return members.length === 0 ? [] : [`A2A 1.0 has no ${named}${rest}: signed all the same, and read by few`];
+  const { unknown } = walkCard(AgentCardSchema, JSON.parse(signed));
+  return unknown.length === 0
+    ? []
+    : [`A2A 1.0 has no ${unknown.join(", ")}: signed all the same, and read by few`];
 }
 
 /** What is wrong with the card, as people can act upon it. */

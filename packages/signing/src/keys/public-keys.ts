@@ -83,7 +83,8 @@ const publicFacts = ["alg", "use", "key_ops", "nbf", "exp", "revoked"] as const;
  * Nothing else, so that no member of any kind of private key gets through.
  */
 function toPublished(jwk: JWK & Partial<VerificationKey>, kid: string): VerificationKey {
-  const said = publicFacts.filter((name) => jwk[name] !== undefined && !(name === "key_ops" && "d" in jwk));
+  const isPrivate = jwk.d !== undefined;
+  const said = publicFacts.filter((name) => jwk[name] !== undefined && !(isPrivate && name === "key_ops"));
   // Of a revocation not when and why: that may be anything.
   const facts = said.map((name) => [name, name === "revoked" ? isMarked(jwk.revoked) : jwk[name]]);
   return { ...publicMembers(jwk), kid, ...Object.fromEntries(facts) };
@@ -152,10 +153,8 @@ export function createKeySet(
     const shown = toPublished(key, kid);
     const other = published.get(kid);
     if (other !== undefined && !isSameKey(other, shown)) {
-      throw new SigningError(
-        `two keys have the id ${JSON.stringify(kid)}`,
-        "give each key an id of its own (kid)",
-      );
+      const hint = "give each key an id of its own (kid)";
+      throw new SigningError(`two keys have the id ${JSON.stringify(kid)}`, hint);
     }
     const counts = exp === undefined || exp * 1000 > now;
     if (counts && shown.revoked !== true) published.set(kid, shown);

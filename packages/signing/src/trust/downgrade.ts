@@ -27,18 +27,11 @@ const rules: readonly {
 ];
 
 /**
- * In what a card is weaker than one before, best first by what it opens:
- *
- * - requirements: somebody gets in with less, to the agent or to one of its skills;
- * - schemes: one is gone and nothing as strong is there, or it is still demanded; one is of a weaker kind (`Scheme.strength`), no
- *   longer demands PKCE, or no longer binds tokens to their owner;
- * - addresses of schemes, of new ones, too: one is without TLS, or on a host that nothing was on;
- * - interfaces: one is on another host, without TLS, or of a lower protocol version, or one such comes first.
+ * In what a card is weaker than one before, by each of the rules.
  *
  * Who has signed is for pins and `minSigners`. What a card can do, which skills it has, and how it describes itself is not looked
- * at. What stays on its host is for `findMoves` to say: a host is its name, without a port.
- *
- * What would take too long to be compared is a finding, too, whatever it says.
+ * at. What stays on its host is for `findMoves` to say: a host is its name, without a port. What would take too long to be
+ * compared is a finding, too.
  *
  * @param before canonical JSON, as `after`. Total: what is not as it should be declares nothing.
  */
@@ -83,7 +76,7 @@ function findLostSchemes(before: Outline, after: Outline): readonly SecurityFind
   });
 }
 
-/** What may be weaker about a scheme that is still there, what is told of it, and where below its kind it stands. */
+/** What may be weaker about a scheme that is still there: what is told of it, and where it stands below its kind. */
 const schemeRules: readonly {
   readonly isWeaker: (was: Scheme, is: Scheme) => boolean;
   readonly tell: (was: Scheme, is: Scheme) => string;
