@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+
 /** Why a file cannot be read or written, for people. */
 interface FileError {
   /** The rest of a sentence about the file, such as `is a directory`. */
@@ -34,6 +36,7 @@ export function describeFileError(error: unknown, use: "read" | "written"): File
   const [reason, hint] = faults[`${use} ${code}`] ?? faults[code] ?? [];
   return { problem: `cannot be ${use}${reason === undefined ? "" : `: ${reason}`}`, hint };
 }
+
 /**
  * All bytes of a stream, unless there are too many.
  *
@@ -53,4 +56,17 @@ export async function readBounded(
     chunks.push(bytes);
   }
   return Buffer.concat(chunks);
+}
+
+/** A file of this package, by its path in it, also where the code has been bundled into `dist/`. */
+export function publishedFile(path: string): URL {
+  return new URL(`../${path}`, import.meta.url);
+}
+
+/** The version of this command. */
+export function readVersion(): string {
+  const manifest = JSON.parse(readFileSync(publishedFile("package.json"), "utf8")) as {
+    version: string; // our own package.json
+  };
+  return manifest.version;
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { CliError } from "./cli-error.ts";
 import { type CliIo, LostOutputError } from "./cli-io.ts";
@@ -17,6 +16,7 @@ import { addServe } from "./commands/serve.ts";
 import { addSmoke } from "./commands/smoke.ts";
 import { addTask } from "./commands/task.ts";
 import type { CommandRun } from "./context.ts";
+import { readVersion } from "./files.ts";
 import { createHelpConfiguration } from "./help.ts";
 import { interruptedExitCode } from "./interrupts.ts";
 
@@ -120,11 +120,4 @@ function createProgram(run: CommandRun, print: (text: string) => void): Command 
   const setAction = createSetAction(run);
   for (const add of commands) add(program, setAction);
   return program;
-}
-
-function readVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
-    version: string; // our own package.json
-  };
-  return version;
 }

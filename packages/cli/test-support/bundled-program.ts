@@ -2,7 +2,7 @@
 // that hundreds of sources take.
 
 import { existsSync } from "node:fs";
-import { copyFile, mkdtemp, rename, rm } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
  * Bundles a program and all that it imports, once in a run of the tests.
  *
  * @param source its main module
- * @returns the file to start with Node. `../package.json` is the one of the package that the module belongs to.
+ * @returns the file to start with Node. Beside its folder are the files that the module's package publishes.
  */
 export async function bundleProgram(source: URL): Promise<string> {
   const entry = fileURLToPath(source);
@@ -34,7 +34,13 @@ export async function bundleProgram(source: URL): Promise<string> {
       target: "node24",
     },
   });
-  await copyFile(join(findPackage(entry), "package.json"), join(made, "package.json"));
+  const packaged = findPackage(entry);
+  const { files = [] } = JSON.parse(await readFile(join(packaged, "package.json"), "utf8")) as {
+    files?: readonly string[]; // as npm has it
+  };
+  for (const path of ["package.json", ...files.filter((each) => each !== "dist")]) {
+    await cp(join(packaged, path), join(made, path), { recursive: true });
+  }
   // Another worker of vitest may have been faster; its files are the same.
   await rename(made, folder).catch(() => rm(made, { recursive: true }));
   return file;

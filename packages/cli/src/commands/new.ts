@@ -1,10 +1,5 @@
 import type { AddCommand } from "../command.ts";
 
-interface NewFlags {
-  readonly durable?: boolean;
-  readonly dir?: string;
-}
-
 /** `a2a new NAME`: a working agent with a test, to begin with. */
 export const addNew: AddCommand = (program, setAction) => {
   const command = program
@@ -13,9 +8,5 @@ export const addNew: AddCommand = (program, setAction) => {
     .argument("<name>", "name of the project, such as table-booker")
     .option("--durable", "an agent whose tasks survive a crash")
     .option("--dir <path>", "where to write it (default: a directory of that name)");
-  setAction(command, async () => {
-    const { createProject } = await import("../scaffold/create-project.ts");
-    return (context, name: string, { durable = false, dir = name }: NewFlags) =>
-      createProject(context, name, { durable, directory: dir, version: program.version() ?? "" });
-  });
+  setAction(command, async () => (await import("../scaffold/create-project.ts")).createProject);
 };

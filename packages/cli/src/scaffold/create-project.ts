@@ -1,69 +1,91 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { CliError, usageError } from "../cli-error.ts";
+import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
+import { publishedFile, readVersion } from "../files.ts";
 import { quote } from "../task/hints.ts";
-import { durableAgent } from "./durable-agent.ts";
-import { type AgentTemplate, type ProjectFiles, type ProjectName, projectFiles } from "./project-files.ts";
-import { turnAgent } from "./turn-agent.ts";
 
-/** What `a2a new` is told. */
-interface CreateOptions {
-  readonly durable: boolean;
-  /** As the user wrote it. */
-  readonly directory: string;
-  readonly version: string;
+/** The options of `a2a new`. */
+interface NewFlags {
+  readonly durable?: boolean;
+  readonly dir?: string;
 }
 
-/** The template of a kind of agent. */
-export function findTemplate(name: ProjectName, durable: boolean): AgentTemplate {
-  return durable ? durableAgent(name) : turnAgent(name);
-}
+/** The kinds of agents, each with a folder of `templates/`: a message to begin with, and what the agent does. */
+export const kinds = {
+  turn: {
+    example: "The cat sat on the mat.",
+    summary: "Counts the words of a text, and asks for one when it gets none.",
+  },
+  durable: {
+    example: "A table for two, please",
+    summary: "Offers a table and books it when told to. Its tasks survive a crash at any point.",
+  },
+} as const;
+
+/** Text files by their path inside a project. */
+type ProjectFiles = ReadonlyMap<string, string>;
 
 /**
- * Writes the project and says what to do next.
+ * `a2a new`: writes a project that works, with its test, and says what to do next.
  *
  * @throws CliError USAGE when the name is none, or something would be overwritten
  */
 export async function createProject(
   { io, output }: Pick<CommandContext, "io" | "output">,
-  givenName: string,
-  { durable, directory, version }: CreateOptions,
+  name: string,
+  { durable = false, dir = name }: NewFlags,
 ): Promise<void> {
-  const name = parseProjectName(givenName);
-  const template = findTemplate(name, durable);
-  const files = projectFiles({ name, version }, template);
-  await writeProject(resolve(io.cwd, directory), files, directory);
+  requireProjectName(name);
+  const kind = durable ? "durable" : "turn";
+  const { example, summary } = kinds[kind];
+  const words = name.replaceAll(/[-._]/g, " ");
+  const title = words.charAt(0).toUpperCase() + words.slice(1);
+  // All packages of a2a-connect have the version of this command.
+  const values = { name, title, version: readVersion(), example, summary };
+  const files = new Map([...fillTemplate("project", values), ...fillTemplate(kind, values)]);
+  await writeProject(resolve(io.cwd, dir), files, dir);
   const paths = [...files.keys()];
-  await output.document({ name: name.name, directory: resolve(io.cwd, directory), files: paths });
-  await output.field("Project", name.name);
-  await output.field("Directory", directory);
+  await output.document({ name, directory: resolve(io.cwd, dir), files: paths });
+  await output.field("Project", name);
+  await output.field("Directory", dir);
   await output.field("Files", paths.join(", "));
   const steps = [
-    `cd ${quote(directory)}`,
+    `cd ${quote(dir)}`,
     "npm install",
     "npm test",
     "npm run dev",
-    `npx a2a send -a http://localhost:4000 "${template.example}"   # in another terminal`,
+    `npx a2a send -a http://localhost:4000 "${example}"   # in another terminal`,
   ];
   await output.block("Next steps", steps.join("\n"));
+}
+
+/** The files of a folder of `templates/`, with values in place of `{{name}}`. */
+function fillTemplate(folder: string, values: Readonly<Record<string, string>>): ProjectFiles {
+  const url = publishedFile(`templates/${folder}/`);
+  return new Map(
+    readdirSync(url).map((path) => [
+      path === "gitignore" ? ".gitignore" : path, // npm publishes no file of that name
+      readFileSync(new URL(path, url), "utf8").replaceAll(
+        /\{\{(\w+)\}\}/g,
+        (_, key: string) => values[key] ?? "",
+      ),
+    ]),
+  );
 }
 
 /** Names that npm or Node take for something else. */
 const taken: ReadonlySet<string> = new Set(["node_modules", "test", "node", "package", "favicon.ico"]);
 
-/** @throws CliError USAGE when the name is none that a package may have */
-export function parseProjectName(name: string): ProjectName {
-  if (!/^[a-z][a-z0-9]*(?:[-._][a-z0-9]+)*$/.test(name) || name.length > 64 || taken.has(name)) {
-    const suggestion = suggestName(name);
-    throw new CliError(
-      "A2ACLI_ERR_USAGE",
-      `"${name}" cannot be the name of a project: lowercase letters, digits and single hyphens, beginning with a letter`,
-      suggestion === undefined ? {} : { hint: `a2a new ${suggestion}` },
-    );
-  }
-  const words = name.replaceAll(/[-._]/g, " ");
-  return { name, title: words.charAt(0).toUpperCase() + words.slice(1) };
+/** @throws CliError USAGE when no package may have this name */
+function requireProjectName(name: string): void {
+  if (/^[a-z][a-z0-9]*(?:[-._][a-z0-9]+)*$/.test(name) && name.length <= 64 && !taken.has(name)) return;
+  const suggestion = suggestName(name);
+  throw usageError(
+    `"${name}" cannot be the name of a project: lowercase letters, digits and single hyphens, beginning with a letter`,
+    suggestion && `a2a new ${suggestion}`,
+  );
 }
 
 function suggestName(name: string): string | undefined {

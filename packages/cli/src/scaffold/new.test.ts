@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { field } from "../../test-support/fields.ts";
 import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
-import { findTemplate, parseProjectName } from "./create-project.ts";
+import { kinds } from "./create-project.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const run = promisify(execFile);
@@ -85,8 +85,7 @@ for (const durable of [false, true]) {
       const server = spawnCommand(["serve", "agent.ts", "--port", "0"], { cwd: project() });
       onTestFinished(() => server.interrupt());
       const [, url = ""] = await server.waitFor(/Agent Card: (http:\S+)\/\.well-known/);
-      const { example } = findTemplate(parseProjectName("x"), durable);
-      const { stdout } = await runCommand(["send", "-a", url, example]);
+      const { stdout } = await runCommand(["send", "-a", url, kinds[kind].example]);
       expect(field(stdout, "State")).toBe(durable ? "TASK_STATE_INPUT_REQUIRED" : "TASK_STATE_COMPLETED");
       server.interrupt();
       expect((await server.result).exitCode).toBe(0);
