@@ -3,8 +3,7 @@ import type { LegacyProfile } from "@a2a-connect/signing/internal";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { findNearestWord } from "../nearest-word.ts";
-import { type FoundConfig, findConfigFile } from "./config-file.ts";
-import type { AuthConfig } from "./config-schema.ts";
+import { type AuthConfig, type FoundConfig, findConfigFile } from "./config-file.ts";
 import { holdsPrivateKey, isInlineKey } from "./values.ts";
 
 /** An agent that `a2a.config.yaml` names, with its credentials at hand. */

@@ -1,8 +1,10 @@
+import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CliError } from "../cli-error.ts";
+import { publishedFile } from "../files.ts";
 import { agentNames, findAgent, knownAgentsHint, readServerConfig } from "./book.ts";
 import { parseConfig } from "./config-file.ts";
 
@@ -165,47 +167,47 @@ describe("a wrong file", () => {
       "agents.a.ulr is not known here",
     ],
     ["an unknown section", "agent: {}\n", 1, "agent is not known here"],
-    ["a missing URL", "agents:\n  a:\n    binding: GRPC\n", 2, "agents.a needs url"],
-    ["an agent that is no mapping", "agents:\n  a: https://a\n", 2, "agents.a must be a mapping"],
-    [
-      "a number for a version",
-      "agents:\n  a:\n    url: a\n    protocolVersion: 1.0\n",
-      4,
-      "must be a string",
-    ],
+    ["a missing URL", "agents:\n  a:\n    binding: GRPC\n", 2, "agents.a must have required property 'url'"],
+    ["an agent that is no mapping", "agents:\n  a: https://a\n", 2, "agents.a must be object"],
+    ["a number for a version", "agents:\n  a:\n    url: a\n    protocolVersion: 1.0\n", 4, "must be string"],
     [
       "another version",
       "agents:\n  a:\n    url: a\n    protocolVersion: one\n",
       4,
-      'is not what belongs there: .*such as "1.0"',
+      'must match pattern .*such as "1.0"',
     ],
-    ["an empty auth", "agents:\n  a:\n    url: a\n    auth: {}\n", 4, "agents.a.auth is empty"],
+    [
+      "an empty auth",
+      "agents:\n  a:\n    url: a\n    auth: {}\n",
+      4,
+      "agents.a.auth must NOT have fewer than 1 properties",
+    ],
     [
       "half an OAuth client",
       "agents:\n  a:\n    url: a\n    auth:\n      clientIdEnv: A\n",
       4,
-      "needs clientSecretEnv",
+      "must have property clientSecretEnv when property clientIdEnv is present",
     ],
     ["a name that could be a host", "agents:\n  a.b:\n    url: a\n", 2, "agents.a.b is no name"],
     [
       "profiles without a key",
       "agents:\n  a:\n    url: a\n    profiles: [js-1]\n",
       2,
-      "agents.a needs key beside profiles",
+      "agents.a must have property key when property profiles is present",
     ],
     [
       "a profile that nobody knows",
       "agents:\n  a:\n    url: a\n    key: k.json\n    profiles: [js]\n",
       5,
-      "agents.a.profiles.0 must be one of js-1, python-1, raw",
+      "agents.a.profiles.0 must be equal to one of the allowed values: js-1, python-1, raw",
     ],
     [
       "profiles that are no list",
       "agents:\n  a:\n    url: a\n    key: k.json\n    profiles: js-1\n",
       5,
-      "agents.a.profiles must be a list",
+      "agents.a.profiles must be array",
     ],
-    ["a list", "- a\n", 1, "must be a mapping"],
+    ["a list", "- a\n", 1, "must be object"],
     ["a member given twice", "agents: {}\nagents: {}\n", 2, "duplicate key"],
   ] as const) {
     it(`is told by its line: ${what}`, () => {
@@ -238,5 +240,18 @@ describe("a wrong file", () => {
   it("is none when it is empty", () => {
     expect(parseConfig("f", "").config).toEqual({});
     expect(parseConfig("f", "# nothing yet\n").config).toEqual({});
+  });
+});
+
+describe("the published schema", () => {
+  it("describes every member", () => {
+    const { definitions } = JSON.parse(readFileSync(publishedFile("a2a.config.schema.json"), "utf8")) as {
+      definitions: Record<string, { properties?: Record<string, object> }>; // JSON Schema
+    };
+    const members = Object.values(definitions).flatMap(({ properties = {} }) => Object.entries(properties));
+    expect(members.length).toBeGreaterThan(12);
+    // A reference to `auth` is described where it leads.
+    const silent = members.filter(([name, member]) => name !== "auth" && !("description" in member));
+    expect(silent).toEqual([]);
   });
 });

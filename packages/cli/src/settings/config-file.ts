@@ -1,13 +1,44 @@
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { LegacyProfile } from "@a2a-connect/signing/internal";
 import { Ajv, type ErrorObject } from "ajv";
 import { type Document, isMap, isScalar, LineCounter, parseDocument } from "yaml";
 import { type CliError, usageError } from "../cli-error.ts";
+import { publishedFile } from "../files.ts";
 import { isObject } from "../json.ts";
-import { type ConfigFile, configSchema } from "./config-schema.ts";
 
 /** Name of the file that a project's agents stand in. */
 export const configFileName = "a2a.config.yaml";
+
+// What the file may say. `a2a.config.schema.json` says what each member is for, and what is checked.
+
+/** The names of its variables: exactly one way to present oneself. */
+export interface AuthConfig {
+  readonly tokenEnv?: string;
+  readonly apiKeyEnv?: string;
+  readonly clientIdEnv?: string;
+  readonly clientSecretEnv?: string;
+  readonly tokenUrl?: string;
+}
+
+/** One agent of the file. */
+export interface AgentConfig {
+  readonly url: string;
+  readonly binding?: string;
+  readonly auth?: AuthConfig;
+  readonly version?: string;
+  readonly protocolVersion?: string;
+  readonly key?: string;
+  readonly profiles?: readonly LegacyProfile[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The file. */
+export interface ConfigFile {
+  readonly server?: { readonly url?: string; readonly store?: string; readonly auth?: AuthConfig };
+  readonly agents?: Readonly<Record<string, AgentConfig>>;
+}
 
 /** A configuration file that was found and fits its schema. */
 export interface FoundConfig {
@@ -51,10 +82,12 @@ export function parseConfig(path: string, text: string): FoundConfig {
     const member = pathOf(problem, config);
     throw refused(locate(member), `${member.join(".") || "the file"} ${say(problem)}`);
   }
-  return { path, config: config as ConfigFile, locate }; // the schema has just said so
+  return { path, config, locate };
 }
 
-const validate = new Ajv({ allErrors: true, strict: false, verbose: true }).compile(configSchema);
+const validate = new Ajv({ allErrors: true, strict: false, verbose: true }).compile<ConfigFile>(
+  JSON.parse(readFileSync(publishedFile("a2a.config.schema.json"), "utf8")),
+);
 
 async function readIfThere(path: string): Promise<string | undefined> {
   try {
@@ -129,31 +162,12 @@ function pathOf({ instancePath, keyword, params, propertyName }: ErrorObject, co
   return typeof own === "string" && isObject(config) ? [...path, own] : path;
 }
 
-/** What YAML calls them. */
-const typeNames: Readonly<Record<string, string>> = { object: "a mapping", array: "a list" };
-
 /** The rest of a sentence about the member. Repeats nothing of its value, which may be a secret in the wrong place. */
-function say({ keyword, params, parentSchema, propertyName }: ErrorObject): string {
-  const { description } = parentSchema ?? {};
-  switch (propertyName === undefined ? keyword : "propertyNames") {
-    case "additionalProperties":
-      return "is not known here";
-    case "required":
-      return `needs ${params["missingProperty"]}`;
-    case "dependencies":
-      return `needs ${params["missingProperty"]} beside ${params["property"]}`;
-    case "type":
-      return `must be ${typeNames[params["type"]] ?? `a ${params["type"]}`}`;
-    case "enum":
-      return `must be one of ${params["allowedValues"].join(", ")}`;
-    case "propertyNames":
-      return "is no name that can be used here";
-    case "minProperties":
-    case "minLength":
-      return "is empty";
-    default:
-      return `is not what belongs there${description === undefined ? "" : `: ${description}`}`;
-  }
+function say({ keyword, params, message, parentSchema, propertyName }: ErrorObject): string {
+  if (keyword === "additionalProperties") return "is not known here";
+  if (keyword === "propertyNames" || propertyName !== undefined) return "is no name that can be used here";
+  const more = params["allowedValues"]?.join(", ") ?? parentSchema?.["description"];
+  return more === undefined ? `${message}` : `${message}: ${more}`;
 }
 
 /** The line that a member begins on; that of its nearest ancestor when it has none. */
