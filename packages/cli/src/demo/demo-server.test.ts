@@ -5,8 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { field, shellWords } from "../../test-support/fields.ts";
 import { runCommand, spawnCommand } from "../../test-support/run-command.ts";
 import type { ChecklistItem } from "../doctor/checklist/checklist.ts";
-import { demoAgent } from "./demo-agent.ts";
-import { demoSkills, sampleCsv, samplePng } from "./demo-skills.ts";
+import { demoAgent, demoSkills, sampleCsv, samplePng } from "./demo-agent.ts";
 
 const cardUrl = /Agent Card: (http:\S+)\/\.well-known\/agent-card\.json/;
 
@@ -66,10 +65,10 @@ describe("a2a demo-server", () => {
 
 describe("the sample files", () => {
   it("are a PNG of 64 by 64 and a CSV", () => {
-    const png = Buffer.from(samplePng());
+    const png = Buffer.from(samplePng);
     expect(png.subarray(1, 4).toString()).toBe("PNG");
     expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([64, 64]);
     expect(png.subarray(-8, -4).toString()).toBe("IEND");
-    expect(new TextDecoder().decode(sampleCsv()).trimEnd().split("\n")).toHaveLength(5);
+    expect(new TextDecoder().decode(sampleCsv).trimEnd().split("\n")).toHaveLength(5);
   });
 });
