@@ -8,10 +8,14 @@ import { parseDuration } from "./settings/values.ts";
  * Makes what `load` gives the action of a command: it gets its context, with the settings resolved, and then the arguments of a
  * commander action: positional arguments, the command's own options, the command. Errors are printed in the chosen format, and
  * what was opened is closed. What the action needs is loaded only when it runs, so that `--help` is quick.
+ *
+ * Adds the options that all commands of its kind have: `agent` for those that talk to an agent (the default), `card` for those that
+ * fetch a card and no more, `local` for those that do neither.
  */
 export type SetAction = <Args extends unknown[]>(
   command: Command,
   load: () => Promise<(context: CommandContext, ...args: Args) => Promise<void>>,
+  kind?: "agent" | "card" | "local",
 ) => void;
 
 /**
@@ -25,8 +29,9 @@ export function createSetAction(run: CommandRun): SetAction {
   return <Args extends unknown[]>(
     command: Command,
     load: () => Promise<(context: CommandContext, ...args: Args) => Promise<void>>,
+    kind: "agent" | "card" | "local" = "agent",
   ): void => {
-    addGeneralOptions(command);
+    addSettingOptions(command, kind);
     command.action(async (...given: unknown[]) => {
       const [{ runAction }, act] = await Promise.all([import("./context.ts"), load()]);
       // The arguments are those that the command declares; act says what it expects of them.
@@ -48,22 +53,14 @@ const cardFlags: ReadonlySet<SettingFlag> = new Set<SettingFlag>([
   "insecure",
 ]);
 
-/** Adds the options of every command that talks to an agent (a2a-cli §7.2). What the command has already is left. */
-export function addAgentOptions(command: Command): Command {
-  for (const option of settingOptions) addSettingOption(command, option, false);
-  return command;
-}
-
-/** The same for a command that fetches a card and no more: what makes no sense there is taken, and not shown in its help. */
-export function addCardOptions(command: Command): Command {
-  for (const option of settingOptions) addSettingOption(command, option, !cardFlags.has(option.flag));
-  return command;
-}
-
-/** Adds those of them that every command takes, unseen in its help. */
-function addGeneralOptions(command: Command): void {
-  for (const option of settingOptions.filter(({ flag }) => generalFlags.has(flag))) {
-    addSettingOption(command, option, true);
+/**
+ * Adds the options of a2a-cli §7.2, but for those that the command has already. Where only a card is fetched, the others are taken
+ * and not shown in help; what does not even do that takes the general ones, unseen.
+ */
+export function addSettingOptions(command: Command, kind: "agent" | "card" | "local"): void {
+  for (const option of settingOptions) {
+    const isShown = kind === "agent" || (kind === "card" && cardFlags.has(option.flag));
+    if (kind !== "local" || generalFlags.has(option.flag)) addSettingOption(command, option, !isShown);
   }
 }
 

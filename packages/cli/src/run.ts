@@ -1,19 +1,15 @@
 import { Command, CommanderError } from "commander";
 import { CliError } from "./cli-error.ts";
 import { type CliIo, LostOutputError } from "./cli-io.ts";
-import { type AddCommand, addAgentOptions, createSetAction } from "./command.ts";
+import { type AddCommand, addSettingOptions, createSetAction } from "./command.ts";
 import { addCard } from "./commands/card.ts";
-import { addChat } from "./commands/chat.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addConfig } from "./commands/config.ts";
-import { addDemoServer } from "./commands/demo-server.ts";
-import { addDoctor } from "./commands/doctor.ts";
+import { addDoctor, addSmoke } from "./commands/doctor.ts";
 import { addHelp } from "./commands/help.ts";
 import { addKeys } from "./commands/keys.ts";
-import { addNew } from "./commands/new.ts";
-import { addSend } from "./commands/send.ts";
-import { addServe } from "./commands/serve.ts";
-import { addSmoke } from "./commands/smoke.ts";
+import { addChat, addSend } from "./commands/send.ts";
+import { addDemoServer, addNew, addServe } from "./commands/serve.ts";
 import { addTask } from "./commands/task.ts";
 import type { CommandRun } from "./context.ts";
 import { readVersion } from "./files.ts";
@@ -116,7 +112,7 @@ function createProgram(run: CommandRun, print: (text: string) => void): Command 
     .helpCommand(false)
     .version(readVersion(), "-v, --version", "print the version and exit")
     .helpOption("-h, --help", "show usage and exit");
-  addAgentOptions(program);
+  addSettingOptions(program, "agent");
   const setAction = createSetAction(run);
   for (const add of commands) add(program, setAction);
   return program;

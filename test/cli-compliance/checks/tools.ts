@@ -28,7 +28,7 @@ export const tools = collectChecks((shows) => {
   shows("A2ACLI_CLI_002", "prints a completion script that its shell reads", async ({ a2a }) => {
     for (const shell of ["bash", "zsh", "fish"]) {
       const { stdout, exitCode } = await a2a("completion", shell);
-      expect(stdout).toContain("push-config");
+      expect(stdout).toContain("__complete");
       expect(exitCode).toBe(0);
       if (shell === "bash") {
         expect(spawnSync("bash", ["-n"], { input: stdout, encoding: "utf8" })).toMatchObject({
@@ -37,6 +37,7 @@ export const tools = collectChecks((shows) => {
         });
       }
     }
+    expect((await a2a("__complete", "--", "task", "")).stdout).toContain("push-config");
   });
 
   for (const [transport, request] of [

@@ -1,13 +1,6 @@
 import type { LegacyProfile } from "@a2a-connect/signing/internal";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import {
-  type AddCommand,
-  addAgentOptions,
-  addCardOptions,
-  collect,
-  type SetAction,
-  wholeNumber,
-} from "../command.ts";
+import { type AddCommand, collect, type SetAction, wholeNumber } from "../command.ts";
 import { algorithmOption } from "./keys.ts";
 
 /** `a2a card …`: fetches, shows, checks, signs and verifies Agent Cards (a2a-cli §10.1; A2A §8.4). */
@@ -29,7 +22,6 @@ function addGet(card: Command, setAction: SetAction): void {
     .option("--extended", "fetch the extended card, with the credentials that the public one asks for")
     .addOption(keyOption())
     .addHelpText("after", getExamples);
-  addAgentOptions(get);
   setAction(get, async () => (await import("../card/get-card.ts")).getCard);
 }
 
@@ -54,8 +46,7 @@ function addVerify(card: Command, setAction: SetAction): void {
     .option("--require-security", "refuse a card that lets callers in without credentials or without TLS")
     .option("--memory <file>", "remember keys and cards by origin; refuse other keys and weaker cards later")
     .addHelpText("after", verifyExamples);
-  addCardOptions(verify);
-  setAction(verify, async () => (await import("../card/verify-card.ts")).verifyCard);
+  setAction(verify, async () => (await import("../card/verify-card.ts")).verifyCard, "card");
 }
 
 function addSign(card: Command, setAction: SetAction): void {
@@ -83,7 +74,7 @@ function addSign(card: Command, setAction: SetAction): void {
         .argParser(collectProfile),
     )
     .addHelpText("after", signExamples);
-  setAction(sign, async () => (await import("../card/sign-card.ts")).signCard);
+  setAction(sign, async () => (await import("../card/sign-card.ts")).signCard, "local");
 }
 
 function addCanonical(card: Command, setAction: SetAction): void {
@@ -92,8 +83,7 @@ function addCanonical(card: Command, setAction: SetAction): void {
     .description("Print the canonical bytes of an Agent Card, which signatures are made over")
     .argument("[card]", "file, URL, host, name in a2a.config.yaml, or - (default: --agent-card)")
     .addHelpText("after", canonicalExamples);
-  addCardOptions(canonical);
-  setAction(canonical, async () => (await import("../card/card-source.ts")).printCanonical);
+  setAction(canonical, async () => (await import("../card/card-source.ts")).printCanonical, "card");
 }
 
 function addForget(card: Command, setAction: SetAction): void {
@@ -103,7 +93,7 @@ function addForget(card: Command, setAction: SetAction): void {
     .argument("<agent>", "as it was verified: URL, host, or name in a2a.config.yaml")
     .requiredOption("--memory <file>", "where card verify remembers agents")
     .addHelpText("after", forgetExamples);
-  setAction(forget, async () => (await import("../card/memory.ts")).forgetCard);
+  setAction(forget, async () => (await import("../card/memory.ts")).forgetCard, "local");
 }
 
 /** `--key`, as all commands have it that verify. */

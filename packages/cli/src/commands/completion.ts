@@ -46,10 +46,15 @@ export const addCompletion: AddCommand = (program, setAction) => {
         io.stdout.write(scripts[shell]),
   );
   const complete = program.command("__complete", { hidden: true }).argument("[words...]");
-  setAction(complete, async () => async ({ io }, words: readonly string[]) => {
-    const found = findCompletions(program, words);
-    await io.stdout.write(found.map((entry) => `${entry.join("\t")}\n`).join(""));
-  });
+  setAction(
+    complete,
+    async () =>
+      async ({ io }, words: readonly string[]) => {
+        const found = findCompletions(program, words);
+        await io.stdout.write(found.map((entry) => `${entry.join("\t")}\n`).join(""));
+      },
+    "local",
+  );
 };
 
 /** What may stand in place of the last of these words, which follow `a2a`, each with what it is for. */

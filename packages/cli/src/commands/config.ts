@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type AddCommand, addAgentOptions, readGivenFlags } from "../command.ts";
+import { type AddCommand, readGivenFlags } from "../command.ts";
 import type { CommandContext } from "../context.ts";
 import type { SettingSource } from "../settings/provenance.ts";
 import { formatRawValue, maskRawValue, resolveSettings, type SettingOrigin } from "../settings/resolve.ts";
@@ -10,7 +10,6 @@ export const addConfig: AddCommand = (program, setAction) => {
   const show = config
     .command("show")
     .description("Show every setting and where its value is from; credentials are masked");
-  addAgentOptions(show);
   setAction(show, async () => showConfig);
 };
 

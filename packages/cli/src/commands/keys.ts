@@ -20,7 +20,7 @@ export const addKeys: AddCommand = (program, setAction) => {
     )
     .option("--force", "overwrite keys that are there: what they have signed cannot be signed by them again")
     .addHelpText("after", newExamples);
-  setAction(make, async () => (await import("../keys/new-keys.ts")).newKeys);
+  setAction(make, async () => (await import("../keys/new-keys.ts")).newKeys, "local");
   const publish = keys
     .command("public")
     .description("Print the public side of keys as a key set (JWKS), to be published")
@@ -30,7 +30,7 @@ export const addKeys: AddCommand = (program, setAction) => {
       "id of a key that has none, as PEM (default: its thumbprint, RFC 7638); of a key set, the one that is wanted",
     )
     .addHelpText("after", publicExamples);
-  setAction(publish, async () => (await import("../keys/public-keys.ts")).publicKeys);
+  setAction(publish, async () => (await import("../keys/public-keys.ts")).publicKeys, "local");
 };
 
 const newExamples = `

@@ -1,6 +1,8 @@
-import { type AddCommand, addAgentOptions } from "../command.ts";
+import type { AddCommand } from "../command.ts";
 import { addPartOptions } from "../message-parts-flags.ts";
 import { addExitStateOption } from "./task.ts";
+
+const skillOption = ["--skill <id>", "the skill that is to do it (default: the agent's choice)"] as const;
 
 /** `a2a send`: starts or continues an interaction (a2a-cli §10.2). */
 export const addSend: AddCommand = (program, setAction) => {
@@ -8,8 +10,16 @@ export const addSend: AddCommand = (program, setAction) => {
     .command("send")
     .description("Send a message to start or continue an interaction, and wait for what comes of it")
     .argument("[text...]", "the message's first part, in words")
-    .option("--skill <id>", "the skill that is to do it (default: the agent's choice)");
+    .option(...skillOption);
   addExitStateOption(addPartOptions(command));
-  addAgentOptions(command);
   setAction(command, async () => (await import("../send/send.ts")).send);
+};
+
+/** `a2a chat`: a conversation, turn by turn (a2a-cli §7.1). */
+export const addChat: AddCommand = (program, setAction) => {
+  const command = program
+    .command("chat")
+    .description("Talk with an agent, turn by turn: answers, progress, artifacts as they come")
+    .option(...skillOption);
+  setAction(command, async () => (await import("../chat/start-chat.ts")).startChat);
 };

@@ -27,11 +27,15 @@ export const addServe: AddCommand = (program, setAction) => {
     .addOption(retiredKeyOption())
     .option("--watch", "start again whenever the module, or what it imports, changes")
     .addHelpText("after", examples);
-  setAction(command, async () => async (context, file: string, flags: ServeFlags) => {
-    if (flags.watch === true) return await watch(context);
-    const { serveFile } = await import("../serve/serve-file.ts");
-    return await serveFile(context, file, flags);
-  });
+  setAction(
+    command,
+    async () => async (context, file: string, flags: ServeFlags) => {
+      if (flags.watch === true) return await watch(context);
+      const { serveFile } = await import("../serve/serve-file.ts");
+      return await serveFile(context, file, flags);
+    },
+    "local",
+  );
 };
 
 /** `--public-url`: what the card says, wherever the server listens. */
@@ -158,3 +162,39 @@ function parsePort(value: string): number {
   }
   return port;
 }
+
+/** Not that of `a2a serve`, so that both can run beside each other. */
+const demoPort = 4100;
+
+interface DemoFlags {
+  readonly port?: number;
+  readonly host?: string;
+}
+
+/** `a2a demo-server`: an agent to practise every command with (a2a-cli §7.1). */
+export const addDemoServer: AddCommand = (program, setAction) => {
+  const command = program
+    .command("demo-server")
+    .description("Run a demo agent to practise every command with")
+    .addOption(portOption(demoPort))
+    .addOption(hostOption());
+  setAction(
+    command,
+    async () => {
+      const { serveDemo } = await import("../demo/serve-demo.ts");
+      return (context, { port = demoPort, host }: DemoFlags) => serveDemo(context, { port, host });
+    },
+    "local",
+  );
+};
+
+/** `a2a new NAME`: a working agent with a test, to begin with. */
+export const addNew: AddCommand = (program, setAction) => {
+  const command = program
+    .command("new")
+    .description("Begin an agent: a small project that works, with a test")
+    .argument("<name>", "name of the project, such as table-booker")
+    .option("--durable", "an agent whose tasks survive a crash")
+    .option("--dir <path>", "where to write it (default: a directory of that name)");
+  setAction(command, async () => (await import("../scaffold/create-project.ts")).createProject, "local");
+};

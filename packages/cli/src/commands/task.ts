@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { type AddCommand, addAgentOptions, type SetAction, wholeNumber } from "../command.ts";
+import { type AddCommand, type SetAction, wholeNumber } from "../command.ts";
 import { hostOption, portOption } from "./serve.ts";
 
 /** `a2a task …`: what acts on tasks that are there (a2a-cli §7.1, §10.3, §10.4). */
@@ -21,7 +21,6 @@ function addGet(task: Command, setAction: SetAction): void {
     .argument("<task>", "its id")
     .option("--history <n>", "messages of its history to show (default: the agent's)", wholeNumber(0));
   addExitStateOption(command);
-  addAgentOptions(command);
   setAction(command, async () => (await import("../task/task.ts")).getTask);
 }
 
@@ -42,7 +41,6 @@ function addList(task: Command, setAction: SetAction): void {
     )
     .addOption(new Option("--all", "all pages").conflicts("limit"))
     .option("--include-artifacts", "with their artifacts");
-  addAgentOptions(command);
   setAction(command, async () => (await import("../task/list.ts")).listTasks);
 }
 
@@ -58,7 +56,6 @@ function addSubscribe(task: Command, setAction: SetAction): void {
         .default("settled"),
     );
   addExitStateOption(command);
-  addAgentOptions(command);
   setAction(command, async () => (await import("../task/task.ts")).subscribeToTask);
 }
 
@@ -69,7 +66,6 @@ function addCancel(task: Command, setAction: SetAction): void {
     .description("Cancel a task; --metadata goes with the request")
     .argument("<task>", "its id");
   addExitStateOption(command);
-  addAgentOptions(command);
   setAction(command, async () => (await import("../task/task.ts")).cancelTask);
 }
 
@@ -78,7 +74,6 @@ function addHistory(task: Command, setAction: SetAction): void {
     .command("history")
     .description("Replay a task from its first event, numbered; where the agent numbers none, what was said")
     .argument("<task>", "its id");
-  addAgentOptions(command);
   setAction(command, async () => (await import("../task/task.ts")).printHistory);
 }
 
@@ -89,7 +84,6 @@ function addDownload(task: Command, setAction: SetAction): void {
     .argument("<task>", "its id")
     .option("--output-dir <directory>", "where to (default: the working directory)")
     .option("--artifact <id>", "only this one, by id or name");
-  addAgentOptions(command);
   setAction(command, async () => (await import("../task/download.ts")).downloadArtifacts);
 }
 
@@ -128,7 +122,6 @@ function addPushConfig(task: Command, setAction: SetAction): void {
     .addOption(portOption(0))
     .addOption(hostOption())
     .option("--public-url <url>", "where the agent reaches this webhook, when that is elsewhere (a tunnel)");
-  for (const command of [create, get, list, remove, listen]) addAgentOptions(command);
   setAction(create, async () => (await import("../task/push-configs.ts")).createPushConfig);
   setAction(get, async () => (await import("../task/push-configs.ts")).getPushConfig);
   setAction(list, async () => (await import("../task/push-configs.ts")).listPushConfigs);

@@ -65,13 +65,15 @@ export async function createProject(
 function fillTemplate(folder: string, values: Readonly<Record<string, string>>): ProjectFiles {
   const url = publishedFile(`templates/${folder}/`);
   return new Map(
-    readdirSync(url).map((path) => [
-      path === "gitignore" ? ".gitignore" : path, // npm publishes no file of that name
-      readFileSync(new URL(path, url), "utf8").replaceAll(
-        /\{\{(\w+)\}\}/g,
-        (_, key: string) => values[key] ?? "",
-      ),
-    ]),
+    readdirSync(url)
+      .sort()
+      .map((path) => [
+        path === "gitignore" ? ".gitignore" : path, // npm publishes no file of that name
+        readFileSync(new URL(path, url), "utf8").replaceAll(
+          /\{\{(\w+)\}\}/g,
+          (_, key: string) => values[key] ?? "",
+        ),
+      ]),
   );
 }
 
