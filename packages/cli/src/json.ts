@@ -24,3 +24,9 @@ export function objectOf(value: unknown): LooseObject {
 export function readObject(text: string): LooseObject {
   return objectOf(parseJson(text));
 }
+
+/** The members that are not undefined: for options that may be left out, and may not be undefined. */
+export function defined<T extends object>(members: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [Name in keyof T]?: Exclude<T[Name], undefined> }; // none is left that is
+}

@@ -228,6 +228,20 @@ describe("a2a chat at a terminal", atTerminal, () => {
     await watching.result;
   });
 
+  it("goes on where a line was given up", async () => {
+    await using chat = startOnTerminal(["chat", "-a", agent.url]);
+    await chat.answer("you › ", "slow 30\r");
+    await chat.answer("second 1 of 30", "#\u007f");
+    await chat.answer("second 2 of 30", "\r");
+    await chat.answer("second 3 of 30", "/cancel\r");
+    await chat.answer("✗ canceled");
+    await chat.answer("you › ", "\u0004");
+    expect(await chat.exitCode).toBe(0);
+    const rows = showOnTerminal(chat.sent, 80);
+    expect(rows.filter((row) => row.includes("#"))).toEqual([]);
+    expect(rows.filter((row) => row.startsWith("›"))).toEqual(["›", "› /cancel"]);
+  });
+
   it("detaches at Ctrl-C and says how to resume", async () => {
     await using chat = startOnTerminal(["chat", "-a", agent.url]);
     await chat.answer("you › ", "slow 30\r");

@@ -1,6 +1,5 @@
 import { createInterface, type Interface } from "node:readline/promises";
-import { Readable, Writable } from "node:stream";
-import type { TextSink } from "../cli-io.ts";
+import type { Readable, Writable } from "node:stream";
 import { completeEntry } from "./slash-commands.ts";
 
 /** Where the lines of a chat come from. */
@@ -18,26 +17,20 @@ export interface LineSource extends Disposable {
 /** What a keyboard reads from, and where it shows what is typed. */
 interface KeyboardOptions {
   readonly stdin: Readable;
-  readonly stdout: TextSink;
-  readonly columns: () => number;
+  readonly terminal: Writable;
   /** Ends the lines, like Ctrl-C. */
   readonly signal: AbortSignal;
   /** Called before a line is shown that somebody begins to type while something else is on the screen. */
   readonly onTyping: () => void;
 }
 
-/** Shown before a line that is typed while something else goes on. */
-const meanwhile = "› ";
-
 /**
- * Lines of a person at a terminal, with line editing and history (node:readline). While something else goes on, what is
- * typed stays unseen until its first key; from then on to the end of the line `quiet` waits, so that nobody writes into
- * it.
+ * Lines of a person at a terminal, with line editing and history (node:readline). While something else goes on, there is no prompt
+ * until the first key; from then on to the end of the line `quiet` waits, so that nobody writes into it.
  */
 export class Keyboard implements LineSource {
   readonly #options: KeyboardOptions;
   readonly #reader: Interface;
-  readonly #output: MutableOutput;
   readonly #interrupted = new AbortController();
   /** Lines that came when nobody asked: somebody has pasted several. */
   readonly #ahead: string[] = [];
@@ -47,20 +40,20 @@ export class Keyboard implements LineSource {
   #typing: PromiseWithResolvers<void> | undefined;
 
   constructor(options: KeyboardOptions) {
-    const { stdin, signal } = options;
+    const { stdin, terminal, signal } = options;
     this.#options = options;
-    this.#output = new MutableOutput(options);
     this.#reader = createInterface({
       input: stdin,
-      output: this.#output,
+      output: terminal,
       terminal: true,
       prompt: "",
       completer: (line: string): [string[], string] => [completeEntry(line), line],
     });
     this.#reader.on("line", (line) => this.#take(line));
-    this.#reader.on("SIGINT", () => this.#interrupt());
+    this.#reader.on("SIGINT", this.#interrupt);
     this.#reader.on("close", () => this.#end());
-    stdin.on("keypress", this.#onKey);
+    stdin.prependListener("keypress", this.#beforeKey); // readline shows the key in between
+    stdin.on("keypress", this.#afterKey);
     signal.addEventListener("abort", this.#interrupt, { once: true });
   }
 
@@ -71,9 +64,7 @@ export class Keyboard implements LineSource {
   next(prompt: string): Promise<string | undefined> {
     const ahead = this.#ahead.shift();
     if (ahead !== undefined || this.#ended) return Promise.resolve(ahead);
-    this.#output.muted = false;
-    this.#reader.setPrompt(prompt);
-    this.#reader.prompt(true);
+    this.#prompt(prompt);
     return new Promise((resolve) => {
       this.#wanted = resolve;
     });
@@ -81,11 +72,10 @@ export class Keyboard implements LineSource {
 
   divert(take: (line: string) => void): Disposable {
     this.#diverted = take;
-    this.#output.muted = true;
     return {
       [Symbol.dispose]: () => {
         this.#diverted = undefined;
-        this.#stopTyping();
+        this.#stopTyping(); // what was typed is shown again behind the next prompt
       },
     };
   }
@@ -95,47 +85,45 @@ export class Keyboard implements LineSource {
   }
 
   [Symbol.dispose](): void {
-    this.#options.stdin.off("keypress", this.#onKey);
+    this.#options.stdin.off("keypress", this.#beforeKey).off("keypress", this.#afterKey);
     this.#options.signal.removeEventListener("abort", this.#interrupt);
     this.#reader.close();
   }
 
+  /** Shows a prompt, and behind it what was typed so far. */
+  #prompt(prompt: string): void {
+    this.#reader.setPrompt(prompt);
+    this.#reader.prompt(true);
+  }
+
   #take(line: string): void {
-    this.#output.muted = true;
-    if (this.#diverted !== undefined) {
-      this.#typing?.resolve();
-      this.#typing = undefined;
-      if (line.trim() !== "") this.#diverted(line);
-      return;
-    }
+    this.#typing?.resolve();
+    this.#typing = undefined;
     const wanted = this.#wanted;
     this.#wanted = undefined;
-    if (wanted === undefined) {
+    if (this.#diverted !== undefined) {
+      if (line.trim() !== "") this.#diverted(line);
+    } else if (wanted === undefined) {
       this.#ahead.push(line);
     } else {
       wanted(line);
     }
   }
 
-  /** Runs after readline has dealt with the key. */
-  readonly #onKey = (): void => {
-    if (this.#diverted === undefined || this.#ended) return;
-    if (this.#reader.line === "") {
-      this.#stopTyping();
-    } else if (this.#typing === undefined) {
-      this.#typing = Promise.withResolvers();
-      this.#options.onTyping();
-      this.#output.muted = false;
-      this.#reader.setPrompt(meanwhile);
-      this.#reader.prompt(true);
-    }
+  readonly #beforeKey = (): void => {
+    if (this.#diverted === undefined || this.#ended || this.#typing !== undefined) return;
+    this.#typing = Promise.withResolvers();
+    this.#options.onTyping();
+    this.#prompt("› ");
   };
 
-  /** The line was given up, or what went on has ended: then it is shown again behind the prompt. */
+  readonly #afterKey = (): void => {
+    if (this.#reader.line === "") this.#stopTyping();
+  };
+
   #stopTyping(): void {
     if (this.#typing === undefined) return;
-    this.#output.write("\r\u001b[K");
-    this.#output.muted = true;
+    this.#options.terminal.write("\r\u001b[K");
     this.#typing.resolve();
     this.#typing = undefined;
   }
@@ -147,33 +135,9 @@ export class Keyboard implements LineSource {
 
   #end(): void {
     this.#ended = true;
-    this.#typing?.resolve();
-    this.#typing = undefined;
+    this.#stopTyping();
     this.#wanted?.(undefined);
     this.#wanted = undefined;
-  }
-}
-
-/** What readline writes to, and may be told not to. */
-class MutableOutput extends Writable {
-  muted = true;
-  readonly #options: KeyboardOptions;
-
-  constructor(options: KeyboardOptions) {
-    super();
-    this.#options = options;
-  }
-
-  /** Where readline breaks a long line. */
-  get columns(): number {
-    return this.#options.columns();
-  }
-
-  /** At once rather than by the queue of a stream: others write to the same terminal, and order counts. */
-  override write(text: unknown): boolean {
-    // Where the terminal is gone, the next line ends the chat.
-    if (!this.muted) this.#options.stdout.write(String(text)).catch(() => {});
-    return true;
   }
 }
 
@@ -199,9 +163,4 @@ export function createPipedLines(stdin: Readable, signal: AbortSignal): LineSour
     interrupted: signal,
     [Symbol.dispose]: () => reader.close(),
   };
-}
-
-/** No lines at all: for a keyboard whose user would not see what is asked (a2a-cli §11.2). */
-export function createNoLines(): LineSource {
-  return createPipedLines(Readable.from([]), new AbortController().signal);
 }

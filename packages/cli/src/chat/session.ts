@@ -1,63 +1,50 @@
 import type { InputMessage } from "@a2a-connect/client";
 import { isInterrupted, isTerminal } from "@a2a-connect/core";
 import { type Part, type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
+import { defined } from "../json.ts";
 import { stateOf } from "../task/following.ts";
 import { questionOf, toAnswer } from "./question.ts";
 
-/** Where a conversation stands. The same whatever it is shown on. */
-export interface ChatSession {
+/** Where a conversation stands, whatever it is shown on. */
+export class ChatSession {
   /** The conversation, as the agent calls it; undefined: the next message begins one. */
-  readonly contextId: string | undefined;
+  contextId: string | undefined;
   /** The last task, whatever became of it. */
-  readonly task: Task | undefined;
+  task: Task | undefined;
   /** What goes with the next message. */
-  readonly attachments: readonly Part[];
-}
+  attachments: readonly Part[] = [];
 
-/** A conversation that begins, or goes on where `--context-id` says. */
-export function createSession(contextId?: string): ChatSession {
-  return { contextId, task: undefined, attachments: [] };
-}
+  /** A conversation that begins, or goes on where `--context-id` says. */
+  constructor(contextId?: string) {
+    this.contextId = contextId;
+  }
 
-/** The task that waits for an answer, to which the next message goes (a2a-cli §8.1). */
-export function waitingTask({ task }: ChatSession): Task | undefined {
-  return task !== undefined && isInterrupted(stateOf(task)) ? task : undefined;
-}
+  /** The task that waits for an answer, to which the next message goes (a2a-cli §8.1). */
+  get waiting(): Task | undefined {
+    return this.task !== undefined && isInterrupted(stateOf(this.task)) ? this.task : undefined;
+  }
 
-/** The task that has not ended, so that it can be canceled. */
-export function openTask({ task }: ChatSession): Task | undefined {
-  return task !== undefined && !isTerminal(stateOf(task)) ? task : undefined;
-}
+  /** The task that has not ended, so that it can be canceled. */
+  get open(): Task | undefined {
+    return this.task !== undefined && !isTerminal(stateOf(this.task)) ? this.task : undefined;
+  }
 
-/** Whether nothing but an outside step is waited for, so that the user may just go on waiting. */
-export function waitsForAuth(session: ChatSession): boolean {
-  const task = waitingTask(session);
-  return task !== undefined && stateOf(task) === TaskState.AUTH_REQUIRED;
-}
+  /** The task that waits for nothing but an outside step, so that the user may just go on waiting. */
+  get waitingForAuth(): Task | undefined {
+    return this.task !== undefined && stateOf(this.task) === TaskState.AUTH_REQUIRED ? this.task : undefined;
+  }
 
-/** The message that words make now: an answer where a task waits, else a new task of the conversation. */
-export function composeMessage(session: ChatSession, words: string): InputMessage {
-  const waiting = waitingTask(session);
-  const said = words === "" ? [] : toAnswer(words, questionOf(waiting?.status));
-  const parts = [...said, ...session.attachments];
-  return {
-    parts,
-    ...(session.contextId === undefined ? {} : { contextId: session.contextId }),
-    ...(waiting === undefined ? {} : { taskId: waiting.id }),
-  };
-}
+  /** The message that words make now: an answer where a task waits, else a new task of the conversation. */
+  compose(words: string): InputMessage {
+    const { waiting, contextId } = this;
+    const said = words === "" ? [] : toAnswer(words, questionOf(waiting?.status));
+    return { parts: [...said, ...this.attachments], ...defined({ contextId, taskId: waiting?.id }) };
+  }
 
-/** The conversation with other attachments. */
-export function withAttachments(session: ChatSession, attachments: readonly Part[]): ChatSession {
-  return { ...session, attachments };
-}
-
-/** The conversation after an event; `task` is the task as of it. */
-export function afterEvent(
-  session: ChatSession,
-  { payload }: StreamResponse,
-  task: Task | undefined,
-): ChatSession {
-  const contextId = payload.case === "message" ? payload.value.contextId : task?.contextId;
-  return { ...session, contextId: contextId || session.contextId, task: task ?? session.task };
+  /** Takes up what an event says; `task` is the task as of it. */
+  follow({ payload }: StreamResponse, task: Task | undefined): void {
+    this.contextId =
+      (payload.case === "message" ? payload.value.contextId : task?.contextId) || this.contextId;
+    this.task = task ?? this.task;
+  }
 }

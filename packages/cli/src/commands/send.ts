@@ -21,5 +21,5 @@ export const addChat: AddCommand = (program, setAction) => {
     .command("chat")
     .description("Talk with an agent, turn by turn: answers, progress, artifacts as they come")
     .option(...skillOption);
-  setAction(command, async () => (await import("../chat/start-chat.ts")).startChat);
+  setAction(command, async () => (await import("../chat/chat.ts")).startChat);
 };
