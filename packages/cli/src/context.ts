@@ -1,6 +1,6 @@
 import type { AgentClient, ConnectOptions } from "@a2a-connect/client";
 import type { AgentSituation } from "./agent/agent-connection.ts";
-import { type AgentSettings, resolveAgentSettings } from "./agent/agent-settings.ts";
+import { type AgentSettings, resolveAgent } from "./agent/agent-settings.ts";
 import {
   CredentialPermits,
   findNamer,
@@ -130,18 +130,19 @@ export async function runAction(
     output,
     settings,
     signal,
-    settingsFor: (entry) => resolveAgentSettings(resolved, entry),
+    settingsFor: (entry) => resolveAgent(resolved, entry).settings,
     permittedSettings: async (reference, given) => {
       const entry = reference.kind === "url" ? reference.entry : undefined;
       const named = findNamer(reference, originOf(given), io);
+      const agent = resolveAgent(resolved, entry);
       const withheld: HeldCredential[] = [];
-      for (const credential of await findStrayCredentials(resolved, entry, named)) {
+      for (const credential of await findStrayCredentials(resolved, agent, entry, named)) {
         if (!(await permits.allows(credential, named))) withheld.push(credential);
       }
       for (const credential of withheld) {
         await output.warn(`${sayRefusal(credential, named)} (--allow-credential ${credential.name})`);
       }
-      return withoutCredentials(resolveAgentSettings(resolved, entry), withheld);
+      return withoutCredentials(agent.settings, withheld);
     },
     openAgent: async ({ reference, isListed, ...options } = {}) => {
       const { openAgent } = await import("./agent/open-agent.ts");

@@ -4,7 +4,7 @@ import type { CliIo } from "../cli-io.ts";
 import type { Output } from "../output.ts";
 import type { ResolvedSettings } from "../settings/resolve.ts";
 import { WireLog } from "../wire-log/wire-log.ts";
-import { type AgentSettings, resolveAgentSettings } from "./agent-settings.ts";
+import { type AgentSettings, resolveAgent } from "./agent-settings.ts";
 import { type CallHeaders, createCallHeaders } from "./call-credentials.ts";
 import {
   type CredentialPermits,
@@ -58,7 +58,8 @@ export async function prepareConnection(situation: AgentSituation): Promise<Agen
   const { io, output, resolved } = situation;
   const reference = await resolveCardReference(situation.reference, io);
   const entry = reference.kind === "url" ? reference.entry : undefined;
-  const settings = resolveAgentSettings(resolved, entry);
+  const agent = resolveAgent(resolved, entry);
+  const { settings } = agent;
   const named = findNamer(reference, situation.referenceOrigin, io);
   situation.adopt(settings);
   if (settings.insecure) {
@@ -86,7 +87,7 @@ export async function prepareConnection(situation: AgentSituation): Promise<Agen
     settings,
     calls,
     named,
-    strayCredentials: await findStrayCredentials(resolved, entry, named),
+    strayCredentials: await findStrayCredentials(resolved, agent, entry, named),
     options: {
       ...pinsOf(settings),
       fetch: calls.wrapFetch(log?.wrapFetch(fetch) ?? fetch),

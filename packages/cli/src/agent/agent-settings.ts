@@ -1,7 +1,8 @@
 import type { LegacyProfile } from "@a2a-connect/signing/internal";
+import type { RawValue, SettingFlag } from "../options.ts";
 import type { AgentEntry } from "../settings/book.ts";
 import { isOwn } from "../settings/provenance.ts";
-import type { ResolvedSettings, Settings } from "../settings/resolve.ts";
+import { type ResolvedSettings, type SettingOrigin, type Settings, toSettings } from "../settings/resolve.ts";
 import { parseBinding } from "../settings/values.ts";
 
 /** Settings for one agent, with what `a2a.config.yaml` says about it. */
@@ -14,60 +15,71 @@ export interface AgentSettings extends Settings {
   readonly cardProfiles: readonly LegacyProfile[];
 }
 
+/** What holds for one agent, and where each option of it is said. */
+export interface ResolvedAgent extends Pick<ResolvedSettings, "origins"> {
+  readonly settings: AgentSettings;
+}
+
 /**
  * What `a2a.config.yaml` says about a named agent comes after flags and before everything that is said of all agents:
  * environment and `.env` files. The key of its card is the user's own, where he has named one: a file that was found does not
  * choose whom to trust in his place. An agent with credentials of its own gets no others.
  */
-export function resolveAgentSettings(
-  resolved: ResolvedSettings,
+export function resolveAgent(
+  { settings, origins }: Pick<ResolvedSettings, "settings" | "origins">,
   entry: AgentEntry | undefined,
-): AgentSettings {
-  const { settings } = resolved;
+): ResolvedAgent {
   if (entry === undefined) {
-    return { ...settings, pinBinding: undefined, cardVersion: undefined, cardProfiles: [] };
+    return {
+      settings: { ...settings, pinBinding: undefined, cardVersion: undefined, cardProfiles: [] },
+      origins,
+    };
   }
-  const own = ownSettings(resolved, entry);
-  const binding = own.transport;
+  const { binding, protocolVersion, cardKey, bearer, apiKey, headers } = entry;
+  const said = new Map(origins);
+  const say = (flag: SettingFlag, member: string, value: RawValue | undefined): void => {
+    const origin = origins.get(flag);
+    const isKept = flag === "card-key" ? isOwn(origin?.source ?? "built-in") : origin?.source === "flag";
+    if (origin === undefined || isKept) return;
+    said.set(flag, { ...origin, source: "found-file", where: entry.locate(member), value });
+  };
+  if (binding !== undefined) say("transport", "binding", binding);
+  if (protocolVersion !== undefined) say("a2a-version", "protocolVersion", protocolVersion);
+  if (cardKey !== undefined) say("card-key", "key", cardKey);
+  if ((bearer ?? apiKey) !== undefined) {
+    say("bearer", "auth", bearer);
+    say("api-key", "auth", apiKey);
+  }
+  const parameters = origins.get("svc-param");
+  if (parameters !== undefined && Object.keys(headers).length > 0) {
+    said.set("svc-param", addHeaders(parameters, entry, settings.serviceParameters));
+  }
+  const isEntrys = (flag: SettingFlag): boolean => said.get(flag)?.source === "found-file";
   return {
-    ...settings,
-    a2aVersion: own["a2a-version"] ?? settings.a2aVersion,
-    transports: binding === undefined ? settings.transports : [],
-    pinBinding: binding === undefined ? undefined : (parseBinding(binding) ?? binding),
-    cardVersion: entry.cardVersion,
-    cardKey: own["card-key"] ?? settings.cardKey,
-    // They say how the file's key has signed; a key of the user's own is not made to accept more by a file.
-    cardProfiles: own["card-key"] === undefined ? [] : entry.cardProfiles,
-    bearer: "bearer" in own ? own.bearer : settings.bearer,
-    apiKey: "api-key" in own ? own["api-key"] : settings.apiKey,
-    serviceParameters: { ...lowerCaseNames(entry.headers), ...settings.serviceParameters },
+    settings: {
+      ...toSettings(said),
+      pinBinding:
+        binding !== undefined && isEntrys("transport") ? (parseBinding(binding) ?? binding) : undefined,
+      cardVersion: entry.cardVersion,
+      // They say how the file's key has signed; a key of the user's own is not made to accept more by a file.
+      cardProfiles: isEntrys("card-key") ? entry.cardProfiles : [],
+    },
+    origins: said,
   };
 }
 
-/** Options that the file decides alone, by their flag; one that it takes away is there and undefined. */
-export interface OwnSettings {
-  readonly transport?: string;
-  readonly "a2a-version"?: string;
-  readonly "card-key"?: string;
-  readonly bearer?: string | undefined;
-  readonly "api-key"?: string | undefined;
-}
-
-/** What `a2a.config.yaml` says about an agent where no flag says something else. */
-export function ownSettings({ origins }: Pick<ResolvedSettings, "origins">, entry: AgentEntry): OwnSettings {
-  const { binding, protocolVersion, cardKey, bearer, apiKey } = entry;
-  const isFlag = (flag: keyof OwnSettings): boolean => origins.get(flag)?.source === "flag";
-  const isOurs = (flag: keyof OwnSettings): boolean => isOwn(origins.get(flag)?.source ?? "built-in");
-  const hasOwn = bearer !== undefined || apiKey !== undefined;
+/** Headers of an agent and service parameters of the user add up; of one name the user's wins. */
+function addHeaders(
+  origin: SettingOrigin,
+  { headers, locate }: AgentEntry,
+  parameters: Readonly<Record<string, string>>,
+): SettingOrigin {
+  const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  const all = Object.entries({ ...Object.fromEntries(named), ...parameters });
   return {
-    ...(binding === undefined || isFlag("transport") ? {} : { transport: binding }),
-    ...(protocolVersion === undefined || isFlag("a2a-version") ? {} : { "a2a-version": protocolVersion }),
-    ...(cardKey === undefined || isOurs("card-key") ? {} : { "card-key": cardKey }),
-    ...(!hasOwn || isFlag("bearer") ? {} : { bearer }),
-    ...(!hasOwn || isFlag("api-key") ? {} : { "api-key": apiKey }),
+    option: origin.option,
+    source: "found-file",
+    where: origin.source === "built-in" ? locate("headers") : `${locate("headers")}, ${origin.where}`,
+    value: all.map(([name, value]) => `${name}:${value}`),
   };
-}
-
-function lowerCaseNames(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

@@ -1,6 +1,7 @@
+import { once } from "node:events";
 import { chmod, mkdir, readFile, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative } from "node:path";
-import { createInterface } from "node:readline";
+import { createInterface } from "node:readline/promises";
 import { usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { replaceFile } from "../keys/write-file.ts";
@@ -8,9 +9,9 @@ import { environmentName } from "../options.ts";
 import type { Output } from "../output.ts";
 import type { AgentEntry } from "../settings/book.ts";
 import { isOwn, mayReceive, type SettingSource, weaker } from "../settings/provenance.ts";
-import type { ResolvedSettings } from "../settings/resolve.ts";
+import type { ResolvedSettings, SettingOrigin } from "../settings/resolve.ts";
 import { isCredentialName } from "../wire-log/masking.ts";
-import { type AgentSettings, ownSettings } from "./agent-settings.ts";
+import type { AgentSettings } from "./agent-settings.ts";
 import type { CardReference } from "./reference.ts";
 
 /** Something that is said, and by which source. */
@@ -56,19 +57,45 @@ export function findNamer(
   return { source, where: entry.where, directory: entry.directory, agent };
 }
 
-/** The credentials that would go to an agent whose source is trusted less than theirs, or is none that they came with. */
+/**
+ * The credentials that would go to an agent whose source is trusted less than theirs, or is none that they came with.
+ *
+ * @param resolved what is said of all agents
+ * @param origins what is said of this one
+ */
 export async function findStrayCredentials(
   resolved: Pick<ResolvedSettings, "origins" | "settings">,
+  { origins }: Pick<ResolvedSettings, "origins">,
   entry: AgentEntry | undefined,
   named: NamedAgent,
 ): Promise<readonly HeldCredential[]> {
+  const hasParameters = Object.keys(resolved.settings.serviceParameters).some(isCredentialName);
+  const held = [
+    ...holdCredential("bearer", origins.get("bearer"), entry),
+    ...holdCredential("api-key", origins.get("api-key"), entry),
+    ...(hasParameters ? holdCredential("parameter", resolved.origins.get("svc-param"), entry) : []),
+  ];
   const stray: HeldCredential[] = [];
-  for (const credential of findCredentials(resolved, entry)) {
+  for (const credential of held) {
     if (!mayReceive(named.source, credential.source) || !(await isBeside(credential, named))) {
       stray.push(credential);
     }
   }
   return stray;
+}
+
+/** A credential of the agent's own is from the variable that `a2a.config.yaml` names. */
+function holdCredential(
+  kind: HeldCredential["kind"],
+  origin: SettingOrigin | undefined,
+  entry: AgentEntry | undefined,
+): readonly HeldCredential[] {
+  if (origin?.value === undefined) return [];
+  const { option, source, where } = origin;
+  const variable = source === "found-file" ? entry?.secretName : undefined;
+  return variable === undefined
+    ? [{ kind, name: environmentName(option.flag), source, where }]
+    : [{ kind, name: variable, source: "environment", where: variable }];
 }
 
 /**
@@ -80,33 +107,6 @@ async function isBeside({ source, where }: Provenance, named: NamedAgent): Promi
   if (source !== "found-env" || isOwn(named.source) || where === named.where) return true;
   const way = relative(await realpath(named.directory), await realpath(where));
   return !way.startsWith("..") && !isAbsolute(way); // absolute: on another drive
-}
-
-function findCredentials(
-  { origins, settings }: Pick<ResolvedSettings, "origins" | "settings">,
-  entry: AgentEntry | undefined,
-): readonly HeldCredential[] {
-  const own = entry === undefined ? {} : ownSettings({ origins }, entry);
-  const given = (
-    kind: HeldCredential["kind"],
-    flag: "bearer" | "api-key" | "svc-param",
-  ): HeldCredential[] => {
-    const { source = "built-in", where = "" } = origins.get(flag) ?? {};
-    return source === "built-in" ? [] : [{ kind, name: environmentName(flag), source, where }];
-  };
-  const secret = (kind: "bearer" | "api-key"): HeldCredential[] => {
-    if (!Object.hasOwn(own, kind)) return given(kind, kind);
-    const name = entry?.secretName;
-    return own[kind] === undefined || name === undefined
-      ? []
-      : [{ kind, name, source: "environment", where: name }];
-  };
-  const hasParameters = Object.keys(settings.serviceParameters).some(isCredentialName);
-  return [
-    ...secret("bearer"),
-    ...secret("api-key"),
-    ...(hasParameters ? given("parameter", "svc-param") : []),
-  ];
 }
 
 /**
@@ -159,17 +159,10 @@ export class CredentialPermits {
     await this.#output.note(
       "Your yes is remembered for this folder, credential and agent. Answer yes or no:",
     );
-    const lines = createInterface({ input: this.#io.stdin, terminal: false });
-    try {
-      const answer = await new Promise<string>((resolve, reject) => {
-        lines.once("line", resolve);
-        lines.once("close", () => resolve(""));
-        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-      });
-      return /^y(?:es)?$/i.test(answer.trim());
-    } finally {
-      lines.close();
-    }
+    using lines = createInterface({ input: this.#io.stdin, terminal: false });
+    const ended = once(lines, "close", { signal }).then(() => "");
+    const answer = await Promise.race([lines.question("", { signal }), ended]);
+    return /^y(?:es)?$/i.test(answer.trim());
   }
 
   get #path(): string {

@@ -1,8 +1,13 @@
 import type { Command } from "commander";
+import type { ResolvedAgent } from "../agent/agent-settings.ts";
+import { CliError } from "../cli-error.ts";
+import type { CliIo } from "../cli-io.ts";
 import { type AddCommand, readGivenFlags } from "../command.ts";
 import type { CommandContext } from "../context.ts";
+import { defined } from "../json.ts";
+import type { AgentEntry } from "../settings/book.ts";
 import type { SettingSource } from "../settings/provenance.ts";
-import { formatRawValue, maskRawValue, resolveSettings, type SettingOrigin } from "../settings/resolve.ts";
+import { formatRawValue, maskRawValue, type ResolvedSettings, resolveSettings } from "../settings/resolve.ts";
 
 /** `a2a config show`: every setting, and where it is from (a2a-cli §8.3). */
 export const addConfig: AddCommand = (program, setAction) => {
@@ -14,15 +19,20 @@ export const addConfig: AddCommand = (program, setAction) => {
 };
 
 async function showConfig({ io, output }: CommandContext, _flags: object, command: Command): Promise<void> {
-  const { findAgentOrigins } = await import("../agent/agent-origins.ts");
   const resolved = resolveSettings(readGivenFlags(command), io);
-  const { origins, files, profiles, warning } = await findAgentOrigins(resolved, io);
+  const { origins, entry, file, warning } = await findAgentOrigins(resolved, io);
   if (warning !== undefined) await output.warn(warning);
-  for (const [flag, { option, value, ...origin }] of origins) {
-    await output.field(flag, `${formatRawValue(option, value)} (${describeSource(origin)})`);
+  for (const [flag, { option, value, source, where }] of origins) {
+    const said = source === "built-in" ? "built in" : `${nameSource(source)} ${where}`;
+    await output.field(flag, `${formatRawValue(option, value)} (${said})`);
   }
+  const profiles =
+    entry === undefined || entry.cardProfiles.length === 0
+      ? undefined
+      : { value: entry.cardProfiles, source: "file", where: entry.locate("profiles") };
   await output.field("profiles", profiles && `${profiles.value.join(", ")} (file ${profiles.where})`);
-  for (const file of files) await output.field("file", file);
+  const files = file === undefined ? resolved.files : [file, ...resolved.files];
+  for (const each of files) await output.field("file", each);
   const settings = [...origins].map(([flag, { option, source, where, value }]) => [
     flag,
     {
@@ -31,20 +41,39 @@ async function showConfig({ io, output }: CommandContext, _flags: object, comman
       ...(source === "built-in" ? { default: where } : { where }),
     },
   ]);
-  await output.document({
-    settings: Object.fromEntries(settings),
-    ...(profiles === undefined
-      ? {}
-      : { profiles: { value: profiles.value, source: "file", where: profiles.where } }),
-    files,
-  });
-}
-
-function describeSource({ source, where }: Pick<SettingOrigin, "source" | "where">): string {
-  return source === "built-in" ? "built in" : `${nameSource(source)} ${where}`;
+  await output.document({ settings: Object.fromEntries(settings), ...defined({ profiles }), files });
 }
 
 /** A file is a file, whether it was named or found: its path says which. */
 function nameSource(source: SettingSource): string {
   return source.startsWith("found-") ? "file" : source;
+}
+
+/** What holds for the agent that the settings name, as far as it can be told. */
+interface AgentOrigins extends Pick<ResolvedAgent, "origins"> {
+  readonly entry?: AgentEntry | undefined;
+  /** The `a2a.config.yaml` that was found. */
+  readonly file?: string | undefined;
+  /** Why what it says is missing. */
+  readonly warning?: string;
+}
+
+async function findAgentOrigins(resolved: ResolvedSettings, io: CliIo): Promise<AgentOrigins> {
+  const [{ findConfigFile }, { resolveCardReference }, { resolveAgent }] = await Promise.all([
+    import("../settings/config-file.ts"),
+    import("../agent/reference.ts"),
+    import("../agent/agent-settings.ts"),
+  ]);
+  let file: string | undefined;
+  try {
+    file = (await findConfigFile(io.cwd))?.path;
+    const { agentCard } = resolved.settings;
+    if (file === undefined || agentCard === undefined) return { origins: resolved.origins, file };
+    const reference = await resolveCardReference(agentCard, io);
+    const entry = reference.kind === "url" ? reference.entry : undefined;
+    return { origins: resolveAgent(resolved, entry).origins, entry, file };
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return { origins: resolved.origins, file, warning: error.message };
+  }
 }

@@ -11,6 +11,8 @@ export interface AgentEntry {
   readonly name: string;
   /** `file:line` of what names it. */
   readonly where: string;
+  /** The same of one of its members. */
+  readonly locate: (member: string) => string;
   /** The directory of that file. */
   readonly directory: string;
   /** Its origin or its card's URL; may be without a scheme. */
@@ -52,13 +54,15 @@ export async function findAgent(name: string, io: BookIo): Promise<AgentEntry | 
   if (found === undefined || agent === undefined) return undefined;
   const where = found.locate(["agents", name]);
   if (/^(?!https?:)[a-z][a-z0-9+.-]*:\/\//i.test(agent.url)) {
-    const line = found.locate(["agents", name, "url"]);
-    throw usageError(`${line}: agents.${name}.url must be a host, or an http or https URL`);
+    throw usageError(
+      `${found.locate(["agents", name, "url"])}: agents.${name}.url must be a host, or an http or https URL`,
+    );
   }
   if (agent.auth !== undefined) refuseFlow(agent.auth, where);
   return {
     name,
     where,
+    locate: (member) => found.locate(["agents", name, member]),
     directory: dirname(found.path),
     url: agent.url,
     binding: agent.binding,

@@ -46,6 +46,7 @@ describe("the agent book", () => {
     expect(await findAgent("legal-agent", { cwd, env: { LEGAL_TOKEN: " s3cret\n" } })).toEqual({
       name: "legal-agent",
       where: expect.stringMatching(/a2a\.config\.yaml:\d+$/),
+      locate: expect.any(Function),
       directory,
       secretName: "LEGAL_TOKEN",
       url: "https://legal.example.org",

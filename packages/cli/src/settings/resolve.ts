@@ -178,7 +178,8 @@ const rank: Readonly<Record<SettingSource, number>> = {
   "built-in": 0,
 };
 
-function toSettings(origins: ReadonlyMap<SettingFlag, SettingOrigin>): Settings {
+/** What the effective values of all options say. */
+export function toSettings(origins: ReadonlyMap<SettingFlag, SettingOrigin>): Settings {
   const text = (flag: SettingFlag): string | undefined => {
     const value = origins.get(flag)?.value;
     return typeof value === "string" ? value : undefined;
