@@ -1,4 +1,4 @@
-import type { AgentCard, SecurityRequirement, SecurityScheme } from "@a2a-connect/proto";
+import type { AgentCard } from "@a2a-connect/proto";
 import type { Interceptor } from "@connectrpc/connect";
 import { CliError, usageError } from "../cli-error.ts";
 
@@ -34,135 +34,98 @@ export interface CredentialPlan {
  * @throws CliError CREDENTIALS_MISSING when the card has requirements and none can be met
  */
 export function planCredentials(card: AgentCard, given: GivenCredentials): CredentialPlan {
-  const schemes = Object.entries(card.securitySchemes);
-  if (schemes.length === 0 && card.securityRequirements.length === 0) {
-    return { places: undeclaredPlaces(given), isDeclared: false };
+  const schemes = Object.keys(card.securitySchemes);
+  const { bearer, apiKey } = given;
+  if (card.securityRequirements.length > 0) {
+    const ways = card.securityRequirements.map((requirement) =>
+      Object.keys(requirement.schemes).map((name) => readScheme(name, card, given)),
+    );
+    const met = ways.find((demands) => demands.every(({ places }) => places !== undefined));
+    if (met === undefined) throw credentialsMissing(card, ways);
+    return { places: withoutRepeats(met), isDeclared: true };
   }
-  if (card.securityRequirements.length === 0) {
+  if (schemes.length > 0) {
     // Declared, and asked for by nobody: what was given goes where it fits.
-    const places = schemes.flatMap(([, scheme]) => placesOf(scheme, given) ?? []);
-    return { places: withoutRepeats(places), isDeclared: true };
+    return { places: withoutRepeats(schemes.map((name) => readScheme(name, card, given))), isDeclared: true };
   }
-  for (const requirement of card.securityRequirements) {
-    const places = meetRequirement(requirement, card, given);
-    if (places !== undefined) return { places: withoutRepeats(places), isDeclared: true };
-  }
-  throw credentialsMissing(card);
-}
-
-function undeclaredPlaces({ bearer, apiKey }: GivenCredentials): readonly CredentialPlace[] {
-  return [
+  const places = [
     ...(bearer === undefined ? [] : [authorization(bearer)]),
-    ...(apiKey === undefined
-      ? []
-      : [{ location: "header" as const, name: "x-api-key", value: apiKey, credential: "api-key" as const }]),
+    ...(apiKey === undefined ? [] : [keyPlace("header", "x-api-key", apiKey)]),
   ];
-}
-
-/** All schemes of one requirement together, or undefined when one of them cannot be met. None at all: anonymous. */
-function meetRequirement(
-  { schemes }: SecurityRequirement,
-  card: AgentCard,
-  given: GivenCredentials,
-): readonly CredentialPlace[] | undefined {
-  const places: CredentialPlace[] = [];
-  for (const name of Object.keys(schemes)) {
-    const scheme = card.securitySchemes[name];
-    const met = scheme === undefined ? undefined : placesOf(scheme, given);
-    if (met === undefined) return undefined;
-    places.push(...met);
-  }
-  return places;
-}
-
-/** Where one scheme wants what was given; empty when a service parameter is it already; undefined when it is missing. */
-function placesOf(
-  { scheme }: SecurityScheme,
-  given: GivenCredentials,
-): readonly CredentialPlace[] | undefined {
-  switch (scheme.case) {
-    case "httpAuthSecurityScheme":
-      return scheme.value.scheme.toLowerCase() === "bearer" ? bearerPlaces(given) : ownAuthorization(given);
-    case "oauth2SecurityScheme":
-    case "openIdConnectSecurityScheme":
-      return bearerPlaces(given);
-    case "apiKeySecurityScheme":
-      return apiKeyPlaces(scheme.value, given);
-    case "mtlsSecurityScheme":
-    case undefined:
-      return undefined;
-  }
-}
-
-function bearerPlaces(given: GivenCredentials): readonly CredentialPlace[] | undefined {
-  return given.bearer === undefined ? ownAuthorization(given) : [authorization(given.bearer)];
-}
-
-/** An `Authorization` of the user's own, as a service parameter. */
-function ownAuthorization({ serviceParameters }: GivenCredentials): readonly CredentialPlace[] | undefined {
-  return serviceParameters["authorization"] === undefined ? undefined : [];
-}
-
-function apiKeyPlaces(
-  { location, name }: { readonly location: string; readonly name: string },
-  { apiKey, serviceParameters }: GivenCredentials,
-): readonly CredentialPlace[] | undefined {
-  if (apiKey === undefined) {
-    return location === "header" && serviceParameters[name.toLowerCase()] !== undefined ? [] : undefined;
-  }
-  return location === "header" || location === "query" || location === "cookie"
-    ? [{ location, name, value: apiKey, credential: "api-key" }]
-    : undefined;
+  return { places, isDeclared: false };
 }
 
 function authorization(bearer: string): CredentialPlace {
   return { location: "header", name: "authorization", value: `Bearer ${bearer}`, credential: "bearer" };
 }
 
-function withoutRepeats(places: readonly CredentialPlace[]): readonly CredentialPlace[] {
+function keyPlace(location: CredentialPlace["location"], name: string, value: string): CredentialPlace {
+  return { location, name, value, credential: "api-key" };
+}
+
+/** What a security scheme wants. */
+interface Demand {
+  /** For people. */
+  readonly words: string;
+  /** How it is given. */
+  readonly hint?: string;
+  /** Where what was given goes; none when a service parameter is it already, undefined when it is missing. */
+  readonly places?: readonly CredentialPlace[] | undefined;
+}
+
+function readScheme(name: string, card: AgentCard, given: GivenCredentials): Demand {
+  const { scheme } = card.securitySchemes[name] ?? {};
+  const { bearer, apiKey, serviceParameters } = given;
+  const own = serviceParameters["authorization"] === undefined ? undefined : [];
+  const token = {
+    hint: "set A2ACLI_BEARER to an access token, or use --bearer",
+    places: bearer === undefined ? own : [authorization(bearer)],
+  };
+  switch (scheme?.case) {
+    case "httpAuthSecurityScheme": {
+      const kind = scheme.value.scheme;
+      const words = `HTTP ${kind} (${name})`;
+      return kind.toLowerCase() === "bearer"
+        ? { words, ...token, hint: "set A2ACLI_BEARER, or use --bearer" }
+        : { words, hint: `--svc-param "authorization:${kind} …"`, places: own };
+    }
+    case "apiKeySecurityScheme": {
+      const { location, name: key } = scheme.value;
+      const isPlace = location === "header" || location === "query" || location === "cookie";
+      const isOwn = location === "header" && serviceParameters[key.toLowerCase()] !== undefined;
+      const places = apiKey !== undefined && isPlace ? [keyPlace(location, key, apiKey)] : undefined;
+      return {
+        words: `an API key in the ${location} ${key} (${name})`,
+        hint: "set A2ACLI_API_KEY, or use --api-key",
+        places: apiKey === undefined && isOwn ? [] : places,
+      };
+    }
+    case "oauth2SecurityScheme":
+      return { words: `an OAuth 2 access token (${name})`, ...token };
+    case "openIdConnectSecurityScheme":
+      return { words: `an OpenID Connect token (${name})`, ...token };
+    case "mtlsSecurityScheme":
+      return { words: `a client certificate (${name}), which this command cannot show yet` };
+    default:
+      return { words: `${name}, which the card does not describe` };
+  }
+}
+
+/** Where these demands want what was given; of one place, the last. */
+function withoutRepeats(demands: readonly Demand[]): readonly CredentialPlace[] {
+  const places = demands.flatMap((demand) => demand.places ?? []);
   const byTarget = new Map(places.map((place) => [`${place.location} ${place.name.toLowerCase()}`, place]));
   return [...byTarget.values()];
 }
 
-function credentialsMissing(card: AgentCard): CliError {
-  const ways = card.securityRequirements.map(({ schemes }) =>
-    Object.keys(schemes).map((name) => explainScheme(name, card)),
-  );
-  const wanted = ways.map((schemes) => schemes.map(([words]) => words).join(" and "));
-  const hints = new Set(ways.flat().flatMap(([, hint]) => hint ?? []));
+function credentialsMissing(card: AgentCard, ways: readonly (readonly Demand[])[]): CliError {
+  const wanted = ways.map((demands) => demands.map(({ words }) => words).join(" and "));
+  const hints = new Set(ways.flat().flatMap(({ hint }) => hint ?? []));
   return new CliError(
     "A2ACLI_ERR_CREDENTIALS_MISSING",
     `${card.name || "the agent"} wants ${wanted.join(", or ")}; that was not given`,
     { hint: [...hints].join("; ") || undefined },
   );
-}
-
-const accessTokenHint = "set A2ACLI_BEARER to an access token, or use --bearer";
-
-/** What a scheme wants, in words, and how it is given. */
-function explainScheme(name: string, card: AgentCard): readonly [words: string, hint?: string] {
-  const { scheme } = card.securitySchemes[name] ?? {};
-  switch (scheme?.case) {
-    case "httpAuthSecurityScheme": {
-      const kind = scheme.value.scheme;
-      const isBearer = kind.toLowerCase() === "bearer";
-      const hint = isBearer ? "set A2ACLI_BEARER, or use --bearer" : `--svc-param "authorization:${kind} …"`;
-      return [`HTTP ${kind} (${name})`, hint];
-    }
-    case "apiKeySecurityScheme":
-      return [
-        `an API key in the ${scheme.value.location} ${scheme.value.name} (${name})`,
-        "set A2ACLI_API_KEY, or use --api-key",
-      ];
-    case "oauth2SecurityScheme":
-      return [`an OAuth 2 access token (${name})`, accessTokenHint];
-    case "openIdConnectSecurityScheme":
-      return [`an OpenID Connect token (${name})`, accessTokenHint];
-    case "mtlsSecurityScheme":
-      return [`a client certificate (${name}), which this command cannot show yet`];
-    default:
-      return [`${name}, which the card does not describe`];
-  }
 }
 
 /** What calls carry beside the protocol's own headers, and the card's requests never do. */
