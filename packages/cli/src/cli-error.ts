@@ -1,3 +1,5 @@
+import { defined } from "./json.ts";
+
 /** The errors of the command itself: a2a-cli Appendix D, code and exit status. */
 export const cliErrors = {
   A2ACLI_ERR_USAGE: 2,
@@ -24,7 +26,7 @@ export class CliError extends Error {
     message: string,
     options: { readonly hint?: string | undefined; readonly cause?: unknown } = {},
   ) {
-    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    super(message, defined({ cause: options.cause }));
     this.name = "CliError";
     this.code = code;
     this.hint = options.hint;

@@ -70,7 +70,8 @@ export function readGivenFlags(command: Command): GivenFlags {
   for (let level: Command | null = command; level !== null; level = level.parent) {
     for (const { flag } of settingOptions) {
       const name = attributeName(flag);
-      if (flags[flag] === undefined && level.getOptionValueSource(name) === "cli") {
+      const isGiven = ["cli", "implied"].includes(level.getOptionValueSource(name) ?? "");
+      if (flags[flag] === undefined && isGiven) {
         flags[flag] = level.getOptionValue(name) as RawValue; // what addSettingOption's parser stored
       }
     }
@@ -91,17 +92,11 @@ function addSettingOption(command: Command, option: SettingOption, hidden: boole
   if (option.argument === undefined && option.negatable !== false) {
     command.addOption(new Option(`--no-${option.flag}`).hideHelp());
   }
-  for (const [alias, value] of Object.entries(option.aliases ?? {})) addAlias(command, option, alias, value);
-}
-
-/** Another spelling of a switch. commander itself knows `--no-…`; everything else is told to it. */
-function addAlias(command: Command, option: SettingOption, alias: string, value: boolean): void {
-  const spelling = new Option(alias).hideHelp();
-  command.addOption(spelling);
-  if (!alias.startsWith("--no-")) {
-    command.on(`option:${spelling.name()}`, () => {
-      command.setOptionValueWithSource(attributeName(option.flag), value, "cli");
-    });
+  for (const [alias, value] of Object.entries(option.aliases ?? {})) {
+    // commander itself knows `--no-…`.
+    command.addOption(
+      new Option(alias).hideHelp().implies(alias.startsWith("--no-") ? {} : { [option.flag]: value }),
+    );
   }
 }
 

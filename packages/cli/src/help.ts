@@ -11,7 +11,7 @@ export function createHelpConfiguration(io: CliIo): HelpConfiguration {
       const setting = settingOptions.find(
         ({ flag, description }) => option.long === `--${flag}` && option.description === description,
       );
-      if (setting === undefined) return describeOwnOption(option);
+      if (setting === undefined) return Help.prototype.optionDescription.call(this, option);
       origins ??= findOrigins(io);
       const origin = origins.get(setting.flag);
       return `${setting.description}${describeDefault(origin) ?? ` (default: ${setting.builtIn ?? "none"})`}`;
@@ -29,22 +29,6 @@ function commandsFirst(text: string): string {
   const others = sections.filter((section) => !section.startsWith("Commands:"));
   const at = others.findIndex((section) => /^(?:\w+ )?options:/i.test(section));
   return `${[...others.slice(0, at), ...commands, ...others.slice(at)].join("\n\n")}\n`;
-}
-
-/** As commander has it: choices and default after the description. */
-function describeOwnOption({
-  description,
-  argChoices,
-  defaultValue,
-  defaultValueDescription,
-}: Option): string {
-  const notes = [
-    ...(argChoices === undefined ? [] : [`one of ${argChoices.join(", ")}`]),
-    ...(defaultValue === undefined || defaultValue === false
-      ? []
-      : [`default: ${defaultValueDescription ?? JSON.stringify(defaultValue)}`]),
-  ];
-  return notes.length === 0 ? description : `${description} (${notes.join("; ")})`;
 }
 
 function describeDefault(origin: SettingOrigin | undefined): string | undefined {

@@ -8,6 +8,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { CliError, usageError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
 import { describeFileError, readBounded } from "./files.ts";
+import { defined } from "./json.ts";
 import { type PartSource, readsStdin } from "./message-parts-flags.ts";
 
 /** Longest JSON that is read for a part: what a server takes at most, unless it was told otherwise. */
@@ -39,7 +40,7 @@ async function readPart(
   signal: AbortSignal,
 ): Promise<Part> {
   const { kind, value, mediaType } = source;
-  const details = mediaType === undefined ? {} : { mediaType };
+  const details = defined({ mediaType });
   switch (kind) {
     case "text":
       return text(value, details);
@@ -63,7 +64,7 @@ async function remoteFile(url: string, said: string | undefined): Promise<Part> 
   const { mediaTypeOf } = await import("@a2a-connect/node/client");
   const told = mediaTypeOf(URL.parse(url)?.pathname ?? "");
   const mediaType = said ?? (told === "application/octet-stream" ? undefined : told);
-  return fileUrl(url, mediaType === undefined ? {} : { mediaType });
+  return fileUrl(url, defined({ mediaType }));
 }
 
 /** A file of this machine, with its bytes. Its type is what was said, else what its content and its name tell. */

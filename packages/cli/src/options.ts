@@ -28,8 +28,6 @@ interface SettingRow {
   readonly aliases?: Readonly<Record<string, boolean>>;
   /** Whether `--no-FLAG` undoes what the environment or a file switched on. Default: switches have it. */
   readonly negatable?: false;
-  /** What is wrong with a value, as the end of a sentence that names the option; undefined when it is fine. */
-  problem?(text: string): string | undefined;
 }
 
 /** The table, in the order of help. Flags, environment, files, help, completion and `config show` all read it. */
@@ -47,8 +45,6 @@ const table = [
     description:
       "public key that the agent's card has to be verified by: file of a JWK, key set or PEM, or a JWK",
     builtIn: "cards are not verified",
-    problem: (text: string): string | undefined =>
-      holdsPrivateKey(text) ? "is a private key, and nobody but its owner should have one" : undefined,
   },
   {
     flag: "transport",
@@ -57,15 +53,12 @@ const table = [
     choices: ["jsonrpc", "http+json", "grpc", "grpc-web", "connect"],
     description: "binding to prefer, repeatable, best first: jsonrpc, http+json, grpc, grpc-web, connect",
     builtIn: "the card's order",
-    problem: (text: string): string | undefined => bindingProblem(text),
   },
   {
     flag: "a2a-version",
     argument: "version",
     description: "protocol version to use, and no other",
     builtIn: "the highest both sides speak, 1.0 or later",
-    problem: (text: string): string | undefined =>
-      /^\d+\.\d+$/.test(text) ? undefined : "is no version such as 1.0",
   },
   {
     flag: "output",
@@ -74,8 +67,6 @@ const table = [
     choices: ["text", "json"],
     description: "text for people, json for programs",
     builtIn: "text",
-    problem: (text: string): string | undefined =>
-      text === "text" || text === "json" ? undefined : "is neither text nor json",
   },
   {
     flag: "stream",
@@ -103,15 +94,12 @@ const table = [
     argument: "duration",
     description: "how often to look while waiting, where there is no stream",
     builtIn: "2s",
-    problem: (text: string): string | undefined => durationProblem(text),
   },
   {
     flag: "timeout",
     argument: "duration",
     description: "give up after this long; the task goes on",
     builtIn: "none",
-    problem: (text: string): string | undefined =>
-      durationProblem(text) ?? (parseDuration(text) === 0 ? "is no time at all" : undefined),
   },
   { flag: "context-id", argument: "id", description: "start a new task in this context" },
   { flag: "task-id", argument: "id", description: "go on with this task" },
@@ -119,8 +107,6 @@ const table = [
     flag: "metadata",
     argument: "json",
     description: "metadata of the message, a JSON object",
-    problem: (text: string): string | undefined =>
-      parseObject(text) === undefined ? 'is no JSON object such as {"k":"v"}' : undefined,
   },
   {
     flag: "bearer",
@@ -139,8 +125,6 @@ const table = [
     argument: "k:v",
     repeatable: true,
     description: "service parameter, sent as header or gRPC metadata, repeatable",
-    problem: (text: string): string | undefined =>
-      parseServiceParameter(text) === undefined ? "is not of the form name:value" : undefined,
   },
   {
     flag: "allow-credential",
@@ -179,14 +163,30 @@ export interface SettingOption extends SettingRow {
 /** All of them, in the order of help. */
 export const settingOptions: readonly SettingOption[] = table;
 
-function durationProblem(text: string): string | undefined {
-  return parseDuration(text) === undefined ? "is no duration such as 500ms, 2s or 5m" : undefined;
+/** What is wrong with a value, as the end of a sentence that names the option; undefined when it is fine. */
+const problems: Readonly<Partial<Record<SettingFlag, (text: string) => string | undefined>>> = {
+  "card-key": (text) =>
+    holdsPrivateKey(text) ? "is a private key, and nobody but its owner should have one" : undefined,
+  transport: (text) =>
+    parseBinding(text) === undefined
+      ? "is no binding; there are jsonrpc, http+json, grpc, grpc-web, connect"
+      : undefined,
+  "a2a-version": (text) => (/^\d+\.\d+$/.test(text) ? undefined : "is no version such as 1.0"),
+  output: (text) => (text === "text" || text === "json" ? undefined : "is neither text nor json"),
+  "poll-interval": durationProblem,
+  timeout: (text) => durationProblem(text) ?? (parseDuration(text) === 0 ? "is no time at all" : undefined),
+  metadata: (text) => (parseObject(text) === undefined ? 'is no JSON object such as {"k":"v"}' : undefined),
+  "svc-param": (text) =>
+    parseServiceParameter(text) === undefined ? "is not of the form name:value" : undefined,
+};
+
+/** What is wrong with the text of an option, as the end of a sentence that names it; undefined when it is fine. */
+export function findProblem({ flag, argument }: SettingOption, text: string): string | undefined {
+  return argument === undefined ? "is neither true nor false" : problems[flag]?.(text);
 }
 
-function bindingProblem(text: string): string | undefined {
-  return parseBinding(text) === undefined
-    ? "is no binding; there are jsonrpc, http+json, grpc, grpc-web, connect"
-    : undefined;
+function durationProblem(text: string): string | undefined {
+  return parseDuration(text) === undefined ? "is no duration such as 500ms, 2s or 5m" : undefined;
 }
 
 /** `agent-card` is `A2ACLI_AGENT_CARD` (§7.2). */

@@ -1,6 +1,7 @@
 import { CardNotFoundError } from "@a2a-connect/client";
 import { type NodeConnectOptions, nodePlatform } from "@a2a-connect/node/client";
 import type { CliIo } from "../cli-io.ts";
+import { defined } from "../json.ts";
 import type { Output } from "../output.ts";
 import type { ResolvedSettings } from "../settings/resolve.ts";
 import { WireLog } from "../wire-log/wire-log.ts";
@@ -103,8 +104,7 @@ export async function prepareConnection(situation: AgentSituation): Promise<Agen
 
 function pinsOf({ a2aVersion, pinBinding, cardVersion }: AgentSettings): NodeConnectOptions {
   return {
-    ...(a2aVersion === undefined ? {} : { pinVersion: a2aVersion }),
-    ...(pinBinding === undefined ? {} : { pinBinding }),
+    ...defined({ pinVersion: a2aVersion, pinBinding }),
     ...(cardVersion === undefined ? {} : { expect: { cardVersion } }),
   };
 }

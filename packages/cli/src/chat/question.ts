@@ -3,7 +3,7 @@ import { readQuestion } from "@a2a-connect/client/internal";
 import { json, text } from "@a2a-connect/core";
 import { type Part, TaskSchema, type TaskStatus } from "@a2a-connect/proto";
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
-import { isObject, parseJson } from "../json.ts";
+import { defined, isObject, parseJson } from "../json.ts";
 
 /** What there is to know about an answer: which choices there are, and which data fits. */
 export type AnswerHints = Pick<Question, "choices" | "schema">;
@@ -13,7 +13,7 @@ const never = new AbortController().signal;
 
 /** The question of a status that waits; the agent wrote all of it. */
 export function questionOf(status: TaskStatus | undefined): Question {
-  return readQuestion(create(TaskSchema, status === undefined ? {} : { status }), never);
+  return readQuestion(create(TaskSchema, defined({ status })), never);
 }
 
 /**

@@ -3,6 +3,7 @@ import { serve } from "@a2a-connect/node";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import { createMemoryTaskStore } from "@a2a-connect/server";
 import type { CommandContext } from "../context.ts";
+import { defined } from "../json.ts";
 import { announce } from "../serve/announcement.ts";
 import { runServer } from "../serve/run-server.ts";
 import { demoAgent } from "./demo-agent.ts";
@@ -14,7 +15,7 @@ export async function serveDemo(
 ): Promise<void> {
   const options = {
     port,
-    ...(host === undefined ? {} : { host }),
+    ...defined({ host }),
     store: createMemoryTaskStore(),
     push: { allow: ["localhost", "127.0.0.1", "[::1]"] }, // receivers on this machine only
   };

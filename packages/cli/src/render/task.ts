@@ -1,9 +1,11 @@
 import { readLifecycleReport } from "@a2a-connect/core";
+import { formatMessage } from "@a2a-connect/core/internal";
 import {
   type Artifact,
   type Message,
   Role,
   type StreamResponse,
+  StreamResponseSchema,
   type Task,
   type TaskArtifactUpdateEvent,
   TaskStateSchema,
@@ -85,6 +87,12 @@ export async function renderEvent(output: Output, { payload }: StreamResponse): 
     case undefined:
       return await output.warn("the agent sent an event without content");
   }
+}
+
+/** The same, and in `json` a line for programs where a stream of them was asked for. */
+export async function printEvent(output: Output, event: StreamResponse): Promise<void> {
+  if (output.streaming) await output.document(formatMessage(StreamResponseSchema, event));
+  await renderEvent(output, event);
 }
 
 async function renderStatusUpdate(output: Output, update: TaskStatusUpdateEvent): Promise<void> {

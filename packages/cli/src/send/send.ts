@@ -5,15 +5,15 @@ import {
   type Message,
   type SendMessageResponse,
   SendMessageResponseSchema,
-  StreamResponseSchema,
   type Task,
 } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
+import { defined } from "../json.ts";
 import { readParts } from "../message-parts.ts";
 import { orderParts, type PartOptions } from "../message-parts-flags.ts";
-import { renderEvent, renderMessage, renderTask } from "../render/task.ts";
+import { printEvent, renderMessage, renderTask } from "../render/task.ts";
 import { detach, followToEnd, notePolling, pollingOf, stateOf, unanswered } from "../task/following.ts";
 import { type ExitStateOptions, exitByState, reportTask } from "../task/report.ts";
 
@@ -49,29 +49,21 @@ export async function send(
       "leave one of them out; --wait overrides a configured --async",
     );
   }
-  const input = toInput(context, await readParts(orderParts(words, flags), io, signal));
+  const { contextId, taskId, metadata } = settings;
+  const parts = await readParts(orderParts(words, flags), io, signal);
+  const input = { parts, ...defined({ contextId, taskId, metadata }) };
   const agent = await context.openAgent();
-  const options: SendOptions = { signal, ...(flags.skill === undefined ? {} : { skill: flags.skill }) };
+  const options = { signal, ...defined({ skill: flags.skill }) };
   const sending: Sending = { context, agent, input, options, flags };
   try {
     await (settings.wait ? sendAndFollow(sending) : sendAndLeave(sending));
   } catch (error) {
-    if (settings.taskId !== undefined && findA2AError(error) !== undefined) {
+    if (taskId !== undefined && findA2AError(error) !== undefined) {
       // a2a-cli §8.1
-      await output.note(`task ${settings.taskId} was not continued, and no other was begun; see --debug`);
+      await output.note(`task ${taskId} was not continued, and no other was begun; see --debug`);
     }
     throw error;
   }
-}
-
-function toInput({ settings }: CommandContext, parts: InputMessage["parts"]): InputMessage {
-  const { contextId, taskId, metadata } = settings;
-  return {
-    parts,
-    ...(contextId === undefined ? {} : { contextId }),
-    ...(taskId === undefined ? {} : { taskId }),
-    ...(metadata === undefined ? {} : { metadata }),
-  };
 }
 
 /** `--async`: the task as it is when the message was taken. */
@@ -94,10 +86,7 @@ async function sendAndFollow({ context, agent, input, options, flags }: Sending)
     announce: !settings.stream,
     onEvent: async (event) => {
       if (event.payload.case === "message") reply = event.payload.value;
-      if (settings.stream) {
-        await output.document(formatMessage(StreamResponseSchema, event));
-        await renderEvent(output, event);
-      }
+      if (settings.stream) await printEvent(output, event);
     },
   });
   const response = toResponse(stream.task, reply);

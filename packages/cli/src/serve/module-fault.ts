@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { findPackageJSON } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { defined } from "../json.ts";
 
 /** Why a module could not be loaded. */
 export interface Fault {
@@ -22,8 +23,11 @@ export async function findFault(error: unknown, entry: string): Promise<Fault> {
     return { problem: `it threw ${String(error)}` };
   }
   const place = findPlace(error.stack ?? "") ?? (await findSyntaxError(error, entry));
-  const hint = findHint(error, place?.file ?? entry);
-  return { problem: sayProblem(error), ...place, ...(hint === undefined ? {} : { hint }) };
+  return {
+    problem: sayProblem(error),
+    ...place,
+    ...defined({ hint: findHint(error, place?.file ?? entry) }),
+  };
 }
 
 /** Where something is wrong. */

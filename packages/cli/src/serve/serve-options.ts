@@ -1,6 +1,7 @@
 import type { AgentToServe, ServeAgentsOptions, ServeOptions } from "@a2a-connect/node";
 import { type AgentDefinition, createMemoryTaskStore } from "@a2a-connect/server";
 import { usageError } from "../cli-error.ts";
+import { defined } from "../json.ts";
 import type { ServerConfig } from "../settings/book.ts";
 
 /** Where `a2a serve` listens when nobody says. */
@@ -36,8 +37,7 @@ export function toServeOptions(flags: ServeFlags, config: ServerConfig | undefin
   const file = flags.db ?? (flags.store === undefined ? config?.store : flags.store);
   return {
     port: flags.port ?? config?.port ?? servePort,
-    ...(flags.host === undefined ? {} : { host: flags.host }),
-    ...(publicUrl === undefined ? {} : { publicUrl }),
+    ...defined({ host: flags.host, publicUrl }),
     ...storeOptions(file),
   };
 }

@@ -4,6 +4,7 @@ import { usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import {
   environmentName,
+  findProblem,
   parseObject,
   parseServiceParameter,
   type RawValue,
@@ -92,8 +93,7 @@ export function resolveSettings(
     origins,
     files: files.map(({ path }) => path),
     warnings: [
-      ...files.flatMap(exposedSecrets),
-      ...files.flatMap(ignoredLines),
+      ...files.flatMap(warningsOf),
       ...[{ path: "environment", values: io.env }, ...files].flatMap(
         ({ path, values }) => describeUnknownNames(path, values) ?? [],
       ),
@@ -150,10 +150,8 @@ function readText(option: SettingOption, text: string): RawValue {
 }
 
 function checkValue({ option, source, where, value }: SettingOrigin): void {
-  const isSwitch = option.argument === undefined;
   for (const text of [value].flat()) {
-    if (text === undefined || typeof text === "boolean") continue;
-    const problem = isSwitch ? "is neither true nor false" : option.problem?.(text);
+    const problem = typeof text === "string" ? findProblem(option, text) : undefined;
     if (problem !== undefined) {
       const isPrivate = option.secret === true || option.flag === "svc-param" || option.flag === "card-key";
       const shown = isPrivate ? "its value" : `"${text}"`;
@@ -228,26 +226,23 @@ function findWait(wait: SettingOrigin | undefined, async: SettingOrigin | undefi
   return waitRank > asyncRank ? asked : refused;
 }
 
-/** What a found `.env` says that only the user may say. */
-function ignoredLines({ path, source, values }: SettingsFile): readonly string[] {
-  const names = settingOptions
-    .filter(({ ownOnly }) => ownOnly === true && !isOwn(source))
-    .map(({ flag }) => environmentName(flag))
-    .filter((name) => (values[name] ?? "") !== "");
-  return names.map(
-    (name) =>
-      `${path} was found, not named by you: its ${name} does not count. Set it in the environment or in ~/.config/a2a-cli/.env, or name the file with --config`,
-  );
-}
-
-function exposedSecrets({ path, values, exposed }: SettingsFile): readonly string[] {
-  const secrets = settingOptions
-    .filter(({ secret }) => secret === true)
-    .map(({ flag }) => environmentName(flag))
-    .filter((name) => values[name] !== undefined && values[name] !== "");
-  return exposed && secrets.length > 0
-    ? [`${path} holds ${secrets.join(" and ")} and others may read it: chmod 600 it`]
-    : [];
+/** What the user should know about a file: what of it does not count, since only the user may say it, and which secrets others may read. */
+function warningsOf({ path, source, values, exposed }: SettingsFile): readonly string[] {
+  const linesOf = (isMeant: (option: SettingOption) => boolean): readonly string[] =>
+    settingOptions
+      .filter(isMeant)
+      .map(({ flag }) => environmentName(flag))
+      .filter((name) => (values[name] ?? "") !== "");
+  const secrets = exposed ? linesOf(({ secret }) => secret === true) : [];
+  return [
+    ...(secrets.length === 0
+      ? []
+      : [`${path} holds ${secrets.join(" and ")} and others may read it: chmod 600 it`]),
+    ...linesOf(({ ownOnly }) => ownOnly === true && !isOwn(source)).map(
+      (name) =>
+        `${path} was found, not named by you: its ${name} does not count. Set it in the environment or in ~/.config/a2a-cli/.env, or name the file with --config`,
+    ),
+  ];
 }
 
 /** A value as it may be shown: credentials masked. */

@@ -14,6 +14,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
+import { defined } from "../json.ts";
 import type { Output } from "../output.ts";
 import { renderTask } from "../render/task.ts";
 import { parseDuration } from "../settings/values.ts";
@@ -46,10 +47,8 @@ export async function listTasks(context: CommandContext, flags: ListTasksFlags):
   const since = flags.since === undefined ? undefined : parseTime(flags.since);
   const filter: ListTasksOptions = {
     signal,
-    ...(settings.contextId === undefined ? {} : { contextId: settings.contextId }),
+    ...defined({ contextId: settings.contextId, since, includeArtifacts: flags.includeArtifacts }),
     ...(flags.status === undefined ? {} : { status: parseState(flags.status) }),
-    ...(since === undefined ? {} : { since }),
-    ...(flags.includeArtifacts === true ? { includeArtifacts: true } : {}),
   };
   const agent = await context.openAgent();
   const tasks: Task[] = [];
@@ -78,7 +77,7 @@ async function* readPages(
     const page = await firstPage(agent, {
       ...filter,
       ...(Number.isFinite(size) ? { pageSize: size } : {}),
-      ...(token === undefined ? {} : { pageToken: token }),
+      ...defined({ pageToken: token }),
     });
     yield page;
     left -= page.tasks.length;

@@ -5,15 +5,15 @@ import { formatMessage } from "@a2a-connect/core/internal";
 import { createPushReceiver } from "@a2a-connect/node/client";
 import {
   ListTaskPushNotificationConfigsResponseSchema,
-  StreamResponseSchema,
   type TaskPushNotificationConfig,
   TaskPushNotificationConfigSchema,
 } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
+import { defined } from "../json.ts";
 import type { Output } from "../output.ts";
-import { renderEvent } from "../render/task.ts";
+import { printEvent } from "../render/task.ts";
 import { explainListenFailure } from "../serve/run-server.ts";
 import { stateOf } from "./following.ts";
 import { commandLine } from "./hints.ts";
@@ -91,13 +91,11 @@ function toInput({ url, id, token, authScheme, authCredentials }: CreatePushConf
   if (authScheme === undefined && authCredentials !== undefined) {
     throw usageError("--auth-credentials needs --auth-scheme");
   }
-  const credentials = authCredentials === undefined ? {} : { credentials: authCredentials };
-  return {
-    url,
-    ...(id === undefined ? {} : { id }),
-    ...(token === undefined ? {} : { token }),
-    ...(authScheme === undefined ? {} : { authentication: { scheme: authScheme, ...credentials } }),
-  };
+  const authentication =
+    authScheme === undefined
+      ? undefined
+      : { scheme: authScheme, ...defined({ credentials: authCredentials }) };
+  return { url, ...defined({ id, token, authentication }) };
 }
 
 /** What is secret in it stays so in `text`; `json` is the protocol's own message. */
@@ -150,7 +148,8 @@ export async function listenForPush(
       ? undefined
       : await register(context, agent, taskId, subscription.config);
   for await (const delivery of subscription.deliveries) {
-    await printDelivery(output, delivery);
+    await output.field("Event", delivery.eventId);
+    await printEvent(output, delivery.response);
     if (taskId !== undefined && isEnd(delivery)) return;
   }
   if (!io.interrupted.aborted) {
@@ -190,12 +189,6 @@ async function register(
       }
     },
   };
-}
-
-async function printDelivery(output: Output, { response, eventId }: PushDelivery): Promise<void> {
-  await output.field("Event", eventId);
-  await output.document(formatMessage(StreamResponseSchema, response));
-  await renderEvent(output, response);
 }
 
 function isEnd({ response: { payload } }: PushDelivery): boolean {

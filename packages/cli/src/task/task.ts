@@ -11,7 +11,8 @@ import {
 } from "@a2a-connect/proto";
 import { create, equals } from "@bufbuild/protobuf";
 import type { CommandContext } from "../context.ts";
-import { renderEvent, renderTask } from "../render/task.ts";
+import { defined } from "../json.ts";
+import { printEvent, renderTask } from "../render/task.ts";
 import { detach, followToEnd, notePolling, pollingOf, stateOf } from "./following.ts";
 import { type ExitStateOptions, exitByState, printTask, reportTask, taskDocument } from "./report.ts";
 
@@ -28,10 +29,7 @@ interface GetTaskFlags extends ExitStateOptions {
  */
 export async function getTask(context: CommandContext, taskId: string, flags: GetTaskFlags): Promise<void> {
   const agent = await context.openAgent();
-  const options = {
-    signal: context.signal,
-    ...(flags.history === undefined ? {} : { historyLength: flags.history }),
-  };
+  const options = { signal: context.signal, ...defined({ historyLength: flags.history }) };
   const found = await agent.getTask(taskId, options);
   if (context.settings.waitRequested !== true || isSettled(stateOf(found))) {
     return await showTask(context, found, flags);
@@ -77,12 +75,8 @@ async function cancelOnce(
   agent: AgentClient,
   taskId: string,
 ): Promise<Task> {
-  const { metadata } = settings;
   try {
-    return await agent.cancelTask(taskId, {
-      signal,
-      ...(metadata === undefined ? {} : { metadata }),
-    });
+    return await agent.cancelTask(taskId, { signal, ...defined({ metadata: settings.metadata }) });
   } catch (error) {
     if (findA2AError(error)?.reason !== "TASK_NOT_CANCELABLE") throw error;
     const task = await agent.getTask(taskId, { signal });
@@ -116,16 +110,13 @@ export async function subscribeToTask(
   const stream = agent.follow(taskId, {
     signal,
     ...pollingOf(settings),
-    ...(flags.after === undefined ? {} : { after: flags.after }),
+    ...defined({ after: flags.after }),
     until: "terminal", // a question of the past, among the events that are replayed, is no end
   });
   const end = await followToEnd(context, stream, {
     taskId,
     announce: output.format === "json" && !output.streaming,
-    onEvent: async (event) => {
-      if (output.streaming) await output.document(formatMessage(StreamResponseSchema, event));
-      await renderEvent(output, event);
-    },
+    onEvent: (event) => printEvent(output, event),
     isEnd: async (event) =>
       flags.until === "settled" && (await isOpenQuestion(context, agent, taskId, event)),
   });
@@ -172,7 +163,11 @@ export async function printHistory(context: CommandContext, taskId: string): Pro
   if (output.format === "json" && !output.streaming) return await output.document(taskDocument(task));
   if (!(await replay(context, agent, task))) {
     await output.note("the agent does not number its events: this is what was said");
-    await printMessages(context, task);
+    if (output.streaming) {
+      const said = create(StreamResponseSchema, { payload: { case: "task", value: task } });
+      await output.document(formatMessage(StreamResponseSchema, said));
+    }
+    await renderTask(output, task, { history: true });
   }
 }
 
@@ -192,8 +187,7 @@ async function replay(context: CommandContext, agent: AgentClient, task: Task): 
       numbered = number !== undefined;
       if (numbered) {
         await output.field("Event", number);
-        await output.document(formatMessage(StreamResponseSchema, event));
-        await renderEvent(output, event);
+        await printEvent(output, event);
       }
     },
     isEnd: async () => !numbered || (stream.lastEventId ?? 0) >= last,
@@ -212,14 +206,4 @@ async function findLastEvent(
   // The first message is the task with everything that has happened folded into it.
   await followToEnd(context, stream, { taskId, isEnd: async () => true });
   return stream.lastEventId;
-}
-
-async function printMessages({ output }: CommandContext, task: Task): Promise<void> {
-  await output.document(
-    formatMessage(
-      StreamResponseSchema,
-      create(StreamResponseSchema, { payload: { case: "task", value: task } }),
-    ),
-  );
-  await renderTask(output, task, { history: true });
 }
