@@ -90,7 +90,11 @@ export async function prepareConnection(situation: AgentSituation): Promise<Agen
     named,
     strayCredentials: await findStrayCredentials(resolved, agent, entry, named),
     options: {
-      ...pinsOf(settings),
+      ...defined({
+        pinVersion: settings.a2aVersion,
+        pinBinding: settings.pinBinding,
+        expect: settings.cardVersion === undefined ? undefined : { cardVersion: settings.cardVersion },
+      }),
       fetch: calls.wrapFetch(log?.wrapFetch(fetch) ?? fetch),
       tls,
       platform: log?.wrapPlatform(platform) ?? platform,
@@ -99,13 +103,6 @@ export async function prepareConnection(situation: AgentSituation): Promise<Agen
       },
     },
     close: () => platform.close(),
-  };
-}
-
-function pinsOf({ a2aVersion, pinBinding, cardVersion }: AgentSettings): NodeConnectOptions {
-  return {
-    ...defined({ pinVersion: a2aVersion, pinBinding }),
-    ...(cardVersion === undefined ? {} : { expect: { cardVersion } }),
   };
 }
 

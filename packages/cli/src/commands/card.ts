@@ -1,19 +1,11 @@
 import type { LegacyProfile } from "@a2a-connect/signing/internal";
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { type AddCommand, collect, type SetAction, wholeNumber } from "../command.ts";
+import { InvalidArgumentError, Option } from "commander";
+import { type AddCommand, collect, wholeNumber } from "../command.ts";
 import { algorithmOption } from "./keys.ts";
 
 /** `a2a card …`: fetches, shows, checks, signs and verifies Agent Cards (a2a-cli §10.1; A2A §8.4). */
 export const addCard: AddCommand = (program, setAction) => {
   const card = program.command("card").description("Look at Agent Cards, sign and verify them");
-  addGet(card, setAction);
-  addVerify(card, setAction);
-  addSign(card, setAction);
-  addCanonical(card, setAction);
-  addForget(card, setAction);
-};
-
-function addGet(card: Command, setAction: SetAction): void {
   const get = card
     .command("get")
     .description("Fetch an Agent Card and show it")
@@ -23,9 +15,7 @@ function addGet(card: Command, setAction: SetAction): void {
     .addOption(keyOption())
     .addHelpText("after", getExamples);
   setAction(get, async () => (await import("../card/get-card.ts")).getCard);
-}
 
-function addVerify(card: Command, setAction: SetAction): void {
   const verify = card
     .command("verify")
     .description("Verify the signatures of an Agent Card; exits with 0 only when it is verified")
@@ -47,9 +37,7 @@ function addVerify(card: Command, setAction: SetAction): void {
     .option("--memory <file>", "remember keys and cards by origin; refuse other keys and weaker cards later")
     .addHelpText("after", verifyExamples);
   setAction(verify, async () => (await import("../card/verify-card.ts")).verifyCard, "card");
-}
 
-function addSign(card: Command, setAction: SetAction): void {
   const sign = card
     .command("sign")
     .description("Sign an Agent Card, and print it in canonical form")
@@ -75,18 +63,14 @@ function addSign(card: Command, setAction: SetAction): void {
     )
     .addHelpText("after", signExamples);
   setAction(sign, async () => (await import("../card/sign-card.ts")).signCard, "local");
-}
 
-function addCanonical(card: Command, setAction: SetAction): void {
   const canonical = card
     .command("canonical")
     .description("Print the canonical bytes of an Agent Card, which signatures are made over")
     .argument("[card]", "file, URL, host, name in a2a.config.yaml, or - (default: --agent-card)")
     .addHelpText("after", canonicalExamples);
   setAction(canonical, async () => (await import("../card/card-source.ts")).printCanonical, "card");
-}
 
-function addForget(card: Command, setAction: SetAction): void {
   const forget = card
     .command("forget")
     .description("Take an agent out of the file of --memory: its next card is the first again")
@@ -94,7 +78,7 @@ function addForget(card: Command, setAction: SetAction): void {
     .requiredOption("--memory <file>", "where card verify remembers agents")
     .addHelpText("after", forgetExamples);
   setAction(forget, async () => (await import("../card/memory.ts")).forgetCard, "local");
-}
+};
 
 /** `--key`, as all commands have it that verify. */
 function keyOption(): Option {

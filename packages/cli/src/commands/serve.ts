@@ -4,7 +4,8 @@ import { InvalidArgumentError, Option } from "commander";
 import { usageError } from "../cli-error.ts";
 import { type AddCommand, collect } from "../command.ts";
 import type { CommandContext } from "../context.ts";
-import type { RetiredKey, ServeFlags } from "../serve/serve-options.ts";
+import type { RetiredKey } from "../serve/card-signing.ts";
+import type { ServeFlags } from "../serve/serve-file.ts";
 
 /** `a2a serve FILE`: serves the agent that a module exports, or several, over all five wires, with durable tasks. */
 export const addServe: AddCommand = (program, setAction) => {

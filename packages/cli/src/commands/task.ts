@@ -1,32 +1,19 @@
 import { type Command, Option } from "commander";
-import { type AddCommand, type SetAction, wholeNumber } from "../command.ts";
+import { type AddCommand, wholeNumber } from "../command.ts";
 import { hostOption, portOption } from "./serve.ts";
 
 /** `a2a task …`: what acts on tasks that are there (a2a-cli §7.1, §10.3, §10.4). */
 export const addTask: AddCommand = (program, setAction) => {
   const task = program.command("task").description("Look at tasks, follow them, cancel them");
-  addGet(task, setAction);
-  addList(task, setAction);
-  addSubscribe(task, setAction);
-  addCancel(task, setAction);
-  addHistory(task, setAction);
-  addDownload(task, setAction);
-  addPushConfig(task, setAction);
-};
-
-function addGet(task: Command, setAction: SetAction): void {
-  const command = task
+  const get = task
     .command("get")
     .description("Show a task: its state, its artifacts, what was said; --wait until it has ended or asks")
     .argument("<task>", "its id")
     .option("--history <n>", "messages of its history to show (default: the agent's)", wholeNumber(0));
-  addExitStateOption(command);
-  setAction(command, async () => (await import("../task/task.ts")).getTask);
-}
+  setAction(addExitStateOption(get), async () => (await import("../task/task.ts")).getTask);
 
-/** `--context-id` is one of every command's options. */
-function addList(task: Command, setAction: SetAction): void {
-  const command = task
+  // `--context-id` is one of every command's options.
+  const list = task
     .command("list")
     .description("List tasks, the latest first, page by page; --context-id lists those of one context")
     .option("--status <state>", "only tasks in this state, such as working or input-required")
@@ -36,16 +23,12 @@ function addList(task: Command, setAction: SetAction): void {
     )
     .option("--page-size <n>", "tasks a page (default: the agent's)", wholeNumber(1, 100))
     .option("--page-token <token>", "go on with this page")
-    .addOption(
-      new Option("--limit <n>", "tasks to list, over as many pages as that takes").argParser(wholeNumber(1)),
-    )
+    .option("--limit <n>", "tasks to list, over as many pages as that takes", wholeNumber(1))
     .addOption(new Option("--all", "all pages").conflicts("limit"))
     .option("--include-artifacts", "with their artifacts");
-  setAction(command, async () => (await import("../task/list.ts")).listTasks);
-}
+  setAction(list, async () => (await import("../task/list.ts")).listTasks);
 
-function addSubscribe(task: Command, setAction: SetAction): void {
-  const command = task
+  const subscribe = task
     .command("subscribe")
     .description("Follow a task's events, over as many connections as it takes, until it has ended or asks")
     .argument("<task>", "its id")
@@ -55,40 +38,33 @@ function addSubscribe(task: Command, setAction: SetAction): void {
         .choices(["settled", "terminal"])
         .default("settled"),
     );
-  addExitStateOption(command);
-  setAction(command, async () => (await import("../task/task.ts")).subscribeToTask);
-}
+  setAction(addExitStateOption(subscribe), async () => (await import("../task/task.ts")).subscribeToTask);
 
-/** `--metadata` is one of every command's options. */
-function addCancel(task: Command, setAction: SetAction): void {
-  const command = task
+  // `--metadata` is one of every command's options.
+  const cancel = task
     .command("cancel")
     .description("Cancel a task; --metadata goes with the request")
     .argument("<task>", "its id");
-  addExitStateOption(command);
-  setAction(command, async () => (await import("../task/task.ts")).cancelTask);
-}
+  setAction(addExitStateOption(cancel), async () => (await import("../task/task.ts")).cancelTask);
 
-function addHistory(task: Command, setAction: SetAction): void {
-  const command = task
+  const history = task
     .command("history")
     .description("Replay a task from its first event, numbered; where the agent numbers none, what was said")
     .argument("<task>", "its id");
-  setAction(command, async () => (await import("../task/task.ts")).printHistory);
-}
+  setAction(history, async () => (await import("../task/task.ts")).printHistory);
 
-function addDownload(task: Command, setAction: SetAction): void {
-  const command = task
+  const download = task
     .command("download")
     .description("Save a task's artifacts as files; nothing is overwritten, directories in names are ignored")
     .argument("<task>", "its id")
     .option("--output-dir <directory>", "where to (default: the working directory)")
     .option("--artifact <id>", "only this one, by id or name");
-  setAction(command, async () => (await import("../task/download.ts")).downloadArtifacts);
-}
+  setAction(download, async () => (await import("../task/download.ts")).downloadArtifacts);
+  addPushConfig(task, setAction);
+};
 
 /** The webhooks of a task, and a receiver to try them with. */
-function addPushConfig(task: Command, setAction: SetAction): void {
+const addPushConfig: AddCommand = (task, setAction) => {
   const group = task.command("push-config").description("Webhooks of a task: who is told of its events");
   const create = group
     .command("create")
@@ -99,20 +75,24 @@ function addPushConfig(task: Command, setAction: SetAction): void {
     .option("--token <token>", "comes back in X-A2A-Notification-Token")
     .option("--auth-scheme <scheme>", "how the agent is to authenticate, such as Bearer")
     .option("--auth-credentials <text>", "what it is to authenticate with; shows in process lists");
+  setAction(create, async () => (await import("../task/push-configs.ts")).createPushConfig);
   const get = group
     .command("get")
     .description("Show a webhook")
     .argument("<task>", "id of the task")
     .argument("<id>", "id of the config");
+  setAction(get, async () => (await import("../task/push-configs.ts")).getPushConfig);
   const list = group
     .command("list")
     .description("List the webhooks of a task")
     .argument("<task>", "id of the task");
+  setAction(list, async () => (await import("../task/push-configs.ts")).listPushConfigs);
   const remove = group
     .command("delete")
     .description("Delete a webhook; one that is gone already is no error")
     .argument("<task>", "id of the task")
     .argument("<id>", "id of the config");
+  setAction(remove, async () => (await import("../task/push-configs.ts")).deletePushConfig);
   const listen = group
     .command("listen")
     .description(
@@ -122,12 +102,9 @@ function addPushConfig(task: Command, setAction: SetAction): void {
     .addOption(portOption(0))
     .addOption(hostOption())
     .option("--public-url <url>", "where the agent reaches this webhook, when that is elsewhere (a tunnel)");
-  setAction(create, async () => (await import("../task/push-configs.ts")).createPushConfig);
-  setAction(get, async () => (await import("../task/push-configs.ts")).getPushConfig);
-  setAction(list, async () => (await import("../task/push-configs.ts")).listPushConfigs);
-  setAction(remove, async () => (await import("../task/push-configs.ts")).deletePushConfig);
   setAction(listen, async () => (await import("../task/push-configs.ts")).listenForPush);
-}
+};
+
 /** Adds `--exit-state`: the exit status says what became of the task, and not only that the command did its job. */
 export function addExitStateOption(command: Command): Command {
   return command.option(

@@ -4,8 +4,7 @@ import { AgentCardSchema } from "@a2a-connect/proto";
 import { createMemoryTaskStore } from "@a2a-connect/server";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
-import { announce } from "../serve/announcement.ts";
-import { runServer } from "../serve/run-server.ts";
+import { announceAgents, offerCommands, runServer } from "../serve/run-server.ts";
 import { demoAgent } from "./demo-agent.ts";
 
 /** Serves the demo agent until the user interrupts. Its tasks are gone afterwards. */
@@ -25,7 +24,8 @@ export async function serveDemo(
     (log) => serve(demoAgent, { ...options, log }),
     async (served) => {
       await context.output.document(formatMessage(AgentCardSchema, served.card));
-      await announce(context.output, [served], { commands: guide(served.url) });
+      await announceAgents(context.output, [served]);
+      await offerCommands(context.output, guide(served.url));
     },
   );
 }

@@ -1,14 +1,32 @@
+import { isLoopbackHost } from "@a2a-connect/core/internal";
 import type { ServeOptions } from "@a2a-connect/node";
-import type { VerificationKey } from "@a2a-connect/signing";
+import type { AgentCard } from "@a2a-connect/proto";
+import { thumbprintOf, type VerificationKey } from "@a2a-connect/signing";
+import { findLegacyWarnings } from "@a2a-connect/signing/internal";
 import { usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import type { ServeFlags } from "./serve-options.ts";
+import type { Output } from "../output.ts";
 
-/** A key as it is published. */
-export interface ServedKey {
+/** A key that signs no more, and until when it verifies. */
+export interface RetiredKey {
+  readonly file: string;
+  readonly until: Date;
+}
+
+/** The options of `a2a serve` about signatures. */
+export interface SigningFlags {
+  /** Files of the private keys that sign the card. */
+  readonly signKey?: readonly string[];
+  /** Keys that have signed it. */
+  readonly retiredKey?: readonly RetiredKey[];
+}
+
+/** A key as it is published, and as the server takes it. */
+interface ServedKey {
   readonly key: VerificationKey;
   /** Undefined: it signs. */
   readonly retiredUntil: Date | undefined;
+  readonly option: Required<ServeOptions>["signing"]["keys"][number];
 }
 
 /** How the cards are signed. */
@@ -24,7 +42,7 @@ export interface ServedSigning {
  * @throws CliError USAGE for a file that is no key, or one that cannot sign; for two keys with one id
  */
 export async function readCardSigning(
-  { signKey = [], retiredKey = [] }: Pick<ServeFlags, "signKey" | "retiredKey">,
+  { signKey = [], retiredKey = [] }: SigningFlags,
   io: Pick<CliIo, "cwd" | "stdin">,
 ): Promise<ServedSigning | undefined> {
   if (signKey.length === 0) {
@@ -36,32 +54,79 @@ export async function readCardSigning(
   }
   const { openSigningKey } = await import("../keys/signing-key.ts");
   const { readKeyFile, readPublicKeys } = await import("../keys/key-file.ts");
-  const signing: SigningKey[] = [];
+  const keys: ServedKey[] = [];
   for (const file of signKey) {
     const { text, signer } = await openSigningKey(file, io);
     if (signer.publicKey !== undefined) {
-      signing.push({ option: { key: text }, key: signer.publicKey, retiredUntil: undefined });
+      keys.push({ option: { key: text }, key: signer.publicKey, retiredUntil: undefined });
     }
   }
   for (const { file, until } of retiredKey) {
     for (const key of await readPublicKeys(await readKeyFile(file, io))) {
-      signing.push({ option: { key, retiredUntil: until }, key, retiredUntil: until });
+      keys.push({ option: { key, retiredUntil: until }, key, retiredUntil: until });
     }
   }
-  requireDifferentIds(signing);
-  return { options: { signing: { keys: signing.map(({ option }) => option) } }, keys: signing };
-}
-
-interface SigningKey extends ServedKey {
-  readonly option: Required<ServeOptions>["signing"]["keys"][number];
-}
-
-function requireDifferentIds(keys: readonly ServedKey[]): void {
   const ids = keys.map(({ key }) => key.kid);
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
-  if (twice === undefined) return;
-  throw usageError(
-    `two keys have the id ${JSON.stringify(twice)}`,
-    "each key has an id of its own, and either signs or is retired; a2a keys new --kid makes one with another",
-  );
+  if (twice !== undefined) {
+    throw usageError(
+      `two keys have the id ${JSON.stringify(twice)}`,
+      "each key has an id of its own, and either signs or is retired; a2a keys new --kid makes one with another",
+    );
+  }
+  return { options: { signing: { keys: keys.map(({ option }) => option) } }, keys };
+}
+
+/** Where signed cards are served: where callers reach it and what `--host` names, if that was said. */
+interface SignedPlace extends Pick<ServeOptions, "publicUrl" | "host"> {
+  /** Where the server listens, as a URL of this machine where that is open to the network. */
+  readonly url: string;
+}
+
+/**
+ * Says where the key set is and which keys are in it, and warns of cards that cannot be verified from elsewhere, or that the
+ * verifiers in use refuse.
+ */
+export async function announceSigning(
+  output: Output,
+  { keys }: ServedSigning,
+  place: SignedPlace,
+  cards: readonly AgentCard[],
+): Promise<void> {
+  await output.field("Key Set", `${place.publicUrl ?? place.url}/.well-known/jwks.json`);
+  for (const { key, retiredUntil } of keys) {
+    const thumbprint = `thumbprint ${await thumbprintOf(key)}`;
+    await (retiredUntil === undefined
+      ? output.field("Signing Key", `${key.kid}${key.alg === undefined ? "" : `, ${key.alg}`}, ${thumbprint}`)
+      : output.field("Retired Key", `${key.kid}, until ${retiredUntil.toISOString()}, ${thumbprint}`));
+  }
+  const warning = findPlaceFault(place);
+  if (warning !== undefined) await output.warn(warning);
+  for (const card of cards) {
+    // What is raw is served canonical, and the Python of before that wrote otherwise has few users left.
+    for (const sentence of findLegacyWarnings(card, ["js-1"])) {
+      await output.warn(cards.length === 1 ? sentence : `${card.name}: ${sentence}`);
+    }
+  }
+}
+
+/** Why callers cannot verify what is served there. */
+function findPlaceFault({ url, publicUrl, host }: SignedPlace): string | undefined {
+  if (
+    publicUrl === undefined &&
+    host !== undefined &&
+    !isThisMachine(host) &&
+    isThisMachine(new URL(url).hostname)
+  ) {
+    return `the signed card says that agent and keys are at ${url}, which is this machine for everybody who reads it: say where callers reach it with --public-url https://…`;
+  }
+  const { protocol, hostname } = new URL(publicUrl ?? url);
+  return protocol === "https:" || isThisMachine(hostname)
+    ? undefined
+    : "the signed card does not say where its keys are, because verifiers ask for key sets by https only: serve it by https and say so with --public-url, or give callers the key";
+}
+
+/** Whether a name or an address, of `--host` or as a URL has it, is this machine for itself. */
+function isThisMachine(host: string): boolean {
+  return host === "::1" || isLoopbackHost(host);
 }

@@ -2,6 +2,7 @@ import type { ServedAgent } from "@a2a-connect/node";
 import type { LogRecord } from "@a2a-connect/server";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
+import type { Output } from "../output.ts";
 
 /** How long what runs may go on after the first Ctrl-C, and when whatever is left is cut off. */
 const stopping = { graceMs: 2_000, timeoutMs: 5_000 };
@@ -35,6 +36,23 @@ export async function runServer<Served extends Pick<ServedAgent, "close">>(
     await served.close(stopping);
   }
   context.exitWith(0); // being told to stop is how a server ends well
+}
+
+/** Says in text where agents are served. */
+export async function announceAgents(
+  output: Output,
+  agents: readonly Pick<ServedAgent, "url" | "card">[],
+): Promise<void> {
+  for (const { url, card } of agents) {
+    await output.field("Agent", card.name);
+    await output.field("Agent Card", `${url}/.well-known/agent-card.json`);
+  }
+}
+
+/** Says in text which commands to try, to be copied, and how it ends. */
+export async function offerCommands(output: Output, commands: readonly string[]): Promise<void> {
+  await output.block("Commands to try", commands.join("\n"));
+  await output.note("Ctrl-C stops it");
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

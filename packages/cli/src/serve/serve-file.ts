@@ -1,15 +1,30 @@
 import { formatMessage } from "@a2a-connect/core/internal";
-import { type ServedAgent, type ServeOptions, serve } from "@a2a-connect/node";
+import { type AgentToServe, type ServedAgent, type ServeOptions, serve } from "@a2a-connect/node";
 import { AgentCardSchema } from "@a2a-connect/proto";
-import type { AgentDefinition } from "@a2a-connect/server";
+import { type AgentDefinition, createMemoryTaskStore } from "@a2a-connect/server";
+import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
-import { readServerConfig } from "../settings/book.ts";
+import { defined } from "../json.ts";
+import { readServerConfig, type ServerConfig } from "../settings/book.ts";
 import { commandLine } from "../task/hints.ts";
-import { announce, type SignedPlace } from "./announcement.ts";
-import { readCardSigning } from "./card-signing.ts";
+import { announceSigning, readCardSigning, type SigningFlags } from "./card-signing.ts";
 import { loadAgents } from "./load-agent.ts";
-import { runServer, type ServerLog } from "./run-server.ts";
-import { type ServeFlags, toAgentsToServe, toServeOptions } from "./serve-options.ts";
+import { announceAgents, offerCommands, runServer, type ServerLog } from "./run-server.ts";
+
+/** What `a2a serve` may be told on the command line. */
+export interface ServeFlags extends SigningFlags {
+  readonly port?: number;
+  readonly host?: string;
+  /** File of the task store. */
+  readonly db?: string;
+  readonly store?: "sqlite" | "memory";
+  /** Where callers reach it, without a trailing slash. */
+  readonly publicUrl?: string;
+  readonly watch?: boolean;
+}
+
+/** An agent that can be reached by now. */
+type Served = Pick<ServedAgent, "url" | "card">;
 
 /**
  * Serves the agents of a module until the user interrupts.
@@ -17,56 +32,89 @@ import { type ServeFlags, toAgentsToServe, toServeOptions } from "./serve-option
  * @throws CliError when the module exports no agent, the configuration is wrong, or the port or a file cannot be had
  */
 export async function serveFile(context: CommandContext, file: string, flags: ServeFlags): Promise<void> {
-  const loaded = await loadAgents(file, context.io.cwd);
-  const config = await readServerConfig(context.io);
-  const signing = await readCardSigning(flags, context.io);
-  const { output } = context;
+  const { io, output } = context;
+  const loaded = await loadAgents(file, io.cwd);
+  const config = await readServerConfig(io);
+  const signing = await readCardSigning(flags, io);
+  const options = { ...placeOf(flags, config), ...signing?.options };
+  const store = flags.db ?? flags.store ?? config?.store;
+  const announce = async (agents: readonly Served[], url: string, first: AgentDefinition | undefined) => {
+    await announceAgents(output, agents);
+    if (loaded.kind === "several") await output.field("Catalog", `${url}/.well-known/ai-catalog.json`);
+    const cards = agents.map(({ card }) => card);
+    if (signing !== undefined) await announceSigning(output, signing, { ...options, url }, cards);
+    await offerCommands(output, agents[0] && first ? commandsToTry(context, agents[0], first) : []);
+  };
   if (loaded.kind === "one") {
-    const options = toServeOptions(flags, config);
-    const start = (log: ServerLog) => serve(loaded.agent, { ...options, ...signing?.options, log });
+    const start = (log: ServerLog) => serve(loaded.agent, { ...options, ...storeOptions(store), log });
     return await runServer(context, options.port, start, async (served) => {
       await output.document(formatMessage(AgentCardSchema, served.card));
-      await announce(output, [served], {
-        commands: commandsToTry(context, served, loaded.agent),
-        signing: signing && { ...signing, ...placeOf(served, options) },
-      });
+      await announce([served], served.url, loaded.agent);
     });
   }
-  const { agents, options } = toAgentsToServe(loaded.agents, flags, config);
-  const [[first, firstAgent] = []] = Object.entries(loaded.agents);
-  const start = (log: ServerLog) => serve(agents, { ...options, ...signing?.options, log });
-  return await runServer(context, options.port, start, async (served) => {
+  const agents = withStores(loaded.agents, store);
+  const start = (log: ServerLog) => serve(agents, { ...options, log });
+  await runServer(context, options.port, start, async (served) => {
     const cards = Object.entries(served.agents).map(([name, { card }]) => [
       name,
       formatMessage(AgentCardSchema, card),
     ]);
     await output.document({ agents: Object.fromEntries(cards) });
-    const shown = first === undefined ? undefined : served.agents[first]; // what holds for one holds for each
-    await announce(output, Object.values(served.agents), {
-      catalog: `${served.url}/.well-known/ai-catalog.json`,
-      commands: shown && firstAgent ? commandsToTry(context, shown, firstAgent) : [],
-      signing: signing && { ...signing, ...placeOf(served, options) },
-    });
+    await announce(Object.values(served.agents), served.url, Object.values(loaded.agents)[0]);
   });
 }
 
+/** Where it listens when nobody says. */
+const servePort = 4000;
+
+/** Flags before the configuration file before the defaults. */
 function placeOf(
-  { url }: Pick<ServedAgent, "url">,
-  { publicUrl, host }: Pick<ServeOptions, "publicUrl" | "host">,
-): SignedPlace {
-  return { url, publicUrl, host };
+  { port, host, publicUrl }: ServeFlags,
+  config: ServerConfig | undefined,
+): Pick<ServeOptions, "host" | "publicUrl"> & { readonly port: number } {
+  // Another port than that of a URL on this machine makes the URL wrong.
+  const moved = port !== undefined && config?.port !== undefined && port !== config.port;
+  const url = publicUrl ?? (moved ? undefined : config?.url);
+  return { port: port ?? config?.port ?? servePort, ...defined({ host, publicUrl: url }) };
 }
 
+/** @param store `memory`, `sqlite` for a file by the agent's name, or a file */
+function storeOptions(store: string | undefined): Pick<ServeOptions, "file" | "store"> {
+  if (store === "memory") return { store: createMemoryTaskStore() };
+  return store === undefined || store === "sqlite" ? {} : { file: store };
+}
+
+/**
+ * The same for several agents, which never share a store: a file for each, or all in memory.
+ *
+ * @throws CliError USAGE when a flag or the configuration names one file for all
+ */
+function withStores(
+  agents: Readonly<Record<string, AgentDefinition>>,
+  store: string | undefined,
+): Readonly<Record<string, AgentToServe>> {
+  const { file } = storeOptions(store);
+  if (file !== undefined) {
+    throw usageError(
+      `${file} is one file, and each of ${Object.keys(agents).length} agents has its own`,
+      "leave --db out: they are .a2a/<name>.sqlite; or serve all from memory with --store memory",
+    );
+  }
+  return Object.fromEntries(
+    Object.entries(agents).map(([name, agent]) => [name, { agent, ...storeOptions(store) }]),
+  );
+}
+
+/** What holds for one agent holds for each. */
 function commandsToTry(
   { settings }: CommandContext,
-  { url }: Pick<ServedAgent, "url">,
-  agent: AgentDefinition,
+  { url }: Served,
+  { card: { skills } }: AgentDefinition,
 ): readonly string[] {
   const here = { ...settings, agentCard: url };
-  const example = agent.card.skills?.[0]?.examples?.[0] ?? "hello";
   return [
     commandLine(here, ["card", "get"], []),
-    commandLine(here, ["send"], [example]),
+    commandLine(here, ["send"], [skills?.[0]?.examples?.[0] ?? "hello"]),
     commandLine(here, ["chat"], []),
     commandLine(here, ["doctor"], []),
   ];

@@ -2,12 +2,13 @@ import { dirname, resolve } from "node:path";
 import type { LegacyProfile } from "@a2a-connect/signing/internal";
 import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
+import { defined } from "../json.ts";
 import { findNearestWord } from "../nearest-word.ts";
-import { type AuthConfig, type FoundConfig, findConfigFile } from "./config-file.ts";
+import { type AgentConfig, type AuthConfig, type FoundConfig, findConfigFile } from "./config-file.ts";
 import { holdsPrivateKey, isInlineKey } from "./values.ts";
 
 /** An agent that `a2a.config.yaml` names, with its credentials at hand. */
-export interface AgentEntry {
+export interface AgentEntry extends Pick<AgentConfig, "url" | "binding" | "protocolVersion"> {
   readonly name: string;
   /** `file:line` of what names it. */
   readonly where: string;
@@ -15,12 +16,6 @@ export interface AgentEntry {
   readonly locate: (member: string) => string;
   /** The directory of that file. */
   readonly directory: string;
-  /** Its origin or its card's URL; may be without a scheme. */
-  readonly url: string;
-  /** The only binding to be used. */
-  readonly binding: string | undefined;
-  /** The only A2A version to be used. */
-  readonly protocolVersion: string | undefined;
   /** Range that the card's own version must be in. */
   readonly cardVersion: string | undefined;
   /** Public key that the card has to be verified by: itself, or the absolute path of a file that has it. */
@@ -52,28 +47,27 @@ export async function findAgent(name: string, io: BookIo): Promise<AgentEntry | 
   const agents = found?.config.agents ?? {};
   const agent = Object.hasOwn(agents, name) ? agents[name] : undefined;
   if (found === undefined || agent === undefined) return undefined;
-  const where = found.locate(["agents", name]);
-  if (/^(?!https?:)[a-z][a-z0-9+.-]*:\/\//i.test(agent.url)) {
-    throw usageError(
-      `${found.locate(["agents", name, "url"])}: agents.${name}.url must be a host, or an http or https URL`,
-    );
+  const { url, binding, protocolVersion, version, key, profiles = [], headers = {}, auth } = agent;
+  const locate = (...member: readonly string[]): string => found.locate(["agents", name, ...member]);
+  const where = locate();
+  if (/^(?!https?:)[a-z][a-z0-9+.-]*:\/\//i.test(url)) {
+    throw usageError(`${locate("url")}: agents.${name}.url must be a host, or an http or https URL`);
   }
-  if (agent.auth !== undefined) refuseFlow(agent.auth, where);
+  if (auth !== undefined) refuseFlow(auth, where);
   return {
     name,
     where,
-    locate: (member) => found.locate(["agents", name, member]),
+    locate,
     directory: dirname(found.path),
-    url: agent.url,
-    binding: agent.binding,
-    protocolVersion: agent.protocolVersion,
-    cardVersion: agent.version,
-    cardKey: readCardKey(agent.key, found, name),
-    cardProfiles: agent.profiles ?? [],
-    headers: agent.headers ?? {},
-    bearer: readSecret(agent.auth?.tokenEnv, where, io),
-    apiKey: readSecret(agent.auth?.apiKeyEnv, where, io),
-    secretName: agent.auth?.tokenEnv ?? agent.auth?.apiKeyEnv,
+    url,
+    ...defined({ binding, protocolVersion }),
+    cardVersion: version,
+    cardKey: readCardKey(key, found, name),
+    cardProfiles: profiles,
+    headers,
+    bearer: readSecret(auth?.tokenEnv, where, io),
+    apiKey: readSecret(auth?.apiKeyEnv, where, io),
+    secretName: auth?.tokenEnv ?? auth?.apiKeyEnv,
   };
 }
 
@@ -162,19 +156,12 @@ export async function readServerConfig(io: Pick<CliIo, "cwd">): Promise<ServerCo
       "Let a proxy in front check them, listen on localhost only, and take server.auth out.",
     );
   }
+  const { url = "", store } = server;
+  const { hostname, port, protocol } = URL.parse(url) ?? { hostname: "", port: "", protocol: "" };
+  const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
   return {
     url: server.url?.replace(/\/+$/, ""),
-    port: server.url === undefined ? undefined : localPort(new URL(server.url)),
-    store: resolveStore(server.store, dirname(found.path)),
+    port: isHere ? Number(port || (protocol === "https:" ? 443 : 80)) : undefined,
+    store: store === undefined || store === "memory" ? store : resolve(dirname(found.path), store),
   };
-}
-
-function localPort({ hostname, port, protocol }: URL): number | undefined {
-  if (!["localhost", "127.0.0.1", "[::1]"].includes(hostname)) return undefined;
-  if (port !== "") return Number(port);
-  return protocol === "https:" ? 443 : 80;
-}
-
-function resolveStore(store: string | undefined, directory: string): string | undefined {
-  return store === undefined || store === "memory" ? store : resolve(directory, store);
 }
