@@ -77,17 +77,15 @@ function findOutputFormat(
 export function toUsageError(error: CommanderError, program: Command, argv: readonly string[]): CliError {
   const path = findPath(program, argv);
   const names = path.slice(1).map((command) => command.name());
-  const typed = ["a2a", ...names].join(" ");
   const help = ["a2a help", ...names].join(" ");
   const children = path.at(-1)?.commands.map((command) => command.name()) ?? [];
-  if (names.length === 0) return usage(error, messageOf(error), "a2a help lists the commands");
-  return children.length === 0
-    ? usage(error, messageOf(error), `${help} lists its arguments and options`)
-    : usage(
-        error,
-        error.code === "commander.help" ? `a command is missing: ${typed} …` : messageOf(error),
-        `${typed} has ${children.join(", ")}; ${help} says more`,
-      );
+  if (names.length === 0) return usageError(messageOf(error), `${help} lists the commands`, error);
+  if (children.length === 0) {
+    return usageError(messageOf(error), `${help} lists its arguments and options`, error);
+  }
+  const typed = ["a2a", ...names].join(" ");
+  const message = error.code === "commander.help" ? `a command is missing: ${typed} …` : messageOf(error);
+  return usageError(message, `${typed} has ${children.join(", ")}; ${help} says more`, error);
 }
 
 /** The command that was meant, and those that it belongs to. What is no name of a command is a flag or its value. */
@@ -108,8 +106,4 @@ function messageOf({ code, message }: CommanderError): string {
         .replace(/^error: /, "")
         .replace(/(option '--[\w-]+)=[^']*/, "$1")
         .replace(/\n/g, " ");
-}
-
-function usage(cause: unknown, message: string, hint: string): CliError {
-  return usageError(message, hint, cause);
 }

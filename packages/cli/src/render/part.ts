@@ -35,9 +35,12 @@ function isContinued(before: Part, part: Part): boolean {
   );
 }
 
-async function renderPart(output: Output, part: Part): Promise<void> {
-  const { content, filename, mediaType, metadata } = part;
-  if (output.verbose) await renderDetails(output, part);
+async function renderPart(output: Output, { content, filename, mediaType, metadata }: Part): Promise<void> {
+  const isFile = content.case === "raw" || content.case === "url";
+  if (output.verbose && !isFile) {
+    if (filename !== "") await output.field("Part Name", filename);
+    if (mediaType !== "") await output.field("Part Media Type", mediaType);
+  }
   switch (content.case) {
     case "text":
       await output.block("Text", content.value);
@@ -46,28 +49,17 @@ async function renderPart(output: Output, part: Part): Promise<void> {
       await output.block("Data", formatJson(toJson(ValueSchema, content.value)));
       break;
     case "raw":
-      await output.field("File", describeFile(filename, mediaType, `${content.value.byteLength} bytes`));
+    case "url": {
+      const size =
+        content.case === "raw" ? `${content.value.byteLength} bytes` : `size unknown, at ${content.value}`;
+      await output.field("File", [filename || "unnamed", mediaType || "type unknown", size].join(", "));
       break;
-    case "url":
-      await output.field("File", describeFile(filename, mediaType, `size unknown, at ${content.value}`));
-      break;
+    }
     case undefined:
       await output.field("Part", "empty, or of a kind that this version does not know");
       break;
   }
   if (output.verbose && metadata !== undefined) await output.block("Part Metadata", formatJson(metadata));
-}
-
-/** Name and type of what is no file; files have theirs on their line. */
-async function renderDetails(output: Output, { content, filename, mediaType }: Part): Promise<void> {
-  if (content.case !== "raw" && content.case !== "url") {
-    await output.field("Part Name", filename === "" ? undefined : filename);
-    await output.field("Part Media Type", mediaType === "" ? undefined : mediaType);
-  }
-}
-
-function describeFile(filename: string, mediaType: string, size: string): string {
-  return [filename || "unnamed", mediaType || "type unknown", size].join(", ");
 }
 
 /** JSON for people. */

@@ -7,10 +7,8 @@ import {
   type StreamResponse,
   StreamResponseSchema,
   type Task,
-  type TaskArtifactUpdateEvent,
   TaskStateSchema,
   type TaskStatus,
-  type TaskStatusUpdateEvent,
 } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
@@ -80,10 +78,19 @@ export async function renderEvent(output: Output, { payload }: StreamResponse): 
       return await renderTask(output, payload.value);
     case "message":
       return await renderMessage(output, payload.value);
-    case "statusUpdate":
-      return await renderStatusUpdate(output, payload.value);
-    case "artifactUpdate":
-      return await renderArtifactUpdate(output, payload.value);
+    case "statusUpdate": {
+      const { taskId, contextId, status, metadata } = payload.value;
+      await renderIdentity(output, taskId, contextId);
+      await renderStatus(output, status);
+      return await renderMetadata(output, "Event Metadata", metadata);
+    }
+    case "artifactUpdate": {
+      const { taskId, contextId, artifact, append, metadata } = payload.value;
+      await renderIdentity(output, taskId, contextId);
+      await renderMetadata(output, "Event Metadata", metadata);
+      if (artifact !== undefined) await renderArtifact(output, artifact, { continued: append });
+      return;
+    }
     case undefined:
       return await output.warn("the agent sent an event without content");
   }
@@ -93,20 +100,6 @@ export async function renderEvent(output: Output, { payload }: StreamResponse): 
 export async function printEvent(output: Output, event: StreamResponse): Promise<void> {
   if (output.streaming) await output.document(formatMessage(StreamResponseSchema, event));
   await renderEvent(output, event);
-}
-
-async function renderStatusUpdate(output: Output, update: TaskStatusUpdateEvent): Promise<void> {
-  await renderIdentity(output, update.taskId, update.contextId);
-  await renderStatus(output, update.status);
-  await renderMetadata(output, "Event Metadata", update.metadata);
-}
-
-async function renderArtifactUpdate(output: Output, update: TaskArtifactUpdateEvent): Promise<void> {
-  await renderIdentity(output, update.taskId, update.contextId);
-  await renderMetadata(output, "Event Metadata", update.metadata);
-  if (update.artifact !== undefined) {
-    await renderArtifact(output, update.artifact, { continued: update.append });
-  }
 }
 
 async function renderIdentity(output: Output, taskId: string, contextId: string): Promise<void> {
@@ -122,30 +115,20 @@ async function renderStatus(output: Output, status: TaskStatus | undefined): Pro
   if (status?.timestamp !== undefined && output.verbose) {
     await output.field("Updated", timestampDate(status.timestamp).toISOString());
   }
-  if (status?.message !== undefined) await renderStatusMessage(output, status.message);
-}
-
-async function renderStatusMessage(output: Output, message: Message): Promise<void> {
-  if (output.verbose) {
-    await output.field("Message", message.messageId);
-    await renderMetadata(output, "Message Metadata", message.metadata);
-  }
-  await renderParts(output, message.parts);
+  if (status?.message === undefined) return;
+  const { messageId, metadata, parts } = status.message;
+  if (output.verbose) await output.field("Message", messageId);
+  await renderMetadata(output, "Message Metadata", metadata);
+  await renderParts(output, parts);
 }
 
 /** What the lifecycle extension says about a status. Agents write it, so each member may be anything. */
 async function renderReport(output: Output, metadata: JsonObject | undefined): Promise<void> {
   const { reason, progress, estimatedCompletion, retryAfterSeconds } = readLifecycleReport(metadata);
-  await output.field("Reason", typeof reason === "string" ? reason : undefined);
-  await output.field(
-    "Progress",
-    typeof progress === "number" ? `${Math.round(progress * 100)} %` : undefined,
-  );
-  await output.field("Expected", typeof estimatedCompletion === "string" ? estimatedCompletion : undefined);
-  await output.field(
-    "Retry After",
-    typeof retryAfterSeconds === "number" ? `${retryAfterSeconds} s` : undefined,
-  );
+  if (typeof reason === "string") await output.field("Reason", reason);
+  if (typeof progress === "number") await output.field("Progress", `${Math.round(progress * 100)} %`);
+  if (typeof estimatedCompletion === "string") await output.field("Expected", estimatedCompletion);
+  if (typeof retryAfterSeconds === "number") await output.field("Retry After", `${retryAfterSeconds} s`);
 }
 
 async function renderMetadata(

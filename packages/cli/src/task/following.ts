@@ -55,15 +55,12 @@ export async function followToEnd(
   } catch (error) {
     if (context.io.interrupted.aborted) return "detached";
     if (context.signal.aborted) throw timedOut(context, stream.task, taskId);
-    await tellUnfinished(context, stream.task);
+    const { task } = stream;
+    if (task !== undefined && !isSettled(stateOf(task))) {
+      // A broken connection is no end of the task.
+      await context.output.note(`task ${task.id} may go on: ${waitCommand(context.settings, task.id)}`);
+    }
     throw error;
-  }
-}
-
-/** A broken connection is no end of the task. */
-async function tellUnfinished({ output, settings }: CommandContext, task: Task | undefined): Promise<void> {
-  if (task !== undefined && !isSettled(stateOf(task))) {
-    await output.note(`task ${task.id} may go on: ${waitCommand(settings, task.id)}`);
   }
 }
 
@@ -94,21 +91,17 @@ export function unanswered({ io, settings }: CommandContext): CliError {
   );
 }
 
-/** A task that is left to itself, as far as it is known. */
-type LeftTask = Pick<Task, "id"> & Partial<Pick<Task, "contextId">>;
-
 /** Says how to come back to a task that is left to itself after a Ctrl-C. The exit status is 130 by itself. */
 export async function detach(
   context: CommandContext,
-  task: LeftTask | undefined,
+  task: { readonly id: string; readonly contextId?: string } | undefined,
   lastEventId?: number,
 ): Promise<void> {
   const { output, settings } = context;
   if (task === undefined) {
     const { message, hint = "" } = unanswered(context);
     await output.note(message);
-    await output.note(hint);
-    return;
+    return await output.note(hint);
   }
   const known = task.contextId === undefined ? "" : ` (context ${task.contextId})`;
   await output.note(`detached; task ${task.id}${known} goes on`);

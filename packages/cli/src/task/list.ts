@@ -61,8 +61,19 @@ export async function listTasks(context: CommandContext, flags: ListTasksFlags):
       tasks.push(...page.tasks);
     }
   }
-  await printEnd(context, tasks, last, flags);
-  await printNextPage(context, last, flags, since);
+  const { nextPageToken = "", totalSize = 0, pageSize = 0 } = last ?? {};
+  if (!output.streaming) {
+    const request = create(ListTasksRequestSchema, { includeArtifacts: flags.includeArtifacts === true });
+    const response = create(ListTasksResponseSchema, {
+      tasks,
+      nextPageToken,
+      totalSize,
+      pageSize: Math.max(pageSize, tasks.length),
+    });
+    await output.document(formatResponse(methods.listTasks, request, response));
+  }
+  await output.field("Total", totalSize);
+  if (nextPageToken !== "") await printNextPage(context, nextPageToken, flags, since);
 }
 
 /** As many pages as were asked for; one, unless somebody said otherwise. */
@@ -108,38 +119,16 @@ async function printSummary(output: Output, task: Task): Promise<void> {
   await output.field("Updated", timestamp === undefined ? undefined : timestampDate(timestamp).toISOString());
 }
 
-async function printEnd(
-  { output }: CommandContext,
-  tasks: readonly Task[],
-  last: TaskPage | undefined,
-  flags: ListTasksFlags,
-): Promise<void> {
-  const { nextPageToken = "", totalSize = 0, pageSize = 0 } = last ?? {};
-  if (!output.streaming) {
-    const request = create(ListTasksRequestSchema, { includeArtifacts: flags.includeArtifacts === true });
-    const response = create(ListTasksResponseSchema, {
-      tasks: [...tasks],
-      nextPageToken,
-      totalSize,
-      pageSize: Math.max(pageSize, tasks.length),
-    });
-    await output.document(formatResponse(methods.listTasks, request, response));
-  }
-  await output.field("Total", totalSize);
-}
-
 /**
  * The token of the next page, and the command for it. A token holds for the same filters only (spec §3.1.4), so the
  * command names them, and a time that was relative as it was taken: an hour ago is another time by then.
  */
 async function printNextPage(
   { output, settings }: CommandContext,
-  last: TaskPage | undefined,
+  nextPageToken: string,
   { status, pageSize, includeArtifacts }: ListTasksFlags,
   since: Date | undefined,
 ): Promise<void> {
-  const { nextPageToken = "" } = last ?? {};
-  if (nextPageToken === "") return;
   await output.field("Next page", nextPageToken);
   const words = [
     ...(settings.contextId === undefined ? [] : ["--context-id", settings.contextId]),

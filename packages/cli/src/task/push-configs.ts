@@ -12,7 +12,6 @@ import { create } from "@bufbuild/protobuf";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
-import type { Output } from "../output.ts";
 import { printEvent } from "../render/task.ts";
 import { explainListenFailure } from "../serve/run-server.ts";
 import { stateOf } from "./following.ts";
@@ -142,11 +141,14 @@ export async function listenForPush(
   using subscription = receiver.open();
   signal.addEventListener("abort", () => subscription[Symbol.dispose](), { once: true });
   signal.throwIfAborted();
-  await announce(output, subscription.config, taskId);
+  const { config } = subscription;
+  await output.note(`listening at ${config.url}; Ctrl-C ends`);
+  if (taskId === undefined && config.token !== undefined) {
+    const command = `a2a task push-config create TASK --url ${config.url} --token ${config.token}`;
+    await output.note(`to register it: ${command}`);
+  }
   await using _registration =
-    agent === undefined || taskId === undefined
-      ? undefined
-      : await register(context, agent, taskId, subscription.config);
+    agent === undefined || taskId === undefined ? undefined : await register(context, agent, taskId, config);
   for await (const delivery of subscription.deliveries) {
     await output.field("Event", delivery.eventId);
     await printEvent(output, delivery.response);
@@ -156,18 +158,6 @@ export async function listenForPush(
     signal.throwIfAborted(); // --timeout
   }
   context.exitWith(0); // a Ctrl-C is how this ends
-}
-
-/** Where the receiver is: what somebody else needs in order to register it. */
-async function announce(
-  output: Output,
-  { url, token }: PushConfigInput,
-  taskId: string | undefined,
-): Promise<void> {
-  await output.note(`listening at ${url}; Ctrl-C ends`);
-  if (taskId === undefined && token !== undefined) {
-    await output.note(`to register it: a2a task push-config create TASK --url ${url} --token ${token}`);
-  }
 }
 
 /** Registers the webhook, for as long as it is held. */

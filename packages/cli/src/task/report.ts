@@ -8,52 +8,57 @@ import { type RenderTaskOptions, renderTask } from "../render/task.ts";
 import { stateOf } from "./following.ts";
 import { answerCommand, downloadCommand, waitCommand } from "./hints.ts";
 
+/** What a state means for the caller. */
+interface Outcome {
+  /** Of `--exit-state`. Clear of the exit statuses that mean something already (a2a-cli §11.6). */
+  readonly exitStatus: number;
+  /** Whether it is no success; or the end of a sentence about a task that waits. */
+  readonly warning?: true | string;
+  /** The command to go on with, its field in `text`, and what it is for, in a note. */
+  readonly next: readonly [label: string, purpose: string, command: typeof answerCommand];
+}
+
+const save = ["Save", "to save its files", downloadCommand] as const;
+
+const outcomes: Readonly<Partial<Record<TaskState, Outcome>>> = {
+  [TaskState.COMPLETED]: { exitStatus: 0, next: save },
+  [TaskState.FAILED]: { exitStatus: 20, warning: true, next: save },
+  [TaskState.CANCELED]: { exitStatus: 21, warning: true, next: save },
+  [TaskState.REJECTED]: { exitStatus: 22, warning: true, next: save },
+  [TaskState.INPUT_REQUIRED]: {
+    exitStatus: 23,
+    warning: "waits for an answer (input-required)",
+    next: ["Resume", "to answer", answerCommand],
+  },
+  [TaskState.AUTH_REQUIRED]: {
+    exitStatus: 24,
+    warning: "waits for credentials (auth-required)",
+    // Waiting would end at once: it ends wherever the caller has to act.
+    next: ["Resume", "to go on, once you have signed in", answerCommand],
+  },
+};
+
+/** Work goes on, or nobody knows. */
+const unfinished: Outcome = { exitStatus: 25, next: ["Follow", "to wait for it", waitCommand] };
+
 /**
  * What to do about a task, after it was printed: which answers fit and the command to go on with (a2a-cli §8.2), and a
  * warning when it did not end well or waits (§11.6). In `json` all of it goes to stderr.
  */
 export async function reportTask({ output, settings, signal }: CommandContext, task: Task): Promise<void> {
   const state = stateOf(task);
+  const { warning, next } = outcomes[state] ?? unfinished;
+  const show = (label: string, purpose: string, value: string): Promise<void> =>
+    output.format === "text" ? output.field(label, value) : output.note(`${purpose}: ${value}`);
   const choices = isInterrupted(state) ? readQuestion(task, signal).choices : undefined;
-  const next = nextStep(task);
-  const text = output.format === "text";
-  if (choices !== undefined) {
-    await (text
-      ? output.field("Choices", choices.join(", "))
-      : output.note(`choices: ${choices.join(", ")}`));
-  }
-  if (next !== undefined) {
-    const command = next.command(settings, task.id);
-    await (text ? output.field(next.label, command) : output.note(`${next.purpose}: ${command}`));
-  }
-  const warning = outcomeWarning(task);
-  if (warning !== undefined) await output.warn(warning);
-}
-
-interface NextStep {
-  /** Of the field in `text`. */
-  readonly label: string;
-  /** What it is for, in a note. */
-  readonly purpose: string;
-  readonly command: typeof answerCommand;
-}
-
-function nextStep(task: Task): NextStep | undefined {
-  switch (stateOf(task)) {
-    case TaskState.COMPLETED:
-    case TaskState.FAILED:
-    case TaskState.CANCELED:
-    case TaskState.REJECTED:
-      return hasFiles(task)
-        ? { label: "Save", purpose: "to save its files", command: downloadCommand }
-        : undefined;
-    case TaskState.INPUT_REQUIRED:
-      return { label: "Resume", purpose: "to answer", command: answerCommand };
-    case TaskState.AUTH_REQUIRED:
-      // Waiting would end at once: it ends wherever the caller has to act.
-      return { label: "Resume", purpose: "to go on, once you have signed in", command: answerCommand };
-    default:
-      return { label: "Follow", purpose: "to wait for it", command: waitCommand };
+  if (choices !== undefined) await show("Choices", "choices", choices.join(", "));
+  const [label, purpose, command] = next;
+  if (next !== save || hasFiles(task)) await show(label, purpose, command(settings, task.id));
+  if (typeof warning === "string") await output.warn(`task ${task.id} ${warning}`);
+  if (warning === true) {
+    const { reason } = readLifecycleReport(task.status?.message?.metadata);
+    const why = typeof reason === "string" ? `, reason ${reason}` : "";
+    await output.warn(`task ${task.id} ended as ${formatTaskState(state)}${why}`);
   }
 }
 
@@ -61,26 +66,6 @@ function hasFiles({ artifacts }: Task): boolean {
   return artifacts.some(({ parts }) =>
     parts.some(({ content }) => content.case === "raw" || content.case === "url"),
   );
-}
-
-/** One sentence about an outcome that is no success, or a pause; the agent's own words are in the task. */
-function outcomeWarning(task: Task): string | undefined {
-  const state = stateOf(task);
-  switch (state) {
-    case TaskState.FAILED:
-    case TaskState.CANCELED:
-    case TaskState.REJECTED: {
-      const { reason } = readLifecycleReport(task.status?.message?.metadata);
-      const why = typeof reason === "string" ? `, reason ${reason}` : "";
-      return `task ${task.id} ended as ${formatTaskState(state)}${why}`;
-    }
-    case TaskState.INPUT_REQUIRED:
-      return `task ${task.id} waits for an answer (input-required)`;
-    case TaskState.AUTH_REQUIRED:
-      return `task ${task.id} waits for credentials (auth-required)`;
-    default:
-      return undefined;
-  }
 }
 
 /** Prints a task: everything in it that people can read, or the protocol's own JSON. */
@@ -103,20 +88,7 @@ export interface ExitStateOptions {
   readonly exitState?: boolean;
 }
 
-/** Exit statuses of states, for those who ask for them. Clear of the ones that mean something already (a2a-cli §11.6). */
-const statuses: ReadonlyMap<TaskState, number> = new Map([
-  [TaskState.COMPLETED, 0],
-  [TaskState.FAILED, 20],
-  [TaskState.CANCELED, 21],
-  [TaskState.REJECTED, 22],
-  [TaskState.INPUT_REQUIRED, 23],
-  [TaskState.AUTH_REQUIRED, 24],
-]);
-
-/** Work goes on, or nobody knows. */
-const unfinished = 25;
-
 /** Has the command end with the status of the task's state, where `--exit-state` asks for that. */
 export function exitByState(context: CommandContext, options: ExitStateOptions, state: TaskState): void {
-  if (options.exitState === true) context.exitWith(statuses.get(state) ?? unfinished);
+  if (options.exitState === true) context.exitWith((outcomes[state] ?? unfinished).exitStatus);
 }
