@@ -1,15 +1,7 @@
 import type { AgentClient, ConnectOptions } from "@a2a-connect/client";
 import type { AgentSituation } from "./agent/agent-connection.ts";
 import { type AgentSettings, resolveAgent } from "./agent/agent-settings.ts";
-import {
-  CredentialPermits,
-  findNamer,
-  findStrayCredentials,
-  type HeldCredential,
-  type Provenance,
-  sayRefusal,
-  withoutCredentials,
-} from "./agent/permits.ts";
+import { CredentialPermits, locateAgent, type Provenance } from "./agent/permits.ts";
 import type { FoundCard } from "./agent/receive-card.ts";
 import type { CardReference } from "./agent/reference.ts";
 import { CliError } from "./cli-error.ts";
@@ -131,19 +123,8 @@ export async function runAction(
     settings,
     signal,
     settingsFor: (entry) => resolveAgent(resolved, entry).settings,
-    permittedSettings: async (reference, given) => {
-      const entry = reference.kind === "url" ? reference.entry : undefined;
-      const named = findNamer(reference, originOf(given), io);
-      const agent = resolveAgent(resolved, entry);
-      const withheld: HeldCredential[] = [];
-      for (const credential of await findStrayCredentials(resolved, agent, entry, named)) {
-        if (!(await permits.allows(credential, named))) withheld.push(credential);
-      }
-      for (const credential of withheld) {
-        await output.warn(`${sayRefusal(credential, named)} (--allow-credential ${credential.name})`);
-      }
-      return withoutCredentials(agent.settings, withheld);
-    },
+    permittedSettings: async (reference, given) =>
+      permits.withhold(await locateAgent(resolved, reference, originOf(given), io)),
     openAgent: async ({ reference, isListed, ...options } = {}) => {
       const { openAgent } = await import("./agent/open-agent.ts");
       const opening = openAgent(situationFor(reference, isListed), options);

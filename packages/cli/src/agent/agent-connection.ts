@@ -5,16 +5,9 @@ import { defined } from "../json.ts";
 import type { Output } from "../output.ts";
 import type { ResolvedSettings } from "../settings/resolve.ts";
 import { WireLog } from "../wire-log/wire-log.ts";
-import { type AgentSettings, resolveAgent } from "./agent-settings.ts";
+import type { AgentSettings } from "./agent-settings.ts";
 import { type CallHeaders, createCallHeaders } from "./call-credentials.ts";
-import {
-  type CredentialPermits,
-  findNamer,
-  findStrayCredentials,
-  type HeldCredential,
-  type NamedAgent,
-  type Provenance,
-} from "./permits.ts";
+import { type CredentialPermits, type LocatedAgent, locateAgent, type Provenance } from "./permits.ts";
 import { nameHint, readCardFile, resolveCardReference } from "./reference.ts";
 
 /** What an agent is opened with. */
@@ -38,15 +31,11 @@ export type CardTarget =
   | { readonly kind: "file"; readonly path: string; readonly text: string };
 
 /** Everything that is needed to connect to one agent. To be closed when that fails; afterwards the client does. */
-export interface AgentConnection {
+export interface AgentConnection extends LocatedAgent {
   /** Where the card is, or the text of the file that it was in. */
   readonly target: CardTarget;
-  readonly settings: AgentSettings;
   readonly options: NodeConnectOptions;
   readonly calls: CallHeaders;
-  /** What names the agent, and the credentials that it may have only when the user allows it. */
-  readonly named: NamedAgent;
-  readonly strayCredentials: readonly HeldCredential[];
   close(): Promise<void>;
 }
 
@@ -58,10 +47,8 @@ export interface AgentConnection {
 export async function prepareConnection(situation: AgentSituation): Promise<AgentConnection> {
   const { io, output, resolved } = situation;
   const reference = await resolveCardReference(situation.reference, io);
-  const entry = reference.kind === "url" ? reference.entry : undefined;
-  const agent = resolveAgent(resolved, entry);
+  const agent = await locateAgent(resolved, reference, situation.referenceOrigin, io);
   const { settings } = agent;
-  const named = findNamer(reference, situation.referenceOrigin, io);
   situation.adopt(settings);
   if (settings.insecure) {
     await output.warn(
@@ -84,11 +71,9 @@ export async function prepareConnection(situation: AgentSituation): Promise<Agen
   const log = settings.debug ? new WireLog(io.stderr, settings) : undefined;
   const fetch = platform.fetch ?? globalThis.fetch;
   return {
+    ...agent,
     target,
-    settings,
     calls,
-    named,
-    strayCredentials: await findStrayCredentials(resolved, agent, entry, named),
     options: {
       ...defined({
         pinVersion: settings.a2aVersion,

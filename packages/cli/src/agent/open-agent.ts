@@ -41,7 +41,7 @@ export async function openAgent(
       untilAborted(signal, connectAgent(card, { ...connectOptions, verifyCard, ...choice })),
     );
     const plan = planCredentials(agent.card, settings);
-    for (const credential of connection.strayCredentials.filter((held) => isSent(held, plan))) {
+    for (const credential of connection.stray.filter((held) => isSent(held, plan))) {
       await situation.permits.require(credential, connection.named, signal);
     }
     calls.use(plan, () => agent.interface.protocolBinding);

@@ -11,8 +11,46 @@ import type { AgentEntry } from "../settings/book.ts";
 import { isOwn, mayReceive, type SettingSource, weaker } from "../settings/provenance.ts";
 import type { ResolvedSettings, SettingOrigin } from "../settings/resolve.ts";
 import { isCredentialName } from "../wire-log/masking.ts";
-import type { AgentSettings } from "./agent-settings.ts";
+import { type AgentSettings, resolveAgent } from "./agent-settings.ts";
 import type { CardReference } from "./reference.ts";
+
+/** An agent that a reference leads to. */
+export interface LocatedAgent {
+  readonly settings: AgentSettings;
+  readonly named: NamedAgent;
+  /** Credentials that it may have only when the user allows it. */
+  readonly stray: readonly HeldCredential[];
+}
+
+/**
+ * What holds for the agent of a reference, and which credentials would go to it although its source is trusted less than theirs, or
+ * is none that they came with.
+ *
+ * @param given what holds the reference
+ */
+export async function locateAgent(
+  resolved: Pick<ResolvedSettings, "origins" | "settings">,
+  reference: CardReference,
+  given: Provenance,
+  io: Pick<CliIo, "cwd">,
+): Promise<LocatedAgent> {
+  const entry = reference.kind === "url" ? reference.entry : undefined;
+  const { settings, origins } = resolveAgent(resolved, entry);
+  const named = findNamer(reference, given, io);
+  const hasParameters = Object.keys(resolved.settings.serviceParameters).some(isCredentialName);
+  const held = [
+    ...holdCredential("bearer", origins.get("bearer"), entry),
+    ...holdCredential("api-key", origins.get("api-key"), entry),
+    ...(hasParameters ? holdCredential("parameter", resolved.origins.get("svc-param"), entry) : []),
+  ];
+  const stray: HeldCredential[] = [];
+  for (const credential of held) {
+    if (!mayReceive(named.source, credential.source) || !(await isBeside(credential, named))) {
+      stray.push(credential);
+    }
+  }
+  return { settings, named, stray };
+}
 
 /** Something that is said, and by which source. */
 export interface Provenance {
@@ -36,12 +74,7 @@ export interface HeldCredential extends Provenance {
   readonly name: string;
 }
 
-/** What says which agent is meant. @param given what holds the reference */
-export function findNamer(
-  reference: CardReference,
-  given: Provenance,
-  { cwd }: Pick<CliIo, "cwd">,
-): NamedAgent {
+function findNamer(reference: CardReference, given: Provenance, { cwd }: Pick<CliIo, "cwd">): NamedAgent {
   if (reference.kind === "file") {
     const { path, isFound } = reference;
     const isTyped = given.source === "flag" && !isFound;
@@ -55,33 +88,6 @@ export function findNamer(
   }
   const source = weaker(given.source, "found-file");
   return { source, where: entry.where, directory: entry.directory, agent };
-}
-
-/**
- * The credentials that would go to an agent whose source is trusted less than theirs, or is none that they came with.
- *
- * @param resolved what is said of all agents
- * @param origins what is said of this one
- */
-export async function findStrayCredentials(
-  resolved: Pick<ResolvedSettings, "origins" | "settings">,
-  { origins }: Pick<ResolvedSettings, "origins">,
-  entry: AgentEntry | undefined,
-  named: NamedAgent,
-): Promise<readonly HeldCredential[]> {
-  const hasParameters = Object.keys(resolved.settings.serviceParameters).some(isCredentialName);
-  const held = [
-    ...holdCredential("bearer", origins.get("bearer"), entry),
-    ...holdCredential("api-key", origins.get("api-key"), entry),
-    ...(hasParameters ? holdCredential("parameter", resolved.origins.get("svc-param"), entry) : []),
-  ];
-  const stray: HeldCredential[] = [];
-  for (const credential of held) {
-    if (!mayReceive(named.source, credential.source) || !(await isBeside(credential, named))) {
-      stray.push(credential);
-    }
-  }
-  return stray;
 }
 
 /** A credential of the agent's own is from the variable that `a2a.config.yaml` names. */
@@ -127,11 +133,21 @@ export class CredentialPermits {
     this.#allowed = allowed;
   }
 
-  /** Whether it may go there without a question. */
-  async allows({ name }: HeldCredential, named: NamedAgent): Promise<boolean> {
-    if (this.#allowed.includes(name)) return true;
-    const permit = await toPermit(name, named);
-    return (await readPermits(this.#path)).some((known) => isSame(known, permit));
+  /** The settings without what the agent may not have without a question; a warning says what that is. */
+  async withhold({ settings, named, stray }: LocatedAgent): Promise<AgentSettings> {
+    const kinds = new Set<HeldCredential["kind"]>();
+    for (const credential of stray) {
+      if (await this.#allows(credential, named)) continue;
+      kinds.add(credential.kind);
+      await this.#output.warn(`${sayRefusal(credential, named)} (--allow-credential ${credential.name})`);
+    }
+    const harmless = Object.entries(settings.serviceParameters).filter(([name]) => !isCredentialName(name));
+    return {
+      ...settings,
+      bearer: kinds.has("bearer") ? undefined : settings.bearer,
+      apiKey: kinds.has("api-key") ? undefined : settings.apiKey,
+      serviceParameters: kinds.has("parameter") ? Object.fromEntries(harmless) : settings.serviceParameters,
+    };
   }
 
   /** @throws CliError USAGE where it may not go there, and no terminal allows it */
@@ -141,8 +157,16 @@ export class CredentialPermits {
     await work;
   }
 
+  async #allows({ name }: HeldCredential, named: NamedAgent): Promise<boolean> {
+    if (this.#allowed.includes(name)) return true;
+    const { directory, credential, agent } = await toPermit(name, named);
+    return (await readPermits(this.#path)).some(
+      (known) => known.directory === directory && known.credential === credential && known.agent === agent,
+    );
+  }
+
   async #require(credential: HeldCredential, named: NamedAgent, signal: AbortSignal): Promise<void> {
-    if (await this.allows(credential, named)) return;
+    if (await this.#allows(credential, named)) return;
     const { stdin, stderr } = this.#io;
     if (stdin.isTTY === true && stderr.isTerminal && (await this.#ask(credential, named, signal))) {
       await this.#remember(await toPermit(credential.name, named));
@@ -178,23 +202,8 @@ export class CredentialPermits {
   }
 }
 
-/** The settings without credentials that were refused. Parameters that are none stay. */
-export function withoutCredentials(
-  settings: AgentSettings,
-  refused: readonly HeldCredential[],
-): AgentSettings {
-  const kinds = new Set(refused.map(({ kind }) => kind));
-  const harmless = Object.entries(settings.serviceParameters).filter(([name]) => !isCredentialName(name));
-  return {
-    ...settings,
-    bearer: kinds.has("bearer") ? undefined : settings.bearer,
-    apiKey: kinds.has("api-key") ? undefined : settings.apiKey,
-    serviceParameters: kinds.has("parameter") ? Object.fromEntries(harmless) : settings.serviceParameters,
-  };
-}
-
 /** That a credential is not sent, and why. */
-export function sayRefusal({ name, where: from }: HeldCredential, { where, agent }: NamedAgent): string {
+function sayRefusal({ name, where: from }: HeldCredential, { where, agent }: NamedAgent): string {
   const origin = from === name ? "" : ` (${from})`;
   return `${name}${origin} is not sent to ${agent}: ${where} says that the agent is there, and you have not`;
 }
@@ -207,12 +216,6 @@ interface Permit {
 
 async function toPermit(credential: string, { directory, agent }: NamedAgent): Promise<Permit> {
   return { directory: await realpath(directory), credential, agent };
-}
-
-function isSame(one: Permit, other: Permit): boolean {
-  return (
-    one.directory === other.directory && one.credential === other.credential && one.agent === other.agent
-  );
 }
 
 /** A file that is not there, or is damaged, allows nothing. */
