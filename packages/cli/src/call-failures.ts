@@ -13,6 +13,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import {
   CliError,
   type CliErrorCode,
+  describeCauses,
   type Failure,
   type FailureSituation,
   localFailure,
@@ -22,7 +23,7 @@ import {
 export function describeCallFailure(error: unknown, situation: FailureSituation): Failure {
   if (error instanceof AgentError) return describeAgentError(error, situation);
   if (error instanceof ConnectError) return describeConnectError(error, situation);
-  const message = messagesOf(error).join(": ");
+  const message = describeCauses(error);
   return isNetworkFailure(error)
     ? localFailure("A2ACLI_ERR_UNREACHABLE", message, unreachableHint)
     : localFailure("A2ACLI_ERR_INTERNAL", message, debugHint);
@@ -158,12 +159,6 @@ function isLocal(name: string): name is CliErrorCode {
 /** Node's codes of failed look-ups, connections and handshakes. */
 const networkCodes =
   /^(?:E(?:CONN(?:REFUSED|RESET|ABORTED)|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN|TIMEDOUT|PIPE)|UND_ERR_|ERR_(?:TLS|SSL)|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
-
-/** What an error says, and what caused it: `fetch failed` alone tells nothing. */
-function messagesOf(error: unknown): readonly string[] {
-  if (!(error instanceof Error)) return error === undefined ? [] : [String(error)];
-  return [error.message, ...(error.cause instanceof Error ? messagesOf(error.cause) : [])];
-}
 
 function isNetworkFailure(error: unknown): boolean {
   return hasCode(error, networkCodes);

@@ -38,6 +38,12 @@ export function usageError(message: string, hint?: string, cause?: unknown): Cli
   return new CliError("A2ACLI_ERR_USAGE", message, { hint, cause });
 }
 
+/** What an error says, and what caused it: `fetch failed` alone tells nothing. */
+export function describeCauses(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${describeCauses(error.cause)}` : error.message;
+}
+
 /** What is printed about an error, and the exit code (a2a-cli Appendix B and D). */
 export interface Failure {
   /** `A2ACLI_ERR_…`, or the A2A name of what the agent answered. */

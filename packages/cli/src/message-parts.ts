@@ -53,23 +53,18 @@ async function readPart(
           "--data - reads JSON from the standard input; a file of that name is ./-",
         );
       }
-      return isRemote(value)
-        ? await remoteFile(value, mediaType)
-        : await readFile(toPath(value, io.cwd), details);
+      return await readFile(value, details, io.cwd);
   }
 }
 
-/** A URL for the agent to fetch. Its type is what was said, else what its path tells; there may be none. */
-async function remoteFile(url: string, said: string | undefined): Promise<Part> {
-  const { mediaTypeOf } = await import("@a2a-connect/node/client");
-  const told = mediaTypeOf(URL.parse(url)?.pathname ?? "");
-  const mediaType = said ?? (told === "application/octet-stream" ? undefined : told);
-  return fileUrl(url, defined({ mediaType }));
-}
-
-/** A file of this machine, with its bytes. Its type is what was said, else what its content and its name tell. */
-async function readFile(path: string, details: { readonly mediaType?: string }): Promise<Part> {
-  const { uploadFile } = await import("@a2a-connect/node/client");
+/** A file of this machine, with its bytes, or a URL for the agent to fetch. Its type is what was said, else what is told by it. */
+async function readFile(value: string, details: { readonly mediaType?: string }, cwd: string): Promise<Part> {
+  const { mediaTypeOf, uploadFile } = await import("@a2a-connect/node/client");
+  if (isRemote(value)) {
+    const told = mediaTypeOf(URL.parse(value)?.pathname ?? "");
+    return fileUrl(value, told === "application/octet-stream" ? details : { mediaType: told, ...details });
+  }
+  const path = toPath(value, cwd);
   try {
     return await uploadFile(path, details);
   } catch (error) {

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { InvalidArgumentError, Option } from "commander";
 import { usageError } from "../cli-error.ts";
-import { type AddCommand, collect } from "../command.ts";
+import { type AddCommand, collect, wholeNumber } from "../command.ts";
 import type { CommandContext } from "../context.ts";
 import type { RetiredKey } from "../serve/card-signing.ts";
 import type { ServeFlags } from "../serve/serve-file.ts";
@@ -23,9 +23,21 @@ export const addServe: AddCommand = (program, setAction) => {
         .choices(["sqlite", "memory"])
         .conflicts("db"),
     )
-    .addOption(publicUrlOption())
-    .addOption(signKeyOption())
-    .addOption(retiredKeyOption())
+    .option(
+      "--public-url <url>",
+      "where callers reach it, as the card says (default: server.url of a2a.config.yaml, else where it listens)",
+      parsePublicUrl,
+    )
+    .option(
+      "--sign-key <file>",
+      "sign the card with this private key (JWK or PEM), repeatable; its public side is at /.well-known/jwks.json",
+      collect,
+    )
+    .option(
+      "--retired-key <file@date>",
+      "keep this key, which signs no more, in the key set until then, repeatable: old.public.json@2027-01-31",
+      (text, before: readonly RetiredKey[] = []) => [...before, parseRetiredKey(text, Date.now())],
+    )
     .option("--watch", "start again whenever the module, or what it imports, changes")
     .addHelpText("after", examples);
   setAction(
@@ -38,14 +50,6 @@ export const addServe: AddCommand = (program, setAction) => {
     "local",
   );
 };
-
-/** `--public-url`: what the card says, wherever the server listens. */
-function publicUrlOption(): Option {
-  return new Option(
-    "--public-url <url>",
-    "where callers reach it, as the card says (default: server.url of a2a.config.yaml, else where it listens)",
-  ).argParser(parsePublicUrl);
-}
 
 /** @returns the URL without a slash at its end @throws InvalidArgumentError when no card can have it */
 function parsePublicUrl(text: string): string {
@@ -60,25 +64,6 @@ function parsePublicUrl(text: string): string {
     );
   }
   return text.replace(/\/+$/, "");
-}
-
-/** `--sign-key`. */
-function signKeyOption(): Option {
-  return new Option(
-    "--sign-key <file>",
-    "sign the card with this private key (JWK or PEM), repeatable; its public side is at /.well-known/jwks.json",
-  ).argParser(collect);
-}
-
-/** `--retired-key`. */
-function retiredKeyOption(): Option {
-  return new Option(
-    "--retired-key <file@date>",
-    "keep this key, which signs no more, in the key set until then, repeatable: old.public.json@2027-01-31",
-  ).argParser((text: string, before: readonly RetiredKey[] = []) => [
-    ...before,
-    parseRetiredKey(text, Date.now()),
-  ]);
 }
 
 /** ISO 8601: a day, which means its beginning in UTC, or a time with its zone. */
@@ -144,7 +129,7 @@ export function portOption(preset: number): Option {
   return new Option(
     "--port <number>",
     `port to listen on; 0: any that is free (default: ${preset})`,
-  ).argParser(parsePort);
+  ).argParser(wholeNumber(0, 65_535));
 }
 
 /** `--host`, as all commands have it that listen. */
@@ -153,15 +138,6 @@ export function hostOption(): Option {
     "--host <name>",
     "name or address to bind; 0.0.0.0 is open to the network (default: localhost)",
   );
-}
-
-/** @throws InvalidArgumentError when it is no port */
-function parsePort(value: string): number {
-  const port = Number(value);
-  if (!/^\d{1,5}$/.test(value) || port > 65_535) {
-    throw new InvalidArgumentError("It is a number from 0 to 65535.");
-  }
-  return port;
 }
 
 /** Not that of `a2a serve`, so that both can run beside each other. */

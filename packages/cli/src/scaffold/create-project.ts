@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { access, mkdir, writeFile } from "node:fs/promises";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
@@ -107,10 +107,7 @@ function suggestName(name: string): string | undefined {
  * @throws CliError USAGE when one of the files is there already
  */
 async function writeProject(directory: string, files: ProjectFiles, shown: string): Promise<void> {
-  const present: string[] = [];
-  for (const path of files.keys()) {
-    if (await exists(join(directory, path))) present.push(path);
-  }
+  const present = [...files.keys()].filter((path) => existsSync(join(directory, path)));
   if (present.length > 0) {
     throw usageError(
       `${shown} has ${present.join(", ")} already; nothing was written`,
@@ -126,11 +123,4 @@ async function writeProject(directory: string, files: ProjectFiles, shown: strin
   } catch (error) {
     throw usageError(`${shown} cannot be written to`, undefined, error);
   }
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { ServedAgent } from "@a2a-connect/node";
 import type { LogRecord } from "@a2a-connect/server";
 import { CliError, usageError } from "../cli-error.ts";
@@ -31,7 +32,7 @@ export async function runServer<Served extends Pick<ServedAgent, "close">>(
   });
   try {
     await announce(served);
-    await aborted(context.signal);
+    if (!context.signal.aborted) await once(context.signal, "abort");
   } finally {
     await served.close(stopping);
   }
@@ -53,13 +54,6 @@ export async function announceAgents(
 export async function offerCommands(output: Output, commands: readonly string[]): Promise<void> {
   await output.block("Commands to try", commands.join("\n"));
   await output.note("Ctrl-C stops it");
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 function formatRecord({ level, message, taskId, error }: LogRecord): string {

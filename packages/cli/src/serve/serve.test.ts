@@ -229,8 +229,8 @@ describe("a2a serve refuses", () => {
   });
 
   for (const [flags, sentence] of [
-    [["--port", "http"], "It is a number from 0 to 65535."],
-    [["--port", "65536"], "It is a number from 0 to 65535."],
+    [["--port", "http"], "It must be a whole number from 0 to 65535."],
+    [["--port", "65536"], "It must be a whole number from 0 to 65535."],
     [["--store", "tape"], "Allowed choices are sqlite, memory."],
     [["--store", "memory", "--db", "x"], "cannot be used with option"],
     [["--watch", "-o", "json"], "--watch serves again and again"],

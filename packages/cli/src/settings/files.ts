@@ -27,7 +27,11 @@ export function readSettingsFiles(
   config: string | undefined,
 ): readonly SettingsFile[] {
   const globalPath = join(home, ".config", "a2a-cli", ".env");
-  const local = config === undefined ? findLocalFile(cwd) : readNamedFile(resolve(cwd, config));
+  const path = config && resolve(cwd, config);
+  const local = path === undefined ? findLocalFile(cwd) : readSettingsFile(path, "file");
+  if (path !== undefined && local === undefined) {
+    throw usageError(`cannot read the configuration file ${path}`, "--config takes the path of an .env file");
+  }
   const files = local?.path === globalPath ? [] : [local];
   return [...files, readSettingsFile(globalPath, "file")].filter((file) => file !== undefined);
 }
@@ -38,23 +42,11 @@ function findLocalFile(directory: string): SettingsFile | undefined {
   return file ?? (parent === directory ? undefined : findLocalFile(parent));
 }
 
-function readNamedFile(path: string): SettingsFile {
-  const file = readSettingsFile(path, "file");
-  if (file === undefined) {
-    throw usageError(`cannot read the configuration file ${path}`, "--config takes the path of an .env file");
-  }
-  return file;
-}
-
 function readSettingsFile(path: string, source: SettingsFile["source"]): SettingsFile | undefined {
   try {
     const values = parseEnv(readFileSync(path, "utf8"));
-    return {
-      path,
-      source,
-      values,
-      exposed: process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0,
-    };
+    const exposed = process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0;
+    return { path, source, values, exposed };
   } catch {
     return undefined; // not there, or not for us
   }
@@ -85,10 +77,7 @@ const knownNames: ReadonlySet<string> = new Set(
 function describeName(name: string): string {
   const flagOnly = settingOptions.find(({ flag }) => environmentName(flag) === name);
   if (flagOnly !== undefined) return `${name} (only the flag --${flagOnly.flag})`;
-  const nearest = findNearestWord(name.slice("A2ACLI_".length), [...knownNames].map(withoutPrefix));
+  const [word = "", ...known] = [name, ...knownNames].map((each) => each.slice("A2ACLI_".length));
+  const nearest = findNearestWord(word, known);
   return nearest === undefined ? name : `${name} (did you mean A2ACLI_${nearest}?)`;
-}
-
-function withoutPrefix(name: string): string {
-  return name.slice("A2ACLI_".length);
 }

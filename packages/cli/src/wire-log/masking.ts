@@ -37,7 +37,7 @@ export function createMasking(secrets: Iterable<string>): Masking {
       secret,
       encodeURIComponent(secret),
       JSON.stringify(secret).slice(1, -1),
-      toBase64(secret),
+      Buffer.from(secret).toString("base64").replace(/=+$/, ""),
     ])
     .sort((one, other) => other.length - one.length);
   const values = (text: string): string =>
@@ -71,26 +71,18 @@ export function createMasking(secrets: Iterable<string>): Masking {
   };
 }
 
-function toBase64(text: string): string {
-  return Buffer.from(text).toString("base64").replace(/=+$/, "");
-}
-
-/** What the user gave as credentials, as settings hold it. */
-interface GivenSecrets {
+/** Takes everything out of what is logged that these settings hold as a credential, or under a name of one. */
+export function maskSettings({
+  bearer,
+  apiKey,
+  serviceParameters,
+}: {
   readonly bearer: string | undefined;
   readonly apiKey: string | undefined;
   readonly serviceParameters: Readonly<Record<string, string>>;
-}
-
-/** Takes what these settings hold as credentials out of whatever is logged. */
-export function maskSettings(settings: GivenSecrets): Masking {
-  return createMasking(secretsOf(settings));
-}
-
-/** Everything that the user gave as a credential, or under a name of one. */
-function secretsOf({ bearer, apiKey, serviceParameters }: GivenSecrets): readonly string[] {
+}): Masking {
   const parameters = Object.entries(serviceParameters)
     .filter(([name]) => isCredentialName(name))
     .flatMap(([, value]) => [value, value.replace(/^[\w-]+ +/, "")]);
-  return [bearer, apiKey, ...parameters].filter((secret) => secret !== undefined);
+  return createMasking([bearer, apiKey, ...parameters].filter((secret) => secret !== undefined));
 }

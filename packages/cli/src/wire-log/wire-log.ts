@@ -1,6 +1,7 @@
 import { type BindingTransport, type ClientPlatform, webTransports } from "@a2a-connect/client/internal";
 import { type DescMessage, type MessageShape, toJson } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { describeCauses } from "../cli-error.ts";
 import type { TextSink } from "../cli-io.ts";
 import { toText } from "../output.ts";
 import type { Settings } from "../settings/resolve.ts";
@@ -36,7 +37,7 @@ export class WireLog {
         this.#headers(response.headers);
         return this.#watchBody(response, exchange);
       } catch (error) {
-        exchange.answer((time) => `failed after ${time}: ${this.#masking.text(describe(error))}`);
+        exchange.answer((time) => `failed after ${time}: ${this.#masking.text(describeCauses(error))}`);
         throw error;
       }
     };
@@ -148,7 +149,7 @@ export class WireLog {
       chunk: (bytes) => log.write(bytes),
       end: (how, error) => {
         log.end();
-        const why = error === undefined ? "" : ` (${this.#masking.text(describe(error))})`;
+        const why = error === undefined ? "" : ` (${this.#masking.text(describeCauses(error))})`;
         exchange.answer((time) => `${how}${why} after ${log.bytes} bytes and ${time}`);
       },
     });
@@ -162,15 +163,6 @@ interface Exchange {
 
 function isText(headers: Headers): boolean {
   return /json|text\/|xml|urlencoded/i.test(headers.get("content-type") ?? "");
-}
-
-/** An error and what caused it. */
-function describe(error: unknown): string {
-  const messages: string[] = [];
-  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 4; at = at.cause, depth += 1) {
-    messages.push(at.message);
-  }
-  return messages.length === 0 ? String(error) : messages.join(": ");
 }
 
 /** The same messages, looked at as they pass. */
