@@ -69,7 +69,7 @@ export function readGivenFlags(command: Command): GivenFlags {
   const flags: Partial<Record<SettingFlag, RawValue>> = {};
   for (let level: Command | null = command; level !== null; level = level.parent) {
     for (const { flag } of settingOptions) {
-      const name = attributeName(flag);
+      const name = new Option(`--${flag}`).attributeName();
       const isGiven = ["cli", "implied"].includes(level.getOptionValueSource(name) ?? "");
       if (flags[flag] === undefined && isGiven) {
         flags[flag] = level.getOptionValue(name) as RawValue; // what addSettingOption's parser stored
@@ -88,7 +88,7 @@ function addSettingOption(command: Command, option: SettingOption, hidden: boole
   if (option.repeatable === true) {
     main.argParser(collect);
   }
-  command.addOption(main.helpGroup(helpGroup(option)));
+  command.addOption(main.helpGroup(generalFlags.has(option.flag) ? "General options:" : "Agent options:"));
   if (option.argument === undefined && option.negatable !== false) {
     command.addOption(new Option(`--no-${option.flag}`).hideHelp());
   }
@@ -98,14 +98,6 @@ function addSettingOption(command: Command, option: SettingOption, hidden: boole
       new Option(alias).hideHelp().implies(alias.startsWith("--no-") ? {} : { [option.flag]: value }),
     );
   }
-}
-
-function helpGroup({ flag }: SettingOption): string {
-  return generalFlags.has(flag) ? "General options:" : "Agent options:";
-}
-
-function attributeName(flag: string): string {
-  return flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** The parser of an option that may be given several times. */

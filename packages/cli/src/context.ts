@@ -101,16 +101,14 @@ export async function runAction(
   const signal = AbortSignal.any([io.interrupted, timeout.signal]);
   await using opened = new AsyncDisposableStack();
   const permits = new CredentialPermits(io, output, settings.allowedCredentials);
-  const originOf = (reference: string | undefined, isListed = false): Provenance => {
-    if (isListed) return { source: "found-file", where: "a list of agents" };
-    return (reference === undefined ? resolved.origins.get("agent-card") : undefined) ?? typed;
-  };
-  const situationFor = (reference: string | undefined, isListed?: boolean): AgentSituation => ({
+  const originOf = (reference: string | undefined): Provenance =>
+    (reference === undefined ? resolved.origins.get("agent-card") : undefined) ?? typed;
+  const situationFor = (reference: string | undefined, isListed = false): AgentSituation => ({
     io,
     output,
     resolved,
     reference: reference ?? settings.agentCard,
-    referenceOrigin: originOf(reference, isListed),
+    referenceOrigin: isListed ? listed : originOf(reference),
     permits,
     signal,
     adopt: (effective) => {
@@ -142,6 +140,9 @@ export async function runAction(
     },
   });
 }
+
+/** A reference that stands in a list. */
+const listed: Provenance = { source: "found-file", where: "a list of agents" };
 
 /** A reference that stands among the arguments. */
 const typed: Provenance = { source: "flag", where: "the command line" };

@@ -99,8 +99,8 @@ function isReadable(found: Stats | undefined): boolean {
   return found?.isFile() === true || found?.isFIFO() === true || found?.isCharacterDevice() === true;
 }
 
-async function look(path: string): Promise<Stats | undefined> {
-  return await stat(path).catch(() => undefined);
+function look(path: string): Promise<Stats | undefined> {
+  return stat(path).catch(() => undefined);
 }
 
 /** Largest card that is read; the client's limit for fetched ones. */

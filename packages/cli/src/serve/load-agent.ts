@@ -3,6 +3,7 @@ import { relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type AgentDefinition, assertAgentName, defineAgent } from "@a2a-connect/server";
 import { type CliError, usageError } from "../cli-error.ts";
+import { isObject } from "../json.ts";
 import { type Fault, findFault } from "./module-fault.ts";
 
 const howTo =
@@ -22,8 +23,7 @@ export type LoadedAgents =
  */
 export async function loadAgents(file: string, cwd: string): Promise<LoadedAgents> {
   const path = resolve(cwd, file);
-  const found = await stat(path).catch(() => undefined);
-  if (found === undefined || !found.isFile()) {
+  if (!(await stat(path).catch(() => undefined))?.isFile()) {
     throw usageError(
       `there is no file ${file}`,
       "name the module that exports your agent, or begin one with `a2a new NAME`",
@@ -53,27 +53,25 @@ function readDefault(module: Record<string, unknown>, file: string): LoadedAgent
   }
   const exported = module["default"];
   const alone = Array.isArray(exported) && exported.length === 1 ? exported[0] : exported;
-  if (Array.isArray(alone)) return { kind: "several", agents: nameAgents(alone, file) };
-  if (!isAgent(alone) && isRecordOfAgents(alone)) {
-    return { kind: "several", agents: checkNames(Object.entries(alone), file) };
-  }
-  return { kind: "one", agent: checkAgent(alone, `the default export of ${file}`, `the agent of ${file}`) };
+  const named = Array.isArray(alone) ? nameAgents(alone, file) : entriesOfAgents(alone);
+  return named === undefined
+    ? { kind: "one", agent: checkAgent(alone, `the default export of ${file}`, `the agent of ${file}`) }
+    : { kind: "several", agents: checkNames(named, file) };
 }
 
-function nameAgents(candidates: readonly unknown[], file: string): Record<string, AgentDefinition> {
+/** Agents of an array, by names that are made of those in their cards. */
+function nameAgents(candidates: readonly unknown[], file: string): readonly (readonly [string, unknown])[] {
   if (candidates.length === 0) throw notAnAgent(`the default export of ${file} is an array without agents`);
-  const named = candidates.map((candidate, index): [string, unknown] => {
+  const named = candidates.map((candidate, index) => {
     const agent = checkAgent(candidate, `agent ${index + 1} of ${file}`);
-    return [toName(agent.card.name), agent];
+    return [toName(agent.card.name), agent] as const;
   });
   const names = named.map(([name]) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) {
-    throw notAnAgent(
-      `two agents of ${file} would be called "${twice}": export an object with a name for each instead`,
-    );
-  }
-  return checkNames(named, file);
+  if (twice === undefined) return named;
+  throw notAnAgent(
+    `two agents of ${file} would be called "${twice}": export an object with a name for each instead`,
+  );
 }
 
 /** `Table booker` is served as `table-booker`. */
@@ -120,14 +118,13 @@ function notAnAgent(message: string): CliError {
   return usageError(message, howTo);
 }
 
-/** Whether it has agents by their names; one that is none is told by its name. */
-function isRecordOfAgents(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && Object.values(value).some(isAgent);
+/** Agents by their names, of which one may be none; undefined for anything else. */
+function entriesOfAgents(value: unknown): readonly (readonly [string, unknown])[] | undefined {
+  const entries = isObject(value) && !isAgent(value) ? Object.entries(value) : [];
+  return entries.some(([, candidate]) => isAgent(candidate)) ? entries : undefined;
 }
 
 /** As far as a look can tell; `defineAgent` checks the rest. */
 function isAgent(value: unknown): value is AgentDefinition {
-  if (typeof value !== "object" || value === null || !("card" in value)) return false;
-  const { card } = value;
-  return typeof card === "object" && card !== null && "name" in card && typeof card.name === "string";
+  return isObject(value) && isObject(value["card"]) && typeof value["card"]["name"] === "string";
 }
