@@ -22,15 +22,6 @@ export interface SendFlags extends PartOptions, ExitStateOptions {
   readonly skill?: string;
 }
 
-/** One send, connected. */
-interface Sending {
-  readonly context: CommandContext;
-  readonly agent: AgentClient;
-  readonly input: InputMessage;
-  readonly options: SendOptions;
-  readonly flags: SendFlags;
-}
-
 /**
  * Sends a message, waits for what comes of it as the settings say, and prints it: in `json` a SendMessageResponse, or
  * the events where they are streamed.
@@ -54,9 +45,11 @@ export async function send(
   const input = { parts, ...defined({ contextId, taskId, metadata }) };
   const agent = await context.openAgent();
   const options = { signal, ...defined({ skill: flags.skill }) };
-  const sending: Sending = { context, agent, input, options, flags };
   try {
-    await (settings.wait ? sendAndFollow(sending) : sendAndLeave(sending));
+    const task = await (settings.wait ? sendAndFollow : sendAndLeave)(context, agent, input, options);
+    if (task === undefined) return;
+    await reportTask(context, task); // what to do next
+    exitByState(context, flags, stateOf(task));
   } catch (error) {
     if (taskId !== undefined && findA2AError(error) !== undefined) {
       // a2a-cli §8.1
@@ -66,18 +59,31 @@ export async function send(
   }
 }
 
-/** `--async`: the task as it is when the message was taken. */
-async function sendAndLeave({ context, agent, input, options, flags }: Sending): Promise<void> {
+/** `--async`: prints the task as it is when the message was taken. @returns the task, if that is what came */
+async function sendAndLeave(
+  context: CommandContext,
+  agent: AgentClient,
+  input: InputMessage,
+  options: SendOptions,
+): Promise<Task | undefined> {
   const sent = agent.sendMessage(input, { ...options, returnImmediately: true });
   const response = await sent.catch((error: unknown) => {
     throw context.signal.aborted ? unanswered(context) : error;
   });
-  await printResponse(context, response);
-  await conclude(context, response, flags);
+  return await printResponse(context, response);
 }
 
-/** Follows what comes of the message, over a stream or by polls, to where the task has ended or waits. */
-async function sendAndFollow({ context, agent, input, options, flags }: Sending): Promise<void> {
+/**
+ * Follows what comes of the message, over a stream or by polls, to where the task has ended or waits.
+ *
+ * @returns the task, if that is what came, and it was not left to itself
+ */
+async function sendAndFollow(
+  context: CommandContext,
+  agent: AgentClient,
+  input: InputMessage,
+  options: SendOptions,
+): Promise<Task | undefined> {
   const { output, settings } = context;
   if (settings.stream) await notePolling(context, agent);
   const stream = agent.stream(input, { ...options, ...pollingOf(settings), until: "settled" });
@@ -89,12 +95,12 @@ async function sendAndFollow({ context, agent, input, options, flags }: Sending)
       if (settings.stream) await printEvent(output, event);
     },
   });
-  const response = toResponse(stream.task, reply);
-  if (end === "detached" && response.payload.case === undefined) throw unanswered(context);
-  if (!settings.stream) await printResponse(context, response);
-  await (end === "ended"
-    ? conclude(context, response, flags)
-    : detach(context, stream.task, stream.lastEventId));
+  const { task, lastEventId } = stream;
+  if (end === "detached" && (task ?? reply) === undefined) throw unanswered(context);
+  if (!settings.stream) await printResponse(context, toResponse(task, reply));
+  if (end === "ended") return task;
+  await detach(context, task, lastEventId);
+  return undefined;
 }
 
 function toResponse(task: Task | undefined, message: Message | undefined): SendMessageResponse {
@@ -107,28 +113,14 @@ function toResponse(task: Task | undefined, message: Message | undefined): SendM
   return response;
 }
 
-async function printResponse({ output }: CommandContext, response: SendMessageResponse): Promise<void> {
-  switch (response.payload.case) {
-    case "task":
-      await renderTask(output, response.payload.value);
-      break;
-    case "message":
-      await renderMessage(output, response.payload.value);
-      break;
-    case undefined:
-      return; // a stream without events has thrown
-  }
+/** @returns the task, if that is what it prints */
+async function printResponse(
+  { output }: CommandContext,
+  response: SendMessageResponse,
+): Promise<Task | undefined> {
+  const { payload } = response;
+  if (payload.case === undefined) return undefined; // a stream without events has thrown
+  await (payload.case === "task" ? renderTask(output, payload.value) : renderMessage(output, payload.value));
   await output.document(formatMessage(SendMessageResponseSchema, response));
-}
-
-/** What to do next, and the exit status. */
-async function conclude(
-  context: CommandContext,
-  { payload }: SendMessageResponse,
-  flags: SendFlags,
-): Promise<void> {
-  if (payload.case === "task") {
-    await reportTask(context, payload.value);
-    exitByState(context, flags, stateOf(payload.value));
-  }
+  return payload.case === "task" ? payload.value : undefined;
 }
