@@ -5,10 +5,10 @@ import type { Output } from "../output.ts";
 import type { Settings } from "../settings/resolve.ts";
 import { type AgentSituation, prepareConnection, withNameHint } from "./agent-connection.ts";
 import { type CredentialPlan, planCredentials } from "./call-credentials.ts";
+import { openUntilAborted } from "./open-until-aborted.ts";
 import type { HeldCredential } from "./permits.ts";
 import { readFileCard } from "./receive-card.ts";
 import { findCardTrust, requireTrusted } from "./trust.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 /**
  * Connects to an agent as the settings say, with the credentials that its card wants.
@@ -38,7 +38,7 @@ export async function openAgent(
       await options.verifyCard?.(received);
     };
     const agent = await connectPreferably(settings.transports, (choice) =>
-      untilAborted(signal, connectAgent(card, { ...connectOptions, verifyCard, ...choice })),
+      openUntilAborted(signal, connectAgent(card, { ...connectOptions, verifyCard, ...choice })),
     );
     const plan = planCredentials(agent.card, settings);
     for (const credential of connection.stray.filter((held) => isSent(held, plan))) {

@@ -6,8 +6,8 @@ import type { Output } from "../output.ts";
 import { recordBody } from "../wire-log/observe-body.ts";
 import { type AgentSituation, type CardTarget, prepareConnection, withNameHint } from "./agent-connection.ts";
 import type { AgentSettings } from "./agent-settings.ts";
+import { openUntilAborted } from "./open-until-aborted.ts";
 import { decodeText } from "./reference.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 /** A card as it was found. */
 export interface FoundCard {
@@ -44,7 +44,7 @@ export async function receiveCard(situation: AgentSituation): Promise<FoundCard>
     return { text, url, asked: target.url, settings, read: card === undefined ? read : () => card };
   };
   try {
-    const agent = await untilAborted(
+    const agent = await openUntilAborted(
       situation.signal,
       connectAgent(target.url, {
         ...options,

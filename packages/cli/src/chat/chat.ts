@@ -2,8 +2,8 @@ import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import type { AgentClient, FollowOptions, SendOptions, TaskStream } from "@a2a-connect/client";
 import { isInterrupted, isSettled } from "@a2a-connect/core";
+import { untilAborted } from "@a2a-connect/core/internal";
 import type { Task } from "@a2a-connect/proto";
-import { orAborted } from "../agent/until-aborted.ts";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { interruptedExitCode } from "../interrupts.ts";
@@ -246,8 +246,9 @@ class Conversation {
       return await this.#view.say("there are no artifacts to save");
     }
     for (const reader of this.#agent.readArtifacts(task)) {
+      this.#signal.throwIfAborted();
       const saving = reader.save(resolve(this.#context.io.cwd, directory));
-      for (const path of await orAborted(this.#signal, saving)) await this.#view.say(`saved ${path}`);
+      for (const path of await untilAborted(saving, this.#signal)) await this.#view.say(`saved ${path}`);
     }
   }
 

@@ -2,9 +2,9 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ArtifactReader } from "@a2a-connect/client/internal";
 import { fileUrl } from "@a2a-connect/core";
+import { untilAborted } from "@a2a-connect/core/internal";
 import { type Artifact, ArtifactSchema, type Task, TaskStateSchema } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
-import { orAborted } from "../agent/until-aborted.ts";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
 import { describeFileError } from "../files.ts";
@@ -40,7 +40,7 @@ export async function downloadArtifacts(
   const saved: Artifact[] = [];
   for (const reader of readers) {
     signal.throwIfAborted();
-    const paths = await orAborted(signal, reader.save(directory)).catch((error: unknown) => {
+    const paths = await untilAborted(reader.save(directory), signal).catch((error: unknown) => {
       throw explainDirectory(error, directory);
     });
     for (const path of paths) await output.field("Saved", path);
