@@ -207,6 +207,17 @@ describe("a2a config show, of an agent of a2a.config.yaml (a2a-cli §8.3)", () =
 });
 
 describe("a2a config show", () => {
+  for (const [alias, shown] of [
+    ["--watch", "wait: on (flag --wait)"],
+    ["--no-wait", "wait: off (flag --wait)"],
+    ["--return-immediately", "async: on (flag --async)"],
+  ] as const) {
+    it(`knows ${alias} by its first name`, async () => {
+      const { stdout } = await runCommand(["config", "show", alias]);
+      expect(stdout).toContain(`${shown}\n`);
+    });
+  }
+
   it("shows each value and its source, credentials masked", async () => {
     await writeFile(localFile(), "A2ACLI_OUTPUT=text\nA2ACLI_BEARER=file-secret\n", { mode: 0o600 });
     const env = { A2ACLI_API_KEY: "env-secret", A2ACLI_SVC_PARAM: "x-token:param-secret" };
