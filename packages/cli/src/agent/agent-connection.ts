@@ -1,4 +1,5 @@
 import { CardNotFoundError } from "@a2a-connect/client";
+import { untilAborted } from "@a2a-connect/core/internal";
 import { type NodeConnectOptions, nodePlatform } from "@a2a-connect/node/client";
 import type { CliIo } from "../cli-io.ts";
 import { defined } from "../json.ts";
@@ -112,4 +113,22 @@ function catalogHint({ url, message, hint }: CardNotFoundError): string | undefi
   return origin === undefined
     ? undefined
     : `${hint ?? "Check the address."} A server of several agents lists them in ${origin}/.well-known/ai-catalog.json: each has a card at its own URL.`;
+}
+
+/** What `work` opens, unless the signal is aborted first: then its reason, and what comes too late is closed. */
+export async function openUntilAborted<T extends AsyncDisposable>(
+  signal: AbortSignal,
+  work: Promise<T>,
+): Promise<T> {
+  try {
+    return await untilAborted(work, signal);
+  } catch (error) {
+    if (signal.aborted) {
+      work.then(
+        (late) => late[Symbol.asyncDispose](),
+        () => {}, // nobody waits for it any more
+      );
+    }
+    throw error;
+  }
 }

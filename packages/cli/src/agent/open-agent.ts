@@ -3,9 +3,13 @@ import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { connectAgent, type NodeConnectOptions } from "@a2a-connect/node/client";
 import type { Output } from "../output.ts";
 import type { Settings } from "../settings/resolve.ts";
-import { type AgentSituation, prepareConnection, withNameHint } from "./agent-connection.ts";
+import {
+  type AgentSituation,
+  openUntilAborted,
+  prepareConnection,
+  withNameHint,
+} from "./agent-connection.ts";
 import { type CredentialPlan, planCredentials } from "./call-credentials.ts";
-import { openUntilAborted } from "./open-until-aborted.ts";
 import type { HeldCredential } from "./permits.ts";
 import { readFileCard } from "./receive-card.ts";
 import { findCardTrust, requireTrusted } from "./trust.ts";

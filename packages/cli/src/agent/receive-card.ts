@@ -4,9 +4,14 @@ import { connectAgent } from "@a2a-connect/node/client";
 import type { AgentCard } from "@a2a-connect/proto";
 import type { Output } from "../output.ts";
 import { recordBody } from "../wire-log/observe-body.ts";
-import { type AgentSituation, type CardTarget, prepareConnection, withNameHint } from "./agent-connection.ts";
+import {
+  type AgentSituation,
+  type CardTarget,
+  openUntilAborted,
+  prepareConnection,
+  withNameHint,
+} from "./agent-connection.ts";
 import type { AgentSettings } from "./agent-settings.ts";
-import { openUntilAborted } from "./open-until-aborted.ts";
 import { decodeText } from "./reference.ts";
 
 /** A card as it was found. */

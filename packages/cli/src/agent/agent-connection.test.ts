@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openUntilAborted } from "./open-until-aborted.ts";
+import { openUntilAborted } from "./agent-connection.ts";
 
 const never = new Promise<never>(() => {});
 
