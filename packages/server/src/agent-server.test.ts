@@ -1,7 +1,7 @@
 import { A2AService, TaskState } from "@a2a-connect/proto";
-import { say, taskOf } from "@a2a-connect/testing";
 import { createClient, createRouterTransport } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { sendTask } from "../test-support/tasks.ts";
 import { createAgentServer } from "./agent-server.ts";
 
 describe("createAgentServer", () => {
@@ -23,7 +23,7 @@ describe("createAgentServer", () => {
     const calls = Object.entries(server.service.methods).map(([name, { impl }]) => [name, impl]);
     const transport = createRouterTransport(({ service }) => service(A2AService, Object.fromEntries(calls)));
     const client = createClient(A2AService, transport);
-    expect(taskOf(await client.sendMessage(say("go"))).status?.state).toBe(TaskState.FAILED);
+    expect((await sendTask(client)).status?.state).toBe(TaskState.FAILED);
     await server.close();
   });
 

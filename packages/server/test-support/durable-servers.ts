@@ -16,6 +16,7 @@ import {
 } from "../src/index.ts";
 import type { LogEntry } from "../src/store/index.ts";
 import { createMortalStore, type Death, type MortalStore } from "./mortal-store.ts";
+import { detached, sendTask } from "./tasks.ts";
 
 /** The anonymous caller, as the store knows it. */
 export const anonymous = { tenant: "", principal: "anonymous" };
@@ -87,6 +88,20 @@ export function createDurableServers(
         .filter(({ kind }) => kind === "journal")
         .map(({ payload }) => codec.decode(payload)),
   };
+}
+
+/** A process with one task that has got as far as it can by itself. */
+export async function beginTask({ open, clock }: DurableServers) {
+  const process = await open();
+  const { id } = await sendTask(process.client, detached());
+  await clock.settle();
+  return { process, id };
+}
+
+/** The first process of an agent with that code, with one task that has got as far as it can by itself. */
+export async function beginDurable(execute: DurableExecutor, options?: DurableServerOptions) {
+  const servers = createDurableServers(execute, options);
+  return { ...servers, servers, ...(await beginTask(servers)) };
 }
 
 /** What a task's log shows callers, without ids and timestamps. */

@@ -1,8 +1,9 @@
 import { bytes, json, lifecycleExtension, text } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, reasonOf, say, taskOf } from "@a2a-connect/testing";
+import { createEngineHarness, reasonOf, say } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { endOf, sendTask } from "../../test-support/tasks.ts";
 import type { AgentDefinition, SkillDescription, TurnCode } from "./agent-definition.ts";
 
 const skillOf = (
@@ -45,8 +46,8 @@ async function answerOf(
   second: Parameters<typeof say>[1] = {},
 ) {
   const { client } = await createEngineHarness({ agent: definition });
-  const { id } = taskOf(await client.sendMessage(say("go", first)));
-  const task = taskOf(await client.sendMessage(say("yes", { ...second, taskId: id })));
+  const { id } = await sendTask(client, say("go", first));
+  const task = await sendTask(client, say("yes", { ...second, taskId: id }));
   return task.status?.message?.parts[0]?.content.value;
 }
 
@@ -84,8 +85,8 @@ describe("the skill of a task", () => {
   ] as const) {
     it(`that ${what} names and nobody knows is REJECTED as unsupported-skill, with those there are`, async () => {
       const { client } = await createEngineHarness({ agent: definition });
-      const task = taskOf(await client.sendMessage(say("go", details)));
-      expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.REJECTED, "unsupported-skill"]);
+      const task = await sendTask(client, say("go", details));
+      expect(endOf(task)).toEqual([TaskState.REJECTED, "unsupported-skill"]);
       const words = task.status?.message?.parts[0]?.content.value;
       for (const name of ["three", "one", "two", "images"]) expect(words).toContain(name);
     });
@@ -95,7 +96,7 @@ describe("the skill of a task", () => {
     const { client } = await createEngineHarness({
       agent: { card: { name: "Agent", skills: [skillOf("one")] } },
     });
-    expect(reasonOf(taskOf(await client.sendMessage(say("go"))))).toBe("unsupported-skill");
+    expect(reasonOf(await sendTask(client))).toBe("unsupported-skill");
   });
 
   for (const skill of ["", 1, ["one"], {}]) {
@@ -112,7 +113,7 @@ describe("the skill of a task", () => {
     const { client } = await createEngineHarness({ agent });
     const priorityOf = (priority: string) => ({ metadata: { [lifecycleExtension]: { priority } } });
     for (const priority of ["low", "normal", "high"]) {
-      expect(taskOf(await client.sendMessage(say("go", priorityOf(priority)))).id).not.toBe("");
+      expect((await sendTask(client, say("go", priorityOf(priority)))).id).not.toBe("");
     }
     await expect(client.sendMessage(say("go", priorityOf("urgent")))).rejects.toMatchObject({
       code: Code.InvalidArgument,
@@ -124,7 +125,7 @@ describe("the skill of a task", () => {
     const { client } = await createEngineHarness({ agent });
     const image = (mediaType: string) => bytes(new Uint8Array([1]), { mediaType });
     const send = async (parts: Parameters<typeof say>[0], skill: string) =>
-      taskOf(await client.sendMessage(say(parts, asking(skill))));
+      await sendTask(client, say(parts, asking(skill)));
     expect((await send([image("image/png")], "images")).status?.state).toBe(TaskState.COMPLETED);
     expect(reasonOf(await send([image("image/gif")], "images"))).toBe("invalid-agent-response");
     await expect(send("words", "images")).rejects.toMatchObject({ code: Code.InvalidArgument });
@@ -134,7 +135,7 @@ describe("the skill of a task", () => {
 
   it("decides the same for follow-ups (A-9)", async () => {
     const { client } = await createEngineHarness({ agent });
-    const { id } = taskOf(await client.sendMessage(say("go", asking("one"))));
+    const { id } = await sendTask(client, say("go", asking("one")));
     await expect(client.sendMessage(say([bytes(new Uint8Array([1]))], { taskId: id }))).rejects.toMatchObject(
       { code: Code.InvalidArgument, rawMessage: expect.stringContaining("application/octet-stream") },
     );

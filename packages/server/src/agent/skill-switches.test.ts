@@ -1,7 +1,8 @@
 import { lifecycleExtension } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, createScriptedExecutor, reasonOf, say, taskOf } from "@a2a-connect/testing";
+import { createEngineHarness, createScriptedExecutor, say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
+import { endOf } from "../../test-support/tasks.ts";
 import { defineAgent } from "./agent-definition.ts";
 import { createSkillSwitches } from "./skill-switches.ts";
 
@@ -82,7 +83,7 @@ describe("a skill that is switched off", () => {
     skills.disable("dig");
     for (const answer of [await sendTo("dig"), await client.sendMessage(say("route me"))]) {
       const task = taskOf(answer);
-      expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.REJECTED, "skill-unavailable"]);
+      expect(endOf(task)).toEqual([TaskState.REJECTED, "skill-unavailable"]);
       expect(task.status?.message?.parts[0]?.content.value).toBe(
         'The skill "dig" is switched off at present.',
       );

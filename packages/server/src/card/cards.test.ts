@@ -1,7 +1,8 @@
 import { lifecycleExtension } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, createScriptedExecutor, reasonOf, say, taskOf } from "@a2a-connect/testing";
+import { createEngineHarness, createScriptedExecutor, say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
+import { endOf, sendTask } from "../../test-support/tasks.ts";
 import { type CardDefinition, defineAgent, type SkillDefinition } from "../agent/agent-definition.ts";
 
 const dig = { id: "dig", name: "Dig", description: "Digs." };
@@ -33,7 +34,7 @@ async function start(definition: CardDefinition = card) {
     warnings: () => log.filter(({ level }) => level === "warn").map(({ message }) => message),
     async tell(skill: string, words = "go", taskId = "") {
       const details = taskId === "" ? named(skill) : { taskId };
-      return taskOf(await client.sendMessage(say(words, details)));
+      return await sendTask(client, say(words, details));
     },
     cards: server.cards,
   };
@@ -223,8 +224,7 @@ describe("a card that is updated", () => {
     cards.update({ ...card, skills: [{ ...dig, maxRunning: 2, maxQueued: 0 }] });
     const two = await script.nextTurn();
     expect(two.turn.text).toBe("two");
-    const refused = taskOf(await send("three"));
-    expect([refused.status?.state, reasonOf(refused)]).toEqual([TaskState.REJECTED, "capacity"]);
+    expect(endOf(taskOf(await send("three")))).toEqual([TaskState.REJECTED, "capacity"]);
     one.returns();
     two.returns();
     await Promise.all(answers);

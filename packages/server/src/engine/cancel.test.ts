@@ -1,45 +1,23 @@
 import { TaskState } from "@a2a-connect/proto";
-import {
-  createEngineHarness,
-  createScriptedExecutor,
-  type EngineHarnessOptions,
-  readStream,
-  reasonOf,
-  say,
-  taskOf,
-  wordsOf,
-} from "@a2a-connect/testing";
+import { createEngineHarness, say, taskOf, wordsOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { startScripted } from "../../test-support/agents.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
-import type { TurnAgent } from "../agent/agent-definition.ts";
+import { endOf, sendStream, stateOf, subscribe } from "../../test-support/tasks.ts";
 import { TurnAbort } from "./turn-abort.ts";
-
-async function scripted(options: Partial<EngineHarnessOptions> = {}, rest: Partial<TurnAgent> = {}) {
-  const script = createScriptedExecutor();
-  const agent = { card: { name: "Agent" }, execute: script.execute, ...rest };
-  const harness = await createEngineHarness({ agent, ...options });
-  const startTask = async () => {
-    const answer = harness.client.sendMessage(say("go"));
-    const scriptedTurn = await script.nextTurn();
-    await scriptedTurn.yields(scriptedTurn.turn.working());
-    await harness.clock.settle();
-    return { id: scriptedTurn.turn.taskId, answer, ...scriptedTurn };
-  };
-  return { ...harness, script, startTask };
-}
 
 const isNotCancelable = { code: Code.FailedPrecondition, rawMessage: "the task has already ended" };
 
 describe("CancelTask", () => {
   for (const question of ["inputRequired", "authRequired"] as const) {
     it(`ends a task that waits at ${question} (A-31)`, async () => {
-      const { client, startTask, clock } = await scripted();
+      const { client, startTask, clock } = await startScripted();
       const { id, turn, yields, answer } = await startTask();
       await yields(turn[question]("?"));
       await answer;
       const task = await client.cancelTask({ id });
-      expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.CANCELED, "canceled"]);
+      expect(endOf(task)).toEqual([TaskState.CANCELED, "canceled"]);
       expect(task.status?.message?.parts[0]?.content.value).toBe("The task was canceled.");
       expect(await client.getTask({ id })).toEqual(task);
       await expect(client.sendMessage(say("yes", { taskId: id }))).rejects.toMatchObject({
@@ -51,7 +29,7 @@ describe("CancelTask", () => {
   }
 
   it("tells a running executor why, with the caller's metadata, and answers when it has ended (A-31, A-33)", async () => {
-    const { client, startTask, clock } = await scripted();
+    const { client, startTask, clock } = await startScripted();
     const { id, turn, returns, answer, closed } = await startTask();
     let canceled = false;
     const cancel = client.cancelTask({ id, metadata: { k: 1 } }).finally(() => {
@@ -62,8 +40,7 @@ describe("CancelTask", () => {
     expect(turn.signal.reason).toBeInstanceOf(TurnAbort);
     expect(turn.signal.reason).toMatchObject({ name: "AbortError", cause: "canceled", metadata: { k: 1 } });
     returns();
-    const task = await cancel;
-    expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.CANCELED, "canceled"]);
+    expect(endOf(await cancel)).toEqual([TaskState.CANCELED, "canceled"]);
     expect(taskOf(await answer).status?.state).toBe(TaskState.CANCELED);
     await closed;
     await clock.settle();
@@ -71,7 +48,7 @@ describe("CancelTask", () => {
   });
 
   it("takes a throw after the signal as the end that was asked for", async () => {
-    const { client, startTask, clock, log } = await scripted();
+    const { client, startTask, clock, log } = await startScripted();
     const { id, throws } = await startTask();
     const cancel = client.cancelTask({ id });
     await clock.settle();
@@ -85,14 +62,13 @@ describe("CancelTask", () => {
     [500, 500],
   ] as const) {
     it(`abandons an executor that ignores it after ${until} ms; what it yields later is refused and logged`, async () => {
-      const { client, startTask, clock, log } = await scripted(
-        {},
+      const { client, startTask, clock, log } = await startScripted(
         cancelGraceMs === undefined ? {} : { cancelGraceMs },
       );
       const { id, turn, yields, closed } = await startTask();
       const cancel = client.cancelTask({ id });
       await clock.advance(until - 1);
-      expect((await client.getTask({ id })).status?.state).toBe(TaskState.WORKING);
+      expect(await stateOf(client, id)).toBe(TaskState.WORKING);
       await clock.advance(1);
       const task = await cancel;
       expect(task.status?.state).toBe(TaskState.CANCELED);
@@ -107,7 +83,7 @@ describe("CancelTask", () => {
 
   it("refuses an artifact that was being sealed when its executor was abandoned (B-2)", async () => {
     const store = createHeldStore();
-    const { client, startTask, clock } = await scripted({ store });
+    const { client, startTask, clock } = await startScripted({}, { store });
     const { id, turn, yields } = await startTask();
     await yields(turn.append("a", "1"));
     await clock.settle();
@@ -127,7 +103,7 @@ describe("CancelTask", () => {
   });
 
   it("does not undo a task that was quicker: it is completed and not cancelable (A-31, B-2)", async () => {
-    const { client, startTask, clock } = await scripted();
+    const { client, startTask, clock } = await startScripted();
     const { id, turn, yields, answer } = await startTask();
     const cancel = client.cancelTask({ id });
     const failure = expect(cancel).rejects.toMatchObject(isNotCancelable);
@@ -138,7 +114,7 @@ describe("CancelTask", () => {
   });
 
   it("cancels a task whose executor asks instead of ending", async () => {
-    const { client, startTask, clock } = await scripted();
+    const { client, startTask, clock } = await startScripted();
     const { id, turn, yields } = await startTask();
     const cancel = client.cancelTask({ id });
     await clock.settle();
@@ -147,7 +123,7 @@ describe("CancelTask", () => {
   });
 
   it("cancels a task that waits for a place, and never runs it (A-31)", async () => {
-    const { client, startTask, clock, script } = await scripted({ limits: { maxRunning: 1 } });
+    const { client, startTask, clock, script } = await startScripted({}, { limits: { maxRunning: 1 } });
     const running = await startTask();
     const waiting = client.sendMessage(say("second"));
     await clock.settle();
@@ -163,7 +139,7 @@ describe("CancelTask", () => {
   });
 
   it("gives two cancels at once the same task (A-32)", async () => {
-    const { client, startTask, clock } = await scripted();
+    const { client, startTask, clock } = await startScripted();
     const { id, returns } = await startTask();
     const cancels = [client.cancelTask({ id }), client.cancelTask({ id })];
     await clock.settle();
@@ -174,7 +150,7 @@ describe("CancelTask", () => {
   });
 
   it("refuses to cancel what has ended, also a second time (A-31, A-32)", async () => {
-    const { client, startTask, clock } = await scripted();
+    const { client, startTask, clock } = await startScripted();
     const { id, returns } = await startTask();
     returns();
     await clock.settle();
@@ -186,7 +162,7 @@ describe("CancelTask", () => {
   });
 
   it("does not tell a foreign task from a missing one (A-31, O-4)", async () => {
-    const { clientOf, startTask } = await scripted();
+    const { clientOf, startTask } = await startScripted();
     const { id, turn } = await startTask();
     await expect(clientOf("eve").cancelTask({ id })).rejects.toMatchObject({ code: Code.NotFound });
     await expect(clientOf("eve").cancelTask({ id: "nope" })).rejects.toMatchObject({ code: Code.NotFound });
@@ -194,11 +170,9 @@ describe("CancelTask", () => {
   });
 
   it("shows every reader the end", async () => {
-    const { client, startTask, clock } = await scripted();
-    const { id, turn, yields } = await startTask();
-    await yields(turn.inputRequired("?"));
-    await clock.settle();
-    const stream = readStream((signal) => client.subscribeToTask({ id }, { signal }));
+    const { client, clock, startAsking } = await startScripted();
+    const { id } = await startAsking();
+    const stream = subscribe(client, id);
     await clock.settle();
     await client.cancelTask({ id });
     await stream.ended;
@@ -207,11 +181,8 @@ describe("CancelTask", () => {
 
   it("wins against an answer that is not durable yet: the next turn never begins", async () => {
     const store = createHeldStore();
-    const { client, startTask, clock, script } = await scripted({ store });
-    const { id, turn, yields, answer } = await startTask();
-    await yields(turn.inputRequired("?"));
-    await answer;
-    await clock.settle();
+    const { client, clock, script, startAsking } = await startScripted({}, { store });
+    const { id } = await startAsking();
     store.hold();
     const second = client.sendMessage(say("yes", { taskId: id }));
     await clock.settle();
@@ -226,16 +197,14 @@ describe("CancelTask", () => {
       agent: { card: { name: "Agent" }, execute: () => [] },
       store,
     });
-    expect((await other.getTask({ id })).status?.state).toBe(TaskState.CANCELED);
+    expect(await stateOf(other, id)).toBe(TaskState.CANCELED);
   });
 });
 
 describe("two answers to one question", () => {
   it("takes exactly one, whatever their order (design: one writer)", async () => {
-    const { client, startTask, clock, script } = await scripted();
-    const { id, turn, yields, answer } = await startTask();
-    await yields(turn.inputRequired("?"));
-    await answer;
+    const { client, clock, script, startAsking } = await startScripted();
+    const { id } = await startAsking();
     const answers = Array.from({ length: 5 }, (_, at) => client.sendMessage(say(`${at}`, { taskId: id })));
     const settled = Promise.allSettled(answers);
     const next = await script.nextTurn();
@@ -252,8 +221,8 @@ describe("two answers to one question", () => {
   });
 
   it("never lets the turn that asked say more, however early the answer comes", async () => {
-    const { client, script, clock } = await scripted();
-    const stream = readStream((signal) => client.sendStreamingMessage(say("go"), { signal }));
+    const { client, script, clock } = await startScripted();
+    const stream = sendStream(client);
     const first = await script.nextTurn();
     void first.yields(first.turn.inputRequired("?"));
     const { taskId } = first.turn;

@@ -1,33 +1,16 @@
 import { lifecycleExtension } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
-import {
-  createEngineHarness,
-  createScriptedExecutor,
-  type EngineHarnessOptions,
-  readStream,
-  reasonOf,
-  say,
-  taskOf,
-  wordsOf,
-} from "@a2a-connect/testing";
+import { createEngineHarness, type EngineHarnessOptions, say, taskOf, wordsOf } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { startScripted } from "../../test-support/agents.ts";
 import { createHeldStore, type Fate } from "../../test-support/held-store.ts";
+import { detached, endOf, sendStream, stateOf, subscribe } from "../../test-support/tasks.ts";
 
+/** A scripted agent on a store that does what a test says. */
 async function held(options: Partial<EngineHarnessOptions> = {}) {
   const store = createHeldStore();
-  const script = createScriptedExecutor();
-  const agent = { card: { name: "Agent" }, execute: script.execute };
-  const harness = await createEngineHarness({ agent, store, ...options });
-  const startTask = async () => {
-    const answer = harness.client.sendMessage(say("go"));
-    answer.catch(() => {});
-    const scriptedTurn = await script.nextTurn();
-    await scriptedTurn.yields(scriptedTurn.turn.working());
-    await harness.clock.settle();
-    return { id: scriptedTurn.turn.taskId, answer, ...scriptedTurn };
-  };
-  return { ...harness, store, script, agent, startTask };
+  return { ...(await startScripted({}, { store, ...options })), store };
 }
 
 const unavailable = { code: Code.Unavailable };
@@ -37,10 +20,8 @@ describe("durable before visible (design §1)", () => {
     const { client, store, script, clock } = await held();
     store.hold();
     const outcomes: string[] = [];
-    const answer = client
-      .sendMessage({ ...say("go"), configuration: { returnImmediately: true } })
-      .finally(() => outcomes.push("send"));
-    const stream = readStream((signal) => client.sendStreamingMessage(say("go"), { signal }));
+    const answer = client.sendMessage(detached()).finally(() => outcomes.push("send"));
+    const stream = sendStream(client);
     const turns = [await script.nextTurn(), await script.nextTurn()];
     for (const { turn, yields } of turns) await yields(turn.working());
     await clock.settle();
@@ -63,7 +44,7 @@ describe("durable before visible (design §1)", () => {
     void answer.then(() => {
       settled = true;
     });
-    const stream = readStream((signal) => client.subscribeToTask({ id }, { signal }));
+    const stream = subscribe(client, id);
     await clock.settle();
     store.hold();
     await yields(turn.append("a", "1"));
@@ -71,7 +52,7 @@ describe("durable before visible (design §1)", () => {
     await clock.settle();
     expect(store.waiting).toBe(1);
     const state = async () => ({
-      got: (await client.getTask({ id })).status?.state,
+      got: await stateOf(client, id),
       artifacts: (await client.getTask({ id })).artifacts.length,
       listed: (await client.listTasks({})).tasks[0]?.status?.state,
       streamed: wordsOf(stream.events),
@@ -114,20 +95,15 @@ describe("durable before visible (design §1)", () => {
   });
 
   it("does not answer a cancel before its end is durable", async () => {
-    const { client, store, startTask, clock } = await held();
-    const { id, turn, yields } = await startTask();
-    await yields(turn.inputRequired("?"));
-    await clock.settle();
+    const { client, store, clock, startAsking } = await held();
+    const { id } = await startAsking();
     store.hold();
     let canceled = false;
     const cancel = client.cancelTask({ id }).finally(() => {
       canceled = true;
     });
     await clock.settle();
-    expect([canceled, (await client.getTask({ id })).status?.state]).toEqual([
-      false,
-      TaskState.INPUT_REQUIRED,
-    ]);
+    expect([canceled, await stateOf(client, id)]).toEqual([false, TaskState.INPUT_REQUIRED]);
     store.release();
     expect((await cancel).status?.state).toBe(TaskState.CANCELED);
   });
@@ -145,7 +121,7 @@ describe("a store that fails", () => {
       const { client, store, script, clock } = await held();
       store.decide(() => fate);
       const answer = expect(client.sendMessage(say("go"))).rejects.toMatchObject(unavailable);
-      const stream = readStream((signal) => client.sendStreamingMessage(say("go"), { signal }));
+      const stream = sendStream(client);
       const { turn, yields } = await script.nextTurn();
       const ended = yields(turn.working()).catch(() => "ended");
       const other = await script.nextTurn();
@@ -164,7 +140,7 @@ describe("a store that fails", () => {
     it(`answers everybody who waits when it ${what} an event; nothing hangs`, async () => {
       const { client, store, startTask, clock, log } = await held();
       const { id, turn, yields, answer } = await startTask();
-      const stream = readStream((signal) => client.subscribeToTask({ id }, { signal }));
+      const stream = subscribe(client, id);
       await clock.settle();
       const blocked = expect(answer).rejects.toMatchObject(unavailable);
       store.decide(() => fate);
@@ -182,13 +158,11 @@ describe("a store that fails", () => {
     });
 
     it(`answers a cancel as Unavailable when it ${what} it, and reads anew for the next`, async () => {
-      const { client, store, startTask, clock } = await held();
-      const { id, turn, yields } = await startTask();
-      await yields(turn.inputRequired("?"));
-      await clock.settle();
+      const { client, store, startAsking } = await held();
+      const { id } = await startAsking();
       store.decide(() => fate);
       await expect(client.cancelTask({ id })).rejects.toMatchObject(unavailable);
-      expect((await client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
+      expect(await stateOf(client, id)).toBe(TaskState.INPUT_REQUIRED);
       store.decide(() => "write");
       expect((await client.cancelTask({ id })).status?.state).toBe(TaskState.CANCELED);
     });
@@ -204,8 +178,7 @@ describe("a store that fails", () => {
     await clock.advance(3_000);
     store.decide(() => "write");
     await clock.advance(1_000);
-    const task = await client.getTask({ id });
-    expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "interrupted"]);
+    expect(endOf(await client.getTask({ id }))).toEqual([TaskState.FAILED, "interrupted"]);
     expect(clock.alarms).toBe(0);
   });
 
@@ -216,21 +189,19 @@ describe("a store that fails", () => {
     void yields(turn.append("a", "1")).catch(() => {});
     returns();
     await clock.advance(60_000);
-    expect((await client.getTask({ id })).status?.state).toBe(TaskState.WORKING);
+    expect(await stateOf(client, id)).toBe(TaskState.WORKING);
     expect(clock.alarms).toBe(0);
   });
 
   it("claims again after a claim that failed, also while somebody reads the task", async () => {
-    const { client, store, startTask, clock, agent, script } = await held();
-    const { id, turn, yields } = await startTask();
-    await yields(turn.inputRequired("?"));
-    await clock.settle();
+    const { client, store, clock, agent, script, startAsking } = await held();
+    const { id } = await startAsking();
     const { client: later } = await createEngineHarness({
       agent,
       store,
       randomId: () => crypto.randomUUID(),
     });
-    const stream = readStream((signal) => later.subscribeToTask({ id }, { signal }));
+    const stream = subscribe(later, id);
     await clock.settle();
     store.failClaims(new ConnectError("no store", Code.Unavailable));
     await expect(later.sendMessage(say("yes", { taskId: id }))).rejects.toMatchObject(unavailable);
@@ -276,7 +247,7 @@ describe("capacity", () => {
       ["5", "high"],
     ] as const) {
       const metadata = priority === undefined ? {} : { metadata: { [lifecycleExtension]: { priority } } };
-      await client.sendMessage({ ...say(words, metadata), configuration: { returnImmediately: true } });
+      await client.sendMessage(detached(words, metadata));
     }
     busy.returns();
     const order: string[] = [];
@@ -290,11 +261,10 @@ describe("capacity", () => {
   });
 
   it("takes an answer to a question even when the queue is full", async () => {
-    const { client, script, clock, startTask } = await held({ limits: { maxRunning: 1, maxQueued: 0 } });
-    const { id, turn, yields, answer } = await startTask();
-    await yields(turn.inputRequired("?"));
-    await answer;
-    await clock.settle();
+    const { client, script, clock, startTask, startAsking } = await held({
+      limits: { maxRunning: 1, maxQueued: 0 },
+    });
+    const { id } = await startAsking();
     const busy = await startTask();
     await expect(client.sendMessage(say("new"))).rejects.toMatchObject({ code: Code.ResourceExhausted });
     const answered = client.sendMessage(say("yes", { taskId: id }));

@@ -1,7 +1,8 @@
 import { json } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, reasonOf, say, taskOf } from "@a2a-connect/testing";
+import { createEngineHarness, say } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
+import { endOf, sendTask } from "../../test-support/tasks.ts";
 import type { TurnExecutor } from "../agent/agent-definition.ts";
 import type { TurnEvent } from "../agent/task-event.ts";
 import type { Turn } from "../agent/turn.ts";
@@ -22,8 +23,8 @@ describe("what JSON cannot hold", () => {
       const { client } = await createEngineHarness({
         agent: { card: { name: "Agent" }, execute: (turn) => [turn.working(), ...execute(turn)] },
       });
-      const task = taskOf(await client.sendMessage(say("go")));
-      expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "invalid-agent-response"]);
+      const task = await sendTask(client);
+      expect(endOf(task)).toEqual([TaskState.FAILED, "invalid-agent-response"]);
       expect(task.status?.message?.parts[0]?.content.value).toContain("NaN or infinite");
       expect(task.artifacts).toEqual([]);
     });

@@ -1,18 +1,11 @@
 import { bytes } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
-import {
-  createEngineHarness,
-  createScriptedExecutor,
-  readStream,
-  say,
-  taskOf,
-  wordsOf,
-} from "@a2a-connect/testing";
+import { readStream, say, taskOf, wordsOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
-import type { AgentDefinition } from "../agent/agent-definition.ts";
+import { startScripted } from "../../test-support/agents.ts";
+import { detached, sendTask } from "../../test-support/tasks.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
-import type { TaskStore } from "../store/task-store.ts";
 
 const key = "0123456789abcdef";
 const withKey = (value = key, more: Record<string, string> = {}) => ({
@@ -22,19 +15,9 @@ const resumed = (lastEventId: number) => withKey(key, { "last-event-id": String(
 const owner = { tenant: "", principal: "anonymous" };
 const storedName = JSON.stringify(["Agent", "key", key]);
 
-async function scripted(
-  store?: TaskStore,
-  rest: Pick<AgentDefinition, "dedupeMessageIds"> & { readonly whileWorking?: "queue" } = {},
-) {
-  const script = createScriptedExecutor();
-  const agent: AgentDefinition = { card: { name: "Agent" }, execute: script.execute, ...rest };
-  const harness = await createEngineHarness(store === undefined ? { agent } : { agent, store });
-  return { script, ...harness };
-}
-
 describe("a request with an idempotency key", () => {
   it("is taken once, however often it comes at the same time", async () => {
-    const { client, script } = await scripted();
+    const { client, script } = await startScripted();
     const answers = Array.from({ length: 50 }, () => client.sendMessage(say("go"), withKey()));
     const { turn, yields, returns } = await script.nextTurn();
     await yields(turn.working());
@@ -46,13 +29,11 @@ describe("a request with an idempotency key", () => {
   });
 
   it("is answered to a repeat in the repeat's own way, while the first is worked on", async () => {
-    const { client, script } = await scripted();
+    const { client, script } = await startScripted();
     const first = client.sendMessage(say("go"), withKey());
     const { turn, yields, returns } = await script.nextTurn();
     await yields(turn.working());
-    const now = taskOf(
-      await client.sendMessage({ ...say("go"), configuration: { returnImmediately: true } }, withKey()),
-    );
+    const now = await sendTask(client, detached(), withKey());
     expect(now.status?.state).toBe(TaskState.WORKING);
     const stream = readStream((signal) => client.sendStreamingMessage(say("go"), { ...withKey(), signal }));
     const blocking = client.sendMessage(say("go"), withKey());
@@ -66,7 +47,7 @@ describe("a request with an idempotency key", () => {
   });
 
   it("waits with the first for a direct Message, which is the same for both", async () => {
-    const { client, script } = await scripted();
+    const { client, script } = await startScripted();
     const answers = [1, 2].map(() => client.sendMessage(say("hi"), withKey()));
     const { turn, yields } = await script.nextTurn();
     await yields(turn.reply("hello"));
@@ -81,7 +62,7 @@ describe("a request with an idempotency key", () => {
   });
 
   it("is run anew when its direct Message has expired after 24 hours", async () => {
-    const { client, script, store, clock } = await scripted();
+    const { client, script, store, clock } = await startScripted();
     const answer = async (text: string) => {
       const sent = client.sendMessage(say("hi"), withKey());
       const { turn, yields } = await script.nextTurn();
@@ -98,7 +79,7 @@ describe("a request with an idempotency key", () => {
   });
 
   it("leaves nothing behind when it fails before there is a task, and the next is the first", async () => {
-    const { client, script, store } = await scripted();
+    const { client, script, store } = await startScripted();
     const answers = ["one", "two"].map(() => client.sendMessage(say("go"), withKey()));
     (await script.nextTurn()).throws(new Error("broken"));
     await expect(answers[0]).rejects.toMatchObject({ code: Code.Internal });
@@ -111,7 +92,7 @@ describe("a request with an idempotency key", () => {
   });
 
   it("leaves nothing behind when it is refused", async () => {
-    const { client, store } = await scripted();
+    const { client, store } = await startScripted();
     for (const refused of [
       say("hi", { taskId: "nope" }),
       say([bytes(new Uint8Array([1]), { mediaType: "x/y" })]),
@@ -122,7 +103,7 @@ describe("a request with an idempotency key", () => {
   });
 
   it("is refused when the key came with another request, by either way of sending", async () => {
-    const { client, script } = await scripted();
+    const { client, script } = await startScripted();
     const first = client.sendMessage(say("one"), withKey());
     // The result of the first is still open: the second waits for it.
     const second = client.sendMessage(say("two"), withKey());
@@ -137,7 +118,7 @@ describe("a request with an idempotency key", () => {
   });
 
   it("may come with the key of one that failed before it was taken", async () => {
-    const { client, script } = await scripted();
+    const { client, script } = await startScripted();
     const first = client.sendMessage(say("one"), withKey());
     const second = client.sendMessage(say("two"), withKey());
     (await script.nextTurn()).throws(new Error("broken"));
@@ -148,7 +129,7 @@ describe("a request with an idempotency key", () => {
   });
 
   it("is nobody else's, nor another tenant's", async () => {
-    const { client, clientOf, script } = await scripted();
+    const { client, clientOf, script } = await startScripted();
     const ids = new Set<string>();
     const sends = [
       () => client.sendMessage(say("go"), withKey()),
@@ -173,7 +154,7 @@ describe("a request with an idempotency key", () => {
 describe("an answer to a question with an idempotency key", () => {
   /** A task that has asked, was answered with the key, asked again, was answered without one, and is worked on. */
   async function answeredTwice(store = createMemoryTaskStore()) {
-    const harness = await scripted(store);
+    const harness = await startScripted({}, { store });
     const { client, script } = harness;
     const asked = client.sendMessage(say("go"));
     const { turn, yields } = await script.nextTurn();
@@ -191,7 +172,7 @@ describe("an answer to a question with an idempotency key", () => {
   }
 
   it("is taken once, and a repeat waits for the next question", async () => {
-    const { client, script } = await scripted();
+    const { client, script } = await startScripted();
     const asked = client.sendMessage(say("go"));
     const { turn, yields } = await script.nextTurn();
     await yields(turn.inputRequired("Name?"));
@@ -218,10 +199,10 @@ describe("an answer to a question with an idempotency key", () => {
   ] as const) {
     it(`is answered at once when the task was settled since, also when it goes on, ${where}`, async () => {
       const store = createMemoryTaskStore();
-      const elsewhere = await scripted(store);
+      const elsewhere = await startScripted({}, { store });
       const { client, id, request, last, third } = await answeredTwice(store);
       const asking = other ? elsewhere.client : client;
-      const task = taskOf(await asking.sendMessage(request, withKey()));
+      const task = await sendTask(asking, request, withKey());
       expect(task).toMatchObject({ id, status: { state: TaskState.WORKING } });
       const stream = readStream(() => asking.sendStreamingMessage(request, withKey()));
       await stream.ended;
@@ -235,7 +216,7 @@ describe("an answer to a question with an idempotency key", () => {
 
 describe("a message to a task at work with an idempotency key", () => {
   it("is queued once, and a repeat waits for the task as the first does", async () => {
-    const { client, script, clock } = await scripted(undefined, { whileWorking: "queue" });
+    const { client, script, clock } = await startScripted({ whileWorking: "queue" });
     const started = client.sendMessage(say("go"));
     const { turn, yields, returns } = await script.nextTurn();
     await yields(turn.working("busy"));
@@ -244,7 +225,7 @@ describe("a message to a task at work with an idempotency key", () => {
     const request = say("more", { taskId: id });
     const answers = Array.from({ length: 5 }, () => client.sendMessage(request, withKey()));
     const now = { ...request, configuration: { returnImmediately: true } };
-    expect(taskOf(await client.sendMessage(now, withKey())).id).toBe(id);
+    expect((await sendTask(client, now, withKey())).id).toBe(id);
     returns();
     const second = await script.nextTurn();
     expect(second.turn.text).toBe("more");
@@ -258,7 +239,7 @@ describe("a message to a task at work with an idempotency key", () => {
 
   it("is refused to a repeat as to the first when the task ends before it has its turn, also by another process", async () => {
     const store = createMemoryTaskStore();
-    const { client, script, clock } = await scripted(store, { whileWorking: "queue" });
+    const { client, script, clock } = await startScripted({ whileWorking: "queue" }, { store });
     const started = client.sendMessage(say("go"));
     const { turn, yields } = await script.nextTurn();
     await yields(turn.working("busy"));
@@ -267,17 +248,17 @@ describe("a message to a task at work with an idempotency key", () => {
     const request = say("more", { taskId: id });
     const neverRead = { message: expect.stringContaining("before it read this message") };
     const now = { ...request, configuration: { returnImmediately: true } };
-    expect(taskOf(await client.sendMessage(now, withKey())).status?.state).toBe(TaskState.WORKING);
+    expect((await sendTask(client, now, withKey())).status?.state).toBe(TaskState.WORKING);
     const waiting = expect(client.sendMessage(request, withKey())).rejects.toMatchObject(neverRead);
     void yields(turn.complete("enough"));
     await Promise.all([waiting, started]);
-    const other = await scripted(store, { whileWorking: "queue" });
+    const other = await startScripted({ whileWorking: "queue" }, { store });
     for (const repeated of [client, other.client]) {
       await expect(repeated.sendMessage(request, withKey())).rejects.toMatchObject(neverRead);
       const stream = readStream(() => repeated.sendStreamingMessage(request, withKey()));
       await expect(stream.ended).rejects.toMatchObject(neverRead);
       expect(stream.events).toEqual([]);
-      expect(taskOf(await repeated.sendMessage(now, withKey())).status?.state).toBe(TaskState.COMPLETED);
+      expect((await sendTask(repeated, now, withKey())).status?.state).toBe(TaskState.COMPLETED);
     }
   });
 });
@@ -285,11 +266,8 @@ describe("a message to a task at work with an idempotency key", () => {
 describe("two servers on one store", () => {
   it("take a request once: the slower one attaches to the task of the quicker", async () => {
     const store = createMemoryTaskStore();
-    const [quick, slow] = [await scripted(store), await scripted(store)];
-    const slowAnswer = slow.client.sendMessage(
-      { ...say("go"), configuration: { returnImmediately: true } },
-      withKey(),
-    );
+    const [quick, slow] = [await startScripted({}, { store }), await startScripted({}, { store })];
+    const slowAnswer = slow.client.sendMessage(detached(), withKey());
     const slowTurn = await slow.script.nextTurn();
     const quickAnswer = quick.client.sendMessage(say("go"), withKey());
     const quickTurn = await quick.script.nextTurn();
@@ -306,7 +284,7 @@ describe("two servers on one store", () => {
 
   it("answer with one direct Message", async () => {
     const store = createMemoryTaskStore();
-    const [quick, slow] = [await scripted(store), await scripted(store)];
+    const [quick, slow] = [await startScripted({}, { store }), await startScripted({}, { store })];
     const answers = [slow, quick].map(({ client }) => client.sendMessage(say("go"), withKey()));
     const [slowTurn, quickTurn] = [await slow.script.nextTurn(), await quick.script.nextTurn()];
     await quickTurn.yields(quickTurn.turn.reply("quick"));
@@ -318,12 +296,12 @@ describe("two servers on one store", () => {
 
 describe("Last-Event-ID on SendStreamingMessage", () => {
   const stream = (
-    client: Awaited<ReturnType<typeof scripted>>["client"],
+    client: Awaited<ReturnType<typeof startScripted>>["client"],
     options: ReturnType<typeof withKey>,
   ) => readStream(() => client.sendStreamingMessage(say("go"), options));
 
   it("goes on after that event when the key is known, also when the task has ended", async () => {
-    const { client, script } = await scripted();
+    const { client, script } = await startScripted();
     const first = stream(client, withKey());
     const { turn, yields, returns } = await script.nextTurn();
     await yields(turn.working());
@@ -343,7 +321,7 @@ describe("Last-Event-ID on SendStreamingMessage", () => {
   });
 
   it("starts an unknown request from event 0, and refuses to go on from any other", async () => {
-    const { client, script } = await scripted();
+    const { client, script } = await startScripted();
     const refused = stream(client, resumed(3));
     await expect(refused.ended).rejects.toMatchObject({
       code: Code.InvalidArgument,
@@ -362,7 +340,7 @@ describe("dedupeMessageIds (A-11)", () => {
   const messageId = "8e03978e-40d5-43dd-bc93-6894a57f9324";
 
   it("takes a message once that comes without a key", async () => {
-    const { client, script } = await scripted(undefined, { dedupeMessageIds: true });
+    const { client, script } = await startScripted({ dedupeMessageIds: true });
     const answers = [1, 2].map(() => client.sendMessage(say("go", { messageId })));
     (await script.nextTurn()).returns();
     const [one, two] = await Promise.all(answers);
@@ -374,7 +352,7 @@ describe("dedupeMessageIds (A-11)", () => {
   });
 
   it("is off by default: the same message twice is two tasks", async () => {
-    const { client, script } = await scripted();
+    const { client, script } = await startScripted();
     const answers = [1, 2].map(() => client.sendMessage(say("go", { messageId })));
     for (const _ of answers) (await script.nextTurn()).returns();
     const ids = (await Promise.all(answers)).map((answer) => taskOf(answer).id);

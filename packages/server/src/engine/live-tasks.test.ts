@@ -1,7 +1,8 @@
-import { createEngineHarness, readStream, say, taskOf, wordsOf } from "@a2a-connect/testing";
+import { createEngineHarness, say, wordsOf } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { createHeldStore } from "../../test-support/held-store.ts";
+import { sendTask, subscribe } from "../../test-support/tasks.ts";
 
 /** Lets so many promises go first. */
 async function pass(promises: number): Promise<void> {
@@ -31,12 +32,12 @@ it.each(readTimes)(
           },
         },
       });
-      const { id } = taskOf(await client.sendMessage(say("go")));
+      const { id } = await sendTask(client);
       store.failClaims(new ConnectError("the store cannot be written", Code.Unavailable));
       const answer = client.sendMessage(say("that", { taskId: id }));
       answer.catch(() => {}); // it is refused, and lets go of the task
       await pass(later);
-      const stream = readStream((signal) => client.subscribeToTask({ id }, { signal }));
+      const stream = subscribe(client, id);
       await clock.settle();
       expect([wordsOf(stream.events), stream.open]).toEqual([["task input-required"], true]);
     }

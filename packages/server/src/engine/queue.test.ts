@@ -10,6 +10,7 @@ import {
 } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { createHeldStore } from "../../test-support/held-store.ts";
+import { detached, sendTask, stateOf } from "../../test-support/tasks.ts";
 import { decodeEvent } from "./log-codec.ts";
 
 const now = { configuration: { returnImmediately: true } };
@@ -23,7 +24,7 @@ async function begin(whileWorking: "queue" | "refuse" = "queue") {
     store,
   });
   const { client, clock } = harness;
-  const started = client.sendMessage({ ...say("one"), ...now });
+  const started = client.sendMessage(detached("one"));
   const first = await script.nextTurn();
   await first.yields(first.turn.working("busy"));
   const { id } = taskOf(await started);
@@ -52,7 +53,7 @@ describe("a message to a working turn", () => {
     ] as const) {
       const { turn, returns } = await script.nextTurn();
       expect([turn.text, turn.metadata, turn.task?.history.length]).toEqual([words, { n }, before]);
-      expect((await client.getTask({ id })).status?.state).toBe(TaskState.WORKING);
+      expect(await stateOf(client, id)).toBe(TaskState.WORKING);
       returns();
     }
     for (const answer of await Promise.all(answers))
@@ -184,8 +185,8 @@ describe("a message to a working turn", () => {
         },
         limits: { maxTaskBytes: 2_000 },
       });
-      const { id } = taskOf(await client.sendMessage({ ...say("one"), ...now }));
-      await client.sendMessage({ ...say("x".repeat(length), { taskId: id }), ...now });
+      const { id } = await sendTask(client, detached("one"));
+      await client.sendMessage(detached("x".repeat(length), { taskId: id }));
       await clock.advance(1_000);
       const events = await store.events({ tenant: "", principal: "anonymous" }, id, 0, 100);
       courses.add(wordsOf(events.map(decodeEvent)).join(", "));

@@ -16,10 +16,10 @@ import { describe, expect, it } from "vitest";
 import { createDurableServers } from "../../test-support/durable-servers.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
 import { createMortalStore, type Death } from "../../test-support/mortal-store.ts";
+import { detached, endOf, sendTask, stateOf } from "../../test-support/tasks.ts";
 import type { DurableExecutor, TurnExecutor } from "../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 
-const detached = (words = "go") => ({ ...say(words), configuration: { returnImmediately: true } });
 const unreachable = new ConnectError("the disk is gone", Code.Unavailable);
 
 describe("a durable task whose store fails", () => {
@@ -36,14 +36,14 @@ describe("a durable task whose store fails", () => {
       { store },
     );
     const { client, log } = await open();
-    const { id } = taskOf(await client.sendMessage(detached()));
+    const { id } = await sendTask(client, detached());
     await clock.advance(100);
     store.decide(() => unreachable);
     await clock.advance(20_000);
-    expect((await client.getTask({ id })).status?.state).toBe(TaskState.SUBMITTED);
+    expect(await stateOf(client, id)).toBe(TaskState.SUBMITTED);
     store.decide(() => "write");
     await clock.advance(2_000);
-    expect((await client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+    expect(await stateOf(client, id)).toBe(TaskState.COMPLETED);
     expect(calls.filter((call) => call === "one")).toEqual(["one"]);
     expect(log.map(({ level, message }) => `${level} ${message}`)).toContain(
       "error a task could not be written",
@@ -68,16 +68,16 @@ describe("a durable task whose store fails", () => {
         { store },
       );
       const first = await open();
-      const { id } = taskOf(await first.client.sendMessage(detached()));
+      const { id } = await sendTask(first.client, detached());
       await clock.settle();
       first.kill();
       isBroken = true;
       const next = await open();
       await clock.advance(30_000);
-      expect((await next.client.getTask({ id })).status?.state).toBe(TaskState.WORKING);
+      expect(await stateOf(next.client, id)).toBe(TaskState.WORKING);
       isBroken = false;
       await clock.advance(2_000);
-      expect((await next.client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+      expect(await stateOf(next.client, id)).toBe(TaskState.COMPLETED);
       expect(next.log.map(({ message }) => message)).not.toContain("an executor failed");
     });
   }
@@ -97,7 +97,7 @@ describe("a durable task whose store fails", () => {
       { store },
     );
     const { client } = await open();
-    const { id } = taskOf(await client.sendMessage(say("go")));
+    const { id } = await sendTask(client);
     await clock.advance(40_000);
     isBroken = true;
     const answered = client.sendMessage(say("yes", { taskId: id }));
@@ -128,7 +128,7 @@ describe("a durable task that another process has claimed", () => {
     };
     const agent = { card: { name: "Durable" }, durable: true, execute } as const;
     const first = await createEngineHarness({ agent, store, clock });
-    const { id } = taskOf(await first.client.sendMessage(detached()));
+    const { id } = await sendTask(first.client, detached());
     await clock.settle();
     const second = await createEngineHarness({ agent, store, clock, randomId: () => crypto.randomUUID() });
     await clock.settle();
@@ -157,19 +157,16 @@ describe("a server that stops", () => {
     });
     const first = await open();
     const tasks = [];
-    for (const words of ["sleeps", "works"])
-      tasks.push(taskOf(await first.client.sendMessage(detached(words))));
+    for (const words of ["sleeps", "works"]) tasks.push(await sendTask(first.client, detached(words)));
     await clock.settle();
     const stopped = first.server.stop(5_000);
     await clock.advance(5_000);
     await stopped;
     first.kill();
     const next = await open();
-    for (const { id } of tasks)
-      expect((await next.client.getTask({ id })).status?.state).toBe(TaskState.WORKING);
+    for (const { id } of tasks) expect(await stateOf(next.client, id)).toBe(TaskState.WORKING);
     await clock.advance(50_000);
-    for (const { id } of tasks)
-      expect((await next.client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+    for (const { id } of tasks) expect(await stateOf(next.client, id)).toBe(TaskState.COMPLETED);
     expect([first.log, next.log]).toEqual([[], []]);
   });
 });
@@ -203,14 +200,14 @@ describe("code that no longer fits its task", () => {
         await task.sleep(60_000);
       });
       const first = await open();
-      const { id } = taskOf(await first.client.sendMessage(detached()));
+      const { id } = await sendTask(first.client, detached());
       await clock.settle();
       first.kill();
       isNew = true;
       const next = await open();
       await clock.settle();
       const task = await next.client.getTask({ id });
-      expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "journal-diverged"]);
+      expect(endOf(task)).toEqual([TaskState.FAILED, "journal-diverged"]);
       expect(task.status?.message?.parts.map(({ content }) => content.value)).toEqual([
         "The agent's code no longer matches the log of this task: they differ at event 3.",
       ]);
@@ -297,7 +294,7 @@ describe("code that no longer fits its task", () => {
       isNew = false;
       const { open, clock } = createDurableServers((task) => (isNew ? young : old)(task));
       const first = await open();
-      const { id } = taskOf(await first.client.sendMessage(detached()));
+      const { id } = await sendTask(first.client, detached());
       await clock.settle();
       first.kill();
       isNew = true;
@@ -320,7 +317,7 @@ describe("code that no longer fits its task", () => {
     });
     const { id } = taskOf(await (await old.open()).client.sendMessage(say("go")));
     const { client, log } = await createDurableServers(execute, { store }).open();
-    const task = taskOf(await client.sendMessage(say("yes", { taskId: id })));
+    const task = await sendTask(client, say("yes", { taskId: id }));
     expect(reasonOf(task)).toBe("journal-diverged");
     expect(log[0]?.message).toContain("google.protobuf.Type is no longer in");
   });
@@ -333,14 +330,12 @@ describe("code that no longer fits its task", () => {
     });
     isNew = false;
     const first = await open();
-    const { id } = taskOf(await first.client.sendMessage(say("go")));
+    const { id } = await sendTask(first.client);
     first.kill();
     isNew = true;
     const next = await open();
     await clock.settle();
-    expect(taskOf(await next.client.sendMessage(say("me", { taskId: id }))).status?.state).toBe(
-      TaskState.COMPLETED,
-    );
+    expect((await sendTask(next.client, say("me", { taskId: id }))).status?.state).toBe(TaskState.COMPLETED);
   });
 });
 
@@ -380,7 +375,7 @@ describe('a turn with recovery "restart"', () => {
       if (turn.attempt < 3) await new Promise(() => {});
     });
     let process = await open();
-    const { id } = taskOf(await process.client.sendMessage(detached()));
+    const { id } = await sendTask(process.client, detached());
     for (const { promise } of sealed) {
       await promise; // a thread makes the seal, which the clock knows nothing of
       await clock.settle();
@@ -408,7 +403,7 @@ describe('a turn with recovery "restart"', () => {
       { whileWorking: "queue" },
     );
     const first = await open({ commit: 3, written: true });
-    const { id } = taskOf(await first.client.sendMessage(detached("one"))); // commit 1
+    const { id } = await sendTask(first.client, detached("one")); // commit 1
     await clock.settle();
     await first.client.sendMessage({ ...detached("two"), ...say("two", { taskId: id }) }); // commit 2
     asks.resolve();
@@ -431,7 +426,7 @@ describe('a turn with recovery "restart"', () => {
         );
       });
       let process = await open();
-      const { id } = taskOf(await process.client.sendMessage(detached()));
+      const { id } = await sendTask(process.client, detached());
       for (let end = 0; end < 6; end += 1) {
         await clock.settle();
         if (how === "crash") process.kill();
@@ -460,7 +455,7 @@ describe('a turn with recovery "restart"', () => {
       { whileWorking: "queue" },
     );
     const first = await open();
-    const { id } = taskOf(await first.client.sendMessage({ ...say("go"), metadata: { of: "go" } }));
+    const { id } = await sendTask(first.client, { ...say("go"), metadata: { of: "go" } });
     const send = (process: typeof first, words: string) =>
       process.client.sendMessage({
         ...say(words, { taskId: id }),
@@ -485,7 +480,7 @@ describe('a turn with recovery "restart"', () => {
       'two 2 {"of":"two"} false',
       'three 1 {"of":"three"} false',
     ]);
-    expect((await third.client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+    expect(await stateOf(third.client, id)).toBe(TaskState.COMPLETED);
   });
 
   it("runs once at a time, when its own failure and that of the one who took it up are both noticed", async () => {
@@ -512,7 +507,7 @@ describe('a turn with recovery "restart"', () => {
         },
       },
     });
-    const { id } = taskOf(await client.sendMessage(detached()));
+    const { id } = await sendTask(client, detached());
     await clock.settle();
     store.decide(() => unreachable);
     await client.cancelTask({ id }).catch(() => {});

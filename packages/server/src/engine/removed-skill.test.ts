@@ -1,8 +1,9 @@
 import { bytes, lifecycleExtension } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, createFakeClock, reasonOf, say, taskOf } from "@a2a-connect/testing";
+import { createEngineHarness, createFakeClock, reasonOf, say } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { createMortalStore } from "../../test-support/mortal-store.ts";
+import { detached, endOf, sendTask, stateOf } from "../../test-support/tasks.ts";
 import type { AgentDefinition, SkillDefinition } from "../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 
@@ -52,12 +53,10 @@ function createProcesses() {
   };
 }
 
-const send = (words: string, skill?: string) => ({
-  ...say(words, skill === undefined ? {} : { metadata: { [lifecycleExtension]: { skill } } }),
-  configuration: { returnImmediately: true },
-});
+const send = (words: string, skill?: string) =>
+  detached(words, skill === undefined ? {} : { metadata: { [lifecycleExtension]: { skill } } });
 
-const endOf = (task: Task) => [
+const fateOf = (task: Task) => [
   task.status?.state,
   reasonOf(task),
   task.status?.message?.parts[0]?.content.value,
@@ -77,12 +76,12 @@ describe("a task whose skill is gone after a restart", () => {
   ])("is FAILED when %s at work on it, and is not asked for again", async (_what, skill) => {
     const open = createProcesses();
     const first = await open({ card: { name: "Agent", skills: [skill, other] } });
-    const { id } = taskOf(await first.client.sendMessage(send("go", "dig")));
+    const { id } = await sendTask(first.client, send("go", "dig"));
     await first.clock.settle();
     first.kill();
     const next = await open({ card: { name: "Agent", skills: [other] } });
     await next.clock.settle();
-    expect(endOf(await next.client.getTask({ id }))).toEqual(gone);
+    expect(fateOf(await next.client.getTask({ id }))).toEqual(gone);
     expect(next.warnings()).toEqual([
       { level: "warn", message: 'a task was failed, because its skill "dig" is gone', taskId: id },
     ]);
@@ -92,15 +91,15 @@ describe("a task whose skill is gone after a restart", () => {
     const payments: string[] = [];
     const open = createProcesses();
     const first = await open({ card: { name: "Agent", skills: [paying(payments), other] } });
-    const { id: taskId } = taskOf(await first.client.sendMessage(send("ask", "dig")));
+    const { id: taskId } = await sendTask(first.client, send("ask", "dig"));
     await first.clock.settle();
-    expect((await first.client.getTask({ id: taskId })).status?.state).toBe(TaskState.INPUT_REQUIRED);
+    expect(await stateOf(first.client, taskId)).toBe(TaskState.INPUT_REQUIRED);
     first.kill();
     const next = await open({ card: { name: "Agent", skills: [other] } });
-    expect((await next.client.getTask({ id: taskId })).status?.state).toBe(TaskState.INPUT_REQUIRED);
+    expect(await stateOf(next.client, taskId)).toBe(TaskState.INPUT_REQUIRED);
     const image = bytes(new Uint8Array([1]), { mediaType: "image/png" });
-    const answered = taskOf(await next.client.sendMessage(say([image], { taskId })));
-    expect(endOf(answered)).toEqual(gone);
+    const answered = await sendTask(next.client, say([image], { taskId }));
+    expect(fateOf(answered)).toEqual(gone);
     expect([payments, next.warnings().length]).toEqual([["paid"], 1]);
   });
 
@@ -116,34 +115,33 @@ describe("a task whose skill is gone after a restart", () => {
       },
     };
     const first = await open({ card: { name: "Agent", skills: [waking, other] } });
-    const { id } = taskOf(await first.client.sendMessage(send("go", "dig")));
+    const { id } = await sendTask(first.client, send("go", "dig"));
     await first.clock.settle();
     first.kill();
     const next = await open({ card: { name: "Agent", skills: [other] } });
     await next.clock.advance(59_000);
-    expect((await next.client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
+    expect(await stateOf(next.client, id)).toBe(TaskState.INPUT_REQUIRED);
     await next.clock.advance(2_000);
-    expect(endOf(await next.client.getTask({ id }))).toEqual(gone);
+    expect(fateOf(await next.client.getTask({ id }))).toEqual(gone);
   });
 
   it("is CANCELED when that was asked for before", async () => {
     const open = createProcesses();
     const first = await open({ card: { name: "Agent", skills: [turning, other] } });
-    const { id } = taskOf(await first.client.sendMessage(send("go", "dig")));
+    const { id } = await sendTask(first.client, send("go", "dig"));
     await first.clock.settle();
     void first.client.cancelTask({ id }).catch(() => {});
     await first.clock.settle();
     first.kill();
     const next = await open({ card: { name: "Agent", skills: [other] } });
     await next.clock.settle();
-    const task = await next.client.getTask({ id });
-    expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.CANCELED, "canceled"]);
+    expect(endOf(await next.client.getTask({ id }))).toEqual([TaskState.CANCELED, "canceled"]);
   });
 
   it("may still be canceled while it waits for an answer", async () => {
     const open = createProcesses();
     const first = await open({ card: { name: "Agent", skills: [paying([]), other] } });
-    const { id } = taskOf(await first.client.sendMessage(send("ask", "dig")));
+    const { id } = await sendTask(first.client, send("ask", "dig"));
     await first.clock.settle();
     first.kill();
     const next = await open({ card: { name: "Agent", skills: [other] } });
@@ -155,12 +153,12 @@ describe("a task without a skill", () => {
   it("is FAILED when its agent has no code of its own any more", async () => {
     const open = createProcesses();
     const first = await open({ card: { name: "Agent" }, ...paying([]) } as AgentDefinition);
-    const { id } = taskOf(await first.client.sendMessage(send("go")));
+    const { id } = await sendTask(first.client, send("go"));
     await first.clock.settle();
     first.kill();
     const next = await open({ card: { name: "Agent", skills: [other] } });
     await next.clock.settle();
-    expect(endOf(await next.client.getTask({ id }))).toEqual([
+    expect(fateOf(await next.client.getTask({ id }))).toEqual([
       TaskState.FAILED,
       "skill-removed",
       "The agent does no work without a skill any more, so the task cannot go on. Its work so far stays done.",

@@ -5,12 +5,12 @@ import {
   createPushConfig,
   createScriptedExecutor,
   type EngineHarnessOptions,
-  readStream,
   say,
   taskOf,
 } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { sendTask, stateOf, subscribe } from "../../test-support/tasks.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 import type { Expiry, Owner, TaskCommit, TaskStore } from "../store/task-store.ts";
 import { defaultRetentionMs, Retention } from "./retention.ts";
@@ -30,7 +30,7 @@ async function quick(options: Partial<EngineHarnessOptions> = {}) {
     ...options,
   });
   const complete = async () => {
-    const { id } = taskOf(await harness.client.sendMessage(say("go")));
+    const { id } = await sendTask(harness.client);
     await harness.clock.settle();
     return id;
   };
@@ -68,7 +68,7 @@ describe("a finished task", () => {
       () => client.getTask({ id }),
       () => client.sendMessage(say("more", { taskId: id })),
       () => client.cancelTask({ id }),
-      () => readStream((signal) => client.subscribeToTask({ id }, { signal })).ended,
+      () => subscribe(client, id).ended,
     ]) {
       await expect(call()).rejects.toMatchObject(isGone);
     }
@@ -149,7 +149,7 @@ describe("a task that has not ended", () => {
     await clock.advance(60 * minute);
     expect((await client.listTasks({})).totalSize).toBe(2);
     const { id } = taskOf(await asking);
-    expect((await client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
+    expect(await stateOf(client, id)).toBe(TaskState.INPUT_REQUIRED);
   });
 });
 
@@ -174,7 +174,7 @@ describe("a task that expires while it is read", () => {
 
   it("ends the stream of a reader that is behind with TASK_NOT_FOUND, and is gone for everybody else", async () => {
     const { client, clock, stream, id } = await readSlowly();
-    expect((await client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+    expect(await stateOf(client, id)).toBe(TaskState.COMPLETED);
     await clock.advance(3 * minute);
     await expect(client.getTask({ id })).rejects.toMatchObject(isGone);
     const readOn = async () => {

@@ -1,51 +1,17 @@
 import { TaskState } from "@a2a-connect/proto";
-import {
-  createEngineHarness,
-  createScriptedExecutor,
-  type EngineHarnessOptions,
-  readStream,
-  type ScriptedExecutor,
-  say,
-  taskOf,
-  wordsOf,
-} from "@a2a-connect/testing";
+import { createEngineHarness, readStream, say, taskOf, wordsOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { startScripted } from "../../test-support/agents.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
+import { sendStream, stateOf, subscribe } from "../../test-support/tasks.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 import type { TaskStore } from "../store/task-store.ts";
 
-async function scripted(options: Partial<EngineHarnessOptions> = {}) {
-  const script = createScriptedExecutor();
-  const agent = { card: { name: "Agent" }, execute: script.execute };
-  const harness = await createEngineHarness({ agent, ...options });
-  const { client } = harness;
-  return {
-    ...harness,
-    script,
-    sendStream: (request = say("go")) =>
-      readStream((signal) => client.sendStreamingMessage(request, { signal })),
-    subscribe: (id: string) => readStream((signal) => client.subscribeToTask({ id }, { signal })),
-    startTask: () => startTask(script, client),
-  };
-}
-
-/** A task that is worked on, with the turn that works on it. */
-async function startTask(
-  script: ScriptedExecutor,
-  client: Awaited<ReturnType<typeof createEngineHarness>>["client"],
-) {
-  const answer = client.sendMessage({ ...say("go"), configuration: { returnImmediately: true } });
-  const scriptedTurn = await script.nextTurn();
-  await scriptedTurn.yields(scriptedTurn.turn.working());
-  const { id } = taskOf(await answer);
-  return { id, ...scriptedTurn };
-}
-
 describe("SendStreamingMessage", () => {
   it("gives a direct Message as the only event (A-21)", async () => {
-    const { sendStream, script } = await scripted();
-    const stream = sendStream();
+    const { script, client } = await startScripted();
+    const stream = sendStream(client);
     const { turn, yields } = await script.nextTurn();
     await yields(turn.reply("hello"));
     await stream.ended;
@@ -53,8 +19,8 @@ describe("SendStreamingMessage", () => {
   });
 
   it("begins with the task, gives every event in order, and closes after the terminal one (A-22, A-25, A-28)", async () => {
-    const { sendStream, script } = await scripted();
-    const stream = sendStream({ ...say("go"), ...{ configuration: { returnImmediately: true } } });
+    const { script, client } = await startScripted();
+    const stream = sendStream(client, { ...say("go"), ...{ configuration: { returnImmediately: true } } });
     const { turn, yields, returns } = await script.nextTurn();
     await yields(turn.working());
     await yields(turn.append("a", "1"));
@@ -75,8 +41,8 @@ describe("SendStreamingMessage", () => {
   });
 
   it("shows an event while the work goes on", async () => {
-    const { sendStream, script, clock } = await scripted();
-    const stream = sendStream();
+    const { script, clock, client } = await startScripted();
+    const stream = sendStream(client);
     const { turn, yields } = await script.nextTurn();
     await yields(turn.working("soon"));
     await clock.settle();
@@ -85,8 +51,8 @@ describe("SendStreamingMessage", () => {
   });
 
   it("closes at INPUT_REQUIRED (A-24)", async () => {
-    const { sendStream, script } = await scripted();
-    const stream = sendStream();
+    const { script, client } = await startScripted();
+    const stream = sendStream(client);
     const { turn, yields } = await script.nextTurn();
     await yields(turn.inputRequired("?"));
     await stream.ended;
@@ -94,8 +60,8 @@ describe("SendStreamingMessage", () => {
   });
 
   it("stays open at AUTH_REQUIRED and shows what follows (A-24, O-7)", async () => {
-    const { sendStream, script, client, clock } = await scripted();
-    const stream = sendStream();
+    const { script, client, clock } = await startScripted();
+    const stream = sendStream(client);
     const first = await script.nextTurn();
     await first.yields(first.turn.authRequired("log in"));
     await clock.settle();
@@ -109,13 +75,13 @@ describe("SendStreamingMessage", () => {
   });
 
   it("begins a follow-up with the task at WORKING and gives only what follows the message", async () => {
-    const { sendStream, script } = await scripted();
-    const first = sendStream();
+    const { script, client } = await startScripted();
+    const first = sendStream(client);
     const one = await script.nextTurn();
     await one.yields(one.turn.append("a", "1"));
     await one.yields(one.turn.inputRequired("?"));
     await first.ended;
-    const second = sendStream(say("yes", { taskId: one.turn.taskId }));
+    const second = sendStream(client, say("yes", { taskId: one.turn.taskId }));
     const two = await script.nextTurn();
     await two.yields(two.turn.append("b", "2"));
     two.returns();
@@ -125,8 +91,8 @@ describe("SendStreamingMessage", () => {
   });
 
   it("ends the call and not the task when the client goes away (A-26, design: detached)", async () => {
-    const { sendStream, script, clock, client } = await scripted();
-    const stream = sendStream();
+    const { script, clock, client } = await startScripted();
+    const stream = sendStream(client);
     const { turn, yields, returns } = await script.nextTurn();
     await yields(turn.working());
     await clock.settle();
@@ -135,11 +101,11 @@ describe("SendStreamingMessage", () => {
     expect(turn.signal.aborted).toBe(false);
     returns();
     await clock.settle();
-    expect((await client.getTask({ id: turn.taskId })).status?.state).toBe(TaskState.COMPLETED);
+    expect(await stateOf(client, turn.taskId)).toBe(TaskState.COMPLETED);
   });
 
   it("ends a blocking send and not the task when the client goes away", async () => {
-    const { script, clock, client } = await scripted();
+    const { script, clock, client } = await startScripted();
     const controller = new AbortController();
     const answer = client.sendMessage(say("go"), { signal: controller.signal });
     const { turn, yields, returns } = await script.nextTurn();
@@ -149,16 +115,16 @@ describe("SendStreamingMessage", () => {
     await expect(answer).rejects.toMatchObject({ code: Code.Canceled });
     returns();
     await clock.settle();
-    expect((await client.getTask({ id: turn.taskId })).status?.state).toBe(TaskState.COMPLETED);
+    expect(await stateOf(client, turn.taskId)).toBe(TaskState.COMPLETED);
   });
 });
 
 describe("SubscribeToTask", () => {
   it("begins with the task as it is, without a gap or a duplicate after it, until it ends (A-34, A-35)", async () => {
-    const { startTask, subscribe } = await scripted();
+    const { startTask, client } = await startScripted();
     const { id, turn, yields, returns } = await startTask();
     await yields(turn.append("a", "1"));
-    const stream = subscribe(id);
+    const stream = subscribe(client, id);
     await yields(turn.append("a", "2"));
     returns();
     await stream.ended;
@@ -172,11 +138,11 @@ describe("SubscribeToTask", () => {
   });
 
   it("gives a snapshot that does not change when the task goes on", async () => {
-    const { startTask, subscribe, clock } = await scripted();
+    const { startTask, clock, client } = await startScripted();
     const { id, turn, yields, returns } = await startTask();
     await yields(turn.append("a", "1"));
     await clock.settle();
-    const stream = subscribe(id);
+    const stream = subscribe(client, id);
     await clock.settle();
     await yields(turn.append("a", "2"));
     returns();
@@ -188,11 +154,9 @@ describe("SubscribeToTask", () => {
   });
 
   it("stays open at INPUT_REQUIRED until the task ends (A-24)", async () => {
-    const { startTask, subscribe, client, script, clock } = await scripted();
-    const { id, turn, yields } = await startTask();
-    await yields(turn.inputRequired("?"));
-    await clock.settle();
-    const stream = subscribe(id);
+    const { client, script, clock, startAsking } = await startScripted();
+    const { id } = await startAsking();
+    const stream = subscribe(client, id);
     await clock.advance(1_000);
     expect(wordsOf(stream.events)).toEqual(["task input-required"]);
     expect(stream.open).toBe(true);
@@ -203,10 +167,10 @@ describe("SubscribeToTask", () => {
   });
 
   it("gives every stream the same events, whoever else goes away (A-26)", async () => {
-    const { startTask, subscribe, clock } = await scripted();
+    const { startTask, clock, client } = await startScripted();
     const { id, turn, yields, returns } = await startTask();
     await clock.settle();
-    const streams = [subscribe(id), subscribe(id), subscribe(id)];
+    const streams = [subscribe(client, id), subscribe(client, id), subscribe(client, id)];
     await clock.settle();
     await yields(turn.append("a", "1"));
     await clock.settle();
@@ -226,26 +190,24 @@ describe("SubscribeToTask", () => {
   });
 
   it("refuses a task that has ended (A-35), is unknown or somebody else's (A-35, O-4)", async () => {
-    const { startTask, subscribe, clientOf, clock } = await scripted();
+    const { startTask, clientOf, clock, client } = await startScripted();
     const { id, returns } = await startTask();
     const foreign = readStream((signal) => clientOf("eve").subscribeToTask({ id }, { signal }));
     await expect(foreign.ended).rejects.toMatchObject({ code: Code.NotFound });
-    await expect(subscribe("nope").ended).rejects.toMatchObject({ code: Code.NotFound });
+    await expect(subscribe(client, "nope").ended).rejects.toMatchObject({ code: Code.NotFound });
     returns();
     await clock.settle();
-    await expect(subscribe(id).ended).rejects.toMatchObject({ code: Code.FailedPrecondition });
+    await expect(subscribe(client, id).ended).rejects.toMatchObject({ code: Code.FailedPrecondition });
     await expect(foreign.ended).rejects.toMatchObject({ code: Code.NotFound });
   });
 
   it("lets go of the task when it ends or is left: the next reader reads the store (A-26)", async () => {
     const store = createHeldStore();
-    const { startTask, subscribe, clock } = await scripted({ store });
-    const { id, turn, yields } = await startTask();
-    await yields(turn.inputRequired("?"));
-    await clock.settle();
+    const { clock, client, startAsking } = await startScripted({}, { store });
+    const { id } = await startAsking();
     const finds = store.calls.find;
     for (const leave of ["hangUp", "hangUp"] as const) {
-      const stream = subscribe(id);
+      const stream = subscribe(client, id);
       await clock.settle();
       stream[leave]();
       await stream.ended.catch(() => {});
@@ -255,12 +217,10 @@ describe("SubscribeToTask", () => {
 
   it("is one task in memory for all who read it at the same time", async () => {
     const store = createHeldStore();
-    const { startTask, subscribe, clock } = await scripted({ store });
-    const { id, turn, yields } = await startTask();
-    await yields(turn.inputRequired("?"));
-    await clock.settle();
+    const { clock, client, startAsking } = await startScripted({}, { store });
+    const { id } = await startAsking();
     const finds = store.calls.find;
-    const streams = [subscribe(id), subscribe(id), subscribe(id)];
+    const streams = [subscribe(client, id), subscribe(client, id), subscribe(client, id)];
     await clock.settle();
     expect(streams.map(({ events }) => wordsOf(events))).toEqual(streams.map(() => ["task input-required"]));
     expect(store.calls.find).toBe(finds + 1);
@@ -269,7 +229,7 @@ describe("SubscribeToTask", () => {
 
 describe("GetTask", () => {
   it("gives status, artifacts and history of a task that runs (A-30)", async () => {
-    const { startTask, client, clock } = await scripted();
+    const { startTask, client, clock } = await startScripted();
     const { id, turn, yields } = await startTask();
     await yields(turn.artifact({ id: "a", text: "1" }));
     await clock.settle();
@@ -286,7 +246,7 @@ describe("GetTask", () => {
   });
 
   it("does not tell a foreign task from a missing one (A-30, O-4, P-4)", async () => {
-    const { startTask, client, clientOf } = await scripted();
+    const { startTask, client, clientOf } = await startScripted();
     const { id } = await startTask();
     for (const call of [
       clientOf("eve").getTask({ id }),
@@ -298,7 +258,7 @@ describe("GetTask", () => {
   });
 
   it("reads the same from memory and from the log, also when it was written with snapshots", async () => {
-    const { startTask, client, clock, store, server } = await scripted();
+    const { startTask, client, clock, store, server } = await startScripted();
     const { id, turn, yields } = await startTask();
     for (let at = 0; at < 60; at += 1) {
       await yields(turn.append(`a${at % 3}`, "x".repeat(300)));
@@ -332,7 +292,7 @@ describe("chunks that follow one another at once", () => {
         return store.commit(commit);
       },
     };
-    const { startTask, clock } = await scripted({ store: counted, limits: { chunkIntervalMs: 1 } });
+    const { startTask, clock } = await startScripted({}, { store: counted, limits: { chunkIntervalMs: 1 } });
     const { turn, yields } = await startTask();
     await clock.advance(1);
     sizes.length = 0;
@@ -359,7 +319,7 @@ describe("chunks that follow one another at once", () => {
 
 describe("a task that only grows", () => {
   it("is its log: no snapshot is written beside it", async () => {
-    const { startTask, clock, store } = await scripted();
+    const { startTask, clock, store } = await startScripted();
     const { id, turn, yields } = await startTask();
     for (let at = 0; at < 100; at += 1) await yields(turn.append("a", "x".repeat(300)));
     await clock.settle();
@@ -372,7 +332,7 @@ describe("a task that only grows", () => {
 describe("a reader behind the tail", () => {
   it("is served from the store, without a gap or a duplicate", async () => {
     const store = createHeldStore();
-    const { startTask, client, clock } = await scripted({ store, limits: { maxTailBytes: 200 } });
+    const { startTask, client, clock } = await startScripted({}, { store, limits: { maxTailBytes: 200 } });
     const { id, turn, yields, returns } = await startTask();
     await clock.settle();
     const slow = client.subscribeToTask({ id })[Symbol.asyncIterator]();

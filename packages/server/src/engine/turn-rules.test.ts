@@ -3,8 +3,7 @@ import { bytes, fileUrl, json, lifecycleExtension, readLifecycleReport, text } f
 import { type Task, TaskState } from "@a2a-connect/proto";
 import {
   createEngineHarness,
-  createScriptedExecutor,
-  readStream,
+  type EngineHarnessOptions,
   reasonOf,
   say,
   taskOf,
@@ -12,32 +11,26 @@ import {
 } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { agentOf, startAgent, startScripted } from "../../test-support/agents.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
+import { detached, endOf, sendStream, sendTask } from "../../test-support/tasks.ts";
 import type { AgentDefinition, TurnAgent, TurnExecutor } from "../agent/agent-definition.ts";
 import type { TurnEvent } from "../agent/task-event.ts";
 import type { Turn } from "../agent/turn.ts";
 
-const agentOf = (execute: TurnExecutor, rest: Partial<TurnAgent> = {}): AgentDefinition => ({
-  card: { name: "Agent", defaultOutputModes: ["*/*"] },
-  execute,
-  ...rest,
-});
-
-async function scripted(rest: Partial<TurnAgent> = {}) {
-  const script = createScriptedExecutor();
-  return { script, ...(await createEngineHarness({ agent: agentOf(script.execute, rest) })) };
-}
-
 /** Runs one message to its end. */
-async function run(execute: TurnExecutor, rest: Partial<TurnAgent> = {}) {
-  const harness = await createEngineHarness({ agent: agentOf(execute, rest) });
-  return { ...harness, task: taskOf(await harness.client.sendMessage(say("go"))) };
+async function run(
+  execute: TurnExecutor,
+  { limits, ...rest }: Partial<TurnAgent> & Pick<EngineHarnessOptions, "limits"> = {},
+) {
+  const harness = await startAgent(execute, rest, limits === undefined ? {} : { limits });
+  return { ...harness, task: await sendTask(harness.client) };
 }
 
 describe("when a task exists", () => {
   it("exists from the first yield that is no reply", async () => {
-    const { client, script } = await scripted();
-    const answer = client.sendMessage({ ...say("go"), configuration: { returnImmediately: true } });
+    const { client, script } = await startScripted();
+    const answer = client.sendMessage(detached());
     const { turn, yields } = await script.nextTurn();
     await yields(turn.working());
     const { id } = taskOf(await answer);
@@ -49,8 +42,8 @@ describe("when a task exists", () => {
     [50, 50],
   ] as const) {
     it(`exists after ${until} ms without a yield (taskAfterMs ${taskAfterMs})`, async () => {
-      const { client, clock } = await scripted(taskAfterMs === undefined ? {} : { taskAfterMs });
-      const answer = client.sendMessage({ ...say("go"), configuration: { returnImmediately: true } });
+      const { client, clock } = await startScripted(taskAfterMs === undefined ? {} : { taskAfterMs });
+      const answer = client.sendMessage(detached());
       await clock.advance(until - 1);
       expect((await client.listTasks({})).totalSize).toBe(0);
       await clock.advance(1);
@@ -60,7 +53,7 @@ describe("when a task exists", () => {
   }
 
   it("never exists after a reply that came in time", async () => {
-    const { client, script, clock } = await scripted();
+    const { client, script, clock } = await startScripted();
     const answer = client.sendMessage(say("go"));
     const { turn, yields, closed } = await script.nextTurn();
     await clock.advance(199);
@@ -74,7 +67,7 @@ describe("when a task exists", () => {
   });
 
   it("makes a reply that came too late the message of COMPLETED (A-16)", async () => {
-    const { client, script, clock } = await scripted();
+    const { client, script, clock } = await startScripted();
     const answer = client.sendMessage(say("go"));
     const { turn, yields } = await script.nextTurn();
     await clock.advance(200);
@@ -89,10 +82,8 @@ describe("when a task exists", () => {
   });
 
   it("answers Internal when the executor throws before, and the words go to the log only (B-8)", async () => {
-    const { client, log } = await createEngineHarness({
-      agent: agentOf(() => {
-        throw new Error("secret");
-      }),
+    const { client, log } = await startAgent(() => {
+      throw new Error("secret");
     });
     const failure = await client.sendMessage(say("go")).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: Code.Internal, rawMessage: "Internal error" });
@@ -101,7 +92,7 @@ describe("when a task exists", () => {
   });
 
   it("answers INVALID_AGENT_RESPONSE when the executor gives something that may not be, before (B-8)", async () => {
-    const { client } = await createEngineHarness({ agent: agentOf((turn) => [turn.reply([])]) });
+    const { client } = await startAgent((turn) => [turn.reply([])]);
     await expect(client.sendMessage(say("go"))).rejects.toMatchObject({
       code: Code.Internal,
       rawMessage: expect.stringContaining("at least one part"),
@@ -115,7 +106,7 @@ describe("how a turn ends", () => {
       yield turn.working();
       throw new Error("secret");
     });
-    expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "internal"]);
+    expect(endOf(task)).toEqual([TaskState.FAILED, "internal"]);
     expect(JSON.stringify(task.status?.message?.parts)).not.toContain("secret");
     expect(task.status?.message?.parts[0]?.content.value).not.toBe("");
     expect(log).toContainEqual(expect.objectContaining({ level: "error", taskId: task.id }));
@@ -141,7 +132,7 @@ describe("how a turn ends", () => {
           cleaned = true;
         }
       });
-      expect([task.status?.state, reasonOf(task)]).toEqual([state, reason]);
+      expect(endOf(task)).toEqual([state, reason]);
       expect(task.status?.message?.parts).toEqual([text("why")]);
       await clock.settle();
       expect([cleaned, resumed]).toEqual([true, false]);
@@ -157,12 +148,12 @@ describe("how a turn ends", () => {
         await new Promise(() => {});
       }
     });
-    const next = taskOf(await client.sendMessage(say("yes", { taskId: task.id })));
+    const next = await sendTask(client, say("yes", { taskId: task.id }));
     expect(next.status?.state).toBe(TaskState.COMPLETED);
   });
 
   it("starts the next turn with the whole task, the same skill and the new message (B-5, C-2)", async () => {
-    const { client, script, clock } = await scripted();
+    const { client, script, clock } = await startScripted();
     const first = client.sendMessage(say("one"));
     const turn1 = await script.nextTurn();
     await turn1.yields(turn1.turn.append("a", "draft"));
@@ -201,15 +192,13 @@ describe("how a turn ends", () => {
 
 describe("statuses", () => {
   it("drops a working() without words that changes nothing, and keeps every other", async () => {
-    const { client } = await createEngineHarness({
-      agent: agentOf(function* (turn) {
-        yield turn.working();
-        yield turn.working();
-        yield turn.working("half");
-        yield turn.working([], { progress: 0.75 });
-      }),
+    const { client } = await startAgent(function* (turn) {
+      yield turn.working();
+      yield turn.working();
+      yield turn.working("half");
+      yield turn.working([], { progress: 0.75 });
     });
-    const stream = readStream((signal) => client.sendStreamingMessage(say("go"), { signal }));
+    const stream = sendStream(client);
     await stream.ended;
     expect(wordsOf(stream.events)).toEqual(["task submitted", "working", "working", "working", "completed"]);
     const reports = stream.events.map(({ payload }) =>
@@ -219,8 +208,8 @@ describe("statuses", () => {
   });
 
   it("stamps every status, never earlier than the one before (B-4, B-9)", async () => {
-    const { client, script, clock } = await scripted();
-    const stream = readStream((signal) => client.sendStreamingMessage(say("go"), { signal }));
+    const { client, script, clock } = await startScripted();
+    const stream = sendStream(client);
     const { turn, yields, returns } = await script.nextTurn();
     await yields(turn.working("1"));
     await clock.advance(10);
@@ -237,7 +226,7 @@ describe("statuses", () => {
   });
 
   it("needs words for a question, and the executor may try again", async () => {
-    const { client, script } = await scripted();
+    const { client, script } = await startScripted();
     const answer = client.sendMessage(say("go"));
     const { turn, yields } = await script.nextTurn();
     await expect(yields(turn.inputRequired([]))).rejects.toMatchObject({ name: "AgentMistake" });
@@ -247,19 +236,18 @@ describe("statuses", () => {
 });
 
 describe("artifacts", () => {
+  const tenThousandBytes = { limits: { maxTaskBytes: 10_000 } };
   const sha256 = (content: string | Uint8Array) => createHash("sha256").update(content).digest("hex");
   const sealOf = (artifact: { metadata?: Record<string, unknown> | undefined } | undefined) =>
     artifact?.metadata?.[lifecycleExtension];
 
   it("begins with the first append of a turn and adds with the next (A-29)", async () => {
-    const { client } = await createEngineHarness({
-      agent: agentOf(function* (turn) {
-        yield turn.append("a", "1 ");
-        yield turn.append("a", "2");
-        if (turn.task === undefined) yield turn.inputRequired("again?");
-      }),
+    const { client } = await startAgent(function* (turn) {
+      yield turn.append("a", "1 ");
+      yield turn.append("a", "2");
+      if (turn.task === undefined) yield turn.inputRequired("again?");
     });
-    const stream = readStream((signal) => client.sendStreamingMessage(say("go"), { signal }));
+    const stream = sendStream(client);
     await stream.ended;
     expect(wordsOf(stream.events)).toEqual([
       "task submitted",
@@ -268,33 +256,29 @@ describe("artifacts", () => {
       "input-required",
     ]);
     const { id } = stream.events[0] ? taskOf(stream.events[0]) : { id: "" };
-    const task = taskOf(await client.sendMessage(say("yes", { taskId: id })));
+    const task = await sendTask(client, say("yes", { taskId: id }));
     expect(task.artifacts.map(({ parts }) => parts)).toEqual([[text("1 "), text("2")]]);
   });
 
   it("goes on with an artifact of an earlier turn only when told to", async () => {
-    const { client } = await createEngineHarness({
-      agent: agentOf(function* (turn) {
-        yield turn.append("a", turn.text, { continue: true });
-        if (turn.text === "1") yield turn.inputRequired("again?");
-      }),
+    const { client } = await startAgent(function* (turn) {
+      yield turn.append("a", turn.text, { continue: true });
+      if (turn.text === "1") yield turn.inputRequired("again?");
     });
-    const { id } = taskOf(await client.sendMessage(say("1")));
-    const task = taskOf(await client.sendMessage(say("2", { taskId: id })));
+    const { id } = await sendTask(client, say("1"));
+    const task = await sendTask(client, say("2", { taskId: id }));
     expect(task.artifacts.map(({ parts }) => parts)).toEqual([[text("1"), text("2")]]);
   });
 
   it("names unnamed artifacts by their ordinal within the task", async () => {
-    const { client } = await createEngineHarness({
-      agent: agentOf(function* (turn) {
-        yield turn.artifact({ text: "x" });
-        yield turn.artifact({ id: "named", text: "y" });
-        if (turn.task === undefined) yield turn.inputRequired("again?");
-      }),
+    const { client } = await startAgent(function* (turn) {
+      yield turn.artifact({ text: "x" });
+      yield turn.artifact({ id: "named", text: "y" });
+      if (turn.task === undefined) yield turn.inputRequired("again?");
     });
-    const { id, artifacts } = taskOf(await client.sendMessage(say("1")));
+    const { id, artifacts } = await sendTask(client, say("1"));
     expect(artifacts.map(({ artifactId }) => artifactId)).toEqual(["artifact-1", "named"]);
-    const task = taskOf(await client.sendMessage(say("2", { taskId: id })));
+    const task = await sendTask(client, say("2", { taskId: id }));
     expect(task.artifacts.map(({ artifactId }) => artifactId)).toEqual(["artifact-1", "named", "artifact-3"]);
   });
 
@@ -339,19 +323,13 @@ describe("artifacts", () => {
           yield late(turn);
         });
         const harness = await createEngineHarness({ agent });
-        let task = taskOf(await harness.client.sendMessage(say("go")));
+        let task = await sendTask(harness.client);
         if (when !== "in the same turn") {
-          const { client } =
-            when === "after a restart"
-              ? await createEngineHarness({
-                  agent,
-                  store: harness.store,
-                  randomId: () => crypto.randomUUID(),
-                })
-              : harness;
-          task = taskOf(await client.sendMessage(say("yes", { taskId: task.id })));
+          const restarted = { agent, store: harness.store, randomId: () => crypto.randomUUID() };
+          const { client } = when === "after a restart" ? await createEngineHarness(restarted) : harness;
+          task = await sendTask(client, say("yes", { taskId: task.id }));
         }
-        expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "invalid-agent-response"]);
+        expect(endOf(task)).toEqual([TaskState.FAILED, "invalid-agent-response"]);
         expect(task.artifacts.map(({ parts }) => parts)).toEqual([[text("final")]]);
       });
     }
@@ -372,32 +350,24 @@ describe("artifacts", () => {
         turn.working(),
         turn.artifact({ parts: [bytes(new Uint8Array(1), { mediaType: "image/png" })] }),
       ],
-      {
-        card: { name: "Agent", defaultOutputModes: ["text/*"] },
-      },
+      { card: { name: "Agent", defaultOutputModes: ["text/*"] } },
     );
     expect(task).toMatchObject({ status: { state: TaskState.FAILED }, artifacts: [] });
     expect(JSON.stringify(task.status?.message?.parts)).toContain("image/png");
   });
 
   it("refuses an artifact without parts", async () => {
-    const { client } = await createEngineHarness({
-      agent: agentOf((turn) => [turn.working(), turn.artifact({})]),
-    });
-    expect(reasonOf(taskOf(await client.sendMessage(say("go"))))).toBe("invalid-agent-response");
+    const { task } = await run((turn) => [turn.working(), turn.artifact({})]);
+    expect(reasonOf(task)).toBe("invalid-agent-response");
   });
 
   for (const mode of ["chunks", "artifacts"] as const) {
     it(`fails a task that grows too large with ${mode} as task-too-large, and keeps what was there`, async () => {
-      const { client } = await createEngineHarness({
-        agent: agentOf(function* (turn) {
-          for (let at = 0; at < 100; at += 1)
-            yield turn.append(mode === "chunks" ? "a" : `a${at}`, "x".repeat(1_000));
-        }),
-        limits: { maxTaskBytes: 10_000 },
-      });
-      const task = taskOf(await client.sendMessage(say("go")));
-      expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "task-too-large"]);
+      const { task } = await run(function* (turn) {
+        for (let at = 0; at < 100; at += 1)
+          yield turn.append(mode === "chunks" ? "a" : `a${at}`, "x".repeat(1_000));
+      }, tenThousandBytes);
+      expect(endOf(task)).toEqual([TaskState.FAILED, "task-too-large"]);
       const parts = task.artifacts.flatMap((artifact) => artifact.parts);
       expect(parts.length).toBeGreaterThan(5);
       expect(parts.length).toBeLessThan(10);
@@ -419,9 +389,8 @@ describe("artifacts", () => {
   ] as [string, AgentDefinition][]) {
     it(`takes an answer that just fits, and the ${kind} goes on with it`, async () => {
       const { client, log } = await createEngineHarness({ agent, limits: { maxTaskBytes: 2_000 } });
-      const { id: taskId } = taskOf(await client.sendMessage(say("go")));
-      const answer = async (length: number) =>
-        taskOf(await client.sendMessage(say("x".repeat(length), { taskId })));
+      const { id: taskId } = await sendTask(client);
+      const answer = async (length: number) => await sendTask(client, say("x".repeat(length), { taskId }));
       let task: Task | undefined;
       for (let length = 2_000; task === undefined && length > 1_000; length -= 1) {
         task = await answer(length).catch(() => undefined);
@@ -431,22 +400,17 @@ describe("artifacts", () => {
   }
 
   it("lets an artifact be replaced for ever within the limit", async () => {
-    const { client } = await createEngineHarness({
-      agent: agentOf(function* (turn) {
-        for (let at = 0; at < 50; at += 1) yield turn.artifact({ id: "a", text: `${at}`.padEnd(5_000) });
-      }),
-      limits: { maxTaskBytes: 10_000 },
-    });
-    expect(taskOf(await client.sendMessage(say("go"))).status?.state).toBe(TaskState.COMPLETED);
+    const { task } = await run(function* (turn) {
+      for (let at = 0; at < 50; at += 1) yield turn.artifact({ id: "a", text: `${at}`.padEnd(5_000) });
+    }, tenThousandBytes);
+    expect(task.status?.state).toBe(TaskState.COMPLETED);
   });
 });
 
 describe("what yield means", () => {
   it("resumes when an event is accepted, before it is durable, and waits when too much is not", async () => {
-    const script = createScriptedExecutor();
     const store = createHeldStore();
-    const agent = agentOf(script.execute);
-    const { client, clock } = await createEngineHarness({ agent, store, limits: { maxUncommitted: 4 } });
+    const { client, clock, script } = await startScripted({}, { store, limits: { maxUncommitted: 4 } });
     store.hold();
     void client.sendMessage(say("go")).catch(() => {});
     const { turn, yields } = await script.nextTurn();
@@ -462,10 +426,8 @@ describe("what yield means", () => {
 
   it("lets the process breathe while an executor never awaits", async () => {
     let stop = false;
-    const { client } = await createEngineHarness({
-      agent: agentOf(function* (turn) {
-        while (!stop) yield turn.append("a", "x");
-      }),
+    const { client } = await startAgent(function* (turn) {
+      while (!stop) yield turn.append("a", "x");
     });
     const answer = client.sendMessage(say("go"));
     await new Promise((resolve) => setTimeout(resolve));

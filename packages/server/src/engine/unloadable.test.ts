@@ -1,14 +1,13 @@
 import { TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, createFakeClock, reasonOf, say, taskOf } from "@a2a-connect/testing";
+import { createEngineHarness, createFakeClock, reasonOf } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { anonymous } from "../../test-support/durable-servers.ts";
 import { createMortalStore } from "../../test-support/mortal-store.ts";
+import { detached, sendTask } from "../../test-support/tasks.ts";
 import type { AgentDefinition, DurableExecutor } from "../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 import type { Owner, TaskStore } from "../store/task-store.ts";
-
-const detached = (words: string) => ({ ...say(words), configuration: { returnImmediately: true } });
 
 /** What becomes of a process that reads a task: undefined reads it, an error is thrown. */
 type Fate = "killed" | Error | undefined;
@@ -50,7 +49,7 @@ function createStarts(execute: DurableExecutor, limits = {}, noteMs = 0) {
     const { harness, kill } = await start();
     const { client } = await harness;
     const tasks = [];
-    for (const each of words) tasks.push(taskOf(await client.sendMessage(detached(each))).id);
+    for (const each of words) tasks.push((await sendTask(client, detached(each))).id);
     await clock.settle();
     kill();
     reads.length = 0;
@@ -143,7 +142,7 @@ describe("a task that cannot be read", () => {
     };
     const { clock, reads, start, stateOf } = createStarts(sleeps, {}, 10_000_000);
     const { client, log } = await (await start()).harness;
-    const { id } = taskOf(await client.sendMessage(detached("go")));
+    const { id } = await sendTask(client, detached("go"));
     for (let hours = 0; hours < 30; hours += 1) await clock.advance(3_600_000);
     expect([await stateOf(id), log]).toEqual([TaskState.COMPLETED, []]);
     expect(reads.length).toBeGreaterThan(4); // it was dropped and read again for each sleep

@@ -11,6 +11,7 @@ import {
 } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { createHeldStore } from "../../test-support/held-store.ts";
+import { detached } from "../../test-support/tasks.ts";
 
 const draft = { headers: { [versionHeader]: "1.1" } };
 
@@ -36,7 +37,7 @@ async function scripted(options: Partial<EngineHarnessOptions> = {}) {
       ),
     /** A task at work: generation 2. */
     async startTask() {
-      const answer = client.sendMessage({ ...say("go"), configuration: { returnImmediately: true } });
+      const answer = client.sendMessage(detached());
       const played = await script.nextTurn();
       await played.yields(played.turn.working());
       const { id } = taskOf(await answer);

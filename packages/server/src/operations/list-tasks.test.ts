@@ -1,9 +1,10 @@
 import { type ListTasksRequestSchema, TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
+import { createEngineHarness, say } from "@a2a-connect/testing";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { sendTask } from "../../test-support/tasks.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 import type { TaskStore } from "../store/task-store.ts";
 
@@ -26,7 +27,7 @@ async function harnessWith(count = 0, gapMs = 1, store = createMemoryTaskStore()
     },
   });
   const send = async (words: string, details: Parameters<typeof say>[1] = {}, client = harness.client) => {
-    const task = taskOf(await client.sendMessage(say(words, details)));
+    const task = await sendTask(client, say(words, details));
     await harness.clock.advance(gapMs);
     return task;
   };

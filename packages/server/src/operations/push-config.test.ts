@@ -2,6 +2,7 @@ import { anonymousPrincipal, findA2AError, findFieldViolations } from "@a2a-conn
 import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { sendTask } from "../../test-support/tasks.ts";
 import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { PushOptions } from "../push/push-options.ts";
 
@@ -25,7 +26,7 @@ async function harnessWith(
     agent,
     ...(push ? { push: { fetch: async () => new Response(), refuseUrl, ...options } } : {}),
   });
-  const { id: taskId } = taskOf(await harness.client.sendMessage(say("go")));
+  const { id: taskId } = await sendTask(harness.client);
   return { ...harness, taskId };
 }
 
@@ -73,7 +74,7 @@ describe("push configs", () => {
 
   it("replace one of the same id, and are known by task (A-53)", async () => {
     const { client, taskId } = await harnessWith(true);
-    const { id: other } = taskOf(await client.sendMessage(say("go")));
+    const { id: other } = await sendTask(client);
     await client.createTaskPushNotificationConfig({ taskId, url, id: "a" });
     await client.createTaskPushNotificationConfig({ taskId: other, url: `${url}/other`, id: "a" });
     await client.createTaskPushNotificationConfig({ taskId, url: `${url}/new`, id: "a" });

@@ -3,7 +3,6 @@ import { TaskState } from "@a2a-connect/proto";
 import {
   createEngineHarness,
   createScriptedExecutor,
-  readStream,
   reasonOf,
   say,
   taskOf,
@@ -11,6 +10,7 @@ import {
 } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { detached, sendStream, sendTask } from "../../../test-support/tasks.ts";
 import type { CapacityDefinition } from "../../agent/agent-definition.ts";
 import { defineAgent } from "../../agent/agent-definition.ts";
 
@@ -63,7 +63,7 @@ describe("a task that finds every place and the queue full", () => {
     void send("first");
     await script.nextTurn();
     await clock.settle();
-    const stream = readStream((signal) => client.sendStreamingMessage(say("second"), { signal }));
+    const stream = sendStream(client, say("second"));
     await stream.ended;
     expect(wordsOf(stream.events)).toEqual(["task submitted", "rejected"]);
   });
@@ -132,9 +132,7 @@ describe("the capacity of a skill", () => {
     const { client, script, clock, send, dig } = await scripted({}, { maxRunning: 1, maxQueued: 1 });
     void send("dig 1", dig);
     const first = await script.nextTurn();
-    const waiting = taskOf(
-      await client.sendMessage({ ...say("dig 2", dig), configuration: { returnImmediately: true } }),
-    );
+    const waiting = await sendTask(client, detached("dig 2", dig));
     await client.cancelTask({ id: waiting.id });
     const third = send("dig 3", dig);
     await clock.settle();
@@ -164,12 +162,12 @@ describe("the capacity of a durable skill", () => {
       },
     });
     const { client, clock } = await createEngineHarness({ agent });
-    const asking = taskOf(await client.sendMessage(say("asks")));
+    const asking = await sendTask(client, say("asks"));
     expect(asking.status?.state).toBe(TaskState.INPUT_REQUIRED);
     await clock.settle();
     const busy = client.sendMessage(say("busy"));
     await clock.settle();
-    expect(reasonOf(taskOf(await client.sendMessage(say("too much"))))).toBe("capacity");
+    expect(reasonOf(await sendTask(client, say("too much")))).toBe("capacity");
     const answered = client.sendMessage(say("yes", { taskId: asking.id }));
     await clock.settle();
     expect([begun, [...gates.keys()]]).toEqual([["asks", "busy"], ["busy"]]);

@@ -1,23 +1,12 @@
 import { json, text } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
-import { readStream, reasonOf, say, taskOf, wordsOf } from "@a2a-connect/testing";
+import { readStream, say, taskOf, wordsOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { createDurableServers, type DurableServerOptions } from "../../../test-support/durable-servers.ts";
+import { beginDurable } from "../../../test-support/durable-servers.ts";
 import { createHeldStore } from "../../../test-support/held-store.ts";
-import type { DurableExecutor } from "../../agent/agent-definition.ts";
+import { detached, endOf, sendTask, stateOf } from "../../../test-support/tasks.ts";
 import type { Answer, Question } from "../../agent/question.ts";
-
-const now = { configuration: { returnImmediately: true } };
-
-/** A process with one task that has got as far as it can by itself. */
-async function begin(execute: DurableExecutor, options?: DurableServerOptions) {
-  const servers = createDurableServers(execute, options);
-  const process = await servers.open();
-  const { id } = taskOf(await process.client.sendMessage({ ...say("go"), ...now }));
-  await servers.clock.settle();
-  return { ...servers, process, id };
-}
 
 const partsOf = (task: Pick<Task, "status">) =>
   task.status?.message?.parts.map(({ content }) => content.value);
@@ -30,7 +19,7 @@ describe("a question", () => {
       details: { why: "they differ" },
       schema: { type: "string" },
     };
-    const { process, id } = await begin(async function* (task) {
+    const { process, id } = await beginDurable(async function* (task) {
       yield* task.ask(question);
     });
     const task = await process.client.getTask({ id });
@@ -74,7 +63,7 @@ describe("a question", () => {
   ] as const) {
     it(`with ${what}, is asked again with a sentence until an answer fits, also by another process`, async () => {
       const answers: Answer[] = [];
-      const { process, id, open } = await begin(async function* (task) {
+      const { process, id, open } = await beginDurable(async function* (task) {
         answers.push(yield* task.ask(question as Question));
         yield* task.ask("More?");
       });
@@ -82,7 +71,7 @@ describe("a question", () => {
       for (const [misfit, sentence] of misfits) {
         current.kill();
         current = await open();
-        const again = taskOf(await current.client.sendMessage(say(misfit as string, { taskId: id })));
+        const again = await sendTask(current.client, say(misfit as string, { taskId: id }));
         expect(again.status?.state).toBe(TaskState.INPUT_REQUIRED);
         expect(partsOf(again)?.[0]).toEqual(
           typeof sentence === "string" ? sentence : expect.stringMatching(sentence),
@@ -100,33 +89,33 @@ describe("a question", () => {
     ["credentials, in a time of its own", "askForAuth", TaskState.AUTH_REQUIRED, 7_000, "auth-timeout"],
   ] as const) {
     it(`for ${what}, ends the task when nobody answers in time, also after a restart`, async () => {
-      const { process, id, clock, open } = await begin(async function* (task) {
+      const { process, id, clock, open } = await beginDurable(async function* (task) {
         yield* task[ask]({ text: "?", ...(timeoutMs === undefined ? {} : { timeoutMs }) });
       });
       process.kill();
       const { client } = await open();
       await clock.advance((timeoutMs ?? 600_000) - 1);
-      expect((await client.getTask({ id })).status?.state).toBe(state);
+      expect(await stateOf(client, id)).toBe(state);
       await clock.advance(1);
       const task = await client.getTask({ id });
-      expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.CANCELED, reason]);
+      expect(endOf(task)).toEqual([TaskState.CANCELED, reason]);
       expect(partsOf(task)?.[0]).toContain(`${(timeoutMs ?? 600_000) / 1_000} seconds`);
     });
   }
 
   it("may wait for ever", async () => {
-    const { process, id, clock } = await begin(async function* (task) {
+    const { process, id, clock } = await beginDurable(async function* (task) {
       yield* task.ask({ text: "?", timeoutMs: false });
     });
     await clock.advance(10 * 86_400_000);
-    expect(taskOf(await process.client.sendMessage(say("yes", { taskId: id }))).status?.state).toBe(
+    expect((await sendTask(process.client, say("yes", { taskId: id }))).status?.state).toBe(
       TaskState.COMPLETED,
     );
   });
 
   it("takes exactly one of two answers; the other is refused where messages are not queued", async () => {
     const answers: string[] = [];
-    const { process, id, clock } = await begin(
+    const { process, id, clock } = await beginDurable(
       async function* (task) {
         answers.push((yield* task.ask("?")).text);
         await task.sleep(10);
@@ -134,7 +123,7 @@ describe("a question", () => {
       { agent: { whileWorking: "refuse" } },
     );
     const sent = await Promise.allSettled(
-      ["one", "two"].map((words) => process.client.sendMessage({ ...say(words, { taskId: id }), ...now })),
+      ["one", "two"].map((words) => process.client.sendMessage(detached(words, { taskId: id }))),
     );
     expect(sent.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
     expect(sent[1]).toMatchObject({
@@ -145,7 +134,7 @@ describe("a question", () => {
   });
 
   it("takes one of two answers to the same generation, and names the newer to the other", async () => {
-    const { process, id } = await begin(
+    const { process, id } = await beginDurable(
       async function* (task) {
         yield* task.ask("?");
         yield* task.ask("??");
@@ -174,7 +163,7 @@ describe("a question", () => {
   it("is answered when its executor is being dropped at that very moment", async () => {
     const answers: string[] = [];
     const store = createHeldStore();
-    const { process, id, clock } = await begin(
+    const { process, id, clock } = await beginDurable(
       async function* (task) {
         answers.push((yield* task.ask("?")).text);
       },
@@ -195,7 +184,7 @@ describe("a message to a durable task at work", () => {
     const runs: string[][] = [];
     const words = ({ parts }: { parts: { content: { value?: unknown } }[] }) =>
       String(parts[0]?.content.value);
-    const { process, id, clock, open } = await begin(async function* (task) {
+    const { process, id, clock, open } = await beginDurable(async function* (task) {
       yield task.working();
       const seen: string[] = [];
       runs.push(seen);
@@ -207,32 +196,30 @@ describe("a message to a durable task at work", () => {
       seen.push(third === undefined ? "none" : words(third));
       seen.push(words(await task.inbox.take()));
     });
-    const say1 = (message: string) => ({ ...say(message, { taskId: id }), ...now });
+    const say1 = (message: string) => detached(message, { taskId: id });
     await Promise.all([process.client.sendMessage(say1("one")), process.client.sendMessage(say1("two"))]);
     await process.client.sendMessage(say1("three"));
     await clock.advance(31_000);
     process.kill();
     const next = await open();
     await clock.advance(30_000);
-    const last = taskOf(await next.client.sendMessage(say("four", { taskId: id })));
+    const last = await sendTask(next.client, say("four", { taskId: id }));
     expect([last.status?.state, next.log]).toEqual([TaskState.COMPLETED, []]);
     expect(runs.at(-1)).toEqual(["undefined", "one", "two", "three", "four"]);
     for (const run of runs) expect(runs.at(-1)?.slice(0, run.length)).toEqual(run);
   });
 
   it("wakes a dropped executor", async () => {
-    const { process, id, clock } = await begin(async function* (task) {
+    const { process, id, clock } = await beginDurable(async function* (task) {
       yield task.working();
       yield task.complete((await task.inbox.take()).parts);
     });
     await clock.advance(86_400_000);
-    expect(partsOf(taskOf(await process.client.sendMessage(say("hello", { taskId: id }))))).toEqual([
-      "hello",
-    ]);
+    expect(partsOf(await sendTask(process.client, say("hello", { taskId: id })))).toEqual(["hello"]);
   });
 
   it("with an idempotency key is answered to a repeat as to the first: taken or never", async () => {
-    const { process, id, clock, open } = await begin(async function* (task) {
+    const { process, id, clock, open } = await beginDurable(async function* (task) {
       yield task.working();
       await task.inbox.take();
       await task.sleep(60_000);
@@ -242,7 +229,7 @@ describe("a message to a durable task at work", () => {
     const requests = ["taken", "polled", "left"].map((words) => say(words, { taskId: id }));
     const withKey = (at: number) => ({ headers: { "idempotency-key": `0123456789abcdef-${at}` } });
     for (const [at, request] of requests.entries()) {
-      await client.sendMessage({ ...request, ...now }, withKey(at));
+      await client.sendMessage({ ...request, configuration: { returnImmediately: true } }, withKey(at));
     }
     process.kill();
     const next = await open();
@@ -265,7 +252,7 @@ describe("a message to a durable task at work", () => {
   });
 
   it("that is not taken before the end is refused then, to a blocking sender and on a stream", async () => {
-    const { process, id, clock } = await begin(async function* (task) {
+    const { process, id, clock } = await beginDurable(async function* (task) {
       yield task.working();
       await task.sleep(5_000);
       await task.inbox.take();

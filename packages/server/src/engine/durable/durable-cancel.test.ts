@@ -1,31 +1,20 @@
 import { TaskState } from "@a2a-connect/proto";
-import { createFakeClock, reasonOf, say, taskOf } from "@a2a-connect/testing";
+import { createFakeClock, reasonOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import {
+  beginDurable,
   createDurableServers,
-  type DurableServerOptions,
   type DurableServers,
 } from "../../../test-support/durable-servers.ts";
 import { createHeldStore } from "../../../test-support/held-store.ts";
-import type { DurableExecutor } from "../../agent/agent-definition.ts";
+import { detached, endOf, sendTask, stateOf } from "../../../test-support/tasks.ts";
 import { defaultEngineLimits } from "../engine-context.ts";
 import { TurnAbort } from "../turn-abort.ts";
-
-const detached = (words = "go") => ({ ...say(words), configuration: { returnImmediately: true } });
-
-/** A process with one task that has got as far as it can by itself. */
-async function begin(execute: DurableExecutor, options?: DurableServerOptions) {
-  const servers = createDurableServers(execute, options);
-  const process = await servers.open();
-  const { id } = taskOf(await process.client.sendMessage(detached()));
-  await servers.clock.settle();
-  return { ...servers, servers, process, id };
-}
 
 /** What a cancel gives: the state and reason. */
 async function cancel(process: Awaited<ReturnType<DurableServers["open"]>>, id: string) {
   const task = await process.client.cancelTask({ id, metadata: { why: "changed my mind" } });
-  return [task.status?.state, reasonOf(task)];
+  return endOf(task);
 }
 
 const canceled = [TaskState.CANCELED, "canceled"];
@@ -33,7 +22,7 @@ const canceled = [TaskState.CANCELED, "canceled"];
 describe("a cancel of a durable task", () => {
   for (const where of ["in memory", "dropped from memory"] as const) {
     it(`answers at once while a question waits, ${where}`, async () => {
-      const { process, id, clock } = await begin(async function* (task) {
+      const { process, id, clock } = await beginDurable(async function* (task) {
         yield* task.ask("Which?");
       });
       if (where !== "in memory") await clock.advance(31_000);
@@ -43,7 +32,7 @@ describe("a cancel of a durable task", () => {
 
     it(`ends a sleep, ${where}, and lets the executor clean up`, async () => {
       const undone: unknown[] = [];
-      const { process, id, clock } = await begin(async function* (task) {
+      const { process, id, clock } = await beginDurable(async function* (task) {
         yield task.working();
         try {
           await task.sleep(3_600_000);
@@ -67,7 +56,7 @@ describe("a cancel of a durable task", () => {
 
   it("reaches a step that runs, with the caller's metadata", async () => {
     const reasons: unknown[] = [];
-    const { process, id } = await begin(async function* (task) {
+    const { process, id } = await beginDurable(async function* (task) {
       yield task.working();
       await task.step("long", ({ signal }) => {
         return new Promise((_, reject) => {
@@ -84,7 +73,7 @@ describe("a cancel of a durable task", () => {
 
   it("reaches a step that runs beside a question", async () => {
     let reason: unknown;
-    const { process, id } = await begin(async function* (task) {
+    const { process, id } = await beginDurable(async function* (task) {
       void task.step("beside", ({ signal }) => {
         return new Promise(() => {
           signal.addEventListener("abort", () => {
@@ -99,19 +88,19 @@ describe("a cancel of a durable task", () => {
   });
 
   it("is answered when the grace period is over, whatever the executor does", async () => {
-    const { process, id, clock } = await begin(async function* (task) {
+    const { process, id, clock } = await beginDurable(async function* (task) {
       yield task.working();
       await task.step("deaf", () => new Promise(() => {}));
     });
     const answer = cancel(process, id);
     await clock.advance(9_999);
-    expect((await process.client.getTask({ id })).status?.state).toBe(TaskState.WORKING);
+    expect(await stateOf(process.client, id)).toBe(TaskState.WORKING);
     await clock.advance(1);
     expect(await answer).toEqual(canceled);
   });
 
   it("finds a task that ended otherwise meanwhile", async () => {
-    const { process, id } = await begin(async function* (task) {
+    const { process, id } = await beginDurable(async function* (task) {
       yield task.working();
       await task.inbox.take().catch(() => {});
       yield task.complete("done after all");
@@ -119,12 +108,12 @@ describe("a cancel of a durable task", () => {
     await expect(process.client.cancelTask({ id })).rejects.toMatchObject({
       message: expect.stringContaining("ended"),
     });
-    expect((await process.client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+    expect(await stateOf(process.client, id)).toBe(TaskState.COMPLETED);
   });
 
   it("takes a new task out of the queue, and its code is never called", async () => {
     let begun = 0;
-    const { process, clock } = await begin(
+    const { process, clock } = await beginDurable(
       async function* (task) {
         begun += 1;
         yield task.working();
@@ -132,7 +121,7 @@ describe("a cancel of a durable task", () => {
       },
       { limits: { ...defaultEngineLimits, maxRunning: 1 } },
     );
-    const waiting = taskOf(await process.client.sendMessage(detached()));
+    const waiting = await sendTask(process.client, detached());
     await clock.settle();
     expect(await cancel(process, waiting.id)).toEqual(canceled);
     expect(begun).toBe(1);
@@ -141,7 +130,7 @@ describe("a cancel of a durable task", () => {
   it("lets a task that waits for its place again clean up when it gets it, within the grace period", async () => {
     const undone: string[] = [];
     const ends = Promise.withResolvers<void>();
-    const { process, id, clock } = await begin(
+    const { process, id, clock } = await beginDurable(
       async function* (task) {
         if (task.text === "blocks") {
           await task.step("long", () => ends.promise);
@@ -168,7 +157,7 @@ describe("a cancel of a durable task", () => {
 
   it("is kept over a crash: the next process lets the executor clean up, from where it was", async () => {
     const calls: string[] = [];
-    const { servers, process, id, clock, open } = await begin(async function* (task) {
+    const { servers, process, id, clock, open } = await beginDurable(async function* (task) {
       try {
         await task.sleep(3_600_000);
       } catch (error) {
@@ -200,7 +189,7 @@ describe("a cancel of a durable task", () => {
   for (const commit of [1, 2, 3, 4, 5]) {
     it(`ends CANCELED when the process dies after ${commit} commits of it, and cleans up`, async () => {
       const calls: string[] = [];
-      const { servers, process, id, clock, open } = await begin(async function* (task) {
+      const { servers, process, id, clock, open } = await beginDurable(async function* (task) {
         yield task.working();
         try {
           await task.sleep(3_600_000);
@@ -220,8 +209,7 @@ describe("a cancel of a durable task", () => {
       if (status?.state === TaskState.WORKING) {
         await last.client.cancelTask({ id }); // it had not got as far as the log
       }
-      const task = await last.client.getTask({ id });
-      expect([task.status?.state, reasonOf(task)]).toEqual(canceled);
+      expect(endOf(await last.client.getTask({ id }))).toEqual(canceled);
       const undone = (await servers.journal(id)).filter(({ op }) => op === 'step "undo"#1');
       expect([undone.length, calls.length]).toEqual([1, commit < 3 ? 2 : 1]); // what is not in the log yet is done again
     });
@@ -229,7 +217,7 @@ describe("a cancel of a durable task", () => {
 
   it("gives up the retries of what it interrupts, not those of what cleans up", async () => {
     const attempts: string[] = [];
-    const { process, id, clock } = await begin(async function* (task) {
+    const { process, id, clock } = await beginDurable(async function* (task) {
       const tried = (name: string) =>
         task.step(
           name,
@@ -253,7 +241,7 @@ describe("a cancel of a durable task", () => {
   });
 
   it("is refused when the server stops meanwhile, and kept", async () => {
-    const { process, id, clock, open } = await begin(async function* (task) {
+    const { process, id, clock, open } = await beginDurable(async function* (task) {
       yield task.working();
       await task.step("deaf", () => new Promise(() => {}));
     });
@@ -273,7 +261,7 @@ describe("a cancel of a durable task", () => {
   it("ends a sleep whose beginning is still being written", async () => {
     const store = createHeldStore();
     const foreign = Promise.withResolvers<void>();
-    const { process, id, clock } = await begin(
+    const { process, id, clock } = await beginDurable(
       async function* (task) {
         yield task.working();
         await foreign.promise;
@@ -291,7 +279,7 @@ describe("a cancel of a durable task", () => {
   });
 
   it("leaves no unhandled rejection behind in tools that nobody awaits", async () => {
-    const { process, id } = await begin(async function* (task) {
+    const { process, id } = await beginDurable(async function* (task) {
       void task.sleep(60_000);
       void task.inbox.take();
       await task.sleep(120_000);
@@ -304,7 +292,7 @@ describe("a cancel of a durable task", () => {
 describe("after the end of a durable task", () => {
   it("whatever the executor still gives is refused and logged", async () => {
     const late = Promise.withResolvers<void>();
-    const { process, id, clock } = await begin(async function* (task) {
+    const { process, id, clock } = await beginDurable(async function* (task) {
       yield task.working();
       await late.promise;
       yield task.append("a", "late");
@@ -329,19 +317,16 @@ describe("the time of a durable task", () => {
         await task.sleep(3_600_000);
       });
       const process = await servers.open();
-      const message = say("go", { metadata: { "urn:a2a-connect:ext:lifecycle:v1": { deadline } } });
-      const { id } = taskOf(
-        await process.client.sendMessage({ ...message, configuration: { returnImmediately: true } }),
-      );
+      const message = detached("go", { metadata: { "urn:a2a-connect:ext:lifecycle:v1": { deadline } } });
+      const { id } = await sendTask(process.client, message);
       await servers.clock.advance(pass);
-      const task = await process.client.getTask({ id });
-      expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.CANCELED, "deadline"]);
+      expect(endOf(await process.client.getTask({ id }))).toEqual([TaskState.CANCELED, "deadline"]);
     }
   });
 
   it("counts as silence only while its own code runs, and the end by it is kept over a crash", async () => {
     const store = createHeldStore();
-    const { process, id, clock, open } = await begin(
+    const { process, id, clock, open } = await beginDurable(
       async function* (task) {
         yield task.working();
         await task.sleep(100_000);
@@ -354,14 +339,10 @@ describe("the time of a durable task", () => {
       { store, agent: { inactivityTimeoutMs: 10_000 } },
     );
     await clock.advance(100_000);
-    await process.client.sendMessage({
-      ...say("more", { taskId: id }),
-      configuration: { returnImmediately: true },
-    });
+    await process.client.sendMessage(detached("more", { taskId: id }));
     await clock.advance(100_000);
-    expect((await process.client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
-    const answer = { ...say("yes", { taskId: id }), configuration: { returnImmediately: true } };
-    await process.client.sendMessage(answer);
+    expect(await stateOf(process.client, id)).toBe(TaskState.INPUT_REQUIRED);
+    await process.client.sendMessage(detached("yes", { taskId: id }));
     await clock.advance(9_999);
     store.decide((commit) =>
       commit.entries.some(({ kind }) => kind === "status") ? new Error("no") : "write",
@@ -371,13 +352,12 @@ describe("the time of a durable task", () => {
     store.decide(() => "write");
     const next = await open();
     await clock.advance(100);
-    const task = await next.client.getTask({ id });
-    expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "inactive"]);
+    expect(endOf(await next.client.getTask({ id }))).toEqual([TaskState.FAILED, "inactive"]);
   });
 
   it("ends within the grace period, though its clean-up waits for longer than an executor is kept in memory", async () => {
     let runs = 0;
-    const { process, id, clock } = await begin(
+    const { process, id, clock } = await beginDurable(
       async function* (task) {
         runs += 1;
         yield task.working();

@@ -1,7 +1,7 @@
 import { env } from "node:process";
 import { isTerminal } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
-import { say, taskOf } from "@a2a-connect/testing";
+import { taskOf } from "@a2a-connect/testing";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import {
@@ -11,6 +11,7 @@ import {
   transcriptOf,
 } from "../../../test-support/durable-servers.ts";
 import type { Death } from "../../../test-support/mortal-store.ts";
+import { detached } from "../../../test-support/tasks.ts";
 import type { DurableTask } from "../../agent/durable-task.ts";
 import type { DurableEvent } from "../../agent/task-event.ts";
 import { isResult } from "./journal-codec.ts";
@@ -80,9 +81,7 @@ async function play(program: readonly Act[], deathsToCome: readonly Death[]) {
   const queue = [...deathsToCome];
   const reopen = async (): Promise<Process> => servers.open(queue.shift());
   let process = await reopen();
-  const sent = process.client
-    .sendMessage({ ...say("go"), configuration: { returnImmediately: true } })
-    .then(taskOf);
+  const sent = process.client.sendMessage(detached()).then(taskOf);
   await servers.clock.settle();
   let id: string;
   if (process.dead) {
@@ -107,7 +106,7 @@ async function play(program: readonly Act[], deathsToCome: readonly Death[]) {
       return { id, servers, runs, transcript: transcriptOf(await servers.log(id)) };
     }
     if (state === TaskState.INPUT_REQUIRED || state === TaskState.AUTH_REQUIRED) {
-      const answer = { ...say("answer", { taskId: id }), configuration: { returnImmediately: true } };
+      const answer = detached("answer", { taskId: id });
       void process.client.sendMessage(answer).catch(() => {});
     } else {
       await servers.clock.advance(1_100);

@@ -1,8 +1,9 @@
 import { lifecycleExtension } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, createFakeClock, reasonOf, say, taskOf, wordsOf } from "@a2a-connect/testing";
+import { createEngineHarness, createFakeClock, say, wordsOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { createHeldStore } from "../../../test-support/held-store.ts";
+import { detached, endOf, sendTask, stateOf } from "../../../test-support/tasks.ts";
 import type { AgentDefinition, DurableExecutor } from "../../agent/agent-definition.ts";
 import { decodeEvent } from "../log-codec.ts";
 
@@ -25,18 +26,16 @@ async function durable(execute: DurableExecutor) {
   return { store, clock, open, statesOf };
 }
 
-const immediately = { configuration: { returnImmediately: true } };
-
 describe("a durable executor", () => {
   it("is given an answer once, also when a cancel has called it back while the answer was written", async () => {
     const { store, clock, open, statesOf } = await durable(async function* (task) {
       yield* task.ask({ text: "Which?", choices: ["this", "that"] });
     });
     const { client } = await open();
-    const { id } = taskOf(await client.sendMessage(say("go")));
+    const { id } = await sendTask(client);
     await clock.advance(40_000); // dropped
     store.hold();
-    const answer = client.sendMessage({ ...say("neither", { taskId: id, messageId: "m2" }), ...immediately });
+    const answer = client.sendMessage(detached("neither", { taskId: id, messageId: "m2" }));
     await clock.settle();
     const cancel = client.cancelTask({ id });
     await clock.settle();
@@ -65,14 +64,14 @@ describe("a durable executor", () => {
       yield task.artifact({ id: "result", text: "done" });
     });
     const first = await open();
-    const { id } = taskOf(await first.client.sendMessage({ ...say("go"), ...immediately }));
+    const { id } = await sendTask(first.client, detached());
     await clock.settle();
     const stopped = first.server.stop(0);
     await clock.advance(0);
     await stopped;
     const second = await open();
     await clock.advance(10_000);
-    expect((await second.client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+    expect(await stateOf(second.client, id)).toBe(TaskState.COMPLETED);
     expect(attempts).toEqual(["begun", "begun"]);
   });
 
@@ -83,10 +82,9 @@ describe("a durable executor", () => {
     const { client, server, clock } = await open();
     server.skills.disable("work");
     const deadline = new Date(clock.now() - 1).toISOString();
-    const task = taskOf(
-      await client.sendMessage(say("go", { metadata: { [lifecycleExtension]: { deadline } } })),
-    );
-    expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.CANCELED, "deadline"]);
+    expect(
+      endOf(await sendTask(client, say("go", { metadata: { [lifecycleExtension]: { deadline } } }))),
+    ).toEqual([TaskState.CANCELED, "deadline"]);
   });
 
   it("goes on when the commit of one result takes longer than anything else, beside another that is due", async () => {
@@ -96,12 +94,12 @@ describe("a durable executor", () => {
       yield task.artifact({ id: "result", text: "done" });
     });
     const { client, log } = await open();
-    const { id } = taskOf(await client.sendMessage({ ...say("go"), ...immediately }));
+    const { id } = await sendTask(client, detached());
     await clock.settle();
     store.hold();
     await clock.advance(120_000);
     store.release();
     await clock.settle();
-    expect([(await client.getTask({ id })).status?.state, log]).toEqual([TaskState.COMPLETED, []]);
+    expect([await stateOf(client, id), log]).toEqual([TaskState.COMPLETED, []]);
   });
 });

@@ -1,23 +1,18 @@
 import { text } from "@a2a-connect/core";
 import { MessageSchema, Role, TaskSchema, TaskState } from "@a2a-connect/proto";
-import { reasonOf, say, taskOf } from "@a2a-connect/testing";
+import { reasonOf, say } from "@a2a-connect/testing";
 import { create, createRegistry, isMessage } from "@bufbuild/protobuf";
 import { DurationSchema, file_google_protobuf_type, TypeSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
-import { createDurableServers, type DurableServers } from "../../../test-support/durable-servers.ts";
+import {
+  beginTask,
+  createDurableServers,
+  type DurableServers,
+} from "../../../test-support/durable-servers.ts";
+import { detached, sendTask } from "../../../test-support/tasks.ts";
 import type { DurableTask, StepOptions } from "../../agent/durable-task.ts";
 import { defaultEngineLimits } from "../engine-context.ts";
 import { createJournalCodec } from "./journal-codec.ts";
-
-const detached = (words = "go") => ({ ...say(words), configuration: { returnImmediately: true } });
-
-/** Starts a task and gives its id. */
-async function begin({ open, clock }: DurableServers) {
-  const process = await open();
-  const { id } = taskOf(await process.client.sendMessage(detached()));
-  await clock.settle();
-  return { process, id };
-}
 
 class Point {
   readonly x = 1;
@@ -48,7 +43,7 @@ describe("a step's result", () => {
         seen.push(await task.step("make", () => value as unknown));
         yield* task.ask("More?");
       });
-      const { process, id } = await begin(servers);
+      const { process, id } = await beginTask(servers);
       process.kill();
       const next = await servers.open();
       await next.client.sendMessage(say("yes", { taskId: id }));
@@ -69,7 +64,7 @@ describe("a step's result", () => {
         },
         { agent },
       );
-      await begin(servers);
+      await beginTask(servers);
     };
     await run({ journalTypes: createRegistry(file_google_protobuf_type) });
     expect(isMessage(seen[0], TypeSchema)).toBe(true);
@@ -117,7 +112,7 @@ describe("a step's result", () => {
         },
         { limits: { ...defaultEngineLimits, maxStepBytes: 1_000 } },
       );
-      const { process, id } = await begin(servers);
+      const { process, id } = await beginTask(servers);
       process.kill();
       const next = await servers.open();
       await next.client.sendMessage(say("yes", { taskId: id }));
@@ -143,7 +138,7 @@ describe("a step's result", () => {
     });
     // The creation is the first commit, the result the second, which is never written.
     const first = await servers.open({ commit: 2, written: false });
-    const { id } = taskOf(await first.client.sendMessage(detached()));
+    const { id } = await sendTask(first.client, detached());
     await servers.clock.advance(10);
     expect([first.dead, seen, (await servers.journal(id)).map(({ kind }) => kind)]).toEqual([
       true,
@@ -180,7 +175,7 @@ describe("a step that fails", () => {
 
   it("throws the same when the executor runs again, and is not run again", async () => {
     const { servers, attempts, outcomes } = failing(9, {});
-    const { process, id } = await begin(servers);
+    const { process, id } = await beginTask(servers);
     process.kill();
     await (await servers.open()).client.sendMessage(say("yes", { taskId: id }));
     expect(outcomes).toEqual(["SyntaxError: attempt 1", "SyntaxError: attempt 1"]);
@@ -192,7 +187,7 @@ describe("a step that fails", () => {
       retries: 4,
       backoff: { initialMs: 400, factor: 3, maxMs: 5_000 },
     });
-    await begin(servers);
+    await beginTask(servers);
     await servers.clock.advance(60_000);
     expect(attempts).toEqual([
       [1, 0],
@@ -219,7 +214,7 @@ describe("a step that fails", () => {
         retries: 3,
         backoff: { initialMs: 100_000, maxMs: 200_000 },
       });
-      const { process } = await begin(servers);
+      const { process } = await beginTask(servers);
       await servers.clock.advance(40_000);
       await pass(servers, process);
       await servers.clock.advance(250_000);
@@ -245,7 +240,7 @@ describe("a step that fails", () => {
       );
       yield task.fail(await slow.catch((error: Error) => `${error.name}: ${error.message}`));
     });
-    const { process, id } = await begin(servers);
+    const { process, id } = await beginTask(servers);
     await servers.clock.advance(2_000);
     expect(told).toHaveLength(2);
     const { status } = await process.client.getTask({ id });
@@ -267,11 +262,11 @@ describe("steps at the same time", () => {
       seen.push(await body(task, pause));
       yield* task.ask("More?");
     });
-    const { process, id } = await begin(servers);
+    const { process, id } = await beginTask(servers);
     await servers.clock.advance(20_000);
     process.kill();
     const next = await servers.open();
-    const done = taskOf(await next.client.sendMessage(say("yes", { taskId: id })));
+    const done = await sendTask(next.client, say("yes", { taskId: id }));
     expect([done.status?.state, reasonOf(done), seen.length]).toEqual([TaskState.COMPLETED, undefined, 2]);
     return { seen, journal: await servers.journal(id) };
   }
@@ -336,7 +331,7 @@ describe("steps at the same time", () => {
       await task.sleep(60_000);
       yield task.working("on");
     });
-    const { process, id } = await begin(servers);
+    const { process, id } = await beginTask(servers);
     process.kill();
     name = "renamed";
     const next = await servers.open();

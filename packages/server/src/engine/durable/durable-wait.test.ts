@@ -1,14 +1,13 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { TaskState } from "@a2a-connect/proto";
-import { reasonOf, say, taskOf } from "@a2a-connect/testing";
+import { reasonOf, say } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { createDurableServers } from "../../../test-support/durable-servers.ts";
 import { createHeldStore } from "../../../test-support/held-store.ts";
+import { detached, sendTask, stateOf } from "../../../test-support/tasks.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 import { defaultEngineLimits } from "../engine-context.ts";
-
-const detached = (words = "go") => ({ ...say(words), configuration: { returnImmediately: true } });
 
 /** Full garbage collections, until unreachable objects are gone. */
 async function collectGarbage(isGone: () => boolean): Promise<boolean> {
@@ -35,7 +34,7 @@ describe("a durable executor that waits", () => {
       { store, limits: { ...defaultEngineLimits, unloadAfterMs: 5_000 } },
     );
     const { client } = await open();
-    const { id } = taskOf(await client.sendMessage(say("go")));
+    const { id } = await sendTask(client);
     await clock.advance(4_999);
     expect(await collectGarbage(() => held.every((ref) => ref.deref() === undefined))).toBe(false);
     const reads = store.calls.find;
@@ -45,7 +44,7 @@ describe("a durable executor that waits", () => {
     await client.getTask({ id });
     expect(store.calls.find).toBe(reads + 1);
     expect(await collectGarbage(() => held.every((ref) => ref.deref() === undefined))).toBe(true);
-    expect(taskOf(await client.sendMessage(say("yes", { taskId: id }))).artifacts).toHaveLength(1);
+    expect((await sendTask(client, say("yes", { taskId: id }))).artifacts).toHaveLength(1);
   });
 
   it("leaves no alarm of its own behind, however many wait, and all time out after a restart", {
@@ -79,7 +78,7 @@ describe("a durable executor that waits", () => {
       { limits: { ...defaultEngineLimits, maxRunning: 1 } },
     );
     const { client } = await open();
-    const { id } = taskOf(await client.sendMessage(say("asks")));
+    const { id } = await sendTask(client, say("asks"));
     await client.sendMessage(detached("works"));
     await client.sendMessage(detached("works too"));
     await clock.settle();
@@ -107,7 +106,7 @@ describe("a durable executor that waits", () => {
       }
     });
     const { client, log } = await open();
-    const { id } = taskOf(await client.sendMessage(detached()));
+    const { id } = await sendTask(client, detached());
     await clock.advance(100_000);
     const task = await client.getTask({ id });
     expect([task.status?.state, task.artifacts[0]?.parts.length, log]).toEqual([TaskState.COMPLETED, 5, []]);
@@ -149,7 +148,7 @@ describe("sleeps", () => {
       { store, limits: { ...defaultEngineLimits, maxRunning: 1 } },
     );
     const { client } = await open();
-    const { id } = taskOf(await client.sendMessage(detached()));
+    const { id } = await sendTask(client, detached());
     await clock.settle();
     await client.sendMessage(detached("blocks"));
     await clock.advance(21_000);
@@ -158,7 +157,7 @@ describe("sleeps", () => {
     expect(store.calls.commit - before).toBeLessThan(3);
     ends.resolve();
     await clock.settle();
-    expect((await client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+    expect(await stateOf(client, id)).toBe(TaskState.COMPLETED);
   });
 
   for (const ms of [0, -5, 0.5, 999, 1_000, 1_001, 29_000.7, 31_000]) {
@@ -169,7 +168,7 @@ describe("sleeps", () => {
           yield task.working("awake");
         });
         const first = await open();
-        const { id } = taskOf(await first.client.sendMessage(detached()));
+        const { id } = await sendTask(first.client, detached());
         await clock.settle();
         const whole = Math.max(0, Math.ceil(ms));
         if (whole > 0) await clock.advance(whole - 1);
@@ -179,7 +178,7 @@ describe("sleeps", () => {
           ({ client } = await open());
           await clock.settle();
         }
-        const state = async () => (await client.getTask({ id })).status?.state;
+        const state = async () => await stateOf(client, id);
         expect(await state()).toBe(whole === 0 ? TaskState.COMPLETED : TaskState.SUBMITTED);
         await clock.advance(1);
         expect(await state()).toBe(TaskState.COMPLETED);
@@ -217,7 +216,7 @@ describe("sleeps", () => {
       const { now } = servers.clock;
       Object.assign(servers.clock, { now: () => now() + skew });
       const first = await servers.open();
-      const { id } = taskOf(await first.client.sendMessage(detached()));
+      const { id } = await sendTask(first.client, detached());
       await servers.clock.advance(60_000);
       first.kill();
       skew = jump;
@@ -227,7 +226,7 @@ describe("sleeps", () => {
         expect(reasonOf(await next.client.getTask({ id }))).toBe("input-timeout");
         return;
       }
-      expect(taskOf(await next.client.sendMessage(say("yes", { taskId: id }))).status?.state).toBe(
+      expect((await sendTask(next.client, say("yes", { taskId: id }))).status?.state).toBe(
         TaskState.COMPLETED,
       );
     });
@@ -259,16 +258,16 @@ describe("a sleep beside an open question", () => {
       it(`of ${ms} ms ends at its time ${where}, and what follows is done once`, async () => {
         const { open, clock } = remindAfter(ms);
         const first = await open();
-        const { id } = taskOf(await first.client.sendMessage(say("go")));
+        const { id } = await sendTask(first.client);
         await clock.advance(ms - 1);
         if (crash) first.kill();
         const { client, log } = crash ? await open() : first;
         expect(reminded).toEqual([]);
         await clock.advance(1);
         expect(reminded).toEqual([ms]);
-        expect((await client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
+        expect(await stateOf(client, id)).toBe(TaskState.INPUT_REQUIRED);
         await clock.advance(86_400_000);
-        const task = taskOf(await client.sendMessage(say("yes", { taskId: id })));
+        const task = await sendTask(client, say("yes", { taskId: id }));
         expect([task.status?.state, reminded, log]).toEqual([TaskState.COMPLETED, [ms], []]);
       });
     }

@@ -1,6 +1,7 @@
 import { TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, createFakeClock, reasonOf, say, taskOf } from "@a2a-connect/testing";
+import { createEngineHarness, createFakeClock, say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
+import { detached, endOf, sendTask, stateOf } from "../../../test-support/tasks.ts";
 import type { DurableExecutor } from "../../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
 
@@ -30,13 +31,13 @@ describe("a durable executor", () => {
       yield task.append("log", await task.step("two", () => call("two", "two")), { last: true });
     });
     const first = await open();
-    const asked = taskOf(await first.client.sendMessage(say("go")));
+    const asked = await sendTask(first.client);
     expect(asked.status?.state).toBe(TaskState.INPUT_REQUIRED);
     await first.server.stop(0);
     const second = await open();
     const answer = second.client.sendMessage(say("that", { taskId: asked.id }));
     await clock.settle();
-    expect((await second.client.getTask({ id: asked.id })).status?.state).toBe(TaskState.WORKING);
+    expect(await stateOf(second.client, asked.id)).toBe(TaskState.WORKING);
     await clock.advance(40_000); // it is dropped meanwhile
     await clock.advance(20_000);
     const done = taskOf(await answer);
@@ -59,9 +60,7 @@ describe("a durable executor", () => {
       yield task.working("three");
     });
     const first = await open();
-    const { id } = taskOf(
-      await first.client.sendMessage({ ...say("go"), configuration: { returnImmediately: true } }),
-    );
+    const { id } = await sendTask(first.client, detached());
     await clock.advance(2_000);
     await first.server.stop(0);
     const second = await open();
@@ -77,16 +76,14 @@ describe("a durable executor", () => {
       await task.sleep(5_000);
     });
     const first = await open();
-    const { id } = taskOf(
-      await first.client.sendMessage({ ...say("go"), configuration: { returnImmediately: true } }),
-    );
+    const { id } = await sendTask(first.client, detached());
     await clock.settle();
     await first.server.stop(0);
     isOld = false;
     const second = await open();
     await clock.settle();
     const task = await second.client.getTask({ id });
-    expect([task.status?.state, reasonOf(task)]).toEqual([TaskState.FAILED, "journal-diverged"]);
+    expect(endOf(task)).toEqual([TaskState.FAILED, "journal-diverged"]);
     expect(task.status?.message?.parts[0]?.content.value).toContain("event 2");
   });
 
@@ -102,12 +99,11 @@ describe("a durable executor", () => {
       }
     });
     const first = await open();
-    const send = async () =>
-      taskOf(await first.client.sendMessage({ ...say("go"), configuration: { returnImmediately: true } }));
+    const send = async () => await sendTask(first.client, detached());
     const one = await send();
     await clock.settle();
     const canceled = await first.client.cancelTask({ id: one.id });
-    expect([canceled.status?.state, reasonOf(canceled)]).toEqual([TaskState.CANCELED, "canceled"]);
+    expect(endOf(canceled)).toEqual([TaskState.CANCELED, "canceled"]);
     const other = await send();
     await clock.advance(40_000); // dropped
     await first.client.cancelTask({ id: other.id });
