@@ -5,14 +5,14 @@ import { encodeBytes, type Wire, wires } from "./wires.ts";
 const target = serveTarget();
 const [jsonRpc] = wires as readonly [Wire];
 
-interface Row {
-  readonly title: string;
+type Row = readonly [
+  title: string,
   /** The whole body, as JSON or its text. */
-  readonly body: unknown;
-  readonly code: number;
-  readonly id: string | number | null;
-  readonly field?: string;
-}
+  body: unknown,
+  code: number,
+  id: string | number | null,
+  field?: string,
+];
 
 const call = { jsonrpc: "2.0", id: 7, method: "ListTasks", params: {} };
 const invalidRequest = -32600;
@@ -21,85 +21,44 @@ const invalidParams = -32602;
 
 /** Requirements I-2, I-8, I-9, I-13. */
 const rows: readonly Row[] = [
-  { title: "a batch", body: [call], code: invalidRequest, id: null },
-  { title: "a batch of nothing", body: [], code: invalidRequest, id: null },
-  { title: "a word", body: '"hello"', code: invalidRequest, id: null },
-  { title: "null", body: "null", code: invalidRequest, id: null },
-  { title: "a number", body: "5", code: invalidRequest, id: null },
-  { title: "an empty object", body: {}, code: invalidRequest, id: null },
-  { title: "no id", body: { ...call, id: undefined }, code: invalidRequest, id: null, field: "id" },
-  { title: "a fraction for an id", body: { ...call, id: 1.5 }, code: invalidRequest, id: null, field: "id" },
-  { title: "true for an id", body: { ...call, id: true }, code: invalidRequest, id: null, field: "id" },
-  { title: "an object for an id", body: { ...call, id: {} }, code: invalidRequest, id: null, field: "id" },
-  {
-    title: "a long id",
-    body: { ...call, id: "x".repeat(65_537) },
-    code: invalidRequest,
-    id: null,
-    field: "id",
-  },
-  {
-    title: "an id that JSON numbers cannot carry",
-    body: { ...call, id: 1e300 },
-    code: invalidRequest,
-    id: null,
-    field: "id",
-  },
-  {
-    title: "no jsonrpc",
-    body: { ...call, jsonrpc: undefined },
-    code: invalidRequest,
-    id: 7,
-    field: "jsonrpc",
-  },
-  { title: "jsonrpc 1.0", body: { ...call, jsonrpc: "1.0" }, code: invalidRequest, id: 7, field: "jsonrpc" },
-  {
-    title: "jsonrpc as a number",
-    body: { ...call, jsonrpc: 2 },
-    code: invalidRequest,
-    id: 7,
-    field: "jsonrpc",
-  },
-  { title: "no method", body: { ...call, method: undefined }, code: invalidRequest, id: 7, field: "method" },
-  {
-    title: "a number for a method",
-    body: { ...call, method: 5 },
-    code: invalidRequest,
-    id: 7,
-    field: "method",
-  },
-  { title: "an unknown method", body: { ...call, method: "Nope" }, code: unknownMethod, id: 7 },
-  { title: "a method in lower case", body: { ...call, method: "listTasks" }, code: unknownMethod, id: 7 },
-  { title: "an empty method", body: { ...call, method: "" }, code: unknownMethod, id: 7 },
-  { title: "__proto__ for a method", body: { ...call, method: "__proto__" }, code: unknownMethod, id: 7 },
-  { title: "constructor for a method", body: { ...call, method: "constructor" }, code: unknownMethod, id: 7 },
-  {
-    title: "a list for params",
-    body: { ...call, params: [{}] },
-    code: invalidParams,
-    id: 7,
-    field: "params",
-  },
-  { title: "a word for params", body: { ...call, params: "x" }, code: invalidParams, id: 7, field: "params" },
-  {
-    title: "0 for an id and unknown params",
-    body: { ...call, id: 0, params: { pageSize: -1 } },
-    code: invalidParams,
-    id: 0,
-    field: "pageSize",
-  },
-  {
-    title: "a long id",
-    body: { ...call, id: "i".repeat(5_000), method: "Nope" },
-    code: unknownMethod,
-    id: "i".repeat(5_000),
-  },
-  { title: "an empty id", body: { ...call, id: "", method: "Nope" }, code: unknownMethod, id: "" },
-  { title: "null for an id", body: { ...call, id: null, method: "Nope" }, code: unknownMethod, id: null },
+  ["a batch", [call], invalidRequest, null],
+  ["a batch of nothing", [], invalidRequest, null],
+  ["a word", '"hello"', invalidRequest, null],
+  ["null", "null", invalidRequest, null],
+  ["a number", "5", invalidRequest, null],
+  ["an empty object", {}, invalidRequest, null],
+  ["no id", { ...call, id: undefined }, invalidRequest, null, "id"],
+  ["a fraction for an id", { ...call, id: 1.5 }, invalidRequest, null, "id"],
+  ["true for an id", { ...call, id: true }, invalidRequest, null, "id"],
+  ["an object for an id", { ...call, id: {} }, invalidRequest, null, "id"],
+  ["a long id", { ...call, id: "x".repeat(65_537) }, invalidRequest, null, "id"],
+  ["an id that JSON numbers cannot carry", { ...call, id: 1e300 }, invalidRequest, null, "id"],
+  ["no jsonrpc", { ...call, jsonrpc: undefined }, invalidRequest, 7, "jsonrpc"],
+  ["jsonrpc 1.0", { ...call, jsonrpc: "1.0" }, invalidRequest, 7, "jsonrpc"],
+  ["jsonrpc as a number", { ...call, jsonrpc: 2 }, invalidRequest, 7, "jsonrpc"],
+  ["no method", { ...call, method: undefined }, invalidRequest, 7, "method"],
+  ["a number for a method", { ...call, method: 5 }, invalidRequest, 7, "method"],
+  ["an unknown method", { ...call, method: "Nope" }, unknownMethod, 7],
+  ["a method in lower case", { ...call, method: "listTasks" }, unknownMethod, 7],
+  ["an empty method", { ...call, method: "" }, unknownMethod, 7],
+  ["__proto__ for a method", { ...call, method: "__proto__" }, unknownMethod, 7],
+  ["constructor for a method", { ...call, method: "constructor" }, unknownMethod, 7],
+  ["a list for params", { ...call, params: [{}] }, invalidParams, 7, "params"],
+  ["a word for params", { ...call, params: "x" }, invalidParams, 7, "params"],
+  [
+    "0 for an id and unknown params",
+    { ...call, id: 0, params: { pageSize: -1 } },
+    invalidParams,
+    0,
+    "pageSize",
+  ],
+  ["a long id", { ...call, id: "i".repeat(5_000), method: "Nope" }, unknownMethod, "i".repeat(5_000)],
+  ["an empty id", { ...call, id: "", method: "Nope" }, unknownMethod, ""],
+  ["null for an id", { ...call, id: null, method: "Nope" }, unknownMethod, null],
 ];
 
 describe("a bad JSON-RPC envelope", () => {
-  for (const { title, body, code, id, field } of rows) {
+  for (const [title, body, code, id, field] of rows) {
     it(`is refused: ${title}`, async () => {
       const text = typeof body === "string" ? body : JSON.stringify(body);
       const answer = await target.send(encodeBytes(jsonRpc, new TextEncoder().encode(text)));

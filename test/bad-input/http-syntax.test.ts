@@ -4,281 +4,114 @@ import { expectDiscreet, serveTarget } from "./target.ts";
 
 const target = serveTarget();
 
-interface Row {
-  readonly title: string;
-  /** The bytes of a whole request. */
-  readonly request: string;
-  /** Of the first answer; undefined when there must be none. */
-  readonly status: number | undefined;
-  /** What its body contains. */
-  readonly body?: string;
-}
-
 const host = "Host: localhost\r\n";
 const close = "A2A-Version: 1.0\r\nConnection: close\r\n";
 const fields = `${host}${close}`;
 const json = "Content-Type: application/json\r\n";
 const list = '{"jsonrpc":"2.0","id":1,"method":"ListTasks"}';
+
+/** A request for that target, with a field of its own. */
+const get = (target: string, field?: string): string =>
+  `GET ${target} HTTP/1.1\r\n${fields}${field === undefined ? "" : `${field}\r\n`}\r\n`;
+
+/** A call of JSON-RPC, from the fields that say how long it is. */
+const post = (rest: string): string => `POST /rpc HTTP/1.1\r\n${fields}${json}${rest}`;
+
 const refused = '"error":{"code":400';
 
 /** What intermediaries and servers have read differently (RFC 9112 §3, §5, §6, §11). */
-const rows: readonly Row[] = [
-  {
-    title: "an absolute target",
-    request: `GET http://127.0.0.1/rest/tasks HTTP/1.1\r\n${fields}\r\n`,
-    status: 200,
-    body: '"tasks":[]',
-  },
-  {
-    title: "an absolute target elsewhere, which counts more than the host",
-    request: `GET http://elsewhere.example/rest/tasks HTTP/1.1\r\n${fields}\r\n`,
-    status: 421,
-    body: "elsewhere.example",
-  },
-  {
-    title: "an absolute target of another scheme",
-    request: `GET ftp://localhost/rest/tasks HTTP/1.1\r\n${fields}\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "an absolute target with user info",
-    request: `GET http://a:b@localhost/rest/tasks HTTP/1.1\r\n${fields}\r\n`,
-    status: 200,
-  },
-  {
-    title: "a target that is no path",
-    request: `GET rest/tasks HTTP/1.1\r\n${fields}\r\n`,
-    status: 400,
-    body: refused,
-  },
-  { title: "an asterisk", request: `OPTIONS * HTTP/1.1\r\n${fields}\r\n`, status: 404 },
-  {
-    title: "a target with two slashes",
-    request: `GET //elsewhere.example/rest/tasks HTTP/1.1\r\n${fields}\r\n`,
-    status: 404,
-  },
-  { title: "a fragment in the target", request: `GET /rest/tasks#x HTTP/1.1\r\n${fields}\r\n`, status: 200 },
-  {
-    title: "a NUL in the target",
-    request: `GET /rest/\0 HTTP/1.1\r\n${fields}\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "a space in the target",
-    request: `GET /rest/ta sks HTTP/1.1\r\n${fields}\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "no host",
-    request: `GET /rest/tasks HTTP/1.1\r\n${close}\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "an empty host",
-    request: `GET /rest/tasks HTTP/1.1\r\nHost:\r\n${close}\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "a path in the host",
-    request: `GET /rest/tasks HTTP/1.1\r\nHost: localhost/b\r\n${close}\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "user info in the host",
-    request: `GET /rest/tasks HTTP/1.1\r\nHost: a@localhost\r\n${close}\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "two hosts",
-    request: `GET /rest/tasks HTTP/1.1\r\n${host}Host: evil.example\r\n${close}\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "the same host twice",
-    request: `GET /rest/tasks HTTP/1.1\r\n${host}hOST: localhost\r\n${close}\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "a host beside that of an absolute target, twice",
-    request: `GET http://localhost/rest/tasks HTTP/1.1\r\n${host}${host}${close}\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "two hosts in HTTP/1.0",
-    request: `GET /healthz HTTP/1.0\r\n${host}${host}\r\n`,
-    status: 400,
-    body: refused,
-  },
-  { title: "HTTP/1.0 without a host", request: "GET /healthz HTTP/1.0\r\n\r\n", status: 200 },
-  {
-    title: "a version of HTTP that is none",
-    request: `GET /healthz HTTP/3.7\r\n${fields}\r\n`,
-    status: 400,
-    body: refused,
-  },
-  { title: "no version of HTTP, which makes it HTTP/0.9", request: "GET /healthz\r\n\r\n", status: 200 },
-  {
-    title: "a verb that HTTP does not know",
-    request: `BREW /rest/tasks HTTP/1.1\r\n${fields}\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "a tunnel",
-    request: `CONNECT elsewhere.example:443 HTTP/1.1\r\n${fields}\r\n`,
-    status: undefined,
-  },
-  {
-    title: "a length and chunks",
-    request: `POST /rpc HTTP/1.1\r\n${fields}${json}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "two lengths",
-    request: `POST /rpc HTTP/1.1\r\n${fields}${json}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "a negative length",
-    request: `POST /rpc HTTP/1.1\r\n${fields}${json}Content-Length: -1\r\n\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "a length in hexadecimal",
-    request: `POST /rpc HTTP/1.1\r\n${fields}${json}Content-Length: 0x5\r\n\r\nhello`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "a length beyond all numbers",
-    request: `POST /rpc HTTP/1.1\r\n${fields}${json}Content-Length: 99999999999999999999999\r\n\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "a length of 1 TiB",
-    request: `POST /rpc HTTP/1.1\r\n${fields}${json}Content-Length: 1099511627776\r\n\r\n`,
-    status: 413,
-    body: "BODY_TOO_LARGE",
-  },
-  {
-    title: "a coding beside chunked",
-    request: `POST /rpc HTTP/1.1\r\n${fields}${json}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "a chunk size that is no number",
-    request: `POST /rpc HTTP/1.1\r\n${fields}${json}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
-    status: 400,
-  },
-  {
-    title: "a chunk size of 16 digits",
-    request: `POST /rpc HTTP/1.1\r\n${fields}${json}Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n`,
-    status: 400,
-  },
-  {
-    title: "chunk extensions of 20 KiB",
-    request: `POST /rpc HTTP/1.1\r\n${fields}${json}Transfer-Encoding: chunked\r\n\r\n5;${"e".repeat(20_480)}\r\nhello\r\n0\r\n\r\n`,
-    status: 413,
-  },
-  {
-    title: "a space before a colon",
-    request: `GET /rest/tasks HTTP/1.1\r\n${fields}X-A : b\r\n\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "a folded line",
-    request: `GET /rest/tasks HTTP/1.1\r\n${fields}X-A: b\r\n c\r\n\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "a NUL in a field",
-    request: `GET /rest/tasks HTTP/1.1\r\n${fields}X-A: b\0c\r\n\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "a bare carriage return in a field",
-    request: `GET /rest/tasks HTTP/1.1\r\n${fields}X-A: b\rc\r\n\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "a field without a name",
-    request: `GET /rest/tasks HTTP/1.1\r\n${fields}: b\r\n\r\n`,
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "a field of 64 KiB",
-    request: `GET /rest/tasks HTTP/1.1\r\n${fields}X-A: ${"b".repeat(65_536)}\r\n\r\n`,
-    status: 431,
-    body: '"code":431',
-  },
-  {
-    title: "fields called __proto__ and constructor",
-    request: `GET /rest/tasks HTTP/1.1\r\n${fields}__proto__: x\r\nconstructor: y\r\n\r\n`,
-    status: 200,
-  },
-  {
-    title: "a target of 64 KiB",
-    request: `GET /rest/tasks?x=${"y".repeat(65_536)} HTTP/1.1\r\n${fields}\r\n`,
-    status: 431,
-    body: '"code":431',
-  },
-  {
-    title: "an upgrade to h2c, which is ignored",
-    request: `GET /rest/tasks HTTP/1.1\r\n${host}A2A-Version: 1.0\r\nConnection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n`,
-    status: 200,
-  },
-  {
-    title: "an upgrade to WebSocket",
-    request: `GET /rpc HTTP/1.1\r\n${host}Connection: close, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
-    status: 405,
-  },
-  {
-    title: "an expectation that nobody can meet",
-    request: `POST /rpc HTTP/1.1\r\n${fields}${json}Expect: a-miracle\r\nContent-Length: ${list.length}\r\n\r\n${list}`,
-    status: 417,
-  },
-  {
-    title: "a body with GET",
-    request: `GET /rest/tasks HTTP/1.1\r\n${fields}${json}Content-Length: 5\r\n\r\nhello`,
-    status: 200,
-  },
-  {
-    title: "the preface of HTTP/2 with another version",
-    request: "PRI * HTTP/1.9\r\n\r\nSM\r\n\r\n",
-    status: 400,
-    body: refused,
-  },
-  {
-    title: "the greeting of TLS",
-    request: "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-    status: 400,
-    body: refused,
-  },
-  { title: "the greeting of SSH", request: "SSH-2.0-OpenSSH_9.6\r\n", status: 400, body: refused },
+const rows: readonly (readonly [
+  title: string,
+  /** The bytes of a whole request. */
+  request: string,
+  /** Of the first answer; undefined when there must be none. */
+  status: number | undefined,
+  /** What its body contains. */
+  body?: string,
+])[] = [
+  ["an absolute target", get("http://127.0.0.1/rest/tasks"), 200, '"tasks":[]'],
+  [
+    "an absolute target elsewhere, which counts more than the host",
+    get("http://elsewhere.example/rest/tasks"),
+    421,
+    "elsewhere.example",
+  ],
+  ["an absolute target of another scheme", get("ftp://localhost/rest/tasks"), 400, refused],
+  ["an absolute target with user info", get("http://a:b@localhost/rest/tasks"), 200],
+  ["a target that is no path", get("rest/tasks"), 400, refused],
+  ["an asterisk", `OPTIONS * HTTP/1.1\r\n${fields}\r\n`, 404],
+  ["a target with two slashes", get("//elsewhere.example/rest/tasks"), 404],
+  ["a fragment in the target", get("/rest/tasks#x"), 200],
+  ["a NUL in the target", get("/rest/\0"), 400, refused],
+  ["a space in the target", get("/rest/ta sks"), 400, refused],
+  ["no host", `GET /rest/tasks HTTP/1.1\r\n${close}\r\n`, 400, refused],
+  ["an empty host", `GET /rest/tasks HTTP/1.1\r\nHost:\r\n${close}\r\n`, 400, refused],
+  ["a path in the host", `GET /rest/tasks HTTP/1.1\r\nHost: localhost/b\r\n${close}\r\n`, 400, refused],
+  ["user info in the host", `GET /rest/tasks HTTP/1.1\r\nHost: a@localhost\r\n${close}\r\n`, 400, refused],
+  ["two hosts", `GET /rest/tasks HTTP/1.1\r\n${host}Host: evil.example\r\n${close}\r\n`, 400, refused],
+  ["the same host twice", `GET /rest/tasks HTTP/1.1\r\n${host}hOST: localhost\r\n${close}\r\n`, 400, refused],
+  [
+    "a host beside that of an absolute target, twice",
+    `GET http://localhost/rest/tasks HTTP/1.1\r\n${host}${host}${close}\r\n`,
+    400,
+    refused,
+  ],
+  ["two hosts in HTTP/1.0", `GET /healthz HTTP/1.0\r\n${host}${host}\r\n`, 400, refused],
+  ["HTTP/1.0 without a host", "GET /healthz HTTP/1.0\r\n\r\n", 200],
+  ["a version of HTTP that is none", `GET /healthz HTTP/3.7\r\n${fields}\r\n`, 400, refused],
+  ["no version of HTTP, which makes it HTTP/0.9", "GET /healthz\r\n\r\n", 200],
+  ["a verb that HTTP does not know", `BREW /rest/tasks HTTP/1.1\r\n${fields}\r\n`, 400, refused],
+  ["a tunnel", `CONNECT elsewhere.example:443 HTTP/1.1\r\n${fields}\r\n`, undefined],
+  [
+    "a length and chunks",
+    post("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+    400,
+    refused,
+  ],
+  ["two lengths", post("Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello"), 400, refused],
+  ["a negative length", post("Content-Length: -1\r\n\r\n"), 400, refused],
+  ["a length in hexadecimal", post("Content-Length: 0x5\r\n\r\nhello"), 400, refused],
+  ["a length beyond all numbers", post("Content-Length: 99999999999999999999999\r\n\r\n"), 400, refused],
+  ["a length of 1 TiB", post("Content-Length: 1099511627776\r\n\r\n"), 413, "BODY_TOO_LARGE"],
+  ["a coding beside chunked", post("Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n"), 400, refused],
+  ["a chunk size that is no number", post("Transfer-Encoding: chunked\r\n\r\nzz\r\n"), 400],
+  ["a chunk size of 16 digits", post("Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n"), 400],
+  [
+    "chunk extensions of 20 KiB",
+    post(`Transfer-Encoding: chunked\r\n\r\n5;${"e".repeat(20_480)}\r\nhello\r\n0\r\n\r\n`),
+    413,
+  ],
+  ["a space before a colon", get("/rest/tasks", "X-A : b"), 400, refused],
+  ["a folded line", get("/rest/tasks", "X-A: b\r\n c"), 400, refused],
+  ["a NUL in a field", get("/rest/tasks", "X-A: b\0c"), 400, refused],
+  ["a bare carriage return in a field", get("/rest/tasks", "X-A: b\rc"), 400, refused],
+  ["a field without a name", get("/rest/tasks", ": b"), 400, refused],
+  ["a field of 64 KiB", get("/rest/tasks", `X-A: ${"b".repeat(65_536)}`), 431, '"code":431'],
+  ["fields called __proto__ and constructor", get("/rest/tasks", "__proto__: x\r\nconstructor: y"), 200],
+  ["a target of 64 KiB", get(`/rest/tasks?x=${"y".repeat(65_536)}`), 431, '"code":431'],
+  [
+    "an upgrade to h2c, which is ignored",
+    `GET /rest/tasks HTTP/1.1\r\n${host}A2A-Version: 1.0\r\nConnection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n`,
+    200,
+  ],
+  [
+    "an upgrade to WebSocket",
+    `GET /rpc HTTP/1.1\r\n${host}Connection: close, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+    405,
+  ],
+  [
+    "an expectation that nobody can meet",
+    post(`Expect: a-miracle\r\nContent-Length: ${list.length}\r\n\r\n${list}`),
+    417,
+  ],
+  ["a body with GET", `GET /rest/tasks HTTP/1.1\r\n${fields}${json}Content-Length: 5\r\n\r\nhello`, 200],
+  ["the preface of HTTP/2 with another version", "PRI * HTTP/1.9\r\n\r\nSM\r\n\r\n", 400, refused],
+  ["the greeting of TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, refused],
+  ["the greeting of SSH", "SSH-2.0-OpenSSH_9.6\r\n", 400, refused],
 ];
 
 describe("bytes that HTTP/1.1 does not allow, or hardly", () => {
-  for (const { title, request, status, body } of rows) {
+  for (const [title, request, status, body] of rows) {
     it(`are answered ${status ?? "with a closed connection"}: ${title}`, async () => {
       using connection = await openConnection(target.port);
       await connection.write(request);

@@ -39,95 +39,84 @@ interface BrokenCard {
   readonly options?: ConnectOptions;
 }
 
+const refuses = (
+  server: string,
+  error: BrokenCard["error"],
+  says: BrokenCard["says"],
+  serve: BrokenCard["serve"],
+  options: ConnectOptions = {},
+): BrokenCard => ({ server, error, says, serve, options });
+
+/** Answers with this body in place of a card. */
+const sends =
+  (status: number, body: string | Buffer = "", fields: Record<string, string> = {}): BrokenCard["serve"] =>
+  (_, __, response) =>
+    void response.writeHead(status, { "content-type": "application/json", ...fields }).end(body);
+
+const unchanged: BrokenCard["serve"] = (card, _, response) => respondJson(response, card);
+
+const older =
+  (version?: string): BrokenCard["serve"] =>
+  (_, { headers }, response) =>
+    respondJson(response, olderCard(version, `http://${headers.host}/rpc`));
+
+const begins: BrokenCard["serve"] = (_, __, response) => {
+  response.writeHead(200, { "content-type": "application/json" }).write('{"name":');
+};
+
+const page = "<!doctype html><title>Welcome</title>";
+const inTime = /500 ms|0\.5 s|in time|time/i;
+const tooLarge = /1 MiB|1,?048,?576/;
+
+const gzipBomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, "x"));
+
 const notACard: readonly BrokenCard[] = [
-  {
-    server: "serves a web page",
-    serve: (_, __, response) => {
-      response.writeHead(200, { "content-type": "text/html" });
-      response.end("<!doctype html><title>Welcome</title>");
-    },
-    error: CardNotFoundError,
-    says: [/web page|HTML/i],
-  },
-  {
-    server: "has no card",
-    serve: (_, __, response) => void response.writeHead(404).end("not found"),
-    error: CardNotFoundError,
-    says: [/404/],
-  },
-  {
-    server: "wants credentials",
-    serve: (_, __, response) => void response.writeHead(401, { "www-authenticate": "Bearer" }).end(),
-    error: CardNotFoundError,
-    says: [/401/, /credential|header|token|sign/i],
-  },
-  {
-    server: "is out of order",
-    serve: (_, __, response) => void response.writeHead(503).end("<h1>Bad gateway</h1>"),
-    error: CardNotFoundError,
-    says: [/503/],
-  },
-  {
-    server: "never answers",
-    serve: () => {},
-    error: CardNotFoundError,
-    says: [/500 ms|0\.5 s|in time|time/i],
-    options: impatient,
-  },
-  {
-    server: "begins a card and never ends it",
-    serve: (_, __, response) => {
-      response.writeHead(200, { "content-type": "application/json" });
-      response.write('{"name":');
-    },
-    error: CardNotFoundError,
-    says: [/500 ms|0\.5 s|in time|time/i],
-    options: impatient,
-  },
-  {
-    server: "cuts the connection in the middle of the card",
-    serve: (_, __, response) => {
-      response.writeHead(200, { "content-type": "application/json", "content-length": "1000" });
-      response.write('{"name":', () => response.destroy());
-    },
-    error: CardNotFoundError,
-    says: [/./],
-  },
-  {
-    server: "redirects in a circle",
-    serve: (_, request, response) => void response.writeHead(302, { location: request.url ?? "/" }).end(),
-    error: CardNotFoundError,
-    says: [/redirect/i],
-  },
-  {
-    server: "serves a card of more than 1 MiB",
-    serve: (card, _, response) => respondJson(response, { ...card, description: "x".repeat(1_100_000) }),
-    error: CardInvalidError,
-    says: [/1 MiB|1,?048,?576/],
-  },
-  {
-    server: "serves a card without end",
-    serve: (_, __, response) => {
-      response.writeHead(200, { "content-type": "application/json" });
-      const pour = (): void => {
-        while (!response.destroyed && response.write(" ".repeat(65_536)));
-        if (!response.destroyed) response.once("drain", pour);
-      };
-      response.write('{"name": "');
-      pour();
-    },
-    error: CardInvalidError,
-    says: [/1 MiB|1,?048,?576/],
-  },
-  {
-    server: "serves a card that a gigabyte comes out of",
-    serve: (_, __, response) => {
-      response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" });
-      response.end(gzipBomb);
-    },
-    error: CardInvalidError,
-    says: [/1 MiB|1,?048,?576/],
-  },
+  refuses(
+    "serves a web page",
+    CardNotFoundError,
+    [/web page|HTML/i],
+    sends(200, page, { "content-type": "text/html" }),
+  ),
+  refuses("has no card", CardNotFoundError, [/404/], sends(404, "not found")),
+  refuses(
+    "wants credentials",
+    CardNotFoundError,
+    [/401/, /credential|header|token|sign/i],
+    sends(401, "", { "www-authenticate": "Bearer" }),
+  ),
+  refuses(
+    "is out of order",
+    CardNotFoundError,
+    [/503/],
+    sends(503, "<h1>Bad gateway</h1>", { "content-type": "text/html" }),
+  ),
+  refuses("never answers", CardNotFoundError, [inTime], () => {}, impatient),
+  refuses("begins a card and never ends it", CardNotFoundError, [inTime], begins, impatient),
+  refuses("cuts the connection in the middle of the card", CardNotFoundError, [/./], (_, __, response) => {
+    response.writeHead(200, { "content-type": "application/json", "content-length": "1000" });
+    response.write('{"name":', () => response.destroy());
+  }),
+  refuses("redirects in a circle", CardNotFoundError, [/redirect/i], (_, { url = "/" }, response) => {
+    response.writeHead(302, { location: url }).end();
+  }),
+  refuses("serves a card of more than 1 MiB", CardInvalidError, [tooLarge], (card, _, response) =>
+    respondJson(response, { ...card, description: "x".repeat(1_100_000) }),
+  ),
+  refuses("serves a card without end", CardInvalidError, [tooLarge], (_, __, response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    const pour = (): void => {
+      while (!response.destroyed && response.write(" ".repeat(65_536)));
+      if (!response.destroyed) response.once("drain", pour);
+    };
+    response.write('{"name": "');
+    pour();
+  }),
+  refuses(
+    "serves a card that a gigabyte comes out of",
+    CardInvalidError,
+    [tooLarge],
+    sends(200, gzipBomb, { "content-encoding": "gzip" }),
+  ),
   ...(
     [
       ["half of an object", '{"name": "x"', /JSON/],
@@ -140,16 +129,8 @@ const notACard: readonly BrokenCard[] = [
         /deep|nest|name/i,
       ],
     ] as const
-  ).map(
-    ([what, body, says]): BrokenCard => ({
-      server: `serves ${what} as a card`,
-      serve: (_, __, response) => {
-        response.writeHead(200, { "content-type": "application/json" });
-        response.end(body);
-      },
-      error: CardInvalidError,
-      says: [says],
-    }),
+  ).map(([what, body, says]) =>
+    refuses(`serves ${what} as a card`, CardInvalidError, [says], sends(200, body)),
   ),
   ...(
     [
@@ -161,76 +142,51 @@ const notACard: readonly BrokenCard[] = [
       ["capabilities", []],
       ["defaultInputModes", [1]],
     ] as const
-  ).map(
-    ([field, value]): BrokenCard => ({
-      server: `serves a card whose "${field}" is ${JSON.stringify(value) ?? "missing"}`,
-      serve: ({ [field]: _, ...card }, __, response) =>
+  ).map(([field, value]) =>
+    refuses(
+      `serves a card whose "${field}" is ${JSON.stringify(value) ?? "missing"}`,
+      CardInvalidError,
+      [new RegExp(field)],
+      ({ [field]: _, ...card }, __, response) =>
         respondJson(response, value === undefined ? card : { ...card, [field]: value as JsonValue }),
-      error: CardInvalidError,
-      says: [new RegExp(field)],
-    }),
+    ),
   ),
 ];
 
 const unusable: readonly BrokenCard[] = [
-  {
-    server: "has only interfaces that nobody knows",
-    serve: withInterfaces({ protocolBinding: "urn:example:pigeon", protocolVersion: "1.0" }),
-    error: NoInterfaceError,
-    says: [/urn:example:pigeon/],
-  },
-  {
-    server: "has only a version that is to come",
-    serve: withInterfaces({ protocolBinding: "JSONRPC", protocolVersion: "2.0" }),
-    error: NoInterfaceError,
-    says: [/2\.0/, /1\.0/],
-  },
-  {
-    server: "has another version than the pinned one",
-    serve: (card, _, response) => respondJson(response, card),
-    options: { pinVersion: "1.1" },
-    error: NoInterfaceError,
-    says: [/1\.1/, /1\.0/],
-  },
-  {
-    server: "has another binding than the pinned one",
-    serve: (card, _, response) => respondJson(response, card),
-    options: { pinBinding: "GRPC" },
-    error: NoInterfaceError,
-    says: [/GRPC/],
-  },
-  {
-    server: "has an interface that is no address",
-    serve: withInterfaces({ url: "javascript:alert(1)", protocolBinding: "JSONRPC", protocolVersion: "1.0" }),
-    error: AgentError,
-    says: [/javascript:|address|URL/],
-  },
-  {
-    server: "speaks only 0.3",
-    serve: (_, request, response) =>
-      respondJson(response, olderCard("0.3.0", `http://${request.headers.host}/rpc`)),
-    error: NoInterfaceError,
-    says: [/0\.3/],
-  },
-  {
-    server: "speaks only 0.2",
-    serve: (_, request, response) =>
-      respondJson(response, olderCard(undefined, `http://${request.headers.host}/rpc`)),
-    error: NoInterfaceError,
-    says: [/0\.2|0\.3|older/],
-  },
-  {
-    server: "has not what is required, and escape sequences in what it has",
-    serve: (card, _, response) =>
+  refuses(
+    "has only interfaces that nobody knows",
+    NoInterfaceError,
+    [/urn:example:pigeon/],
+    offers("urn:example:pigeon"),
+  ),
+  refuses("has only a version that is to come", NoInterfaceError, [/2\.0/, /1\.0/], offers("JSONRPC", "2.0")),
+  refuses("has another version than the pinned one", NoInterfaceError, [/1\.1/, /1\.0/], unchanged, {
+    pinVersion: "1.1",
+  }),
+  refuses("has another binding than the pinned one", NoInterfaceError, [/GRPC/], unchanged, {
+    pinBinding: "GRPC",
+  }),
+  refuses(
+    "has an interface that is no address",
+    AgentError,
+    [/javascript:|address|URL/],
+    offers("JSONRPC", "1.0", "javascript:alert(1)"),
+  ),
+  refuses("speaks only 0.3", NoInterfaceError, [/0\.3/], older("0.3.0")),
+  refuses("speaks only 0.2", NoInterfaceError, [/0\.2|0\.3|older/], older()),
+  refuses(
+    "has not what is required, and escape sequences in what it has",
+    RequirementError,
+    [/summarize/],
+    (card, _, response) =>
       respondJson(response, {
         ...card,
         name: "\u001b[2J\u001b]0;owned\u0007Agent",
         skills: [{ id: "\u001b[31mred", name: "\u001b[31mred", description: "x", tags: [] }],
       }),
-    options: { requires: { skills: ["summarize"] } },
-    error: RequirementError,
-    says: [/summarize/],
-  },
+    { requires: { skills: ["summarize"] } },
+  ),
 ];
 
 describe.each(notACard)("a server that $server", (row) => checkRefused(row));
@@ -399,14 +355,12 @@ describe("a card that is odd", () => {
   });
 });
 
-const gzipBomb: Buffer = gzipSync(Buffer.alloc(64 * 1024 * 1024, "x"));
-
-function withInterfaces(...interfaces: JsonObject[]): BrokenCard["serve"] {
-  return (_, request, response) =>
-    respondJson(
-      response,
-      createCardJson(interfaces.map((each) => ({ url: `http://${request.headers.host}/rpc`, ...each }))),
-    );
+/** Serves a card with one interface. */
+function offers(protocolBinding: string, protocolVersion = "1.0", url?: string): BrokenCard["serve"] {
+  return (_, { headers }, response) => {
+    const own = `http://${headers.host}/rpc`;
+    respondJson(response, createCardJson([{ url: url ?? own, protocolBinding, protocolVersion }]));
+  };
 }
 
 /** A card as it was before 1.0. */

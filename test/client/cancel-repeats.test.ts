@@ -5,8 +5,8 @@ import { TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { connectOver } from "../conformance/client/every-operation.ts";
-import { peerTask, startPeer, taskId } from "../conformance/client/peer.ts";
+import { meetPeer } from "../conformance/client/every-operation.ts";
+import { peerTask, taskId } from "../conformance/client/peer.ts";
 import { failureOf } from "./outcomes.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
@@ -30,8 +30,9 @@ function loseAnswers(count: number): Interceptor {
 describe.each(wires)("cancelTask over %s", (wire) => {
   it("gives the task that its first attempt has canceled, whose answer was lost", async () => {
     let state: TaskState = WORKING;
-    await using peer = await startPeer({
-      service: {
+    const { peer, agent } = await meetPeer(
+      wire,
+      {
         cancelTask: () => {
           if (state === CANCELED) throw a2aError("TASK_NOT_CANCELABLE", "it is canceled already");
           state = CANCELED;
@@ -39,8 +40,8 @@ describe.each(wires)("cancelTask over %s", (wire) => {
         },
         getTask: () => peerTask(state),
       },
-    });
-    await using agent = await connectOver(wire, peer, { interceptors: [loseAnswers(1)] });
+      { interceptors: [loseAnswers(1)] },
+    );
     expect((await agent.cancelTask(taskId)).status?.state).toBe(CANCELED);
     expect(peer.requests.map(({ method }) => method)).toEqual(["CancelTask", "CancelTask", "GetTask"]);
   });
@@ -51,8 +52,9 @@ describe.each(wires)("cancelTask over %s", (wire) => {
     ["has completed while it was repeated", 1, COMPLETED, ["CancelTask", "CancelTask", "GetTask"]],
   ] as const)("is refused when the task %s", async (_, lost, state, calls) => {
     let attempts = 0;
-    await using peer = await startPeer({
-      service: {
+    const { peer, agent } = await meetPeer(
+      wire,
+      {
         cancelTask: () => {
           attempts += 1;
           if (attempts > lost) throw a2aError("TASK_NOT_CANCELABLE", "it has ended");
@@ -60,8 +62,8 @@ describe.each(wires)("cancelTask over %s", (wire) => {
         },
         getTask: () => peerTask(state),
       },
-    });
-    await using agent = await connectOver(wire, peer, { interceptors: [loseAnswers(lost)] });
+      { interceptors: [loseAnswers(lost)] },
+    );
     expect(findA2AError(await failureOf(agent.cancelTask(taskId)))?.reason).toBe("TASK_NOT_CANCELABLE");
     expect(peer.requests.map(({ method }) => method)).toEqual(calls);
   });

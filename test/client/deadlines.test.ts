@@ -5,8 +5,8 @@ import { systemClock } from "@a2a-connect/client/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { connectOver } from "../conformance/client/every-operation.ts";
-import { startPeer, statusEvent, taskEvent, taskId } from "../conformance/client/peer.ts";
+import { meetPeer } from "../conformance/client/every-operation.ts";
+import { statusEvent, taskEvent, taskId } from "../conformance/client/peer.ts";
 import { createManualClock } from "./client-clocks.ts";
 import { failureOf, rejectedWith } from "./outcomes.ts";
 import { never, scriptTask } from "./scripted-task.ts";
@@ -70,8 +70,7 @@ describe.each(wires)("over %s", (wire) => {
     process.on("warning", note);
     using _noting = { [Symbol.dispose]: () => void process.off("warning", note) };
     const task = scriptTask();
-    await using peer = await startPeer({ service: task.service });
-    await using agent = await connectOver(wire, peer);
+    const { agent } = await meetPeer(wire, task.service);
     const result = await agent.run("go", {
       deadlineMs,
       onInputRequired: async () => {
@@ -86,16 +85,17 @@ describe.each(wires)("over %s", (wire) => {
 
   it("the deadline holds while the agent does not even say how the task is", { timeout: 5_000 }, async () => {
     const asked = Promise.withResolvers<void>();
-    await using peer = await startPeer({
-      service: {
+    const clock = createManualClock();
+    const { peer, agent } = await meetPeer(
+      wire,
+      {
         getTask: () => {
           asked.resolve();
           return never;
         },
       },
-    });
-    const clock = createManualClock();
-    await using agent = await connectOver(wire, peer, { clock });
+      { clock },
+    );
     const run = rejectedWith(agent.run({ parts: "go", taskId }, { deadlineMs: 300 }), RunTimeoutError);
     await asked.promise;
     await clock.advance(300);
@@ -107,8 +107,10 @@ describe.each(wires)("over %s", (wire) => {
     timeout: 5_000,
   }, async () => {
     const asked = Promise.withResolvers<void>();
-    await using peer = await startPeer({
-      service: {
+    const clock = createManualClock();
+    const { agent } = await meetPeer(
+      wire,
+      {
         async *sendStreamingMessage() {
           yield taskEvent(TaskState.SUBMITTED);
           yield statusEvent(TaskState.COMPLETED);
@@ -118,9 +120,8 @@ describe.each(wires)("over %s", (wire) => {
           return never;
         },
       },
-    });
-    const clock = createManualClock();
-    await using agent = await connectOver(wire, peer, { clock });
+      { clock },
+    );
     const run = Promise.allSettled([agent.run("go", { deadlineMs: 300 })]);
     await asked.promise;
     await clock.advance(300);
@@ -129,9 +130,8 @@ describe.each(wires)("over %s", (wire) => {
 
   it("a task that was taken is named by the error", { timeout: 5_000 }, async () => {
     const task = scriptTask();
-    await using peer = await startPeer({ service: task.service });
     const clock = createManualClock();
-    await using agent = await connectOver(wire, peer, { clock });
+    const { peer, agent } = await meetPeer(wire, task.service, { clock });
     const called = Promise.withResolvers<void>();
     const run = agent.run("go", {
       deadlineMs: 300,

@@ -9,12 +9,13 @@ import { cardDigest } from "@a2a-connect/signing/canonical";
 import { wires } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { connectOver } from "../conformance/client/every-operation.ts";
+import { connectOver, meetPeer } from "../conformance/client/every-operation.ts";
 import {
   events,
   type PeerOptions,
   peerTask,
   startPeer,
+  taskAnswer,
   taskEvent,
   taskId,
 } from "../conformance/client/peer.ts";
@@ -31,20 +32,17 @@ describe.each(wires)("over %s", (wire) => {
   it("calls are made again whose failures come together", async () => {
     let sends = 0;
     const both = Promise.withResolvers<void>();
-    await using peer = await startPeer({
-      service: {
-        async *sendStreamingMessage() {
-          sends += 1;
-          if (sends === 2) both.resolve();
-          if (sends <= 2) {
-            await both.promise;
-            throw refusal();
-          }
-          yield* events(taskEvent(COMPLETED));
-        },
+    const { peer, agent } = await meetPeer(wire, {
+      async *sendStreamingMessage() {
+        sends += 1;
+        if (sends === 2) both.resolve();
+        if (sends <= 2) {
+          await both.promise;
+          throw refusal();
+        }
+        yield* events(taskEvent(COMPLETED));
       },
     });
-    await using agent = await connectOver(wire, peer);
     peer.card.version = "2.0.0";
     const results = await Promise.all([agent.run("one"), agent.run("two")]);
     expect(results.map(({ task }) => task?.status?.state)).toEqual([COMPLETED, COMPLETED]);
@@ -55,22 +53,19 @@ describe.each(wires)("over %s", (wire) => {
     const sends: string[] = [];
     const release = Promise.withResolvers<void>();
     const arrived = Promise.withResolvers<void>();
-    await using peer = await startPeer({
-      service: {
-        async *sendStreamingMessage({ message }) {
-          const words = message === undefined ? "" : partText(message);
-          sends.push(words);
-          if (words === "slow" && sends.filter((each) => each === words).length === 1) {
-            arrived.resolve();
-            await release.promise;
-            throw refusal();
-          }
-          if (words === "quick" && sends.filter((each) => each === words).length === 1) throw refusal();
-          yield* events(taskEvent(COMPLETED));
-        },
+    const { peer, agent } = await meetPeer(wire, {
+      async *sendStreamingMessage({ message }) {
+        const words = message === undefined ? "" : partText(message);
+        sends.push(words);
+        if (words === "slow" && sends.filter((each) => each === words).length === 1) {
+          arrived.resolve();
+          await release.promise;
+          throw refusal();
+        }
+        if (words === "quick" && sends.filter((each) => each === words).length === 1) throw refusal();
+        yield* events(taskEvent(COMPLETED));
       },
     });
-    await using agent = await connectOver(wire, peer);
     const slow = agent.run("slow");
     await arrived.promise;
     peer.card.version = "2.0.0";
@@ -84,20 +79,17 @@ describe.each(wires)("over %s", (wire) => {
     const release = Promise.withResolvers<void>();
     const arrived = Promise.withResolvers<void>();
     let refused = 0;
-    await using peer = await startPeer({
-      service: {
-        sendMessage: async () => {
-          arrived.resolve();
-          await release.promise;
-          return { payload: { case: "task", value: peerTask(COMPLETED) } };
-        },
-        sendStreamingMessage: () => {
-          if (refused++ === 0) throw refusal();
-          return events(taskEvent(COMPLETED));
-        },
+    const { peer, agent } = await meetPeer(wire, {
+      sendMessage: async () => {
+        arrived.resolve();
+        await release.promise;
+        return taskAnswer(peerTask(COMPLETED));
+      },
+      sendStreamingMessage: () => {
+        if (refused++ === 0) throw refusal();
+        return events(taskEvent(COMPLETED));
       },
     });
-    await using agent = await connectOver(wire, peer);
     const blocking = agent.sendMessage("slow");
     await arrived.promise;
     peer.card.version = "2.0.0";
@@ -107,14 +99,11 @@ describe.each(wires)("over %s", (wire) => {
   });
 
   it("a call that does not fit the new card either says what has changed", async () => {
-    await using peer = await startPeer({
-      service: {
-        sendStreamingMessage: () => {
-          throw refusal();
-        },
+    const { peer, agent } = await meetPeer(wire, {
+      sendStreamingMessage: () => {
+        throw refusal();
       },
     });
-    await using agent = await connectOver(wire, peer);
     peer.card.version = "2.0.0";
     const { changes } = await rejectedWith(agent.run("go"), CardDriftError);
     expect(changes.join(" ")).toContain("2.0.0");
@@ -122,9 +111,7 @@ describe.each(wires)("over %s", (wire) => {
   });
 
   it("calls that find the same new card at the same time take it over once, with one warning", async () => {
-    await using peer = await startPeer(staleAtOnce);
-    const warnings: string[] = [];
-    await using agent = await connectOver(wire, peer, { onWarning: (warning) => warnings.push(warning) });
+    const { peer, agent, warnings } = await meetPeer(wire, {}, { peer: staleAtOnce });
     peer.card.version = "2.0.0";
     await Promise.all(Array.from({ length: 5 }, () => agent.sendMessage("work")));
     await agent.sendMessage("work");
@@ -133,9 +120,7 @@ describe.each(wires)("over %s", (wire) => {
   });
 
   it("a card with other words is taken over, though callers are told of nothing", async () => {
-    await using peer = await startPeer(staleAtOnce);
-    const warnings: string[] = [];
-    await using agent = await connectOver(wire, peer, { onWarning: (warning) => warnings.push(warning) });
+    const { peer, agent, warnings } = await meetPeer(wire, {}, { peer: staleAtOnce });
     peer.card.description = "Says something else.";
     await agent.run("work");
     expect(agent.card.description).toBe("Says something else.");
@@ -164,9 +149,11 @@ describe.each(wires)("over %s", (wire) => {
         extensions: [{ uri: lifecycleExtension, params: { idempotencyKeys } }],
       });
     };
-    await using peer = await startPeer({ ...staleAtOnce, editCard: (card) => setKeys(card, true) });
-    const warnings: string[] = [];
-    await using agent = await connectOver(wire, peer, { onWarning: (warning) => warnings.push(warning) });
+    const { peer, agent, warnings } = await meetPeer(
+      wire,
+      {},
+      { peer: { ...staleAtOnce, editCard: (card) => setKeys(card, true) } },
+    );
     const sendAll = async () => {
       const { length } = peer.requests;
       await agent.sendMessage("work");
@@ -183,14 +170,11 @@ describe.each(wires)("over %s", (wire) => {
 
   it("a failure of which a new card says nothing stays what it is", async () => {
     const failures = [refusal(), refusal()];
-    await using peer = await startPeer({
-      service: {
-        sendStreamingMessage: () => {
-          throw failures.shift() ?? new Error("once too often");
-        },
+    const { peer, agent } = await meetPeer(wire, {
+      sendStreamingMessage: () => {
+        throw failures.shift() ?? new Error("once too often");
       },
     });
-    await using agent = await connectOver(wire, peer);
     peer.card.description = "Says something else.";
     expect(findA2AError(await failureOf(agent.run("go")))?.reason).toBe("CONTENT_TYPE_NOT_SUPPORTED");
     expect(peer.requests).toHaveLength(1);
@@ -198,8 +182,7 @@ describe.each(wires)("over %s", (wire) => {
   });
 
   it("connections to what the older cards named do not stay open", async () => {
-    await using peer = await startPeer(staleAtOnce);
-    await using agent = await connectOver(wire, peer);
+    const { peer, agent } = await meetPeer(wire, {}, { peer: staleAtOnce });
     const sockets = () => getActiveResourcesInfo().filter((resource) => /TCPSocket/.test(resource)).length;
     await agent.run("work");
     const before = sockets();
@@ -212,9 +195,9 @@ describe.each(wires)("over %s", (wire) => {
 
   it("a call that is under way keeps its connection until it has ended", async () => {
     const release = Promise.withResolvers<void>();
-    await using peer = await startPeer({
-      ...staleAtOnce,
-      service: {
+    const { peer, agent } = await meetPeer(
+      wire,
+      {
         async *sendStreamingMessage({ message }) {
           if (message !== undefined && partText(message) === "slow") {
             yield taskEvent(WORKING);
@@ -223,8 +206,8 @@ describe.each(wires)("over %s", (wire) => {
           yield taskEvent(COMPLETED);
         },
       },
-    });
-    await using agent = await connectOver(wire, peer);
+      { peer: staleAtOnce },
+    );
     const stream = agent.stream("slow")[Symbol.asyncIterator]();
     await stream.next();
     const { rpc } = agent;
@@ -241,12 +224,17 @@ describe.each(wires)("over %s", (wire) => {
 
   it("what is odd about a new card is told once", async () => {
     let isOld = false;
-    await using peer = await startPeer({
-      ...staleAtOnce,
-      tamper: (text) => (isOld ? JSON.stringify({ ...JSON.parse(text), defaultInputModes: ["text"] }) : text),
-    });
-    const warnings: string[] = [];
-    await using agent = await connectOver(wire, peer, { onWarning: (warning) => warnings.push(warning) });
+    const { agent, warnings } = await meetPeer(
+      wire,
+      {},
+      {
+        peer: {
+          ...staleAtOnce,
+          tamper: (text) =>
+            isOld ? JSON.stringify({ ...JSON.parse(text), defaultInputModes: ["text"] }) : text,
+        },
+      },
+    );
     isOld = true;
     await agent.run("work");
     await agent.run("work");

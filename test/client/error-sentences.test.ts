@@ -6,8 +6,8 @@ import { wires } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
 import * as v from "valibot";
 import { describe, expect, it } from "vitest";
-import { connectOver } from "../conformance/client/every-operation.ts";
-import { events, peerTask, startPeer, taskEvent, textPart } from "../conformance/client/peer.ts";
+import { meetPeer } from "../conformance/client/every-operation.ts";
+import { events, peerTask, taskEvent, textPart } from "../conformance/client/peer.ts";
 import { createManualClock } from "./client-clocks.ts";
 import { collect, failureOf } from "./outcomes.ts";
 import { never, type PeerService } from "./scripted-task.ts";
@@ -118,8 +118,7 @@ describe.each(wires)("over %s", (wire) => {
       read(({ artifacts: [first] }) => first?.json(v.object({ mood: v.picklist(["fine"]) }))),
     ],
   ])("%s is told without control sequences", { timeout: 5_000 }, async (_, service, act) => {
-    await using peer = await startPeer({ service });
-    await using agent = await connectOver(wire, peer, {
+    const { agent } = await meetPeer(wire, service, {
       retry: { attempts: 2, initialDelayMs: 1, giveUpAfterMs: 20 },
     });
     const thrown = await failureOf(act(agent));
@@ -132,9 +131,8 @@ describe.each(wires)("over %s", (wire) => {
   });
 
   it("a run that took too long is told without control sequences", { timeout: 5_000 }, async () => {
-    await using peer = await startPeer({ service: evilService(WORKING) });
     const clock = createManualClock();
-    await using agent = await connectOver(wire, peer, { clock });
+    const { agent } = await meetPeer(wire, evilService(WORKING), { clock });
     const known = Promise.withResolvers<void>();
     const failure = failureOf(agent.run("go", { deadlineMs: 300, onTask: () => known.resolve() }));
     await known.promise;

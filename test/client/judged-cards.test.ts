@@ -13,15 +13,8 @@ import { canonicalCard } from "@a2a-connect/signing/canonical";
 import { wires } from "@a2a-connect/testing";
 import { clone } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { connectOver } from "../conformance/client/every-operation.ts";
-import {
-  events,
-  type PeerOptions,
-  peerTask,
-  startPeer,
-  taskEvent,
-  taskId,
-} from "../conformance/client/peer.ts";
+import { meetPeer } from "../conformance/client/every-operation.ts";
+import { events, type PeerOptions, peerTask, taskEvent, taskId } from "../conformance/client/peer.ts";
 import { collect, rejectedWith } from "./outcomes.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
@@ -44,8 +37,7 @@ function renamed(card: AgentCard, version: string): AgentCard {
 
 describe.each(wires)("over %s", (wire) => {
   it("a card that is refused when it is renewed stops whatever would begin work, and neither is used", async () => {
-    await using peer = await startPeer(staleAtOnce);
-    await using agent = await connectOver(wire, peer, { verifyCard: verifyVersion });
+    const { peer, agent } = await meetPeer(wire, {}, { verifyCard: verifyVersion, peer: staleAtOnce });
     await agent.run("work");
     const { length } = peer.requests;
     peer.card.version = "6.0.0";
@@ -67,16 +59,16 @@ describe.each(wires)("over %s", (wire) => {
   });
 
   it("a card that is refused when a failure made us ask for it stops this call and the next", async () => {
-    await using peer = await startPeer({
-      ...freshForLong,
-      service: {
+    const { peer, agent } = await meetPeer(
+      wire,
+      {
         sendStreamingMessage: () => {
           if (peer.card.version === "1.0.0") return events(taskEvent(COMPLETED));
           throw a2aError("CONTENT_TYPE_NOT_SUPPORTED", "not in this version");
         },
       },
-    });
-    await using agent = await connectOver(wire, peer, { verifyCard: verifyVersion });
+      { verifyCard: verifyVersion, peer: freshForLong },
+    );
     await agent.run("work");
     const { length } = peer.requests;
     peer.card.version = "6.0.0";
@@ -96,15 +88,15 @@ describe.each(wires)("over %s", (wire) => {
   ])[]) {
     it(`a card that is refused while a question is open ends the ${how}, and the answer is not sent`, async () => {
       const asking = taskEvent(INPUT_REQUIRED);
-      await using peer = await startPeer({
-        ...staleAtOnce,
-        service: {
+      const { peer, agent } = await meetPeer(
+        wire,
+        {
           sendStreamingMessage: () => events(asking),
           subscribeToTask: () => events(asking),
           getTask: () => peerTask(INPUT_REQUIRED),
         },
-      });
-      await using agent = await connectOver(wire, peer, { verifyCard: verifyVersion });
+        { verifyCard: verifyVersion, peer: staleAtOnce },
+      );
       const onInputRequired = () => {
         peer.card.version = "6.0.0";
         return "a secret";
@@ -120,8 +112,7 @@ describe.each(wires)("over %s", (wire) => {
   }
 
   it("a card that is refused lets nothing be sent to a task, nor asks after it, nor gives a webhook or credentials", async () => {
-    await using peer = await startPeer(staleAtOnce);
-    await using agent = await connectOver(wire, peer, { verifyCard: verifyVersion });
+    const { peer, agent } = await meetPeer(wire, {}, { verifyCard: verifyVersion, peer: staleAtOnce });
     peer.card.version = "6.0.0";
     const input = { parts: "a secret", taskId };
     for (const send of [
@@ -143,15 +134,16 @@ describe.each(wires)("over %s", (wire) => {
   it("an extended card is judged by the text that came, each time, and the last good one stays", async () => {
     const judged: ReceivedCard[] = [];
     let version = "1.1.0";
-    await using peer = await startPeer({
-      service: { getExtendedAgentCard: () => renamed(peer.card, version) },
-    });
-    await using agent = await connectOver(wire, peer, {
-      verifyCard: (received) => {
-        judged.push(received);
-        verifyVersion(received);
+    const { peer, agent } = await meetPeer(
+      wire,
+      { getExtendedAgentCard: () => renamed(peer.card, version) },
+      {
+        verifyCard: (received) => {
+          judged.push(received);
+          verifyVersion(received);
+        },
       },
-    });
+    );
     const card = await agent.getExtendedCard();
     expect(agent.card).toBe(card);
     expect(judged.map(({ extended, url }) => ({ extended, url }))).toEqual([
@@ -174,17 +166,18 @@ describe.each(wires)("over %s", (wire) => {
   it("of two extended cards that are asked for at the same time the later one is in use", async () => {
     let asked = 0;
     const secondIsJudged = Promise.withResolvers<void>();
-    await using peer = await startPeer({
-      service: { getExtendedAgentCard: () => renamed(peer.card, `1.${++asked}.0`) },
-    });
     const firstIsThere = Promise.withResolvers<void>();
-    await using agent = await connectOver(wire, peer, {
-      verifyCard: async ({ card: { version } }) => {
-        if (version !== "1.1.0") return;
-        firstIsThere.resolve();
-        await secondIsJudged.promise;
+    const { peer, agent } = await meetPeer(
+      wire,
+      { getExtendedAgentCard: () => renamed(peer.card, `1.${++asked}.0`) },
+      {
+        verifyCard: async ({ card: { version } }) => {
+          if (version !== "1.1.0") return;
+          firstIsThere.resolve();
+          await secondIsJudged.promise;
+        },
       },
-    });
+    );
     const first = agent.getExtendedCard();
     await firstIsThere.promise;
     expect((await agent.getExtendedCard()).version).toBe("1.2.0");
@@ -194,19 +187,20 @@ describe.each(wires)("over %s", (wire) => {
   });
 
   it("an extended card of a public one that was replaced meanwhile is not used: it is asked for again", async () => {
-    await using peer = await startPeer({
-      ...staleAtOnce,
-      service: { getExtendedAgentCard: () => renamed(peer.card, `${peer.card.version}+extended`) },
-    });
     const isThere = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
-    await using agent = await connectOver(wire, peer, {
-      verifyCard: async ({ card: { version } }) => {
-        if (version !== "1.0.0+extended") return;
-        isThere.resolve();
-        await goOn.promise;
+    const { peer, agent } = await meetPeer(
+      wire,
+      { getExtendedAgentCard: () => renamed(peer.card, `${peer.card.version}+extended`) },
+      {
+        verifyCard: async ({ card: { version } }) => {
+          if (version !== "1.0.0+extended") return;
+          isThere.resolve();
+          await goOn.promise;
+        },
+        peer: staleAtOnce,
       },
-    });
+    );
     const asking = agent.getExtendedCard();
     await isThere.promise;
     peer.card.version = "2.0.0";
@@ -218,11 +212,11 @@ describe.each(wires)("over %s", (wire) => {
   });
 
   it("an extended card goes with the public one that it belongs to", async () => {
-    await using peer = await startPeer({
-      ...staleAtOnce,
-      service: { getExtendedAgentCard: () => renamed(peer.card, `${peer.card.version}+extended`) },
-    });
-    await using agent = await connectOver(wire, peer);
+    const { peer, agent } = await meetPeer(
+      wire,
+      { getExtendedAgentCard: () => renamed(peer.card, `${peer.card.version}+extended`) },
+      { peer: staleAtOnce },
+    );
     await agent.getExtendedCard();
     await agent.run("work");
     expect(agent.card.version).toBe("1.0.0+extended"); // the public one is the same
@@ -232,15 +226,16 @@ describe.each(wires)("over %s", (wire) => {
   });
 
   it("an extended card that comes when its caller has left is not used", async () => {
-    await using peer = await startPeer({
-      service: { getExtendedAgentCard: () => renamed(peer.card, "1.1.0") },
-    });
     const caller = new AbortController();
-    await using agent = await connectOver(wire, peer, {
-      verifyCard: ({ extended }) => {
-        if (extended) caller.abort(refusal);
+    const { peer, agent } = await meetPeer(
+      wire,
+      { getExtendedAgentCard: () => renamed(peer.card, "1.1.0") },
+      {
+        verifyCard: ({ extended }) => {
+          if (extended) caller.abort(refusal);
+        },
       },
-    });
+    );
     await expect(agent.getExtendedCard({ signal: caller.signal })).rejects.toBe(refusal);
     expect(agent.card.version).toBe("1.0.0");
   });

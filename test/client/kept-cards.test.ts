@@ -9,7 +9,7 @@ import {
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { clone } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
-import { connectOver } from "../conformance/client/every-operation.ts";
+import { connectOver, meetPeer } from "../conformance/client/every-operation.ts";
 import { type Peer, type PeerOptions, startPeer } from "../conformance/client/peer.ts";
 import { createManualClock, type ManualClock } from "./client-clocks.ts";
 import { collect, rejectedWith } from "./outcomes.ts";
@@ -176,12 +176,16 @@ it("is judged again when the caller gave it, too", async () => {
 
 it("is said once to be out of reach, until it is there again", async () => {
   let isGone = false;
-  await using peer = await startPeer({
-    cardHeaders: { "cache-control": "no-cache" },
-    tamper: (text) => (isGone ? "out of order" : text),
-  });
-  const warnings: string[] = [];
-  await using agent = await connectOver("jsonrpc", peer, { onWarning: (warning) => warnings.push(warning) });
+  const { agent, warnings } = await meetPeer(
+    "jsonrpc",
+    {},
+    {
+      peer: {
+        cardHeaders: { "cache-control": "no-cache" },
+        tamper: (text) => (isGone ? "out of order" : text),
+      },
+    },
+  );
   for (const expected of [1, 2]) {
     isGone = true;
     await Promise.all([agent.run("work"), agent.run("work")]);

@@ -4,12 +4,11 @@ import { a2aError, partText } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
-import { connectOver } from "../conformance/client/every-operation.ts";
+import { meetPeer } from "../conformance/client/every-operation.ts";
 import {
   chunkEvent,
   events,
   peerTask,
-  startPeer,
   statusEvent,
   taskEvent,
   taskId,
@@ -28,43 +27,37 @@ describe.each(wires)("over %s", (wire) => {
   describe("agents that are out of order", () => {
     it("are asked for a task again", async () => {
       let calls = 0;
-      await using peer = await startPeer({
-        service: {
-          getTask: () => {
-            calls += 1;
-            if (calls < 3) throw outOfOrder();
-            return peerTask(COMPLETED);
-          },
+      const { agent } = await meetPeer(wire, {
+        getTask: () => {
+          calls += 1;
+          if (calls < 3) throw outOfOrder();
+          return peerTask(COMPLETED);
         },
       });
-      await using agent = await connectOver(wire, peer);
       expect((await agent.getTask(taskId)).status?.state).toBe(COMPLETED);
     });
 
     it("are followed on", async () => {
       let calls = 0;
-      await using peer = await startPeer({
-        service: {
-          sendStreamingMessage: async function* () {
-            yield* events(taskEvent(WORKING), chunkEvent("story", "Once ", false));
-            throw outOfOrder();
-          },
-          subscribeToTask: () => {
-            calls += 1;
-            if (calls < 3) throw outOfOrder();
-            return events(
-              taskEvent(WORKING, {
-                artifacts: [{ artifactId: "story", parts: [textPart("Once "), textPart("more.")] }],
-              }),
-              statusEvent(COMPLETED),
-            );
-          },
-          getTask: () => {
-            throw outOfOrder();
-          },
+      const { agent } = await meetPeer(wire, {
+        sendStreamingMessage: async function* () {
+          yield* events(taskEvent(WORKING), chunkEvent("story", "Once ", false));
+          throw outOfOrder();
+        },
+        subscribeToTask: () => {
+          calls += 1;
+          if (calls < 3) throw outOfOrder();
+          return events(
+            taskEvent(WORKING, {
+              artifacts: [{ artifactId: "story", parts: [textPart("Once "), textPart("more.")] }],
+            }),
+            statusEvent(COMPLETED),
+          );
+        },
+        getTask: () => {
+          throw outOfOrder();
         },
       });
-      await using agent = await connectOver(wire, peer);
       const chunks: string[] = [];
       const result = await agent.run("go", {
         onArtifact: ({ artifact }) => void chunks.push(artifact === undefined ? "" : partText(artifact)),

@@ -8,14 +8,14 @@ import { type StreamResponse, TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { connectOver } from "../conformance/client/every-operation.ts";
+import { connectOver, meetPeer } from "../conformance/client/every-operation.ts";
 import {
   chunkEvent,
   type Peer,
   peerTask,
-  startPeer,
   statusEvent,
   taskAfter,
+  taskAnswer,
   taskEvent,
   taskId,
 } from "../conformance/client/peer.ts";
@@ -65,7 +65,7 @@ function notificationsOf(...ids: readonly number[]): readonly PushDelivery[] {
 
 /** Streams of the story, numbered, that go on after `Last-Event-ID`. */
 const numbered: PeerService = {
-  sendMessage: () => ({ payload: { case: "task", value: peerTask(SUBMITTED) } }),
+  sendMessage: () => taskAnswer(peerTask(SUBMITTED)),
   async *subscribeToTask(_, { requestHeader, responseHeader }: HandlerContext) {
     const after = requestHeader.get("last-event-id");
     if (after === null) {
@@ -101,14 +101,15 @@ describe.each(wires)("over %s", (wire) => {
       const refuse = (): never => {
         throw failure();
       };
-      await using peer = await startPeer({
-        service: {
-          sendMessage: () => ({ payload: { case: "task", value: peerTask(WORKING) } }),
+      const { peer, agent } = await meetPeer(
+        wire,
+        {
+          sendMessage: () => taskAnswer(peerTask(WORKING)),
           getTask: refuse,
           subscribeToTask: refuse,
         },
-      });
-      await using agent = await connectOver(wire, peer, { retry: { initialDelayMs: 1, giveUpAfterMs: 200 } });
+        { retry: { initialDelayMs: 1, giveUpAfterMs: 200 } },
+      );
       peer.card.version = "2.0.0"; // it is deployed anew
       const thrown = await failureOf(agent.run("go", { push: receiverOf([], "closes") }));
       expect(thrown).toBeInstanceOf(Error);
@@ -120,32 +121,34 @@ describe.each(wires)("over %s", (wire) => {
   describe("the task in the answer counts, before anything is delivered:", () => {
     it("one that has completed is the end", { timeout: 5_000 }, async () => {
       const task = taskAfter(...story);
-      await using peer = await startPeer({
-        service: {
+      const clock = createManualClock(); // so no poll is ever due
+      const { agent } = await meetPeer(
+        wire,
+        {
           ...noStreams,
-          sendMessage: () => ({ payload: { case: "task", value: task } }),
+          sendMessage: () => taskAnswer(task),
           getTask: () => task,
         },
-      });
-      const clock = createManualClock(); // so no poll is ever due
-      await using agent = await connectOver(wire, peer, { clock });
+        { clock },
+      );
       const result = await agent.run("go", { push: silent() });
       expect(result.text()).toBe("Once upon a time.");
     });
 
     it("one that asks is answered", { timeout: 5_000 }, async () => {
       let task = taskAfter(taskEvent(SUBMITTED), statusEvent(INPUT_REQUIRED, "Which?"));
-      await using peer = await startPeer({
-        service: {
+      const { peer, agent } = await meetPeer(
+        wire,
+        {
           ...noStreams,
           sendMessage: ({ message }) => {
             if (message?.taskId !== "") task = taskAfter(...story);
-            return { payload: { case: "task", value: task } };
+            return taskAnswer(task);
           },
           getTask: () => task,
         },
-      });
-      await using agent = await connectOver(wire, peer, { clock: createManualClock() });
+        { clock: createManualClock() },
+      );
       const { message } = await rejectedWith(agent.run("go", { push: silent() }), InputRequiredError);
       expect(message).toContain("Which?");
       await using other = await connectOver(wire, peer, { clock: createLeapingClock(45_000), ...patient });
@@ -154,10 +157,11 @@ describe.each(wires)("over %s", (wire) => {
     });
 
     it("its id is told", { timeout: 5_000 }, async () => {
-      await using peer = await startPeer({
-        service: { sendMessage: () => ({ payload: { case: "task", value: peerTask(WORKING) } }) },
-      });
-      await using agent = await connectOver(wire, peer, { clock: createManualClock() });
+      const { agent } = await meetPeer(
+        wire,
+        { sendMessage: () => taskAnswer(peerTask(WORKING)) },
+        { clock: createManualClock() },
+      );
       const controller = new AbortController();
       const told: string[] = [];
       const reason = new Error("that is all we wanted to know");
@@ -175,13 +179,14 @@ describe.each(wires)("over %s", (wire) => {
 
     it("it is canceled with the run", { timeout: 5_000 }, async () => {
       const controller = new AbortController();
-      await using peer = await startPeer({
-        service: {
-          sendMessage: () => ({ payload: { case: "task", value: peerTask(WORKING) } }),
+      const { peer, agent } = await meetPeer(
+        wire,
+        {
+          sendMessage: () => taskAnswer(peerTask(WORKING)),
           cancelTask: () => peerTask(CANCELED),
         },
-      });
-      await using agent = await connectOver(wire, peer, { clock: createManualClock() });
+        { clock: createManualClock() },
+      );
       const run = agent.run("go", {
         push: silent(),
         signal: controller.signal,
@@ -193,11 +198,8 @@ describe.each(wires)("over %s", (wire) => {
     });
 
     it("it is named when the time is over", { timeout: 5_000 }, async () => {
-      await using peer = await startPeer({
-        service: { sendMessage: () => ({ payload: { case: "task", value: peerTask(WORKING) } }) },
-      });
       const clock = createManualClock();
-      await using agent = await connectOver(wire, peer, { clock });
+      const { agent } = await meetPeer(wire, { sendMessage: () => taskAnswer(peerTask(WORKING)) }, { clock });
       const known = Promise.withResolvers<void>();
       const run = agent.run("go", { push: silent(), deadlineMs: 300, onTask: () => known.resolve() });
       const failure = rejectedWith(run, RunTimeoutError);
@@ -220,10 +222,9 @@ describe.each(wires)("over %s", (wire) => {
       ["the last ones were not", [1, 2]],
       ["none was", []],
     ] as const)("when %s", { timeout: 5_000 }, async (_, ids) => {
-      await using peer = await startPeer({ service: numbered });
       const clock = createLeapingClock(45_000);
       const began = clock.now();
-      await using agent = await connectOver(wire, peer, { clock, ...patient });
+      const { peer, agent } = await meetPeer(wire, numbered, { clock, ...patient });
       const chunks: string[] = [];
       const result = await agent.run("go", {
         push: receiverOf(notificationsOf(...ids)),
@@ -237,16 +238,13 @@ describe.each(wires)("over %s", (wire) => {
   });
 
   it("a stream whose first events were lost is followed from the beginning", { timeout: 5_000 }, async () => {
-    await using peer = await startPeer({
-      service: {
-        ...numbered,
-        async *sendStreamingMessage(_, { responseHeader }) {
-          responseHeader.set(eventIdHeader, "3");
-          yield* story.slice(2);
-        },
+    const { agent } = await meetPeer(wire, {
+      ...numbered,
+      async *sendStreamingMessage(_, { responseHeader }) {
+        responseHeader.set(eventIdHeader, "3");
+        yield* story.slice(2);
       },
     });
-    await using agent = await connectOver(wire, peer);
     const chunks: string[] = [];
     const result = await agent.run("go", {
       onArtifact: ({ artifact }) => void chunks.push(artifact === undefined ? "" : partText(artifact)),

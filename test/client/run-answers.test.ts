@@ -6,8 +6,8 @@ import { TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { connectOver } from "../conformance/client/every-operation.ts";
-import { chunkEvent, startPeer, statusEvent, taskId } from "../conformance/client/peer.ts";
+import { meetPeer } from "../conformance/client/every-operation.ts";
+import { chunkEvent, statusEvent, taskAnswer, taskId } from "../conformance/client/peer.ts";
 import { failureOf, rejectedWith } from "./outcomes.ts";
 import { never, type PeerService, type ScriptedTask, scriptTask } from "./scripted-task.ts";
 import { watchRejections } from "./watch-rejections.ts";
@@ -21,7 +21,7 @@ const taking = (task: ScriptedTask): PeerService => ({
   ...task.service,
   sendMessage: () => {
     task.tell(statusEvent(WORKING), statusEvent(COMPLETED));
-    return { payload: { case: "task", value: task.current } };
+    return taskAnswer(task.current);
   },
 });
 
@@ -33,8 +33,7 @@ describe.each(wires)("over %s", (wire) => {
     timeout: 5_000,
   }, async () => {
     const task = scriptTask();
-    await using peer = await startPeer({ service: taking(task) });
-    await using agent = await connectOver(wire, peer);
+    const { agent } = await meetPeer(wire, taking(task));
     const chunk = Promise.withResolvers<void>();
     const result = await agent.run("go", {
       onInputRequired: async () => {
@@ -56,15 +55,12 @@ describe.each(wires)("over %s", (wire) => {
     { timeout: 5_000 },
     async (_, refusal) => {
       const task = scriptTask();
-      await using peer = await startPeer({
-        service: {
-          ...task.service,
-          sendMessage: () => {
-            throw refusal();
-          },
+      const { agent } = await meetPeer(wire, {
+        ...task.service,
+        sendMessage: () => {
+          throw refusal();
         },
       });
-      await using agent = await connectOver(wire, peer);
       const thrown = await rejectedWith(agent.run("go", { onInputRequired: () => "this" }), CallbackError);
       expect(thrown.message).toContain("its answer was refused");
       expect(thrown.task.status?.state).toBe(INPUT_REQUIRED);
@@ -74,47 +70,38 @@ describe.each(wires)("over %s", (wire) => {
 
   it("an answer that comes too late is nobody's mistake", { timeout: 5_000 }, async () => {
     const task = scriptTask();
-    await using peer = await startPeer({
-      service: {
-        ...task.service,
-        sendMessage: () => {
-          task.tell(statusEvent(COMPLETED)); // somebody else's, a moment earlier
-          throw a2aError("UNSUPPORTED_OPERATION", "it is completed");
-        },
+    const { agent } = await meetPeer(wire, {
+      ...task.service,
+      sendMessage: () => {
+        task.tell(statusEvent(COMPLETED)); // somebody else's, a moment earlier
+        throw a2aError("UNSUPPORTED_OPERATION", "it is completed");
       },
     });
-    await using agent = await connectOver(wire, peer);
     const result = await agent.run("go", { onInputRequired: () => "this" });
     expect(result.task?.status?.state).toBe(COMPLETED);
   });
 
   it("a cancel that comes too late is nobody's mistake", { timeout: 5_000 }, async () => {
     const task = scriptTask();
-    await using peer = await startPeer({
-      service: {
-        ...task.service,
-        cancelTask: () => {
-          task.tell(statusEvent(COMPLETED));
-          throw a2aError("TASK_NOT_CANCELABLE", "it is completed");
-        },
+    const { agent } = await meetPeer(wire, {
+      ...task.service,
+      cancelTask: () => {
+        task.tell(statusEvent(COMPLETED));
+        throw a2aError("TASK_NOT_CANCELABLE", "it is completed");
       },
     });
-    await using agent = await connectOver(wire, peer);
     const result = await agent.run("go", { onInputRequired: () => ({ cancel: true }) });
     expect(result.task?.status?.state).toBe(COMPLETED);
   });
 
   it("a cancel that is refused while the task still asks ends the run", { timeout: 5_000 }, async () => {
     const task = scriptTask();
-    await using peer = await startPeer({
-      service: {
-        ...task.service,
-        cancelTask: () => {
-          throw a2aError("TASK_NOT_CANCELABLE", "not this one");
-        },
+    const { agent } = await meetPeer(wire, {
+      ...task.service,
+      cancelTask: () => {
+        throw a2aError("TASK_NOT_CANCELABLE", "not this one");
       },
     });
-    await using agent = await connectOver(wire, peer);
     const run = agent.run("go", { onInputRequired: () => ({ cancel: true }) });
     expect(String(await failureOf(run))).toContain("not this one");
   });
@@ -123,13 +110,12 @@ describe.each(wires)("over %s", (wire) => {
     timeout: 5_000,
   }, async () => {
     const task = scriptTask();
-    await using peer = await startPeer({ service: taking(task) });
     const lose: Interceptor = (next) => async (request) => {
       const response = await next(request);
       if (request.method.name === "SendMessage") throw broken();
       return response;
     };
-    await using agent = await connectOver(wire, peer, { interceptors: [lose] });
+    const { peer, agent } = await meetPeer(wire, taking(task), { interceptors: [lose] });
     const result = await agent.run("go", { onInputRequired: () => "this" });
     expect(result.task?.status?.state).toBe(COMPLETED);
     expect(peer.requests.filter(({ method }) => method === "SendMessage")).toHaveLength(1);
@@ -139,12 +125,11 @@ describe.each(wires)("over %s", (wire) => {
     timeout: 5_000,
   }, async () => {
     const task = scriptTask();
-    await using peer = await startPeer({ service: task.service });
     const lose: Interceptor = (next) => async (request) => {
       if (request.method.name === "SendMessage") throw broken();
       return next(request);
     };
-    await using agent = await connectOver(wire, peer, { interceptors: [lose] });
+    const { agent } = await meetPeer(wire, task.service, { interceptors: [lose] });
     const thrown = await rejectedWith(agent.run("go", { onInputRequired: () => "this" }), CallbackError);
     expect(thrown.taskId).toBe(taskId);
     expect(thrown.cause).toBeInstanceOf(SendUncertainError);
@@ -152,8 +137,11 @@ describe.each(wires)("over %s", (wire) => {
 
   it("an abort cancels the task by one attempt, and waits for no more", { timeout: 5_000 }, async () => {
     const task = scriptTask();
-    await using peer = await startPeer({ service: { ...task.service, cancelTask: () => never } });
-    await using agent = await connectOver(wire, peer, { requestTimeoutMs: 100 });
+    const { peer, agent } = await meetPeer(
+      wire,
+      { ...task.service, cancelTask: () => never },
+      { requestTimeoutMs: 100 },
+    );
     const controller = new AbortController();
     const reason = new Error("enough");
     const run = agent.run("go", {

@@ -5,8 +5,8 @@ import { TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { connectOver } from "../conformance/client/every-operation.ts";
-import { type Peer, startPeer, statusEvent, taskId } from "../conformance/client/peer.ts";
+import { meetPeer } from "../conformance/client/every-operation.ts";
+import { type Peer, statusEvent, taskAnswer, taskId } from "../conformance/client/peer.ts";
 import { collect, failureOf, rejectedWith } from "./outcomes.ts";
 import { never, type PeerService, scriptTask } from "./scripted-task.ts";
 import { watchRejections } from "./watch-rejections.ts";
@@ -43,7 +43,7 @@ function guardedTask() {
     sendMessage: ({ message }, context) => {
       check(context);
       if (message?.taskId !== "") task.tell(statusEvent(TaskState.WORKING), statusEvent(TaskState.COMPLETED));
-      return { payload: { case: "task", value: task.current } };
+      return taskAnswer(task.current);
     },
     getTask: (_, context) => {
       check(context);
@@ -65,8 +65,7 @@ describe.each(wires)("over %s", (wire) => {
   it("a message to a task, its question, its answer and its end", { timeout: 5_000 }, async () => {
     const { task, service } = guardedTask();
     task.tell(statusEvent(TaskState.SUBMITTED));
-    await using peer = await startPeer({ service });
-    await using agent = await connectOver(wire, peer);
+    const { peer, agent } = await meetPeer(wire, service);
     const result = await agent.run(
       { parts: "go", taskId },
       {
@@ -85,8 +84,7 @@ describe.each(wires)("over %s", (wire) => {
 
   it("an answer that cancels", { timeout: 5_000 }, async () => {
     const { service } = guardedTask();
-    await using peer = await startPeer({ service });
-    await using agent = await connectOver(wire, peer);
+    const { peer, agent } = await meetPeer(wire, service);
     await rejectedWith(
       agent.run("go", { headers, onInputRequired: () => ({ cancel: true }) }),
       TaskCanceledError,
@@ -97,8 +95,7 @@ describe.each(wires)("over %s", (wire) => {
 
   it("an abort that cancels", { timeout: 5_000 }, async () => {
     const { task, service } = guardedTask();
-    await using peer = await startPeer({ service });
-    await using agent = await connectOver(wire, peer);
+    const { peer, agent } = await meetPeer(wire, service);
     const controller = new AbortController();
     const reason = new Error("enough");
     const run = agent.run("go", {
@@ -118,8 +115,7 @@ describe.each(wires)("over %s", (wire) => {
   it("a task that is gone on with, and one that is followed", { timeout: 5_000 }, async () => {
     const { task, service } = guardedTask();
     task.tell(statusEvent(TaskState.INPUT_REQUIRED, "Which?"));
-    await using peer = await startPeer({ service });
-    await using agent = await connectOver(wire, peer);
+    const { peer, agent } = await meetPeer(wire, service);
     const result = await agent.resume(taskId, { headers, onInputRequired: () => "this" });
     expect(result.task?.status?.state).toBe(TaskState.COMPLETED);
     await collect(agent.follow(taskId, { headers }));

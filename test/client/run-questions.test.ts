@@ -6,16 +6,16 @@ import { wires } from "@a2a-connect/testing";
 import { clone } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
-import { connectOver } from "../conformance/client/every-operation.ts";
+import { meetPeer } from "../conformance/client/every-operation.ts";
 import {
   chunkEvent,
   contextId,
   events,
   peerEvent,
   peerTask,
-  startPeer,
   statusEvent,
   taskAfter,
+  taskAnswer,
   taskEvent,
   taskId,
 } from "../conformance/client/peer.ts";
@@ -31,8 +31,7 @@ const { AUTH_REQUIRED, COMPLETED, INPUT_REQUIRED, SUBMITTED, WORKING } = TaskSta
 describe.each(wires)("over %s", (wire) => {
   it("a question is taken back when somebody else has answered", { timeout: 5_000 }, async () => {
     const task = scriptTask();
-    await using peer = await startPeer({ service: task.service });
-    await using agent = await connectOver(wire, peer);
+    const { agent } = await meetPeer(wire, task.service);
     const questions: Question[] = [];
     const result = await agent.run("go", {
       onInputRequired: (question) => {
@@ -47,8 +46,7 @@ describe.each(wires)("over %s", (wire) => {
 
   it("a question is watched also after events that do not settle it", { timeout: 5_000 }, async () => {
     const task = scriptTask();
-    await using peer = await startPeer({ service: task.service });
-    await using agent = await connectOver(wire, peer);
+    const { agent } = await meetPeer(wire, task.service);
     const aborted = Promise.withResolvers<void>();
     const told: string[] = [];
     const result = await agent.run("go", {
@@ -85,24 +83,21 @@ describe.each(wires)("over %s", (wire) => {
     ["without its message", (status) => void delete status.message],
   ])("a question is put that GetTask shows %s", { timeout: 5_000 }, async (_, change) => {
     const task = scriptTask();
-    await using peer = await startPeer({
-      service: {
-        ...task.service,
-        getTask: () => {
-          const { current } = task;
-          if (current.status?.state === INPUT_REQUIRED) {
-            current.status = clone(TaskStatusSchema, current.status);
-            change(current.status);
-          }
-          return current;
-        },
-        sendMessage: () => {
-          task.tell(statusEvent(WORKING), statusEvent(COMPLETED));
-          return { payload: { case: "task", value: task.current } };
-        },
+    const { agent } = await meetPeer(wire, {
+      ...task.service,
+      getTask: () => {
+        const { current } = task;
+        if (current.status?.state === INPUT_REQUIRED) {
+          current.status = clone(TaskStatusSchema, current.status);
+          change(current.status);
+        }
+        return current;
+      },
+      sendMessage: () => {
+        task.tell(statusEvent(WORKING), statusEvent(COMPLETED));
+        return taskAnswer(task.current);
       },
     });
-    await using agent = await connectOver(wire, peer);
     let asked = 0;
     const result = await agent.run("go", {
       onInputRequired: () => {
@@ -121,19 +116,25 @@ describe.each(wires)("over %s", (wire) => {
     const began = clock.now();
     const longAfter = Promise.withResolvers<void>();
     let resolvedAt = Number.POSITIVE_INFINITY;
-    await using peer = await startPeer({
-      service: {
-        sendMessage: () => ({ payload: { case: "task", value: peerTask(AUTH_REQUIRED) } }),
+    const { agent } = await meetPeer(
+      wire,
+      {
+        sendMessage: () => taskAnswer(peerTask(AUTH_REQUIRED)),
         getTask: () => {
           if (clock.now() - began > 300_000) longAfter.resolve(); // every 30 s by now
           return peerTask(clock.now() >= resolvedAt + 3_000 ? COMPLETED : AUTH_REQUIRED);
         },
       },
-      editCard: ({ capabilities }) => {
-        if (capabilities !== undefined) capabilities.streaming = false;
+      {
+        clock,
+        connectTimeoutMs: 3_600_000,
+        peer: {
+          editCard: ({ capabilities }) => {
+            if (capabilities !== undefined) capabilities.streaming = false;
+          },
+        },
       },
-    });
-    await using agent = await connectOver(wire, peer, { clock, connectTimeoutMs: 3_600_000 });
+    );
     await agent.run("go", {
       onAuthRequired: async () => {
         await longAfter.promise;
@@ -159,14 +160,15 @@ describe.each(wires)("over %s", (wire) => {
       return task;
     };
     const once = () => events(peerEvent({ case: "task", value: stamped() })); // and closes
-    await using peer = await startPeer({
-      service: { sendStreamingMessage: once, subscribeToTask: once, getTask: stamped },
-    });
-    await using agent = await connectOver(wire, peer, {
-      clock,
-      idleTimeoutMs: 3_600_000,
-      connectTimeoutMs: 3_600_000,
-    });
+    const { agent } = await meetPeer(
+      wire,
+      { sendStreamingMessage: once, subscribeToTask: once, getTask: stamped },
+      {
+        clock,
+        idleTimeoutMs: 3_600_000,
+        connectTimeoutMs: 3_600_000,
+      },
+    );
     let asked = 0;
     const run = agent.run("go", {
       signal: controller.signal,
@@ -195,14 +197,15 @@ describe.each(wires)("over %s", (wire) => {
       return task;
     };
     const once = () => events(peerEvent({ case: "task", value: stamped() }));
-    await using peer = await startPeer({
-      service: { sendStreamingMessage: once, subscribeToTask: once, getTask: stamped },
-    });
-    await using agent = await connectOver(wire, peer, {
-      clock,
-      idleTimeoutMs: 3_600_000,
-      connectTimeoutMs: 3_600_000,
-    });
+    const { agent } = await meetPeer(
+      wire,
+      { sendStreamingMessage: once, subscribeToTask: once, getTask: stamped },
+      {
+        clock,
+        idleTimeoutMs: 3_600_000,
+        connectTimeoutMs: 3_600_000,
+      },
+    );
     const run = agent.run("go", { signal: controller.signal });
     expect(await failureOf(run)).toMatchObject({ message: "enough" });
     expect(calls).toBeLessThan(90); // a minute: about a call a second, where nothing but the time is new

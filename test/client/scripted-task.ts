@@ -1,7 +1,7 @@
 import { isTerminal } from "@a2a-connect/core";
 import { type A2AService, type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { statusEvent, taskAfter, taskEvent } from "../conformance/client/peer.ts";
+import { statusEvent, taskAfter, taskAnswer, taskEvent } from "../conformance/client/peer.ts";
 
 /** What a peer does for each operation. */
 export type PeerService = Partial<ServiceImpl<typeof A2AService>>;
@@ -56,7 +56,7 @@ export function scriptTask(first: readonly StreamResponse[] = asksAtOnce): Scrip
       },
       sendMessage: () => {
         if (log.length === 0) tell(...first);
-        return { payload: { case: "task", value: current() } };
+        return taskAnswer(current());
       },
       getTask: current,
       cancelTask: () => {

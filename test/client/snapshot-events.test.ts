@@ -14,8 +14,8 @@ import { wires } from "@a2a-connect/testing";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { connectOver } from "../conformance/client/every-operation.ts";
-import { peerEvent, peerTask, startPeer, taskId, textPart } from "../conformance/client/peer.ts";
+import { meetPeer } from "../conformance/client/every-operation.ts";
+import { peerEvent, peerTask, taskAnswer, taskId, textPart } from "../conformance/client/peer.ts";
 import { collect } from "./outcomes.ts";
 import type { PeerService } from "./scripted-task.ts";
 import { watchRejections } from "./watch-rejections.ts";
@@ -60,7 +60,7 @@ function showing(...snapshots: readonly Task[]): PeerService {
   return {
     sendStreamingMessage: show,
     subscribeToTask: show,
-    sendMessage: () => ({ payload: { case: "task", value: next() } }),
+    sendMessage: () => taskAnswer(next()),
     getTask: next,
   };
 }
@@ -93,25 +93,22 @@ describe.each(wires)("over %s", (wire) => {
     ["stream with a key", true],
     ["follow", false],
   ] as const)("each event of a %s is given that stands for a snapshot at the end", async (how, keys) => {
-    await using peer = await startPeer({
-      service: showing(...whileAway),
-      editCard: ({ capabilities }) => {
-        if (keys) capabilities?.extensions.push(lifecycleWithKeys);
+    const { agent } = await meetPeer(wire, showing(...whileAway), {
+      peer: {
+        editCard: ({ capabilities }) => {
+          if (keys) capabilities?.extensions.push(lifecycleWithKeys);
+        },
       },
     });
-    await using agent = await connectOver(wire, peer);
     const events = how === "follow" ? agent.follow(taskId) : agent.stream("go", { until: "terminal" });
     expect((await collect(events)).map(summarize)).toEqual(["task", ...difference]);
   });
 
   it("each event up to a question is given", async () => {
-    await using peer = await startPeer({
-      service: showing(
-        snapshot(SUBMITTED),
-        snapshot(INPUT_REQUIRED, artifact("one", "a"), artifact("two", "b")),
-      ),
-    });
-    await using agent = await connectOver(wire, peer);
+    const { agent } = await meetPeer(
+      wire,
+      showing(snapshot(SUBMITTED), snapshot(INPUT_REQUIRED, artifact("one", "a"), artifact("two", "b"))),
+    );
     expect((await collect(agent.stream("go"))).map(summarize)).toEqual([
       "task",
       "one = a",
@@ -134,13 +131,13 @@ describe.each(wires)("over %s", (wire) => {
       [snapshot(WORKING), snapshot(COMPLETED, artifact("one", "a"), artifact("two", "b"))],
     ],
   ] as const)("callbacks hear of what is done %s", async (_, streaming, snapshots) => {
-    await using peer = await startPeer({
-      service: showing(...snapshots),
-      editCard: ({ capabilities }) => {
-        if (capabilities !== undefined) capabilities.streaming = streaming;
+    const { agent } = await meetPeer(wire, showing(...snapshots), {
+      peer: {
+        editCard: ({ capabilities }) => {
+          if (capabilities !== undefined) capabilities.streaming = streaming;
+        },
       },
     });
-    await using agent = await connectOver(wire, peer);
     const told: string[] = [];
     await agent.run("go", {
       pollIntervalMs: 5,
@@ -155,8 +152,9 @@ describe.each(wires)("over %s", (wire) => {
   });
 
   it("an artifact that has another name or other metadata is told of", async () => {
-    await using peer = await startPeer({
-      service: showing(
+    const { agent } = await meetPeer(
+      wire,
+      showing(
         snapshot(WORKING, { ...artifact("one", "a"), name: "draft" }, artifact("two", "b")),
         snapshot(WORKING, { ...artifact("one", "a"), name: "final" }, artifact("two", "b")),
         snapshot(
@@ -165,8 +163,7 @@ describe.each(wires)("over %s", (wire) => {
           { ...artifact("two", "b"), metadata: { checked: true } },
         ),
       ),
-    });
-    await using agent = await connectOver(wire, peer);
+    );
     const following = agent.follow(taskId);
     const updates = (await collect(following)).flatMap(({ payload }) =>
       payload.case === "artifactUpdate" ? [payload.value] : [],
@@ -180,8 +177,7 @@ describe.each(wires)("over %s", (wire) => {
   });
 
   it("what nobody adds to any more is marked as the last of its artifact", async () => {
-    await using peer = await startPeer({ service: showing(...whileAway) });
-    await using agent = await connectOver(wire, peer);
+    const { agent } = await meetPeer(wire, showing(...whileAway));
     const last = (await collect(agent.follow(taskId))).flatMap(({ payload }) =>
       payload.case === "artifactUpdate" ? [payload.value.lastChunk] : [],
     );
@@ -189,25 +185,26 @@ describe.each(wires)("over %s", (wire) => {
   });
 
   it("a person is asked once for each thing, over however many connections it comes", async () => {
-    await using peer = await startPeer({
-      service: showing(
+    const asked: string[] = [];
+    const { agent } = await meetPeer(
+      wire,
+      showing(
         snapshot(WORKING, artifact("one", "a")),
         snapshot(WORKING, artifact("one", "a", "b")),
         snapshot(WORKING, artifact("one", "a", "b")),
         snapshot(COMPLETED, artifact("one", "a", "b")),
       ),
-    });
-    const asked: string[] = [];
-    await using agent = await connectOver(wire, peer, {
-      inspect: approval((inspected) => {
-        asked.push(
-          inspected.kind === "part" && inspected.part.content.case === "text"
-            ? `part ${inspected.part.content.value}`
-            : inspected.kind,
-        );
-        return true;
-      }),
-    });
+      {
+        inspect: approval((inspected) => {
+          asked.push(
+            inspected.kind === "part" && inspected.part.content.case === "text"
+              ? `part ${inspected.part.content.value}`
+              : inspected.kind,
+          );
+          return true;
+        }),
+      },
+    );
     await agent.run("go");
     expect(asked.filter((each) => each.startsWith("part")).toSorted()).toEqual(["part a", "part b"]);
     expect(asked.filter((each) => each === "card")).toHaveLength(1);

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect } from "vitest";
 
 /** Fails every test of a file after which a promise was rejected that nobody waited for. */
 export function watchRejections(): void {
@@ -7,9 +7,12 @@ export function watchRejections(): void {
   const note = (reason: unknown): void => void rejections.push(reason);
   beforeAll(() => void process.on("unhandledRejection", note));
   afterAll(() => void process.off("unhandledRejection", note));
-  afterEach(async () => {
-    await nextTurn();
-    await nextTurn();
-    expect(rejections.splice(0), "unhandled rejections").toEqual([]);
-  });
+  // Begun before the test, so that it comes last: what the test has opened is closed by then.
+  beforeEach(({ onTestFinished }) =>
+    onTestFinished(async () => {
+      await nextTurn();
+      await nextTurn();
+      expect(rejections.splice(0), "unhandled rejections").toEqual([]);
+    }),
+  );
 }

@@ -2,10 +2,10 @@ import type { AgentClient, ConnectOptions } from "@a2a-connect/client";
 import { methods } from "@a2a-connect/core";
 import { connectAgent } from "@a2a-connect/node/client";
 import type { Wire } from "@a2a-connect/testing";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { bindingOf } from "../../client/interfaces.ts";
 import { collect } from "../../client/outcomes.ts";
-import { type Peer, taskId } from "./peer.ts";
+import { type Peer, type PeerOptions, startPeer, taskId } from "./peer.ts";
 import type { WireRequest } from "./wire-request.ts";
 
 /** A client of a peer over one wire. */
@@ -15,6 +15,24 @@ export function connectOver(
   options: ConnectOptions = {},
 ): Promise<AgentClient> {
   return connectAgent(url, { pinBinding: bindingOf[wire], retry: { initialDelayMs: 1 }, ...options });
+}
+
+/**
+ * Starts a peer with these operations of its own, and connects to it over that wire. Both are closed when the test has
+ * ended; `warnings` has what the client warned of so far.
+ */
+export async function meetPeer(
+  wire: Wire,
+  service: PeerOptions["service"] = {},
+  { peer: peerOptions = {}, ...options }: ConnectOptions & { readonly peer?: PeerOptions } = {},
+): Promise<{ readonly peer: Peer; readonly agent: AgentClient; readonly warnings: readonly string[] }> {
+  const peer = await startPeer({ ...peerOptions, service });
+  onTestFinished(() => peer[Symbol.asyncDispose]());
+  const warnings: string[] = [];
+  const onWarning = (warning: string) => void warnings.push(warning);
+  const agent = await connectOver(wire, peer, { onWarning, ...options });
+  onTestFinished(() => agent[Symbol.asyncDispose]());
+  return { peer, agent, warnings };
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Interceptor } from "@connectrpc/connect";
 import { expect } from "vitest";
 import { bindingOf } from "../../client/interfaces.ts";
 import { clientScenarios } from "./client-scenario.ts";
-import { callEverything, connectOver } from "./every-operation.ts";
+import { callEverything, connectOver, meetPeer } from "./every-operation.ts";
 import { startPeer, taskId } from "./peer.ts";
 import { tenantsIn } from "./wire-request.ts";
 
@@ -29,8 +29,7 @@ export const everyRequest = clientScenarios("What every request of the client ca
   });
 
   verifies("F-2", "no other version, whatever a call's headers say", async (wire) => {
-    await using peer = await startPeer();
-    await using agent = await connectOver(wire, peer, { headers: { [versionHeader]: "0.3" } });
+    const { peer, agent } = await meetPeer(wire, {}, { headers: { [versionHeader]: "0.3" } });
     await agent.getTask(taskId, { headers: { [versionHeader]: "0.2" } });
     expect(peer.requests.map(({ header }) => header.get(versionHeader))).toEqual(["1.0"]);
   });

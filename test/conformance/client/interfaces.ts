@@ -10,7 +10,7 @@ import { closedAddress } from "../../client/closed-address.ts";
 import { bindingOf } from "../../client/interfaces.ts";
 import { failureOf, rejectedWith } from "../../client/outcomes.ts";
 import { clientScenarios } from "./client-scenario.ts";
-import { connectOver } from "./every-operation.ts";
+import { connectOver, meetPeer } from "./every-operation.ts";
 import { type Peer, startPeer, taskId } from "./peer.ts";
 import { tenantsIn } from "./wire-request.ts";
 
@@ -151,12 +151,18 @@ export const findingTheWay = clientScenarios("The interface that the client uses
 
   verifies("F-8", "is not exchanged for another binding when it cannot be reached", async (wire) => {
     const nobody = await closedAddress();
-    await using peer = await startPeer({
-      editCard: (card) => {
-        interfaceOf(card, wire).url = wire === "grpc" ? nobody : `http://${nobody}/`;
+    const { peer, agent } = await meetPeer(
+      wire,
+      {},
+      {
+        retry: { attempts: 2, initialDelayMs: 1 },
+        peer: {
+          editCard: (card) => {
+            interfaceOf(card, wire).url = wire === "grpc" ? nobody : `http://${nobody}/`;
+          },
+        },
       },
-    });
-    await using agent = await connectOver(wire, peer, { retry: { attempts: 2, initialDelayMs: 1 } });
+    );
     expect(await failureOf(agent.getTask(taskId))).toMatchObject({ code: "unreachable" });
     expect(peer.requests).toEqual([]);
   });

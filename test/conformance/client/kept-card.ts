@@ -2,14 +2,17 @@ import { a2aError } from "@a2a-connect/core";
 import { expect } from "vitest";
 import { failureOf } from "../../client/outcomes.ts";
 import { clientScenarios } from "./client-scenario.ts";
-import { connectOver } from "./every-operation.ts";
-import { startPeer, taskId } from "./peer.ts";
+import { meetPeer } from "./every-operation.ts";
+import { taskId } from "./peer.ts";
 
 /** How often the card is asked for. */
 export const keptCard = clientScenarios("The card that the client keeps", (verifies) => {
   verifies("L-6", "is not asked for again, however much is called", async (wire) => {
-    await using peer = await startPeer({ cardHeaders: { "cache-control": "max-age=60" } });
-    await using agent = await connectOver(wire, peer);
+    const { peer, agent } = await meetPeer(
+      wire,
+      {},
+      { peer: { cardHeaders: { "cache-control": "max-age=60" } } },
+    );
     await Promise.all(Array.from({ length: 10 }, () => agent.getTask(taskId)));
     await agent.sendMessage("hello");
     expect(peer.cardRequests).toHaveLength(1);
@@ -19,15 +22,15 @@ export const keptCard = clientScenarios("The card that the client keeps", (verif
     "L-6",
     "is asked for on condition when a refusal makes it doubtful, and confirmed",
     async (wire) => {
-      await using peer = await startPeer({
-        cardHeaders: { "cache-control": "max-age=60", etag: '"v1"' },
-        service: {
+      const { peer, agent } = await meetPeer(
+        wire,
+        {
           sendMessage: () => {
             throw a2aError("CONTENT_TYPE_NOT_SUPPORTED", "not that");
           },
         },
-      });
-      await using agent = await connectOver(wire, peer);
+        { peer: { cardHeaders: { "cache-control": "max-age=60", etag: '"v1"' } } },
+      );
       const { card } = agent;
       await failureOf(agent.sendMessage("hello"));
       expect(peer.cardRequests.map((header) => header.get("if-none-match"))).toEqual([null, '"v1"']);
@@ -36,8 +39,11 @@ export const keptCard = clientScenarios("The card that the client keeps", (verif
   );
 
   verifies("L-6", "is asked for again before something is sent when it is too old", async (wire) => {
-    await using peer = await startPeer({ cardHeaders: { "cache-control": "max-age=0", etag: '"v1"' } });
-    await using agent = await connectOver(wire, peer);
+    const { peer, agent } = await meetPeer(
+      wire,
+      {},
+      { peer: { cardHeaders: { "cache-control": "max-age=0", etag: '"v1"' } } },
+    );
     await agent.sendMessage("hello");
     expect(peer.cardRequests.map((header) => header.get("if-none-match"))).toEqual([null, '"v1"']);
   });

@@ -113,6 +113,11 @@ export function taskAfter(...list: readonly StreamResponse[]): Task {
   return task;
 }
 
+/** An answer that is a task. */
+export function taskAnswer(value: Task) {
+  return { payload: { case: "task", value } } as const;
+}
+
 /** A text part. */
 export function textPart(value: string) {
   return { content: { case: "text", value } } as const;
@@ -193,7 +198,7 @@ function doneService(card: AgentCard): ServiceImpl<typeof A2AService> {
   const done = taskEvent(TaskState.COMPLETED);
   const config = { taskId, id: "config-1", url: "https://hook.example/" };
   return {
-    sendMessage: () => ({ payload: { case: "task", value: task } }),
+    sendMessage: () => taskAnswer(task),
     sendStreamingMessage: async function* () {
       yield done;
     },

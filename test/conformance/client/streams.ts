@@ -5,12 +5,11 @@ import { Role, type StreamResponse, TaskState } from "@a2a-connect/proto";
 import { expect } from "vitest";
 import { collect, rejectedWith } from "../../client/outcomes.ts";
 import { clientScenarios } from "./client-scenario.ts";
-import { connectOver } from "./every-operation.ts";
+import { meetPeer } from "./every-operation.ts";
 import {
   chunkEvent,
   events,
   peerEvent,
-  startPeer,
   statusEvent,
   taskAfter,
   taskEvent,
@@ -37,10 +36,10 @@ export const streams = clientScenarios("Streams, as the client reads them", (ver
       statusEvent(COMPLETED),
       taskEvent(COMPLETED, upTo("once ", "upon ", "a time")),
     ];
-    await using peer = await startPeer({
-      service: { sendStreamingMessage: () => events(...told), getTask: () => taskAfter(...told) },
+    const { agent } = await meetPeer(wire, {
+      sendStreamingMessage: () => events(...told),
+      getTask: () => taskAfter(...told),
     });
-    await using agent = await connectOver(wire, peer);
     const stream = agent.stream("tell");
     const seen = await collect(stream);
     expect(seen[0]?.payload.case).toBe("task");
@@ -54,28 +53,25 @@ export const streams = clientScenarios("Streams, as the client reads them", (ver
     "A-29",
     "make and replace artifacts, and add to them, also to one that nobody has made",
     async (wire) => {
-      await using peer = await startPeer({
-        service: {
-          sendStreamingMessage: () =>
-            events(
-              taskEvent(WORKING),
-              chunkEvent("draft", "wrong", false),
-              chunkEvent("draft", "right", false),
-              chunkEvent("draft", " enough", true),
-              chunkEvent("late", "made", true),
-              peerEvent({
-                case: "artifactUpdate",
-                value: {
-                  artifact: { artifactId: "late", parts: [textPart(" and closed")] },
-                  append: true,
-                  lastChunk: true,
-                },
-              }),
-              statusEvent(COMPLETED),
-            ),
-        },
+      const { agent } = await meetPeer(wire, {
+        sendStreamingMessage: () =>
+          events(
+            taskEvent(WORKING),
+            chunkEvent("draft", "wrong", false),
+            chunkEvent("draft", "right", false),
+            chunkEvent("draft", " enough", true),
+            chunkEvent("late", "made", true),
+            peerEvent({
+              case: "artifactUpdate",
+              value: {
+                artifact: { artifactId: "late", parts: [textPart(" and closed")] },
+                append: true,
+                lastChunk: true,
+              },
+            }),
+            statusEvent(COMPLETED),
+          ),
       });
-      await using agent = await connectOver(wire, peer);
       const stream = agent.stream("tell");
       const last = (await collect(stream)).flatMap(({ payload }) =>
         payload.case === "artifactUpdate" ? [payload.value.lastChunk] : [],
@@ -90,13 +86,14 @@ export const streams = clientScenarios("Streams, as the client reads them", (ver
 
   verifies("A-36", "are opened again when they end too early, and never after the end", async (wire) => {
     const artifacts = [{ artifactId: "story", parts: [textPart("once "), textPart("more")] }];
-    await using peer = await startPeer({
-      service: {
+    const { peer, agent } = await meetPeer(
+      wire,
+      {
         sendStreamingMessage: () => events(taskEvent(WORKING), chunkEvent("story", "once ", false)),
         subscribeToTask: () => events(taskEvent(WORKING, { artifacts }), statusEvent(COMPLETED)),
       },
-    });
-    await using agent = await connectOver(wire, peer, atOnce);
+      atOnce,
+    );
     const stream = agent.stream("tell");
     const seen = await collect(stream);
     expect(peer.requests.map(({ method }) => method)).toEqual(["SendStreamingMessage", "SubscribeToTask"]);
@@ -107,13 +104,10 @@ export const streams = clientScenarios("Streams, as the client reads them", (ver
 
   verifies("A-1 A-21", "may be one direct message, and a send as well", async (wire) => {
     const message = { messageId: "m", role: Role.AGENT, parts: [textPart("hi")] };
-    await using peer = await startPeer({
-      service: {
-        sendMessage: () => ({ payload: { case: "message", value: message } }),
-        sendStreamingMessage: () => events(peerEvent({ case: "message", value: message })),
-      },
+    const { agent } = await meetPeer(wire, {
+      sendMessage: () => ({ payload: { case: "message", value: message } }),
+      sendStreamingMessage: () => events(peerEvent({ case: "message", value: message })),
     });
-    await using agent = await connectOver(wire, peer);
     const { payload } = await agent.sendMessage("hello");
     expect(payload.case).toBe("message");
     expect((await collect(agent.stream("hello"))).map((event) => event.payload.case)).toEqual(["message"]);
@@ -121,13 +115,14 @@ export const streams = clientScenarios("Streams, as the client reads them", (ver
   });
 
   verifies("A-1", "are refused when an answer is neither a task nor a message", async (wire) => {
-    await using peer = await startPeer({
-      service: {
+    const { agent } = await meetPeer(
+      wire,
+      {
         sendMessage: () => ({}),
         sendStreamingMessage: () => events(peerEvent({ case: undefined })),
       },
-    });
-    await using agent = await connectOver(wire, peer, atOnce);
+      atOnce,
+    );
     await rejectedWith(agent.sendMessage("hello"), InvalidResponseError);
     await rejectedWith(collect(agent.stream("hello")), InvalidResponseError);
   });
@@ -136,15 +131,16 @@ export const streams = clientScenarios("Streams, as the client reads them", (ver
     "O-8",
     "tell of AUTH_REQUIRED by a name of its own, and the task can be gone on with",
     async (wire) => {
-      await using peer = await startPeer({
-        service: {
+      const { agent } = await meetPeer(
+        wire,
+        {
           sendStreamingMessage: () => events(taskEvent(WORKING), statusEvent(AUTH_REQUIRED, "sign in")),
           subscribeToTask: () =>
             events(taskEvent(AUTH_REQUIRED), statusEvent(WORKING), statusEvent(COMPLETED)),
           getTask: () => taskAfter(statusEvent(AUTH_REQUIRED, "sign in")),
         },
-      });
-      await using agent = await connectOver(wire, peer, atOnce);
+        atOnce,
+      );
       const thrown = await rejectedWith(agent.run("tell"), AuthRequiredError);
       expect([thrown.taskId, thrown.message]).toEqual([taskId, expect.stringContaining("sign in")]);
       const followed = agent.follow(taskId);
@@ -157,15 +153,16 @@ export const streams = clientScenarios("Streams, as the client reads them", (ver
     const before = [taskEvent(WORKING), statusEvent(AUTH_REQUIRED, "sign in")];
     const after = [statusEvent(WORKING), chunkEvent("secret", "42", false), statusEvent(COMPLETED)];
     let signedIn = false;
-    await using peer = await startPeer({
-      service: {
+    const { peer, agent } = await meetPeer(
+      wire,
+      {
         sendStreamingMessage: () => events(...before),
         subscribeToTask: () =>
           events(peerEvent({ case: "task", value: taskAfter(...before) }), ...(signedIn ? after : [])),
         getTask: () => taskAfter(...before, ...(signedIn ? after : [])),
       },
-    });
-    await using agent = await connectOver(wire, peer, atOnce);
+      atOnce,
+    );
     const asked: string[] = [];
     const result = await agent.run("tell", {
       onAuthRequired: ({ kind }) => {

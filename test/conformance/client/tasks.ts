@@ -4,7 +4,7 @@ import { type Message, TaskState } from "@a2a-connect/proto";
 import { expect } from "vitest";
 import { collect, rejectedWith } from "../../client/outcomes.ts";
 import { clientScenarios } from "./client-scenario.ts";
-import { connectOver } from "./every-operation.ts";
+import { meetPeer } from "./every-operation.ts";
 import {
   chunkEvent,
   contextId,
@@ -14,6 +14,7 @@ import {
   startPeer,
   statusEvent,
   taskAfter,
+  taskAnswer,
   taskEvent,
   taskId,
 } from "./peer.ts";
@@ -26,21 +27,18 @@ export const tasks = clientScenarios("Tasks, as the client handles them", (verif
     // The third page is empty, and is not the last for that.
     const pages = ["", "+/=& 2", "three", "four"];
     const asked: string[] = [];
-    await using peer = await startPeer({
-      service: {
-        listTasks: ({ pageToken }) => {
-          asked.push(pageToken);
-          const page = pages.indexOf(pageToken);
-          return {
-            tasks: page === 2 ? [] : [{ ...peerTask(COMPLETED), id: `task-${page}` }],
-            nextPageToken: pages[page + 1] ?? "",
-            pageSize: 1,
-            totalSize: 3,
-          };
-        },
+    const { agent } = await meetPeer(wire, {
+      listTasks: ({ pageToken }) => {
+        asked.push(pageToken);
+        const page = pages.indexOf(pageToken);
+        return {
+          tasks: page === 2 ? [] : [{ ...peerTask(COMPLETED), id: `task-${page}` }],
+          nextPageToken: pages[page + 1] ?? "",
+          pageSize: 1,
+          totalSize: 3,
+        };
       },
     });
-    await using agent = await connectOver(wire, peer);
     expect((await collect(agent.listTasks())).map(({ id }) => id)).toEqual(["task-0", "task-1", "task-3"]);
     expect(asked).toEqual(pages);
   });
@@ -52,8 +50,7 @@ export const tasks = clientScenarios("Tasks, as the client handles them", (verif
       const other = await startPeer();
       await other[Symbol.asyncDispose]();
       const extended = { ...other.card, name: "For you", defaultInputModes: ["text/plain", "image/png"] };
-      await using peer = await startPeer({ service: { getExtendedAgentCard: () => extended } });
-      await using agent = await connectOver(wire, peer);
+      const { peer, agent } = await meetPeer(wire, { getExtendedAgentCard: () => extended });
       const picture = [bytes(new Uint8Array([1]), { mediaType: "image/png" })];
       await rejectedWith(agent.sendMessage(picture), InputModeError);
       expect(peer.requests).toEqual([]);
@@ -69,11 +66,12 @@ export const tasks = clientScenarios("Tasks, as the client handles them", (verif
     const before = [taskEvent(WORKING), statusEvent(INPUT_REQUIRED, "which colour?")];
     const after = [statusEvent(WORKING), chunkEvent("answer", "red it is", false), statusEvent(COMPLETED)];
     const current = () => taskAfter(...before, ...(got.length > 1 ? after : []));
-    await using peer = await startPeer({
-      service: {
+    const { agent } = await meetPeer(
+      wire,
+      {
         sendMessage: ({ message }) => {
           got.push(message);
-          return { payload: { case: "task", value: current() } };
+          return taskAnswer(current());
         },
         sendStreamingMessage: ({ message }) => {
           got.push(message);
@@ -83,8 +81,8 @@ export const tasks = clientScenarios("Tasks, as the client handles them", (verif
           events(peerEvent({ case: "task", value: taskAfter(...before) }), ...(got.length > 1 ? after : [])),
         getTask: current,
       },
-    });
-    await using agent = await connectOver(wire, peer, { retry: { initialDelayMs: 1, maxDelayMs: 2 } });
+      { retry: { initialDelayMs: 1, maxDelayMs: 2 } },
+    );
     const asked: string[] = [];
     const result = await agent.run("paint", {
       onInputRequired: ({ text }) => {
@@ -106,13 +104,10 @@ export const tasks = clientScenarios("Tasks, as the client handles them", (verif
       chunkEvent("answer", "42", false),
       statusEvent(COMPLETED, "that was all"),
     ];
-    await using peer = await startPeer({
-      service: {
-        sendStreamingMessage: () => events(...told),
-        getTask: () => ({ ...taskAfter(...told), history: [] }),
-      },
+    const { agent } = await meetPeer(wire, {
+      sendStreamingMessage: () => events(...told),
+      getTask: () => ({ ...taskAfter(...told), history: [] }),
     });
-    await using agent = await connectOver(wire, peer);
     const result = await agent.run("ask");
     expect(result.text()).toBe("42");
     expect(result.task?.history).toEqual([]);

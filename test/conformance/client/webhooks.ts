@@ -9,8 +9,8 @@ import {
 } from "@a2a-connect/proto";
 import { expect } from "vitest";
 import { clientScenarios } from "./client-scenario.ts";
-import { connectOver } from "./every-operation.ts";
-import { chunkEvent, peerTask, startPeer, statusEvent, taskAfter, taskEvent } from "./peer.ts";
+import { meetPeer } from "./every-operation.ts";
+import { chunkEvent, peerTask, statusEvent, taskAfter, taskAnswer, taskEvent } from "./peer.ts";
 
 const { WORKING, COMPLETED } = TaskState;
 
@@ -42,19 +42,16 @@ export const webhooks = clientScenarios("The client's receiver of webhooks", (ve
         }
       };
       const delivered = Promise.withResolvers<void>();
-      await using peer = await startPeer({
-        service: {
-          sendMessage: ({ configuration }) => {
-            const config = configuration?.taskPushNotificationConfig;
-            expect(config?.taskId).toBe("");
-            if (config !== undefined) deliver(config).then(delivered.resolve, delivered.reject);
-            return { payload: { case: "task", value: peerTask(WORKING) } };
-          },
-          getTask: () => taskAfter(...told),
-        },
-      });
       await using receiver = await createPushReceiver({ host: "127.0.0.1" });
-      await using agent = await connectOver(wire, peer);
+      const { peer, agent } = await meetPeer(wire, {
+        sendMessage: ({ configuration }) => {
+          const config = configuration?.taskPushNotificationConfig;
+          expect(config?.taskId).toBe("");
+          if (config !== undefined) deliver(config).then(delivered.resolve, delivered.reject);
+          return taskAnswer(peerTask(WORKING));
+        },
+        getTask: () => taskAfter(...told),
+      });
       const chunks: string[] = [];
       const result = await agent.run("tell", {
         push: receiver,
