@@ -62,11 +62,14 @@ describe("a body of a type that the wire does not take", () => {
   }
 });
 
-describe("a parameter of a content type", () => {
+describe("another spelling of a content type", () => {
   for (const wire of wires.filter(({ codec }) => codec === "json")) {
-    it(`changes nothing over ${wire.name}`, async () => {
+    it.each([
+      ["a parameter", (type: string) => `${type}; charset=utf-8`],
+      ["upper case", (type: string) => type.toUpperCase()],
+    ])(`changes nothing over ${wire.name}: %s`, async (_, spell) => {
       const request = encodeCall(wire, { method: "SendMessage", json });
-      const type = `${request.fields["content-type"]}; charset=utf-8`;
+      const type = spell(request.fields["content-type"] ?? "");
       const answer = await target.send({ ...request, fields: { ...request.fields, "content-type": type } });
       expect(findProblem(wire, answer)).toBeUndefined();
     });

@@ -15,23 +15,35 @@ type Row = readonly [
 ];
 
 const call = { jsonrpc: "2.0", id: 7, method: "ListTasks", params: {} };
+const noJson = -32700;
 const invalidRequest = -32600;
 const unknownMethod = -32601;
 const invalidParams = -32602;
 
 /** Requirements I-2, I-8, I-9, I-13. */
 const rows: readonly Row[] = [
+  ["no JSON", "{", noJson, null, ""],
+  ["nothing", "", noJson, null, ""],
+  ["100,000 open brackets", "[".repeat(100_000), noJson, null, ""],
+  ["a member twice", '{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{},"params":{}}', noJson, null, ""],
   ["a batch", [call], invalidRequest, null],
   ["a batch of nothing", [], invalidRequest, null],
   ["a word", '"hello"', invalidRequest, null],
   ["null", "null", invalidRequest, null],
   ["a number", "5", invalidRequest, null],
-  ["an empty object", {}, invalidRequest, null],
+  ["an empty object", {}, invalidRequest, null, "id"],
   ["no id", { ...call, id: undefined }, invalidRequest, null, "id"],
   ["a fraction for an id", { ...call, id: 1.5 }, invalidRequest, null, "id"],
   ["true for an id", { ...call, id: true }, invalidRequest, null, "id"],
   ["an object for an id", { ...call, id: {} }, invalidRequest, null, "id"],
   ["a long id", { ...call, id: "x".repeat(65_537) }, invalidRequest, null, "id"],
+  [
+    "an id too large to echo",
+    '{"jsonrpc":"2.0","id":9007199254740993,"method":"GetTask"}',
+    invalidRequest,
+    null,
+    "id",
+  ],
   ["an id that JSON numbers cannot carry", { ...call, id: 1e300 }, invalidRequest, null, "id"],
   ["no jsonrpc", { ...call, jsonrpc: undefined }, invalidRequest, 7, "jsonrpc"],
   ["jsonrpc 1.0", { ...call, jsonrpc: "1.0" }, invalidRequest, 7, "jsonrpc"],
@@ -57,23 +69,29 @@ const rows: readonly Row[] = [
   ["null for an id", { ...call, id: null, method: "Nope" }, unknownMethod, null],
 ];
 
+/** The numbers of the envelope are JSON-RPC's own; params have a reason as on the other wires. */
+function detailsOf(code: number, field = ""): unknown[] {
+  const violation = { ...(field === "" ? {} : { field }), description: expect.any(String) };
+  const reason = expect.objectContaining({ reason: "INVALID_PARAMS", domain: "a2a-protocol.org" });
+  const type = "type.googleapis.com/google.rpc.BadRequest";
+  return [...(code === invalidParams ? [reason] : []), { "@type": type, fieldViolations: [violation] }];
+}
+
 describe("a bad JSON-RPC envelope", () => {
   for (const [title, body, code, id, field] of rows) {
     it(`is refused: ${title}`, async () => {
       const text = typeof body === "string" ? body : JSON.stringify(body);
       const answer = await target.send(encodeBytes(jsonRpc, new TextEncoder().encode(text)));
-      const { error, ...envelope } = JSON.parse(new TextDecoder().decode(answer.body));
-      expect({ status: answer.status, envelope, code: error.code }).toEqual({
-        status: 200,
-        envelope: { jsonrpc: "2.0", id },
-        code,
+      expect(answer.status).toBe(200);
+      expect(JSON.parse(new TextDecoder().decode(answer.body))).toEqual({
+        jsonrpc: "2.0",
+        id,
+        error: {
+          code,
+          message: expect.stringMatching(code === unknownMethod ? /^Method not found/ : /\w/),
+          ...(code === unknownMethod ? {} : { data: detailsOf(code, field) }),
+        },
       });
-      if (field !== undefined) {
-        const reason =
-          code === invalidParams ? [{ reason: "INVALID_PARAMS", domain: "a2a-protocol.org" }] : [];
-        const detail = { "@type": "type.googleapis.com/google.rpc.BadRequest", fieldViolations: [{ field }] };
-        expect(error.data).toMatchObject([...reason, detail]);
-      }
       await target.answersGoodCall(jsonRpc);
     });
   }
