@@ -1,10 +1,9 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import type { MethodName } from "@a2a-connect/core";
 import { createRouteTable } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { startHttpServer } from "../../packages/client/test-support/http-server.ts";
 
 /** The two wires that are JSON over HTTP/1.1. */
 export const jsonBindings = ["JSONRPC", "HTTP+JSON"] as const;
@@ -76,26 +75,15 @@ export async function startBrokenServer({
     });
   }
 
-  const server = createServer((request, response) => {
-    response.on("error", () => {}); // clients that go away are what is tested
+  const server = await startHttpServer((request, response) => {
     void take(request, response).catch(() => response.destroy());
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // of a TCP server
+  const { url } = server;
   card = createCardJson([
     { url: `${url}/rpc`, protocolBinding: "JSONRPC", protocolVersion: "1.0" },
     { url: `${url}/rest`, protocolBinding: "HTTP+JSON", protocolVersion: "1.0" },
   ]);
-  return {
-    url,
-    card,
-    calls,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return { ...server, card, calls };
 }
 
 /** A card that is right, and has only what it must. */

@@ -1,14 +1,13 @@
 // Files that an agent names by URL: where redirects may lead, and where not.
 
-import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
-import { type AddressInfo, isIPv4 } from "node:net";
+import { isIPv4 } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { AgentError, type ConnectOptions } from "@a2a-connect/client";
 import { connectAgent, type NodeConnectOptions } from "@a2a-connect/node/client";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { startHttpServer } from "../../packages/client/test-support/http-server.ts";
 import { respondResult, startBrokenServer } from "./broken-server.ts";
 import { taskId, taskJson } from "./broken-task.ts";
 import { failureOf } from "./outcomes.ts";
@@ -27,21 +26,21 @@ afterEach(() => rmSync(directory, { recursive: true }));
 describe("a file at a URL that redirects", () => {
   it("is fetched over a few redirects", async () => {
     await using files = await startFiles();
-    const [path] = await save(`${files.local}/hops/3`, {});
+    const [path] = await save(`${files.url}/hops/3`, {});
     expect(readFileSync(path ?? "", "utf8")).toBe("content");
   });
 
   it("is not fetched over more", async () => {
     await using files = await startFiles();
-    const thrown = await failureOf(save(`${files.local}/hops/4`, {}));
+    const thrown = await failureOf(save(`${files.url}/hops/4`, {}));
     expect(thrown).toBeInstanceOf(AgentError);
-    expect(files.asked).not.toContain("/hops/0");
+    expect(files.asked()).not.toContain("/hops/0");
   });
 
   it("is fetched without the headers that the agent's calls carry", async () => {
     await using files = await startFiles();
-    await save(`${files.local}/hops/1`, { headers: { authorization: "Bearer secret" } });
-    expect(files.credentials).toEqual([undefined, undefined]);
+    await save(`${files.url}/hops/1`, { headers: { authorization: "Bearer secret" } });
+    expect(files.credentials()).toEqual([undefined, undefined]);
   });
 
   it("is refused where an agent on this machine, not trusted, redirects to an address that is not public", {
@@ -50,14 +49,14 @@ describe("a file at a URL that redirects", () => {
   }, async () => {
     await using files = await startFiles();
     for (const path of ["/elsewhere", "/hops-elsewhere"]) {
-      const thrown = await failureOf(save(files.local + path, { untrusted: true }));
+      const thrown = await failureOf(save(files.url + path, { untrusted: true }));
       expect(thrown, path).toBeInstanceOf(AgentError);
     }
-    expect(files.asked).not.toContain("/secret");
+    expect(files.asked()).not.toContain("/secret");
     // It is not that redirects are refused: this machine's own are followed, and so is what is allowed.
-    await save(`${files.local}/hops/2`, { untrusted: true });
-    await save(`${files.local}/elsewhere`, { untrusted: true, allow: [neighbour ?? ""] });
-    expect(files.asked).toContain("/secret");
+    await save(`${files.url}/hops/2`, { untrusted: true });
+    await save(`${files.url}/elsewhere`, { untrusted: true, allow: [neighbour ?? ""] });
+    expect(files.asked()).toContain("/secret");
   });
 });
 
@@ -73,18 +72,15 @@ async function save(url: string, options: NodeConnectOptions & ConnectOptions): 
 }
 
 async function startFiles() {
-  const asked: (string | undefined)[] = [];
-  const credentials: (string | undefined)[] = [];
-  const server = createServer((request, response) => {
-    asked.push(request.url);
-    credentials.push(request.headers.authorization);
-    const location = redirects(request.url ?? "");
-    if (location === undefined) response.end("content");
-    else response.writeHead(302, { location }).end();
-  });
-  server.listen(0, "0.0.0.0");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // it listens on a port
+  const server = await startHttpServer(
+    ({ url = "" }, response) => {
+      const location = redirects(url);
+      if (location === undefined) response.end("content");
+      else response.writeHead(302, { location }).end();
+    },
+    { host: "0.0.0.0" },
+  );
+  const { port, requests } = server;
   const redirects = (path: string): string | undefined => {
     const hops = Number(/^\/hops\/(\d)$/.exec(path)?.[1] ?? 0);
     if (hops > 0) return `/hops/${hops - 1}`;
@@ -92,12 +88,8 @@ async function startFiles() {
     return path === "/elsewhere" ? `http://${neighbour}:${port}/secret` : undefined;
   };
   return {
-    local: `http://127.0.0.1:${port}`,
-    asked,
-    credentials,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    ...server,
+    asked: () => requests.map(({ url }) => url),
+    credentials: () => requests.map(({ headers }) => headers.authorization),
   };
 }

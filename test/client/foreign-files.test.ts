@@ -1,14 +1,13 @@
 // Files that an agent names by URL are somebody else's: whoever holds them is shown nothing of the caller's.
 
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { UnreachableError } from "@a2a-connect/client";
 import { connectAgent, type NodeConnectOptions } from "@a2a-connect/node/client";
 import { expect, it, onTestFinished } from "vitest";
+import { type HttpServer, startHttpServer } from "../../packages/client/test-support/http-server.ts";
 import { respondResult, startBrokenServer } from "./broken-server.ts";
 import { sendEvents, taskJson } from "./broken-task.ts";
 import { failureOf } from "./outcomes.ts";
@@ -25,8 +24,8 @@ it.each<[string, NodeConnectOptions]>([
   await using client = await connectAgent(agent.url, options);
   const [artifact] = (await client.run("Go.")).artifacts;
   expect(await artifact?.save(temporaryDirectory())).toHaveLength(1);
-  expect(host.headers).toHaveLength(1);
-  expect(JSON.stringify(host.headers)).not.toContain("secret");
+  expect(host.requests).toHaveLength(1);
+  expect(JSON.stringify(host.requests.map(({ headers }) => headers))).not.toContain("secret");
 });
 
 it.each([false, true])("a host that never answers is given up, untrusted: %s", async (untrusted) => {
@@ -48,7 +47,7 @@ it("a client that is closed fetches nothing any more", async () => {
   expect(String(await failureOf(artifact?.save(temporaryDirectory()) ?? Promise.resolve()))).toContain(
     "closed",
   );
-  expect(host.headers).toHaveLength(0);
+  expect(host.requests).toHaveLength(0);
 });
 
 function withSecrets(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
@@ -72,20 +71,8 @@ function startAgent(url: string) {
 }
 
 /** @param content undefined for a host that never answers */
-async function startFileHost(content: string | undefined) {
-  const headers: IncomingHttpHeaders[] = [];
-  const server = createServer((request, response) => {
-    headers.push(request.headers);
-    if (content !== undefined) response.end(content);
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `http://localhost:${(server.address() as AddressInfo).port}`, // of a TCP server
-    headers,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+function startFileHost(content: string | undefined): Promise<HttpServer> {
+  const answer =
+    content === undefined ? () => {} : (_: unknown, response: ServerResponse) => void response.end(content);
+  return startHttpServer(answer, { host: "localhost" });
 }

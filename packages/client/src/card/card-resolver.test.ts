@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AgentCard } from "@a2a-connect/proto";
 import { describe, expect, it } from "vitest";
-import { type CardServer, closedAddress, sendJson, startCardServer } from "../../test-support/card-server.ts";
 import { agentCard, cardJson, cardJson03 } from "../../test-support/cards.ts";
+import { closedAddress, type HttpServer, sendJson, startHttpServer } from "../../test-support/http-server.ts";
 import type { ClientClock } from "../clock.ts";
 import {
   AgentError,
@@ -45,8 +45,8 @@ async function agentErrorOf(promise: Promise<unknown>): Promise<AgentError> {
 type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 
 /** A server with an answer for each path; everything else is 404. */
-function serve(answers: Readonly<Record<string, Answer>>): Promise<CardServer> {
-  return startCardServer((request, response) => {
+function serve(answers: Readonly<Record<string, Answer>>): Promise<HttpServer> {
+  return startHttpServer((request, response) => {
     const answer = answers[request.url ?? ""];
     if (answer === undefined) {
       response.writeHead(404).end();
@@ -65,7 +65,7 @@ const status =
 const page: Answer = (response) => {
   response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>Hello</title>");
 };
-const pathsOf = ({ requests }: CardServer) => requests.map(({ url }) => url);
+const pathsOf = ({ requests }: HttpServer) => requests.map(({ url }) => url);
 
 describe("finding a card", () => {
   it("asks the well-known path once, for JSON, with the caller's headers", async () => {

@@ -1,10 +1,9 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { bytes, fileUrl, json, text } from "@a2a-connect/core";
 import { type Artifact, ArtifactSchema, type Part } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { describe, expect, it } from "vitest";
+import { startHttpServer } from "../../test-support/http-server.ts";
 import type { ClientClock } from "../clock.ts";
 import {
   ContentTooLargeError,
@@ -188,28 +187,15 @@ const positive: StandardSchemaV1<number, string> = {
 async function serveFile() {
   const asked = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();
-  const server = createServer((request, response) => {
+  const server = await startHttpServer(({ url }, response) => {
     response.on("close", () => left.resolve());
     asked.resolve();
-    if (request.url === "/silent") return;
-    if (request.url === "/half") {
-      response.write("half");
-      return;
-    }
-    if (request.url === "/ok") response.end("content");
-    else if (request.url === "/cut")
+    if (url === "/silent") return;
+    if (url === "/half") response.write("half");
+    else if (url === "/ok") response.end("content");
+    else if (url === "/cut")
       response.writeHead(200, { "content-length": 9 }).write("con", () => response.destroy());
     else response.writeHead(404).end("nothing");
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo; // it listens on a port
-  return {
-    url: `http://127.0.0.1:${port}`,
-    asked: asked.promise,
-    left: left.promise,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return { ...server, asked: asked.promise, left: left.promise };
 }

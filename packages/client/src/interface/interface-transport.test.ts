@@ -1,12 +1,13 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { text } from "node:stream/consumers";
 import { findA2AError, methods } from "@a2a-connect/core";
 import { A2AService, type AgentInterface } from "@a2a-connect/proto";
 import { type Client, Code, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { closedAddress } from "../../test-support/card-server.ts";
 import { agentCard, agentInterface } from "../../test-support/cards.ts";
+import { closedAddress, startHttpServer } from "../../test-support/http-server.ts";
 import { NoInterfaceError } from "../errors.ts";
 import type { BindingTransport } from "../platform.ts";
 import { chooseInterfaces } from "./choose-interfaces.ts";
@@ -35,26 +36,16 @@ const task = { id: "t1", contextId: "c1", status: { state: "TASK_STATE_COMPLETED
 async function startRpcServer(port = 0): Promise<RpcServer> {
   const received: Received[] = [];
   const state = { hangsUp: false, status: 200 };
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString());
-    received.push({ method, params, headers: request.headers });
-    if (state.hangsUp) return void request.socket.destroy();
-    answer(response, state.status, id, method, params);
-  });
-  server.listen(port, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address() as AddressInfo; // of a TCP server
-  return Object.assign(state, {
-    url: `http://127.0.0.1:${address.port}/rpc`,
-    received,
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, "close");
+  const server = await startHttpServer(
+    async (request, response) => {
+      const { id, method, params } = JSON.parse(await text(request));
+      received.push({ method, params, headers: request.headers });
+      if (state.hangsUp) request.socket.destroy();
+      else answer(response, state.status, id, method, params);
     },
-  });
+    { port },
+  );
+  return Object.assign(state, { ...server, url: `${server.url}/rpc`, received });
 }
 
 function answer(

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { closedAddress } from "../../test-support/card-server.ts";
+import { closedAddress } from "../../test-support/http-server.ts";
 import { findNetworkFailure } from "./network-failure.ts";
 import { wasNeverSent } from "./never-sent.ts";
 

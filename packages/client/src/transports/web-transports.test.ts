@@ -1,5 +1,4 @@
-import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import { text } from "@a2a-connect/core";
 import { connectBinding, formatMessage, grpcWebBinding } from "@a2a-connect/core/internal";
@@ -13,6 +12,7 @@ import {
 import { create, type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { startHttpServer } from "../../test-support/http-server.ts";
 import { webTransports } from "./web-transports.ts";
 
 const limit = 64 * 1024;
@@ -299,26 +299,14 @@ function transportOf(binding: string) {
 }
 
 async function serve(listener: RequestListener) {
-  const server: Server = createServer((request, response) => {
-    response.on("error", () => {}); // the client has left
+  const server = await startHttpServer((request, response) => {
     request.resume().on("end", () => listener(request, response));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo; // it listens on a port
-  const url = `http://127.0.0.1:${port}`;
   const open = ({ binding }: WireForm) => {
-    const { transport, close } = transportOf(binding).open({ ...settings, url });
+    const { transport, close } = transportOf(binding).open({ ...settings, url: server.url });
     return { client: createClient(A2AService, transport), close };
   };
-  return {
-    url,
-    open,
-    client: (wire: WireForm) => open(wire).client,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return { ...server, open, client: (wire: WireForm) => open(wire).client };
 }
 
 /** Sends the head and a beginning of what it is given to send, and closes the connection. */
