@@ -65,8 +65,8 @@ const begins: BrokenCard["serve"] = (_, __, response) => {
 };
 
 const page = "<!doctype html><title>Welcome</title>";
-const inTime = /500 ms|0\.5 s|in time|time/i;
-const tooLarge = /1 MiB|1,?048,?576/;
+const inTime = /in time \(500 ms\)/;
+const tooLarge = /larger than the limit of 1048576 bytes/;
 
 const gzipBomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, "x"));
 
@@ -92,10 +92,17 @@ const notACard: readonly BrokenCard[] = [
   ),
   refuses("never answers", CardNotFoundError, [inTime], () => {}, impatient),
   refuses("begins a card and never ends it", CardNotFoundError, [inTime], begins, impatient),
-  refuses("cuts the connection in the middle of the card", CardNotFoundError, [/./], (_, __, response) => {
-    response.writeHead(200, { "content-type": "application/json", "content-length": "1000" });
-    response.write('{"name":', () => response.destroy());
-  }),
+  refuses(
+    "cuts the connection in the middle of the card",
+    CardNotFoundError,
+    [/ended in the middle/],
+    (_, __, response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-length": "1000" });
+      response.write('{"name":', () => response.destroy());
+    },
+  ),
+  refuses("sends half a letter", CardInvalidError, [/UTF-8/], sends(200, Buffer.from([0x7b, 0xc3]))),
+  refuses("answers 304 to a question without a condition", CardNotFoundError, [/304/], sends(304)),
   refuses("redirects in a circle", CardNotFoundError, [/redirect/i], (_, { url = "/" }, response) => {
     response.writeHead(302, { location: url }).end();
   }),
@@ -208,7 +215,8 @@ describe("a server that is not there", () => {
   it("is told from one that has no card: nobody listens", async () => {
     const thrown = await failureOf(`http://${await closedAddress()}`);
     expect(thrown).toBeInstanceOf(CardNotFoundError);
-    expectHelpful(thrown, [/refused|reach|listen|running/i]);
+    expectHelpful(thrown, [/nothing listens there/]);
+    expect(thrown).toHaveProperty("cause", expect.anything());
   });
 
   it("is told from one that has no card: there is no such host", async () => {
@@ -248,34 +256,6 @@ describe("a server that is not there", () => {
 });
 
 describe("a card that is odd", () => {
-  it("is read, when it comes after a redirect", async () => {
-    await using server = await startBrokenServer({
-      serveCard: (card, request, response) =>
-        request.url === "/elsewhere.json"
-          ? respondJson(response, card)
-          : void response.writeHead(302, { location: "/elsewhere.json" }).end(),
-    });
-    await using agent = await connectAgent(server.url, limits);
-    expect(agent.card.name).toBe("Broken agent");
-  });
-
-  it("is read, when the server is out of order for a while", async () => {
-    let requests = 0;
-    await using server = await startBrokenServer({
-      serveCard: (card, _, response) => {
-        requests += 1;
-        if (requests === 1) response.destroy();
-        else if (requests === 2) response.writeHead(503).end();
-        else respondJson(response, card);
-      },
-    });
-    await using agent = await connectAgent(server.url, {
-      ...limits,
-      retry: { attempts: 4, initialDelayMs: 1 },
-    });
-    expect(agent.card.name).toBe("Broken agent");
-  });
-
   it("is read, when it comes byte by byte, and letters of several bytes with it", {
     timeout: 8_000,
   }, async () => {
@@ -320,17 +300,6 @@ describe("a card that is odd", () => {
     await using agent = await connectAgent(server.url, limits);
     expect(agent.interface.protocolVersion).toBe("1.0");
     expect(agent.cardWarnings.join(" ")).toMatch(/\S+ \S+/);
-  });
-
-  it("is found at the older well-known path", async () => {
-    await using server = await startBrokenServer({
-      serveCard: (card, request, response) =>
-        request.url === "/.well-known/agent.json"
-          ? respondJson(response, card)
-          : void response.writeHead(404).end(),
-    });
-    await using agent = await connectAgent(server.url, limits);
-    expect(agent.card.name).toBe("Broken agent");
   });
 
   it("is refused by whoever judges it, when a stranger has signed it", async () => {
@@ -393,7 +362,7 @@ function expectHelpful(thrown: unknown, says: readonly RegExp[]): void {
   if (!(thrown instanceof AgentError)) throw thrown;
   const words = `${thrown.message}\n${thrown.hint ?? ""}`;
   for (const each of says) expect(words).toMatch(each);
-  expect(thrown.hint ?? "", `the hint of: ${thrown.message}`).toMatch(/\S+ \S+/);
+  expect(thrown.hint ?? "", `the hint of: ${thrown.message}`).toMatch(/\S+ \S+ \S+/);
   expect(words.length).toBeLessThan(2_000);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about them
   expect(words).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);

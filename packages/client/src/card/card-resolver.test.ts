@@ -11,7 +11,6 @@ import {
   CardRefusedError,
   UntrustedOutputError,
 } from "../errors.ts";
-import type { ConnectOptions } from "../options.ts";
 import { createCardResolver } from "./card-resolver.ts";
 
 const wellKnown = "/.well-known/agent-card.json";
@@ -231,73 +230,7 @@ describe("redirects", () => {
 });
 
 describe("a server that gives no card", () => {
-  for (const { does, answer, options = {}, error, says } of [
-    {
-      does: "never answers",
-      answer: () => {},
-      options: { connectTimeoutMs: 50 },
-      error: CardNotFoundError,
-      says: /in time \(50 ms\)/,
-    },
-    {
-      does: "never ends its answer",
-      answer: (response: ServerResponse) => void response.writeHead(200).write('{"name":'),
-      options: { connectTimeoutMs: 50 },
-      error: CardNotFoundError,
-      says: /in time \(50 ms\)/,
-    },
-    {
-      does: "hangs up in the middle",
-      answer: (response: ServerResponse) => {
-        response.writeHead(200, { "content-length": "1000" });
-        response.write('{"name":', () => response.destroy());
-      },
-      options: { retry: { attempts: 1 } },
-      error: CardNotFoundError,
-      says: /ended in the middle/,
-    },
-    {
-      does: "announces too much",
-      answer: (response: ServerResponse) =>
-        void response.writeHead(200, { "content-length": "1048577" }).write("{"),
-      error: CardInvalidError,
-      says: /larger than the limit of 1048576 bytes/,
-    },
-    {
-      does: "sends too much without announcing it",
-      answer: (response: ServerResponse) => sendJson(response, `{"name":"${"x".repeat(2_000)}"}`),
-      options: { maxCardBytes: 1_000 },
-      error: CardInvalidError,
-      says: /larger than the limit of 1000 bytes/,
-    },
-    {
-      does: "sends half a letter",
-      answer: (response: ServerResponse) => void response.end(Buffer.from([0x7b, 0xc3])),
-      error: CardInvalidError,
-      says: /UTF-8/,
-    },
-    {
-      does: "answers 304 to a question without a condition",
-      answer: (response: ServerResponse) => void response.writeHead(304).end(),
-      error: CardNotFoundError,
-      says: /304/,
-    },
-  ] satisfies {
-    does: string;
-    answer: Answer;
-    options?: ConnectOptions;
-    error: typeof CardNotFoundError | typeof CardInvalidError;
-    says: RegExp;
-  }[]) {
-    it(`is told by its own error, with a hint: it ${does}`, async () => {
-      await using server = await serve({ [wellKnown]: answer });
-      const thrown = await agentErrorOf(createCardResolver(server.url, options).resolve());
-      expect(thrown).toBeInstanceOf(error);
-      expect(thrown.message).toMatch(says);
-      expect(thrown.hint).toMatch(/\S+ \S+ \S+/);
-    });
-  }
-
+  // What else a server may send in place of a card is told by test/client/broken-cards.test.ts.
   it("takes a card of exactly the largest size", async () => {
     const text = JSON.stringify(cardJson);
     await using server = await serve({ [wellKnown]: (response) => sendJson(response, text) });
@@ -305,13 +238,6 @@ describe("a server that gives no card", () => {
     expect((await exact.resolve()).text).toBe(text);
     const less = createCardResolver(server.url, { maxCardBytes: text.length - 1 });
     expect(await failureOf(less.resolve())).toBeInstanceOf(CardInvalidError);
-  });
-
-  it("may have nobody listening", async () => {
-    const error = await agentErrorOf(createCardResolver(await closedAddress(), {}).resolve());
-    expect(error).toBeInstanceOf(CardNotFoundError);
-    expect(error.message).toMatch(/nothing listens there/);
-    expect(error.cause).toBeDefined();
   });
 });
 
