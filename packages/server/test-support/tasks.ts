@@ -1,3 +1,4 @@
+import { lifecycleExtension } from "@a2a-connect/core";
 import type { Task } from "@a2a-connect/proto";
 import {
   type EngineHarness,
@@ -7,6 +8,7 @@ import {
   say,
   taskOf,
 } from "@a2a-connect/testing";
+import type { JsonObject } from "@bufbuild/protobuf";
 import type { CallOptions } from "@connectrpc/connect";
 
 type TaskClient = EngineHarness["client"];
@@ -16,6 +18,11 @@ type Sent = Parameters<TaskClient["sendMessage"]>[0];
 export function detached(...message: Partial<Parameters<typeof say>>) {
   const [content = "go", details] = message;
   return { ...say(content, details), configuration: { returnImmediately: true } };
+}
+
+/** What a message says by the lifecycle extension: a skill, a priority, a deadline. */
+export function lifecycle(details: JsonObject): { metadata: JsonObject } {
+  return { metadata: { [lifecycleExtension]: details } };
 }
 
 /** Sends a message and gives the task that it is answered with. */
@@ -39,6 +46,10 @@ export function sendStream(client: TaskClient, request: Sent = say("go")): Strea
 }
 
 /** Follows a task and reads at once. */
-export function subscribe(client: TaskClient, id: string): StreamReader {
-  return readStream((signal) => client.subscribeToTask({ id }, { signal }));
+export function subscribe(
+  client: TaskClient,
+  id: string,
+  headers: Record<string, string> = {},
+): StreamReader {
+  return readStream((signal) => client.subscribeToTask({ id }, { signal, headers }));
 }

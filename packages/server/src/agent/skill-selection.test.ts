@@ -1,9 +1,9 @@
-import { bytes, json, lifecycleExtension, text } from "@a2a-connect/core";
+import { bytes, json, text } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, reasonOf, say } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { endOf, sendTask } from "../../test-support/tasks.ts";
+import { endOf, lifecycle, sendTask } from "../../test-support/tasks.ts";
 import type { AgentDefinition, SkillDescription, TurnCode } from "./agent-definition.ts";
 
 const skillOf = (
@@ -37,7 +37,7 @@ const agent: AgentDefinition = {
   ],
 };
 
-const asking = (skill: unknown) => ({ metadata: { [lifecycleExtension]: { skill: skill as string } } }); // wrong on purpose, sometimes
+const asking = (skill: unknown) => lifecycle({ skill: skill as string }); // wrong on purpose, sometimes
 
 /** The words of the second turn, which say who ran it. */
 async function answerOf(
@@ -111,7 +111,7 @@ describe("the skill of a task", () => {
 
   it("takes a priority, and refuses one that is none", async () => {
     const { client } = await createEngineHarness({ agent });
-    const priorityOf = (priority: string) => ({ metadata: { [lifecycleExtension]: { priority } } });
+    const priorityOf = (priority: string) => lifecycle({ priority });
     for (const priority of ["low", "normal", "high"]) {
       expect((await sendTask(client, say("go", priorityOf(priority)))).id).not.toBe("");
     }

@@ -1,9 +1,8 @@
-import { lifecycleExtension } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, createScriptedExecutor, say, taskOf } from "@a2a-connect/testing";
+import { say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
-import { endOf } from "../../test-support/tasks.ts";
-import { defineAgent } from "./agent-definition.ts";
+import { startScripted } from "../../test-support/agents.ts";
+import { endOf, lifecycle } from "../../test-support/tasks.ts";
 import { createSkillSwitches } from "./skill-switches.ts";
 
 const dig = { id: "dig", name: "Dig", description: "Digs." };
@@ -11,24 +10,16 @@ const fly = { id: "fly", name: "Fly", description: "Flies." };
 const secret = { id: "spy", name: "Spy", description: "Spies." };
 
 async function scripted(limits = {}) {
-  const script = createScriptedExecutor();
-  const agent = defineAgent({
-    card: { name: "Agent", version: "1.2.0", skills: [dig, fly] },
-    execute: script.execute,
-    route: ({ parts }) => (parts[0]?.content.value === "route me" ? "dig" : undefined),
-  });
-  const harness = await createEngineHarness({
-    agent,
-    limits,
-    extendedCard: { find: () => ({ ...agent.card, skills: [dig, fly, secret] }), open: true },
-  });
+  const card = { name: "Agent", version: "1.2.0", skills: [dig, fly] };
+  const harness = await startScripted(
+    { card, route: ({ parts }) => (parts[0]?.content.value === "route me" ? "dig" : undefined) },
+    { limits, extendedCard: { find: () => ({ ...card, skills: [dig, fly, secret] }), open: true } },
+  );
   const { client, server } = harness;
-  const named = (skill: string) => ({ metadata: { [lifecycleExtension]: { skill } } });
   return {
     ...harness,
-    script,
     skills: server.skills,
-    sendTo: (skill: string, words = "go") => client.sendMessage(say(words, named(skill))),
+    sendTo: (skill: string, words = "go") => client.sendMessage(say(words, lifecycle({ skill }))),
     async getCard() {
       const { status, header } = await server.handle({
         httpVersion: "1.1",

@@ -1,15 +1,13 @@
-import { lifecycleExtension } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, createScriptedExecutor, say, taskOf } from "@a2a-connect/testing";
+import { say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
-import { endOf, sendTask } from "../../test-support/tasks.ts";
-import { type CardDefinition, defineAgent, type SkillDefinition } from "../agent/agent-definition.ts";
+import { startScripted } from "../../test-support/agents.ts";
+import { endOf, lifecycle, sendTask } from "../../test-support/tasks.ts";
+import type { CardDefinition, SkillDefinition } from "../agent/agent-definition.ts";
 
 const dig = { id: "dig", name: "Dig", description: "Digs." };
 const fly = { id: "fly", name: "Fly", description: "Flies." };
 const card: CardDefinition = { name: "Agent", version: "1.0.0", skills: [dig, fly] };
-
-const named = (skill: string) => ({ metadata: { [lifecycleExtension]: { skill } } });
 
 /** A skill whose code answers with a word of its own. */
 const saying = (skill: SkillDefinition, words: string): SkillDefinition => ({
@@ -21,19 +19,16 @@ const saying = (skill: SkillDefinition, words: string): SkillDefinition => ({
 });
 
 async function start(definition: CardDefinition = card) {
-  const script = createScriptedExecutor();
-  const agent = defineAgent({ card: definition, execute: script.execute });
-  const harness = await createEngineHarness({
-    agent,
-    extendedCard: { find: () => agent.card, open: true },
-  });
+  const harness = await startScripted(
+    { card: definition },
+    { extendedCard: { find: () => definition, open: true } },
+  );
   const { client, server, log } = harness;
   return {
     ...harness,
-    script,
     warnings: () => log.filter(({ level }) => level === "warn").map(({ message }) => message),
     async tell(skill: string, words = "go", taskId = "") {
-      const details = taskId === "" ? named(skill) : { taskId };
+      const details = taskId === "" ? lifecycle({ skill }) : { taskId };
       return await sendTask(client, say(words, details));
     },
     cards: server.cards,
@@ -216,7 +211,7 @@ describe("a card that is updated", () => {
 
   it("gives skills their new capacity: more run at once, or no more wait", async () => {
     const { cards, client, script, clock } = await start({ ...card, skills: [{ ...dig, maxRunning: 1 }] });
-    const send = (words: string) => client.sendMessage(say(words, named("dig")));
+    const send = (words: string) => client.sendMessage(say(words, lifecycle({ skill: "dig" })));
     const answers = [send("one"), send("two")];
     const one = await script.nextTurn();
     await clock.settle();

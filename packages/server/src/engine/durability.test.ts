@@ -1,11 +1,10 @@
-import { lifecycleExtension } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, type EngineHarnessOptions, say, taskOf, wordsOf } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { startScripted } from "../../test-support/agents.ts";
 import { createHeldStore, type Fate } from "../../test-support/held-store.ts";
-import { detached, endOf, sendStream, stateOf, subscribe } from "../../test-support/tasks.ts";
+import { detached, endOf, lifecycle, sendStream, stateOf, subscribe } from "../../test-support/tasks.ts";
 
 /** A scripted agent on a store that does what a test says. */
 async function held(options: Partial<EngineHarnessOptions> = {}) {
@@ -246,7 +245,7 @@ describe("capacity", () => {
       ["4", "high"],
       ["5", "high"],
     ] as const) {
-      const metadata = priority === undefined ? {} : { metadata: { [lifecycleExtension]: { priority } } };
+      const metadata = priority === undefined ? {} : lifecycle({ priority });
       await client.sendMessage(detached(words, metadata));
     }
     busy.returns();

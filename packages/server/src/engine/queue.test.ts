@@ -1,36 +1,22 @@
 import { TaskState } from "@a2a-connect/proto";
-import {
-  createEngineHarness,
-  createScriptedExecutor,
-  readStream,
-  reasonOf,
-  say,
-  taskOf,
-  wordsOf,
-} from "@a2a-connect/testing";
+import { createEngineHarness, readStream, reasonOf, say, taskOf, wordsOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
+import { startScripted } from "../../test-support/agents.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
-import { detached, sendTask, stateOf } from "../../test-support/tasks.ts";
+import { detached, sendTask, stateOf, subscribe } from "../../test-support/tasks.ts";
 import { decodeEvent } from "./log-codec.ts";
 
 const now = { configuration: { returnImmediately: true } };
 
 /** A scripted agent that takes messages while it works, with one task whose first turn has begun. */
 async function begin(whileWorking: "queue" | "refuse" = "queue") {
-  const script = createScriptedExecutor();
   const store = createHeldStore();
-  const harness = await createEngineHarness({
-    agent: { card: { name: "Queue" }, execute: script.execute, whileWorking },
-    store,
-  });
-  const { client, clock } = harness;
-  const started = client.sendMessage(detached("one"));
-  const first = await script.nextTurn();
-  await first.yields(first.turn.working("busy"));
-  const { id } = taskOf(await started);
+  const { startTask, ...harness } = await startScripted({ whileWorking }, { store });
+  const first = await startTask();
+  const { id } = first;
   const send = (words: string, more: object = {}) =>
-    client.sendMessage({ ...say(words, { taskId: id }), ...more });
-  return { ...harness, script, store, clock, first, id, send };
+    harness.client.sendMessage({ ...say(words, { taskId: id }), ...more });
+  return { ...harness, store, first, id, send };
 }
 
 describe("a message to a working turn", () => {
@@ -70,9 +56,7 @@ describe("a message to a working turn", () => {
     expect(turn.text).toBe("two");
     void yields(turn.complete("thanks"));
     await sent;
-    const stream = readStream((signal) =>
-      client.subscribeToTask({ id }, { signal, headers: { "last-event-id": "0" } }),
-    );
+    const stream = subscribe(client, id, { "last-event-id": "0" });
     await stream.ended;
     expect(wordsOf(stream.events)).toEqual([
       "task submitted",

@@ -3,7 +3,6 @@ import {
   createEngineHarness,
   createFakeClock,
   createScriptedExecutor,
-  readStream,
   reasonOf,
   say,
   taskOf,
@@ -16,7 +15,7 @@ import { describe, expect, it } from "vitest";
 import { createDurableServers } from "../../test-support/durable-servers.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
 import { createMortalStore, type Death } from "../../test-support/mortal-store.ts";
-import { detached, endOf, sendTask, stateOf } from "../../test-support/tasks.ts";
+import { detached, endOf, sendTask, stateOf, subscribe } from "../../test-support/tasks.ts";
 import type { DurableExecutor, TurnExecutor } from "../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 
@@ -138,9 +137,7 @@ describe("a durable task that another process has claimed", () => {
     expect([task.status?.state, caught]).toEqual([TaskState.COMPLETED, []]);
     expect(first.log.map(({ message }) => message)).toEqual(["a task could not be written"]);
     expect(second.log).toEqual([]);
-    const stream = readStream((signal) =>
-      second.client.subscribeToTask({ id }, { signal, headers: { "last-event-id": "0" } }),
-    );
+    const stream = subscribe(second.client, id, { "last-event-id": "0" });
     await stream.ended;
     expect(wordsOf(stream.events)).toEqual(["task submitted", "working", "working", "completed"]);
   });

@@ -1,9 +1,9 @@
-import { bytes, lifecycleExtension } from "@a2a-connect/core";
+import { bytes } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, createFakeClock, reasonOf, say } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { createMortalStore } from "../../test-support/mortal-store.ts";
-import { detached, endOf, sendTask, stateOf } from "../../test-support/tasks.ts";
+import { detached, endOf, lifecycle, sendTask, stateOf } from "../../test-support/tasks.ts";
 import type { AgentDefinition, SkillDefinition } from "../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 
@@ -54,7 +54,7 @@ function createProcesses() {
 }
 
 const send = (words: string, skill?: string) =>
-  detached(words, skill === undefined ? {} : { metadata: { [lifecycleExtension]: { skill } } });
+  detached(words, skill === undefined ? {} : lifecycle({ skill }));
 
 const fateOf = (task: Task) => [
   task.status?.state,

@@ -1,15 +1,8 @@
 import { TaskState } from "@a2a-connect/proto";
-import {
-  createEngineHarness,
-  createFakeClock,
-  createPushConfig,
-  createScriptedExecutor,
-  type EngineHarnessOptions,
-  say,
-  taskOf,
-} from "@a2a-connect/testing";
+import { createFakeClock, createPushConfig, type EngineHarnessOptions, say } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { startAgent, startScripted } from "../../test-support/agents.ts";
 import { sendTask, stateOf, subscribe } from "../../test-support/tasks.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 import type { Expiry, Owner, TaskCommit, TaskStore } from "../store/task-store.ts";
@@ -20,15 +13,7 @@ const isGone = { code: Code.NotFound, rawMessage: "there is no such task" };
 
 /** A harness whose agent completes every task with one artifact. */
 async function quick(options: Partial<EngineHarnessOptions> = {}) {
-  const harness = await createEngineHarness({
-    agent: {
-      card: { name: "Agent" },
-      *execute(turn) {
-        yield turn.artifact({ name: "a", text: turn.text });
-      },
-    },
-    ...options,
-  });
+  const harness = await startAgent((turn) => [turn.artifact({ name: "a", text: turn.text })], {}, options);
   const complete = async () => {
     const { id } = await sendTask(harness.client);
     await harness.clock.settle();
@@ -130,38 +115,22 @@ describe("a finished task", () => {
 
 describe("a task that has not ended", () => {
   it("is kept, however long it works or waits", async () => {
-    const script = createScriptedExecutor();
-    const { client, clock } = await createEngineHarness({
-      agent: {
-        card: { name: "Agent" },
-        execute: script.execute,
-        inputTimeoutMs: false,
-        inactivityTimeoutMs: false,
-      },
-      retentionMs: minute,
-    });
-    const asking = client.sendMessage(say("ask"));
-    const asker = await script.nextTurn();
-    await asker.yields(asker.turn.inputRequired("?"));
-    void client.sendMessage(say("work"));
-    const worker = await script.nextTurn();
-    await worker.yields(worker.turn.working());
+    const { client, clock, startAsking, startTask } = await startScripted(
+      { inputTimeoutMs: false, inactivityTimeoutMs: false },
+      { retentionMs: minute },
+    );
+    const { id } = await startAsking();
+    await startTask();
     await clock.advance(60 * minute);
     expect((await client.listTasks({})).totalSize).toBe(2);
-    const { id } = taskOf(await asking);
     expect(await stateOf(client, id)).toBe(TaskState.INPUT_REQUIRED);
   });
 });
 
 describe("a task that expires while it is read", () => {
   async function readSlowly() {
-    const script = createScriptedExecutor();
-    const harness = await createEngineHarness({
-      agent: { card: { name: "Agent" }, execute: script.execute },
-      retentionMs: minute,
-      limits: { maxTailBytes: 1 },
-    });
-    const { client, clock } = harness;
+    const harness = await startScripted({}, { retentionMs: minute, limits: { maxTailBytes: 1 } });
+    const { client, clock, script } = harness;
     const stream = client.sendStreamingMessage(say("go"))[Symbol.asyncIterator]();
     const first = stream.next();
     const { turn, yields, returns } = await script.nextTurn();

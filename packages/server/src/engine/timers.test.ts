@@ -1,4 +1,3 @@
-import { lifecycleExtension } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import {
   createEngineHarness,
@@ -14,14 +13,13 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { startScripted } from "../../test-support/agents.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
-import { endOf, sendTask, stateOf, subscribe } from "../../test-support/tasks.ts";
+import { endOf, lifecycle, sendTask, stateOf, subscribe } from "../../test-support/tasks.ts";
 import type { TurnExecutor } from "../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 
 /** What a message says whose task has so many milliseconds. */
-const deadline = (clock: FakeClock, ms: number) => ({
-  metadata: { [lifecycleExtension]: { deadline: new Date(clock.now() + ms).toISOString() } },
-});
+const deadline = (clock: FakeClock, ms: number) =>
+  lifecycle({ deadline: new Date(clock.now() + ms).toISOString() });
 
 describe("an executor that is silent", () => {
   for (const [given, until] of [
@@ -256,7 +254,7 @@ describe("deadlines", () => {
   ] as const) {
     it(`that are ${name} are refused, on new messages and on answers`, async () => {
       const { client, script, startAsking } = await startScripted();
-      const metadata = { [lifecycleExtension]: { deadline: value } };
+      const { metadata } = lifecycle({ deadline: value });
       const refusal = { code: Code.InvalidArgument, rawMessage: expect.stringContaining(".deadline") };
       await expect(client.sendMessage(say("go", { metadata }))).rejects.toMatchObject(refusal);
       const { id } = await startAsking();
@@ -371,7 +369,7 @@ describe("recovery", () => {
     });
     const agent = { card: { name: "Agent", skills: [skill("one"), skill("two")] } };
     const before = await createEngineHarness({ agent, store });
-    const metadata = { [lifecycleExtension]: { skill: "two" } };
+    const { metadata } = lifecycle({ skill: "two" });
     const { id } = await sendTask(before.client, say("go", { metadata }));
     const { client } = await createEngineHarness({ agent, store });
     const task = await sendTask(client, say("yes", { taskId: id }));

@@ -1,51 +1,20 @@
 import { findA2AError } from "@a2a-connect/core";
 import { versionHeader } from "@a2a-connect/core/internal";
 import { type StreamResponse, TaskState } from "@a2a-connect/proto";
-import {
-  createEngineHarness,
-  createScriptedExecutor,
-  type EngineHarnessOptions,
-  readStream,
-  say,
-  taskOf,
-} from "@a2a-connect/testing";
+import { type EngineHarness, type EngineHarnessOptions, say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
+import { startScripted } from "../../test-support/agents.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
-import { detached } from "../../test-support/tasks.ts";
+import { subscribe } from "../../test-support/tasks.ts";
 
 const draft = { headers: { [versionHeader]: "1.1" } };
 
-async function scripted(options: Partial<EngineHarnessOptions> = {}) {
-  const script = createScriptedExecutor();
-  const agent = { card: { name: "Agent" }, execute: script.execute };
-  const harness = await createEngineHarness({ agent, protocolVersions: ["1.0", "1.1"], ...options });
-  const { client, clock } = harness;
-  return {
-    ...harness,
-    subscribe: (id: string, version: "1.0" | "1.1", lastEventId?: number) =>
-      readStream((signal) =>
-        client.subscribeToTask(
-          { id },
-          {
-            signal,
-            headers: {
-              [versionHeader]: version,
-              ...(lastEventId === undefined ? {} : { "last-event-id": String(lastEventId) }),
-            },
-          },
-        ),
-      ),
-    /** A task at work: generation 2. */
-    async startTask() {
-      const answer = client.sendMessage(detached());
-      const played = await script.nextTurn();
-      await played.yields(played.turn.working());
-      const { id } = taskOf(await answer);
-      await clock.settle();
-      return { id, ...played };
-    },
-  };
-}
+const scripted = (options: Partial<EngineHarnessOptions> = {}) =>
+  startScripted({}, { protocolVersions: ["1.0", "1.1"], ...options });
+
+/** Reads all events of a task in that version. */
+const read = (client: EngineHarness["client"], id: string, version: "1.0" | "1.1") =>
+  subscribe(client, id, { [versionHeader]: version, "last-event-id": "0" });
 
 function sameObjects(one: readonly StreamResponse[], other: readonly StreamResponse[]): boolean {
   return one.length === other.length && one.every((event, at) => event === other[at]);
@@ -53,15 +22,15 @@ function sameObjects(one: readonly StreamResponse[], other: readonly StreamRespo
 
 describe("events in two versions of the protocol", () => {
   it("are one object for all readers of a version, so that each is encoded once", async () => {
-    const { startTask, subscribe, clock } = await scripted();
+    const { startTask, clock, client } = await scripted();
     const { id, turn, yields, returns } = await startTask();
     // Readers that go on from an event are given nothing but events.
-    const streams = [subscribe(id, "1.0", 0), subscribe(id, "1.0", 0), subscribe(id, "1.1", 0)] as const;
+    const streams = [read(client, id, "1.0"), read(client, id, "1.0"), read(client, id, "1.1")] as const;
     await clock.settle();
     await yields(turn.append("a", "1"));
     returns();
     await Promise.all(streams.map(({ ended }) => ended));
-    const late = subscribe(id, "1.1", 0);
+    const late = read(client, id, "1.1");
     await late.ended;
     const [plain, plainToo, numbered] = streams;
     expect(plain.events).toHaveLength(4);
@@ -76,9 +45,9 @@ describe("events in two versions of the protocol", () => {
   });
 
   it("shares the numbered objects too while the task is at work", async () => {
-    const { startTask, subscribe, clock } = await scripted();
+    const { startTask, clock, client } = await scripted();
     const { id, turn, yields } = await startTask();
-    const streams = [subscribe(id, "1.1", 0), subscribe(id, "1.1", 0)] as const;
+    const streams = [read(client, id, "1.1"), read(client, id, "1.1")] as const;
     await yields(turn.append("a", "1"));
     await clock.settle();
     expect(streams[0].events).toHaveLength(3);

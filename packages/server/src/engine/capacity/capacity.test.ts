@@ -1,36 +1,22 @@
-import { lifecycleExtension, readLifecycleReport } from "@a2a-connect/core";
+import { readLifecycleReport } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
-import {
-  createEngineHarness,
-  createScriptedExecutor,
-  reasonOf,
-  say,
-  taskOf,
-  wordsOf,
-} from "@a2a-connect/testing";
+import { createEngineHarness, reasonOf, say, taskOf, wordsOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { detached, sendStream, sendTask } from "../../../test-support/tasks.ts";
+import { startScripted } from "../../../test-support/agents.ts";
+import { detached, lifecycle, sendStream, sendTask } from "../../../test-support/tasks.ts";
 import type { CapacityDefinition } from "../../agent/agent-definition.ts";
 import { defineAgent } from "../../agent/agent-definition.ts";
 
+const skill = { id: "dig", name: "Dig", description: "Digs." };
+const dig = lifecycle({ skill: "dig" });
+
 async function scripted(agentCapacity: CapacityDefinition, skillCapacity: CapacityDefinition = {}) {
-  const script = createScriptedExecutor();
-  const skill = { id: "dig", name: "Dig", description: "Digs.", ...skillCapacity };
-  const agent = defineAgent({
-    card: { name: "Agent", skills: [skill] },
-    execute: script.execute,
-    ...agentCapacity,
-  });
-  const harness = await createEngineHarness({ agent });
-  const dig = { metadata: { [lifecycleExtension]: { skill: "dig" } } };
-  return {
-    ...harness,
-    script,
-    send: (words: string, details: Parameters<typeof say>[1] = {}) =>
-      harness.client.sendMessage(say(words, details)),
-    dig,
-  };
+  const card = { name: "Agent", skills: [{ ...skill, ...skillCapacity }] };
+  const harness = await startScripted({ card, ...agentCapacity });
+  const send = (words: string, details: Parameters<typeof say>[1] = {}) =>
+    harness.client.sendMessage(say(words, details));
+  return { ...harness, send };
 }
 
 describe("a task that finds every place and the queue full", () => {
@@ -85,7 +71,7 @@ describe("a task that finds every place and the queue full", () => {
 
 describe("the capacity of a skill", () => {
   it("leaves the places of the agent to everybody else", async () => {
-    const { client, script, clock, send, dig } = await scripted(
+    const { client, script, clock, send } = await scripted(
       { maxRunning: 2 },
       { maxRunning: 1, maxQueued: 1 },
     );
@@ -109,7 +95,7 @@ describe("the capacity of a skill", () => {
   });
 
   it("is free again while a task waits for its caller, and takes the answer even when the queue is full", async () => {
-    const { script, clock, send, dig } = await scripted({}, { maxRunning: 1, maxQueued: 0 });
+    const { script, clock, send } = await scripted({}, { maxRunning: 1, maxQueued: 0 });
     const asked = send("dig 1", dig);
     const { turn, yields } = await script.nextTurn();
     await yields(turn.inputRequired("where?"));
@@ -129,7 +115,7 @@ describe("the capacity of a skill", () => {
   });
 
   it("counts a task that was canceled while it waited no more", async () => {
-    const { client, script, clock, send, dig } = await scripted({}, { maxRunning: 1, maxQueued: 1 });
+    const { client, script, clock, send } = await scripted({}, { maxRunning: 1, maxQueued: 1 });
     void send("dig 1", dig);
     const first = await script.nextTurn();
     const waiting = await sendTask(client, detached("dig 2", dig));
@@ -201,7 +187,6 @@ describe("the capacity of a durable skill", () => {
 });
 
 describe("a capacity that is none", () => {
-  const skill = { id: "dig", name: "Dig", description: "Digs." };
   for (const [problem, capacity] of [
     ["maxRunning of the agent is a whole number from 1 on, not 0", { maxRunning: 0 }],
     ["maxRunning of the agent is a whole number from 1 on, not 1.5", { maxRunning: 1.5 }],

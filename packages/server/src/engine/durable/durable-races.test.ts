@@ -1,9 +1,8 @@
-import { lifecycleExtension } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, createFakeClock, say, wordsOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { createHeldStore } from "../../../test-support/held-store.ts";
-import { detached, endOf, sendTask, stateOf } from "../../../test-support/tasks.ts";
+import { detached, endOf, lifecycle, sendTask, stateOf } from "../../../test-support/tasks.ts";
 import type { AgentDefinition, DurableExecutor } from "../../agent/agent-definition.ts";
 import { decodeEvent } from "../log-codec.ts";
 
@@ -82,9 +81,10 @@ describe("a durable executor", () => {
     const { client, server, clock } = await open();
     server.skills.disable("work");
     const deadline = new Date(clock.now() - 1).toISOString();
-    expect(
-      endOf(await sendTask(client, say("go", { metadata: { [lifecycleExtension]: { deadline } } }))),
-    ).toEqual([TaskState.CANCELED, "deadline"]);
+    expect(endOf(await sendTask(client, say("go", lifecycle({ deadline }))))).toEqual([
+      TaskState.CANCELED,
+      "deadline",
+    ]);
   });
 
   it("goes on when the commit of one result takes longer than anything else, beside another that is due", async () => {
