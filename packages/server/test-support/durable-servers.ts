@@ -28,7 +28,7 @@ export interface Process extends EngineHarness {
   readonly dead: boolean;
 }
 
-/** Processes with a durable agent over one store, one after the other. */
+/** Processes with an agent over one store, one after the other. */
 export interface DurableServers {
   readonly store: TaskStore;
   readonly clock: FakeClock;
@@ -46,13 +46,21 @@ export type DurableServerOptions = Omit<AgentServerOptions, "agent" | "clock" | 
   readonly agent?: Partial<Omit<AgentDefinition, "execute" | "durable">>;
 };
 
-/** Makes a store and a clock; processes run `execute`. */
+/** Makes a store and a clock; processes run `execute`, which is durable. */
 export function createDurableServers(
   execute: DurableExecutor,
-  { store = createMemoryTaskStore(), agent: more = {}, ...options }: DurableServerOptions = {},
+  { agent, ...options }: DurableServerOptions = {},
+): DurableServers {
+  const definition = { card: { name: "Durable" }, ...agent, durable: true, execute } as AgentDefinition; // whose code is durable
+  return createServers(definition, options);
+}
+
+/** Makes a store and a clock; processes run this agent. */
+export function createServers(
+  agent: AgentDefinition,
+  { store = createMemoryTaskStore(), ...options }: Omit<DurableServerOptions, "agent"> = {},
 ): DurableServers {
   const clock = createFakeClock();
-  const agent = { card: { name: "Durable" }, ...more, durable: true, execute } as AgentDefinition; // whose code is durable
   const codec = createJournalCodec(agent.journalTypes);
   let ids = 0;
   async function log(taskId: string) {

@@ -12,11 +12,10 @@ import { create, createRegistry } from "@bufbuild/protobuf";
 import { file_google_protobuf_type, TypeSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { createDurableServers } from "../../test-support/durable-servers.ts";
+import { createDurableServers, createServers } from "../../test-support/durable-servers.ts";
 import { createHeldStore } from "../../test-support/held-store.ts";
-import { createMortalStore, type Death } from "../../test-support/mortal-store.ts";
 import { detached, endOf, sendTask, stateOf, subscribe } from "../../test-support/tasks.ts";
-import type { DurableExecutor, TurnExecutor } from "../agent/agent-definition.ts";
+import type { DurableExecutor, TurnAgent, TurnExecutor } from "../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 
 const unreachable = new ConnectError("the disk is gone", Code.Unavailable);
@@ -338,28 +337,8 @@ describe("code that no longer fits its task", () => {
 
 describe('a turn with recovery "restart"', () => {
   /** Processes with a turn executor over one store. */
-  function turns(execute: TurnExecutor, more: object = {}) {
-    const store = createMemoryTaskStore();
-    const clock = createFakeClock();
-    let ids = 0;
-    const open = async (death?: Death) => {
-      const mortal = createMortalStore(store, death);
-      const harness = await createEngineHarness({
-        agent: { card: { name: "Turns" }, execute, recovery: "restart", ...more },
-        store: mortal,
-        clock,
-        randomId: () => `id-${++ids}`,
-      });
-      return {
-        ...harness,
-        kill: mortal.kill,
-        get dead() {
-          return mortal.dead;
-        },
-      };
-    };
-    return { open, clock };
-  }
+  const turns = (execute: TurnExecutor, more: Partial<TurnAgent> = {}) =>
+    createServers({ card: { name: "Turns" }, execute, recovery: "restart", ...more });
 
   it("begins again with its attempt counted, and its artifacts anew, sealed ones too", async () => {
     const attempts: number[] = [];

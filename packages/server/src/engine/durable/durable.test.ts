@@ -1,18 +1,8 @@
 import { TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, createFakeClock, say, taskOf } from "@a2a-connect/testing";
+import { say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
+import { createDurableServers } from "../../../test-support/durable-servers.ts";
 import { detached, endOf, sendTask, stateOf } from "../../../test-support/tasks.ts";
-import type { DurableExecutor } from "../../agent/agent-definition.ts";
-import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
-
-/** Servers over one store, one after the other. */
-async function durable(execute: DurableExecutor) {
-  const store = createMemoryTaskStore();
-  const clock = createFakeClock();
-  const agent = { card: { name: "Durable" }, durable: true, execute } as const;
-  const open = () => createEngineHarness({ agent, store, clock });
-  return { store, clock, open };
-}
 
 describe("a durable executor", () => {
   it("does each step once, over restarts, and goes on where it was", async () => {
@@ -21,7 +11,7 @@ describe("a durable executor", () => {
       calls.push(name);
       return result;
     };
-    const { clock, open } = await durable(async function* (task) {
+    const { clock, open } = createDurableServers(async function* (task) {
       const began = task.now();
       const one = await task.step("one", () => call("one", began));
       yield task.append("log", `one ${one}`);
@@ -52,7 +42,7 @@ describe("a durable executor", () => {
   });
 
   it("goes on after a restart in the middle of a sleep", async () => {
-    const { clock, open } = await durable(async function* (task) {
+    const { clock, open } = createDurableServers(async function* (task) {
       yield task.working("one");
       await task.sleep(500);
       yield task.working("two");
@@ -71,7 +61,7 @@ describe("a durable executor", () => {
 
   it("fails with journal-diverged when it does something else", async () => {
     let isOld = true;
-    const { clock, open } = await durable(async function* (task) {
+    const { clock, open } = createDurableServers(async function* (task) {
       yield isOld ? task.artifact({ id: "a", text: "1" }) : task.artifact({ id: "b", text: "1" });
       await task.sleep(5_000);
     });
@@ -89,7 +79,7 @@ describe("a durable executor", () => {
 
   it("hears a cancel in its sleep, cleans up, and does so after a restart, too", async () => {
     const done: string[] = [];
-    const { clock, open } = await durable(async function* (task) {
+    const { clock, open } = createDurableServers(async function* (task) {
       yield task.working();
       try {
         await task.sleep(3_600_000);
