@@ -58,7 +58,7 @@ async function beginHttp1(port: number, localAddress: string, bytes: number): Pr
 describe("the request bodies of one HTTP/2 connection", () => {
   it("hold no more than its limit: the largest are refused, a small one is taken", async () => {
     await using listener = await listen(measure, { maxBodyBytesPerConnection: 4 * mebibyte });
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     const uploads = Array.from({ length: 20 }, () => beginUpload(session));
     for (const upload of uploads) await upload.send(mebibyte);
     const small = await callHttp2(session, { ":method": "POST" }, new Uint8Array(100));
@@ -69,7 +69,6 @@ describe("the request bodies of one HTTP/2 connection", () => {
     for (const { stream } of open) stream.end();
     await Promise.all(open.map(({ stream }) => once(stream, "close")));
     expect(open.map(({ status }) => status)).toEqual([200, 200, 200]);
-    session.destroy();
   });
 
   it("count when they are not read, too", async () => {
@@ -83,7 +82,7 @@ describe("the request bodies of one HTTP/2 connection", () => {
       },
       { maxBodyBytesPerConnection: mebibyte },
     );
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     const uploads = Array.from({ length: 8 }, () => beginUpload(session));
     for (const { stream, send } of uploads) {
       await send(mebibyte / 2);
@@ -93,7 +92,6 @@ describe("the request bodies of one HTTP/2 connection", () => {
     gate.open();
     await Promise.all(uploads.map(({ stream }) => once(stream, "close")));
     expect(uploads.map(({ status }) => status).sort()).toEqual([200, 200, ...Array(6).fill(429)]);
-    session.destroy();
   });
 
   it("may be one that is larger than the limit", async () => {
@@ -101,10 +99,9 @@ describe("the request bodies of one HTTP/2 connection", () => {
       maxBodyBytesPerConnection: 1_000,
       maxTotalBodyBytes: 1_000,
     });
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     const answer = await callHttp2(session, { ":method": "POST" }, new Uint8Array(mebibyte));
     expect(answer.body).toBe(String(mebibyte));
-    session.close();
   });
 
   it("count no more when a message was made of them, though the call goes on", async () => {
@@ -118,7 +115,7 @@ describe("the request bodies of one HTTP/2 connection", () => {
       },
       { maxBodyBytesPerConnection: mebibyte, maxTotalBodyBytes: mebibyte },
     );
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     const calls = [];
     for (let count = 0; count < 5; count += 1) {
       calls.push(callHttp2(session, { ":method": "POST" }, new Uint8Array(mebibyte)));
@@ -126,7 +123,6 @@ describe("the request bodies of one HTTP/2 connection", () => {
     }
     gate.open();
     for (const { headers } of await Promise.all(calls)) expect(headers[":status"]).toBe(200);
-    session.close();
   });
 });
 
@@ -183,7 +179,7 @@ describe("a large body's turn", () => {
   it("comes one after the other, callers in turn, and not for a caller that has gone", async () => {
     const { events, handler, finish } = createParser();
     await using listener = await listen(handler);
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     const send = async (name: string) => {
       const stream = session.request({ ":method": "POST", ":path": `/${name}` });
       stream.on("error", () => undefined).resume();
@@ -213,7 +209,6 @@ describe("a large body's turn", () => {
       "other begins",
     ]);
     fromElsewhere.destroy();
-    session.close();
   });
 
   it("ends with the answer of a handler that does not end it", async () => {
@@ -222,12 +217,11 @@ describe("a large body's turn", () => {
       await request.body.turn?.(mebibyte);
       throw new Error("broken");
     });
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     for (const _ of [1, 2, 3]) {
       expect((await callHttp2(session, { ":method": "POST" }, new Uint8Array(10))).headers[":status"]).toBe(
         500,
       );
     }
-    session.close();
   });
 });

@@ -88,7 +88,7 @@ describe("a response with headAtOnce", () => {
       throw new Error("xyzzy");
     }
     await using listener = await listen(async () => ({ status: 200, body: body(), headAtOnce: true }));
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     const stream = session.request({});
     stream.on("error", () => undefined);
     const [fields] = await once(stream, "response");
@@ -97,7 +97,6 @@ describe("a response with headAtOnce", () => {
     gate.open();
     await closed;
     expect(stream.rstCode).not.toBe(0);
-    session.close();
   });
 
   it("is answered 500 when its status is none", async () => {
@@ -105,9 +104,8 @@ describe("a response with headAtOnce", () => {
       yield Buffer.from("x");
     }
     await using listener = await listen(async () => ({ status: 99, body: body(), headAtOnce: true }));
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     expect((await callHttp2(session, {})).headers[":status"]).toBe(500);
     expect((await fetch(listener.url)).status).toBe(500);
-    session.close();
   });
 });

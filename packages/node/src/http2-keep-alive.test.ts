@@ -41,7 +41,7 @@ describe("an HTTP/2 peer with an open stream", () => {
   it("stays as long as it answers", async () => {
     const { handler, release } = createSubscription();
     await using listener = await listen(handler, { pingIntervalMs: 20, pingTimeoutMs: 300 });
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     const stream = session.request({});
     const response = once(stream, "response");
     for (let count = 0; count < 4; count += 1) await once(session, "ping");
@@ -49,7 +49,6 @@ describe("an HTTP/2 peer with an open stream", () => {
     expect((await response)[0]).toMatchObject({ ":status": 200 });
     stream.resume();
     await once(stream, "end");
-    session.close();
   });
 
   it("stays as long as it sends anything", async () => {
@@ -94,7 +93,7 @@ describe("an HTTP/2 peer without streams", () => {
 
   it("may ping as often as it likes", async () => {
     await using listener = await listen(echo);
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     await once(session, "connect");
     let goAway: unknown;
     session.on("goaway", (code) => {
@@ -102,7 +101,6 @@ describe("an HTTP/2 peer without streams", () => {
     });
     await pingOften(session, 500);
     expect([session.destroyed, goAway]).toEqual([false, undefined]);
-    session.close();
   });
 });
 

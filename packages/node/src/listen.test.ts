@@ -37,7 +37,7 @@ describe("listen", () => {
       url: `${listener.url}/a?b=c`,
       bytes: 5,
     });
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     const answer = await callHttp2(
       session,
       { ":path": "/a?b=c", ":method": "POST", "x-a": "1" },
@@ -52,7 +52,6 @@ describe("listen", () => {
       bytes: 5,
     });
     expect(overHttp2.header).toEqual({ "x-a": "1" });
-    session.close();
   });
 
   it("serves HTTP/1.1 and HTTP/2 over TLS, by ALPN", async () => {
@@ -66,10 +65,9 @@ describe("listen", () => {
       );
     });
     expect(JSON.parse(response)).toMatchObject({ httpVersion: "1.1", url: `${listener.url}/` });
-    const session = openHttp2(listener.url, tls.cert);
+    using session = openHttp2(listener.url, tls.cert);
     const answer = await callHttp2(session, { ":path": "/" });
     expect(JSON.parse(answer.body)).toMatchObject({ httpVersion: "2.0", url: `${listener.url}/` });
-    session.close();
   });
 
   it("keeps set-cookie fields apart and joins others", async () => {
@@ -83,28 +81,26 @@ describe("listen", () => {
     const overHttp1 = await fetch(listener.url);
     expect(overHttp1.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
     expect(overHttp1.headers.get("vary")).toBe("x, y");
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     const { headers } = await callHttp2(session, {});
     expect(headers["set-cookie"]).toEqual(["a=1", "b=2"]);
     expect(headers.vary).toBe("x, y");
-    session.close();
   });
 
   it("drops on HTTP/2 what speaks about a connection", async () => {
     const header = new Headers({ connection: "keep-alive", "keep-alive": "timeout=5", "x-kept": "1" });
     await using listener = await listen(async () => ({ status: 200, header }));
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     const { headers } = await callHttp2(session, {});
     expect(headers).toMatchObject({ ":status": 200, "x-kept": "1" });
     expect(headers.connection).toBeUndefined();
-    session.close();
   });
 
   it("sends a bodiless status and HEAD without a body", async () => {
     await using listener = await listen(async ({ method }) =>
       method === "HEAD" ? json({ a: 1 }) : { status: 204 },
     );
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     const head = await fetch(listener.url, { method: "HEAD" });
     expect([head.status, head.headers.get("content-length"), await head.text()]).toEqual([200, "7", ""]);
     const noContent = await fetch(listener.url);
@@ -116,7 +112,6 @@ describe("listen", () => {
     const headHttp2 = await callHttp2(session, { ":method": "HEAD" });
     expect([headHttp2.headers["content-length"], headHttp2.body]).toEqual(["7", ""]);
     expect((await callHttp2(session, {})).headers[":status"]).toBe(204);
-    session.close();
   });
 
   it("answers a throwing handler with a fixed JSON 500 and tells the operator alone", async () => {
@@ -124,14 +119,13 @@ describe("listen", () => {
     const onError = (error: unknown): void => void errors.push(error);
     const secret = new Error("the password is xyzzy");
     await using listener = await listen(() => Promise.reject(secret), { onError });
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     const response = await fetch(listener.url);
     const body = { error: { code: 500, status: "INTERNAL", message: "Internal error" } };
     expect([response.status, await response.json()]).toEqual([500, body]);
     const answer = await callHttp2(session, {});
     expect([answer.headers[":status"], JSON.parse(answer.body)]).toEqual([500, body]);
     expect(errors).toEqual([secret, secret]);
-    session.close();
   });
 
   it("refuses a host that is none with 400", async () => {
@@ -139,9 +133,8 @@ describe("listen", () => {
     using connection = await openRawConnection(listener.port);
     await connection.write("GET / HTTP/1.1\r\nhost: evil.example/path?\r\n\r\n");
     expect(await connection.until("INVALID_ARGUMENT")).toMatch(/^HTTP\/1\.1 400 /);
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     expect((await callHttp2(session, { ":authority": "1.2.3.999" })).headers[":status"]).toBe(400);
-    session.close();
   });
 
   it("passes header values on byte by byte", async () => {
@@ -160,9 +153,8 @@ describe("listen", () => {
     const want = { error: { status: "RESOURCE_EXHAUSTED" } };
     const response = await fetch(listener.url, { headers: { "x-big": big } });
     expect([response.status, await response.json()]).toMatchObject([431, want]);
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     const answer = await callHttp2(session, { "x-big": big });
     expect([answer.headers[":status"], JSON.parse(answer.body)]).toMatchObject([431, want]);
-    session.close();
   });
 });

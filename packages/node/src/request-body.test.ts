@@ -39,17 +39,15 @@ for (const how of ["bytes", "iteration"] as const) {
       await using listener = await listen(measuring(how, 16 * 1024 * 1024));
       const want = { length: sixMegabytes.length, sum: sixMegabytes.reduce((a, b) => a + b, 0), plain: true };
       expect(await (await fetch(listener.url, { method: "POST", body: sixMegabytes })).json()).toEqual(want);
-      const session = openHttp2(listener.url);
+      using session = openHttp2(listener.url);
       expect(JSON.parse((await callHttp2(session, { ":method": "POST" }, sixMegabytes)).body)).toEqual(want);
-      session.close();
     });
 
     it("is empty for a GET", async () => {
       await using listener = await listen(measuring(how, maxBytes));
       expect(await (await fetch(listener.url)).json()).toMatchObject({ length: 0 });
-      const session = openHttp2(listener.url);
+      using session = openHttp2(listener.url);
       expect(JSON.parse((await callHttp2(session, {})).body)).toMatchObject({ length: 0 });
-      session.close();
     });
 
     for (const [what, declared] of [
@@ -71,13 +69,12 @@ for (const how of ["bytes", "iteration"] as const) {
 
     it("is refused over the limit and leaves the HTTP/2 connection usable", async () => {
       await using listener = await listen(measuring(how, maxBytes));
-      const session = openHttp2(listener.url);
+      using session = openHttp2(listener.url);
       for (const headers of [{ "content-length": sixMegabytes.length }, {}]) {
         const answer = await callHttp2(session, { ":method": "POST", ...headers }, sixMegabytes);
         expect([answer.headers[":status"], answer.body]).toEqual([413, expect.stringContaining("large")]);
       }
       expect((await callHttp2(session, {})).headers[":status"]).toBe(200);
-      session.close();
     });
 
     it("fails when the caller leaves half-way", async () => {
@@ -94,26 +91,24 @@ for (const how of ["bytes", "iteration"] as const) {
       await started;
       connection.socket.destroy();
       expect(await failure).toMatchObject({ code: Code.Canceled });
-      const session = openHttp2(listener.url);
+      using session = openHttp2(listener.url);
       const stream = session.request({ ":method": "POST" });
       stream.on("error", () => undefined);
       stream.write("half");
       stream.close(8);
       await once(stream, "close");
-      session.close();
     });
   });
 }
 
 it("gives up on an HTTP/2 body that takes longer than requestTimeoutMs", async () => {
   await using listener = await listen(measuring("bytes", maxBytes), { requestTimeoutMs: 30 });
-  const session = openHttp2(listener.url);
+  using session = openHttp2(listener.url);
   const stream = session.request({ ":method": "POST" });
   stream.write("half");
   const [headers] = await once(stream, "response");
   expect(headers[":status"]).toBe(413);
   expect((await stream.setEncoding("utf8").toArray()).join("")).toContain("longer than 30 ms");
-  session.destroy();
 });
 
 it("tells a caller that waits for it to go on (100-continue)", async () => {
@@ -123,10 +118,9 @@ it("tells a caller that waits for it to go on (100-continue)", async () => {
   await connection.until("100 Continue");
   await connection.write("ok");
   expect(await connection.until('"length"')).toContain('"length":2');
-  const session = openHttp2(listener.url);
+  using session = openHttp2(listener.url);
   const stream = session.request({ ":method": "POST", expect: "100-continue" });
   await once(stream, "continue");
   stream.end("ok");
   expect((await stream.setEncoding("utf8").toArray()).join("")).toContain('"length":2');
-  session.close();
 });

@@ -107,10 +107,9 @@ describe("a streamed response", () => {
       const body = bodies.shift();
       return { status: 200, trailer: new Headers({ "x-after": "2" }), ...(body && { body }) };
     });
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     expect(await callHttp2(session, {})).toMatchObject({ body: "body", trailers: { "x-after": "2" } });
     expect(await callHttp2(session, {})).toMatchObject({ body: "", trailers: { "x-after": "2" } });
-    session.close();
   });
 
   it("pauses its producer while an HTTP/1.1 reader takes nothing, and ends it when the reader leaves", async () => {
@@ -132,7 +131,7 @@ describe("a streamed response", () => {
   it("pauses its producer while an HTTP/2 reader takes nothing, and ends it when the reader resets", async () => {
     const { state, handler } = createEndless(new Uint8Array(64 * 1024));
     await using listener = await listen(handler);
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     const stream = session.request({});
     await once(stream, "response");
     await untilPaused(state);
@@ -142,19 +141,17 @@ describe("a streamed response", () => {
     while (state.produced === before) await new Promise(setImmediate);
     stream.close(constants.NGHTTP2_CANCEL);
     await state.left;
-    session.close();
   });
 
   it("is cut off when its reader stalls longer than stalledReaderTimeoutMs", async () => {
     const { state, handler } = createEndless(new Uint8Array(64 * 1024));
     await using listener = await listen(handler, { stalledReaderTimeoutMs: 30 });
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     session.request({}).on("error", () => undefined);
     using connection = await openRawConnection(listener.port);
     connection.socket.pause();
     await connection.write(request);
     await state.left;
-    session.destroy();
   });
 
   it("cuts a body of bytes off, too, when its reader stalls", async () => {
@@ -163,10 +160,9 @@ describe("a streamed response", () => {
     using connection = await openRawConnection(listener.port);
     await connection.write(request);
     connection.socket.pause();
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     const stream = session.request({});
     expect(await resetCode(stream)).toBe(constants.NGHTTP2_INTERNAL_ERROR);
-    session.destroy();
   });
 
   it("sends a large body of bytes whole", async () => {
@@ -175,9 +171,8 @@ describe("a streamed response", () => {
     const response = await fetch(listener.url);
     expect(response.headers.get("content-length")).toBe("6000001");
     expect(Buffer.compare(await response.bytes(), body)).toBe(0);
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     expect((await callHttp2(session, {})).body.length).toBeGreaterThan(3_000_000);
-    session.close();
   });
 
   it("becomes a JSON 500 when it fails before its first chunk, and a visible break after it", async () => {
@@ -189,7 +184,7 @@ describe("a streamed response", () => {
     }
     const handler: HttpHandler = async ({ url }) => ({ status: 200, body: body(url.endsWith("/1") ? 1 : 0) });
     await using listener = await listen(handler, { onError });
-    const session = openHttp2(listener.url);
+    using session = openHttp2(listener.url);
     const response = await fetch(listener.url);
     expect([response.status, await response.text()]).toEqual([
       500,
@@ -201,7 +196,6 @@ describe("a streamed response", () => {
     stream.resume();
     expect(await resetCode(stream)).toBe(constants.NGHTTP2_INTERNAL_ERROR);
     expect(failures).toHaveLength(4);
-    session.close();
   });
 });
 
@@ -229,13 +223,12 @@ describe("a request's signal", () => {
         leave.abort();
         expect(await reason).toMatchObject({ rawMessage: "the caller went away" });
       } else {
-        const session = openHttp2(listener.url);
+        using session = openHttp2(listener.url);
         const stream = session.request({});
         stream.on("error", () => undefined);
         await started.opened;
         stream.close(constants.NGHTTP2_CANCEL);
         expect(await reason).toMatchObject({ rawMessage: "the caller went away" });
-        session.close();
       }
     });
   }
@@ -247,10 +240,9 @@ describe("a request's signal", () => {
         signals.push(signal);
         return json("done");
       });
-      const session = openHttp2(listener.url);
+      using session = openHttp2(listener.url);
       await (await fetch(listener.url)).text();
       await callHttp2(session, {});
-      session.close();
     }
     expect(signals.map(({ aborted: isAborted }) => isAborted)).toEqual([false, false]);
   });

@@ -13,11 +13,11 @@ export interface Http2Answer {
   readonly trailers: IncomingHttpHeaders;
 }
 
-/** A connection with prior knowledge (h2c), or TLS when the URL says https. */
-export function openHttp2(url: string, ca?: string): ClientHttp2Session {
+/** A connection with prior knowledge (h2c), or TLS when the URL says https. Dispose of it to cut it. */
+export function openHttp2(url: string, ca?: string): ClientHttp2Session & Disposable {
   const session = connect(url, ca === undefined ? {} : { ca });
   session.on("error", () => undefined);
-  return session;
+  return Object.assign(session, { [Symbol.dispose]: () => session.destroy() });
 }
 
 /** Send one request and read the whole response. */
