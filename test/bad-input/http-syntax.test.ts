@@ -18,6 +18,7 @@ const get = (target: string, field?: string): string =>
 const post = (rest: string): string => `POST /rpc HTTP/1.1\r\n${fields}${json}${rest}`;
 
 const refused = '"error":{"code":400';
+const malformed = '{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Malformed HTTP request"}}';
 
 /** What intermediaries and servers have read differently (RFC 9112 §3, §5, §6, §11). */
 const rows: readonly (readonly [
@@ -105,9 +106,10 @@ const rows: readonly (readonly [
     417,
   ],
   ["a body with GET", `GET /rest/tasks HTTP/1.1\r\n${fields}${json}Content-Length: 5\r\n\r\nhello`, 200],
-  ["the preface of HTTP/2 with another version", "PRI * HTTP/1.9\r\n\r\nSM\r\n\r\n", 400, refused],
-  ["the greeting of TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, refused],
-  ["the greeting of SSH", "SSH-2.0-OpenSSH_9.6\r\n", 400, refused],
+  ["the preface of HTTP/2 with another version", "PRI * HTTP/1.9\r\n\r\nSM\r\n\r\n", 400, malformed],
+  ["the greeting of TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, malformed],
+  ["the greeting of SSH", "SSH-2.0-OpenSSH_9.6\r\n", 400, malformed],
+  ["noise", "\0\0\0\0\r\n\r\n", 400, malformed],
 ];
 
 describe("bytes that HTTP/1.1 does not allow, or hardly", () => {
@@ -187,6 +189,7 @@ describe("bytes that HTTP/2 does not allow", () => {
 
   for (const [title, fields] of [
     ["another host beside the authority", { ":authority": "localhost", host: "evil.example" }],
+    ["an authority that is none", { ":authority": "1.2.3.999" }],
     ["another port", { ":authority": "localhost:81", host: "localhost:82" }],
   ] as const) {
     it(`are refused by the request when nothing else is wrong: ${title}`, async () => {

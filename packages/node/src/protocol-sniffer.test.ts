@@ -33,56 +33,11 @@ describe("one cleartext port", () => {
     expect(await connection.closed()).toContain('"method":"PROPFIND"');
   });
 
-  for (const [what, bytes] of [
-    ["a preface of another version", "PRI * HTTP/1.9\r\n\r\n"],
-    ["a TLS hello", "\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03"],
-    ["noise", "\0\0\0\0\r\n\r\n"],
-  ] as const) {
-    it(`answers ${what} with 400`, async () => {
-      await using listener = await listen(echo);
-      using connection = await openRawConnection(listener.port);
-      await connection.write(Buffer.from(bytes, "latin1"));
-      const received = await connection.closed();
-      expect(received).toMatch(/^HTTP\/1\.1 400 /);
-      expect(received).toContain(
-        '{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Malformed HTTP request"}}',
-      );
-    });
-  }
-
-  it("ignores an upgrade to h2c and answers on HTTP/1.1", async () => {
-    await using listener = await listen(echo);
-    using connection = await openRawConnection(listener.port);
-    const upgrade =
-      "connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n";
-    await connection.write(`GET / HTTP/1.1\r\nhost: localhost\r\n${upgrade}\r\n`);
-    expect(await connection.until('"httpVersion"')).toMatch(/^HTTP\/1\.1 200 /);
-  });
-
-  for (const [what, bytes] of [
-    ["a silent connection", ""],
-    ["half a preface", preface.slice(0, 12)],
-  ] as const) {
-    it(`closes ${what} after firstByteTimeoutMs`, async () => {
-      await using listener = await listen(echo, { firstByteTimeoutMs: 20 });
-      using connection = await openRawConnection(listener.port);
-      if (bytes !== "") await connection.write(bytes);
-      expect(await connection.closed()).toBe("");
-    });
-  }
-
   it("closes a connection that ends before its protocol is known", async () => {
     await using listener = await listen(echo);
     using connection = await openRawConnection(listener.port);
     connection.socket.end("PRI");
     expect(await connection.closed()).toBe("");
-  });
-
-  it("answers 408 when a header takes longer than headersTimeoutMs", async () => {
-    await using listener = await listen(echo, { headersTimeoutMs: 50 });
-    using connection = await openRawConnection(listener.port);
-    await connection.write("GET / HTTP/1.1\r\nhost: loc");
-    expect(await connection.closed()).toMatch(/^HTTP\/1\.1 408 /);
   });
 
   it("answers a caller that has closed its sending side", async () => {

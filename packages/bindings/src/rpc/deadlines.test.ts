@@ -129,12 +129,6 @@ for (const wire of rpcWires) {
       expect((await readRaw(call, await pending)).error).toBeUndefined();
     });
 
-    it("that cannot be read is InvalidArgument", async () => {
-      const call = { wire, ...getTask, header: timeoutHeader(wire, "soon") };
-      const { error } = await readRaw(call, await sendRaw(createRpcHandlers(createFakeService()), call));
-      expect(error?.code).toBe(Code.InvalidArgument);
-    });
-
     it("leaves the caller's own leaving as it is", async () => {
       const { service, contexts, started } = createWaitingService();
       const leave = new AbortController();
