@@ -59,12 +59,12 @@ describe("the platform's clock", () => {
   );
 });
 
-describe.each(wires)("over %s", (wire) => {
+describe.each(wires)("over %s", { timeout: 5_000 }, (wire) => {
   it.each([
     ["30 days", 30 * dayMs],
     ["a million years", 365 * dayMs * 1_000_000],
     ["for ever", Number.POSITIVE_INFINITY],
-  ])("a run may take %s", { timeout: 5_000 }, async (_, deadlineMs) => {
+  ])("a run may take %s", async (_, deadlineMs) => {
     const warnings: string[] = [];
     const note = ({ name }: Error): void => void warnings.push(name);
     process.on("warning", note);
@@ -83,7 +83,7 @@ describe.each(wires)("over %s", (wire) => {
     expect(warnings).toEqual([]);
   });
 
-  it("the deadline holds while the agent does not even say how the task is", { timeout: 5_000 }, async () => {
+  it("the deadline holds while the agent does not even say how the task is", async () => {
     const asked = Promise.withResolvers<void>();
     const clock = createManualClock();
     const { peer, agent } = await meetPeer(
@@ -103,9 +103,7 @@ describe.each(wires)("over %s", (wire) => {
     expect(peer.requests.map(({ method }) => method)).toEqual(["GetTask"]);
   });
 
-  it("the deadline holds while the agent does not say how the task has ended", {
-    timeout: 5_000,
-  }, async () => {
+  it("the deadline holds while the agent does not say how the task has ended", async () => {
     const asked = Promise.withResolvers<void>();
     const clock = createManualClock();
     const { agent } = await meetPeer(
@@ -128,7 +126,7 @@ describe.each(wires)("over %s", (wire) => {
     expect(await run).toHaveLength(1); // what is known is as good as a RunTimeoutError
   });
 
-  it("a task that was taken is named by the error", { timeout: 5_000 }, async () => {
+  it("a task that was taken is named by the error", async () => {
     const task = scriptTask();
     const clock = createManualClock();
     const { peer, agent } = await meetPeer(wire, task.service, { clock });

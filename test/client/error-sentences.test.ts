@@ -69,7 +69,7 @@ const read =
   (act: (artifacts: Awaited<ReturnType<AgentClient["run"]>>) => unknown) => async (agent: AgentClient) =>
     act(await agent.run("go"));
 
-describe.each(wires)("over %s", (wire) => {
+describe.each(wires)("over %s", { timeout: 5_000 }, (wire) => {
   it.each<readonly [string, PeerService, (agent: AgentClient) => Promise<unknown>]>([
     ["a task that failed", evilService(FAILED), run],
     ["a task that was rejected", evilService(REJECTED), run],
@@ -117,7 +117,7 @@ describe.each(wires)("over %s", (wire) => {
       },
       read(({ artifacts: [first] }) => first?.json(v.object({ mood: v.picklist(["fine"]) }))),
     ],
-  ])("%s is told without control sequences", { timeout: 5_000 }, async (_, service, act) => {
+  ])("%s is told without control sequences", async (_, service, act) => {
     const { agent } = await meetPeer(wire, service, {
       retry: { attempts: 2, initialDelayMs: 1, giveUpAfterMs: 20 },
     });
@@ -130,7 +130,7 @@ describe.each(wires)("over %s", (wire) => {
     if (thrown instanceof AgentError) expect(thrown.hint ?? "").not.toMatch(obeyed);
   });
 
-  it("a run that took too long is told without control sequences", { timeout: 5_000 }, async () => {
+  it("a run that took too long is told without control sequences", async () => {
     const clock = createManualClock();
     const { agent } = await meetPeer(wire, evilService(WORKING), { clock });
     const known = Promise.withResolvers<void>();

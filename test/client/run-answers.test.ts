@@ -28,10 +28,8 @@ const taking = (task: ScriptedTask): PeerService => ({
 /** What a connection ends with that breaks. */
 const broken = (): ConnectError => new ConnectError("the connection broke", Code.Unavailable);
 
-describe.each(wires)("over %s", (wire) => {
-  it("an answer is still taken after events that do not settle its question", {
-    timeout: 5_000,
-  }, async () => {
+describe.each(wires)("over %s", { timeout: 5_000 }, (wire) => {
+  it("an answer is still taken after events that do not settle its question", async () => {
     const task = scriptTask();
     const { agent } = await meetPeer(wire, taking(task));
     const chunk = Promise.withResolvers<void>();
@@ -50,25 +48,21 @@ describe.each(wires)("over %s", (wire) => {
     ["UNSUPPORTED_OPERATION", () => a2aError("UNSUPPORTED_OPERATION", "no messages to tasks")],
     ["TASK_GENERATION_MISMATCH", () => a2aError("TASK_GENERATION_MISMATCH", "not that one")],
     ["INVALID_ARGUMENT", () => new ConnectError("not like that", Code.InvalidArgument)],
-  ])(
-    "an answer that is refused with %s while the task still asks ends the run",
-    { timeout: 5_000 },
-    async (_, refusal) => {
-      const task = scriptTask();
-      const { agent } = await meetPeer(wire, {
-        ...task.service,
-        sendMessage: () => {
-          throw refusal();
-        },
-      });
-      const thrown = await rejectedWith(agent.run("go", { onInputRequired: () => "this" }), CallbackError);
-      expect(thrown.message).toContain("its answer was refused");
-      expect(thrown.task.status?.state).toBe(INPUT_REQUIRED);
-      expect(thrown.hint).toContain("still waits");
-    },
-  );
+  ])("an answer that is refused with %s while the task still asks ends the run", async (_, refusal) => {
+    const task = scriptTask();
+    const { agent } = await meetPeer(wire, {
+      ...task.service,
+      sendMessage: () => {
+        throw refusal();
+      },
+    });
+    const thrown = await rejectedWith(agent.run("go", { onInputRequired: () => "this" }), CallbackError);
+    expect(thrown.message).toContain("its answer was refused");
+    expect(thrown.task.status?.state).toBe(INPUT_REQUIRED);
+    expect(thrown.hint).toContain("still waits");
+  });
 
-  it("an answer that comes too late is nobody's mistake", { timeout: 5_000 }, async () => {
+  it("an answer that comes too late is nobody's mistake", async () => {
     const task = scriptTask();
     const { agent } = await meetPeer(wire, {
       ...task.service,
@@ -81,7 +75,7 @@ describe.each(wires)("over %s", (wire) => {
     expect(result.task?.status?.state).toBe(COMPLETED);
   });
 
-  it("a cancel that comes too late is nobody's mistake", { timeout: 5_000 }, async () => {
+  it("a cancel that comes too late is nobody's mistake", async () => {
     const task = scriptTask();
     const { agent } = await meetPeer(wire, {
       ...task.service,
@@ -94,7 +88,7 @@ describe.each(wires)("over %s", (wire) => {
     expect(result.task?.status?.state).toBe(COMPLETED);
   });
 
-  it("a cancel that is refused while the task still asks ends the run", { timeout: 5_000 }, async () => {
+  it("a cancel that is refused while the task still asks ends the run", async () => {
     const task = scriptTask();
     const { agent } = await meetPeer(wire, {
       ...task.service,
@@ -106,9 +100,7 @@ describe.each(wires)("over %s", (wire) => {
     expect(String(await failureOf(run))).toContain("not this one");
   });
 
-  it("an answer is known to be taken by what the task does, when nobody says so", {
-    timeout: 5_000,
-  }, async () => {
+  it("an answer is known to be taken by what the task does, when nobody says so", async () => {
     const task = scriptTask();
     const lose: Interceptor = (next) => async (request) => {
       const response = await next(request);
@@ -121,9 +113,7 @@ describe.each(wires)("over %s", (wire) => {
     expect(peer.requests.filter(({ method }) => method === "SendMessage")).toHaveLength(1);
   });
 
-  it("an answer that nobody knows of is not sent again, and the task is named", {
-    timeout: 5_000,
-  }, async () => {
+  it("an answer that nobody knows of is not sent again, and the task is named", async () => {
     const task = scriptTask();
     const lose: Interceptor = (next) => async (request) => {
       if (request.method.name === "SendMessage") throw broken();
@@ -135,7 +125,7 @@ describe.each(wires)("over %s", (wire) => {
     expect(thrown.cause).toBeInstanceOf(SendUncertainError);
   });
 
-  it("an abort cancels the task by one attempt, and waits for no more", { timeout: 5_000 }, async () => {
+  it("an abort cancels the task by one attempt, and waits for no more", async () => {
     const task = scriptTask();
     const { peer, agent } = await meetPeer(
       wire,

@@ -61,8 +61,8 @@ function failed(): never {
   throw new Error("the script has every operation");
 }
 
-describe.each(wires)("over %s", (wire) => {
-  it("a message to a task, its question, its answer and its end", { timeout: 5_000 }, async () => {
+describe.each(wires)("over %s", { timeout: 5_000 }, (wire) => {
+  it("a message to a task, its question, its answer and its end", async () => {
     const { task, service } = guardedTask();
     task.tell(statusEvent(TaskState.SUBMITTED));
     const { peer, agent } = await meetPeer(wire, service);
@@ -82,7 +82,7 @@ describe.each(wires)("over %s", (wire) => {
     expect(calls.filter((call) => call === "GetTask").length).toBeGreaterThanOrEqual(2);
   });
 
-  it("an answer that cancels", { timeout: 5_000 }, async () => {
+  it("an answer that cancels", async () => {
     const { service } = guardedTask();
     const { peer, agent } = await meetPeer(wire, service);
     await rejectedWith(
@@ -93,7 +93,7 @@ describe.each(wires)("over %s", (wire) => {
     expect(callsOf(peer)).toContain("CancelTask");
   });
 
-  it("an abort that cancels", { timeout: 5_000 }, async () => {
+  it("an abort that cancels", async () => {
     const { task, service } = guardedTask();
     const { peer, agent } = await meetPeer(wire, service);
     const controller = new AbortController();
@@ -112,7 +112,7 @@ describe.each(wires)("over %s", (wire) => {
     expect(task.current.status?.state).toBe(TaskState.CANCELED);
   });
 
-  it("a task that is gone on with, and one that is followed", { timeout: 5_000 }, async () => {
+  it("a task that is gone on with, and one that is followed", async () => {
     const { task, service } = guardedTask();
     task.tell(statusEvent(TaskState.INPUT_REQUIRED, "Which?"));
     const { peer, agent } = await meetPeer(wire, service);

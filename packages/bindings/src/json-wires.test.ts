@@ -313,7 +313,7 @@ for (const [wire, { handler, transport }] of Object.entries(wires)) {
         const events = client.subscribeToTask({ id: "t" }, { signal: call.signal })[Symbol.asyncIterator]();
         await events.next();
         call.abort();
-        expect(await failure(Promise.resolve(events.next()))).toMatchObject({ code: Code.Canceled });
+        await expectFailure(Promise.resolve(events.next()), Code.Canceled);
         expect(await cleaned.promise).toBe("cleaned");
       });
 
@@ -321,19 +321,13 @@ for (const [wire, { handler, transport }] of Object.entries(wires)) {
         const { client } = await open({
           getTask: (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", reject)),
         });
-        expect(await failure(client.getTask({ id: "t" }, { timeoutMs: 30 }))).toMatchObject({
-          code: Code.DeadlineExceeded,
-        });
+        await expectFailure(client.getTask({ id: "t" }, { timeoutMs: 30 }), Code.DeadlineExceeded);
       });
 
       it("refuses a response beyond the client's limit", async () => {
         const { client } = await open({}, { client: { maxResponseBytes: 40 } });
-        expect(await failure(client.getTask({ id: "t".repeat(50) }))).toMatchObject({
-          code: Code.ResourceExhausted,
-        });
-        expect(await failure(collect(client.subscribeToTask({ id: "t" }), []))).toMatchObject({
-          code: Code.ResourceExhausted,
-        });
+        await expectFailure(client.getTask({ id: "t".repeat(50) }), Code.ResourceExhausted);
+        await expectFailure(collect(client.subscribeToTask({ id: "t" }), []), Code.ResourceExhausted);
       });
 
       it("compresses what is worth it in both directions", async () => {
@@ -368,7 +362,7 @@ for (const [wire, { handler, transport }] of Object.entries(wires)) {
 
     it("says Unavailable when the server cannot be reached", async () => {
       const client = createClient(A2AService, transport("http://127.0.0.1:1", {}));
-      expect(await failure(client.getTask({ id: "t" }))).toMatchObject({ code: Code.Unavailable });
+      await expectFailure(client.getTask({ id: "t" }), Code.Unavailable);
     });
 
     for (const [status, code] of [
@@ -383,8 +377,8 @@ for (const [wire, { handler, transport }] of Object.entries(wires)) {
         const client = answering(
           () => new Response("<html>", { status, headers: { "content-type": "text/html" } }),
         );
-        expect(await failure(client.getTask({ id: "t" }))).toMatchObject({ code });
-        expect(await failure(collect(client.subscribeToTask({ id: "t" }), []))).toMatchObject({ code });
+        await expectFailure(client.getTask({ id: "t" }), code);
+        await expectFailure(collect(client.subscribeToTask({ id: "t" }), []), code);
       });
     }
 
@@ -396,10 +390,8 @@ for (const [wire, { handler, transport }] of Object.entries(wires)) {
     ] as const) {
       it(`says Internal when success is ${name}`, async () => {
         const client = answering(() => new Response(body, { headers: { "content-type": type } }));
-        expect(await failure(client.getTask({ id: "t" }))).toMatchObject({ code: Code.Internal });
-        expect(await failure(collect(client.subscribeToTask({ id: "t" }), []))).toMatchObject({
-          code: Code.Internal,
-        });
+        await expectFailure(client.getTask({ id: "t" }), Code.Internal);
+        await expectFailure(collect(client.subscribeToTask({ id: "t" }), []), Code.Internal);
       });
     }
 
@@ -411,7 +403,7 @@ for (const [wire, { handler, transport }] of Object.entries(wires)) {
         const client = answering(
           () => new Response(chunks.join(""), { headers: { "content-type": "text/event-stream" } }),
         );
-        expect(await failure(collect(client.subscribeToTask({ id: "t" }), []))).toMatchObject({ code });
+        await expectFailure(collect(client.subscribeToTask({ id: "t" }), []), code);
       });
     }
 
@@ -421,9 +413,7 @@ for (const [wire, { handler, transport }] of Object.entries(wires)) {
       const client = answering(
         () => new Response(broken(), { headers: { "content-type": "text/event-stream" } }),
       );
-      expect(await failure(collect(client.subscribeToTask({ id: "t" }), []))).toMatchObject({
-        code: Code.Unavailable,
-      });
+      await expectFailure(collect(client.subscribeToTask({ id: "t" }), []), Code.Unavailable);
     });
   });
 }
@@ -531,6 +521,11 @@ async function collect(events: AsyncIterable<StreamResponse>, into: StreamRespon
   for await (const event of events) {
     into.push(event);
   }
+}
+
+/** A call that fails with this code. */
+async function expectFailure(call: Promise<unknown>, code: Code): Promise<void> {
+  expect(await failure(call)).toMatchObject({ code });
 }
 
 async function failure(call: Promise<unknown>): Promise<ConnectError> {
