@@ -19,7 +19,8 @@ import { connectAgent } from "@a2a-connect/node/client";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { createCardJson, respondJson, startBrokenServer } from "./broken-server.ts";
+import { createCardJson, olderCard } from "../support/cards.ts";
+import { respondJson, startBrokenServer } from "./broken-server.ts";
 import { closedAddress } from "./closed-address.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
@@ -329,22 +330,6 @@ function offers(protocolBinding: string, protocolVersion = "1.0", url?: string):
   return (_, { headers }, response) => {
     const own = `http://${headers.host}/rpc`;
     respondJson(response, createCardJson([{ url: url ?? own, protocolBinding, protocolVersion }]));
-  };
-}
-
-/** A card as it was before 1.0. */
-function olderCard(protocolVersion: string | undefined, url: string): JsonObject {
-  return {
-    name: "Older agent",
-    description: "Was here before.",
-    version: "1.0.0",
-    url,
-    ...(protocolVersion === undefined ? {} : { protocolVersion, preferredTransport: "JSONRPC" }),
-    capabilities: { streaming: true },
-    authentication: { schemes: ["Bearer"] },
-    defaultInputModes: ["text"],
-    defaultOutputModes: ["text", "file"],
-    skills: [{ id: "old", name: "Old", description: "Old things.", tags: [] }],
   };
 }
 

@@ -7,7 +7,7 @@ import {
 } from "node:http2";
 import type { AddressInfo } from "node:net";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { createCardJson } from "./broken-server.ts";
+import { createCardJson } from "../support/cards.ts";
 
 /** A server of cleartext HTTP/2 that says it speaks gRPC. */
 export interface BrokenGrpcServer extends AsyncDisposable {

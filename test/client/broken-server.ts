@@ -4,6 +4,7 @@ import type { MethodName } from "@a2a-connect/core";
 import { createRouteTable } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { startHttpServer } from "../../packages/client/test-support/http-server.ts";
+import { createCardJson } from "../support/cards.ts";
 
 /** The two wires that are JSON over HTTP/1.1. */
 export const jsonBindings = ["JSONRPC", "HTTP+JSON"] as const;
@@ -84,21 +85,6 @@ export async function startBrokenServer({
     { url: `${url}/rest`, protocolBinding: "HTTP+JSON", protocolVersion: "1.0" },
   ]);
   return { ...server, card, calls };
-}
-
-/** A card that is right, and has only what it must. */
-export function createCardJson(supportedInterfaces: JsonObject[], other: JsonObject = {}): JsonObject {
-  return {
-    name: "Broken agent",
-    description: "Breaks what it is told.",
-    version: "1.0.0",
-    supportedInterfaces,
-    capabilities: { streaming: true, pushNotifications: true },
-    defaultInputModes: ["text/plain"],
-    defaultOutputModes: ["text/plain"],
-    skills: [{ id: "break", name: "Break", description: "Breaks things.", tags: [] }],
-    ...other,
-  };
 }
 
 /** Responds with JSON, and with the right type of it unless `headers` say otherwise. */

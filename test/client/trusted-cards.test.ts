@@ -11,10 +11,11 @@ import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { CardNotTrustedError, createCardMemory } from "@a2a-connect/signing";
 import type { CardFault } from "@a2a-connect/signing/internal";
 import { wires } from "@a2a-connect/testing";
-import { clone, create, type JsonObject } from "@bufbuild/protobuf";
+import { clone, type JsonObject } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Peer, type PeerOptions, startPeer } from "../conformance/client/peer.ts";
 import { readCodeBlocks } from "../readme/code-blocks.ts";
+import { secure } from "../support/cards.ts";
 import { type BrokenServer, jsonBindings, respondJson, startBrokenServer } from "./broken-server.ts";
 import { createSigner, type TestSigner } from "./card-signer.ts";
 import { bindingOf } from "./interfaces.ts";
@@ -30,29 +31,6 @@ beforeAll(async () => {
   ours = await createSigner("ours");
   theirs = await createSigner("theirs");
 });
-
-/** A card that asks for something, so that there is something to take away. */
-function secure(card: AgentCard): AgentCard {
-  const { securitySchemes, securityRequirements } = create(AgentCardSchema, {
-    securitySchemes: {
-      oauth: {
-        scheme: {
-          case: "oauth2SecurityScheme",
-          value: {
-            flows: {
-              flow: {
-                case: "clientCredentials",
-                value: { tokenUrl: "https://login.example.org/token", scopes: { work: "Work" } },
-              },
-            },
-          },
-        },
-      },
-    },
-    securityRequirements: [{ schemes: { oauth: { list: ["work"] } } }],
-  });
-  return Object.assign(card, { securitySchemes, securityRequirements });
-}
 
 /** An agent whose card is signed by us; it is asked for before every submission. */
 function startSigned(options: PeerOptions = {}): Promise<Peer> {
@@ -103,7 +81,7 @@ describe("a signed card", () => {
     [
       "sends credentials elsewhere",
       "signature-mismatch",
-      (card) => JSON.parse(JSON.stringify(card).replace("https://login.example.org/token", tokenUrl)),
+      (card) => JSON.parse(JSON.stringify(card).replace("https://login.example/token", tokenUrl)),
     ],
     [
       "names another interface",

@@ -17,8 +17,9 @@ import { DefaultAgentCardResolver } from "@a2a-js/sdk/client";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { JWK } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createCardJson, respondJson, startBrokenServer } from "../client/broken-server.ts";
+import { respondJson, startBrokenServer } from "../client/broken-server.ts";
 import { rejectedWith } from "../client/outcomes.ts";
+import { fullCard, scopeFreeSecurity } from "../support/cards.ts";
 
 const { privateJwk, publicJwk } = await generateSigningKey({ kid: "one" });
 
@@ -28,50 +29,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.restoreAllMocks();
 });
-
-/** Nothing in it is empty. */
-const full: JsonObject = {
-  ...createCardJson([
-    { url: "https://a.example/rpc", protocolBinding: "JSONRPC", protocolVersion: "1.0", tenant: "acme" },
-  ]),
-  documentationUrl: "https://a.example/docs",
-  provider: { organization: "Ä & Söhne \u{1F600}", url: "https://a.example" },
-  capabilities: {
-    streaming: false,
-    pushNotifications: true,
-    extensions: [
-      {
-        uri: "urn:x",
-        description: "X",
-        required: true,
-        params: { limit: 4.5, n: 1e21, deep: { a: [1, "b"] } },
-      },
-    ],
-  },
-  skills: [
-    { id: "s", name: "S", description: "Does.", tags: ["t"], examples: ["e"], inputModes: ["text/plain"] },
-  ],
-  securitySchemes: {
-    oauth: {
-      oauth2SecurityScheme: {
-        description: "O",
-        flows: {
-          authorizationCode: {
-            authorizationUrl: "https://login.example/authorize",
-            tokenUrl: "https://login.example/token",
-            scopes: { work: "Work" },
-            pkceRequired: true,
-          },
-        },
-      },
-    },
-    key: { apiKeySecurityScheme: { location: "header", name: "x-key" } },
-  },
-  securityRequirements: [
-    { schemes: { oauth: { list: ["work"] } } },
-    { schemes: { key: { list: ["any"] }, oauth: { list: ["work"] } } },
-  ],
-};
 
 /** Signs as an agent author does who uses the SDK. */
 async function signBySdk(card: JsonObject): Promise<JsonObject> {
@@ -99,7 +56,7 @@ function verifyByUs(card: JsonObject, ...profiles: LegacyProfile[]): Promise<Car
 
 describe("a card that the SDK has signed", () => {
   it("is one of the specification when nothing in it is empty", async () => {
-    const card = await signBySdk(full);
+    const card = await signBySdk(fullCard);
     expect(await verifyByUs(card)).toMatchObject({ verified: true, profile: "strict", uncovered: [] });
     expect(await sdkAccepts(card)).toBe(true);
   });
@@ -119,7 +76,7 @@ describe("a card that the SDK has signed", () => {
     ],
   ] satisfies readonly (readonly [string, JsonObject, readonly string[]])[]) {
     it(`is verified by the profile js-1 alone, which does not protect ${what}`, async () => {
-      const card = await signBySdk({ ...full, ...empty });
+      const card = await signBySdk({ ...fullCard, ...empty });
       expect(await verifyByUs(card)).toMatchObject({ verified: false, reason: "signature-mismatch" });
       const verification = await verifyByUs(card, "js-1");
       expect(verification).toMatchObject({ verified: true, profile: "js-1", kid: "one", alg: "ES256" });
@@ -130,7 +87,10 @@ describe("a card that the SDK has signed", () => {
   }
 
   it("is refused when what it leaves out is a requirement without scopes", async () => {
-    const card = await signBySdk({ ...full, securityRequirements: [{ schemes: { oauth: { list: [] } } }] });
+    const card = await signBySdk({
+      ...fullCard,
+      securityRequirements: [{ schemes: { oauth: { list: [] } } }],
+    });
     const verification = await verifyByUs(card, "js-1");
     expect(verification).toMatchObject({ verified: false, reason: "uncovered", profile: "js-1" });
     expect(verification.uncovered).toEqual(["securityRequirements"]);
@@ -139,7 +99,7 @@ describe("a card that the SDK has signed", () => {
 
   it("is used by our client under that profile, over the text that was served", async () => {
     const skills = [{ id: "s", name: "S", description: "Does.", tags: [] }];
-    const card = await signBySdk({ ...full, skills, somethingNew: 1 });
+    const card = await signBySdk({ ...fullCard, skills, somethingNew: 1 });
     await using server = await startBrokenServer({
       serveCard: (_, __, response) => respondJson(response, card),
     });
@@ -213,7 +173,7 @@ describe("a card that the SDK has signed, and somebody has changed", () => {
     ],
   ] satisfies readonly (readonly [string, (card: JsonObject) => JsonObject, CardFault | undefined])[]) {
     it(`is accepted by the SDK, and refused by us: ${what}`, async () => {
-      const good = await signBySdk(full);
+      const good = await signBySdk(fullCard);
       const bad = change(good);
       expect(JSON.stringify(bad)).not.toBe(JSON.stringify(good));
       expect(await sdkAccepts(bad)).toBe(true);
@@ -231,11 +191,7 @@ describe("a card that the SDK has signed, and somebody has changed", () => {
 });
 
 describe("a card that the SDK has signed, out of which a requirement without scopes was taken", () => {
-  const scopeFree: JsonObject = {
-    ...full,
-    securitySchemes: { key: { apiKeySecurityScheme: { location: "header", name: "x-key" } } },
-    securityRequirements: [{ schemes: { key: { list: [] } } }],
-  };
+  const scopeFree: JsonObject = { ...fullCard, ...scopeFreeSecurity };
   const strip = ({ securityRequirements: _, ...card }: JsonObject): JsonObject => card;
 
   it("is accepted by the SDK, and refused by us under its profile, though no byte of what was signed has changed", async () => {
@@ -265,7 +221,7 @@ describe("a card that we have signed", () => {
     JSON.parse(await signCardText(JSON.stringify(card), { key: privateJwk })) as JsonObject;
 
   it("is verified by the SDK when nothing in it is empty, and not when it was changed", async () => {
-    const card = await ours(full);
+    const card = await ours(fullCard);
     expect(await sdkAccepts(card)).toBe(true);
     expect(await verifyByUs(card)).toMatchObject({ verified: true, profile: "strict" });
     expect(await sdkAccepts({ ...card, version: "9.9.9" })).toBe(false);
@@ -278,7 +234,7 @@ describe("a card that we have signed", () => {
   ] satisfies readonly (readonly [string, JsonObject, string])[]) {
     it(`is not verified by the SDK when the signature protects ${what} that it drops, and the signer is warned`, async () => {
       const warnings: string[] = [];
-      const card = await signCardText(JSON.stringify({ ...full, ...empty }), {
+      const card = await signCardText(JSON.stringify({ ...fullCard, ...empty }), {
         key: privateJwk,
         onWarning: (warning) => warnings.push(warning),
       });

@@ -14,6 +14,7 @@ import { base64url, importJWK } from "jose";
 import { describe, expect, it } from "vitest";
 import { isLong } from "../faults/report.ts";
 import { arbitraryMessage } from "../openapi/arbitrary-message.ts";
+import { fullCard, scopeFreeSecurity, wholeCard } from "../support/cards.ts";
 import { type JsonPath, pathsOf, replaceAt } from "./json-paths.ts";
 
 const { privateJwk, publicJwk } = await generateSigningKey({ alg: "Ed25519", kid: "one" });
@@ -99,10 +100,10 @@ describe("a signed card in which one thing was changed", () => {
 
   it("is refused by the legacy profiles, when it is changed in where or by whom the agent may be called", async () => {
     const signedCards = {
-      "the SDK": await signAsSdk(securedCard),
-      us: canonicalSignedCard(await signCard(fromJson(AgentCardSchema, securedCard), { signer })),
-      "the SDK, as it signs objects of its own": await signAsSdk(securedCard, { isTyped: true }),
-      "the SDK, though it loses a requirement": await signAsSdk({ ...securedCard, ...scopeFreeSecurity }),
+      "the SDK": await signAsSdk(fullCard),
+      us: canonicalSignedCard(await signCard(fromJson(AgentCardSchema, fullCard), { signer })),
+      "the SDK, as it signs objects of its own": await signAsSdk(fullCard, { isTyped: true }),
+      "the SDK, though it loses a requirement": await signAsSdk({ ...fullCard, ...scopeFreeSecurity }),
     };
     for (const [who, text] of Object.entries(signedCards)) {
       const signed = JSON.parse(text) as JsonObject;
@@ -430,57 +431,3 @@ function mutatedSignature(text: string): fc.Arbitrary<string> {
 function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
-
-/** A card with something of everything. */
-const wholeCard: JsonObject = {
-  name: "Whole",
-  description: "",
-  version: "1.0.0",
-  supportedInterfaces: [
-    { url: "https://whole.example/rpc", protocolBinding: "JSONRPC", protocolVersion: "1.0", tenant: "t" },
-    { url: "whole.example:443", protocolBinding: "GRPC", protocolVersion: "1.0" },
-  ],
-  provider: { organization: "O", url: "https://o.example" },
-  iconUrl: "",
-  capabilities: {
-    streaming: false,
-    extensions: [
-      { uri: "urn:x", required: true, params: { a: null, b: [], "\u{1F600}": 1e-7, "\uFB33": -0 } },
-    ],
-  },
-  securitySchemes: {
-    oauth: {
-      oauth2SecurityScheme: {
-        flows: { clientCredentials: { tokenUrl: "https://id.example/token", scopes: { read: "" } } },
-      },
-    },
-    cert: { mtlsSecurityScheme: {} },
-  },
-  securityRequirements: [{ schemes: { oauth: { list: ["read"] }, cert: { list: [] } } }],
-  defaultInputModes: ["text/plain"],
-  defaultOutputModes: [],
-  skills: [{ id: "s", name: "S", description: "d", tags: [], examples: ["e\n<>&\u2028"] }],
-};
-
-/** The same, with security that even signers who lose what is empty have signed in full. */
-const securedCard: JsonObject = {
-  ...wholeCard,
-  securitySchemes: {
-    oauth: {
-      oauth2SecurityScheme: {
-        flows: { clientCredentials: { tokenUrl: "https://id.example/token", scopes: { read: "Read" } } },
-      },
-    },
-    key: { apiKeySecurityScheme: { location: "header", name: "x-key" } },
-  },
-  securityRequirements: [
-    { schemes: { oauth: { list: ["read"] }, key: { list: ["any"] } } },
-    { schemes: { oauth: { list: ["read", "write"] } } },
-  ],
-};
-
-/** A requirement without scopes, which such signers lose. */
-const scopeFreeSecurity: JsonObject = {
-  securitySchemes: { key: { apiKeySecurityScheme: { location: "header", name: "x-key" } } },
-  securityRequirements: [{ schemes: { key: { list: [] } } }],
-};

@@ -4,8 +4,9 @@ import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { type CardNotTrustedError, type TrustPolicy, trustCards } from "@a2a-connect/signing";
 import type { Wire } from "@a2a-connect/testing";
 import { canonicalizeAgentCard } from "@a2a-js/sdk";
-import { fromJson, type JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { expect } from "vitest";
+import { secure } from "../../support/cards.ts";
 import { addSignature, createTestKey, payloadOf, type TestKey } from "../card-signature.ts";
 import { clientScenarios } from "./client-scenario.ts";
 import { connectOver } from "./every-operation.ts";
@@ -119,16 +120,6 @@ async function refusalOf(wire: Wire, policy: TrustPolicy, options: PeerOptions):
     const { cause } = error as CardRefusedError;
     return (cause as CardNotTrustedError).reason;
   }
-}
-
-function secure(card: AgentCard): void {
-  const { securitySchemes, securityRequirements } = fromJson(AgentCardSchema, {
-    securitySchemes: {
-      login: { openIdConnectSecurityScheme: { openIdConnectUrl: "https://login.example" } },
-    },
-    securityRequirements: [{ schemes: { login: { list: ["work"] } } }],
-  });
-  Object.assign(card, { securitySchemes, securityRequirements });
 }
 
 function toJson(card: AgentCard): JsonObject {
