@@ -17,7 +17,7 @@ import { declaredMediaType } from "@a2a-connect/client/inspect";
 import { connectAgent } from "@a2a-connect/node/client";
 import type { JsonObject } from "@bufbuild/protobuf";
 import * as v from "valibot";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { type Answer, openStream, respondResult, startBrokenServer } from "./broken-server.ts";
 import { chunkEvent, sendEvents, statusEvent, taskJson, wholeTask } from "./broken-task.ts";
 import { failureOf } from "./outcomes.ts";
@@ -32,8 +32,7 @@ const magic = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u206
 
 describe("sequences for terminals", () => {
   it("are in no question", async () => {
-    await using server = await startBrokenServer({ answer: askWith(spell) });
-    await using agent = await connect(server.url);
+    const agent = await connect(askWith(spell));
     let asked: readonly (string | undefined)[] = [];
     const run = agent.run("Ask me.", {
       onInputRequired: ({ text, choices }) => {
@@ -49,21 +48,19 @@ describe("sequences for terminals", () => {
   });
 
   it("are in no message of an error", async () => {
-    await using server = await startBrokenServer({
-      answer: (call) =>
-        sendEvents(call, 1, [
-          wholeTask[0] ?? null,
-          statusEvent("TASK_STATE_FAILED", {
-            message: {
-              messageId: "m",
-              role: "ROLE_AGENT",
-              parts: [{ text: spell }],
-              metadata: { "urn:a2a-connect:ext:lifecycle:v1": { reason: spell } },
-            },
-          }),
-        ]),
-    });
-    await using agent = await connect(server.url);
+    const agent = await connect((call) =>
+      sendEvents(call, 1, [
+        wholeTask[0] ?? null,
+        statusEvent("TASK_STATE_FAILED", {
+          message: {
+            messageId: "m",
+            role: "ROLE_AGENT",
+            parts: [{ text: spell }],
+            metadata: { "urn:a2a-connect:ext:lifecycle:v1": { reason: spell } },
+          },
+        }),
+      ]),
+    );
     const thrown = await failureOf(agent.run("Fail."));
     expect(thrown).toBeInstanceOf(TaskFailedError);
     expect(String(thrown)).not.toMatch(magic);
@@ -72,14 +69,14 @@ describe("sequences for terminals", () => {
 
   it("are in no message of an error that a server answers with", async () => {
     for (const pinBinding of ["JSONRPC", "HTTP+JSON"]) {
-      await using server = await startBrokenServer({
-        answer: ({ response, id }) => {
+      const agent = await connect(
+        ({ response, id }) => {
           response.writeHead(400, { "content-type": "application/json" });
           const error = { code: -32602, message: spell, status: "INVALID_ARGUMENT" };
           response.end(JSON.stringify({ jsonrpc: "2.0", id, error }));
         },
-      });
-      await using agent = await connect(server.url, { pinBinding });
+        { pinBinding },
+      );
       expect(String(await failureOf(agent.getTask("t")))).not.toMatch(magic);
     }
   });
@@ -106,14 +103,13 @@ describe("names of files", () => {
     const root = mkdtempSync(join(tmpdir(), "a2a-hostile-"));
     const directory = join(root, "inner", "most");
     try {
-      await using server = await startBrokenServer({
-        answer: finish({
+      const agent = await connect(
+        finish({
           artifactId: "../../../artifact",
           name: "../../../named",
           parts: names.map((filename, index) => ({ text: `content ${index}`, filename })),
         }),
-      });
-      await using agent = await connect(server.url);
+      );
       const result = await agent.run("Give me files.");
       const [artifact] = result.artifacts;
       await artifact?.save(directory); // makes it
@@ -138,10 +134,7 @@ describe("names of files", () => {
   it("of addresses that are no web address are not followed", async () => {
     const directory = join(tmpdir(), `a2a-hostile-${crypto.randomUUID()}`);
     for (const url of ["file:///etc/passwd", "data:text/plain,x", "javascript:alert(1)", "/etc/passwd"]) {
-      await using server = await startBrokenServer({
-        answer: finish({ artifactId: "a", parts: [{ url, filename: "x" }] }),
-      });
-      await using agent = await connect(server.url);
+      const agent = await connect(finish({ artifactId: "a", parts: [{ url, filename: "x" }] }));
       const result = await agent.run("Give me a file.");
       expect(await failureOf(result.artifacts[0]?.save(directory) ?? Promise.resolve()), url).toBeInstanceOf(
         UntrustedOutputError,
@@ -161,8 +154,7 @@ describe("types that are not what they say", () => {
     ["a page as plain text", { raw: btoa("<!doctype html><script>1</script>"), mediaType: "text/plain" }],
     ["a type that is none", { raw: elf, mediaType: "picture!" }],
   ])("are refused by whoever inspects: %s", async (_, part) => {
-    await using server = await startBrokenServer({ answer: finish({ artifactId: "a", parts: [part] }) });
-    await using agent = await connect(server.url, { inspect: declaredMediaType() });
+    const agent = await connect(finish({ artifactId: "a", parts: [part] }), { inspect: declaredMediaType() });
     const told: unknown[] = [];
     const thrown = await failureOf(
       agent.run("Give me a picture.", { onArtifact: (each) => void told.push(each) }),
@@ -180,8 +172,7 @@ describe("data that is not what was expected", () => {
     ["with too many rows", { data: { rows: new Array<number>(1_000).fill(1) } }],
     ["as text that is another shape", { text: '{"__proto__":{"rows":[1]}}' }],
   ])("is refused by the schema it is read with: %s", async (_, part) => {
-    await using server = await startBrokenServer({ answer: finish({ artifactId: "a", parts: [part] }) });
-    await using agent = await connect(server.url);
+    const agent = await connect(finish({ artifactId: "a", parts: [part] }));
     const [artifact] = (await agent.run("Give me a table.")).artifacts;
     const thrown = await failureOf(artifact?.json(table) ?? Promise.resolve());
     expect(thrown).toBeInstanceOf(UntrustedOutputError);
@@ -189,10 +180,7 @@ describe("data that is not what was expected", () => {
   });
 
   it("is given as what the schema makes of it, when it fits", async () => {
-    await using server = await startBrokenServer({
-      answer: finish({ artifactId: "a", parts: [{ data: { rows: [1, 2], more: true } }] }),
-    });
-    await using agent = await connect(server.url);
+    const agent = await connect(finish({ artifactId: "a", parts: [{ data: { rows: [1, 2], more: true } }] }));
     const [artifact] = (await agent.run("Give me a table.")).artifacts;
     expect(await artifact?.json(table)).toEqual({ rows: [1, 2] });
   });
@@ -202,18 +190,17 @@ const table = v.object({ rows: v.pipe(v.array(v.number()), v.maxLength(10)) });
 
 describe("sizes", () => {
   it("of one event have a limit", { timeout: 8_000 }, async () => {
-    await using server = await startBrokenServer({
-      answer: (call) => sendEvents(call, 1, [wholeTask[0] ?? null, chunkEvent("x".repeat(400_000), false)]),
-    });
-    await using agent = await connect(server.url);
+    const agent = await connect((call) =>
+      sendEvents(call, 1, [wholeTask[0] ?? null, chunkEvent("x".repeat(400_000), false)]),
+    );
     const thrown = await failureOf(agent.run("Give me much."));
     expect(String(thrown)).toMatch(/262,?144|256 KiB/);
   });
 
   it("of all events of a task together have a limit, too", { timeout: 15_000 }, async () => {
     let sent = 0;
-    await using server = await startBrokenServer({
-      answer: async (call) => {
+    const agent = await connect(
+      async (call) => {
         const stream = openStream(call, 1);
         stream.send(wholeTask[0] ?? null, 1);
         const chunk = "x".repeat(100_000);
@@ -223,8 +210,8 @@ describe("sizes", () => {
         }
         stream.end();
       },
-    });
-    await using agent = await connect(server.url, { maxTaskBytes: 2 ** 22 });
+      { maxTaskBytes: 2 ** 22 },
+    );
     expect(await failureOf(agent.run("Give me much, bit by bit."))).toBeInstanceOf(ContentTooLargeError);
     expect(sent).toBeLessThan(2 ** 26);
   });
@@ -245,12 +232,17 @@ function askWith(text: string): Answer {
     ]);
 }
 
-function connect(url: string, options: ConnectOptions = {}): Promise<AgentClient> {
-  return connectAgent(url, {
+/** A client of a server that answers so. Both are closed when the test has ended. */
+async function connect(answer: Answer, options: ConnectOptions = {}): Promise<AgentClient> {
+  const server = await startBrokenServer({ answer });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const agent = await connectAgent(server.url, {
     requestTimeoutMs: 2_000,
     idleTimeoutMs: 2_000,
     maxResponseBytes: 256 * 1024,
     retry: { attempts: 1, initialDelayMs: 1, giveUpAfterMs: 500 },
     ...options,
   });
+  onTestFinished(() => agent[Symbol.asyncDispose]());
+  return agent;
 }
