@@ -164,6 +164,7 @@ describe("bound to this machine", () => {
 });
 
 describe("opened by an option", () => {
+  const trusting = { trustedProxies: ["loopback"] };
   const told = {
     "x-forwarded-proto": "https",
     "x-forwarded-host": "public.example",
@@ -194,20 +195,15 @@ describe("opened by an option", () => {
       { cors: false },
     ],
     ["another page, without CORS", 403, { origin: "http://localhost:1" }, { cors: false }],
-    ["what a trusted proxy forwards", 200, told, { trustedProxies: ["loopback"] }],
+    ["what a trusted proxy forwards", 200, told, trusting],
     [
       "a page of what a trusted proxy forwards",
       200,
       { ...told, origin: "https://public.example" },
-      { trustedProxies: ["loopback"], cors: false },
+      { ...trusting, cors: false },
     ],
     ["what another forwards", 421, told, { trustedProxies: ["192.0.2.1"] }],
-    [
-      "what a trusted proxy may not forward",
-      421,
-      told,
-      { trustedProxies: ["loopback"], forwardedHosts: ["other.example"] },
-    ],
+    ["what a trusted proxy may not forward", 421, told, { ...trusting, forwardedHosts: ["other.example"] }],
   ])("%s: %i", async (_, status, headers, options) => {
     expect(await statusOf(`${await start(options)}/rest/tasks`, headers)).toBe(status);
   });

@@ -10,6 +10,8 @@ const allFields = "accept-encoding, forwarded, x-forwarded-host, x-forwarded-pro
 
 const told = { "x-forwarded-proto": "https", "x-forwarded-host": "public.example" };
 
+const trusting = { trustedProxies: ["loopback"] };
+
 async function start(options: ServeOptions) {
   const served = await serve(agent, { store: createMemoryTaskStore(), ...options });
   return {
@@ -25,7 +27,7 @@ async function start(options: ServeOptions) {
 
 describe.each(httpVersions)("a card behind a proxy, over %s", (version) => {
   it("names the URLs that a trusted proxy tells", async () => {
-    await using server = await start({ trustedProxies: ["loopback"] });
+    await using server = await start(trusting);
     const { urls, headers } = await server.cardFor(told, version);
     expect(urls).toEqual([
       "https://public.example/rpc",
@@ -42,28 +44,12 @@ describe.each(httpVersions)("a card behind a proxy, over %s", (version) => {
   it.each<[string, ServeOptions, Record<string, string>]>([
     ["nobody is trusted", {}, told],
     ["somebody else is trusted", { trustedProxies: ["192.0.2.1", "10.0.0.0/8"] }, told],
-    [
-      "what is told is no host",
-      { trustedProxies: ["loopback"] },
-      { ...told, "x-forwarded-host": "evil.example/x?" },
-    ],
-    ["what is told is no scheme", { trustedProxies: ["loopback"] }, { ...told, "x-forwarded-proto": "evil" }],
-    [
-      "two proxies contradict each other",
-      { trustedProxies: ["loopback"] },
-      { ...told, forwarded: "host=evil.example" },
-    ],
-    [
-      "the host is none of those listed",
-      { trustedProxies: ["loopback"], forwardedHosts: ["*.other.example"] },
-      told,
-    ],
-    [
-      "the host is listed with another port",
-      { trustedProxies: ["loopback"], forwardedHosts: ["public.example:8443"] },
-      told,
-    ],
-    ["nothing is told", { trustedProxies: ["loopback"] }, {}],
+    ["what is told is no host", trusting, { ...told, "x-forwarded-host": "evil.example/x?" }],
+    ["what is told is no scheme", trusting, { ...told, "x-forwarded-proto": "evil" }],
+    ["two proxies contradict each other", trusting, { ...told, forwarded: "host=evil.example" }],
+    ["the host is none of those listed", { ...trusting, forwardedHosts: ["*.other.example"] }, told],
+    ["the host is listed with another port", { ...trusting, forwardedHosts: ["public.example:8443"] }, told],
+    ["nothing is told", trusting, {}],
   ])("names its own URLs when %s", async (_when, options, headers) => {
     await using server = await start(options);
     const got = await server.cardFor(headers, version);
@@ -75,7 +61,7 @@ describe.each(httpVersions)("a card behind a proxy, over %s", (version) => {
 
   it("names the public URL when that is fixed, whatever is told", async () => {
     await using server = await start({
-      trustedProxies: ["loopback"],
+      ...trusting,
       publicUrl: "https://fixed.example/below",
     });
     const { urls, headers } = await server.cardFor(told, version);
@@ -85,7 +71,7 @@ describe.each(httpVersions)("a card behind a proxy, over %s", (version) => {
 
 describe("cards behind proxies", () => {
   it("have an ETag for each base URL, and keep it as long as they are kept", async () => {
-    await using server = await start({ trustedProxies: ["loopback"] });
+    await using server = await start(trusting);
     const etagOf = async (host: string) => {
       const { headers } = await server.cardFor({ "x-forwarded-host": host });
       return headers.etag;
@@ -98,13 +84,13 @@ describe("cards behind proxies", () => {
   });
 
   it("take the last of several values, so that what a caller sends through the proxy does not count", async () => {
-    await using server = await start({ trustedProxies: ["loopback"] });
+    await using server = await start(trusting);
     const { urls } = await server.cardFor({ "x-forwarded-host": "evil.example, public.example" });
     expect(urls[0]).toBe("http://public.example/rpc");
   });
 
   it("are told of by the other pages, too", async () => {
-    await using server = await start({ trustedProxies: ["loopback"] });
+    await using server = await start(trusting);
     const [openApi, page] = await Promise.all(
       ["/openapi.json", "/"].map((path) => get(server.url + path, { headers: told })),
     );
@@ -131,7 +117,7 @@ describe("cards behind proxies", () => {
   it("say once in the log why what a proxy tells does not count", async () => {
     const lines: string[] = [];
     await using server = await start({
-      trustedProxies: ["loopback"],
+      ...trusting,
       log: ({ level, message }) => void lines.push(`${level} ${message}`),
     });
     for (let n = 0; n < 2; n += 1) await server.cardFor({ ...told, forwarded: "host=evil.example" });
@@ -147,7 +133,7 @@ describe("cards behind proxies", () => {
   it.each(wires)("are the same for the extended card over %s", async (wire) => {
     await using harness = await startAgentHarness({
       agent,
-      trustedProxies: ["loopback"],
+      ...trusting,
       extendedCard: { find: () => ({ name: "Extended" }), open: true },
     });
     const urlOf = async (headers: Record<string, string>) => {
