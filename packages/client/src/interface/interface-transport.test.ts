@@ -157,29 +157,6 @@ it("all operations are tried here", () => {
 });
 
 describe("every request of an interface", () => {
-  for (const [name, call] of Object.entries(calls)) {
-    it(`has its version, its tenant, extensions and headers: ${name} (F-2, G-2, P-1)`, async () => {
-      await using server = await startRpcServer();
-      const offer = { url: server.url, tenant: "acme", protocolVersion: "1.0.4" };
-      const extensions = ["urn:x", "urn:y"];
-      using opened = open([offer], { extensions, headers: { "x-own": "1" } });
-      await call(opened.client);
-      expect(server.received).toHaveLength(1);
-      const [{ method, params, headers } = { method: "", params: {}, headers: {} }] = server.received;
-      expect(method).toBe(name);
-      expect(params["tenant"]).toBe("acme");
-      expect(headers).toMatchObject({ "a2a-version": "1.0", "a2a-extensions": "urn:x,urn:y", "x-own": "1" });
-    });
-
-    it(`has no tenant when the interface has none: ${name} (P-1)`, async () => {
-      await using server = await startRpcServer();
-      using opened = open([server.url]);
-      await call(opened.client);
-      expect(server.received[0]?.params).not.toHaveProperty("tenant");
-      expect(server.received[0]?.headers).not.toHaveProperty("a2a-extensions");
-    });
-  }
-
   it("has exactly the interface's tenant, and the caller's message stays as it is", async () => {
     await using server = await startRpcServer();
     using opened = open([{ url: server.url, tenant: "acme" }]);
