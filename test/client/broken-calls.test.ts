@@ -18,6 +18,7 @@ import { type StreamResponse, TaskState } from "@a2a-connect/proto";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { collect, failureOf } from "../../packages/client/test-support/outcomes.ts";
 import { expectTyped, type Failure, fails, follow, getTask, limits, run } from "./broken-failures.ts";
 import {
   type Answer,
@@ -41,7 +42,6 @@ import {
   wholeTask,
   wholeText,
 } from "./broken-task.ts";
-import { collect, failureOf } from "./outcomes.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
 watchRejections();

@@ -19,6 +19,7 @@ import { connectAgent } from "@a2a-connect/node/client";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { createCardJson, olderCard } from "../support/cards.ts";
 import { respondJson, startBrokenServer } from "./broken-server.ts";
 import { closedAddress } from "./closed-address.ts";
@@ -205,24 +206,23 @@ function checkRefused({ serve, error, says, options }: BrokenCard): void {
     timeout: 4_000,
   }, async () => {
     await using server = await startBrokenServer({ serveCard: serve });
-    const thrown = await failureOf(server.url, options);
-    expect(thrown).toBeInstanceOf(error);
+    const thrown = await rejectedWith(connect(server.url, options), error);
     expectHelpful(thrown, says);
     expect(server.calls).toEqual([]);
   });
 }
 
+const connect = (url: string, options: ConnectOptions = {}) => connectAgent(url, { ...limits, ...options });
+
 describe("a server that is not there", () => {
   it("is told from one that has no card: nobody listens", async () => {
-    const thrown = await failureOf(`http://${await closedAddress()}`);
-    expect(thrown).toBeInstanceOf(CardNotFoundError);
+    const thrown = await rejectedWith(connect(`http://${await closedAddress()}`), CardNotFoundError);
     expectHelpful(thrown, [/nothing listens there/]);
     expect(thrown).toHaveProperty("cause", expect.anything());
   });
 
   it("is told from one that has no card: there is no such host", async () => {
-    const thrown = await failureOf("http://nowhere.invalid");
-    expect(thrown).toBeInstanceOf(CardNotFoundError);
+    const thrown = await rejectedWith(connect("http://nowhere.invalid"), CardNotFoundError);
     expectHelpful(thrown, [/nowhere\.invalid/]);
   });
 
@@ -231,8 +231,10 @@ describe("a server that is not there", () => {
     server.listen(0, "localhost");
     await once(server, "listening");
     try {
-      const thrown = await failureOf(`https://localhost:${(server.address() as AddressInfo).port}`);
-      expect(thrown).toBeInstanceOf(CardNotFoundError);
+      const thrown = await rejectedWith(
+        connect(`https://localhost:${(server.address() as AddressInfo).port}`),
+        CardNotFoundError,
+      );
       expectHelpful(thrown, [/certificate/i]);
     } finally {
       server.close();
@@ -242,14 +244,13 @@ describe("a server that is not there", () => {
 
   it("is told from one that has no card: it does not speak TLS", async () => {
     await using server = await startBrokenServer({});
-    const thrown = await failureOf(server.url.replace("http:", "https:"));
-    expect(thrown).toBeInstanceOf(CardNotFoundError);
+    const thrown = await rejectedWith(connect(server.url.replace("http:", "https:")), CardNotFoundError);
     expectHelpful(thrown, [/TLS|https|SSL/i]);
   });
 
   it("is told from one that has no card: the address is none", async () => {
     for (const address of ["ftp://localhost/", "file:///etc/passwd", "", "http://", "two words"]) {
-      const thrown = await failureOf(address);
+      const thrown = await failureOf(connect(address));
       expect(thrown, address).toBeInstanceOf(AgentError);
       expectHelpful(thrown, [/http|address|URL/i]);
     }
@@ -309,14 +310,16 @@ describe("a card that is odd", () => {
       serveCard: (card, _, response) => respondJson(response, { ...card, signatures: [signature] }),
     });
     const refusal = new Error("nobody here knows the key of stranger");
-    const thrown = await failureOf(server.url, {
-      verifyCard: ({ card, text }) => {
-        expect(card.signatures).toHaveLength(1);
-        expect(text).toContain(signature.protected);
-        throw refusal;
-      },
-    });
-    expect(thrown).toBeInstanceOf(CardRefusedError);
+    const thrown = await rejectedWith(
+      connect(server.url, {
+        verifyCard: ({ card, text }) => {
+          expect(card.signatures).toHaveLength(1);
+          expect(text).toContain(signature.protected);
+          throw refusal;
+        },
+      }),
+      CardRefusedError,
+    );
     expect(thrown).toMatchObject({ cause: refusal, message: expect.stringContaining(refusal.message) });
     expect(server.calls).toEqual([]);
 
@@ -331,15 +334,6 @@ function offers(protocolBinding: string, protocolVersion = "1.0", url?: string):
     const own = `http://${headers.host}/rpc`;
     respondJson(response, createCardJson([{ url: url ?? own, protocolBinding, protocolVersion }]));
   };
-}
-
-async function failureOf(url: string, options: ConnectOptions = {}): Promise<unknown> {
-  try {
-    await using agent = await connectAgent(url, { ...limits, ...options });
-    return new Error(`connected to ${agent.interface.url}`);
-  } catch (error) {
-    return error;
-  }
 }
 
 /** Says what happened and what to do about it, in words that are safe to print. */

@@ -2,8 +2,8 @@
 
 import { type AgentClient, AgentError, type ConnectOptions } from "@a2a-connect/client";
 import { expect } from "vitest";
+import { collect } from "../../packages/client/test-support/outcomes.ts";
 import { taskId } from "./broken-task.ts";
-import { collect } from "./outcomes.ts";
 
 /** Every wait ends within a second. */
 export const limits: ConnectOptions = {

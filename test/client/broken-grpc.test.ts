@@ -16,10 +16,10 @@ import { AgentCardSchema, StreamResponseSchema, TaskSchema, TaskState } from "@a
 import { create, type JsonValue, toBinary } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../packages/client/test-support/outcomes.ts";
 import { expectTyped, type Failure, fails, follow, getTask, limits, run } from "./broken-failures.ts";
 import { beginGrpc, endGrpc, frame, startBrokenGrpcServer } from "./broken-grpc-server.ts";
 import { finishedTask, wholeTask, wholeText } from "./broken-task.ts";
-import { failureOf } from "./outcomes.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
 watchRejections();

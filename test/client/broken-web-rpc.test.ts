@@ -12,11 +12,11 @@ import { connectBinding, grpcWebBinding, parseMessage } from "@a2a-connect/core/
 import { connectAgent } from "@a2a-connect/node/client";
 import { AgentCardSchema } from "@a2a-connect/proto";
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../packages/client/test-support/outcomes.ts";
 import { createCardJson } from "../support/cards.ts";
 import { expectTyped, type Failure, fails, follow, getTask, limits, run } from "./broken-failures.ts";
 import { frame } from "./broken-grpc-server.ts";
 import { startBrokenServer } from "./broken-server.ts";
-import { failureOf } from "./outcomes.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
 watchRejections();

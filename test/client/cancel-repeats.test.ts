@@ -5,9 +5,9 @@ import { TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../packages/client/test-support/outcomes.ts";
 import { meetPeer } from "../conformance/client/every-operation.ts";
 import { peerTask, taskId } from "../conformance/client/peer.ts";
-import { failureOf } from "./outcomes.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
 watchRejections();

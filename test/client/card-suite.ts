@@ -18,11 +18,11 @@ import {
 } from "@a2a-connect/proto";
 import { clone, create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { startCardFront } from "./card-front.ts";
 import { closedAddress } from "./closed-address.ts";
 import { type ContractTarget, connectTo, noteCalls } from "./contract-target.ts";
 import { cardTexts, product } from "./contract-work.ts";
-import { failureOf, rejectedWith } from "./outcomes.ts";
 
 /** What the card decides, before and after something is sent. */
 export function cardSuite(target: ContractTarget): void {

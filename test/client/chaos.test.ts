@@ -9,13 +9,13 @@ import { type AgentCard, type StreamResponse, StreamResponseSchema, TaskState } 
 import { type AgentHarness, startAgentHarness, type Wire, wires } from "@a2a-connect/testing";
 import { create, toJson } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, onTestFailed } from "vitest";
+import { collect } from "../../packages/client/test-support/outcomes.ts";
 import { createRandom } from "../faults/random.ts";
 import { isLong } from "../faults/report.ts";
 import { chaosAgent, questions, wholeStory } from "./chaos-agent.ts";
 import { type ChaosProxy, startChaosProxy } from "./chaos-proxy.ts";
 import { bindingOf, moveCard } from "./interfaces.ts";
 import { describeOrdeal, planOrdeals } from "./ordeal.ts";
-import { collect } from "./outcomes.ts";
 
 const chosen = process.env["A2A_SEED"];
 const seeds: readonly number[] =

@@ -5,10 +5,10 @@ import { systemClock } from "@a2a-connect/client/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { meetPeer } from "../conformance/client/every-operation.ts";
 import { statusEvent, taskEvent, taskId } from "../conformance/client/peer.ts";
 import { createManualClock } from "./client-clocks.ts";
-import { failureOf, rejectedWith } from "./outcomes.ts";
 import { never, scriptTask } from "./scripted-task.ts";
 import { watchRejections } from "./watch-rejections.ts";
 

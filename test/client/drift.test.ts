@@ -9,6 +9,7 @@ import { cardDigest } from "@a2a-connect/signing/canonical";
 import { wires } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { connectOver, meetPeer } from "../conformance/client/every-operation.ts";
 import {
   events,
@@ -19,7 +20,6 @@ import {
   taskEvent,
   taskId,
 } from "../conformance/client/peer.ts";
-import { failureOf, rejectedWith } from "./outcomes.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
 watchRejections();

@@ -6,10 +6,10 @@ import { wires } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
 import * as v from "valibot";
 import { describe, expect, it } from "vitest";
+import { collect, failureOf } from "../../packages/client/test-support/outcomes.ts";
 import { meetPeer } from "../conformance/client/every-operation.ts";
 import { events, peerTask, taskEvent, textPart } from "../conformance/client/peer.ts";
 import { createManualClock } from "./client-clocks.ts";
-import { collect, failureOf } from "./outcomes.ts";
 import { never, type PeerService } from "./scripted-task.ts";
 import { watchRejections } from "./watch-rejections.ts";
 

@@ -10,8 +10,8 @@ import {
 import { connectAgent } from "@a2a-connect/node/client";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { type BrokenServer, respondJson, respondResult, startBrokenServer } from "./broken-server.ts";
-import { failureOf, rejectedWith } from "./outcomes.ts";
 
 const capabilities = { streaming: true, extendedAgentCard: true };
 

@@ -8,9 +8,9 @@ import { AgentError, type ConnectOptions } from "@a2a-connect/client";
 import { connectAgent, type NodeConnectOptions } from "@a2a-connect/node/client";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startHttpServer } from "../../packages/client/test-support/http-server.ts";
+import { failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { respondResult, startBrokenServer } from "./broken-server.ts";
 import { taskId, taskJson } from "./broken-task.ts";
-import { failureOf } from "./outcomes.ts";
 
 /** An address of this machine that others use; none where it has no network. */
 const neighbour = Object.values(networkInterfaces())
@@ -32,8 +32,7 @@ describe("a file at a URL that redirects", () => {
 
   it("is not fetched over more", async () => {
     await using files = await startFiles();
-    const thrown = await failureOf(save(`${files.url}/hops/4`, {}));
-    expect(thrown).toBeInstanceOf(AgentError);
+    await rejectedWith(save(`${files.url}/hops/4`, {}), AgentError);
     expect(files.asked()).not.toContain("/hops/0");
   });
 

@@ -3,9 +3,9 @@ import { createPushReceiver } from "@a2a-connect/node/client";
 import { type StreamResponse, StreamResponseSchema, TaskState } from "@a2a-connect/proto";
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { collect } from "../../packages/client/test-support/outcomes.ts";
 import { type ContractTarget, connectTo, taskIdOf } from "./contract-target.ts";
 import { product } from "./contract-work.ts";
-import { collect } from "./outcomes.ts";
 
 const show = (event: StreamResponse): unknown => toJson(StreamResponseSchema, event);
 

@@ -8,9 +8,9 @@ import { UnreachableError } from "@a2a-connect/client";
 import { connectAgent, type NodeConnectOptions } from "@a2a-connect/node/client";
 import { expect, it, onTestFinished } from "vitest";
 import { type HttpServer, startHttpServer } from "../../packages/client/test-support/http-server.ts";
+import { failureOf } from "../../packages/client/test-support/outcomes.ts";
 import { respondResult, startBrokenServer } from "./broken-server.ts";
 import { sendEvents, taskJson } from "./broken-task.ts";
-import { failureOf } from "./outcomes.ts";
 
 const secrets = { authorization: "Bearer secret", "x-api-key": "secret" };
 

@@ -18,9 +18,9 @@ import { connectAgent } from "@a2a-connect/node/client";
 import type { JsonObject } from "@bufbuild/protobuf";
 import * as v from "valibot";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { type Answer, openStream, respondResult, startBrokenServer } from "./broken-server.ts";
 import { chunkEvent, sendEvents, statusEvent, taskJson, wholeTask } from "./broken-task.ts";
-import { failureOf } from "./outcomes.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
 watchRejections();
@@ -40,8 +40,7 @@ describe("sequences for terminals", () => {
         return undefined;
       },
     });
-    const thrown = await failureOf(run);
-    expect(thrown).toBeInstanceOf(InputRequiredError);
+    const thrown = await rejectedWith(run, InputRequiredError);
     expect(asked).toHaveLength(2);
     expect(asked.join(" ")).not.toMatch(magic);
     expect(String(thrown)).not.toMatch(magic);
@@ -61,8 +60,7 @@ describe("sequences for terminals", () => {
         }),
       ]),
     );
-    const thrown = await failureOf(agent.run("Fail."));
-    expect(thrown).toBeInstanceOf(TaskFailedError);
+    const thrown = await rejectedWith(agent.run("Fail."), TaskFailedError);
     expect(String(thrown)).not.toMatch(magic);
     expect(thrown instanceof AgentError && thrown.hint).not.toMatch(magic);
   });
@@ -156,10 +154,10 @@ describe("types that are not what they say", () => {
   ])("are refused by whoever inspects: %s", async (_, part) => {
     const agent = await connect(finish({ artifactId: "a", parts: [part] }), { inspect: declaredMediaType() });
     const told: unknown[] = [];
-    const thrown = await failureOf(
+    const thrown = await rejectedWith(
       agent.run("Give me a picture.", { onArtifact: (each) => void told.push(each) }),
+      UntrustedOutputError,
     );
-    expect(thrown).toBeInstanceOf(UntrustedOutputError);
     expect(String(thrown)).toMatch(/declare/);
     expect(told).toEqual([]);
     expect(await failureOf(agent.getTask("task-1"))).toBeInstanceOf(UntrustedOutputError);
@@ -174,8 +172,7 @@ describe("data that is not what was expected", () => {
   ])("is refused by the schema it is read with: %s", async (_, part) => {
     const agent = await connect(finish({ artifactId: "a", parts: [part] }));
     const [artifact] = (await agent.run("Give me a table.")).artifacts;
-    const thrown = await failureOf(artifact?.json(table) ?? Promise.resolve());
-    expect(thrown).toBeInstanceOf(UntrustedOutputError);
+    const thrown = await rejectedWith(artifact?.json(table) ?? Promise.resolve(), UntrustedOutputError);
     expect(String(thrown)).toMatch(/rows/);
   });
 

@@ -4,9 +4,9 @@ import { UntrustedOutputError } from "@a2a-connect/client";
 import { approval } from "@a2a-connect/client/inspect";
 import { connectAgent } from "@a2a-connect/node/client";
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../packages/client/test-support/outcomes.ts";
 import { openStream, respondJson, respondResult, startBrokenServer } from "./broken-server.ts";
 import { finishedTask, statusEvent, taskId, taskJson } from "./broken-task.ts";
-import { failureOf } from "./outcomes.ts";
 
 /** The card, the artifact and its two parts. */
 const everything = ["card", "artifact", "part", "part"];

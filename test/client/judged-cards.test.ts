@@ -13,9 +13,9 @@ import { canonicalCard } from "@a2a-connect/signing/canonical";
 import { wires } from "@a2a-connect/testing";
 import { clone } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { collect, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { meetPeer } from "../conformance/client/every-operation.ts";
 import { events, type PeerOptions, peerTask, taskEvent, taskId } from "../conformance/client/peer.ts";
-import { collect, rejectedWith } from "./outcomes.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
 watchRejections();

@@ -9,10 +9,10 @@ import {
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { clone } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
+import { collect, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { connectOver, meetPeer } from "../conformance/client/every-operation.ts";
 import { type Peer, type PeerOptions, startPeer } from "../conformance/client/peer.ts";
 import { createManualClock, type ManualClock } from "./client-clocks.ts";
-import { collect, rejectedWith } from "./outcomes.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
 watchRejections();

@@ -5,10 +5,10 @@ import { connectAgent } from "@a2a-connect/node/client";
 import { AgentCardSchema, TaskSchema, TaskState } from "@a2a-connect/proto";
 import { create, fromJson, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../packages/client/test-support/outcomes.ts";
 import { beginGrpc, endGrpc, frame, startBrokenGrpcServer } from "./broken-grpc-server.ts";
 import { respondResult, startBrokenServer } from "./broken-server.ts";
 import { finishedTask, taskId, wholeText } from "./broken-task.ts";
-import { failureOf } from "./outcomes.ts";
 
 const task = create(TaskSchema, { id: taskId, status: { state: TaskState.WORKING } });
 const infinity = Number.POSITIVE_INFINITY;

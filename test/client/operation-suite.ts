@@ -1,9 +1,9 @@
 import { findA2AError, text } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import { describe, expect, it } from "vitest";
+import { collect, failureOf } from "../../packages/client/test-support/outcomes.ts";
 import { type ContractTarget, connectTo } from "./contract-target.ts";
 import { extendedDescription, product } from "./contract-work.ts";
-import { collect, failureOf } from "./outcomes.ts";
 
 /** The operations, one by one. */
 export function operationSuite(target: ContractTarget): void {

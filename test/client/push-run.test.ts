@@ -8,6 +8,7 @@ import { type StreamResponse, TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { connectOver, meetPeer } from "../conformance/client/every-operation.ts";
 import {
   chunkEvent,
@@ -20,7 +21,6 @@ import {
   taskId,
 } from "../conformance/client/peer.ts";
 import { createLeapingClock, createManualClock } from "./client-clocks.ts";
-import { failureOf, rejectedWith } from "./outcomes.ts";
 import type { PeerService } from "./scripted-task.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
@@ -111,8 +111,7 @@ describe.each(wires)("over %s", (wire) => {
         { retry: { initialDelayMs: 1, giveUpAfterMs: 200 } },
       );
       peer.card.version = "2.0.0"; // it is deployed anew
-      const thrown = await failureOf(agent.run("go", { push: receiverOf([], "closes") }));
-      expect(thrown).toBeInstanceOf(Error);
+      const thrown = await rejectedWith(agent.run("go", { push: receiverOf([], "closes") }), Error);
       expect(thrown).not.toBeInstanceOf(TypeError);
       expect(callsOf(peer).filter((call) => call.startsWith("Send"))).toEqual(["SendMessage"]);
     });

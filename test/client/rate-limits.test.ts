@@ -6,11 +6,11 @@ import { AgentCardSchema } from "@a2a-connect/proto";
 import { fromJson } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { startBrokenGrpcServer } from "./broken-grpc-server.ts";
 import { type Call, jsonBindings, respondJson, respondResult, startBrokenServer } from "./broken-server.ts";
 import { answerWell, finishedTask, sendEvents, taskId, taskJson, wholeText } from "./broken-task.ts";
 import { createLeapingClock } from "./client-clocks.ts";
-import { failureOf } from "./outcomes.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
 watchRejections();
@@ -64,8 +64,7 @@ for (const pinBinding of jsonBindings) {
       ])("has not taken a message, and %s says what it was told", async (__, send) => {
         await using server = await startBrokenServer({ answer: limit });
         await using agent = await connect(server.url, { pinBinding });
-        const thrown = await failureOf(send(agent));
-        expect(thrown).toBeInstanceOf(ConnectError);
+        const thrown = await rejectedWith(send(agent), ConnectError);
         expect(thrown).toMatchObject({ rawMessage: expect.stringMatching(/slow down|429/) });
         expect(server.calls).toHaveLength(1);
       });
@@ -86,8 +85,7 @@ for (const pinBinding of jsonBindings) {
     it("an answer beyond the limit is too large, and not asked for again", async () => {
       await using server = await startBrokenServer({ answer: (call) => respondResult(call, finishedTask) });
       await using agent = await connect(server.url, { pinBinding, maxResponseBytes: 32 });
-      const thrown = await failureOf(agent.getTask(taskId));
-      expect(thrown).toBeInstanceOf(ContentTooLargeError);
+      const thrown = await rejectedWith(agent.getTask(taskId), ContentTooLargeError);
       expect(thrown).toMatchObject({ maxBytes: 32, hint: expect.stringContaining("maxResponseBytes") });
       expect(server.calls).toHaveLength(1);
     });
@@ -105,8 +103,7 @@ describe("over GRPC", () => {
     expect(await failureOf(agent.getTask(taskId))).toMatchObject({ code: Code.ResourceExhausted });
     expect(Math.max(...waits)).toBe(5_000);
     expect(server.calls).toHaveLength(2);
-    const refused = await failureOf(agent.sendMessage("Go."));
-    expect(refused).toBeInstanceOf(ConnectError);
+    const refused = await rejectedWith(agent.sendMessage("Go."), ConnectError);
     expect(refused).toMatchObject({ code: Code.ResourceExhausted });
     expect(server.calls).toHaveLength(3);
   });

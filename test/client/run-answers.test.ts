@@ -6,9 +6,9 @@ import { TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { meetPeer } from "../conformance/client/every-operation.ts";
 import { chunkEvent, statusEvent, taskAnswer, taskId } from "../conformance/client/peer.ts";
-import { failureOf, rejectedWith } from "./outcomes.ts";
 import { never, type PeerService, type ScriptedTask, scriptTask } from "./scripted-task.ts";
 import { watchRejections } from "./watch-rejections.ts";
 

@@ -12,10 +12,10 @@ import { Role, TaskState } from "@a2a-connect/proto";
 import { defineAgent } from "@a2a-connect/server";
 import { type AgentHarness, startAgentHarness, wires } from "@a2a-connect/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { createManualClock } from "./client-clocks.ts";
 import { noteCalls } from "./contract-target.ts";
 import { bindingOf } from "./interfaces.ts";
-import { failureOf, rejectedWith } from "./outcomes.ts";
 import { never } from "./scripted-task.ts";
 import { watchRejections } from "./watch-rejections.ts";
 

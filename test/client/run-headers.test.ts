@@ -5,9 +5,9 @@ import { TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { collect, failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { meetPeer } from "../conformance/client/every-operation.ts";
 import { type Peer, statusEvent, taskAnswer, taskId } from "../conformance/client/peer.ts";
-import { collect, failureOf, rejectedWith } from "./outcomes.ts";
 import { never, type PeerService, scriptTask } from "./scripted-task.ts";
 import { watchRejections } from "./watch-rejections.ts";
 

@@ -6,6 +6,7 @@ import { wires } from "@a2a-connect/testing";
 import { clone } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../packages/client/test-support/outcomes.ts";
 import { meetPeer } from "../conformance/client/every-operation.ts";
 import {
   chunkEvent,
@@ -20,7 +21,6 @@ import {
   taskId,
 } from "../conformance/client/peer.ts";
 import { createLeapingClock } from "./client-clocks.ts";
-import { failureOf } from "./outcomes.ts";
 import { asksAtOnce, never, scriptTask } from "./scripted-task.ts";
 import { watchRejections } from "./watch-rejections.ts";
 

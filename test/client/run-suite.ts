@@ -10,9 +10,9 @@ import {
 import { formatTaskState, partText } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import { describe, expect, it } from "vitest";
+import { collect, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { type ContractTarget, connectTo } from "./contract-target.ts";
 import { product, questions } from "./contract-work.ts";
-import { collect, rejectedWith } from "./outcomes.ts";
 
 /** `run`: every way a task may go. */
 export function runSuite(target: ContractTarget): void {

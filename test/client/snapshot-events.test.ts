@@ -14,9 +14,9 @@ import { wires } from "@a2a-connect/testing";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { collect } from "../../packages/client/test-support/outcomes.ts";
 import { meetPeer } from "../conformance/client/every-operation.ts";
 import { peerEvent, peerTask, taskAnswer, taskId, textPart } from "../conformance/client/peer.ts";
-import { collect } from "./outcomes.ts";
 import type { PeerService } from "./scripted-task.ts";
 import { watchRejections } from "./watch-rejections.ts";
 

@@ -13,13 +13,13 @@ import type { CardFault } from "@a2a-connect/signing/internal";
 import { wires } from "@a2a-connect/testing";
 import { clone, type JsonObject } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, it } from "vitest";
+import { rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { type Peer, type PeerOptions, startPeer } from "../conformance/client/peer.ts";
 import { readCodeBlocks } from "../readme/code-blocks.ts";
 import { secure } from "../support/cards.ts";
 import { type BrokenServer, jsonBindings, respondJson, startBrokenServer } from "./broken-server.ts";
 import { createSigner, type TestSigner } from "./card-signer.ts";
 import { bindingOf } from "./interfaces.ts";
-import { rejectedWith } from "./outcomes.ts";
 import { startTamperingProxy } from "./tampering-proxy.ts";
 import { watchRejections } from "./watch-rejections.ts";
 

@@ -4,7 +4,7 @@ import type { ServedAgents } from "@a2a-connect/node";
 import { type Task, type TaskPushNotificationConfig, TaskState } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { failureOf } from "../interop/failure-of.ts";
+import { failureOf } from "../../packages/client/test-support/outcomes.ts";
 import {
   type A2AClient,
   type Name,

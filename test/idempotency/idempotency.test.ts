@@ -5,7 +5,7 @@ import { type SendMessageResponse, type StreamResponse, TaskState } from "@a2a-c
 import { type A2AClient, readStream, type StoreKind, taskOf, wordsOf } from "@a2a-connect/testing";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { failureOf } from "../interop/failure-of.ts";
+import { failureOf } from "../../packages/client/test-support/outcomes.ts";
 import { keyed, request, startServer, wireNames } from "./idempotent-server.ts";
 
 const stores: readonly StoreKind[] = ["memory", "sqlite"];

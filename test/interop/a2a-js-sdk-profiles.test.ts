@@ -8,8 +8,8 @@ import {
   UnsupportedOperationError,
 } from "@a2a-js/sdk/errors";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { type AgentProcess, startAgentProcess } from "./agent-process.ts";
-import { failureOf } from "./failure-of.ts";
 import { createSdkClient, type SdkTransportName } from "./sdk-client.ts";
 import { sdkPart, sending } from "./sdk-requests.ts";
 
@@ -76,8 +76,7 @@ describe("the profile `bare`", () => {
         () => client.sendMessage(sending("task hello", { configuration })),
       ];
       for (const call of calls) {
-        const failure = await failureOf(call());
-        expect(failure).toBeInstanceOf(PushNotificationNotSupportedError);
+        const failure = await rejectedWith(call(), PushNotificationNotSupportedError);
         expect(failure).toMatchObject(refusals[preferred]);
       }
     });

@@ -17,9 +17,9 @@ import {
   VersionNotSupportedError,
 } from "@a2a-js/sdk/errors";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { startReceiver } from "../push/receiver.ts";
 import { type AgentProcess, startAgentProcess } from "./agent-process.ts";
-import { failureOf } from "./failure-of.ts";
 import { createSdkClient, type SdkTransportName } from "./sdk-client.ts";
 import { listing, type PartContent, sdkPart, sending, textOf } from "./sdk-requests.ts";
 
@@ -365,8 +365,7 @@ describe.each(transports)("the official client over $preferred", ({ preferred, u
       ],
       ["resubscribeTask", () => collect(client.resubscribeTask({ tenant: "", id }))],
     ])("say that there is no such task: %s (A-6, A-27, A-30)", async (_name, call) => {
-      const failure = await failureOf(call());
-      expect(failure).toBeInstanceOf(TaskNotFoundError);
+      const failure = await rejectedWith(call(), TaskNotFoundError);
       expect(failure).toMatchObject(carries(-32001, 404, 5));
     });
 
@@ -400,11 +399,12 @@ describe.each(transports)("the official client over $preferred", ({ preferred, u
 
     it("say which versions there are (F-5)", async () => {
       const wrong = { serviceParameters: ServiceParameters.create(withA2AVersion("9.9")) };
-      const failure = await failureOf(client.transport.getTask({ tenant: "", id }, wrong));
-      expect(failure).toBeInstanceOf(VersionNotSupportedError);
+      const failure = await rejectedWith(
+        client.transport.getTask({ tenant: "", id }, wrong),
+        VersionNotSupportedError,
+      );
       expect(failure).toMatchObject(carries(-32009, 400, 9));
-      const none = await failureOf(client.transport.getTask({ tenant: "", id }));
-      expect(none).toBeInstanceOf(VersionNotSupportedError);
+      await rejectedWith(client.transport.getTask({ tenant: "", id }), VersionNotSupportedError);
     });
   });
 

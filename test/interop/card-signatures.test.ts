@@ -17,8 +17,8 @@ import { DefaultAgentCardResolver } from "@a2a-js/sdk/client";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { JWK } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { respondJson, startBrokenServer } from "../client/broken-server.ts";
-import { rejectedWith } from "../client/outcomes.ts";
 import { fullCard, scopeFreeSecurity } from "../support/cards.ts";
 
 const { privateJwk, publicJwk } = await generateSigningKey({ kid: "one" });

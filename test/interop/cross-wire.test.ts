@@ -12,8 +12,8 @@ import {
 import { A2AService, type Message, type StreamResponse, type Task, TaskState } from "@a2a-connect/proto";
 import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { failureOf } from "../../packages/client/test-support/outcomes.ts";
 import { type AgentProcess, startAgentProcess } from "./agent-process.ts";
-import { failureOf } from "./failure-of.ts";
 import { wires } from "./wires.ts";
 
 type A2AClient = Client<typeof A2AService>;

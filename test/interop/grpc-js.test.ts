@@ -2,6 +2,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { compressionAlgorithms, type ServiceError, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { failureOf } from "../../packages/client/test-support/outcomes.ts";
 import { type AgentProcess, startAgentProcess } from "./agent-process.ts";
 import {
   createDynamicClient,
@@ -11,7 +12,6 @@ import {
   messageType,
   serviceOf,
 } from "./dynamic-client.ts";
-import { failureOf } from "./failure-of.ts";
 import { type FrameRelay, startFrameRelay } from "./frame-relay.ts";
 
 const serviceName = "lf.a2a.v1.A2AService";

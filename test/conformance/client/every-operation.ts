@@ -3,8 +3,8 @@ import { methods } from "@a2a-connect/core";
 import { connectAgent } from "@a2a-connect/node/client";
 import type { Wire } from "@a2a-connect/testing";
 import { expect, onTestFinished } from "vitest";
+import { collect } from "../../../packages/client/test-support/outcomes.ts";
 import { bindingOf } from "../../client/interfaces.ts";
-import { collect } from "../../client/outcomes.ts";
 import { type Peer, type PeerOptions, startPeer, taskId } from "./peer.ts";
 import type { WireRequest } from "./wire-request.ts";
 

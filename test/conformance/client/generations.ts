@@ -3,7 +3,7 @@ import { partText } from "@a2a-connect/core";
 import { type StreamResponse, TaskState } from "@a2a-connect/proto";
 import type { Wire } from "@a2a-connect/testing";
 import { expect } from "vitest";
-import { collect } from "../../client/outcomes.ts";
+import { collect } from "../../../packages/client/test-support/outcomes.ts";
 import { clientScenarios } from "./client-scenario.ts";
 import { connectOver } from "./every-operation.ts";
 import { chunkEvent, events, type Peer, startPeer, statusEvent, taskEvent, textPart } from "./peer.ts";

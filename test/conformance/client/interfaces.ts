@@ -5,10 +5,10 @@ import { type AgentCard, type AgentInterface, AgentInterfaceSchema } from "@a2a-
 import type { Wire } from "@a2a-connect/testing";
 import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
 import { expect } from "vitest";
+import { failureOf, rejectedWith } from "../../../packages/client/test-support/outcomes.ts";
 import { respondJson, startBrokenServer } from "../../client/broken-server.ts";
 import { closedAddress } from "../../client/closed-address.ts";
 import { bindingOf } from "../../client/interfaces.ts";
-import { failureOf, rejectedWith } from "../../client/outcomes.ts";
 import { createCardJson } from "../../support/cards.ts";
 import { clientScenarios } from "./client-scenario.ts";
 import { connectOver, meetPeer } from "./every-operation.ts";

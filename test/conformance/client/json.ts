@@ -3,6 +3,7 @@ import { connectAgent } from "@a2a-connect/node/client";
 import { TaskState } from "@a2a-connect/proto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { expect } from "vitest";
+import { collect, failureOf } from "../../../packages/client/test-support/outcomes.ts";
 import {
   type Answer,
   openStream,
@@ -12,7 +13,6 @@ import {
 } from "../../client/broken-server.ts";
 import { chunkEvent, statusEvent, taskId, taskJson, wholeTask, wholeText } from "../../client/broken-task.ts";
 import { bindingOf } from "../../client/interfaces.ts";
-import { collect, failureOf } from "../../client/outcomes.ts";
 import { clientScenarios } from "./client-scenario.ts";
 
 /** What the client makes of JSON that is allowed, if not ours. */

@@ -1,6 +1,6 @@
 import { a2aError } from "@a2a-connect/core";
 import { expect } from "vitest";
-import { failureOf } from "../../client/outcomes.ts";
+import { failureOf } from "../../../packages/client/test-support/outcomes.ts";
 import { clientScenarios } from "./client-scenario.ts";
 import { meetPeer } from "./every-operation.ts";
 import { taskId } from "./peer.ts";

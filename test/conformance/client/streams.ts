@@ -3,7 +3,7 @@ import { AuthRequiredError, InvalidResponseError } from "@a2a-connect/client";
 import { partText } from "@a2a-connect/core";
 import { Role, type StreamResponse, TaskState } from "@a2a-connect/proto";
 import { expect } from "vitest";
-import { collect, rejectedWith } from "../../client/outcomes.ts";
+import { collect, rejectedWith } from "../../../packages/client/test-support/outcomes.ts";
 import { clientScenarios } from "./client-scenario.ts";
 import { meetPeer } from "./every-operation.ts";
 import {

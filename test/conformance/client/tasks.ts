@@ -2,7 +2,7 @@ import { InputModeError } from "@a2a-connect/client";
 import { bytes } from "@a2a-connect/core";
 import { type Message, TaskState } from "@a2a-connect/proto";
 import { expect } from "vitest";
-import { collect, rejectedWith } from "../../client/outcomes.ts";
+import { collect, rejectedWith } from "../../../packages/client/test-support/outcomes.ts";
 import { clientScenarios } from "./client-scenario.ts";
 import { meetPeer } from "./every-operation.ts";
 import {

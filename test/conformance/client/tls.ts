@@ -2,8 +2,8 @@ import { CardNotFoundError } from "@a2a-connect/client";
 import { connectAgent } from "@a2a-connect/node/client";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { expect } from "vitest";
+import { failureOf, rejectedWith } from "../../../packages/client/test-support/outcomes.ts";
 import { bindingOf } from "../../client/interfaces.ts";
-import { failureOf, rejectedWith } from "../../client/outcomes.ts";
 import { clientScenarios } from "./client-scenario.ts";
 import { startPeer, taskId } from "./peer.ts";
 

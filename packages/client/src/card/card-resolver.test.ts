@@ -3,6 +3,7 @@ import type { AgentCard } from "@a2a-connect/proto";
 import { describe, expect, it } from "vitest";
 import { agentCard, cardJson, cardJson03 } from "../../test-support/cards.ts";
 import { closedAddress, type HttpServer, sendJson, startHttpServer } from "../../test-support/http-server.ts";
+import { failureOf, rejectedWith } from "../../test-support/outcomes.ts";
 import type { ClientClock } from "../clock.ts";
 import {
   AgentError,
@@ -26,19 +27,6 @@ function handClock(): ClientClock & { ms: number } {
       new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason))),
     random: () => 0.5,
   };
-}
-
-async function failureOf(promise: Promise<unknown>): Promise<unknown> {
-  return await promise.then(
-    () => new Error("it did not fail"),
-    (error: unknown) => error,
-  );
-}
-
-async function agentErrorOf(promise: Promise<unknown>): Promise<AgentError> {
-  const error = await failureOf(promise);
-  if (error instanceof AgentError) return error;
-  throw error;
 }
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void;
@@ -95,8 +83,10 @@ describe("finding a card", () => {
   for (const code of [401, 403, 500, 503]) {
     it(`does not look elsewhere after ${code}`, async () => {
       await using server = await serve({ [wellKnown]: status(code), "/.well-known/agent.json": found });
-      const error = await agentErrorOf(createCardResolver(server.url, { retry: { attempts: 1 } }).resolve());
-      expect(error).toBeInstanceOf(CardNotFoundError);
+      const error = await rejectedWith(
+        createCardResolver(server.url, { retry: { attempts: 1 } }).resolve(),
+        CardNotFoundError,
+      );
       expect(error.message).toContain(String(code));
       expect(server.requests).toHaveLength(1);
     });
@@ -115,16 +105,14 @@ describe("finding a card", () => {
 
   it("names all places when it is in none", async () => {
     await using server = await serve({});
-    const error = await agentErrorOf(createCardResolver(server.url, {}).resolve());
-    expect(error).toBeInstanceOf(CardNotFoundError);
+    const error = await rejectedWith(createCardResolver(server.url, {}).resolve(), CardNotFoundError);
     expect(error.message).toMatch(/agent-card\.json has no card.*404.*agent\.json/);
     expect(error.hint).toMatch(/address/);
   });
 
   it("says that there is a web page, though the other place has nothing at all", async () => {
     await using server = await serve({ "/.well-known/agent.json": page });
-    const error = await agentErrorOf(createCardResolver(server.url, {}).resolve());
-    expect(error).toBeInstanceOf(CardNotFoundError);
+    const error = await rejectedWith(createCardResolver(server.url, {}).resolve(), CardNotFoundError);
     expect(error.message).toMatch(/agent\.json is a web page/);
   });
 
@@ -143,8 +131,7 @@ describe("finding a card", () => {
 
   it("names the place of a card that cannot be used", async () => {
     await using server = await serve({ [wellKnown]: (response) => sendJson(response, { name: "x" }) });
-    const error = await agentErrorOf(createCardResolver(server.url, {}).resolve());
-    expect(error).toBeInstanceOf(CardInvalidError);
+    const error = await rejectedWith(createCardResolver(server.url, {}).resolve(), CardInvalidError);
     expect(error.message).toContain(`${server.url}${wellKnown}`);
     expect(error.message).toContain("supportedInterfaces: is required");
   });
@@ -168,7 +155,7 @@ describe("redirects", () => {
       "/2": to("/3"),
       "/3": to("/4"),
     });
-    const error = await agentErrorOf(createCardResolver(further.url, {}).resolve());
+    const error = await rejectedWith(createCardResolver(further.url, {}).resolve(), AgentError);
     expect(error.message).toMatch(/redirects more than 3 times/);
     expect(further.requests).toHaveLength(4);
   });
@@ -176,10 +163,10 @@ describe("redirects", () => {
   it("to another origin are refused, and get none of the caller's headers", async () => {
     await using other = await serve({ "/secret/card.json": found });
     await using server = await serve({ [wellKnown]: to(`${other.url}/secret/card.json?key=1`) });
-    const error = await agentErrorOf(
+    const error = await rejectedWith(
       createCardResolver(server.url, { headers: { authorization: "x" } }).resolve(),
+      CardNotFoundError,
     );
-    expect(error).toBeInstanceOf(CardNotFoundError);
     expect(error.message).toContain(`redirects to ${other.url}/secret/card.json,`);
     expect(error.message).not.toContain("key=1");
     expect(other.requests).toHaveLength(0);
@@ -207,7 +194,7 @@ describe("redirects", () => {
     it(`from ${from} to ${location} are refused`, async () => {
       const fetch: typeof globalThis.fetch = async () =>
         new Response(null, { status: 301, headers: { location } });
-      const error = await agentErrorOf(createCardResolver(from, { fetch }).resolve());
+      const error = await rejectedWith(createCardResolver(from, { fetch }).resolve(), AgentError);
       expect(error.message).toMatch(/another origin/);
     });
   }
@@ -218,13 +205,13 @@ describe("redirects", () => {
       status: { value: 0 },
     });
     const fetch: typeof globalThis.fetch = async () => hidden;
-    const error = await agentErrorOf(createCardResolver("clerk.example", { fetch }).resolve());
+    const error = await rejectedWith(createCardResolver("clerk.example", { fetch }).resolve(), AgentError);
     expect(error.message).toMatch(/browser does not say where/);
   });
 
   it("to what is no URL are refused", async () => {
     await using server = await serve({ [wellKnown]: to("http://[") });
-    const error = await agentErrorOf(createCardResolver(server.url, {}).resolve());
+    const error = await rejectedWith(createCardResolver(server.url, {}).resolve(), AgentError);
     expect(error.message).toMatch(/no URL/);
   });
 });
@@ -282,7 +269,7 @@ describe("a server that is out of order", () => {
     const { ms, clock } = waits();
     await using server = await recovering(status(503, { "retry-after": "3" }));
     const resolver = createCardResolver(server.url, { clock, connectTimeoutMs: 3_000 });
-    expect((await agentErrorOf(resolver.resolve())).message).toMatch(/503/);
+    expect((await rejectedWith(resolver.resolve(), AgentError)).message).toMatch(/503/);
     expect(ms).toEqual([3_000]); // the time limit itself
     expect(server.requests).toHaveLength(1);
   });
@@ -291,7 +278,7 @@ describe("a server that is out of order", () => {
     const { ms, clock } = waits();
     await using server = await recovering(status(502), status(503), status(504));
     const resolver = createCardResolver(server.url, { clock, retry: { attempts: 3 } });
-    expect((await agentErrorOf(resolver.resolve())).message).toMatch(/504/);
+    expect((await rejectedWith(resolver.resolve(), AgentError)).message).toMatch(/504/);
     expect(ms).toHaveLength(3);
     expect(server.requests).toHaveLength(3);
   });
@@ -605,8 +592,7 @@ describe("judging a card", () => {
       if (refuses) throw refusal;
     };
     const resolver = createCardResolver(server.url, { verifyCard });
-    const thrown = await failureOf(resolver.resolve());
-    expect(thrown).toBeInstanceOf(CardRefusedError);
+    const thrown = await rejectedWith(resolver.resolve(), CardRefusedError);
     expect(thrown).toMatchObject({
       code: "card-refused",
       cause: refusal,
@@ -644,8 +630,10 @@ describe("judging a card", () => {
     const inspect = async () => {
       throw refusal;
     };
-    const error = await failureOf(createCardResolver(server.url, { inspect }).resolve());
-    expect(error).toBeInstanceOf(UntrustedOutputError);
+    const error = await rejectedWith(
+      createCardResolver(server.url, { inspect }).resolve(),
+      UntrustedOutputError,
+    );
     expect(error).toMatchObject({ cause: refusal });
   });
 });

@@ -3,6 +3,7 @@ import { A2AService, type Message, MessageSchema } from "@a2a-connect/proto";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { rejectedWith } from "../../test-support/outcomes.ts";
 import { UntrustedOutputError } from "../errors.ts";
 import type { Inspect, Inspected } from "../options.ts";
 import { findUntrustedOutput, inspectResponses } from "./inspect-interceptor.ts";
@@ -48,7 +49,7 @@ describe("inspectResponses", () => {
   });
 
   it("ends a call with what refuses it", async () => {
-    const error = await failure(connect(refuse("part of artifact")).getTask({ id: "t1" }));
+    const error = await rejectedWith(connect(refuse("part of artifact")).getTask({ id: "t1" }), ConnectError);
     expect(error).toMatchObject({
       code: Code.FailedPrecondition,
       rawMessage: "the agent's part was refused: not that",
@@ -63,16 +64,17 @@ describe("inspectResponses", () => {
     const client = connect(() => {
       throw refusal;
     });
-    expect(findUntrustedOutput(await failure(client.getTask({ id: "t1" })))).toBe(refusal);
+    expect(findUntrustedOutput(await rejectedWith(client.getTask({ id: "t1" }), ConnectError))).toBe(refusal);
   });
 
   it("hands over what came before in a stream, and nothing of what is refused", async () => {
     const got: unknown[] = [];
-    const error = await failure(
+    const error = await rejectedWith(
       (async () => {
         for await (const { payload } of connect(refuse("chunk")).subscribeToTask({ id: "t1" }))
           got.push(payload.case);
       })(),
+      ConnectError,
     );
     expect(findUntrustedOutput(error)).toBeInstanceOf(UntrustedOutputError);
     expect(got).toEqual(["task", "statusUpdate"]);
@@ -141,12 +143,4 @@ function describeInspected(inspected: Inspected): string {
     case "part":
       return `part ${String(inspected.part.content.value)}`;
   }
-}
-
-async function failure(call: Promise<unknown>): Promise<ConnectError> {
-  const thrown: unknown = await call.then(
-    () => expect.unreachable("the call was answered"),
-    (error: unknown) => error,
-  );
-  return ConnectError.from(thrown);
 }

@@ -8,6 +8,7 @@ import { type Client, Code, ConnectError, createClient, type Interceptor } from 
 import { describe, expect, it } from "vitest";
 import { agentCard, agentInterface } from "../../test-support/cards.ts";
 import { closedAddress, startHttpServer } from "../../test-support/http-server.ts";
+import { collect, rejectedWith } from "../../test-support/outcomes.ts";
 import { NoInterfaceError } from "../errors.ts";
 import type { BindingTransport } from "../platform.ts";
 import { chooseInterfaces } from "./choose-interfaces.ts";
@@ -118,11 +119,11 @@ function openCard(supportedInterfaces: AgentInterface[], settings: InterfaceSett
 const calls: Readonly<Record<string, (client: Client<typeof A2AService>) => Promise<unknown>>> = {
   SendMessage: (client) => client.sendMessage({ message: { messageId: "m", parts: [] } }),
   SendStreamingMessage: (client) =>
-    drain(client.sendStreamingMessage({ message: { messageId: "m", parts: [] } })),
+    collect(client.sendStreamingMessage({ message: { messageId: "m", parts: [] } })),
   GetTask: (client) => client.getTask({ id: "t1" }),
   ListTasks: (client) => client.listTasks({}),
   CancelTask: (client) => client.cancelTask({ id: "t1" }),
-  SubscribeToTask: (client) => drain(client.subscribeToTask({ id: "t1" })),
+  SubscribeToTask: (client) => collect(client.subscribeToTask({ id: "t1" })),
   CreateTaskPushNotificationConfig: (client) =>
     client.createTaskPushNotificationConfig({ taskId: "t1", url: "https://hook.example" }),
   GetTaskPushNotificationConfig: (client) => client.getTaskPushNotificationConfig({ taskId: "t1", id: "p" }),
@@ -135,18 +136,7 @@ const calls: Readonly<Record<string, (client: Client<typeof A2AService>) => Prom
 /** Those that create something each time. */
 const unrepeatable = ["SendMessage", "SendStreamingMessage", "CreateTaskPushNotificationConfig"];
 
-async function drain(stream: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of stream);
-}
-
-async function failureOf(promise: Promise<unknown>): Promise<ConnectError> {
-  const error = await promise.then(
-    () => new Error("it did not fail"),
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof ConnectError) return error;
-  throw error;
-}
+const connectErrorOf = (call: Promise<unknown>) => rejectedWith(call, ConnectError);
 
 it("all operations are tried here", () => {
   expect(Object.keys(calls).sort()).toEqual(
@@ -228,7 +218,7 @@ describe("an interface that is not there", () => {
     using opened = open([closed, server.url], { fetch: counting });
     await opened.client.getTask({ id: "t1" });
     await opened.client.getTask({ id: "t1" });
-    await drain(opened.client.subscribeToTask({ id: "t1" }));
+    await collect(opened.client.subscribeToTask({ id: "t1" }));
     expect(closedTries).toBe(1);
     expect(opened.warnings).toHaveLength(1);
   });
@@ -260,7 +250,7 @@ describe("an interface that is not there", () => {
     const [one, other] = [await closedAddress(), await closedAddress()];
     using opened = open([one, { url: other, protocolBinding: "HTTP+JSON" }]);
     for (const call of Object.values(calls)) {
-      const error = await failureOf(call(opened.client));
+      const error = await connectErrorOf(call(opened.client));
       expect(error.code).toBe(Code.Unavailable);
       expect(error.rawMessage).toBe(
         `JSONRPC at ${one}/ refuses connections: nothing listens there; HTTP+JSON at ${other}/ refuses connections: nothing listens there`,
@@ -274,7 +264,7 @@ describe("an interface that is not there", () => {
   it("is told by its address when it is the only one", async () => {
     const closed = await closedAddress();
     using opened = open([closed]);
-    const error = await failureOf(opened.client.getTask({ id: "t1" }));
+    const error = await connectErrorOf(opened.client.getTask({ id: "t1" }));
     expect(error.rawMessage).toBe(`JSONRPC at ${closed}/ refuses connections: nothing listens there`);
     expect(wasNeverSent(error)).toBe(true);
   });
@@ -287,7 +277,7 @@ describe("an interface that is not there", () => {
       [server.url, { url: closed, protocolBinding: "HTTP+JSON" }],
       pinned as InterfaceSettings,
     );
-    const error = await failureOf(opened.client.getTask({ id: "t1" }));
+    const error = await connectErrorOf(opened.client.getTask({ id: "t1" }));
     expect(error.rawMessage).toMatch(/^HTTP\+JSON at .* nothing listens there$/);
     expect(server.received).toEqual([]);
   });
@@ -306,7 +296,7 @@ describe("an interface that hangs up", () => {
         await outcome;
         expect(opened.warnings).toHaveLength(1);
       } else {
-        const error = await failureOf(outcome);
+        const error = await connectErrorOf(outcome);
         expect(error.code).toBe(Code.Unavailable);
         expect(wasNeverSent(error)).toBe(false);
       }
@@ -331,7 +321,7 @@ describe("an interface that hangs up", () => {
     using opened = open([first.url, second.url]);
     await opened.client.getTask({ id: "t1" });
     first.hangsUp = true;
-    expect((await failureOf(opened.client.getTask({ id: "t1" }))).code).toBe(Code.Unavailable);
+    expect((await connectErrorOf(opened.client.getTask({ id: "t1" }))).code).toBe(Code.Unavailable);
     expect(second.received).toEqual([]);
     first.hangsUp = false;
     await opened.client.getTask({ id: "t1" });
@@ -344,17 +334,17 @@ describe("an interface that answers with an error", () => {
     await using first = await startRpcServer();
     await using second = await startRpcServer();
     using opened = open([first.url, second.url]);
-    const error = await failureOf(opened.client.getTask({ id: "missing" }));
+    const error = await connectErrorOf(opened.client.getTask({ id: "missing" }));
     expect(findA2AError(error)?.reason).toBe("TASK_NOT_FOUND");
     first.hangsUp = true;
-    await failureOf(opened.client.getTask({ id: "t1" }));
+    await connectErrorOf(opened.client.getTask({ id: "t1" }));
     expect(second.received).toEqual([]);
   });
 
   it("is the one in use, when the one before was not there", async () => {
     await using server = await startRpcServer();
     using opened = open([await closedAddress(), server.url]);
-    await failureOf(opened.client.getTask({ id: "missing" }));
+    await connectErrorOf(opened.client.getTask({ id: "missing" }));
     expect(opened.interfaces.current.interface.url).toBe(server.url);
     expect(opened.warnings).toHaveLength(1);
   });
@@ -363,7 +353,7 @@ describe("an interface that answers with an error", () => {
     await using server = await startRpcServer();
     server.status = 503;
     using opened = open([server.url, await closedAddress()]);
-    const error = await failureOf(opened.client.getTask({ id: "t1" }));
+    const error = await connectErrorOf(opened.client.getTask({ id: "t1" }));
     expect(error.code).toBe(Code.Unavailable);
     expect(error.metadata.get("retry-after")).toBe("7");
     expect(wasNeverSent(error)).toBe(false);
@@ -378,7 +368,7 @@ describe("a call that may not take long", () => {
     await once(hanging, "listening");
     const { port } = hanging.address() as AddressInfo; // of a TCP server
     using opened = open([`http://127.0.0.1:${port}/rpc`, second.url]);
-    const error = await failureOf(opened.client.getTask({ id: "t1" }, { timeoutMs: 50 }));
+    const error = await connectErrorOf(opened.client.getTask({ id: "t1" }, { timeoutMs: 50 }));
     expect(error.code).toBe(Code.DeadlineExceeded);
     expect(second.received).toEqual([]);
     hanging.close();
@@ -410,10 +400,10 @@ describe("a call that may not take long", () => {
       { protocolBinding: "urn:slow" },
     ];
     using opened = open([...offers, { url: server.url }], { clock, platform });
-    await failureOf(opened.client.getTask({ id: "t1" }, { timeoutMs: 700 }));
+    await connectErrorOf(opened.client.getTask({ id: "t1" }, { timeoutMs: 700 }));
     expect(timeouts).toEqual([700, 400, 100]);
     timeouts.length = 0;
-    await failureOf(opened.client.getTask({ id: "t1" }, { timeoutMs: 600 }));
+    await connectErrorOf(opened.client.getTask({ id: "t1" }, { timeoutMs: 600 }));
     expect(timeouts).toEqual([600, 300]); // and not 0, which would be no limit at all
     expect(server.received).toEqual([]);
   });
@@ -421,7 +411,7 @@ describe("a call that may not take long", () => {
   it("is ended by its caller, and no other interface is asked", async () => {
     await using server = await startRpcServer();
     using opened = open([await closedAddress(), server.url]);
-    const error = await failureOf(opened.client.getTask({ id: "t1" }, { signal: AbortSignal.abort() }));
+    const error = await connectErrorOf(opened.client.getTask({ id: "t1" }, { signal: AbortSignal.abort() }));
     expect(error.code).toBe(Code.Canceled);
     expect(server.received).toEqual([]);
     expect(opened.warnings).toEqual([]);
@@ -447,7 +437,7 @@ describe("interfaces that make no sense", () => {
     const refused = Object.assign(new Error("the URL is not public"), { code: "ERR_ADDRESS_REFUSED" });
     const platform = { guardedFetch: () => Promise.reject(refused) };
     using opened = open([server.url], { untrusted: true, platform });
-    expect((await failureOf(opened.client.getTask({ id: "t1" }))).rawMessage).toMatch(/not public/);
+    expect((await connectErrorOf(opened.client.getTask({ id: "t1" }))).rawMessage).toMatch(/not public/);
     using local = open([server.url], { untrusted: true, platform, cardUrl: "http://localhost/x.json" });
     await local.client.getTask({ id: "t1" });
     expect(server.received).toHaveLength(1);
@@ -460,7 +450,7 @@ describe("closing", () => {
     const opened = open([server.url]);
     await opened.client.getTask({ id: "t1" });
     opened.interfaces.close();
-    expect((await failureOf(opened.client.getTask({ id: "t1" }))).code).toBe(Code.Canceled);
+    expect((await connectErrorOf(opened.client.getTask({ id: "t1" }))).code).toBe(Code.Canceled);
     expect(server.received).toHaveLength(1);
   });
 });

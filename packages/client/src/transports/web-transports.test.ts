@@ -13,6 +13,7 @@ import { create, type DescMessage, type MessageShape, toBinary } from "@bufbuild
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { startHttpServer } from "../../test-support/http-server.ts";
+import { rejectedWith } from "../../test-support/outcomes.ts";
 import { webTransports } from "./web-transports.ts";
 
 const limit = 64 * 1024;
@@ -32,20 +33,22 @@ for (const wire of wires()) {
       const server = await serve(() => {});
       const client = server.client(wire);
       await server[Symbol.asyncDispose]();
-      const error = await failure(client.getTask({ id: "t1" }));
+      const error = await connectErrorOf(client.getTask({ id: "t1" }));
       expect(error).toMatchObject({ code: Code.Unavailable, rawMessage: "the server could not be reached" });
       expect(error.cause).toBeInstanceOf(TypeError); // fetch's own
-      expect((await failure(collect(client.subscribeToTask({ id: "t1" })))).code).toBe(Code.Unavailable);
+      expect((await connectErrorOf(collect(client.subscribeToTask({ id: "t1" })))).code).toBe(
+        Code.Unavailable,
+      );
     });
 
     it("is Unavailable when the server closes before it answers", async () => {
       await using server = await serve((_, response) => response.destroy());
-      expect((await failure(server.client(wire).getTask({ id: "t1" }))).code).toBe(Code.Unavailable);
+      expect((await connectErrorOf(server.client(wire).getTask({ id: "t1" }))).code).toBe(Code.Unavailable);
     });
 
     it("is Unavailable when a response is cut off", async () => {
       await using server = await serve((_, response) => wire.answer(cutting(response, 9), taskOf("hello")));
-      expect((await failure(server.client(wire).getTask({ id: "t1" }))).code).toBe(Code.Unavailable);
+      expect((await connectErrorOf(server.client(wire).getTask({ id: "t1" }))).code).toBe(Code.Unavailable);
     });
 
     it("gives what came of a stream that is cut off, then is Unavailable", async () => {
@@ -56,7 +59,7 @@ for (const wire of wires()) {
         });
       });
       const seen: StreamResponse[] = [];
-      const error = await failure(collect(server.client(wire).subscribeToTask({ id: "t1" }), seen));
+      const error = await connectErrorOf(collect(server.client(wire).subscribeToTask({ id: "t1" }), seen));
       expect(error.code).toBe(Code.Unavailable);
       expect(seen).toHaveLength(1);
     });
@@ -70,9 +73,9 @@ for (const wire of wires()) {
       await using server = await serve((_, response) =>
         response.writeHead(307, { location: `${other.url}/x?secret` }).end(),
       );
-      const error = await failure(server.client(wire).getTask({ id: "t1" }));
+      const error = await connectErrorOf(server.client(wire).getTask({ id: "t1" }));
       expect(error.rawMessage).toBe(`the server redirects to ${other.url}/x, which is not followed`);
-      expect((await failure(collect(server.client(wire).subscribeToTask({ id: "t1" })))).code).toBe(
+      expect((await connectErrorOf(collect(server.client(wire).subscribeToTask({ id: "t1" })))).code).toBe(
         Code.Unavailable,
       );
       expect(reached).toBe(false);
@@ -84,7 +87,7 @@ for (const wire of wires()) {
       );
       const client = server.client(wire);
       const calls = [client.getTask({ id: "t1" }), collect(client.subscribeToTask({ id: "t1" }))];
-      for (const error of await Promise.all(calls.map(failure))) {
+      for (const error of await Promise.all(calls.map(connectErrorOf))) {
         expect(error).toMatchObject({
           code: Code.ResourceExhausted,
           isWireError: true,
@@ -96,7 +99,7 @@ for (const wire of wires()) {
 
     it("refuses a response over the limit", async () => {
       await using server = await serve((_, response) => wire.answer(response, taskOf("x".repeat(limit))));
-      expect(await failure(server.client(wire).getTask({ id: "t1" }))).toMatchObject({
+      expect(await connectErrorOf(server.client(wire).getTask({ id: "t1" }))).toMatchObject({
         code: Code.ResourceExhausted,
         cause: { limit },
       });
@@ -111,7 +114,9 @@ for (const wire of wires()) {
         expect(packed.byteLength).toBeLessThan(limit / 10);
         response.end(packed);
       });
-      expect((await failure(server.client(wire).getTask({ id: "t1" }))).code).toBe(Code.ResourceExhausted);
+      expect((await connectErrorOf(server.client(wire).getTask({ id: "t1" }))).code).toBe(
+        Code.ResourceExhausted,
+      );
     });
 
     it("limits the messages of a stream, not the stream", async () => {
@@ -120,7 +125,7 @@ for (const wire of wires()) {
         wire.stream(response, [...fits, eventOf("x".repeat(limit))]),
       );
       const seen: StreamResponse[] = [];
-      const error = await failure(collect(server.client(wire).subscribeToTask({ id: "t1" }), seen));
+      const error = await connectErrorOf(collect(server.client(wire).subscribeToTask({ id: "t1" }), seen));
       expect(error.code).toBe(Code.ResourceExhausted);
       expect(seen).toHaveLength(8);
     });
@@ -142,7 +147,7 @@ for (const wire of wires()) {
       );
       const client = server.client(wire);
       for (const call of [client.getTask({ id: "t1" }), collect(client.subscribeToTask({ id: "t1" }))]) {
-        expect([Code.Internal, Code.Unknown]).toContain((await failure(call)).code);
+        expect([Code.Internal, Code.Unknown]).toContain((await connectErrorOf(call)).code);
       }
     });
 
@@ -150,7 +155,7 @@ for (const wire of wires()) {
       const { promise: called, resolve: call } = Promise.withResolvers<void>();
       await using server = await serve(() => call());
       const controller = new AbortController();
-      const answer = failure(server.client(wire).getTask({ id: "t1" }, { signal: controller.signal }));
+      const answer = connectErrorOf(server.client(wire).getTask({ id: "t1" }, { signal: controller.signal }));
       await called;
       controller.abort();
       expect((await answer).code).toBe(Code.Canceled);
@@ -160,11 +165,11 @@ for (const wire of wires()) {
       const { promise: called, resolve: call } = Promise.withResolvers<void>();
       await using server = await serve(() => call());
       const { client, close } = server.open(wire);
-      const answer = failure(client.getTask({ id: "t1" }));
+      const answer = connectErrorOf(client.getTask({ id: "t1" }));
       await called;
       close();
       expect(await answer).toMatchObject({ code: Code.Canceled, rawMessage: "the client was closed" });
-      expect((await failure(client.getTask({ id: "t1" }))).code).toBe(Code.Canceled);
+      expect((await connectErrorOf(client.getTask({ id: "t1" }))).code).toBe(Code.Canceled);
     });
 
     for (const url of ["localhost:4000", "ftp://a.example/", "/rpc", ""]) {
@@ -184,7 +189,7 @@ for (const wire of wires().filter(({ end }) => end().byteLength > 0)) {
         wire.head(response);
         response.write(Uint8Array.of(0, 0x40, 0, 0, 0)); // 1 GiB, of which nothing follows
       });
-      const error = await failure(collect(server.client(wire).subscribeToTask({ id: "t1" })));
+      const error = await connectErrorOf(collect(server.client(wire).subscribeToTask({ id: "t1" })));
       expect(error).toMatchObject({
         code: Code.ResourceExhausted,
         rawMessage: `the response is larger than the limit of ${limit} bytes`,
@@ -196,7 +201,7 @@ for (const wire of wires().filter(({ end }) => end().byteLength > 0)) {
         wire.head(response);
         response.end(wire.event(eventOf("a")));
       });
-      const error = await failure(collect(server.client(wire).subscribeToTask({ id: "t1" })));
+      const error = await connectErrorOf(collect(server.client(wire).subscribeToTask({ id: "t1" })));
       expect(error).toMatchObject({ code: Code.Unavailable, rawMessage: "the response was cut off" });
     });
   });
@@ -336,21 +341,14 @@ function recording(response: ServerResponse, onEnd: (all: Uint8Array) => void = 
   return { response: recorder, written: () => all };
 }
 
+const connectErrorOf = (call: Promise<unknown>) => rejectedWith(call, ConnectError);
+
 async function collect(
   events: AsyncIterable<StreamResponse>,
   seen: StreamResponse[] = [],
 ): Promise<StreamResponse[]> {
   for await (const event of events) seen.push(event);
   return seen;
-}
-
-async function failure(call: Promise<unknown>): Promise<ConnectError> {
-  const thrown: unknown = await call.then(
-    () => expect.unreachable("the call was answered"),
-    (error: unknown) => error,
-  );
-  expect(thrown).toBeInstanceOf(ConnectError);
-  return ConnectError.from(thrown);
 }
 
 function taskOf(words: string): Task {
