@@ -130,7 +130,7 @@ describe.each(wires)("over %s", { timeout: 5_000 }, (wire) => {
     const { peer, agent } = await meetPeer(
       wire,
       { ...task.service, cancelTask: () => never },
-      { requestTimeoutMs: 100 },
+      { requestTimeoutMs: 500 },
     );
     const controller = new AbortController();
     const reason = new Error("enough");

@@ -19,7 +19,7 @@ export interface PushContext extends Pick<EngineContext, "store" | "clock" | "lo
 const storeRetryMs = 1_000;
 
 /** How soon to read the next page of due deliveries when more requests may run. */
-const nextPageMs = 25;
+const nextPageMs = 15;
 
 /** A running delivery: one event, one request. */
 interface Run extends Attempt {
