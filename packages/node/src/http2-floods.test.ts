@@ -110,6 +110,23 @@ for (const [what, error] of connectionErrors) {
   );
 }
 
+it("requests that wait for 100 Continue and are reset in the same packet are not answered", async () => {
+  await using listener = await listen(async () => ({ status: 200, body: "served" }));
+  const expects = Buffer.from("\u0000\u0006expect\u000c100-continue", "latin1");
+  using connection = await openRawConnection(listener.port);
+  await openSilentHttp2(connection);
+  for (let at = 0; at < 50; at += 1) {
+    const id = 2 * at + 1;
+    const head = frame(1, 0x4, id, Buffer.concat([requestFrame(id).subarray(9), expects]));
+    await connection.write(Buffer.concat([head, frame(3, 0, id, Buffer.from([0, 0, 0, 8]))]));
+    await nextTurn();
+  }
+  const session = openHttp2(listener.url);
+  expect((await callHttp2(session, {})).body).toBe("served");
+  session.close();
+  await once(session, "close");
+});
+
 it("of many requests that arrive at once few are begun in a turn of the event loop", async () => {
   const requests = 500;
   let turn = 0;

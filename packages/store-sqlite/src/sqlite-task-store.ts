@@ -141,6 +141,9 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
   /** The same for what may be large: in one turn as much is read as is copied in a millisecond. */
   const readInTurn = createReadQueue(read, maxTurnBytes);
 
+  /** Events have a queue of their own: thousands of readers may want the next ones, and other calls do not wait behind them. */
+  const eventsInTurn = createReadQueue(read, maxTurnBytes);
+
   /**
    * Lists have a queue of their own, a step in each turn, because a list of few bytes takes long, too. A caller that reads one
    * task does not wait behind them.
@@ -157,12 +160,16 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     throw valueLost();
   }
 
-  function readLog<T>(query: (gaps: Gap[]) => T, bytesOf: (result: T) => number): Promise<T> {
+  function readLog<T>(
+    query: (gaps: Gap[]) => T,
+    bytesOf: (result: T) => number,
+    queue: ReadQueue = readInTurn,
+  ): Promise<T> {
     return readWhole((gaps) => {
       const left = () => gaps.reduce((sum, { value }) => sum + value.length, 0);
-      return readInTurn(
+      return queue(
         () => query(gaps),
-        (result) => Math.max(1, bytesOf(result) - left()),
+        (result) => Math.max(minReadBytes, bytesOf(result) - left()),
       );
     });
   }
@@ -212,10 +219,14 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
     },
 
     async events(owner, taskId, after, limit) {
-      return readLog((gaps) => {
-        const row = reader.ownRow(owner, taskId);
-        return row === undefined ? [] : reader.events(row, after, limit, gaps);
-      }, bytesOfEntries);
+      return readLog(
+        (gaps) => {
+          const row = reader.ownRow(owner, taskId);
+          return row === undefined ? [] : reader.events(row, after, limit, gaps);
+        },
+        bytesOfEntries,
+        eventsInTurn,
+      );
     },
 
     async entries(owner, taskId, after, view, limit) {
@@ -311,6 +322,9 @@ export function createSqliteTaskStore(options: SqliteTaskStoreOptions): TaskStor
 
 /** Bytes after which the store reads no more large values in a turn of the event loop. */
 const maxTurnBytes = 1024 * 1024;
+
+/** What a read counts at least: also of few bytes one takes as long as to copy these, with what its caller does next. */
+const minReadBytes = 8 * 1024;
 
 /** How often a task is read whose large values are replaced while they are read. */
 const maxAttempts = 5;

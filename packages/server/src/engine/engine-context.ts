@@ -28,7 +28,7 @@ export interface EngineLimits {
   readonly maxActiveBytes: number;
   /**
    * Calls that may follow tasks at a time: subscriptions, long polls, and messages to tasks that exist; beyond it, or beyond the
-   * caller's part of it by `maxShare`, one more is refused with CAPACITY. Default 20,000.
+   * caller's part of it by `maxShare`, one more is refused with CAPACITY. Default 5,000.
    */
   readonly maxFollowers: number;
   /**
@@ -44,7 +44,7 @@ export interface EngineLimits {
   readonly maxTailBytes: number;
   /**
    * The same for all tasks of this process together, and again for the older events that readers have read back from the
-   * store; beyond it a reader gets those one by one. Default 64 MiB.
+   * store; beyond it a reader gets only a few of those at a time. Default 64 MiB.
    */
   readonly maxTotalTailBytes: number;
   /**
@@ -74,7 +74,7 @@ export const defaultEngineLimits: EngineLimits = {
   maxQueued: 10_000,
   maxShare: 7 / 8,
   maxActiveBytes: 256 * 2 ** 20,
-  maxFollowers: 20_000,
+  maxFollowers: 5_000,
   maxTaskBytes: 64 * 2 ** 20,
   maxTailBytes: 2 ** 20,
   maxTotalTailBytes: 64 * 2 ** 20,

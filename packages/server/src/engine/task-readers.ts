@@ -10,8 +10,11 @@ import { LiveTail } from "./live-tail.ts";
 import { decodeEvent } from "./log-codec.ts";
 import { taskNotFound } from "./task-not-found.ts";
 
-/** Events in one page read back from the store, as long as readers do not hold too many. */
+/** Events in one page read back from the store. */
 const pageSize = 100;
+
+/** The same while readers hold too many. */
+const shortPageSize = 8;
 
 /**
  * Gives the readers of one task its committed events. A reader is a cursor: it gets the newest events from memory,
@@ -148,7 +151,7 @@ export class TaskReaders {
     }
     const { taskId } = this.#name;
     const { store, pageBudget } = this.#context;
-    const limit = pageBudget.isExceeded ? 1 : pageSize;
+    const limit = pageBudget.isExceeded ? shortPageSize : pageSize;
     const stored = await store.events(this.#owner, taskId, after, limit);
     if (stored.length === 0) {
       throw taskNotFound(taskId); // it has expired while it was read
