@@ -2,7 +2,7 @@ import type { LookupAddress } from "node:dns";
 import { type AddressInfo, createServer, type LookupFunction } from "node:net";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
 import { EnvHttpProxyAgent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { type Echo, echo } from "../test-support/handlers.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";
 import { type Listener, listen } from "./listen.ts";
@@ -42,6 +42,22 @@ describe("a guarded fetch (N-6)", () => {
     expect((await guarded.fetch(`http://127.0.0.1:${allowed.port}`)).status).toBe(200);
     await expect(guarded.fetch(`http://127.0.0.1:${other.port}`)).rejects.toMatchObject(refused);
     expect(other.connections).toBe(0);
+  });
+
+  it.each([16, 17])("takes at most 16 interim answers: %i", async (interim) => {
+    const heads = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(interim);
+    const server = createServer((socket) =>
+      socket.on("error", () => {}).once("data", () => socket.end(`${heads}HTTP/1.1 204 No Content\r\n\r\n`)),
+    );
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    await using guarded = createGuardedFetch({ allow: ["127.0.0.1"] });
+    const { port } = server.address() as AddressInfo; // it listens on TCP
+    const status = guarded.fetch(`http://127.0.0.1:${port}/`).then(
+      (response) => response.status,
+      () => "refused",
+    );
+    expect(await status).toBe(interim > 16 ? "refused" : 204);
   });
 
   it("takes a Request as well", async () => {

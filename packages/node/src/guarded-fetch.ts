@@ -1,7 +1,7 @@
 import { lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import type { ConnectionOptions } from "node:tls";
-import { Agent, buildConnector, Pool, fetch as undiciFetch } from "undici";
+import { Agent, buildConnector, type Dispatcher, Pool, fetch as undiciFetch } from "undici";
 import {
   type AddressGuard,
   type AddressGuardOptions,
@@ -60,6 +60,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
         connect: guardedConnector(guard, targetOf(new URL(origin)), options),
       }),
   });
+  const dispatcher = agent.compose(limitInterimAnswers);
   const guardedFetch: typeof fetch = async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);
     const refusal = guard.refuseUrl(url.href);
@@ -68,7 +69,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
       ...(input instanceof Request ? partsOf(input) : {}),
       ...init,
       redirect: init?.redirect === "error" ? "error" : "manual",
-      dispatcher: agent,
+      dispatcher,
     };
     try {
       // undici's types name its own classes in place of the DOM's. At run time they are the same, except for form data.
@@ -84,6 +85,19 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
     [Symbol.asyncDispose]: () => agent.destroy(),
   };
 }
+
+/** Interim answers (1xx, such as Early Hints) before the answer to a request. undici would read them without end. */
+const maxInterimAnswers = 16;
+
+const limitInterimAnswers: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (request, handler) => {
+  let interim = 0;
+  const onHeaders: Dispatcher.DispatchHandler["onHeaders"] = (status, ...rest) => {
+    if (status < 200) interim += 1;
+    if (interim > maxInterimAnswers) throw new Error("the server sent too many interim answers");
+    return handler.onHeaders?.(status, ...rest) ?? true;
+  };
+  return dispatch(request, Object.assign(Object.create(handler), { onHeaders }));
+};
 
 function guardedConnector(
   guard: AddressGuard,
