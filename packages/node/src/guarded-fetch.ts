@@ -91,12 +91,19 @@ const maxInterimAnswers = 16;
 
 const limitInterimAnswers: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (request, handler) => {
   let interim = 0;
-  const onHeaders: Dispatcher.DispatchHandler["onHeaders"] = (status, ...rest) => {
-    if (status < 200) interim += 1;
-    if (interim > maxInterimAnswers) throw new Error("the server sent too many interim answers");
-    return handler.onHeaders?.(status, ...rest) ?? true;
-  };
-  return dispatch(request, Object.assign(Object.create(handler), { onHeaders }));
+  return dispatch(request, {
+    onRequestStart: (...args) => handler.onRequestStart?.(...args),
+    onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
+    onResponseStart(controller, status, ...rest) {
+      if (status < 200) interim += 1;
+      if (interim > maxInterimAnswers)
+        controller.abort(new Error("the server sent too many interim answers"));
+      else handler.onResponseStart?.(controller, status, ...rest);
+    },
+    onResponseData: (...args) => handler.onResponseData?.(...args),
+    onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
+    onResponseError: (...args) => handler.onResponseError?.(...args),
+  });
 };
 
 function guardedConnector(
