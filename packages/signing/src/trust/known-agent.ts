@@ -1,31 +1,22 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../canonical/json-members.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
-import { thumbprintOf } from "../keys/key.ts";
-import type { VerificationContext } from "../verify/verify-options.ts";
 import type { CardMemory, RememberedCard } from "./card-memory.ts";
 import { digestOf } from "./memory-key.ts";
 import { formatOutline, maxOutlineLength } from "./outline.ts";
-import { comparePins, type PinVerdict } from "./pins.ts";
-import type { TrustPolicy } from "./trust-policy.ts";
-
-/** Time in which a signature that somebody added, or took out, is noticed. */
-const defaultNewKeyDelayMs = 24 * 60 * 60 * 1_000;
+import { judgePins, type PinQuestion, type PinVerdict } from "./pins.ts";
 
 /** How old what is known of when an agent was last seen may become. */
 const maxLastSeenMs = 24 * 60 * 60 * 1_000;
 
 /** A card whose signatures are right. */
-export interface TrustQuestion extends Pick<VerificationContext, "extended" | "signal"> {
+export interface TrustQuestion extends PinQuestion {
   /** Its canonical text, without signatures. What is judged is what this says, and not what it came as. */
   readonly canonical: string;
   /** By whose address it is remembered: the URL that was asked for. Without it nothing is remembered. */
   readonly url: string | URL | undefined;
-  /** Thumbprints (RFC 7638) of the keys that verified it and count. */
-  readonly thumbprints: readonly string[];
-  readonly policy: TrustPolicy;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  /** Stops waiting for the memory, and for others who ask it about the agent. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What is known of the agent that a card is of. */
@@ -61,26 +52,6 @@ export async function recall(question: TrustQuestion, memory: CardMemory, key: s
     outline: outline.length > maxOutlineLength ? { digest } : { outline, digest },
     pins: await judgePins(question, remembered),
   };
-}
-
-async function judgePins(
-  { thumbprints: signers, policy, now, extended }: TrustQuestion,
-  remembered: RememberedCard | undefined,
-): Promise<PinVerdict> {
-  const { thumbprints = [] } = remembered ?? {};
-  const isNews =
-    signers.some((key) => !thumbprints.includes(key)) || thumbprints.some((key) => !signers.includes(key));
-  const vouched = remembered !== undefined && isNews ? await thumbprintsOf(policy) : [];
-  const { newKeyDelayMs = defaultNewKeyDelayMs } = policy;
-  // Keys get known by public cards: those that wait to be do not count for the extended one.
-  const known = extended && remembered !== undefined ? { ...remembered, newKeys: {} } : remembered;
-  return comparePins({ remembered: known, signers, vouched: new Set(vouched), now: now(), newKeyDelayMs });
-}
-
-/** Of the keys that the policy names. One that signs nothing here has none. */
-async function thumbprintsOf({ keys = [] }: TrustPolicy): Promise<readonly string[]> {
-  const settled = await Promise.allSettled(keys.map(thumbprintOf));
-  return settled.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
 }
 
 /**

@@ -1,14 +1,13 @@
+import { thumbprintOf } from "../keys/key.ts";
 import type { RememberedCard } from "./card-memory.ts";
-
-/** What is remembered of an agent's keys. */
-export type RememberedKeys = Pick<RememberedCard, "thumbprints" | "newKeys" | "missingKeys">;
+import type { TrustPolicy } from "./trust-policy.ts";
 
 /** How the keys of a card stand to those by which its agent is known. */
 export interface PinVerdict {
   /** `new`: nothing was remembered. `changed`: none of the known keys has signed. */
   readonly kind: "new" | "known" | "changed";
   /** What is to be remembered of the keys when the card is trusted. */
-  readonly keys: RememberedKeys;
+  readonly keys: Pick<RememberedCard, "thumbprints" | "newKeys" | "missingKeys">;
   /** Keys that sign beside a known one and do not count by themselves yet. */
   readonly waiting: readonly string[];
   /** Keys that count from now on because they have signed beside a known one, and not because the policy has them. */
@@ -19,61 +18,74 @@ export interface PinVerdict {
   readonly forgotten: readonly string[];
 }
 
-/** Whose keys are compared. */
-interface PinQuestion {
-  /** Those of the last trusted card. */
-  readonly remembered: RememberedKeys | undefined;
-  /** Thumbprints of the keys that have signed. */
-  readonly signers: readonly string[];
-  /** Keys that are known as soon as they sign beside a known one, and stay known. */
-  readonly vouched: ReadonlySet<string>;
+/** Who has signed a card, and by what that is judged. */
+export interface PinQuestion {
+  /** Thumbprints (RFC 7638) of the keys that verified it and count. */
+  readonly thumbprints: readonly string[];
+  readonly policy: TrustPolicy;
   /** Milliseconds since 1970. */
-  readonly now: number;
-  /** How long others must have signed beside a known key, and how long a known one must have been missing. */
-  readonly newKeyDelayMs: number;
+  readonly now: () => number;
+  /** Whether it is the extended card of the agent. Default false. */
+  readonly extended?: boolean | undefined;
 }
+
+/** Time in which a signature that another party added, or took out, is noticed. */
+const defaultNewKeyDelayMs = 24 * 60 * 60 * 1_000;
 
 /**
  * Trust on first use, with rotation: the first keys are known from then on.
  *
  * A key that signs beside a known one gets known: at once, or when it is seen at two times far enough apart, and on all cards in
  * between. A known key that signs no longer is forgotten when it is missed at two times that far apart: otherwise taking its
- * signature out of one card would make it a stranger.
+ * signature out of one card would make it a stranger. Keys that the policy has are known as soon as they sign beside a known
+ * one, and stay known.
+ *
+ * @param remembered the keys of the last trusted card
  */
-export function comparePins({ remembered, signers, vouched, now, newKeyDelayMs }: PinQuestion): PinVerdict {
-  const unique = [...new Set(signers)];
+export async function judgePins(
+  { thumbprints, policy, now, extended }: PinQuestion,
+  remembered: RememberedCard | undefined,
+): Promise<PinVerdict> {
+  const time = now();
+  const signers = [...new Set(thumbprints)];
   const nothing = { waiting: [], adopted: [], missing: [], forgotten: [] };
-  if (remembered === undefined) {
-    return { kind: "new", keys: { thumbprints: unique }, ...nothing };
-  }
-  const today = new Date(now).toISOString();
-  const newSince = new Map(Object.entries(remembered.newKeys ?? {}));
+  if (remembered === undefined) return { kind: "new", keys: { thumbprints: signers }, ...nothing };
+  const { newKeyDelayMs = defaultNewKeyDelayMs } = policy;
+  const today = new Date(time).toISOString();
+  // Keys get known by public cards: those that wait to be do not count for the extended one.
+  const newSince = new Map(Object.entries((extended ? undefined : remembered.newKeys) ?? {}));
   const missingSince = new Map(Object.entries(remembered.missingKeys ?? {}));
   // Neither undefined nor what is no time is ever long enough.
-  const isOver = (since: string | undefined) => now - Date.parse(since ?? "") >= newKeyDelayMs;
+  const isOver = (since: string | undefined) => time - Date.parse(since ?? "") >= newKeyDelayMs;
   const pinned = new Set(remembered.thumbprints);
-  const known = new Set([...pinned, ...unique.filter((key) => isOver(newSince.get(key)))]);
-  if (!unique.some((key) => known.has(key))) {
-    return { kind: "changed", keys: remembered, ...nothing };
-  }
+  const known = new Set([...pinned, ...signers.filter((key) => isOver(newSince.get(key)))]);
+  if (!signers.some((key) => known.has(key))) return { kind: "changed", keys: remembered, ...nothing };
+  const away = remembered.thumbprints.filter((key) => !signers.includes(key));
+  const isNews = away.length > 0 || signers.some((key) => !pinned.has(key));
+  const vouched = new Set(isNews ? await thumbprintsOf(policy) : []);
   const counts = (key: string) => known.has(key) || vouched.has(key) || newKeyDelayMs <= 0;
-  const waiting = unique.filter((key) => !counts(key));
-  const away = remembered.thumbprints.filter((key) => !unique.includes(key));
+  const waiting = signers.filter((key) => !counts(key));
   const sinceWhen = (key: string) => missingSince.get(key) ?? today;
   const isForgotten = (key: string) => isOver(sinceWhen(key)) && !vouched.has(key);
   const kept = away.filter((key) => !isForgotten(key));
   return {
     kind: "known",
     keys: {
-      thumbprints: [...unique.filter(counts), ...kept],
+      thumbprints: [...signers.filter(counts), ...kept],
       ...record("newKeys", waiting, (key) => newSince.get(key) ?? today),
       ...record("missingKeys", kept, sinceWhen),
     },
     waiting,
-    adopted: unique.filter((key) => counts(key) && !pinned.has(key) && !vouched.has(key)),
+    adopted: signers.filter((key) => counts(key) && !pinned.has(key) && !vouched.has(key)),
     missing: away.filter((key) => !isOver(sinceWhen(key))),
     forgotten: away.filter(isForgotten),
   };
+}
+
+/** Of the keys that the policy names. One that signs nothing here has none. */
+async function thumbprintsOf({ keys = [] }: TrustPolicy): Promise<readonly string[]> {
+  const settled = await Promise.allSettled(keys.map(thumbprintOf));
+  return settled.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
 }
 
 /** A member of what is remembered, where there is something to be remembered. */
@@ -81,6 +93,6 @@ function record(
   member: "newKeys" | "missingKeys",
   keys: readonly string[],
   since: (key: string) => string,
-): Pick<RememberedKeys, typeof member> {
+): Partial<RememberedCard> {
   return keys.length === 0 ? {} : { [member]: Object.fromEntries(keys.map((key) => [key, since(key)])) };
 }
