@@ -16,8 +16,13 @@ export type {
   SigningKey,
   SigningKeyPair,
 } from "./keys/key-types.ts";
-export type { LegacyProfile, Profile, ProfiledCard } from "./profiles/profile.ts";
-export { legacyProfiles, profileCard } from "./profiles/profile-card.ts";
+export {
+  type LegacyProfile,
+  legacyProfiles,
+  type Profile,
+  type ProfiledCard,
+  profileCard,
+} from "./profiles/profile-card.ts";
 export { findLegacyWarnings } from "./sign/sign-card.ts";
 export type { CardSignerOptions, SignatureOptions, SignCardOptions } from "./sign/sign-options.ts";
 export type { CardMemoryLimits } from "./trust/card-memory.ts";

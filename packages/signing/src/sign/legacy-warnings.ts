@@ -1,8 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { type FieldPath, formatWholePath } from "../profiles/field-path.ts";
-import type { LegacyProfile } from "../profiles/profile.ts";
-import { legacyProfiles, profileCard } from "../profiles/profile-card.ts";
+import { type LegacyProfile, legacyProfiles, profileCard } from "../profiles/profile-card.ts";
 import { writePythonJson } from "../profiles/python-json.ts";
 import { listPaths } from "../trust/finding.ts";
 import type { SignedCard } from "../verify/signed-card.ts";

@@ -10,7 +10,7 @@ import { readProtectedHeader } from "../jws/protected-header.ts";
 import { isSameAlgorithm } from "../keys/algorithms.ts";
 import { assertKeySetUrl } from "../keys/key-set-url.ts";
 import { checkSigningMembers } from "../option-members.ts";
-import type { LegacyProfile } from "../profiles/profile.ts";
+import type { LegacyProfile } from "../profiles/profile-card.ts";
 import { SigningError } from "../signing-error.ts";
 import { maxSignatures, SignedCard, signingInput } from "../verify/signed-card.ts";
 import { openCardSigner } from "./card-signer.ts";

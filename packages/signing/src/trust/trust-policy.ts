@@ -1,5 +1,5 @@
 import type { SignatureAlgorithm, VerificationKey } from "../keys/key-types.ts";
-import type { LegacyProfile } from "../profiles/profile.ts";
+import type { LegacyProfile } from "../profiles/profile-card.ts";
 import type { CardAlarm, CardVerdict } from "../verify/verdict.ts";
 import type { CardMemory } from "./card-memory.ts";
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { listOf, objectOf } from "../canonical/json-members.ts";
-import type { Profile } from "../profiles/profile.ts";
+import type { Profile } from "../profiles/profile-card.ts";
 import { listPaths, quoteList } from "../trust/finding.ts";
 import { allRequirements, namesIn, readOutline } from "../trust/outline.ts";
 import type { CardAlarm } from "./verdict.ts";

@@ -1,8 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { makeKey, plainCard, signText } from "../../test-support/signed-card.ts";
-import type { LegacyProfile, Profile } from "../profiles/profile.ts";
-import { legacyProfiles, profileCard } from "../profiles/profile-card.ts";
+import { type LegacyProfile, legacyProfiles, type Profile, profileCard } from "../profiles/profile-card.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 import { verifyCard } from "./verify-card.ts";
 

@@ -3,8 +3,7 @@ import { type KeySetHosts, readKeySetHosts } from "../keys/key-set-url.ts";
 import { createKeySets, type KeySets } from "../keys/key-sets.ts";
 import type { VerificationKey } from "../keys/key-types.ts";
 import { checkMembers } from "../option-members.ts";
-import type { Profile } from "../profiles/profile.ts";
-import { legacyProfiles } from "../profiles/profile-card.ts";
+import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
 import { isSchemeKind } from "../trust/scheme.ts";
 import type { TrustPolicy } from "../trust/trust-policy.ts";
 

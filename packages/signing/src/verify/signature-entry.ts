@@ -6,7 +6,7 @@ import { readProtectedHeader } from "../jws/protected-header.ts";
 import { algorithms, isSignatureAlgorithm } from "../keys/algorithms.ts";
 import { maxKeyIdLength } from "../keys/key.ts";
 import type { SignatureAlgorithm } from "../keys/key-types.ts";
-import type { Profile } from "../profiles/profile.ts";
+import type { Profile } from "../profiles/profile-card.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import type { SignatureFault } from "./verdict.ts";
 

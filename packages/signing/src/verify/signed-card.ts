@@ -4,8 +4,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { pruneUnsigned } from "../canonical/canonical-card.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import { base64urlLength, writeBase64url } from "../jws/base64url.ts";
-import type { Profile, ProfiledCard } from "../profiles/profile.ts";
-import { profileCard } from "../profiles/profile-card.ts";
+import { type Profile, type ProfiledCard, profileCard } from "../profiles/profile-card.ts";
 
 /** Signatures that are looked at: more are on no card that is meant well. */
 export const maxSignatures = 20;

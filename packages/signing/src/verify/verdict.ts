@@ -1,5 +1,5 @@
 import type { CardTextFault } from "../canonical/read-card-text.ts";
-import type { Profile } from "../profiles/profile.ts";
+import type { Profile } from "../profiles/profile-card.ts";
 
 /** Why a signature does not count. */
 export type SignatureFault =

@@ -1,5 +1,4 @@
-import type { Profile } from "../profiles/profile.ts";
-import { legacyProfiles } from "../profiles/profile-card.ts";
+import { legacyProfiles, type Profile } from "../profiles/profile-card.ts";
 import { type CoverageGap, findCoverageGap } from "./coverage.ts";
 import type { PreparedPolicy } from "./prepared-policy.ts";
 import type { SignedCard } from "./signed-card.ts";
