@@ -1,9 +1,5 @@
+import { isObject } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-
-/** Whether a value is an object of JSON, as `JSON.parse` makes them. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** The object that a value should be; an empty one when it is none. */
 export function objectOf(value: JsonValue | undefined): JsonObject {

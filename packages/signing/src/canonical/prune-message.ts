@@ -1,4 +1,4 @@
-import { formatFieldPath, isRequiredField } from "@a2a-connect/core/internal";
+import { formatFieldPath, isObject, isRequiredField } from "@a2a-connect/core/internal";
 import {
   type DescField,
   type DescMessage,
@@ -7,7 +7,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { isObject, setMember } from "./json-members.ts";
+import { setMember } from "./json-members.ts";
 import { CardTextError } from "./read-card-text.ts";
 
 /** Who is told what on the way. Paths are to be read at once. */

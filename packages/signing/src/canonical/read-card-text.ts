@@ -1,5 +1,5 @@
+import { isObject } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { isObject } from "./json-members.ts";
 import { readStrictJson } from "./strict-json.ts";
 
 /** What is wrong with a text, so that it has no one meaning, and so no canonical form. */

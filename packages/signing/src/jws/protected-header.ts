@@ -1,5 +1,5 @@
+import { isObject } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { isObject } from "../canonical/json-members.ts";
 import { readStrictJson } from "../canonical/strict-json.ts";
 import { decodeBase64url } from "./base64url.ts";
 

@@ -1,7 +1,7 @@
+import { chunksOf, readAtMost, untilAborted } from "@a2a-connect/core/internal";
 import { objectOf } from "../canonical/json-members.ts";
 import { readStrictJson } from "../canonical/strict-json.ts";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
-import { untilAborted } from "../until-aborted.ts";
 
 /** How a key set is asked for. */
 type KeySetRequest = Required<Pick<JkuPolicy, "fetch" | "timeoutMs" | "maxBytes">> & {
@@ -41,20 +41,26 @@ export async function fetchKeySet(request: KeySetRequest): Promise<FetchedKeySet
 
 async function ask(request: KeySetRequest, signal: AbortSignal): Promise<FetchedKeySet | string> {
   const { url, fetch, maxBytes } = request;
+  const tooLarge = `is larger than ${maxBytes} bytes`;
   const response = await fetch(url, {
     headers: { accept: "application/jwk-set+json, application/json" },
     redirect: "manual",
     signal,
   });
-  const problem = findProblem(response);
+  const { body, headers } = response;
+  // Of a compressed body the header tells another length, which is then the smaller one.
+  const isLarge = Number(headers.get("content-length")) > maxBytes;
+  const problem = findProblem(response) ?? (isLarge ? tooLarge : undefined);
   if (signal.aborted || problem !== undefined) {
-    response.body?.cancel().catch(() => {}); // it is not wanted
+    body?.cancel().catch(() => {}); // it is not wanted
     return problem ?? "was not read";
   }
-  const bytes = await readBytes(response, maxBytes, signal);
-  if (bytes === undefined) return `is larger than ${maxBytes} bytes`;
+  // Piped, so that an abort ends the body even where the `fetch` that was given does not look at its signal.
+  const piped = body?.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal });
+  const bytes = await readAtMost(chunksOf(piped ?? null), maxBytes);
+  if (bytes === undefined) return tooLarge;
   const entries = readEntries(bytes);
-  return typeof entries === "string" ? entries : { entries, lifetimeMs: statedLifetime(response.headers) };
+  return typeof entries === "string" ? entries : { entries, lifetimeMs: statedLifetime(headers) };
 }
 
 const redirects: readonly number[] = [301, 302, 303, 307, 308];
@@ -64,29 +70,6 @@ function findProblem({ status, type, redirected }: Response): string | undefined
     return "redirects to somewhere else, and redirects of key sets are not followed";
   }
   return status === 200 ? undefined : `answered with HTTP status ${status}`;
-}
-
-/** The whole body, or undefined when it is longer than allowed; the rest is then left unread. */
-async function readBytes({ body, headers }: Response, maxBytes: number, signal: AbortSignal) {
-  if (body === null) return new Uint8Array();
-  const reader = body.getReader();
-  const cancel = () => void reader.cancel().catch(() => {}); // it is closed already
-  signal.addEventListener("abort", cancel, { once: true });
-  try {
-    // Of a compressed body the header tells another length, which is then the smaller one.
-    if (Number(headers.get("content-length")) > maxBytes) return undefined;
-    const chunks: Uint8Array<ArrayBuffer>[] = [];
-    let length = 0;
-    for (let next = await reader.read(); !next.done; next = await reader.read()) {
-      length += next.value.byteLength;
-      if (length > maxBytes) return undefined;
-      chunks.push(next.value);
-    }
-    return new Uint8Array(await new Blob(chunks).arrayBuffer());
-  } finally {
-    signal.removeEventListener("abort", cancel);
-    cancel();
-  }
 }
 
 /** Deepest nesting that a key set has any use for. */

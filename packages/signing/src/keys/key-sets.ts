@@ -1,6 +1,5 @@
-import { shownUrl } from "@a2a-connect/core/internal";
+import { SharedRequest, shownUrl } from "@a2a-connect/core/internal";
 import type { JkuPolicy } from "../trust/trust-policy.ts";
-import { untilAborted } from "../until-aborted.ts";
 import { type FetchedKeySet, fetchKeySet } from "./fetch-key-set.ts";
 import type { VerificationKey } from "./key-types.ts";
 
@@ -72,14 +71,15 @@ class KeySetState {
   #recovery: Period = never;
   /** When it is not asked for a key that it does not have. */
   #coolDown: Period = never;
-  #running: { promise: Promise<FetchedKeySet | string>; abort: AbortController; waiting: number } | undefined;
+  readonly #request = new SharedRequest<FetchedKeySet | string>();
 
   constructor(url: URL, policy: JkuPolicy) {
     this.#url = url;
     this.#policy = policy;
   }
 
-  async find(kid: string, { now, fetch, signal }: KeyLookupOptions, onAsk: () => void): Promise<KeyLookup> {
+  async find(kid: string, options: KeyLookupOptions, onAsk: () => void): Promise<KeyLookup> {
+    const { now, fetch = globalThis.fetch, signal } = options;
     const known = isWithin(this.#fresh, now) ? this.#keySet : undefined;
     if (isWithin(this.#recovery, now) || known?.keys.has(kid) === true) {
       return this.#lookup(known, kid);
@@ -89,8 +89,9 @@ class KeySetState {
       return this.#lookup(this.#keySet, kid);
     }
     onAsk();
-    const { ttlMs = 600_000, coolDownMs = 30_000 } = this.#policy;
-    const answer = await this.#request(fetch, signal);
+    const { ttlMs = 600_000, coolDownMs = 30_000, timeoutMs = 5_000, maxBytes = 256 * 1024 } = this.#policy;
+    const asked = { url: this.#url, fetch: this.#policy.fetch ?? fetch, timeoutMs, maxBytes };
+    const answer = await this.#request.join((stop) => fetchKeySet({ ...asked, signal: stop }), signal);
     const rest = { from: now, until: now + coolDownMs };
     if (typeof answer === "string") {
       this.#problem = answer;
@@ -112,32 +113,6 @@ class KeySetState {
       ? "has the key with its secret part, so that everybody can sign with it"
       : "has no key with this id";
     return { ok: false, fault, problem: `the key set ${shownUrl(this.#url)} ${this.#problem ?? missing}` };
-  }
-
-  /** Asks, or waits with those who already do. The request ends with the last of them. */
-  async #request(fetch: KeyLookupOptions["fetch"], signal: AbortSignal | undefined) {
-    signal?.throwIfAborted();
-    this.#running ??= this.#start(fetch);
-    const running = this.#running;
-    running.waiting += 1;
-    try {
-      return await untilAborted(running.promise, signal);
-    } finally {
-      running.waiting -= 1;
-      if (running.waiting === 0) {
-        running.abort.abort(signal?.reason);
-        if (this.#running === running) this.#running = undefined;
-      }
-    }
-  }
-
-  #start(given: KeyLookupOptions["fetch"]) {
-    const { timeoutMs = 5_000, maxBytes = 256 * 1024 } = this.#policy;
-    const fetch = this.#policy.fetch ?? given ?? globalThis.fetch;
-    const abort = new AbortController();
-    const promise = fetchKeySet({ url: this.#url, fetch, timeoutMs, maxBytes, signal: abort.signal });
-    promise.catch(() => {}); // those who wait are told, if there are any left
-    return { promise, abort, waiting: 0 };
   }
 }
 

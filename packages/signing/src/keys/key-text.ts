@@ -1,5 +1,5 @@
+import { isObject } from "@a2a-connect/core/internal";
 import { type CryptoKey, exportJWK, importPKCS8, importSPKI, importX509, type JWK } from "jose";
-import { isObject } from "../canonical/json-members.ts";
 import { SigningError } from "../signing-error.ts";
 import { type Certificate, readCertificate } from "./certificate.ts";
 import { keyHint, unfit } from "./key.ts";

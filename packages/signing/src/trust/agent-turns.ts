@@ -1,4 +1,4 @@
-import { untilAborted } from "../until-aborted.ts";
+import { untilAborted } from "@a2a-connect/core/internal";
 import type { CardMemory } from "./card-memory.ts";
 
 /** When a turn ends before it is done. */

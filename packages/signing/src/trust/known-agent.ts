@@ -1,5 +1,5 @@
+import { isObject } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../canonical/json-members.ts";
 import { writeCanonical } from "../canonical/write-canonical.ts";
 import type { CardMemory, RememberedCard } from "./card-memory.ts";
 import { digestOf } from "./memory-key.ts";

@@ -1,6 +1,5 @@
-import { isShowable, shownText } from "@a2a-connect/core/internal";
+import { isObject, isShowable, shownText } from "@a2a-connect/core/internal";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../canonical/json-members.ts";
 import { decodeBase64url } from "../jws/base64url.ts";
 import { readProtectedHeader } from "../jws/protected-header.ts";
 import { algorithms, isSignatureAlgorithm } from "../keys/algorithms.ts";
