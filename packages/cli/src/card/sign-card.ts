@@ -8,7 +8,7 @@ import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { CommandContext } from "../context.ts";
 import { walkCard } from "../doctor/card-walk.ts";
-import { readObject } from "../json.ts";
+import { defined, readObject } from "../json.ts";
 import { refusedAsUsage } from "../keys/key-file.ts";
 import { openSigningKey } from "../keys/signing-key.ts";
 import { replaceFile } from "../keys/write-file.ts";
@@ -46,15 +46,14 @@ export async function signCard(context: CommandContext, file: string, flags: Sig
   const { io, output } = context;
   const { kid, alg, jku } = flags;
   const target = await checkFlags(context, file, flags);
-  const options = { ...(kid === undefined ? {} : { kid }), ...(alg === undefined ? {} : { alg }) };
-  const { signer } = await openSigningKey(flags.key, io, options);
+  const { signer } = await openSigningKey(flags.key, io, defined({ kid, alg }));
   const text =
     file === "-" ? await readStandardInput(context) : await readCardFile(resolve(io.cwd, file), file);
   const warnings: string[] = [];
   const signed = await explained(file, () =>
     signCardText(flags.replace === true ? canonicalCard(text) : text, {
       signer,
-      ...(jku === undefined ? {} : { jku }),
+      ...defined({ jku }),
       legacyVerifiers: flags.legacy ?? usualVerifiers,
       onWarning: (warning) => void warnings.push(warning),
     }),

@@ -9,6 +9,7 @@ import {
 import { type LegacyProfile, legacyProfiles } from "@a2a-connect/signing/internal";
 import { usageError } from "../cli-error.ts";
 import type { CommandContext } from "../context.ts";
+import { defined } from "../json.ts";
 import { readGivenKeys } from "../keys/given-keys.ts";
 import { readCardSource } from "./card-source.ts";
 import { KeySetLog } from "./key-set-log.ts";
@@ -83,7 +84,7 @@ async function judge(
   const allow = [...(url === undefined ? [] : [new URL(url).host]), ...(hosts ?? [])];
   await using guarded = createGuardedFetch({ allow });
   const log = new KeySetLog();
-  const jku = { fetch: log.watch(guarded.fetch), ...(hosts === undefined ? {} : { hosts }) };
+  const jku = { fetch: log.watch(guarded.fetch), ...defined({ hosts }) };
   const signatures: TrustPolicy = {
     keys: keys.forCard(text),
     ...(keySets === "none" ? {} : { jku }),
@@ -93,12 +94,12 @@ async function judge(
   };
   const at = Date.now();
   const verify = (trustPolicy: TrustPolicy): Promise<CardVerdict> =>
-    verifyCardText(text, { trustPolicy, signal, now: () => at, ...(url && asked && { url, asked }) });
+    verifyCardText(text, { trustPolicy, signal, now: () => at, ...defined({ url, asked }) });
   const known = opened && (await recallAgent(opened, asked));
   const verification = await verify({
     ...signatures,
     ...(requireSecurity ? { minimumSecurity: { requirements: true, tls: true } } : {}),
-    ...(opened === undefined ? {} : { memory: opened.memory }),
+    ...defined({ memory: opened?.memory }),
   });
   signal.throwIfAborted();
   const { reason } = verification;

@@ -4,7 +4,7 @@ import { readVerificationKeys, SigningError, type VerificationKey } from "@a2a-c
 import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { describeFileError, readBounded } from "../files.ts";
-import { isObject, type LooseObject, parseJson } from "../json.ts";
+import { defined, isObject, type LooseObject, parseJson } from "../json.ts";
 import { isInlineKey } from "../settings/values.ts";
 
 /** Where keys are: a file, the standard input, or a key that was given itself. */
@@ -84,8 +84,8 @@ export async function readPublicKeys(
   { name, text }: KeyFile,
   kid?: string,
 ): Promise<readonly VerificationKey[]> {
-  const options = kid === undefined ? {} : { kid };
-  return await refusedAsUsage(() => readVerificationKeys(text, options), `${name} verifies no cards: `);
+  const read = () => readVerificationKeys(text, defined({ kid }));
+  return await refusedAsUsage(read, `${name} verifies no cards: `);
 }
 
 /** What `work` gives; what is refused there, such as a key that is none, is wrong use. @param subject begins the sentence */

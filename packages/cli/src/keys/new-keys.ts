@@ -2,6 +2,7 @@ import { createPrivateKey } from "node:crypto";
 import { generateSigningKey, thumbprintOf } from "@a2a-connect/signing";
 import type { SignatureAlgorithm } from "@a2a-connect/signing/internal";
 import type { CommandContext } from "../context.ts";
+import { defined } from "../json.ts";
 import { formatJsonDocument } from "../output.ts";
 import { quote } from "../task/hints.ts";
 import { refusedAsUsage } from "./key-file.ts";
@@ -31,7 +32,7 @@ export async function newKeys(
   const publicFile = publicName(file);
   if (file !== "-" && !force) await requireAbsent([file, publicFile], io);
   const { privateJwk, publicJwk } = await refusedAsUsage(() =>
-    generateSigningKey({ alg, ...(kid === undefined ? {} : { kid }) }),
+    generateSigningKey({ alg, ...defined({ kid }) }),
   );
   const text = pem
     ? String(
