@@ -26,6 +26,7 @@ export {
 export { findLegacyWarnings } from "./sign/sign-card.ts";
 export type { CardSignerOptions, SignatureOptions, SignCardOptions } from "./sign/sign-options.ts";
 export type { CardMemoryLimits } from "./trust/card-memory.ts";
+export { createTrim } from "./trust/memory-card-memory.ts";
 export { cardMemoryKey } from "./trust/memory-key.ts";
 export { addressesOf, readOutline } from "./trust/outline.ts";
 export type { Scheme } from "./trust/scheme.ts";

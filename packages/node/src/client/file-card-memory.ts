@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isObject } from "@a2a-connect/core/internal";
 import type { CardMemory, RememberedCard } from "@a2a-connect/signing";
-import type { CardMemoryLimits } from "@a2a-connect/signing/internal";
+import { type CardMemoryLimits, createTrim } from "@a2a-connect/signing/internal";
 import { hasCode, holdFileLock } from "./file-lock.ts";
 
 /**
@@ -20,10 +20,7 @@ import { hasCode, holdFileLock } from "./file-lock.ts";
  * @throws TypeError when a limit is not a number above 0
  */
 export function createFileCardMemory(file: string, limits: CardMemoryLimits = {}): CardMemory {
-  const { maxCards = 10_000, maxLength = 8 * 1024 * 1024 } = limits;
-  if (!(maxCards > 0 && maxLength > 0)) {
-    throw new TypeError("the limits of a card memory are numbers above 0");
-  }
+  const trim = createTrim(limits, 8 * 1024 * 1024);
   const path = resolve(file);
   let last: Promise<unknown> = Promise.resolve();
   /** Writes of this process run one after the other, so that they do not compete for the lock. */
@@ -39,8 +36,7 @@ export function createFileCardMemory(file: string, limits: CardMemoryLimits = {}
         if (expected !== undefined && !isDeepStrictEqual(cards.get(key), expected ?? undefined)) return false;
         cards.delete(key); // the agent written last is last in the file, even if the clocks of the processes differ
         cards.set(key, card);
-        forgetOldest(cards, maxCards);
-        leaveOutOldest(cards, maxLength);
+        trim(cards);
         return true;
       }),
     forget: async (key) => {
@@ -68,34 +64,6 @@ async function lock(path: string): Promise<AsyncDisposable> {
     return await holdFileLock(join(directory, `.${basename(path)}.lock`));
   } catch (cause) {
     throw new Error(`the card memory ${path} cannot be written`, { cause });
-  }
-}
-
-function forgetOldest(cards: Map<string, RememberedCard>, maxCards: number): void {
-  for (const key of cards.keys()) {
-    if (cards.size <= maxCards || cards.size === 1) return;
-    cards.delete(key);
-  }
-}
-
-/**
- * Keys are small. The size of what a card declares is chosen by the card's author. When that is too large, only this
- * agent's entry is dropped.
- */
-function leaveOutOldest(cards: Map<string, RememberedCard>, maxLength: number): void {
-  const outlines = [...cards].map(([key, { outline = "", ...rest }]) => ({
-    key,
-    rest,
-    length: outline.length,
-  }));
-  const { large = [], small = [] } = Object.groupBy(outlines, ({ length }) =>
-    length > maxLength ? "large" : "small",
-  );
-  let total = outlines.reduce((sum, { length }) => sum + length, 0);
-  for (const { key, rest, length } of [...large, ...small]) {
-    if (total <= maxLength) return;
-    cards.set(key, rest); // keeps its place
-    total -= length;
   }
 }
 
