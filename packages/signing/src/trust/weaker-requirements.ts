@@ -23,14 +23,15 @@ export function findWeakerRequirements(before: Outline, after: Outline): Securit
   for (const { was, is, opening, path } of placesOf(before, after)) {
     const [old, now] = [readList(was), readList(is)];
     if (old.demandsNothing) continue;
-    steps += now.alternatives.length;
-    const changed = steps > maxSteps ? [] : now.alternatives.filter(({ text }) => !old.texts.has(text));
+    steps += now.byText.size;
+    const others = steps > maxSteps ? [] : [...now.byText].filter(([text]) => !old.byText.has(text));
+    const changed = others.map(([, alternative]) => alternative);
     steps += stepsOf(old, changed);
     if (steps > maxSteps) {
       const text = "There are too many requirements to be compared with those before.";
       return [{ text, path: formatFieldPath(path) }];
     }
-    if (now.alternatives.length === 0) {
+    if (now.byText.size === 0) {
       findings.push({ text: `${opening}No credentials are demanded any more.`, path: formatFieldPath(path) });
     }
     for (const { requirement, index } of changed) {
@@ -74,10 +75,10 @@ function* placesOf(before: Outline, after: Outline): Generator<Place> {
   }
 }
 
-/** A list of requirements, without repetitions. */
+/** A list of requirements. */
 interface RequirementList {
-  readonly alternatives: readonly Alternative[];
-  readonly texts: ReadonlySet<string>;
+  /** Without repetitions: by a text that is the same for those that demand the same. */
+  readonly byText: ReadonlyMap<string, Alternative>;
   /** Schemes and scopes of all alternatives. */
   readonly size: number;
   /** Whether callers need no credentials: there is no alternative, or one that demands nothing. */
@@ -88,8 +89,6 @@ interface Alternative {
   readonly requirement: Requirement;
   /** Its first place in the list. */
   readonly index: number;
-  /** The same for those that demand the same. */
-  readonly text: string;
   /** Its schemes and their scopes. */
   readonly size: number;
 }
@@ -105,12 +104,11 @@ function readList(requirements: readonly Requirement[]): RequirementList {
     const schemes = [...requirement].map(([name, scopes]) => [name, [...scopes].sort()] as const);
     const text = JSON.stringify(schemes.sort(([one], [other]) => (one < other ? -1 : 1)));
     const size = schemes.reduce((sum, [, scopes]) => sum + 1 + scopes.length, 0);
-    if (!byText.has(text)) byText.set(text, { requirement, index, text, size });
+    if (!byText.has(text)) byText.set(text, { requirement, index, size });
   }
   const alternatives = [...byText.values()];
   const read = {
-    alternatives,
-    texts: new Set(byText.keys()),
+    byText,
     size: alternatives.reduce((sum, { size }) => sum + size, 0),
     demandsNothing: alternatives.length === 0 || alternatives.some(({ size }) => size === 0),
   };
@@ -122,7 +120,7 @@ function readList(requirements: readonly Requirement[]): RequirementList {
 function stepsOf(old: RequirementList, changed: readonly Alternative[]): number {
   const size = changed.reduce((sum, alternative) => sum + alternative.size, 0);
   const schemes = changed.reduce((sum, { requirement }) => sum + requirement.size, 0);
-  return (changed.length + schemes) * old.size + size * old.alternatives.length;
+  return (changed.length + schemes) * old.size + size * old.byText.size;
 }
 
 /** What callers need not present any more, by the name of a scheme: the scheme itself, or scopes of it. */
@@ -133,7 +131,7 @@ type Schemes = Outline["schemes"];
 /** What an alternative lacks of the old one that it is most similar to. */
 function findLeastMissing(old: RequirementList, now: Requirement, before: Schemes, after: Schemes) {
   let least: MissingDemands | undefined;
-  for (const { requirement: was } of old.alternatives) {
+  for (const { requirement: was } of old.byText.values()) {
     const missing = findMissing(was, now, before, after);
     if (least === undefined || missing.size < least.size) least = missing;
     if (least.size === 0) break;
