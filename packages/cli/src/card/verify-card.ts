@@ -94,7 +94,7 @@ async function judge(
   };
   const at = Date.now();
   const verify = (trustPolicy: TrustPolicy): Promise<CardVerdict> =>
-    verifyCardText(text, { trustPolicy, signal, now: () => at, ...defined({ url, asked }) });
+    verifyCardText(text, { trustPolicy, signal, now: () => at, url, asked });
   const known = opened && (await recallAgent(opened, asked));
   const verification = await verify({
     ...signatures,

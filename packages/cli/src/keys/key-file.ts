@@ -4,7 +4,7 @@ import { readVerificationKeys, SigningError, type VerificationKey } from "@a2a-c
 import { CliError, usageError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { describeFileError, readBounded } from "../files.ts";
-import { defined, isObject, type LooseObject, parseJson } from "../json.ts";
+import { isObject, type LooseObject, parseJson } from "../json.ts";
 import { isInlineKey } from "../settings/values.ts";
 
 /** Where keys are: a file, the standard input, or a key that was given itself. */
@@ -84,7 +84,7 @@ export async function readPublicKeys(
   { name, text }: KeyFile,
   kid?: string,
 ): Promise<readonly VerificationKey[]> {
-  const read = () => readVerificationKeys(text, defined({ kid }));
+  const read = () => readVerificationKeys(text, { kid });
   return await refusedAsUsage(read, `${name} verifies no cards: `);
 }
 

@@ -108,7 +108,7 @@ async function publicSideOf({ key, kid, alg, publicKey }: CardSignerOptions): Pr
   if (known === undefined) {
     throw new SigningError("its public key is not known", "give it as publicKey: callers verify with it");
   }
-  return publicKeyOf(known, { ...(kid === undefined ? {} : { kid }), ...(alg === undefined ? {} : { alg }) });
+  return publicKeyOf(known, { kid, alg });
 }
 
 /** As its owner knows it: by its id, else by its place. */

@@ -45,9 +45,9 @@ export interface GenerateKeyOptions {
 /** What a public key is to say of itself. */
 export interface PublicKeyOptions {
   /** Default: the JWK's own, else its thumbprint (RFC 7638). */
-  readonly kid?: string;
+  readonly kid?: string | undefined;
   /** Default: the JWK's own, else what its type is made for. */
-  readonly alg?: SignatureAlgorithm;
+  readonly alg?: SignatureAlgorithm | undefined;
 }
 
 /** How a key set is made. */
@@ -59,7 +59,7 @@ export interface CreateKeySetOptions {
 /** How keys are read. */
 export interface ReadVerificationKeysOptions {
   /** Of one key: its id, whatever it says itself. Of several: the id of those that are wanted. Default: all, as they are. */
-  readonly kid?: string;
+  readonly kid?: string | undefined;
 }
 
 /** A new key pair; both sides say their id, their algorithm, and that they are for signatures. */

@@ -60,8 +60,7 @@ async function openPublicKey(
   kid: string | undefined,
   alg: SignatureAlgorithm | undefined,
 ): Promise<VerificationKey | undefined> {
-  const said = { ...(kid === undefined ? {} : { kid }), ...(alg === undefined ? {} : { alg }) };
-  return key === undefined ? undefined : await publicKeyOf(key, said);
+  return key === undefined ? undefined : await publicKeyOf(key, { kid, alg });
 }
 
 /** M-2 demands one, and a verifier has to find it, and can show it. */

@@ -60,14 +60,9 @@ export function trustCards(
 ): (received: CardToTrust) => Promise<void> {
   checkMembers("the options of trustCards", options);
   const { onAlarm, onVerified, now, fetch } = options;
-  const verifier = createCardVerifier(policy, now === undefined ? {} : { now });
+  const verifier = createCardVerifier(policy, { now });
   return async ({ url, asked, text, extended = false }) => {
-    const verification = await verifier.verify(text, {
-      ...(url === undefined ? {} : { url }),
-      ...(asked === undefined ? {} : { asked }),
-      ...(fetch === undefined ? {} : { fetch }),
-      extended,
-    });
+    const verification = await verifier.verify(text, { url, asked, fetch, extended });
     onVerified?.(verification, url);
     for (const alarm of verification.alarms) {
       onAlarm?.(alarm, url);

@@ -51,12 +51,10 @@ export function createCardVerifier(
 ): CardVerifier {
   checkMembers("the options of createCardVerifier", options);
   const prepared = preparePolicy(policy);
-  const { now } = options;
-  const time = now === undefined ? {} : { now };
   return {
     async verify(text, context = {}) {
       checkMembers("what a verifier is told of a card", context);
-      return await verify(text, prepared, { ...time, ...context });
+      return await verify(text, prepared, { ...context, now: context.now ?? options.now });
     },
   };
 }
