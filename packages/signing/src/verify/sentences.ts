@@ -61,9 +61,8 @@ export function describeRefused(
   { minSigners, signers }: PreparedPolicy,
   total: number,
 ): string {
-  const hint =
-    advice[fault] +
-    (total === checks.length ? "" : ` The first ${checks.length} of ${total} signatures were looked at.`);
+  const looked = `The first ${checks.length} of ${total} signatures were looked at. `;
+  const hint = (total === checks.length ? "" : looked) + advice[fault]; // which ends the message: see CardNotTrustedError
   if (fault === "uncovered") return `The signature by ${signerOf(best)} is right, but ${gap?.text}. ${hint}`;
   if (fault === "too-few-signers") {
     const demanded = minSigners === 1 ? "one key" : `${minSigners} different keys`;
