@@ -61,6 +61,13 @@ describe("a2a completion (A2ACLI_CLI_002)", () => {
     expect(stdout).toContain("--help\t");
   });
 
+  it("works and is silent whatever is wrong with the settings", async () => {
+    const env = { A2ACLI_TIMEOUT: "soon", A2ACLI_TYPO: "1" };
+    const { stdout, stderr, exitCode } = await runCommand(["__complete", "--", "task", ""], { env });
+    expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+    expect(stdout).toContain("push-config");
+  });
+
   for (const shell of ["zsh", "fish"]) {
     it(`writes a script for ${shell}`, async () => {
       const { stdout } = await runCommand(["completion", shell]);

@@ -1,5 +1,6 @@
-import { Argument, type Command } from "commander";
+import { Argument, type Command, CommanderError } from "commander";
 import type { AddCommand } from "../command.ts";
+import type { CommandContext } from "../context.ts";
 import { settingOptions } from "../options.ts";
 
 /** Scripts that ask this command what may follow the words of a line. Where nothing may, the shell offers files. */
@@ -7,7 +8,7 @@ const scripts = {
   bash: `# bash completion of a2a: source <(a2a completion bash)
 _a2a() {
   local IFS=$'\\n' cur="\${COMP_WORDS[COMP_CWORD]}"
-  COMPREPLY=($(compgen -W "$("\${COMP_WORDS[0]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" | cut -f1)" -- "$cur"))
+  COMPREPLY=($(compgen -W "$("\${COMP_WORDS[0]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1)" -- "$cur"))
 }
 complete -o default -F _a2a a2a
 `,
@@ -15,7 +16,8 @@ complete -o default -F _a2a a2a
 # zsh completion of a2a: source <(a2a completion zsh)
 _a2a() {
   local tab=$'\\t'
-  local -a entries=("\${(@f)$("$words[1]" __complete -- "\${(@)words[2,CURRENT]}")}")
+  local -a entries
+  entries=("\${(@f)$("$words[1]" __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
   [ -n "$entries" ] || { _files; return; }
   entries=(\${entries//:/\\\\:})
   entries=(\${entries/$tab/:})
@@ -26,7 +28,8 @@ if [ "$funcstack[1]" = "_a2a" ]; then _a2a "$@"; else compdef _a2a a2a; fi
   fish: `# fish completion of a2a: a2a completion fish | source
 function __a2a
   set -l typed (commandline -opc)
-  set -g __a2a_entries ($typed[1] __complete -- $typed[2..-1] (commandline -ct))
+  set -l current (commandline -ct)
+  set -g __a2a_entries (a2a __complete -- $typed[2..-1] "$current" 2>/dev/null)
   test (count $__a2a_entries) -gt 0
 end
 complete -c a2a -f -n __a2a -a '(printf "%s\\n" $__a2a_entries)'
@@ -39,23 +42,21 @@ export const addCompletion: AddCommand = (program, setAction) => {
     .command("completion")
     .description("Print a completion script: source <(a2a completion bash)")
     .addArgument(new Argument("<shell>", "which shell").choices(Object.keys(scripts)));
-  setAction(
-    command,
-    async () =>
-      ({ io }, shell: keyof typeof scripts) =>
-        io.stdout.write(scripts[shell]),
-  );
-  const complete = program.command("__complete", { hidden: true }).argument("[words...]");
-  setAction(
-    complete,
-    async () =>
-      async ({ io }, words: readonly string[]) => {
-        const found = findCompletions(program, words);
-        await io.stdout.write(found.map((entry) => `${entry.join("\t")}\n`).join(""));
-      },
-    "local",
-  );
+  setAction(command, async () => writeScript, "local");
+  program
+    .command("__complete", { hidden: true })
+    .argument("[words...]")
+    .action((words: readonly string[]) => {
+      const lines = findCompletions(program, words).map((entry) => `${entry.join("\t")}\n`);
+      // Printed as help is: nothing that is wrong with the settings gets into it.
+      program.configureOutput().writeOut?.(lines.join(""));
+      throw new CommanderError(0, "a2a.complete", "completed");
+    });
 };
+
+async function writeScript({ io }: CommandContext, shell: keyof typeof scripts): Promise<void> {
+  await io.stdout.write(scripts[shell]);
+}
 
 /** What may stand in place of the last of these words, which follow `a2a`, each with what it is for. */
 function findCompletions(program: Command, words: readonly string[]): readonly (readonly string[])[] {
