@@ -51,14 +51,8 @@ function createSink(stream: Writable, isTerminal: boolean): TextSink {
     isTerminal,
     write: (text) =>
       new Promise((resolve, reject) => {
-        if (lost !== undefined) {
-          reject(lost);
-          return;
-        }
-        stream.write(text, (error) => {
-          if (error === null || error === undefined) resolve();
-          else reject(lose(error));
-        });
+        if (lost !== undefined) reject(lost);
+        else stream.write(text, (error) => (error ? reject(lose(error)) : resolve()));
       }),
   };
 }

@@ -24,7 +24,10 @@ export async function reportFailure(run: CommandRun, error: unknown): Promise<nu
   const output = run.output ?? createOutput(run.io, findOutputFormat(run.argv, run.io.env));
   const told = { ...failure, message: mask(failure.message) };
   const isDocument = output.format === "json" && (output.streaming || !output.answered);
-  if (!isDocument || !(await printDocument(output, told))) await printSentences(output, told);
+  if (!isDocument || !(await printDocument(output, told))) {
+    await output.note(`error: ${told.message} [${told.code}]`);
+    if (told.hint !== null) await output.note(`hint: ${told.hint}`);
+  }
   if (settings?.debug === true && error instanceof Error && failure.code === "A2ACLI_ERR_INTERNAL") {
     await output.note(`debug: ${mask(error.stack ?? "")}`);
   }
@@ -40,11 +43,6 @@ async function printDocument(output: Output, { code, message, hint, a2aCode }: F
     if (error instanceof LostOutputError) return false;
     throw error;
   }
-}
-
-async function printSentences(output: Output, { code, message, hint }: Failure): Promise<void> {
-  await output.note(`error: ${message} [${code}]`);
-  if (hint !== null) await output.note(`hint: ${hint}`);
 }
 
 /** After `--timeout` has expired, whatever it broke is a timeout, unless the command has said so in its own words. */

@@ -69,17 +69,12 @@ export function requireTrusted(
   given: { readonly card: ReceivedCard["card"]; readonly text: string } | undefined,
 ): NonNullable<ConnectOptions["verifyCard"]> {
   return async ({ card, text }) => {
-    const verification = await trust.verify(card === given?.card ? given.text : text);
-    if (!verification.verified) throw notTrusted(verification);
+    const { verified, message, reason } = await trust.verify(card === given?.card ? given.text : text);
+    if (verified) return;
+    throw new CliError(
+      "A2ACLI_ERR_CARD_INVALID",
+      `the agent's card is not verified (${reason}), and so not used. ${message}`,
+      { hint: "a2a card verify says all about it, and a2a config show by which key it was verified" },
+    );
   };
-}
-
-function notTrusted({ message, reason }: CardVerdict): CliError {
-  return new CliError(
-    "A2ACLI_ERR_CARD_INVALID",
-    `the agent's card is not verified (${reason}), and so not used. ${message}`,
-    {
-      hint: "a2a card verify says all about it, and a2a config show by which key it was verified",
-    },
-  );
 }

@@ -27,17 +27,17 @@ export class WireLog {
     return async (input, init) => {
       const request = input instanceof Request ? input : undefined;
       const method = init?.method ?? request?.method ?? "GET";
-      const exchange = this.#begin(`${method} ${this.#masking.url(request?.url ?? String(input))}`);
+      const answer = this.#begin(`${method} ${this.#masking.url(request?.url ?? String(input))}`);
       const headers = new Headers(init?.headers ?? request?.headers);
       this.#headers(headers);
       this.#requestBody(init?.body ?? request?.body, headers);
       try {
         const response = await fetch(input, init);
-        exchange.answer((time) => `${response.status} ${response.statusText} after ${time}`);
+        answer((time) => `${response.status} ${response.statusText} after ${time}`);
         this.#headers(response.headers);
-        return this.#watchBody(response, exchange);
+        return this.#watchBody(response, answer);
       } catch (error) {
-        exchange.answer((time) => `failed after ${time}: ${this.#masking.text(describeCauses(error))}`);
+        answer((time) => `failed after ${time}: ${this.#masking.text(describeCauses(error))}`);
         throw error;
       }
     };
@@ -67,13 +67,13 @@ export class WireLog {
   #logCalls(heads: boolean): Interceptor {
     return (next) => async (request) => {
       const { method } = request;
-      const exchange = this.#begin(heads ? `${method.name} ${this.#masking.url(request.url)}` : method.name);
+      const answer = this.#begin(heads ? `${method.name} ${this.#masking.url(request.url)}` : method.name);
       const showHeaders = (headers: Headers): void => {
         if (heads) this.#headers(headers);
       };
       const fail = (error: unknown): void => {
         const { code, rawMessage } = ConnectError.from(error);
-        exchange.answer((time) => `${Code[code]} after ${time}: ${this.#masking.text(rawMessage)}`);
+        answer((time) => `${Code[code]} after ${time}: ${this.#masking.text(rawMessage)}`);
       };
       showHeaders(request.header);
       try {
@@ -83,14 +83,14 @@ export class WireLog {
             ? { ...request, message: tap(request.message, (message) => this.#message(method.input, message)) }
             : request,
         );
-        exchange.answer((time) => `answer after ${time}`);
+        answer((time) => `answer after ${time}`);
         showHeaders(response.header);
         if (!response.stream) {
           this.#message(method.output, response.message);
           return response;
         }
         const end = (): void => {
-          exchange.answer((time) => `ended after ${time}`);
+          answer((time) => `ended after ${time}`);
           showHeaders(response.trailer);
         };
         const message = tap(response.message, (each) => this.#message(method.output, each), end, fail);
@@ -109,13 +109,11 @@ export class WireLog {
   }
 
   /** Logs a request; what is said of its answer has the same number. */
-  #begin(request: string): Exchange {
+  #begin(request: string): Answer {
     const id = ++this.#requests;
     const startedAt = performance.now();
     this.#line(`[${id}] -> ${request}`);
-    return {
-      answer: (say) => this.#line(`[${id}] <- ${say(`${(performance.now() - startedAt).toFixed(1)} ms`)}`),
-    };
+    return (say) => this.#line(`[${id}] <- ${say(`${(performance.now() - startedAt).toFixed(1)} ms`)}`);
   }
 
   #headers(headers: Headers): void {
@@ -140,7 +138,7 @@ export class WireLog {
   }
 
   /** The same response, whose body is logged while it is read. */
-  #watchBody(response: Response, exchange: Exchange): Response {
+  #watchBody(response: Response, answer: Answer): Response {
     const showsText = isText(response.headers);
     const log = new BodyLog((line) => {
       if (showsText) this.#text(line);
@@ -150,16 +148,14 @@ export class WireLog {
       end: (how, error) => {
         log.end();
         const why = error === undefined ? "" : ` (${this.#masking.text(describeCauses(error))})`;
-        exchange.answer((time) => `${how}${why} after ${log.bytes} bytes and ${time}`);
+        answer((time) => `${how}${why} after ${log.bytes} bytes and ${time}`);
       },
     });
   }
 }
 
-/** One request, and what comes of it. */
-interface Exchange {
-  answer(say: (time: string) => string): void;
-}
+/** Says what comes of a request, and after which time. */
+type Answer = (say: (time: string) => string) => void;
 
 function isText(headers: Headers): boolean {
   return /json|text\/|xml|urlencoded/i.test(headers.get("content-type") ?? "");
