@@ -1,5 +1,5 @@
 import type { AgentClient } from "@a2a-connect/client";
-import type { PushConfigInput, PushDelivery } from "@a2a-connect/client/internal";
+import type { PushDelivery } from "@a2a-connect/client/internal";
 import { a2aError, isTerminal } from "@a2a-connect/core";
 import { formatMessage } from "@a2a-connect/core/internal";
 import { createPushReceiver } from "@a2a-connect/node/client";
@@ -30,9 +30,14 @@ interface CreatePushConfigFlags {
 export async function createPushConfig(
   context: CommandContext,
   taskId: string,
-  flags: CreatePushConfigFlags,
+  { url, id, token, authScheme: scheme, authCredentials: credentials }: CreatePushConfigFlags,
 ): Promise<void> {
-  const input = toInput(flags);
+  if (!URL.canParse(url)) throw usageError(`--url ${url} is no URL`, "https://example.com/hook");
+  if (scheme === undefined && credentials !== undefined) {
+    throw usageError("--auth-credentials needs --auth-scheme");
+  }
+  const authentication = scheme === undefined ? undefined : { scheme, ...defined({ credentials }) };
+  const input = { url, ...defined({ id, token, authentication }) };
   const agent = await openPushingAgent(context);
   await printConfig(context, await agent.createPushConfig(taskId, input, { signal: context.signal }));
 }
@@ -85,18 +90,6 @@ async function openPushingAgent(context: CommandContext): Promise<AgentClient> {
   return agent;
 }
 
-function toInput({ url, id, token, authScheme, authCredentials }: CreatePushConfigFlags): PushConfigInput {
-  if (!URL.canParse(url)) throw usageError(`--url ${url} is no URL`, "https://example.com/hook");
-  if (authScheme === undefined && authCredentials !== undefined) {
-    throw usageError("--auth-credentials needs --auth-scheme");
-  }
-  const authentication =
-    authScheme === undefined
-      ? undefined
-      : { scheme: authScheme, ...defined({ credentials: authCredentials }) };
-  return { url, ...defined({ id, token, authentication }) };
-}
-
 /** What is secret in it stays so in `text`; `json` is the protocol's own message. */
 async function printConfig({ output }: CommandContext, config: TaskPushNotificationConfig): Promise<void> {
   const { id, taskId, url, token, authentication } = config;
@@ -127,7 +120,7 @@ export async function listenForPush(
   taskId: string | undefined,
   flags: ListenFlags,
 ): Promise<void> {
-  const { output, signal, io } = context;
+  const { output, settings, signal, io } = context;
   if (output.format === "json" && !output.streaming) {
     throw usageError("deliveries are many, and -o json is one document", "add --stream: one line each");
   }
@@ -147,8 +140,17 @@ export async function listenForPush(
     const command = `a2a task push-config create TASK --url ${config.url} --token ${config.token}`;
     await output.note(`to register it: ${command}`);
   }
-  await using _registration =
-    agent === undefined || taskId === undefined ? undefined : await register(context, agent, taskId, config);
+  await using registered = new AsyncDisposableStack();
+  if (agent !== undefined && taskId !== undefined) {
+    const { id } = await agent.createPushConfig(taskId, config, { signal });
+    registered.defer(async () => {
+      const command = commandLine(settings, ["task", "push-config", "delete"], [taskId, id]);
+      await agent
+        .deletePushConfig(taskId, id)
+        .catch(() => output.warn(`the webhook is still registered: ${command}`));
+    });
+    await output.note(`registered for task ${taskId} as ${id}`);
+  }
   for await (const delivery of subscription.deliveries) {
     await output.field("Event", delivery.eventId);
     await printEvent(output, delivery.response);
@@ -158,27 +160,6 @@ export async function listenForPush(
     signal.throwIfAborted(); // --timeout
   }
   context.exitWith(0); // a Ctrl-C is how this ends
-}
-
-/** Registers the webhook, for as long as it is held. */
-async function register(
-  { output, settings, signal }: CommandContext,
-  agent: AgentClient,
-  taskId: string,
-  input: PushConfigInput,
-): Promise<AsyncDisposable> {
-  const { id } = await agent.createPushConfig(taskId, input, { signal });
-  await output.note(`registered for task ${taskId} as ${id}`);
-  return {
-    async [Symbol.asyncDispose]() {
-      try {
-        await agent.deletePushConfig(taskId, id);
-      } catch {
-        const command = commandLine(settings, ["task", "push-config", "delete"], [taskId, id]);
-        await output.warn(`the webhook is still registered: ${command}`);
-      }
-    },
-  };
 }
 
 function isEnd({ response: { payload } }: PushDelivery): boolean {
