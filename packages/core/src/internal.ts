@@ -6,8 +6,8 @@
 
 export { ByteBuffer, chunksOf, joinBytes, readAtMost } from "./async/bytes.ts";
 export { SharedRequest } from "./async/shared-request.ts";
-export { longestTimerMs, pause, startTimer, type Timer } from "./async/timer.ts";
-export { untilAborted } from "./async/until-aborted.ts";
+export { longestTimerMs, startTimer, type Timer } from "./async/timer.ts";
+export { pause, settleAll, untilAborted } from "./async/waiting.ts";
 export { decodeInSteps, decodeMessage } from "./binary/decode.ts";
 export { encodeDeterministically, encodeInSteps, encodeMessage } from "./binary/encode.ts";
 export { DecodeError, type DecodeOptions } from "./binary/input.ts";

@@ -1,4 +1,5 @@
 import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
+import type { SharedBudget } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { BodyBudget } from "./body-budget.ts";
 import { CallSignal, type Incoming, NodeRequest, type RequestContext } from "./node-request.ts";
@@ -7,7 +8,6 @@ import { RequestBody } from "./request-body.ts";
 import { type ResponseSink, sendResponse } from "./send-response.ts";
 import type { Starts } from "./starts.ts";
 import type { BodyTurns } from "./turns.ts";
-import { HeldAnswer, type UnreadAnswers } from "./unread-answers.ts";
 
 /** What all requests of one port share. */
 export interface ExchangeContext extends RequestContext {
@@ -27,7 +27,7 @@ export interface ExchangeContext extends RequestContext {
   readonly turns: BodyTurns;
   readonly onError: ((error: unknown, request: HttpRequest) => void) | undefined;
   /** The memory of answers that their callers have not read. */
-  readonly unread: UnreadAnswers;
+  readonly unread: SharedBudget;
   /** The calls without a complete response. */
   readonly inFlight: Set<CallSignal>;
   /** Set once, when the port stops accepting. */
@@ -65,7 +65,7 @@ export async function serveExchange(
   if (typeof url === "number") {
     await sendResponse(plainError(url), "GET", sink, stalledReaderTimeoutMs);
   } else {
-    const held = new HeldAnswer(context.unread);
+    const held = context.unread.open(undefined);
     const request = new NodeRequest(context, incoming, { url, body, call, held });
     context.inFlight.add(call);
     try {
@@ -74,7 +74,7 @@ export async function serveExchange(
       if (turn === undefined || !sink.gone) await answer(context, request, sink);
     } finally {
       context.inFlight.delete(call);
-      held.release();
+      held.end();
     }
   }
   body.discard();

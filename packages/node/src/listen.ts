@@ -13,7 +13,7 @@ import { type CloseOptions, defaultLimits, type ListenLimits, type ListenOptions
 import { type Protocol, sniffProtocol } from "./protocol-sniffer.ts";
 import { Starts } from "./starts.ts";
 import { Turns } from "./turns.ts";
-import { UnreadAnswers } from "./unread-answers.ts";
+import { createUnreadAnswers } from "./unread-answers.ts";
 
 /** Bytes of bodies that are made into messages in one turn of the event loop; a longer one takes several. */
 const smallBodyBytes = 64 * 1024;
@@ -63,7 +63,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
       trustedProxies.length === 0 ? undefined : createForwardedUrlReader(trustedProxies, onWarning),
     readCallerNetwork: createCallerNetworkReader(trustedProxies),
     onError,
-    unread: new UnreadAnswers(limits.maxUnreadBytes),
+    unread: createUnreadAnswers(limits.maxUnreadBytes),
     inFlight: new Set(),
     draining: false,
   };

@@ -2,12 +2,12 @@ import type { EventEmitter } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import type { HttpBody, HttpRequest } from "@a2a-connect/bindings";
+import type { Holding } from "@a2a-connect/core/internal";
 import type { ReadCallerNetwork } from "./caller-network.ts";
 import type { ReadForwardedUrl } from "./forwarded-url.ts";
 import { toHeaders } from "./header-fields.ts";
 import type { PlainErrorCode } from "./plain-error.ts";
 import type { Connection } from "./trusted-proxies.ts";
-import type { HeldAnswer } from "./unread-answers.ts";
 
 /**
  * The signal of one request, made when code first reads it: for most calls no code does.
@@ -69,7 +69,7 @@ export interface RequestParts {
   readonly url: string;
   readonly body: HttpBody;
   readonly call: CallSignal;
-  readonly held: HeldAnswer;
+  readonly held: Holding;
 }
 
 /** Node's request in the form for handlers. Header and signal are made when code first reads them. */
@@ -82,7 +82,7 @@ export class NodeRequest implements HttpRequest {
   readonly #context: RequestContext;
   readonly #fields: IncomingHttpHeaders;
   readonly #call: CallSignal;
-  readonly #held: HeldAnswer;
+  readonly #held: Holding;
   readonly #socket: Connection | undefined;
   /** Null: no code has read it yet. */
   #forwardedUrl: string | null | undefined = null;

@@ -1,3 +1,4 @@
+import { settleAll } from "@a2a-connect/core/internal";
 import type { AgentServer, LogRecord, PushOptions, TaskStore } from "@a2a-connect/server";
 import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 import { createGuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";
@@ -118,12 +119,11 @@ function closeOnce(
   closeAll: () => Promise<void>,
 ): (options?: CloseOptions) => Promise<void> {
   const stop = async ({ graceMs = 5_000, timeoutMs = 10_000 }: CloseOptions): Promise<void> => {
-    const stopped = await Promise.allSettled([
-      listener.close({ graceMs: graceMs + lastWordsMs, timeoutMs }),
-      server.stop(graceMs),
-    ]);
-    await closeAll();
-    throwFirst(stopped);
+    try {
+      await settleAll([listener.close({ graceMs: graceMs + lastWordsMs, timeoutMs }), server.stop(graceMs)]);
+    } finally {
+      await closeAll();
+    }
   };
   let closed: Promise<void> | undefined;
   return (options = {}) => {
@@ -131,16 +131,4 @@ function closeOnce(
     closed ??= stop(options);
     return closed;
   };
-}
-
-/** Waits for all of them, also when some fail. @throws the error of the first that failed */
-async function settleAll(ends: readonly (Promise<void> | undefined)[]): Promise<void> {
-  throwFirst(await Promise.allSettled(ends));
-}
-
-function throwFirst(settled: readonly PromiseSettledResult<unknown>[]): void {
-  const failed = settled.find((each) => each.status === "rejected");
-  if (failed !== undefined) {
-    throw failed.reason;
-  }
 }

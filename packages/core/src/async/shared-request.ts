@@ -1,4 +1,4 @@
-import { untilAborted } from "./until-aborted.ts";
+import { untilAborted } from "./waiting.ts";
 
 /**
  * One piece of work that several callers wait for: a caller that comes while it runs shares it. Each caller may stop

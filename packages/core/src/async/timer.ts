@@ -18,16 +18,3 @@ export const startTimer: Timer = (delayMs, tick) => {
   }
   return () => clearTimeout(handle as ReturnType<typeof setTimeout>); // what setTimeout gave us
 };
-
-/** Resolves after a while, or when the signal aborts. */
-export function pause(delayMs: number, timer: Timer, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = timer(delayMs, finish);
-    signal.addEventListener("abort", finish, { once: true });
-    function finish(): void {
-      stop();
-      signal.removeEventListener("abort", finish);
-      resolve();
-    }
-  });
-}

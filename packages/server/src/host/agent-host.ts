@@ -1,6 +1,6 @@
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { refuseUnknownRpc } from "@a2a-connect/bindings/server";
-import { isReservedTenant } from "@a2a-connect/core/internal";
+import { isReservedTenant, settleAll } from "@a2a-connect/core/internal";
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import { type AgentServer, createAgentServer, guardLog, internalError } from "../agent-server.ts";
 import { guardCallers } from "../caller-guard.ts";
@@ -182,14 +182,6 @@ function routeByPath(servers: ReadonlyMap<string, AgentServer>, root: HttpHandle
     const [, ...query] = request.url.split("?");
     return { status: 308, header: new Headers({ location: [`${name}/`, ...query].join("?") }) };
   };
-}
-
-/** Waits for all of them, also when some fail. @throws the error of the first that failed */
-async function settleAll(ends: readonly Promise<void>[]): Promise<void> {
-  const failed = (await Promise.allSettled(ends)).find((end) => end.status === "rejected");
-  if (failed !== undefined) {
-    throw failed.reason;
-  }
 }
 
 /** Lower-case words: the same in a URL, as a tenant, and as a file's name on systems that ignore case. */
