@@ -1,12 +1,13 @@
 import { agentMessage } from "@a2a-connect/core";
 import {
-  createJsonSchemas,
+  collectSchemas,
   draftFields,
   findMissingFields,
   formatMessage,
   jsonSchemaOf,
 } from "@a2a-connect/core/internal";
 import {
+  A2AService,
   AgentCardSchema,
   ListTasksResponseSchema,
   PartSchema,
@@ -114,22 +115,25 @@ describe("the JSON Schema of a message", () => {
 });
 
 describe("the bundle of JSON Schemas", () => {
-  const { $defs } = createJsonSchemas() as { $defs: Record<string, { properties?: object }> };
+  const messages = A2AService.methods.flatMap(({ input, output }) => [input, output]);
+  const $defs = collectSchemas(messages) as Record<string, { properties?: object }>;
 
   it("describes every message and enum of the protocol, and they compile", () => {
-    const { messages, enums } = readWireFacts();
-    expect(Object.keys($defs).sort()).toStrictEqual([...Object.keys(messages), ...Object.keys(enums)].sort());
-    const compile = schemaChecks(createJsonSchemas());
+    const { messages: described, enums } = readWireFacts();
+    expect(Object.keys($defs).sort()).toStrictEqual(
+      [...Object.keys(described), ...Object.keys(enums)].sort(),
+    );
+    const compile = schemaChecks({ $defs: collectSchemas(messages) });
     for (const name of Object.keys($defs)) {
       expect(compile(`/$defs/${name}`)).toBeTypeOf("function");
     }
   });
 
   it("names every field of the protocol, and those of the 1.1 draft only when asked", () => {
-    const { messages } = readWireFacts();
+    const { messages: described } = readWireFacts();
     const { addedFields } = readWireDelta();
-    const drafted = (createJsonSchemas({ draft: true }) as { $defs: typeof $defs }).$defs;
-    for (const [name, { fields }] of Object.entries(messages)) {
+    const drafted = collectSchemas(messages, { draft: true }) as typeof $defs;
+    for (const [name, { fields }] of Object.entries(described)) {
       const names = fields.map(({ jsonName }) => jsonName).sort();
       const added = addedFields[name]?.map(({ jsonName }) => jsonName) ?? [];
       expect(Object.keys($defs[name]?.properties ?? {}).sort(), name).toStrictEqual(names);

@@ -31,7 +31,6 @@ export { formatMessage, formatResponse } from "./format-json.ts";
 export type { HttpRoute } from "./http-rule.ts";
 export {
   collectSchemas,
-  createJsonSchemas,
   describedFields,
   fieldSchema,
   type JsonSchemas,
@@ -43,7 +42,6 @@ export {
 export { parseJsonText, readJsonText } from "./json-text.ts";
 export { isObject } from "./json-value.ts";
 export { formatLifecycleReport, type LifecycleRequest, parseLifecycleRequest } from "./lifecycle.ts";
-export { isLoopbackHost } from "./loopback-host.ts";
 export {
   effectiveMediaType,
   type JsonMedia,
@@ -84,3 +82,4 @@ export { type Holding, SharedBudget, type SharedBudgetOptions } from "./shared-b
 export { applyStep, copyTask, findArtifact, type TaskStep } from "./task-reducer.ts";
 export { findTaskPhase } from "./task-state.ts";
 export { escapeInvisible, isShowable, shownText, shownUrl, visibleText } from "./visible-text.ts";
+export { isLoopbackHost, parseHttpUrl } from "./web-url.ts";

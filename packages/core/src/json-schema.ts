@@ -1,4 +1,3 @@
-import { A2AService } from "@a2a-connect/proto";
 import {
   type DescEnum,
   type DescField,
@@ -35,12 +34,6 @@ const dialect = "https://json-schema.org/draft/2020-12/schema";
  */
 export function jsonSchemaOf(desc: DescMessage, options: JsonSchemaOptions = {}): JsonObject {
   return { $schema: dialect, ...typeSchema(desc, options), $defs: collectSchemas([desc], options) };
-}
-
-/** The JSON Schemas of every message that an operation of A2AService takes or returns, below `$defs`. */
-export function createJsonSchemas(options: JsonSchemaOptions = {}): JsonObject {
-  const messages = A2AService.methods.flatMap(({ input, output }) => [input, output]);
-  return { $schema: dialect, $defs: collectSchemas(messages, options) };
 }
 
 /** The schemas of these messages and of every message and enum in them, in alphabetical order. */

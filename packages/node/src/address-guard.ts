@@ -1,3 +1,4 @@
+import { parseHttpUrl } from "@a2a-connect/core/internal";
 import {
   type AllowList,
   parseAllowList,
@@ -39,9 +40,8 @@ export function createAddressGuard(options: AddressGuardOptions = {}): AddressGu
   const allowHttp = options.allowHttp ?? false;
   return {
     refuseUrl(text) {
-      const url = URL.parse(text);
-      if (url === null || !["http:", "https:"].includes(url.protocol))
-        return "must be an absolute http or https URL";
+      const url = parseHttpUrl(text);
+      if (url === undefined) return "must be an absolute http or https URL";
       if (url.username !== "" || url.password !== "") return "must not carry a user name or password";
       const target = targetOf(url);
       if (isListed(allowed, target)) return undefined;

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { IncomingHttpHeaders } from "node:http2";
+import { parseHttpUrl } from "@a2a-connect/core/internal";
 
 /** reg-name, IPv4 or bracketed IPv6 with an optional port (RFC 3986 §3.2); no user info, nothing that could start a path. */
 const authorityPattern = /^(?:[A-Za-z0-9._~%!$&'()*+,;=-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?$/;
@@ -21,9 +22,8 @@ export function formatRequestUrl(
   if (target === undefined || target === "") return undefined;
   if (target.startsWith("/")) return withOrigin(scheme, authority ?? "localhost", target);
   if (target === "*") return withOrigin(scheme, authority ?? "localhost", "/*");
-  const url = URL.parse(target);
-  if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) return undefined;
-  return withOrigin(scheme, url.host, url.pathname + url.search);
+  const url = parseHttpUrl(target);
+  return url && withOrigin(scheme, url.host, url.pathname + url.search);
 }
 
 /**

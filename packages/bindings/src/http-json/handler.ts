@@ -4,8 +4,8 @@ import {
   createRouteTable,
   formatAnswer,
   formatOnce,
-  type JsonMedia,
   type JsonMediaRequest,
+  jsonMediaTypes,
   negotiateErrorMedia,
   negotiateJsonMedia,
   parseJsonMedia,
@@ -126,11 +126,9 @@ async function answer(
 
 const noBody = { json: undefined };
 
-const jsonMedia: readonly JsonMedia[] = ["application/a2a+json", "application/json"];
-
 function checkType(header: Headers): BodyRefusal | undefined {
   return parseJsonMedia(header.get("content-type")) === undefined
-    ? unsupportedMediaType(jsonMedia)
+    ? unsupportedMediaType(jsonMediaTypes)
     : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { untilAborted } from "@a2a-connect/core/internal";
+import { parseHttpUrl, untilAborted } from "@a2a-connect/core/internal";
 import { type ClientClock, systemClock } from "../clock.ts";
 import { ContentTooLargeError, UnreachableError, UntrustedOutputError } from "../errors.ts";
 import { SilenceWatch } from "../follow/silence-watch.ts";
@@ -29,8 +29,8 @@ export interface FetchServices {
  */
 export async function fetchFile(text: string, services: FetchServices): Promise<AsyncIterable<Uint8Array>> {
   const { fetch = globalThis.fetch } = services;
-  const url = URL.parse(text);
-  if (url === null || !["http:", "https:"].includes(url.protocol)) {
+  const url = parseHttpUrl(text);
+  if (url === undefined) {
     throw new UntrustedOutputError("a part names a file that is not at an http or https URL");
   }
   const wait = new FileWait(url, services);

@@ -1,3 +1,4 @@
+import { parseHttpUrl } from "@a2a-connect/core/internal";
 import { agentFetch, type FetchOptions } from "./agent-fetch.ts";
 
 /** How many redirects are followed. */
@@ -36,8 +37,8 @@ export function fileFetch(
         return response;
       }
       response.body?.cancel().catch(() => {}); // the body is not needed
-      const next = URL.parse(location, url);
-      if (next === null || !["http:", "https:"].includes(next.protocol)) {
+      const next = parseHttpUrl(location, url);
+      if (next === undefined) {
         throw new Error("it redirects to what is no http or https URL");
       }
       if (redirects === maxRedirects) {

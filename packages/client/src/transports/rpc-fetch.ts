@@ -1,8 +1,7 @@
 import { tooManyRequests } from "@a2a-connect/bindings/client";
 import { parseMediaType } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { limitBody } from "./limited-body.ts";
-import { limitEnvelopes } from "./limited-envelopes.ts";
+import { limitBody, limitEnvelopes } from "./limited-response.ts";
 
 type Fetch = typeof globalThis.fetch;
 

@@ -3,7 +3,7 @@ import {
   createJsonRpcTransport,
   readTooManyRequests,
 } from "@a2a-connect/bindings/client";
-import { connectBinding, grpcWebBinding } from "@a2a-connect/core/internal";
+import { connectBinding, grpcWebBinding, parseHttpUrl } from "@a2a-connect/core/internal";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web";
 import type { BindingTransport, BindingTransportSettings } from "../platform.ts";
@@ -64,8 +64,7 @@ function fetchTransport(
 }
 
 function requireHttpUrl(text: string): string {
-  const url = URL.parse(text);
-  if (url === null || !["http:", "https:"].includes(url.protocol)) {
+  if (parseHttpUrl(text) === undefined) {
     throw new Error(`${JSON.stringify(text)} is not an absolute http or https URL`);
   }
   return text;

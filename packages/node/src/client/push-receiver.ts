@@ -12,6 +12,7 @@ import type {
   PushReceiver,
   PushSubscription,
 } from "@a2a-connect/client/internal";
+import { parseHttpUrl } from "@a2a-connect/core/internal";
 import { type StreamResponse, StreamResponseSchema } from "@a2a-connect/proto";
 import { fromJson } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -200,8 +201,8 @@ function answer(status: number, message: string, header: Record<string, string> 
 }
 
 function requireUrl(text: string): URL {
-  const url = URL.parse(text);
-  if (url === null || !["http:", "https:"].includes(url.protocol)) {
+  const url = parseHttpUrl(text);
+  if (url === undefined) {
     throw new Error(`publicUrl must be an absolute http or https URL, not ${JSON.stringify(text)}`);
   }
   return url;

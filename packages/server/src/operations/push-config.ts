@@ -1,4 +1,5 @@
 import { a2aError, invalidParams } from "@a2a-connect/core";
+import { parseHttpUrl } from "@a2a-connect/core/internal";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "@a2a-connect/proto";
 import { toBinary } from "@bufbuild/protobuf";
 import { taskNotFound } from "../engine/task-not-found.ts";
@@ -146,8 +147,8 @@ function showPushConfig(
 }
 
 function findUrlProblem(text: string): string | undefined {
-  const url = URL.parse(text);
-  if (url === null || !["http:", "https:"].includes(url.protocol)) {
+  const url = parseHttpUrl(text);
+  if (url === undefined) {
     return "must be an absolute http or https URL";
   }
   return url.username === "" && url.password === ""

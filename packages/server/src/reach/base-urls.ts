@@ -1,4 +1,5 @@
 import type { HttpRequest } from "@a2a-connect/bindings";
+import { parseHttpUrl } from "@a2a-connect/core/internal";
 import type { LogRecord } from "../engine/engine-context.ts";
 import { parseListedUrl } from "./listed-host.ts";
 
@@ -86,11 +87,9 @@ export function createBaseUrls({ publicUrl, forwardedHosts, log }: BaseUrlOption
  * @throws Error when it is no URL of that kind
  */
 export function parsePublicUrl(publicUrl: string): string {
-  const url = URL.parse(publicUrl);
+  const url = parseHttpUrl(publicUrl);
   const fits =
-    url !== null &&
-    ["http:", "https:"].includes(url.protocol) &&
-    [url.username, url.password, url.search, url.hash].every((part) => part === "");
+    url !== undefined && [url.username, url.password, url.search, url.hash].every((part) => part === "");
   if (!fits) {
     throw new Error(
       `the public URL is http or https, without user, query or fragment: https://agents.example.org, not "${publicUrl}"`,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isLoopbackHost } from "./loopback-host.ts";
+import { isLoopbackHost } from "./web-url.ts";
 
 describe("a host that is this machine", () => {
   for (const host of [

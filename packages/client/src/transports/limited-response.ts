@@ -1,6 +1,5 @@
 import { readChunks, responseCutOff, responseTooLarge } from "@a2a-connect/bindings/client";
-import { ByteBuffer } from "@a2a-connect/core/internal";
-import { withBody } from "./limited-body.ts";
+import { ByteBuffer, readAtMost } from "@a2a-connect/core/internal";
 
 /** Flags (1 byte) and length (4 bytes) before each message of the Connect and gRPC-Web protocols. */
 const prefixLength = 5;
@@ -73,4 +72,26 @@ async function* readEnvelopes(
 function parsePrefix(bytes: Uint8Array): { readonly flags: number; readonly length: number } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, prefixLength);
   return { flags: view.getUint8(0), length: view.getUint32(1) };
+}
+
+/**
+ * The same response with its body read to the end.
+ *
+ * @throws ConnectError ResourceExhausted when it is longer than `maxBytes`, Unavailable when it is cut off
+ */
+export async function limitBody(response: Response, maxBytes: number): Promise<Response> {
+  const bytes = await readAtMost(readChunks(response), maxBytes);
+  if (bytes === undefined) {
+    throw responseTooLarge(maxBytes);
+  }
+  return withBody(response, bytes);
+}
+
+/** The same response with another body. */
+export function withBody(
+  { status, statusText, headers }: Response,
+  body: ReadableStream<Uint8Array<ArrayBuffer>> | Uint8Array<ArrayBuffer>,
+): Response {
+  const bodiless = [204, 205, 304].includes(status);
+  return new Response(bodiless ? null : body, { status, statusText, headers });
 }
