@@ -425,64 +425,56 @@ function readValue(input: Input, end: number, existing: unknown, isPlain: boolea
 
 /** @returns a Struct, or its JSON object */
 function readStruct(input: Input, end: number, existing: unknown, isPlain: boolean): unknown {
-  input.enter();
   const made =
     existing ?? (isPlain ? createTable() : { $typeName: "google.protobuf.Struct", fields: createTable() });
   const struct = isPlain ? undefined : (made as Struct); // of this type
-  const fields = struct?.fields ?? (made as Record<string, unknown>); // plain JSON
-  readEntries(input, end, fields, struct);
-  input.leave();
+  enterContainer(input, end, struct?.fields ?? (made as Record<string, unknown>), struct); // plain JSON
   return made;
-}
-
-/** @param struct the Struct when the fields are of one, not of plain JSON */
-function readEntries(
-  input: Input,
-  end: number,
-  fields: Record<string, unknown>,
-  struct: Struct | undefined,
-): void {
-  const entry = struct === undefined ? jsonEntry : valueEntry;
-  const until = Math.min(end, input.stop);
-  while (input.position < until) {
-    const tag = input.tag(end);
-    input.count(1);
-    if (tag === tags.item) {
-      readEntry(fields, entry, input, end);
-    } else {
-      readOther("google.protobuf.Struct", 1, struct, tag, input, end);
-    }
-  }
-  if (input.position < end) {
-    input.pause(end, () => readEntries(input, end, fields, struct));
-  }
 }
 
 /** @returns a ListValue, or its array */
 function readList(input: Input, end: number, existing: unknown, isPlain: boolean): unknown {
-  input.enter();
   const made = existing ?? (isPlain ? [] : { $typeName: "google.protobuf.ListValue", values: [] });
   const list = isPlain ? undefined : (made as ListValue); // of this type
-  const items: unknown[] = list?.values ?? (made as unknown[]); // plain JSON
-  readItems(input, end, items, list);
-  input.leave();
+  enterContainer(input, end, list?.values ?? (made as unknown[]), list); // plain JSON
   return made;
 }
 
-/** @param list the ListValue when the items are of one, not of plain JSON */
-function readItems(input: Input, end: number, items: unknown[], list: ListValue | undefined): void {
+function enterContainer(
+  input: Input,
+  end: number,
+  into: Container,
+  message: Struct | ListValue | undefined,
+): void {
+  input.enter();
+  readContainer(input, end, into, message);
+  input.leave();
+}
+
+type Container = Record<string, unknown> | unknown[];
+
+/** @param message that of the container, for one that is not plain JSON */
+function readContainer(
+  input: Input,
+  end: number,
+  into: Container,
+  message: Struct | ListValue | undefined,
+): void {
+  const isPlain = message === undefined;
   const until = Math.min(end, input.stop);
   while (input.position < until) {
     const tag = input.tag(end);
     input.count(1);
-    if (tag === tags.item) {
-      items.push(readValue(input, input.delimited(end), undefined, list === undefined));
+    if (tag !== tags.item) {
+      readOther(message?.$typeName ?? "a JSON object or list", 1, message, tag, input, end);
+    } else if (Array.isArray(into)) {
+      into.push(readValue(input, input.delimited(end), undefined, isPlain));
     } else {
-      readOther("google.protobuf.ListValue", 1, list, tag, input, end);
+      readEntry(into, isPlain ? jsonEntry : valueEntry, input, end);
     }
   }
   if (input.position < end) {
-    input.pause(end, () => readItems(input, end, items, list));
+    input.pause(end, () => readContainer(input, end, into, message));
   }
 }
 
