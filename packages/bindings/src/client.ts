@@ -10,3 +10,4 @@ export {
 export type { JsonTransportOptions } from "./fetch/transport-options.ts";
 export { createHttpJsonTransport, type HttpJsonTransportOptions } from "./http-json/transport.ts";
 export { createJsonRpcTransport, type JsonRpcTransportOptions } from "./jsonrpc/transport.ts";
+export { translateErrors } from "./translate-errors.ts";

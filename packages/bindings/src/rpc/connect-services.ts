@@ -10,6 +10,7 @@ import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/conn
 import { explainFailure } from "../failure.ts";
 import type { HttpHandler, HttpResponse } from "../http.ts";
 import type { BindingSettings } from "../options.ts";
+import { translateErrors } from "../translate-errors.ts";
 import { plainRpcError, refuseContentType, refuseVerb } from "./plain-error.ts";
 import { withPlainStatusMessage } from "./status-trailer.ts";
 
@@ -72,16 +73,9 @@ function explainStatus(
 
 /** The outermost interceptor: replaces errors that a caller must not see. */
 function explainInterceptor(settings: BindingSettings): Interceptor {
-  return (next) => async (request) => {
-    const explain = (thrown: unknown) =>
-      explainFailure(thrown, { wire: wireOf(request.header), method: request.method.name }, settings);
-    try {
-      const response = await next(request);
-      return response.stream ? { ...response, message: explainEach(response.message, explain) } : response;
-    } catch (thrown) {
-      throw explain(thrown);
-    }
-  };
+  return translateErrors((thrown, { header, method }) =>
+    explainFailure(thrown, { wire: wireOf(header), method: method.name }, settings),
+  );
 }
 
 /** Refuses streams beyond their number, of all callers and of one. */
@@ -117,17 +111,6 @@ async function* untilEnd<T>(messages: AsyncIterable<T>, end: () => void): AsyncG
     yield* messages;
   } finally {
     end();
-  }
-}
-
-async function* explainEach<T>(
-  messages: AsyncIterable<T>,
-  explain: (thrown: unknown) => Error,
-): AsyncGenerator<T, void> {
-  try {
-    yield* messages;
-  } catch (thrown) {
-    throw explain(thrown);
   }
 }
 

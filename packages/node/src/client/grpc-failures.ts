@@ -1,4 +1,4 @@
-import { readTooManyRequests, responseTooLarge } from "@a2a-connect/bindings/client";
+import { readTooManyRequests, responseTooLarge, translateErrors } from "@a2a-connect/bindings/client";
 import { SilenceError } from "@a2a-connect/client/internal";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { refusedCode } from "../guarded-fetch.ts";
@@ -24,22 +24,12 @@ export function translateGrpcFailures({
   onSilence,
   maxResponseBytes,
 }: GrpcCircumstances): Interceptor {
-  return (next) => async (request) => {
-    const translate = (thrown: unknown): unknown => {
-      if (isSilence(request.signal)) onSilence();
-      if (request.signal.aborted) return thrown; // the caller aborted it
-      if (closed.aborted) return new ConnectError("the client was closed", Code.Canceled);
-      return translateFailure(thrown, maxResponseBytes);
-    };
-    try {
-      const response = await next(request);
-      return response.stream
-        ? { ...response, message: translateEach(response.message, translate) }
-        : response;
-    } catch (thrown) {
-      throw translate(thrown);
-    }
-  };
+  return translateErrors((thrown, { signal }) => {
+    if (isSilence(signal)) onSilence();
+    if (signal.aborted) return thrown; // the caller aborted it
+    if (closed.aborted) return new ConnectError("the client was closed", Code.Canceled);
+    return translateFailure(thrown, maxResponseBytes);
+  });
 }
 
 /** The server was silent for too long, or the call exceeded its time limit. */
@@ -49,17 +39,6 @@ function isSilence({ aborted, reason }: AbortSignal): boolean {
     (reason instanceof SilenceError ||
       (reason instanceof ConnectError && reason.code === Code.DeadlineExceeded))
   );
-}
-
-async function* translateEach<T>(
-  messages: AsyncIterable<T>,
-  translate: (thrown: unknown) => unknown,
-): AsyncGenerator<T, void> {
-  try {
-    yield* messages;
-  } catch (thrown) {
-    throw translate(thrown);
-  }
 }
 
 function translateFailure(thrown: unknown, maxResponseBytes: number): unknown {
