@@ -1,4 +1,4 @@
-import type { DescMessage, DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/protobuf";
+import type { DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/protobuf";
 import {
   Code,
   ConnectError,
@@ -9,7 +9,7 @@ import {
   type Transport,
 } from "@connectrpc/connect";
 import { runStreamingCall, runUnaryCall } from "@connectrpc/connect/protocol";
-import { parseResponse } from "./read-response.ts";
+import { eventIdsKey, type MessageReading, parseResponse, readMessages } from "./read-response.ts";
 import { callHeaders, type TransportSettings } from "./transport-options.ts";
 
 /**
@@ -55,8 +55,12 @@ export interface JsonWireClient {
   readonly url: string;
   /** The JSON of the response message, and its text for a caller that asks for it (`receivedTextKey`). */
   unary(call: OutgoingCall): Promise<JsonAnswer>;
-  /** The JSON of each message. */
-  stream(call: OutgoingCall): Promise<{ readonly header: Headers; readonly events: AsyncIterable<unknown> }>;
+  stream(call: OutgoingCall): Promise<JsonStream>;
+}
+
+/** The response to a streaming call: server-sent events. */
+export interface JsonStream extends Pick<MessageReading, "read"> {
+  readonly response: Response;
 }
 
 /** The response to a unary call. */
@@ -71,7 +75,7 @@ export interface JsonAnswer {
  * are no trailers.
  */
 export function createJsonTransport(wire: JsonWireClient, settings: TransportSettings): Transport {
-  const { interceptors, defaultTimeoutMs } = settings;
+  const { interceptors, defaultTimeoutMs, maxResponseBytes } = settings;
 
   return {
     unary(method, signal, timeoutMs = defaultTimeoutMs, header, message, contextValues) {
@@ -95,12 +99,13 @@ export function createJsonTransport(wire: JsonWireClient, settings: TransportSet
         req: { stream: true, ...requestCommon(method, header, contextValues), method, message: messages },
         next: async (req) => {
           const message = await onlyMessage(req.message, method);
-          const { header: responseHeader, events } = await wire.stream({ ...req, message });
+          const { response, read } = await wire.stream({ ...req, message });
+          const ids = req.contextValues.get(eventIdsKey);
           return {
             stream: true,
-            ...responseCommon(method, responseHeader),
+            ...responseCommon(method, response.headers),
             method,
-            message: parseEach(method.output, events),
+            message: readMessages(method.output, response, { maxLength: maxResponseBytes, ids, read }),
           };
         },
       });
@@ -133,12 +138,6 @@ function definedOnly({
   timeoutMs: number | undefined;
 }) {
   return { ...(signal && { signal }), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
-}
-
-async function* parseEach<O extends DescMessage>(desc: O, events: AsyncIterable<unknown>) {
-  for await (const json of events) {
-    yield parseResponse(desc, json);
-  }
 }
 
 /** The one request of a server-streaming call; the JSON wires cannot carry more. */

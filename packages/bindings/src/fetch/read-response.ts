@@ -120,21 +120,29 @@ export const eventIdsKey: ContextKey<EventIds | undefined> = createContextKey<Ev
   { description: "ids of server-sent events" },
 );
 
+/** How the messages of a stream are read. */
+export interface MessageReading {
+  /** Longest event. */
+  readonly maxLength: number;
+  readonly ids: EventIds | undefined;
+  /** The JSON of the message in that of an event. @throws ConnectError for an event that is an error */
+  read(json: unknown): unknown;
+}
+
 /**
- * The data of each server-sent event of a response as parsed JSON.
+ * The messages in the server-sent events of a response. This is one generator, because a second one costs each event more.
  *
- * @param maxLength longest event
- * @throws ConnectError Internal for an event that is not JSON
+ * @throws ConnectError Internal for an event that is not JSON, or no message of the type
  */
-export async function* readEvents(
+export async function* readMessages<Desc extends DescMessage>(
+  desc: Desc,
   response: Response,
-  maxLength: number,
-  ids?: EventIds,
-): AsyncGenerator<unknown, void> {
+  { maxLength, ids, read }: MessageReading,
+): AsyncGenerator<MessageShape<Desc>, void> {
   for await (const { data, lastEventId } of parseEvents(readChunks(response), maxLength)) {
     if (ids !== undefined) {
       ids.last = lastEventId;
     }
-    yield parseJson(data);
+    yield parseResponse(desc, read(parseJson(data)));
   }
 }

@@ -7,13 +7,7 @@ import {
 } from "@a2a-connect/core/internal";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";
-import {
-  type EventIds,
-  eventIdsKey,
-  isEventStream,
-  readEvents,
-  readJsonResponse,
-} from "../fetch/read-response.ts";
+import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
 import { codeFromHttpStatus, fromWireError, tooManyRequests } from "../fetch/response-errors.ts";
 import { send } from "../fetch/send.ts";
 import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/transport-options.ts";
@@ -92,10 +86,7 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Tran
         if (!isEventStream(response)) {
           throw await readFailure(response);
         }
-        return {
-          header: response.headers,
-          events: readMessages(response, settings.maxResponseBytes, call.contextValues.get(eventIdsKey)),
-        };
+        return { response, read: (json) => unlessError(json, response) };
       },
     },
     settings,
@@ -120,17 +111,11 @@ function joinUrl(baseUrl: string, { path, query }: HttpRequestParts): string {
   return `${base.replace(/\/+$/, "")}${path}${parameters === "" ? "" : `?${parameters}`}`;
 }
 
-async function* readMessages(
-  response: Response,
-  maxLength: number,
-  ids: EventIds | undefined,
-): AsyncGenerator<unknown, void> {
-  for await (const json of readEvents(response, maxLength, ids)) {
-    if (isErrorBody(json)) {
-      throw fromErrorBody(json, response);
-    }
-    yield json;
+function unlessError(json: unknown, response: Response): unknown {
+  if (isErrorBody(json)) {
+    throw fromErrorBody(json, response);
   }
+  return json;
 }
 
 /** Whether JSON is the body of an error (requirement E.3). No response message has a field of this name. */

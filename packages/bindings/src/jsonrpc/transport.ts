@@ -1,13 +1,7 @@
 import { findMemberText, findReasonByJsonRpcCode, formatMessage, isObject } from "@a2a-connect/core/internal";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { createJsonTransport, type OutgoingCall } from "../fetch/json-transport.ts";
-import {
-  type EventIds,
-  eventIdsKey,
-  isEventStream,
-  readEvents,
-  readJsonResponse,
-} from "../fetch/read-response.ts";
+import { isEventStream, readJsonResponse } from "../fetch/read-response.ts";
 import { codeFromHttpStatus, fromWireError, tooManyRequests } from "../fetch/response-errors.ts";
 import { send } from "../fetch/send.ts";
 import { type JsonTransportOptions, resolveTransportOptions } from "../fetch/transport-options.ts";
@@ -59,10 +53,7 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Transp
           readResult((await readJsonResponse(response, settings.maxResponseBytes)).json, exchange);
           throw new ConnectError("the server did not answer with a stream", Code.Internal);
         }
-        return {
-          header: response.headers,
-          events: readResults(exchange, settings.maxResponseBytes, call.contextValues.get(eventIdsKey)),
-        };
+        return { response, read: (answer) => readResult(answer, exchange) };
       },
     },
     settings,
@@ -73,16 +64,6 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Transp
 interface Exchange {
   readonly id: number;
   readonly response: Response;
-}
-
-async function* readResults(
-  exchange: Exchange,
-  maxLength: number,
-  ids: EventIds | undefined,
-): AsyncGenerator<unknown, void> {
-  for await (const answer of readEvents(exchange.response, maxLength, ids)) {
-    yield readResult(answer, exchange);
-  }
 }
 
 /**
