@@ -167,34 +167,47 @@ describe("a server that stops", () => {
   });
 });
 
+/** One thing that an executor does: events are yielded. */
+type Act = (task: Parameters<DurableExecutor>[0]) => unknown;
+
+const says =
+  (words: string): Act =>
+  (task) =>
+    task.working(words);
+const sleeps: Act = (task) => task.sleep(60_000);
+const steps: Act = (task) => task.step("a", () => 1);
+const takes: Act = (task) => task.inbox.take();
+
+function doing(...acts: readonly Act[]): DurableExecutor {
+  return async function* (task) {
+    for (const act of acts) {
+      const given = await act(task);
+      if (typeof given === "object") yield given as never; // an event
+    }
+  };
+}
+
 describe("code that no longer fits its task", () => {
   let isNew = false;
   for (const [what, before, after, detail] of [
     [
       "another kind of event",
-      (t) => t.working("a"),
-      (t) => t.artifact({ id: "a", text: "a" }),
+      says("a"),
+      (task) => task.artifact({ id: "a", text: "a" }),
       'the log has the status working, the executor gave artifact "a"',
     ],
     [
       "another artifact",
-      (t) => t.append("a", "a"),
-      (t) => t.append("b", "a"),
+      (task) => task.append("a", "a"),
+      (task) => task.append("b", "a"),
       'the log has artifact "a", the executor gave artifact "b"',
     ],
-  ] as [
-    string,
-    (t: Parameters<DurableExecutor>[0]) => never,
-    (t: Parameters<DurableExecutor>[0]) => never,
-    string,
-  ][]) {
+  ] as [string, Act, Act, string][]) {
     it(`fails it with journal-diverged: ${what}; callers learn where, the log why`, async () => {
       isNew = false;
-      const { open, clock } = createDurableServers(async function* (task) {
-        yield task.working("first");
-        yield isNew ? after(task) : before(task);
-        await task.sleep(60_000);
-      });
+      const { open, clock } = createDurableServers((task) =>
+        doing(says("first"), isNew ? after : before, sleeps)(task),
+      );
       const first = await open();
       const { id } = await sendTask(first.client, detached());
       await clock.settle();
@@ -214,81 +227,34 @@ describe("code that no longer fits its task", () => {
   for (const [what, old, young, detail] of [
     [
       "returns before it has said what the log has",
-      async function* (t) {
-        yield t.working("a");
-        yield t.working("b");
-        await t.sleep(60_000);
-      },
-      async function* (t) {
-        yield t.working("a");
-      },
+      [says("a"), says("b"), sleeps],
+      [says("a")],
       "the log has more events",
     ],
-    [
-      "leaves out a step",
-      async function* (t) {
-        await t.step("a", () => 1);
-        await t.sleep(60_000);
-      },
-      async function* () {},
-      'nothing asked for step "a"#1',
-    ],
+    ["leaves out a step", [steps, sleeps], [], 'nothing asked for step "a"#1'],
     [
       "takes the time where it did not",
-      async function* (t) {
-        yield t.working("a");
-        yield t.working("b");
-        await t.sleep(60_000);
-      },
-      async function* (t) {
-        yield t.working("a");
-        t.now();
-        yield t.working("b");
-      },
+      [says("a"), says("b"), sleeps],
+      [says("a"), (task) => task.now(), says("b")],
       "now#1 is not in the journal",
     ],
     [
       "draws a number where it did not",
-      async function* (t) {
-        await t.step("a", () => 1);
-        await t.sleep(60_000);
-      },
-      async function* (t) {
-        t.random();
-        await t.step("a", () => 1);
-      },
+      [steps, sleeps],
+      [(task) => task.random(), steps],
       "random#1 is not in the journal",
     ],
     [
       "sleeps where it did not",
-      async function* (t) {
-        yield t.working("a");
-        await t.step("a", () => 1);
-        await t.inbox.take();
-      },
-      async function* (t) {
-        await t.sleep(5);
-        yield t.working("a");
-        await t.step("a", () => 1);
-      },
+      [says("a"), steps, takes],
+      [(task) => task.sleep(5), says("a"), steps],
       'nothing asked for step "a"#1',
     ],
-    [
-      "emits between what it did",
-      async function* (t) {
-        await t.step("a", () => 1);
-        await t.inbox.take();
-      },
-      async function* (t) {
-        yield t.working("new");
-        await t.step("a", () => 1);
-      },
-      'nothing asked for step "a"#1',
-    ],
-  ] as [string, DurableExecutor, DurableExecutor, string][]) {
+    ["emits between what it did", [steps, takes], [says("new"), steps], 'nothing asked for step "a"#1'],
+  ] as [string, Act[], Act[], string][]) {
     it(`fails it when it ${what}`, async () => {
       isNew = false;
-      const { open, clock } = createDurableServers((task) => (isNew ? young : old)(task));
+      const { open, clock } = createDurableServers((task) => doing(...(isNew ? young : old))(task));
       const first = await open();
       const { id } = await sendTask(first.client, detached());
       await clock.settle();
