@@ -39,19 +39,26 @@ export const history: ScenarioGroup = scenarios("C History", (verifies) => {
   }
 
   verifies("C-1 C-5", "shortens the snapshot that a stream begins with, too", async ({ client }) => {
-    const request = toRequest("task result", { configuration: { historyLength: 0 } });
-    const [first] = await readAll(client.sendStreamingMessage(request));
-    expect(first === undefined ? undefined : textsOf(taskOf(first))).toStrictEqual([]);
+    const { id } = await sendTask(client, "ask Why?");
+    for (const [request, want] of [
+      [toRequest("task result", { configuration: { historyLength: 0 } }), []],
+      [toRequest("because", { taskId: id, configuration: { historyLength: 1 } }), ["because"]],
+    ] as const) {
+      const [first] = await readAll(client.sendStreamingMessage(request));
+      expect(first === undefined ? undefined : textsOf(taskOf(first))).toStrictEqual(want);
+    }
   });
 
   verifies("C-1", "refuses a negative length", async ({ client }) => {
-    const { id } = await sendTask(client, "task done");
+    const { id, contextId } = await sendTask(client, "task done");
+    const configuration = { historyLength: -1 };
     for (const call of [
       () => client.getTask({ id, historyLength: -1 }),
-      () => client.sendMessage(toRequest("task no", { configuration: { historyLength: -1 } })),
+      () => client.sendMessage(toRequest("task no", { contextId, configuration })),
     ]) {
       expect((await failureOf(call())).code).toBe(Code.InvalidArgument);
     }
+    expect((await client.listTasks({ contextId })).totalSize).toBe(1); // nothing was begun
   });
 
   verifies(

@@ -130,6 +130,7 @@ export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", (verifies) => {
         expect(status).toBe(200);
         expect(header.get("content-type")).toMatch(/^text\/event-stream/);
         expect(header.get("cache-control")).toBe("no-cache");
+        expect(header.get("x-accel-buffering")).toBe("no");
         const events = readSse(text);
         expect(events.map((event) => Object.keys(event.result))).toStrictEqual([
           ["task"],

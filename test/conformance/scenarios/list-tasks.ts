@@ -128,6 +128,7 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) =>
       [{ contextId, status: TaskState.INPUT_REQUIRED, ...after(at(done)) }, []],
       [{ contextId, statusTimestampAfter: later(timestampOf(done)) }, []],
       [{ contextId: newId() }, []],
+      [{ contextId: contextId.toUpperCase() }, []],
     ];
     for (const [request, ids] of cases) {
       expect(await listedIds(client, request)).toStrictEqual(ids);

@@ -163,6 +163,10 @@ export const pushConfigs: ScenarioGroup = scenarios("A.5 Push notification confi
       });
       expect(second.configs.map(({ id }) => id)).toStrictEqual(["c"]);
       expect(second.nextPageToken).toBe("");
+      for (const bad of [{ pageToken: "garbage" }, { pageSize: -1 }]) {
+        const error = await failureOf(client.listTaskPushNotificationConfigs({ taskId, ...bad }));
+        expect(error.code).toBe(Code.InvalidArgument);
+      }
     },
     on,
   );

@@ -89,7 +89,9 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
   verifies("A-4", "returns direct messages and whole streams with returnImmediately", async ({ client }) => {
     const configuration = { returnImmediately: true };
     const direct = messageOf(await client.sendMessage(toRequest("echo hello", { configuration })));
+    expect(direct).toMatchObject({ role: Role.AGENT, taskId: "" });
     expect(direct.parts[0]?.content.value).toBe("hello");
+    expect((await client.listTasks({ contextId: direct.contextId })).totalSize).toBe(0);
     const events = await readAll(client.sendStreamingMessage(toRequest("task all of it", { configuration })));
     expect(statesOf(events).at(-1)).toBe(TaskState.COMPLETED);
     expect(events.some(({ payload }) => payload.case === "artifactUpdate")).toBe(true);
@@ -123,11 +125,12 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
     ["reject no", TaskState.REJECTED],
   ] as const) {
     verifies("A-7", `refuses a message for a task that is ${formatTaskState(state)}`, async ({ client }) => {
-      const { id, status } = await sendTask(client, words);
-      expect(status?.state).toBe(state);
-      const more = toRequest("more", { taskId: id });
-      await expectReason(client.sendMessage(more), "UNSUPPORTED_OPERATION");
-      expect((await client.getTask({ id })).status?.state).toBe(state);
+      const task = await sendTask(client, words);
+      expect(task.status?.state).toBe(state);
+      const more = toRequest("more", { taskId: task.id });
+      const { rawMessage } = await expectReason(client.sendMessage(more), "UNSUPPORTED_OPERATION");
+      expect(rawMessage).toContain("has ended");
+      expect(await client.getTask({ id: task.id })).toStrictEqual(task);
     });
   }
 
@@ -140,7 +143,10 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
   verifies("A-8", "refuses a message for a task at work, which goes on", async (stage) => {
     const { task, play } = await startPlayed(stage);
     const more = toRequest("more", { taskId: task.id });
-    await expectReason(stage.client.sendMessage(more), "UNSUPPORTED_OPERATION");
+    for (const call of [stage.client.sendMessage(more), stage.client.sendStreamingMessage(more)]) {
+      const { rawMessage } = await expectReason(call, "UNSUPPORTED_OPERATION");
+      expect(rawMessage).toContain("takes no message");
+    }
     play.end();
     expect((await settle(stage.client, task.id)).status?.state).toBe(TaskState.COMPLETED);
   });
@@ -173,8 +179,8 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
 
   verifies("A-10", "tells the agent which media types the caller takes", async (stage) => {
     const acceptedOutputModes = ["text/plain", "image/png"];
-    const { play } = await startPlayed(stage, { configuration: { acceptedOutputModes } });
-    expect(play.turn.acceptedOutputModes).toStrictEqual(acceptedOutputModes);
+    const { play, task } = await startPlayed(stage, { configuration: { acceptedOutputModes } });
+    expect(play.turn).toMatchObject({ acceptedOutputModes, contextId: task.contextId });
     play.end();
   });
 

@@ -170,6 +170,7 @@ export const sendStreamingMessage: ScenarioGroup = scenarios("A.2 SendStreamingM
     const { id } = taskOf(await next);
     left.abort();
     await expect(reader.rest()).rejects.toThrow();
+    expect(turn.signal.aborted).toBe(false);
     await emit(turn.artifact({ text: "still there" }));
     end();
     const task = await settle(client, id);

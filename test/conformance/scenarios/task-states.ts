@@ -133,6 +133,7 @@ export const taskStates: ScenarioGroup = scenarios("B States", (verifies) => {
         TaskState.AUTH_REQUIRED,
       ]);
       expect(again.status?.message?.parts[0]?.content.value).toBe("Sign in.");
+      expect([one.turn.contextId, two.turn.contextId]).toStrictEqual([contextId, contextId]);
       await client.cancelTask({ id });
     },
   );
@@ -159,11 +160,12 @@ export const taskStates: ScenarioGroup = scenarios("B States", (verifies) => {
 
   verifies("B-6", "refuses a task with the context of another", async ({ client }) => {
     const { id } = await sendTask(client, "ask Why?");
-    const error = await failureOf(
-      client.sendMessage(toRequest("because", { taskId: id, contextId: newId() })),
-    );
-    expect(error.code).toBe(Code.InvalidArgument);
-    expect(findFieldViolations(error).map(({ field }) => field)).toStrictEqual(["message.contextId"]);
+    const request = toRequest("because", { taskId: id, contextId: newId() });
+    for (const call of [client.sendMessage(request), client.sendStreamingMessage(request)]) {
+      const error = await failureOf(call);
+      expect(error.code).toBe(Code.InvalidArgument);
+      expect(findFieldViolations(error).map(({ field }) => field)).toStrictEqual(["message.contextId"]);
+    }
     expect((await client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
   });
 
@@ -186,8 +188,12 @@ export const taskStates: ScenarioGroup = scenarios("B States", (verifies) => {
         toRequest("more", { taskId: id }),
         toRequest("more", { taskId: id, contextId: newId() }),
         toRequest("more", { taskId: asking.id }),
+        toRequest("more", { taskId: newId(), contextId: newId() }),
       ]) {
-        await expectReason(stranger.sendMessage(request), "TASK_NOT_FOUND");
+        for (const call of [stranger.sendMessage(request), stranger.sendStreamingMessage(request)]) {
+          const { rawMessage } = await expectReason(call, "TASK_NOT_FOUND");
+          expect(rawMessage).toBe("there is no such task");
+        }
       }
       await expectReason(stranger.cancelTask({ id: asking.id }), "TASK_NOT_FOUND");
       await expectReason(stranger.subscribeToTask({ id: asking.id }), "TASK_NOT_FOUND");

@@ -149,26 +149,6 @@ describe("HTTP+JSON media types (K-3, K-4)", () => {
 });
 
 describe("HTTP+JSON errors (K-7)", () => {
-  it("have the shape of E.3", async () => {
-    const response = await send("GET /tasks/missing");
-    expect(response.status).toBe(404);
-    expect(await responseJson(response)).toEqual({
-      error: {
-        code: 404,
-        status: "NOT_FOUND",
-        message: "there is no such task",
-        details: [
-          {
-            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-            reason: "TASK_NOT_FOUND",
-            domain: "a2a-protocol.org",
-            metadata: { taskId: "missing" },
-          },
-        ],
-      },
-    });
-  });
-
   it("are none for a task whose name is a path of the URL", async () => {
     expect((await send("GET /tasks/..")).status).toBe(200);
   });
@@ -212,16 +192,6 @@ describe("HTTP+JSON streams (K-1, K-8)", () => {
       expect(events).toHaveLength(3);
     });
   }
-
-  it("answer an error before the first event with its status", async () => {
-    const service = createFakeService({
-      // biome-ignore lint/correctness/useYield: it fails before
-      async *subscribeToTask() {
-        throw a2aError("TASK_NOT_FOUND", "no");
-      },
-    });
-    expect((await send("GET /tasks/t:subscribe", { service })).status).toBe(404);
-  });
 
   it("end with an error event when they break", async () => {
     const service = createFakeService({

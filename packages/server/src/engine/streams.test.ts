@@ -1,5 +1,5 @@
 import { TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, readStream, say, taskOf, wordsOf } from "@a2a-connect/testing";
+import { createEngineHarness, say, taskOf, wordsOf } from "@a2a-connect/testing";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { startScripted } from "../../test-support/agents.ts";
@@ -8,38 +8,9 @@ import { sendStream, stateOf, subscribe } from "../../test-support/tasks.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 import type { TaskStore } from "../store/task-store.ts";
 
+// What the specification says of it stands in test/conformance/scenarios, over all wires and stores.
+
 describe("SendStreamingMessage", () => {
-  it("gives a direct Message as the only event (A-21)", async () => {
-    const { script, client } = await startScripted();
-    const stream = sendStream(client);
-    const { turn, yields } = await script.nextTurn();
-    await yields(turn.reply("hello"));
-    await stream.ended;
-    expect(wordsOf(stream.events)).toEqual(["message"]);
-  });
-
-  it("begins with the task, gives every event in order, and closes after the terminal one (A-22, A-25, A-28)", async () => {
-    const { script, client } = await startScripted();
-    const stream = sendStream(client, { ...say("go"), ...{ configuration: { returnImmediately: true } } });
-    const { turn, yields, returns } = await script.nextTurn();
-    await yields(turn.working());
-    await yields(turn.append("a", "1"));
-    await yields(turn.append("a", "2"));
-    returns();
-    await stream.ended;
-    expect(wordsOf(stream.events)).toEqual([
-      "task submitted",
-      "working",
-      "artifact a",
-      "artifact a +",
-      "completed",
-    ]);
-    for (const { payload } of stream.events.slice(1)) {
-      expect(payload.value).toMatchObject({ taskId: turn.taskId, contextId: turn.contextId });
-    }
-    expect(turn.contextId).not.toBe("");
-  });
-
   it("shows an event while the work goes on", async () => {
     const { script, clock, client } = await startScripted();
     const stream = sendStream(client);
@@ -48,30 +19,6 @@ describe("SendStreamingMessage", () => {
     await clock.settle();
     expect(wordsOf(stream.events)).toEqual(["task submitted", "working"]);
     expect(stream.open).toBe(true);
-  });
-
-  it("closes at INPUT_REQUIRED (A-24)", async () => {
-    const { script, client } = await startScripted();
-    const stream = sendStream(client);
-    const { turn, yields } = await script.nextTurn();
-    await yields(turn.inputRequired("?"));
-    await stream.ended;
-    expect(wordsOf(stream.events)).toEqual(["task submitted", "input-required"]);
-  });
-
-  it("stays open at AUTH_REQUIRED and shows what follows (A-24, O-7)", async () => {
-    const { script, client, clock } = await startScripted();
-    const stream = sendStream(client);
-    const first = await script.nextTurn();
-    await first.yields(first.turn.authRequired("log in"));
-    await clock.settle();
-    expect(stream.open).toBe(true);
-    const answer = client.sendMessage(say("done", { taskId: first.turn.taskId }));
-    const second = await script.nextTurn();
-    second.returns();
-    await stream.ended;
-    await answer;
-    expect(wordsOf(stream.events)).toEqual(["task submitted", "auth-required", "working", "completed"]);
   });
 
   it("begins a follow-up with the task at WORKING and gives only what follows the message", async () => {
@@ -90,20 +37,6 @@ describe("SendStreamingMessage", () => {
     expect(second.events[0] && taskOf(second.events[0]).history).toHaveLength(3);
   });
 
-  it("ends the call and not the task when the client goes away (A-26, design: detached)", async () => {
-    const { script, clock, client } = await startScripted();
-    const stream = sendStream(client);
-    const { turn, yields, returns } = await script.nextTurn();
-    await yields(turn.working());
-    await clock.settle();
-    stream.hangUp();
-    await expect(stream.ended).rejects.toMatchObject({ code: Code.Canceled });
-    expect(turn.signal.aborted).toBe(false);
-    returns();
-    await clock.settle();
-    expect(await stateOf(client, turn.taskId)).toBe(TaskState.COMPLETED);
-  });
-
   it("ends a blocking send and not the task when the client goes away", async () => {
     const { script, clock, client } = await startScripted();
     const controller = new AbortController();
@@ -120,23 +53,6 @@ describe("SendStreamingMessage", () => {
 });
 
 describe("SubscribeToTask", () => {
-  it("begins with the task as it is, without a gap or a duplicate after it, until it ends (A-34, A-35)", async () => {
-    const { startTask, client } = await startScripted();
-    const { id, turn, yields, returns } = await startTask();
-    await yields(turn.append("a", "1"));
-    const stream = subscribe(client, id);
-    await yields(turn.append("a", "2"));
-    returns();
-    await stream.ended;
-    const [first, ...rest] = stream.events;
-    const before = first === undefined ? [] : taskOf(first).artifacts.flatMap(({ parts }) => parts);
-    const after = rest.flatMap(({ payload }) =>
-      payload.case === "artifactUpdate" ? (payload.value.artifact?.parts ?? []) : [],
-    );
-    expect([...before, ...after].map(({ content }) => content.value)).toEqual(["1", "2"]);
-    expect(wordsOf(rest).at(-1)).toBe("completed");
-  });
-
   it("gives a snapshot that does not change when the task goes on", async () => {
     const { startTask, clock, client } = await startScripted();
     const { id, turn, yields, returns } = await startTask();
@@ -151,54 +67,6 @@ describe("SubscribeToTask", () => {
       status: { state: TaskState.WORKING },
       artifacts: [{ parts: [{ content: { value: "1" } }] }],
     });
-  });
-
-  it("stays open at INPUT_REQUIRED until the task ends (A-24)", async () => {
-    const { client, script, clock, startAsking } = await startScripted();
-    const { id } = await startAsking();
-    const stream = subscribe(client, id);
-    await clock.advance(1_000);
-    expect(wordsOf(stream.events)).toEqual(["task input-required"]);
-    expect(stream.open).toBe(true);
-    const answer = client.sendMessage(say("yes", { taskId: id }));
-    (await script.nextTurn()).returns();
-    await Promise.all([stream.ended, answer]);
-    expect(wordsOf(stream.events)).toEqual(["task input-required", "working", "completed"]);
-  });
-
-  it("gives every stream the same events, whoever else goes away (A-26)", async () => {
-    const { startTask, clock, client } = await startScripted();
-    const { id, turn, yields, returns } = await startTask();
-    await clock.settle();
-    const streams = [subscribe(client, id), subscribe(client, id), subscribe(client, id)];
-    await clock.settle();
-    await yields(turn.append("a", "1"));
-    await clock.settle();
-    streams[1]?.hangUp();
-    await yields(turn.append("a", "2"));
-    returns();
-    await Promise.all([streams[0]?.ended, streams[2]?.ended]);
-    await expect(streams[1]?.ended).rejects.toMatchObject({ code: Code.Canceled });
-    expect(wordsOf(streams[0]?.events ?? [])).toEqual([
-      "task working",
-      "artifact a",
-      "artifact a +",
-      "completed",
-    ]);
-    expect(streams[2]?.events).toEqual(streams[0]?.events);
-    expect(wordsOf(streams[1]?.events ?? [])).toEqual(["task working", "artifact a"]);
-  });
-
-  it("refuses a task that has ended (A-35), is unknown or somebody else's (A-35, O-4)", async () => {
-    const { startTask, clientOf, clock, client } = await startScripted();
-    const { id, returns } = await startTask();
-    const foreign = readStream((signal) => clientOf("eve").subscribeToTask({ id }, { signal }));
-    await expect(foreign.ended).rejects.toMatchObject({ code: Code.NotFound });
-    await expect(subscribe(client, "nope").ended).rejects.toMatchObject({ code: Code.NotFound });
-    returns();
-    await clock.settle();
-    await expect(subscribe(client, id).ended).rejects.toMatchObject({ code: Code.FailedPrecondition });
-    await expect(foreign.ended).rejects.toMatchObject({ code: Code.NotFound });
   });
 
   it("lets go of the task when it ends or is left: the next reader reads the store (A-26)", async () => {

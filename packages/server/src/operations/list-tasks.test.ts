@@ -44,27 +44,9 @@ async function harnessWith(count = 0, gapMs = 1, store = createMemoryTaskStore()
   return { ...harness, send, pages };
 }
 
+// What the specification says of it stands in test/conformance/scenarios, over all wires and stores.
+
 describe("ListTasks", () => {
-  it("shows nobody the tasks of others, nor those of another tenant (A-40, P-4)", async () => {
-    const { clientOf, send } = await harnessWith();
-    const mine = await send("1", {}, clientOf("alice"));
-    await send("2", {}, clientOf("bob"));
-    const { tasks, totalSize } = await clientOf("alice").listTasks({});
-    expect([tasks.map(({ id }) => id), totalSize]).toEqual([[mine.id], 1]);
-    expect((await clientOf("alice").listTasks({ tenant: "acme" })).totalSize).toBe(0);
-    expect((await clientOf("eve").listTasks({ contextId: mine.contextId })).tasks).toEqual([]);
-  });
-
-  it("gives the newest status first (A-41)", async () => {
-    const { client, send } = await harnessWith();
-    const asked = await send("ask");
-    const second = await send("2");
-    const third = await send("3");
-    expect((await client.listTasks({})).tasks.map(({ id }) => id)).toEqual([third.id, second.id, asked.id]);
-    await send("go on", { taskId: asked.id });
-    expect((await client.listTasks({})).tasks.map(({ id }) => id)).toEqual([asked.id, third.id, second.id]);
-  });
-
   for (const [name, gapMs] of [
     ["different times", 1],
     ["one and the same time", 0],
@@ -77,38 +59,10 @@ describe("ListTasks", () => {
     });
   }
 
-  it("always says the page size and how many match, and ends with an empty token (A-42, A-43)", async () => {
-    const { client } = await harnessWith(3);
-    expect(await client.listTasks({ contextId: "none" })).toMatchObject({
-      tasks: [],
-      nextPageToken: "",
-      pageSize: 50,
-      totalSize: 0,
-    });
-    const first = await client.listTasks({ pageSize: 2 });
-    expect(first).toMatchObject({ pageSize: 2, totalSize: 3 });
-    expect(first.nextPageToken).not.toBe("");
-    const last = await client.listTasks({ pageSize: 2, pageToken: first.nextPageToken });
-    expect([last.tasks.length, last.nextPageToken, last.totalSize]).toEqual([1, "", 3]);
-  });
-
   it("gives 50 unless told otherwise, and 100 at most (A-44)", async () => {
     const { client } = await harnessWith(101);
     expect((await client.listTasks({})).tasks).toHaveLength(50);
     expect((await client.listTasks({ pageSize: 100 })).tasks).toHaveLength(100);
-  });
-
-  it("combines filters with AND (A-45)", async () => {
-    const { client, send } = await harnessWith();
-    const failed = await send("fail", { contextId: "c" });
-    await send("fail", { contextId: "d" });
-    await send("1", { contextId: "c" });
-    const ids = async (request: ListInit) => (await client.listTasks(request)).tasks.map(({ id }) => id);
-    expect(await ids({ contextId: "c" })).toHaveLength(2);
-    expect(await ids({ status: TaskState.FAILED })).toHaveLength(2);
-    expect(await ids({ contextId: "c", status: TaskState.FAILED })).toEqual([failed.id]);
-    expect(await ids({ contextId: "C" })).toEqual([]);
-    expect(await ids({ status: TaskState.UNSPECIFIED })).toHaveLength(3);
   });
 
   it("takes statusTimestampAfter as an inclusive bound, to the nanosecond (A-45)", async () => {
@@ -124,15 +78,6 @@ describe("ListTasks", () => {
     expect(await count(timestampFromMs(at - 1))).toBe(1);
     expect(await count(timestampFromMs(at + 1))).toBe(0);
   });
-
-  for (const includeArtifacts of [undefined, false, true]) {
-    it(`gives ${includeArtifacts === true ? "" : "no "}artifacts with includeArtifacts ${includeArtifacts} (A-46)`, async () => {
-      const { client } = await harnessWith(1);
-      const { tasks } = await client.listTasks(includeArtifacts === undefined ? {} : { includeArtifacts });
-      expect(tasks[0]?.artifacts).toHaveLength(includeArtifacts === true ? 1 : 0);
-      expect(tasks[0]?.status?.state).toBe(TaskState.COMPLETED);
-    });
-  }
 
   for (const [what, request] of [
     ["with its history", { pageSize: 1 }],
