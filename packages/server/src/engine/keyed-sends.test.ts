@@ -16,36 +16,6 @@ const owner = { tenant: "", principal: "anonymous" };
 const storedName = JSON.stringify(["Agent", "key", key]);
 
 describe("a request with an idempotency key", () => {
-  it("is taken once, however often it comes at the same time", async () => {
-    const { client, script } = await startScripted();
-    const answers = Array.from({ length: 50 }, () => client.sendMessage(say("go"), withKey()));
-    const { turn, yields, returns } = await script.nextTurn();
-    await yields(turn.working());
-    returns();
-    const ids = new Set((await Promise.all(answers)).map((answer) => taskOf(answer).id));
-    expect(ids.size).toBe(1);
-    expect(script.begun).toBe(1);
-    expect((await client.listTasks({})).totalSize).toBe(1);
-  });
-
-  it("is answered to a repeat in the repeat's own way, while the first is worked on", async () => {
-    const { client, script } = await startScripted();
-    const first = client.sendMessage(say("go"), withKey());
-    const { turn, yields, returns } = await script.nextTurn();
-    await yields(turn.working());
-    const now = await sendTask(client, detached(), withKey());
-    expect(now.status?.state).toBe(TaskState.WORKING);
-    const stream = readStream((signal) => client.sendStreamingMessage(say("go"), { ...withKey(), signal }));
-    const blocking = client.sendMessage(say("go"), withKey());
-    await yields(turn.artifact({ id: "a", text: "result" }));
-    returns();
-    await stream.ended;
-    expect(wordsOf(stream.events)).toEqual(["task submitted", "working", "artifact a", "completed"]);
-    expect(taskOf(await blocking)).toEqual(taskOf(await first));
-    expect(taskOf(await first).id).toBe(now.id);
-    expect(script.begun).toBe(1);
-  });
-
   it("waits with the first for a direct Message, which is the same for both", async () => {
     const { client, script } = await startScripted();
     const answers = [1, 2].map(() => client.sendMessage(say("hi"), withKey()));
@@ -126,28 +96,6 @@ describe("a request with an idempotency key", () => {
     const { turn, yields } = await script.nextTurn();
     await yields(turn.reply("hello"));
     expect((await second).payload.case).toBe("message");
-  });
-
-  it("is nobody else's, nor another tenant's", async () => {
-    const { client, clientOf, script } = await startScripted();
-    const ids = new Set<string>();
-    const sends = [
-      () => client.sendMessage(say("go"), withKey()),
-      () => client.sendMessage({ ...say("go"), tenant: "acme" }, withKey()),
-      () => clientOf("alice").sendMessage(say("go"), withKey()),
-      () => clientOf("bob").sendMessage(say("go"), withKey()),
-    ];
-    for (const send of sends) {
-      const answer = send();
-      const { turn, yields, returns } = await script.nextTurn();
-      await yields(turn.working());
-      returns();
-      ids.add(taskOf(await answer).id);
-    }
-    expect(ids.size).toBe(4);
-    for (const send of sends) ids.add(taskOf(await send()).id);
-    expect(ids.size).toBe(4);
-    expect(script.begun).toBe(4);
   });
 });
 
@@ -349,13 +297,5 @@ describe("dedupeMessageIds (A-11)", () => {
       code: Code.FailedPrecondition,
     });
     expect(script.begun).toBe(1);
-  });
-
-  it("is off by default: the same message twice is two tasks", async () => {
-    const { client, script } = await startScripted();
-    const answers = [1, 2].map(() => client.sendMessage(say("go", { messageId })));
-    for (const _ of answers) (await script.nextTurn()).returns();
-    const ids = (await Promise.all(answers)).map((answer) => taskOf(answer).id);
-    expect(new Set(ids).size).toBe(2);
   });
 });
