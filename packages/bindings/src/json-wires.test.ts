@@ -437,24 +437,6 @@ describe("JSON-RPC client", () => {
 });
 
 describe("HTTP+JSON client", () => {
-  it("believes the reason more than the status (E-4)", async () => {
-    const info = {
-      "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-      reason: "TASK_NOT_CANCELABLE",
-      domain: "a2a-protocol.org",
-    };
-    const body = {
-      error: { code: 409, status: "ABORTED", message: "m", details: [info, { "@type": "x" }, 5] },
-    };
-    const transport = createHttpJsonTransport({
-      baseUrl: "http://x.test",
-      fetch: async () => Response.json(body, { status: 409 }),
-    });
-    const caught = await failure(createClient(A2AService, transport).getTask({ id: "t" }));
-    expect(findA2AError(caught)?.reason).toBe("TASK_NOT_CANCELABLE");
-    expect(caught).toMatchObject({ code: Code.FailedPrecondition });
-  });
-
   it("joins base and path with one slash and keeps the base's query (K-10)", async () => {
     const urls: string[] = [];
     for (const baseUrl of ["http://x.test/a2a/", "http://x.test/a2a", "http://x.test/a2a?key=1"]) {
@@ -472,18 +454,6 @@ describe("HTTP+JSON client", () => {
       `${path}?key=1&historyLength=2`,
     ]);
   });
-
-  for (const status of [404, 405]) {
-    it(`subscribes with GET when POST is answered with ${status} (K-1)`, async () => {
-      const handler = createHttpJsonHandler(createFakeService());
-      const onlyGet: HttpHandler = async (request) =>
-        request.method === "GET" ? handler(request) : { status };
-      const transport = createHttpJsonTransport({ baseUrl: "http://x.test", fetch: handlerFetch(onlyGet) });
-      expect(
-        await Array.fromAsync(createClient(A2AService, transport).subscribeToTask({ id: "t" })),
-      ).toHaveLength(3);
-    });
-  }
 
   it("does not ask twice for a task that does not exist", async () => {
     let calls = 0;

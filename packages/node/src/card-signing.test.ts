@@ -306,13 +306,6 @@ describe("keys that are changed while the server runs", () => {
     const { text } = await readCard(server.served);
     expect((await verifyCard(text, { keys: [one.publicKey] })).verified).toBe(true);
   });
-
-  it("take over in the order in which they were asked for", async () => {
-    await using server = await start({ keys: [await newKey("one")] });
-    const turns = [await newKey("two"), await newKey("three")];
-    await Promise.all(turns.map((key) => server.served.cards.useSigning({ keys: [key] })));
-    expect(protectedOf((await readCard(server.served)).json)[0].kid).toBe("three");
-  });
 });
 
 describe("when whoever signs is down", () => {

@@ -50,7 +50,9 @@ export const json = clientScenarios("JSON, as the client reads it", (verifies) =
     ["the number of a bad gateway", 502, -32006, "INVALID_AGENT_RESPONSE"],
   ] as const) {
     verifies("E-4", `tells by its reason what is wrong, also with ${what}`, async (wire) => {
-      await using server = await startBrokenServer({ answer: failing(status, code, [errorInfo(reason)]) });
+      await using server = await startBrokenServer({
+        answer: failing(status, code, [errorInfo(reason), { "@type": "x" }, 5]),
+      });
       await using agent = await connectAgent(server.url, { pinBinding: bindingOf[wire] });
       expect(findA2AError(await failureOf(agent.cancelTask(taskId)))?.reason).toBe(reason);
     });

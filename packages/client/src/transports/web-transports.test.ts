@@ -141,16 +141,6 @@ for (const wire of wires()) {
       expect(await collect(server.client(wire).subscribeToTask({ id: "t1" }))).toHaveLength(1);
     });
 
-    it("fails on a web page in place of an answer", async () => {
-      await using server = await serve((_, response) =>
-        response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><p>Please log in"),
-      );
-      const client = server.client(wire);
-      for (const call of [client.getTask({ id: "t1" }), collect(client.subscribeToTask({ id: "t1" }))]) {
-        expect([Code.Internal, Code.Unknown]).toContain((await connectErrorOf(call)).code);
-      }
-    });
-
     it("gives up a call whose signal is aborted", async () => {
       const { promise: called, resolve: call } = Promise.withResolvers<void>();
       await using server = await serve(() => call());
