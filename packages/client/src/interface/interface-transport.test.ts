@@ -268,19 +268,6 @@ describe("an interface that is not there", () => {
     expect(error.rawMessage).toBe(`JSONRPC at ${closed}/ refuses connections: nothing listens there`);
     expect(wasNeverSent(error)).toBe(true);
   });
-
-  it("is pinned: no other binding is fallen back to (F-8)", async () => {
-    await using server = await startRpcServer();
-    const closed = await closedAddress();
-    const pinned = { pinBinding: "HTTP+JSON" };
-    using opened = open(
-      [server.url, { url: closed, protocolBinding: "HTTP+JSON" }],
-      pinned as InterfaceSettings,
-    );
-    const error = await connectErrorOf(opened.client.getTask({ id: "t1" }));
-    expect(error.rawMessage).toMatch(/^HTTP\+JSON at .* nothing listens there$/);
-    expect(server.received).toEqual([]);
-  });
 });
 
 describe("an interface that hangs up", () => {
