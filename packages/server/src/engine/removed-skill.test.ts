@@ -1,6 +1,12 @@
 import { bytes } from "@a2a-connect/core";
 import { type Task, TaskState } from "@a2a-connect/proto";
-import { createEngineHarness, createFakeClock, reasonOf, say } from "@a2a-connect/testing";
+import {
+  createEngineHarness,
+  createFakeClock,
+  type EngineHarness,
+  reasonOf,
+  say,
+} from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { createMortalStore } from "../../test-support/mortal-store.ts";
 import { detached, endOf, lifecycle, sendTask, stateOf } from "../../test-support/tasks.ts";
@@ -68,43 +74,49 @@ const gone = [
   'The agent has no skill "dig" any more, so the task cannot go on. Its work so far stays done.',
 ];
 
+/** A task of a skill whose process is killed; the next process has another skill only. */
+async function outlive(
+  skill: SkillDefinition,
+  words = "go",
+  before: (client: EngineHarness["client"], id: string) => unknown = () => {},
+) {
+  const open = createProcesses();
+  const first = await open({ card: { name: "Agent", skills: [skill, other] } });
+  const { id } = await sendTask(first.client, send(words, "dig"));
+  await first.clock.settle();
+  await before(first.client, id);
+  await first.clock.settle();
+  first.kill();
+  return { id, ...(await open({ card: { name: "Agent", skills: [other] } })) };
+}
+
 describe("a task whose skill is gone after a restart", () => {
   it.each<[string, SkillDefinition]>([
     ["a durable executor was", paying([])],
     ["a turn was", turning],
     ["a turn that would be begun again was", restarted],
   ])("is FAILED when %s at work on it, and is not asked for again", async (_what, skill) => {
-    const open = createProcesses();
-    const first = await open({ card: { name: "Agent", skills: [skill, other] } });
-    const { id } = await sendTask(first.client, send("go", "dig"));
-    await first.clock.settle();
-    first.kill();
-    const next = await open({ card: { name: "Agent", skills: [other] } });
-    await next.clock.settle();
-    expect(fateOf(await next.client.getTask({ id }))).toEqual(gone);
-    expect(next.warnings()).toEqual([
+    const { id, client, clock, warnings } = await outlive(skill);
+    await clock.settle();
+    expect(fateOf(await client.getTask({ id }))).toEqual(gone);
+    expect(warnings()).toEqual([
       { level: "warn", message: 'a task was failed, because its skill "dig" is gone', taskId: id },
     ]);
   });
 
   it("is FAILED by the answer that it waits for, whatever that is made of, and never REJECTED", async () => {
     const payments: string[] = [];
-    const open = createProcesses();
-    const first = await open({ card: { name: "Agent", skills: [paying(payments), other] } });
-    const { id: taskId } = await sendTask(first.client, send("ask", "dig"));
-    await first.clock.settle();
-    expect(await stateOf(first.client, taskId)).toBe(TaskState.INPUT_REQUIRED);
-    first.kill();
-    const next = await open({ card: { name: "Agent", skills: [other] } });
-    expect(await stateOf(next.client, taskId)).toBe(TaskState.INPUT_REQUIRED);
+    const asks = async (client: EngineHarness["client"], id: string) =>
+      expect(await stateOf(client, id)).toBe(TaskState.INPUT_REQUIRED);
+    const { id: taskId, client, warnings } = await outlive(paying(payments), "ask", asks);
+    await asks(client, taskId);
     const image = bytes(new Uint8Array([1]), { mediaType: "image/png" });
-    const answered = await sendTask(next.client, say([image], { taskId }));
+    const answered = await sendTask(client, say([image], { taskId }));
     expect(fateOf(answered)).toEqual(gone);
-    expect([payments, next.warnings().length]).toEqual([["paid"], 1]);
+    expect([payments, warnings().length]).toEqual([["paid"], 1]);
   });
 
   it("is FAILED when its executor would have woken beside a question", async () => {
-    const open = createProcesses();
     const waking: SkillDefinition = {
       ...dig,
       durable: true,
@@ -114,38 +126,24 @@ describe("a task whose skill is gone after a restart", () => {
         await nap;
       },
     };
-    const first = await open({ card: { name: "Agent", skills: [waking, other] } });
-    const { id } = await sendTask(first.client, send("go", "dig"));
-    await first.clock.settle();
-    first.kill();
-    const next = await open({ card: { name: "Agent", skills: [other] } });
-    await next.clock.advance(59_000);
-    expect(await stateOf(next.client, id)).toBe(TaskState.INPUT_REQUIRED);
-    await next.clock.advance(2_000);
-    expect(fateOf(await next.client.getTask({ id }))).toEqual(gone);
+    const { id, client, clock } = await outlive(waking);
+    await clock.advance(59_000);
+    expect(await stateOf(client, id)).toBe(TaskState.INPUT_REQUIRED);
+    await clock.advance(2_000);
+    expect(fateOf(await client.getTask({ id }))).toEqual(gone);
   });
 
   it("is CANCELED when that was asked for before", async () => {
-    const open = createProcesses();
-    const first = await open({ card: { name: "Agent", skills: [turning, other] } });
-    const { id } = await sendTask(first.client, send("go", "dig"));
-    await first.clock.settle();
-    void first.client.cancelTask({ id }).catch(() => {});
-    await first.clock.settle();
-    first.kill();
-    const next = await open({ card: { name: "Agent", skills: [other] } });
-    await next.clock.settle();
-    expect(endOf(await next.client.getTask({ id }))).toEqual([TaskState.CANCELED, "canceled"]);
+    const { id, client, clock } = await outlive(turning, "go", (before, taskId) => {
+      void before.cancelTask({ id: taskId }).catch(() => {});
+    });
+    await clock.settle();
+    expect(endOf(await client.getTask({ id }))).toEqual([TaskState.CANCELED, "canceled"]);
   });
 
   it("may still be canceled while it waits for an answer", async () => {
-    const open = createProcesses();
-    const first = await open({ card: { name: "Agent", skills: [paying([]), other] } });
-    const { id } = await sendTask(first.client, send("ask", "dig"));
-    await first.clock.settle();
-    first.kill();
-    const next = await open({ card: { name: "Agent", skills: [other] } });
-    expect((await next.client.cancelTask({ id })).status?.state).toBe(TaskState.CANCELED);
+    const { id, client } = await outlive(paying([]), "ask");
+    expect((await client.cancelTask({ id })).status?.state).toBe(TaskState.CANCELED);
   });
 });
 
