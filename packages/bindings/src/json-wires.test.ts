@@ -1,6 +1,3 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { a2aError, findA2AError, findFieldViolations, invalidParams } from "@a2a-connect/core";
 import { A2AService, type StreamResponse, TaskState } from "@a2a-connect/proto";
 import {
@@ -10,14 +7,12 @@ import {
   createClient,
   type Interceptor,
   type ServiceImpl,
-  type Transport,
 } from "@connectrpc/connect";
 import { compressionGzip } from "@connectrpc/connect-node";
-import { afterEach, describe, expect, it } from "vitest";
-import { createFakeService, fakeEvents, fakeTask, sendRequest } from "../test-support/fake-service.ts";
+import { describe, expect, it } from "vitest";
+import { createFakeService, fakeEvents, sendRequest } from "../test-support/fake-service.ts";
 import { handlerFetch } from "../test-support/memory-http.ts";
 import type { JsonTransportOptions } from "./fetch/transport-options.ts";
-import type { HttpHandler } from "./http.ts";
 import { createHttpJsonHandler } from "./http-json/handler.ts";
 import { createHttpJsonTransport } from "./http-json/transport.ts";
 import { createJsonRpcHandler } from "./jsonrpc/handler.ts";
@@ -38,322 +33,249 @@ const wires = {
   },
 } as const;
 
-const closers: (() => void)[] = [];
-afterEach(() => {
-  for (const close of closers.splice(0)) {
-    close();
-  }
-});
-
-/** How a transport reaches a handler: called directly, or through a socket. */
-const links = {
-  memory: (handler: HttpHandler) =>
-    Promise.resolve({ url: "http://memory.test", fetch: handlerFetch(handler) }),
-  socket: async (handler: HttpHandler) => ({ url: await listen(handler), fetch: globalThis.fetch }),
-};
-
-async function listen(handler: HttpHandler): Promise<string> {
-  const server = createServer((request, response) => void serve(handler, request, response));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  closers.push(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a TCP server has such an address
-}
-
-async function serve(
-  handler: HttpHandler,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const gone = new AbortController();
-  response.once("close", () => gone.abort());
-  const { status, header, body } = await handler({
-    httpVersion: request.httpVersion,
-    url: `http://${request.headers.host}${request.url}`,
-    method: request.method ?? "",
-    header: new Headers(
-      Object.entries(request.headersDistinct).flatMap(([name, values = []]) =>
-        values.map((value): [string, string] => [name, value]),
-      ),
-    ),
-    body: request,
-    signal: gone.signal,
-  });
-  response.writeHead(status, Object.fromEntries(header ?? []));
-  if (body !== undefined && !(body instanceof Uint8Array)) {
-    for await (const chunk of body) {
-      if (!response.write(chunk) && !response.destroyed) {
-        await once(response, "drain", { signal: gone.signal }).catch(() => {}); // or the caller has left
-      }
-    }
-    response.end();
-    return;
-  }
-  response.end(body);
-}
-
 for (const [wire, { handler, transport }] of Object.entries(wires)) {
-  for (const [link, connect] of Object.entries(links)) {
-    describe(`${wire} over ${link}`, () => {
-      async function open(
-        impl: FakeImpl = {},
-        { server = {} as BindingOptions, client = {} as JsonTransportOptions } = {},
-      ): Promise<{ client: Client<typeof A2AService>; transport: Transport }> {
-        const { url, fetch } = await connect(handler(createFakeService(impl), server));
-        const opened = transport(url, { fetch, ...client });
-        return { client: createClient(A2AService, opened), transport: opened };
-      }
+  describe(`${wire} over memory`, () => {
+    const open = (
+      impl: FakeImpl = {},
+      { server = {} as BindingOptions, client = {} as JsonTransportOptions } = {},
+    ): Client<typeof A2AService> => {
+      const fetch = handlerFetch(handler(createFakeService(impl), server));
+      return createClient(A2AService, transport("http://memory.test", { fetch, ...client }));
+    };
 
-      it("carries every unary operation", async () => {
-        const { client } = await open();
-        expect((await client.sendMessage(sendRequest("héllo \u{1f600}"))).payload).toMatchObject({
-          case: "task",
-          value: { artifacts: [{ parts: [{ content: { case: "text", value: "héllo \u{1f600}" } }] }] },
-        });
-        expect(await client.getTask({ id: "a/b:c?d" })).toMatchObject({
-          id: "a/b:c?d",
-          status: { state: TaskState.WORKING },
-        });
-        expect(await client.listTasks({ pageSize: 3, includeArtifacts: true })).toMatchObject({
-          pageSize: 3,
-          tasks: [],
-        });
-        expect(await client.cancelTask({ id: "t" })).toMatchObject({ status: { state: TaskState.CANCELED } });
-        expect(
-          await client.createTaskPushNotificationConfig({ taskId: "t", url: "https://x.test" }),
-        ).toMatchObject({ id: "config-1" });
-        expect(await client.getTaskPushNotificationConfig({ taskId: "t", id: "c" })).toMatchObject({
-          id: "c",
-        });
-        expect(await client.listTaskPushNotificationConfigs({ taskId: "t" })).toMatchObject({
-          configs: [{ id: "config-1" }],
-        });
-        expect(await client.deleteTaskPushNotificationConfig({ taskId: "t", id: "c" })).toMatchObject({});
-        expect(await client.getExtendedAgentCard({ tenant: "acme" })).toMatchObject({ name: "Fake" });
+    it("carries every unary operation", async () => {
+      const client = open();
+      expect((await client.sendMessage(sendRequest("héllo \u{1f600}"))).payload).toMatchObject({
+        case: "task",
+        value: { artifacts: [{ parts: [{ content: { case: "text", value: "héllo \u{1f600}" } }] }] },
       });
+      expect(await client.getTask({ id: "a/b:c?d" })).toMatchObject({
+        id: "a/b:c?d",
+        status: { state: TaskState.WORKING },
+      });
+      expect(await client.listTasks({ pageSize: 3, includeArtifacts: true })).toMatchObject({
+        pageSize: 3,
+        tasks: [],
+      });
+      expect(await client.cancelTask({ id: "t" })).toMatchObject({ status: { state: TaskState.CANCELED } });
+      expect(
+        await client.createTaskPushNotificationConfig({ taskId: "t", url: "https://x.test" }),
+      ).toMatchObject({ id: "config-1" });
+      expect(await client.getTaskPushNotificationConfig({ taskId: "t", id: "c" })).toMatchObject({
+        id: "c",
+      });
+      expect(await client.listTaskPushNotificationConfigs({ taskId: "t" })).toMatchObject({
+        configs: [{ id: "config-1" }],
+      });
+      expect(await client.deleteTaskPushNotificationConfig({ taskId: "t", id: "c" })).toMatchObject({});
+      expect(await client.getExtendedAgentCard({ tenant: "acme" })).toMatchObject({ name: "Fake" });
+    });
 
-      it("carries the parameters it was given, tenant included", async () => {
-        const seen: unknown[] = [];
-        const { client } = await open({
-          getTask: ({ id, tenant, historyLength }) => {
-            seen.push({ id, tenant, historyLength });
+    it("carries the parameters it was given, tenant included", async () => {
+      const seen: unknown[] = [];
+      const client = open({
+        getTask: ({ id, tenant, historyLength }) => {
+          seen.push({ id, tenant, historyLength });
+          return { id };
+        },
+      });
+      await client.getTask({ id: "t", historyLength: 0 });
+      await client.getTask({ id: "t", tenant: "acme" });
+      expect(seen).toEqual([
+        { id: "t", tenant: "", historyLength: 0 },
+        { id: "t", tenant: "acme", historyLength: undefined },
+      ]);
+    });
+
+    it("carries streams, their headers and ids", async () => {
+      const client = open();
+      const headers: Headers[] = [];
+      const events = await Array.fromAsync(
+        client.subscribeToTask({ id: "t" }, { onHeader: (header) => headers.push(header) }),
+      );
+      expect(events.map(({ payload }) => payload.case)).toEqual(["task", "artifactUpdate", "statusUpdate"]);
+      expect(headers[0]?.get("x-a2a-event-id")).toBe("7");
+      const sent = await Array.fromAsync(client.sendStreamingMessage(sendRequest()));
+      expect(sent).toHaveLength(3);
+    });
+
+    it("delivers an event before the next one exists", async () => {
+      const gate = Promise.withResolvers<void>();
+      const client = open({
+        async *sendStreamingMessage() {
+          const [first, second] = fakeEvents();
+          yield first ?? {};
+          await gate.promise;
+          yield second ?? {};
+        },
+      });
+      const events = client.sendStreamingMessage(sendRequest())[Symbol.asyncIterator]();
+      expect((await events.next()).value?.payload.case).toBe("task");
+      gate.resolve();
+      expect((await events.next()).value?.payload.case).toBe("artifactUpdate");
+      expect((await events.next()).done).toBe(true);
+    });
+
+    it("sends A2A-Version unless the caller did, and what interceptors add (F-2)", async () => {
+      const seen: (string | null)[][] = [];
+      const addTrace: Interceptor = (next) => (request) => {
+        request.header.set("x-trace", "1");
+        return next(request);
+      };
+      const client = open(
+        {
+          getTask: ({ id }, { requestHeader }) => {
+            seen.push(["a2a-version", "x-trace", "x-base"].map((name) => requestHeader.get(name)));
             return { id };
           },
-        });
-        await client.getTask({ id: "t", historyLength: 0 });
-        await client.getTask({ id: "t", tenant: "acme" });
-        expect(seen).toEqual([
-          { id: "t", tenant: "", historyLength: 0 },
-          { id: "t", tenant: "acme", historyLength: undefined },
-        ]);
-      });
+        },
+        { client: { interceptors: [addTrace], headers: { "x-base": "b" } } },
+      );
+      await client.getTask({ id: "t" });
+      await client.getTask({ id: "t" }, { headers: { "A2A-Version": "9.9", "x-base": "c" } });
+      expect(seen).toEqual([
+        ["1.0", "1", "b"],
+        ["9.9", "1", "c"],
+      ]);
+    });
 
-      it("carries streams, their headers and ids", async () => {
-        const { client } = await open();
-        const headers: Headers[] = [];
-        const events = await Array.fromAsync(
-          client.subscribeToTask({ id: "t" }, { onHeader: (header) => headers.push(header) }),
-        );
-        expect(events.map(({ payload }) => payload.case)).toEqual(["task", "artifactUpdate", "statusUpdate"]);
-        expect(headers[0]?.get("x-a2a-event-id")).toBe("7");
-        const sent = await Array.fromAsync(client.sendStreamingMessage(sendRequest()));
-        expect(sent).toHaveLength(3);
-      });
-
-      it("delivers an event before the next one exists", async () => {
-        const gate = Promise.withResolvers<void>();
-        const { client } = await open({
-          async *sendStreamingMessage() {
-            const [first, second] = fakeEvents();
-            yield first ?? {};
-            await gate.promise;
-            yield second ?? {};
-          },
-        });
-        const events = client.sendStreamingMessage(sendRequest())[Symbol.asyncIterator]();
-        expect((await events.next()).value?.payload.case).toBe("task");
-        gate.resolve();
-        expect((await events.next()).value?.payload.case).toBe("artifactUpdate");
-        expect((await events.next()).done).toBe(true);
-      });
-
-      it("sends A2A-Version unless the caller did, and what interceptors add (F-2)", async () => {
-        const seen: (string | null)[][] = [];
-        const addTrace: Interceptor = (next) => (request) => {
-          request.header.set("x-trace", "1");
-          return next(request);
-        };
-        const { client } = await open(
-          {
-            getTask: ({ id }, { requestHeader }) => {
-              seen.push(["a2a-version", "x-trace", "x-base"].map((name) => requestHeader.get(name)));
-              return { id };
-            },
-          },
-          { client: { interceptors: [addTrace], headers: { "x-base": "b" } } },
-        );
-        await client.getTask({ id: "t" });
-        await client.getTask({ id: "t" }, { headers: { "A2A-Version": "9.9", "x-base": "c" } });
-        expect(seen).toEqual([
-          ["1.0", "1", "b"],
-          ["9.9", "1", "c"],
-        ]);
-      });
-
-      for (const [name, error] of [
-        ["an A2A error", a2aError("TASK_NOT_CANCELABLE", "it is done", { taskId: "t" })],
-        ["an error of ours", a2aError("CAPACITY", "too many")],
-        ["an error of the agent's content", a2aError("CONTENT_TYPE_NOT_SUPPORTED", "no images")],
-        ["invalid parameters", invalidParams([{ field: "message.parts[0]", description: "is empty" }])],
-        ["missing credentials", new ConnectError("who are you", Code.Unauthenticated)],
-        ["missing permission", new ConnectError("not you", Code.PermissionDenied)],
-        ["an unimplemented method", new ConnectError("not here", Code.Unimplemented)],
-      ] as const) {
-        it(`gives back ${name} as it was (E-4, E-7)`, async () => {
-          const { client } = await open({
-            getTask: () => Promise.reject(error),
-            async *subscribeToTask() {
-              yield* fakeEvents().slice(0, 1);
-              throw error;
-            },
-          });
-          const unary = await failure(client.getTask({ id: "t" }));
-          const events: StreamResponse[] = [];
-          const streamed = await failure(collect(client.subscribeToTask({ id: "t" }), events));
-          expect(events).toHaveLength(1);
-          for (const caught of name.startsWith("missing") && wire === "JSONRPC"
-            ? [unary]
-            : [unary, streamed]) {
-            expect(caught).toMatchObject({ code: error.code, rawMessage: error.rawMessage });
-            expect(findA2AError(caught)).toEqual(findA2AError(error));
-            expect(findFieldViolations(caught)).toMatchObject(findFieldViolations(error));
-          }
-        });
-      }
-
-      it("says nothing of what the server does not know", async () => {
-        const { client } = await open({
-          getTask: () => {
-            throw new Error("hunter2");
-          },
-        });
-        expect(await failure(client.getTask({ id: "t" }))).toMatchObject({
-          code: Code.Internal,
-          rawMessage: "Internal error",
-        });
-      });
-
-      it("answers an error before the first event as an error", async () => {
-        const { client } = await open({
-          // biome-ignore lint/correctness/useYield: it fails before
+    for (const [name, error] of [
+      ["an A2A error", a2aError("TASK_NOT_CANCELABLE", "it is done", { taskId: "t" })],
+      ["an error of ours", a2aError("CAPACITY", "too many")],
+      ["an error of the agent's content", a2aError("CONTENT_TYPE_NOT_SUPPORTED", "no images")],
+      ["invalid parameters", invalidParams([{ field: "message.parts[0]", description: "is empty" }])],
+      ["missing credentials", new ConnectError("who are you", Code.Unauthenticated)],
+      ["missing permission", new ConnectError("not you", Code.PermissionDenied)],
+      ["an unimplemented method", new ConnectError("not here", Code.Unimplemented)],
+    ] as const) {
+      it(`gives back ${name} as it was (E-4, E-7)`, async () => {
+        const client = open({
+          getTask: () => Promise.reject(error),
           async *subscribeToTask() {
-            throw a2aError("TASK_NOT_FOUND", "no such task");
+            yield* fakeEvents().slice(0, 1);
+            throw error;
           },
         });
-        const caught = await failure(collect(client.subscribeToTask({ id: "t" }), []));
-        expect(findA2AError(caught)?.reason).toBe("TASK_NOT_FOUND");
-      });
-
-      it("runs interceptors around unary calls and streams on the server", async () => {
-        const log: string[] = [];
-        const logged: Interceptor = (next) => async (request) => {
-          log.push(`> ${request.method.name}`);
-          const response = await next(request);
-          response.header.set("x-seen", "yes");
-          return response;
-        };
-        const { client } = await open({}, { server: { interceptors: [logged] } });
-        const headers: Headers[] = [];
-        const onHeader = (header: Headers) => headers.push(header);
-        await client.getTask({ id: "t" }, { onHeader });
-        expect(await Array.fromAsync(client.subscribeToTask({ id: "t" }, { onHeader }))).toHaveLength(3);
-        expect(log).toEqual(["> GetTask", "> SubscribeToTask"]);
-        expect(headers.map((header) => header.get("x-seen"))).toEqual(["yes", "yes"]);
-      });
-
-      it("tells the implementation when the caller goes away, and lets it clean up", async () => {
-        const aborted = Promise.withResolvers<string>();
-        const cleaned = Promise.withResolvers<string>();
-        const { client } = await open({
-          async *subscribeToTask(_, { signal }) {
-            try {
-              yield* fakeEvents().slice(0, 1);
-              await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
-              aborted.resolve("aborted");
-            } finally {
-              cleaned.resolve("cleaned");
-            }
-          },
-        });
-        const call = new AbortController();
-        const events = client.subscribeToTask({ id: "t" }, { signal: call.signal })[Symbol.asyncIterator]();
-        await events.next();
-        const rest = failure(Promise.resolve(events.next()));
-        call.abort();
-        expect(await rest).toMatchObject({ code: Code.Canceled });
-        expect(await Promise.all([aborted.promise, cleaned.promise])).toEqual(["aborted", "cleaned"]);
-      });
-
-      it("closes a stream that only ever yields when its reader leaves", async () => {
-        const cleaned = Promise.withResolvers<string>();
-        const { client } = await open({
-          async *subscribeToTask() {
-            try {
-              while (true) {
-                yield* fakeEvents();
-              }
-            } finally {
-              cleaned.resolve("cleaned");
-            }
-          },
-        });
-        const call = new AbortController();
-        const events = client.subscribeToTask({ id: "t" }, { signal: call.signal })[Symbol.asyncIterator]();
-        await events.next();
-        call.abort();
-        await expectFailure(Promise.resolve(events.next()), Code.Canceled);
-        expect(await cleaned.promise).toBe("cleaned");
-      });
-
-      it("ends a call whose time is up with DeadlineExceeded", async () => {
-        const { client } = await open({
-          getTask: (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", reject)),
-        });
-        await expectFailure(client.getTask({ id: "t" }, { timeoutMs: 30 }), Code.DeadlineExceeded);
-      });
-
-      it("refuses a response beyond the client's limit", async () => {
-        const { client } = await open({}, { client: { maxResponseBytes: 40 } });
-        await expectFailure(client.getTask({ id: "t".repeat(50) }), Code.ResourceExhausted);
-        await expectFailure(collect(client.subscribeToTask({ id: "t" }), []), Code.ResourceExhausted);
-      });
-
-      it("compresses what is worth it in both directions", async () => {
-        const { client } = await open(
-          { sendMessage: () => ({ payload: { case: "task", value: fakeTask({ id: "t".repeat(2000) }) } }) },
-          {
-            server: { compressions: [compressionGzip] },
-            client: { sendCompression: compressionGzip, compressMinBytes: 1 },
-          },
-        );
-        if (link === "socket") {
-          expect((await client.sendMessage(sendRequest("x".repeat(3000)))).payload.case).toBe("task");
-        } else {
-          // The in-memory transport does not decompress, so the test looks only at the request.
-          const small = await open(
-            {},
-            {
-              server: { compressions: [compressionGzip], compressMinBytes: 1e6 },
-              client: { sendCompression: compressionGzip, compressMinBytes: 1 },
-            },
-          );
-          expect((await small.client.sendMessage(sendRequest("x".repeat(3000)))).payload.case).toBe("task");
+        const unary = await failure(client.getTask({ id: "t" }));
+        const events: StreamResponse[] = [];
+        const streamed = await failure(collect(client.subscribeToTask({ id: "t" }), events));
+        expect(events).toHaveLength(1);
+        for (const caught of name.startsWith("missing") && wire === "JSONRPC" ? [unary] : [unary, streamed]) {
+          expect(caught).toMatchObject({ code: error.code, rawMessage: error.rawMessage });
+          expect(findA2AError(caught)).toEqual(findA2AError(error));
+          expect(findFieldViolations(caught)).toMatchObject(findFieldViolations(error));
         }
       });
+    }
+
+    it("says nothing of what the server does not know", async () => {
+      const client = open({
+        getTask: () => {
+          throw new Error("hunter2");
+        },
+      });
+      expect(await failure(client.getTask({ id: "t" }))).toMatchObject({
+        code: Code.Internal,
+        rawMessage: "Internal error",
+      });
     });
-  }
+
+    it("answers an error before the first event as an error", async () => {
+      const client = open({
+        // biome-ignore lint/correctness/useYield: it fails before
+        async *subscribeToTask() {
+          throw a2aError("TASK_NOT_FOUND", "no such task");
+        },
+      });
+      const caught = await failure(collect(client.subscribeToTask({ id: "t" }), []));
+      expect(findA2AError(caught)?.reason).toBe("TASK_NOT_FOUND");
+    });
+
+    it("runs interceptors around unary calls and streams on the server", async () => {
+      const log: string[] = [];
+      const logged: Interceptor = (next) => async (request) => {
+        log.push(`> ${request.method.name}`);
+        const response = await next(request);
+        response.header.set("x-seen", "yes");
+        return response;
+      };
+      const client = open({}, { server: { interceptors: [logged] } });
+      const headers: Headers[] = [];
+      const onHeader = (header: Headers) => headers.push(header);
+      await client.getTask({ id: "t" }, { onHeader });
+      expect(await Array.fromAsync(client.subscribeToTask({ id: "t" }, { onHeader }))).toHaveLength(3);
+      expect(log).toEqual(["> GetTask", "> SubscribeToTask"]);
+      expect(headers.map((header) => header.get("x-seen"))).toEqual(["yes", "yes"]);
+    });
+
+    it("tells the implementation when the caller goes away, and lets it clean up", async () => {
+      const aborted = Promise.withResolvers<string>();
+      const cleaned = Promise.withResolvers<string>();
+      const client = open({
+        async *subscribeToTask(_, { signal }) {
+          try {
+            yield* fakeEvents().slice(0, 1);
+            await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+            aborted.resolve("aborted");
+          } finally {
+            cleaned.resolve("cleaned");
+          }
+        },
+      });
+      const call = new AbortController();
+      const events = client.subscribeToTask({ id: "t" }, { signal: call.signal })[Symbol.asyncIterator]();
+      await events.next();
+      const rest = failure(Promise.resolve(events.next()));
+      call.abort();
+      expect(await rest).toMatchObject({ code: Code.Canceled });
+      expect(await Promise.all([aborted.promise, cleaned.promise])).toEqual(["aborted", "cleaned"]);
+    });
+
+    it("closes a stream that only ever yields when its reader leaves", async () => {
+      const cleaned = Promise.withResolvers<string>();
+      const client = open({
+        async *subscribeToTask() {
+          try {
+            while (true) {
+              yield* fakeEvents();
+            }
+          } finally {
+            cleaned.resolve("cleaned");
+          }
+        },
+      });
+      const call = new AbortController();
+      const events = client.subscribeToTask({ id: "t" }, { signal: call.signal })[Symbol.asyncIterator]();
+      await events.next();
+      call.abort();
+      await expectFailure(Promise.resolve(events.next()), Code.Canceled);
+      expect(await cleaned.promise).toBe("cleaned");
+    });
+
+    it("ends a call whose time is up with DeadlineExceeded", async () => {
+      const client = open({
+        getTask: (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", reject)),
+      });
+      await expectFailure(client.getTask({ id: "t" }, { timeoutMs: 30 }), Code.DeadlineExceeded);
+    });
+
+    it("refuses a response beyond the client's limit", async () => {
+      const client = open({}, { client: { maxResponseBytes: 40 } });
+      await expectFailure(client.getTask({ id: "t".repeat(50) }), Code.ResourceExhausted);
+      await expectFailure(collect(client.subscribeToTask({ id: "t" }), []), Code.ResourceExhausted);
+    });
+
+    it("compresses a request that is worth it, and takes one that is compressed", async () => {
+      const client = open(
+        {},
+        {
+          server: { compressions: [compressionGzip], compressMinBytes: 1e6 },
+          client: { sendCompression: compressionGzip, compressMinBytes: 1 },
+        },
+      );
+      expect((await client.sendMessage(sendRequest("x".repeat(3000)))).payload.case).toBe("task");
+    });
+  });
 
   describe(`${wire} client`, () => {
     function answering(response: () => Response): Client<typeof A2AService> {
