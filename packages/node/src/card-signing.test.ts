@@ -323,27 +323,6 @@ describe("when whoever signs is down", () => {
     };
   }
 
-  it("the last signed card stays, until signing works again", async () => {
-    await using server = await startRemote();
-    const { served, remote, log, later } = server;
-    const before = await readCard(served);
-    remote.isDown = true;
-    served.cards.update({ name: "Agent", version: "2.0.0" });
-    const calls = remote.calls;
-    for (let n = 0; n < 3; n += 1) {
-      const during = await readCard(served);
-      expect([during.status, during.text]).toEqual([200, before.text]);
-    }
-    expect(remote.calls - calls).toBe(1); // it is not asked again at once
-    expect(log.map(({ level, message }) => [level, message])).toEqual([
-      ["error", "the agent card could not be signed; the last signed one stays"],
-    ]);
-    remote.isDown = false;
-    later(5_000);
-    const after = await readCard(served);
-    expect([after.json.version, protectedOf(after.json)[0].kid]).toEqual(["2.0.0", "vault"]);
-  });
-
   it("there is no card for the moment where there was none, and never one without signatures", async () => {
     await using server = await startRemote({
       trustedProxies: ["loopback"],
