@@ -66,35 +66,6 @@ function deliveredAt({ requests }: Receiver, path = "/hook"): readonly number[] 
 
 const complete = (receiver: Receiver) => receiver.until((requests) => requests.at(-1)?.eventId === 11);
 
-describe("a notification on the socket", () => {
-  it("has a Content-Length, is not chunked, and says who sends it (N-1, N-2, N-3, N-8)", async () => {
-    await using receiver = await startReceiver();
-    const server = await startServer();
-    await server.send(`${receiver.url}/hook?a=b`);
-    await complete(receiver);
-    expect(receiver.requests.map(({ eventId }) => eventId)).toEqual(allEvents);
-    for (const { head, body } of receiver.requests) {
-      const [line, ...fields] = head.split("\r\n");
-      expect(line).toBe("POST /hook?a=b HTTP/1.1");
-      const names = fields.map((field) => field.slice(0, field.indexOf(":")).toLowerCase());
-      expect(names.filter((name) => name === "content-length")).toHaveLength(1);
-      expect(names).not.toContain("transfer-encoding");
-      const values = new Map(
-        fields.map((field, index) => [names[index], field.slice(field.indexOf(":") + 2)]),
-      );
-      expect(Object.fromEntries(values)).toMatchObject({
-        "content-type": "application/a2a+json",
-        "content-length": String(body.length),
-        authorization: "Bearer the-credentials",
-        "x-a2a-notification-token": "the-token",
-      });
-      expect(() => JSON.parse(body.toString("utf8"))).not.toThrow();
-    }
-    expect(receiver.requests.some(({ body }) => body.includes("grüßt"))).toBe(true);
-    expect(new Set(receiver.requests.map(({ connection }) => connection)).size).toBe(1);
-  });
-});
-
 describe("a webhook that misbehaves", () => {
   for (const [name, reply, times] of [
     ["answers 500", answer(500), 2],

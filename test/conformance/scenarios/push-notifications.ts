@@ -43,6 +43,7 @@ export const pushNotifications: ScenarioGroup = scenarios("N Push notifications"
         expect(fieldOf(head, "content-length")).toBe(String(body.length));
         expect(fieldOf(head, "transfer-encoding")).toBeUndefined();
       }
+      expect(new Set(receiver.requests.map(({ connection }) => connection)).size).toBe(1);
     },
     on,
   );

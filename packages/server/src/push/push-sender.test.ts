@@ -85,21 +85,6 @@ describe("the sender", () => {
     expect(idsAt(b)).toEqual([3]);
   });
 
-  it("tells every webhook of a task, each with its own progress (A-57)", async () => {
-    const { commit, clock, answer, idsAt } = setUp();
-    answer(a, 500);
-    const pushConfigs = [createPushConfig("task-1", "a", a), createPushConfig("task-1", "b", b)];
-    await commit("task-1", { kinds: ["task", "status"], pushConfigs });
-    await clock.settle();
-    expect([idsAt(a), idsAt(b)]).toEqual([[1], [1, 2]]);
-    answer(a, 200);
-    await clock.advance(1_000);
-    expect([idsAt(a), idsAt(b)]).toEqual([
-      [1, 1, 2],
-      [1, 2],
-    ]);
-  });
-
   it("takes what an earlier process left, and loses nothing with a wake-up", async () => {
     const { store, create, clock, idsAt } = setUp();
     const pushConfigs = [createPushConfig("task-1", "hook", a)];
@@ -114,8 +99,6 @@ describe("the sender", () => {
 
 describe("a webhook that fails", () => {
   const noAnswer = Object.assign(new TypeError(`cannot reach ${a}`), { cause: { code: "ECONNREFUSED" } });
-  const brokenBody = async () =>
-    new Response(new ReadableStream({ pull: (stream) => stream.error(new Error("broken off")) }));
 
   for (const [name, answer] of [
     ["500", 500],
@@ -176,14 +159,6 @@ describe("a webhook that fails", () => {
     expect(received[0]?.signal.aborted).toBe(true);
     await clock.advance(1_000);
     expect(idsAt(a)).toEqual([1, 1, 2]);
-  });
-
-  it("has taken the event when it answered 2xx, whatever becomes of its answer", async () => {
-    const { start, clock, answer, idsAt } = setUp();
-    answer(a, brokenBody);
-    await start("task-1", a, 2);
-    await clock.advance(60_000);
-    expect(idsAt(a)).toEqual([1, 2]);
   });
 
   it("is not read for long: an answer without an end is cut off", async () => {

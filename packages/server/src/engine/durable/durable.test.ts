@@ -2,7 +2,7 @@ import { TaskState } from "@a2a-connect/proto";
 import { say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { createDurableServers } from "../../../test-support/durable-servers.ts";
-import { detached, endOf, sendTask, stateOf } from "../../../test-support/tasks.ts";
+import { detached, sendTask, stateOf } from "../../../test-support/tasks.ts";
 
 describe("a durable executor", () => {
   it("does each step once, over restarts, and goes on where it was", async () => {
@@ -57,46 +57,5 @@ describe("a durable executor", () => {
     await clock.advance(3_500);
     const task = await second.client.getTask({ id });
     expect([task.status?.state, second.log]).toEqual([TaskState.COMPLETED, []]);
-  });
-
-  it("fails with journal-diverged when it does something else", async () => {
-    let isOld = true;
-    const { clock, open } = createDurableServers(async function* (task) {
-      yield isOld ? task.artifact({ id: "a", text: "1" }) : task.artifact({ id: "b", text: "1" });
-      await task.sleep(5_000);
-    });
-    const first = await open();
-    const { id } = await sendTask(first.client, detached());
-    await clock.settle();
-    await first.server.stop(0);
-    isOld = false;
-    const second = await open();
-    await clock.settle();
-    const task = await second.client.getTask({ id });
-    expect(endOf(task)).toEqual([TaskState.FAILED, "journal-diverged"]);
-    expect(task.status?.message?.parts[0]?.content.value).toContain("event 2");
-  });
-
-  it("hears a cancel in its sleep, cleans up, and does so after a restart, too", async () => {
-    const done: string[] = [];
-    const { clock, open } = createDurableServers(async function* (task) {
-      yield task.working();
-      try {
-        await task.sleep(3_600_000);
-      } catch (error) {
-        await task.step("undo", () => done.push(`undone: ${(error as Error).message}`));
-        throw error;
-      }
-    });
-    const first = await open();
-    const send = async () => await sendTask(first.client, detached());
-    const one = await send();
-    await clock.settle();
-    const canceled = await first.client.cancelTask({ id: one.id });
-    expect(endOf(canceled)).toEqual([TaskState.CANCELED, "canceled"]);
-    const other = await send();
-    await clock.advance(40_000); // dropped
-    await first.client.cancelTask({ id: other.id });
-    expect(done).toEqual(["undone: the task was canceled", "undone: the task was canceled"]);
   });
 });
