@@ -50,14 +50,16 @@ describe("a request with an idempotency key", () => {
 
   it("leaves nothing behind when it fails before there is a task, and the next is the first", async () => {
     const { client, script, store } = await startScripted();
-    const answers = ["one", "two"].map(() => client.sendMessage(say("go"), withKey()));
-    (await script.nextTurn()).throws(new Error("broken"));
-    await expect(answers[0]).rejects.toMatchObject({ code: Code.Internal });
+    const first = client.sendMessage(say("go"), withKey());
+    const broken = await script.nextTurn();
+    const second = client.sendMessage(say("go"), withKey());
+    broken.throws(new Error("broken"));
+    await expect(first).rejects.toMatchObject({ code: Code.Internal });
     expect(await store.findKey(owner, storedName)).toBeUndefined();
     const { turn, yields, returns } = await script.nextTurn();
     await yields(turn.working());
     returns();
-    expect(taskOf((await answers[1]) ?? expect.fail()).status?.state).toBe(TaskState.COMPLETED);
+    expect(taskOf(await second).status?.state).toBe(TaskState.COMPLETED);
     expect(script.begun).toBe(2);
   });
 
@@ -75,9 +77,9 @@ describe("a request with an idempotency key", () => {
   it("is refused when the key came with another request, by either way of sending", async () => {
     const { client, script } = await startScripted();
     const first = client.sendMessage(say("one"), withKey());
+    const { turn, yields, returns } = await script.nextTurn();
     // The result of the first is still open: the second waits for it.
     const second = client.sendMessage(say("two"), withKey());
-    const { turn, yields, returns } = await script.nextTurn();
     await yields(turn.working());
     await expect(second).rejects.toMatchObject({ code: Code.FailedPrecondition });
     returns();
@@ -90,8 +92,9 @@ describe("a request with an idempotency key", () => {
   it("may come with the key of one that failed before it was taken", async () => {
     const { client, script } = await startScripted();
     const first = client.sendMessage(say("one"), withKey());
+    const broken = await script.nextTurn();
     const second = client.sendMessage(say("two"), withKey());
-    (await script.nextTurn()).throws(new Error("broken"));
+    broken.throws(new Error("broken"));
     await expect(first).rejects.toMatchObject({ code: Code.Internal });
     const { turn, yields } = await script.nextTurn();
     await yields(turn.reply("hello"));
