@@ -113,6 +113,12 @@ describe("the fold of a task", () => {
       expect(task.artifacts.map(contentOf)).toEqual([["1", "2"]]);
     });
 
+    it("get a name that comes late", () => {
+      const later = chunk({ artifactId: "a", name: "late", parts: [text("2")] }, true);
+      const task = fold(created(), chunk({ artifactId: "a", parts: [text("1")] }), later);
+      expect(task.artifacts).toMatchObject([{ name: "late" }]);
+    });
+
     it("are replaced in their place by what does not append", () => {
       const task = fold(
         created(),

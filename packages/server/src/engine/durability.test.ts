@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { startScripted } from "../../test-support/agents.ts";
 import { createHeldStore, type Fate } from "../../test-support/held-store.ts";
 import { detached, endOf, lifecycle, sendStream, stateOf, subscribe } from "../../test-support/tasks.ts";
+import type { TaskCommit } from "../store/task-store.ts";
 
 /** A scripted agent on a store that does what a test says. */
 async function held(options: Partial<EngineHarnessOptions> = {}) {
@@ -74,6 +75,19 @@ describe("durable before visible (design §1)", () => {
       streamed: ["task working", "artifact a", "completed"],
       settled: true,
     });
+  });
+
+  it("runs no code of a queued task before its beginning is durable", async () => {
+    const { client, store, script, clock, startTask } = await held({ limits: { maxRunning: 1 } });
+    const first = await startTask();
+    const { id } = taskOf(await client.sendMessage(detached()));
+    const isBeginning = ({ entries }: TaskCommit) =>
+      entries.some(({ payload }) => new TextDecoder().decode(payload).includes('"begun"'));
+    store.decide((commit) => (isBeginning(commit) ? new ConnectError("full", Code.Unavailable) : "write"));
+    first.returns();
+    await clock.settle();
+    expect(script.begun).toBe(1);
+    expect(await stateOf(client, id)).toBe(TaskState.SUBMITTED);
   });
 
   it("takes what is accepted during a commit into the next one, in order", async () => {
