@@ -2,6 +2,7 @@ import type { AgentDefinition } from "../agent/agent-definition.ts";
 import type { ServedAgent } from "../agent/served-agent.ts";
 import type { SkillSwitches } from "../agent/skill-switches.ts";
 import type { TaskStore } from "../store/task-store.ts";
+import type { ReadTurns } from "./capacity/read-turns.ts";
 import type { Clock } from "./clock.ts";
 import type { JournalCodec } from "./durable/journal-codec.ts";
 import type { EventBudget } from "./live-tail.ts";
@@ -120,4 +121,6 @@ export interface EngineContext {
   readonly tailBudget: EventBudget;
   /** Limits the memory for older events that readers have read back. */
   readonly pageBudget: EventBudget;
+  /** Bounds how many reads of the store for callers run at a time. */
+  readonly reads: Readonly<Record<"tasks" | "events" | "lists", ReadTurns>>;
 }

@@ -416,8 +416,12 @@ export class LiveTask {
    * Every event after `generation`, in order, each once, until the task has ended or `signal` aborts. A slow reader
    * costs this cursor and nothing else.
    */
-  eventsAfter(generation: number, signal: AbortSignal): AsyncGenerator<CommittedEvent> {
-    return this.#readers.eventsAfter(generation, signal);
+  eventsAfter(
+    generation: number,
+    signal: AbortSignal,
+    share: string | undefined,
+  ): AsyncGenerator<CommittedEvent> {
+    return this.#readers.eventsAfter(generation, signal, share);
   }
 
   /** When the task ended (milliseconds since 1970), as committed; undefined while it has not. */

@@ -1,5 +1,6 @@
 import type { Holding, SharedBudget } from "@a2a-connect/core/internal";
 import type { Owner } from "../store/task-store.ts";
+import type { Reader } from "./capacity/read-turns.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { LiveTask } from "./live-task.ts";
 import { readTask } from "./read-task.ts";
@@ -14,11 +15,6 @@ interface HeldTask {
 }
 
 type Loaded = Pick<HeldTask, "live" | "active">;
-
-/** Who holds a task: its share of the memory is bounded. */
-interface Caller {
-  readonly share: string | undefined;
-}
 
 /** The tasks that this process works on or reads. Each is here once, as long as it has a holder. */
 export class LiveTasks {
@@ -36,10 +32,10 @@ export class LiveTasks {
   /**
    * The owner's task, held until `release`; undefined when the owner has no such task.
    *
-   * @param caller the share of the caller that holds it, if it was a caller
+   * @param caller for which call it is held; undefined: for none
    * @throws ConnectError CAPACITY when a caller's task has no room in memory
    */
-  async acquire(owner: Owner, taskId: string, caller?: Caller): Promise<LiveTask | undefined> {
+  async acquire(owner: Owner, taskId: string, caller?: Reader): Promise<LiveTask | undefined> {
     for (;;) {
       const holding = this.#holdings.get(taskId);
       if (holding !== undefined) {
@@ -128,7 +124,7 @@ export class LiveTasks {
   }
 
   /** @returns whether the owner has such a task */
-  async #loadOnce(owner: Owner, taskId: string, caller: Caller | undefined): Promise<boolean> {
+  async #loadOnce(owner: Owner, taskId: string, caller: Reader | undefined): Promise<boolean> {
     const key = JSON.stringify([owner.tenant, owner.principal, taskId]);
     const loading =
       this.#loading.get(key) ?? this.#load(owner, taskId, caller).finally(() => this.#loading.delete(key));
@@ -140,7 +136,12 @@ export class LiveTasks {
     return loaded !== undefined;
   }
 
-  async #load(owner: Owner, taskId: string, caller: Caller | undefined): Promise<Loaded | undefined> {
+  #load(owner: Owner, taskId: string, caller: Reader | undefined): Promise<Loaded | undefined> {
+    const load = () => this.#read(owner, taskId, caller);
+    return caller === undefined ? load() : this.#context.reads.tasks.run(caller, load);
+  }
+
+  async #read(owner: Owner, taskId: string, caller: Reader | undefined): Promise<Loaded | undefined> {
     const stored = await this.#context.store.find(owner, taskId, "full");
     if (stored === undefined) {
       return undefined;

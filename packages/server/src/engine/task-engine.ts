@@ -21,6 +21,7 @@ import {
 } from "../agent/skill-selection.ts";
 import type { KeyedTask, Owner, StoredTask, TaskPage, TaskQuery, TaskView } from "../store/task-store.ts";
 import { createActiveBytes, createFollowers } from "./capacity/caller-budgets.ts";
+import { type Reader, ReadTurns } from "./capacity/read-turns.ts";
 import type { CallDetails } from "./command.ts";
 import { readJournal } from "./durable/journal.ts";
 import { createJournalCodec } from "./durable/journal-codec.ts";
@@ -40,11 +41,9 @@ import { TurnExecution } from "./turn-execution.ts";
 import { WakeTimers } from "./wake-timers.ts";
 import { weighMessage } from "./weight.ts";
 
-/** Who calls. */
-export interface Caller {
+/** Who calls; its share is that of the slots and the memory, too. */
+export interface Caller extends Reader {
   readonly owner: Owner;
-  /** Whose slots and memory the task takes (`shareOf`); undefined: no limit applies. */
-  readonly share: string | undefined;
 }
 
 /** A caller's message and its options. */
@@ -64,8 +63,15 @@ export interface SendInput extends Caller, Intake {
   readonly reserveConfigs?: (() => Promise<() => void>) | undefined;
 }
 
+/** A page of tasks as the store has it, and as callers may see it. */
+interface ListedTasks {
+  readonly tasks: readonly SeenTask[];
+  readonly page: TaskPage;
+}
+
 /** A task that is in memory for a call, until it is released. */
 interface Held {
+  readonly reader: Reader;
   readonly live: LiveTask;
   readonly release: () => void;
 }
@@ -76,7 +82,7 @@ export type HoldBytes = (bytes: number) => void;
 /** The options of an engine are its context without what the engine adds itself. */
 export type TaskEngineOptions = Omit<
   EngineContext,
-  "onWakeTime" | "tailBudget" | "pageBudget" | "journalCodec" | "served"
+  "onWakeTime" | "tailBudget" | "pageBudget" | "reads" | "journalCodec" | "served"
 >;
 
 /**
@@ -103,6 +109,7 @@ export class TaskEngine {
       journalCodec: createJournalCodec(options.agent.journalTypes),
       tailBudget: new EventBudget(options.limits.maxTotalTailBytes),
       pageBudget: new EventBudget(options.limits.maxTotalTailBytes),
+      reads: { tasks: new ReadTurns(4), events: new ReadTurns(4), lists: new ReadTurns(2) },
     };
     this.#active = createActiveBytes(options.limits);
     this.#followers = createFollowers(options.limits);
@@ -155,17 +162,20 @@ export class TaskEngine {
    * @param hold gets the number of bytes that the task takes in memory; may throw
    * @throws ConnectError TASK_NOT_FOUND
    */
-  async get(owner: Owner, taskId: string, view: TaskView, hold: HoldBytes): Promise<SeenTask> {
+  async get(caller: Caller, taskId: string, view: TaskView, hold: HoldBytes): Promise<SeenTask> {
+    const { owner } = caller;
     const live = this.#tasks.peek(owner, taskId);
     if (live?.exists === true) {
       hold(live.bytes);
       return live.seen();
     }
-    const stored = await this.#context.store.find(owner, taskId, view);
-    if (stored === undefined) {
-      throw taskNotFound(taskId);
-    }
-    return this.#see(stored, view, hold);
+    return this.#context.reads.tasks.run(caller, async () => {
+      const stored = await this.#context.store.find(owner, taskId, view);
+      if (stored === undefined) {
+        throw taskNotFound(taskId);
+      }
+      return this.#see(stored, view, hold);
+    });
   }
 
   /**
@@ -202,10 +212,11 @@ export class TaskEngine {
   }
 
   /** One page of the owner's tasks, folded. @param hold as for `get` */
-  async list(
-    query: TaskQuery,
-    hold: HoldBytes,
-  ): Promise<{ readonly tasks: readonly SeenTask[]; readonly page: TaskPage }> {
+  list(query: TaskQuery, reader: Reader, hold: HoldBytes): Promise<ListedTasks> {
+    return this.#context.reads.lists.run(reader, () => this.#list(query, hold));
+  }
+
+  async #list(query: TaskQuery, hold: HoldBytes): Promise<ListedTasks> {
     const page = await this.#context.store.list(query);
     const tasks: SeenTask[] = [];
     for (const stored of page.tasks) {
@@ -422,7 +433,7 @@ export class TaskEngine {
       execution.giveUp();
     }
     await live.flushed();
-    return this.#handle(this.#heldHere(live), 0, undefined);
+    return this.#handle(this.#heldHere(live, input), 0, undefined);
   }
 
   /** A turn becomes a task when it says something that is none of a direct Message. */
@@ -461,7 +472,9 @@ export class TaskEngine {
       execution.wait();
     }
     const outcome = await execution.outcome();
-    return outcome.kind === "message" ? outcome : this.#handle(this.#heldHere(outcome.live), 0, undefined);
+    return outcome.kind === "message"
+      ? outcome
+      : this.#handle(this.#heldHere(outcome.live, input), 0, undefined);
   }
 
   /** Whether the message's deadline is over before any work. */
@@ -556,9 +569,10 @@ export class TaskEngine {
     if (live === undefined) {
       throw taskNotFound(taskId);
     }
-    const { release } = this.#heldHere(live);
+    const { release } = this.#heldHere(live, caller);
     return {
       live,
+      reader: caller,
       release: () => {
         follower.end();
         release();
@@ -567,12 +581,17 @@ export class TaskEngine {
   }
 
   /** A task that was created by this call. */
-  #heldHere(live: LiveTask): Held {
-    return { live, release: () => this.#tasks.release(live) };
+  #heldHere(live: LiveTask, reader: Reader): Held {
+    return { live, reader, release: () => this.#tasks.release(live) };
   }
 
   /** @param first the current task; undefined when only the events after `cursor` are wanted */
-  #handle({ live, release }: Held, accepted: number, first: SeenTask | undefined, cursor = 0): TaskHandle {
+  #handle(
+    { live, reader, release }: Held,
+    accepted: number,
+    first: SeenTask | undefined,
+    cursor = 0,
+  ): TaskHandle {
     return {
       kind: "task",
       accepted,
@@ -581,7 +600,7 @@ export class TaskEngine {
       seen: () => live.seen(),
       weigh: () => live.bytes,
       settled: (signal) => live.settledAfter(accepted, signal),
-      eventsAfter: (generation, signal) => live.eventsAfter(generation, signal),
+      eventsAfter: (generation, signal) => live.eventsAfter(generation, signal, reader.share),
       release,
     };
   }

@@ -2,6 +2,7 @@ import { isSettled, isTerminal } from "@a2a-connect/core";
 import type { TaskState } from "@a2a-connect/proto";
 import type { ConnectError } from "@connectrpc/connect";
 import type { Owner } from "../store/task-store.ts";
+import type { Reader } from "./capacity/read-turns.ts";
 import { CommitWaiters } from "./commit-waiters.ts";
 import { CommittedEvent } from "./committed-event.ts";
 import type { EngineContext } from "./engine-context.ts";
@@ -100,10 +101,15 @@ export class TaskReaders {
   }
 
   /** Every event after `generation`, in order, each once, until the task has ended or `signal` aborts. */
-  async *eventsAfter(generation: number, signal: AbortSignal): AsyncGenerator<CommittedEvent> {
+  async *eventsAfter(
+    generation: number,
+    signal: AbortSignal,
+    share: string | undefined,
+  ): AsyncGenerator<CommittedEvent> {
+    const reader: Reader = { share, signal: () => signal };
     let cursor = generation;
     for (;;) {
-      const { events, bytes } = await this.#page(cursor);
+      const { events, bytes } = await this.#page(cursor, reader);
       const { pageBudget } = this.#context;
       pageBudget.take(bytes);
       try {
@@ -127,7 +133,7 @@ export class TaskReaders {
   async #hadSettledAfter(generation: number): Promise<boolean> {
     let cursor = generation;
     while (cursor < this.#loadedGeneration && this.#settledGeneration <= generation) {
-      const { events: page } = await this.#page(cursor);
+      const { events: page } = await this.#page(cursor, { share: undefined });
       if (page.some(({ response }) => isSettled(findState(response)))) {
         return true;
       }
@@ -144,15 +150,16 @@ export class TaskReaders {
   /** Events after a generation, and the memory that they take for this reader alone: those of the tail belong to all. */
   async #page(
     after: number,
+    reader: Reader,
   ): Promise<{ readonly events: readonly CommittedEvent[]; readonly bytes: number }> {
     const live = this.#tail.after(after, pageSize);
     if (live !== undefined || after >= this.#generation) {
       return { events: live ?? [], bytes: 0 };
     }
     const { taskId } = this.#name;
-    const { store, pageBudget } = this.#context;
+    const { store, pageBudget, reads } = this.#context;
     const limit = pageBudget.isExceeded ? shortPageSize : pageSize;
-    const stored = await store.events(this.#owner, taskId, after, limit);
+    const stored = await reads.events.run(reader, () => store.events(this.#owner, taskId, after, limit));
     if (stored.length === 0) {
       throw taskNotFound(taskId); // it has expired while it was read
     }

@@ -1,6 +1,6 @@
 import { invalidParams } from "@a2a-connect/core";
 import type { TaskEngine } from "../engine/task-engine.ts";
-import { callerOf, holderOf, type Operation, ownerOf, speaksDraft } from "./operation.ts";
+import { callerOf, holderOf, type Operation, speaksDraft } from "./operation.ts";
 import { assertHistoryLength, showTask } from "./show-task.ts";
 
 /**
@@ -22,7 +22,7 @@ export function getTask(engine: TaskEngine, longPollMs: number): Operation<"getT
     const hold = holderOf(context);
     const seen =
       known === undefined
-        ? await engine.get(ownerOf(context), id, historyLength === 0 ? "results" : "full", hold)
+        ? await engine.get(callerOf(context), id, historyLength === 0 ? "results" : "full", hold)
         : await engine.getNewer(callerOf(context), id, known, {
             timeoutMs: longPollMs,
             signal: context.signal,

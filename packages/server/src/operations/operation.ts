@@ -15,11 +15,11 @@ import type { Owner } from "../store/task-store.ts";
 /** The implementation of one RPC: translates and delegates. Gates have let the call pass. */
 export type Operation<Name extends MethodLocalName> = ServiceImpl<typeof A2AService>[Name];
 
-/** Who calls, for operations that take some of a limit. */
+/** Who calls, for operations that read or keep tasks. Its signal is made when it is needed. */
 export function callerOf(context: HandlerContext): Caller {
   const { values } = context;
   const share = shareOf(values.get(principalKey), values.get(callerKey).callerNetwork);
-  return { owner: ownerOf(context), share };
+  return { owner: ownerOf(context), share, signal: () => context.signal };
 }
 
 /** The owner of the tasks that a call may reach. */

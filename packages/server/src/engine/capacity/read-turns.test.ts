@@ -1,0 +1,93 @@
+import { createEngineHarness, say, taskOf } from "@a2a-connect/testing";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, it, vi } from "vitest";
+import { defineAgent } from "../../agent/agent-definition.ts";
+import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
+import { ReadTurns } from "./read-turns.ts";
+
+/** Reads that end when a test says so. */
+function setUp(max: number) {
+  const turns = new ReadTurns(max);
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  const read = (name: string, share?: string, signal?: AbortSignal) =>
+    turns.run({ share, signal: signal && (() => signal) }, async () => {
+      begun.push(name);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      ends.set(name, resolve);
+      await promise;
+      return name;
+    });
+  const end = async (name: string) => {
+    ends.get(name)?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { read, begun, end };
+}
+
+describe("the turns of reads", () => {
+  it("let a bounded number run, half of them at most for one caller", async () => {
+    const { read, begun, end } = setUp(4);
+    for (const name of ["a1", "a2", "a3", "a4"]) void read(name, "alice");
+    for (const name of ["b1", "c1", "c2"]) void read(name, name[0]);
+    expect(begun).toEqual(["a1", "a2", "b1", "c1"]);
+    await end("b1");
+    expect(begun.slice(4)).toEqual(["c2"]);
+    await end("a1");
+    expect(begun.slice(5)).toEqual(["a3"]);
+  });
+
+  it("go round among the callers that wait", async () => {
+    const { read, begun, end } = setUp(2);
+    for (const name of ["x1", "y1", "a1", "a2", "a3", "b1", "b2"]) void read(name, name[0]);
+    for (const name of ["x1", "a1", "b1"]) await end(name);
+    expect(begun).toEqual(["x1", "y1", "a1", "b1", "a2"]);
+  });
+
+  it("pass on when a read fails, and when the caller of a waiting one has gone", async () => {
+    const { read, begun, end } = setUp(2);
+    const controller = new AbortController();
+    void read("a1", "alice");
+    void read("b1", "bob");
+    const gone = read("a2", "alice", controller.signal);
+    const after = read("a3", "alice");
+    controller.abort();
+    await expect(gone).rejects.toMatchObject({ code: Code.Canceled });
+    await expect(read("a4", "alice", controller.signal)).rejects.toMatchObject({ code: Code.Canceled });
+    await end("a1");
+    await end("a3");
+    expect(await after).toBe("a3");
+    expect(begun).toEqual(["a1", "b1", "a3"]);
+    const turns = new ReadTurns(2);
+    await expect(turns.run({ share: "a" }, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+    expect(await turns.run({ share: "a" }, async () => "yes")).toBe("yes");
+  });
+});
+
+it("gets, subscriptions and lists of many calls read the store a few at a time", async () => {
+  const store = createMemoryTaskStore();
+  const agent = defineAgent({
+    card: { name: "Asker" },
+    async *execute(turn) {
+      yield turn.inputRequired("More?");
+    },
+  });
+  const { client } = await createEngineHarness({ agent, store });
+  const { id } = taskOf(await client.sendMessage({ message: say("begin").message }));
+  let [running, most] = [0, 0];
+  const slow = async <Result>(result: Promise<Result>): Promise<Result> => {
+    running += 1;
+    most = Math.max(most, running);
+    await new Promise((resolve) => setImmediate(resolve));
+    running -= 1;
+    return result;
+  };
+  const { find, list } = store;
+  vi.spyOn(store, "find").mockImplementation((...args) => slow(find(...args)));
+  vi.spyOn(store, "list").mockImplementation((...args) => slow(list(...args)));
+  await Promise.all(Array.from({ length: 50 }, () => client.getTask({ id })));
+  expect(most).toBe(4);
+  most = 0;
+  await Promise.all(Array.from({ length: 20 }, () => client.listTasks({})));
+  expect(most).toBe(2);
+});

@@ -1,0 +1,99 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+
+/** For which call something is read. */
+export interface Reader {
+  /** The caller (`shareOf`); undefined: not known. */
+  readonly share: string | undefined;
+  /** Gives the call's signal, which aborts when the caller has gone; undefined: the call always waits. */
+  readonly signal?: (() => AbortSignal) | undefined;
+}
+
+interface Waiting {
+  readonly begin: () => void;
+}
+
+/**
+ * Lets few reads of the store run at a time, because each keeps what it reads in memory before a budget can count it. Half of
+ * the places at most are for one caller. Callers that wait take turns, and a call whose caller has gone reads nothing.
+ */
+export class ReadTurns {
+  readonly #max: number;
+  #running = 0;
+  readonly #runningOf = new Map<string | undefined, number>();
+  /** What waits, by caller; whose turn is next comes first. */
+  readonly #waiting = new Map<string | undefined, Set<Waiting>>();
+
+  /** @param max reads that run at a time: an even number */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** @throws ConnectError why the signal of a call that waited aborted; what `read` throws */
+  async run<Result>(reader: Reader, read: () => Promise<Result>): Promise<Result> {
+    if (this.#hasPlace(reader.share)) this.#begin(reader.share);
+    else await this.#turn(reader);
+    try {
+      return await read();
+    } finally {
+      this.#end(reader.share);
+    }
+  }
+
+  #hasPlace(share: string | undefined): boolean {
+    const own = share === undefined ? 0 : (this.#runningOf.get(share) ?? 0);
+    return this.#running < this.#max && own < this.#max / 2;
+  }
+
+  #begin(share: string | undefined): void {
+    this.#running += 1;
+    this.#runningOf.set(share, (this.#runningOf.get(share) ?? 0) + 1);
+  }
+
+  #end(share: string | undefined): void {
+    this.#running -= 1;
+    const own = (this.#runningOf.get(share) ?? 0) - 1;
+    if (own > 0) this.#runningOf.set(share, own);
+    else this.#runningOf.delete(share);
+    for (const [next, waiting] of this.#waiting) {
+      const [first] = waiting;
+      if (first === undefined || !this.#hasPlace(next)) continue;
+      this.#forget(next, first);
+      if (waiting.size > 0) {
+        this.#waiting.delete(next); // behind the others
+        this.#waiting.set(next, waiting);
+      }
+      this.#begin(next);
+      first.begin();
+      return;
+    }
+  }
+
+  #forget(share: string | undefined, one: Waiting): void {
+    const waiting = this.#waiting.get(share);
+    waiting?.delete(one);
+    if (waiting?.size === 0) this.#waiting.delete(share);
+  }
+
+  #turn({ share, signal: signalOf }: Reader): Promise<void> {
+    const signal = signalOf?.();
+    return new Promise((resolve, reject) => {
+      const gone = (): void => {
+        this.#forget(share, one);
+        const { reason } = signal ?? {};
+        reject(
+          reason instanceof ConnectError ? reason : new ConnectError("the call was canceled", Code.Canceled),
+        );
+      };
+      const one: Waiting = {
+        begin: () => {
+          signal?.removeEventListener("abort", gone);
+          resolve();
+        },
+      };
+      const waiting = this.#waiting.get(share) ?? new Set();
+      this.#waiting.set(share, waiting.add(one));
+      if (signal?.aborted === true) gone();
+      else signal?.addEventListener("abort", gone, { once: true });
+    });
+  }
+}
