@@ -10,6 +10,7 @@ import { exchange } from "./http.ts";
 const tasks = 60;
 const messageBytes = 10 * 2 ** 20;
 const unreadLists = 8;
+const readers = 200;
 const openBodies = 200;
 const bodyBytes = 15 * 2 ** 20;
 /** How long callers stay that neither read nor end. */
@@ -27,6 +28,11 @@ export const largeAnswers: AttackGroup = {
       name: `the same, ${unreadLists} callers that do not read`,
       expected: undefined,
       prepare: () => leaveUnread,
+    },
+    {
+      name: `one of these tasks, ${readers} callers at once`,
+      expected: undefined,
+      prepare: () => readTogether,
     },
   ],
   async fill(target) {
@@ -78,6 +84,15 @@ async function leaveUnread(target: Target): Promise<undefined> {
   for (const socket of sockets) {
     socket.destroy();
   }
+}
+
+/** Each on a connection of its own. The server may refuse some, so that its memory suffices. */
+async function readTogether(target: Target): Promise<undefined> {
+  const page = await exchange(target.httpPort, `${target.httpJsonPath}/tasks?pageSize=1&historyLength=0`);
+  const [, id] = /"id":"([^"]+)"/.exec(page.head.toString()) ?? [];
+  if (id === undefined) return; // a peer that took none of them
+  const path = `${target.httpJsonPath}/tasks/${id}`;
+  await Promise.all(Array.from({ length: readers }, () => exchange(target.httpPort, path)));
 }
 
 async function leaveUnfinished(target: Target, body: Buffer): Promise<undefined> {
