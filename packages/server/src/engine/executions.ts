@@ -153,20 +153,22 @@ export class Executions {
 
   /**
    * The caller has answered the task's question: its executor goes on, or the task ends when the executor is missing.
+   *
+   * @param share the caller whose slot it takes
    */
-  answer(live: LiveTask, answer: QueuedMessage, details: CallDetails): void {
+  answer(live: LiveTask, answer: QueuedMessage, details: CallDetails, share: string | undefined): void {
     if (isRemoved(live.agent, live.skill)) {
       this.#failRemoved(live);
       return;
     }
     const selection = this.#select(live);
     if (!isDurable(selection)) {
-      this.#startTurn(live, selection, answer.message, details, 1);
+      this.#startTurn(live, selection, answer.message, details, 1, false, share);
       return;
     }
     const execution = this.#findDurable(live);
     if (execution === undefined) {
-      this.#resumeDurable(live, selection);
+      this.#resumeDurable(live, selection, share);
     } else {
       execution.answer(answer);
     }
@@ -393,14 +395,12 @@ export class Executions {
     });
   }
 
-  #resumeDurable(live: LiveTask, selection: DurableSelection): DurableExecution {
-    const execution = this.createDurable(
-      live,
-      selection,
-      firstMessage(live),
-      undefined,
-      principalShare(live.owner),
-    );
+  #resumeDurable(
+    live: LiveTask,
+    selection: DurableSelection,
+    share: string | undefined = ownerShare(live.owner),
+  ): DurableExecution {
+    const execution = this.createDurable(live, selection, firstMessage(live), undefined, share);
     this.track(live, execution);
     this.#abortIfLate(live, execution);
     this.#scheduler.start(execution, "always");
@@ -435,6 +435,7 @@ export class Executions {
     details: CallDetails,
     attempt: number,
     isFirst = false,
+    share: string | undefined = ownerShare(live.owner),
   ): void {
     const execution = new TurnExecution(this.#context, {
       input: {
@@ -445,7 +446,7 @@ export class Executions {
       code: selection.code,
       outputModes: selection.outputModes,
       priority: readLifecycleRequest(message).priority,
-      share: principalShare(live.owner),
+      share,
       live,
       createTask: () => live,
     });
@@ -534,9 +535,13 @@ function firstMessage(live: LiveTask): Message {
   return message;
 }
 
-/** The caller by its credentials, for work without its call. Callers without credentials are not told apart then. */
-function principalShare({ principal }: Owner): string | undefined {
-  return shareOf({ id: principal, anonymous: principal === anonymousPrincipal.id }, undefined);
+/**
+ * The caller by its credentials, for work without its call. Callers without credentials are one caller then: without a bound
+ * their tasks would take every place after a restart.
+ */
+function ownerShare({ principal }: Owner): string {
+  const anonymous = principal === anonymousPrincipal.id;
+  return shareOf({ id: principal, anonymous }, undefined) ?? "callers without credentials";
 }
 
 /** What every executor learns about its task and the call that started it. */

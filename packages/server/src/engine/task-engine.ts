@@ -530,7 +530,7 @@ export class TaskEngine {
       const seen = live.seen();
       // A cancel or a deadline may have come first.
       if (!isTerminal(live.acceptedState)) {
-        this.#executions.answer(live, answer, detailsOf(input));
+        this.#executions.answer(live, answer, detailsOf(input), input.share);
       }
       return this.#handle(held, generation, seen);
     } finally {

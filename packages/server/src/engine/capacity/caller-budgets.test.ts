@@ -200,3 +200,27 @@ it("a reader of old events gets only a few at a time while other readers hold ma
   for (let read = 0; read < 8; read += 1) await other.next();
   expect(pages.mock.calls.at(-1)?.[3]).toBe(100);
 });
+
+it("the tasks that callers without credentials left to a restart take one caller's part of the places", async () => {
+  const store = createMemoryTaskStore();
+  const agent = defineAgent({
+    card: { name: "Slow" },
+    recovery: "restart",
+    async *execute(turn) {
+      yield turn.working();
+      if (turn.text !== "short")
+        await new Promise((resolve) => turn.signal.addEventListener("abort", resolve));
+    },
+  });
+  const randomId = () => crypto.randomUUID();
+  const before = await createEngineHarness({ agent, store, randomId, limits: { maxRunning: 16 } });
+  for (let sent = 0; sent < 12; sent += 1) {
+    await before.client.sendMessage({
+      message: say("long").message,
+      configuration: { returnImmediately: true },
+    });
+  }
+  const { client } = await createEngineHarness({ agent, store, randomId, limits: { maxRunning: 8 } });
+  const sent = await client.sendMessage({ message: say("short").message });
+  expect(taskOf(sent).status?.state).toBe(TaskState.COMPLETED);
+});
