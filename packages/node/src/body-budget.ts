@@ -28,7 +28,13 @@ class Share {
 
 /** The bodies of one caller, over all its connections. */
 class CallerShare extends Share {
+  readonly address: string;
   connections = 0;
+
+  constructor(address: string) {
+    super();
+    this.address = address;
+  }
 }
 
 /** The bodies of one connection. */
@@ -116,7 +122,7 @@ export class BodyBudget {
   #join(connection: EventEmitter, address: string): CallerShare {
     let caller = this.#callers.get(address);
     if (caller === undefined) {
-      caller = new CallerShare();
+      caller = new CallerShare(address);
       this.#callers.set(address, caller);
     }
     caller.connections += 1;

@@ -65,7 +65,7 @@ export async function serveExchange(
   if (typeof url === "number") {
     await sendResponse(plainError(url), "GET", sink, stalledReaderTimeoutMs);
   } else {
-    const held = context.unread.open(undefined);
+    const held = context.unread.open(account.caller.address);
     const request = new NodeRequest(context, incoming, { url, body, call, held });
     context.inFlight.add(call);
     try {

@@ -10,14 +10,15 @@ const smallBytes = 64 * 1024;
 const retryAfterSeconds = 1;
 
 /**
- * The memory of all answers of a port until their readers have taken them; CAPACITY when it is used up.
+ * The memory of all answers of a port until their readers have taken them; CAPACITY when it is used up. One address has 7/8 of it
+ * at most.
  *
  * @param maxBytes of all of them together; a single answer may be larger, so that a caller can get it at all
  */
 export function createUnreadAnswers(maxBytes: number): SharedBudget {
   return new SharedBudget({
     max: maxBytes,
-    maxShare: 1,
+    maxShare: 7 / 8,
     uncounted: smallBytes,
     refuse: () => tooMuch(maxBytes),
   });
