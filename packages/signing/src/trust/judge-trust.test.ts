@@ -308,7 +308,7 @@ describe("a card that is weaker than the last one", () => {
     expect(fault).toBeUndefined();
     expect(alarms.map(({ text }) => text)).toEqual([
       "No credentials are demanded any more.",
-      'The security scheme "m" is gone, and nothing as strong has taken its place.',
+      'The security scheme "m" is gone, and missed.',
     ]);
   });
 

@@ -3,12 +3,12 @@ import { advice } from "../verify/sentences.ts";
 import type { CardAlarm, CardFault } from "../verify/verdict.ts";
 import { takeTurn } from "./agent-turns.ts";
 import type { CardMemory } from "./card-memory.ts";
-import { findDowngrades, findExtendedDowngrades } from "./downgrade.ts";
 import type { SecurityFinding } from "./finding.ts";
 import { type KnownAgent, readCanonical, recall, remember, type TrustQuestion } from "./known-agent.ts";
 import { cardMemoryKey } from "./memory-key.ts";
 import { findMissingSecurity } from "./minimum-security.ts";
 import { findMoves } from "./moves.ts";
+import { findDowngrades } from "./weaker.ts";
 
 /** Whether a card may be trusted, beyond its signatures. */
 export interface TrustJudgement {
@@ -99,7 +99,6 @@ function findDoubts(
   const { minimumSecurity } = policy;
   const { key, before, pins, isUncompared = false } = known ?? {};
   const changed = `None of the keys by which ${key} is known has signed the card, but ${thumbprints.join(", ")}.`;
-  const compare = extended ? findExtendedDowngrades : findDowngrades;
   const doubts: readonly Found[] = [
     {
       fault: "pin-changed",
@@ -113,7 +112,7 @@ function findDoubts(
     },
     {
       fault: "downgrade",
-      findings: before === undefined ? [] : compare(before, card),
+      findings: before === undefined ? [] : findDowngrades(before, card, extended),
       opening: "The card is weaker than the last one of this agent. ",
     },
     { fault: "downgrade", findings: isUncompared && !extended ? [notKept] : [], opening: "" },

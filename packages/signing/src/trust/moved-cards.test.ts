@@ -40,7 +40,7 @@ describe("a card of known keys", () => {
       {
         kind: "moved",
         text: 'An interface is where none was before, at "https://agent.example/mallory".',
-        paths: ["supportedInterfaces[0]"],
+        paths: ["supportedInterfaces[0].url"],
       },
       { kind: "moved", text: 'The card is called "Mallory", no longer "Bank".', paths: ["name"] },
       { kind: "moved", text: 'The card is of version "1.0", no longer of "2.0".', paths: ["version"] },

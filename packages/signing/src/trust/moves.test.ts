@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { findDowngrades } from "./downgrade.ts";
 import { findMoves } from "./moves.ts";
+import { findDowngrades } from "./weaker.ts";
 
 const at = (...places: (string | [url: string, tenant: string])[]): JsonObject => ({
   supportedInterfaces: places.map((place) => {
@@ -17,7 +17,7 @@ const tokenPath = "securitySchemes.o.oauth2SecurityScheme.flows.clientCredential
 
 type Finding = [path: string, text: string];
 const moved = (index: number, url: string): Finding => [
-  `supportedInterfaces[${index}]`,
+  `supportedInterfaces[${index}].url`,
   `An interface is where none was before, at "${url}".`,
 ];
 const movedTokens = (url: string): Finding => [
@@ -41,8 +41,8 @@ describe("a card that leads elsewhere", () => {
       at(["https://a.example/rpc", "acme"]),
       at(["https://a.example/rpc", "mallory"]),
       [
-        "supportedInterfaces[0]",
-        'An interface is where none was before, at "https://a.example/rpc", for the tenant "mallory".',
+        "supportedInterfaces[0].url",
+        'An interface for the tenant "mallory" is where none was before, at "https://a.example/rpc".',
       ],
     ],
     "has an interface more on its host": [

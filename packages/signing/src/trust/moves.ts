@@ -1,7 +1,7 @@
-import { formatFieldPath } from "@a2a-connect/core/internal";
 import type { JsonObject } from "@bufbuild/protobuf";
+import type { Address } from "./address.ts";
 import { quote, type SecurityFinding } from "./finding.ts";
-import { addressesOf, type Outline, type OutlinedInterface, readOutline } from "./outline.ts";
+import { addressesOf, readOutline } from "./outline.ts";
 
 /**
  * What may be in order, but lets a card be that of another agent, or an older one, though it is no weaker: another name, a lower
@@ -15,31 +15,22 @@ export function findMoves(before: JsonObject, after: JsonObject): SecurityFindin
   const renamed = `The card is called ${quote(is.name)}, no longer ${quote(was.name)}.`;
   const older = `The card is of version ${quote(is.version)}, no longer of ${quote(was.version)}.`;
   return [
-    ...findMovedInterfaces(was, is),
-    ...findMovedAddresses(was, is),
+    ...findMoved(was.interfaces, was.interfaces, is.interfaces),
+    ...findMoved(addressesOf(was), [...addressesOf(was), ...was.interfaces], addressesOf(is)),
     ...(was.name === is.name ? [] : [{ text: renamed, path: "name" }]),
     ...(isOlder(is.version, was.version) ? [{ text: older, path: "version" }] : []),
   ];
 }
 
-function findMovedInterfaces(before: Outline, after: Outline): SecurityFinding[] {
-  const placeOf = ({ place, tenant }: OutlinedInterface) => JSON.stringify([place, tenant]);
-  const known = new Set(before.interfaces.map(placeOf));
-  const hostnames = new Set(before.interfaces.map(({ hostname }) => hostname));
-  return after.interfaces.flatMap((each, index) => {
-    const { url, tenant, hostname } = each;
-    if (known.has(placeOf(each)) || !hostnames.has(hostname)) return [];
-    const whose = tenant === "" ? "" : `, for the tenant ${quote(tenant)}`;
-    const text = `An interface is where none was before, at ${quote(url)}${whose}.`;
-    return [{ text, path: formatFieldPath(["supportedInterfaces", index]) }];
-  });
-}
-
-function findMovedAddresses(before: Outline, after: Outline): SecurityFinding[] {
-  const known = addressesOf(before);
+/** @param onHosts addresses that name the known hosts */
+function findMoved(
+  known: readonly Address[],
+  onHosts: readonly Address[],
+  after: readonly Address[],
+): readonly SecurityFinding[] {
   const places = new Set(known.map(({ place }) => place));
-  const hostnames = new Set([...known, ...before.interfaces].map(({ hostname }) => hostname));
-  return addressesOf(after)
+  const hostnames = new Set(onHosts.map(({ hostname }) => hostname));
+  return after
     .filter(({ place, hostname }) => !places.has(place) && hostnames.has(hostname))
     .map(({ subject, url, path }) => ({
       text: `${subject} is where none was before, at ${quote(url)}.`,

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { listOf, objectOf, textOf } from "../canonical/json-members.ts";
 import { type Address, readAddress } from "./address.ts";
+import { quote } from "./finding.ts";
 import { readScheme, type Scheme, type SchemeAddress } from "./scheme.ts";
 
 /** What a card declares about security, as data: this is what a card is judged by, and compared with the next one by. */
@@ -15,11 +16,10 @@ export interface Outline {
   readonly skills: readonly OutlinedSkill[];
 }
 
-/** An AgentInterface. */
+/** An AgentInterface. Its place is that of its tenant at its address. */
 export interface OutlinedInterface extends Address {
   readonly binding: string;
-  readonly tenant: string;
-  /** The protocol version; empty when it is none. */
+  /** The protocol version as the card writes it. */
   readonly version: string;
   /** A number that is larger for a later version, equal for versions that are the same to clients, and -1 for none. */
   readonly release: number;
@@ -74,13 +74,15 @@ export function readOutline(card: JsonObject): Outline {
 
 function readInterface(json: JsonValue, index: number): OutlinedInterface {
   const { url, protocolBinding, protocolVersion, tenant } = objectOf(json);
-  const version = textOf(protocolVersion);
+  const [version, whose] = [textOf(protocolVersion), textOf(tenant)];
   const [, major, minor = "0"] = /^(\d{1,6})(?:\.(\d{1,6}))?(?:\.|$)/.exec(version) ?? [];
+  const subject = whose === "" ? "An interface" : `An interface for the tenant ${quote(whose)}`;
+  const address = readAddress(textOf(url), subject, ["supportedInterfaces", index, "url"]);
   return {
-    ...readAddress(textOf(url), "An interface", ["supportedInterfaces", index, "url"]),
+    ...address,
+    place: JSON.stringify([address.place, whose]),
     binding: textOf(protocolBinding),
-    tenant: textOf(tenant),
-    version: major === undefined ? "" : version,
+    version,
     release: major === undefined ? -1 : Number(major) * 1_000_000 + Number(minor),
   };
 }
@@ -94,6 +96,16 @@ function readRequirements(json: JsonValue | undefined): readonly Requirement[] {
 
 function readScopes(json: JsonValue): ReadonlySet<string> {
   return new Set(listOf(objectOf(json)["list"]).filter((scope) => typeof scope === "string"));
+}
+
+/** How many interfaces, schemes, addresses of these, skills, demands for schemes, and scopes a card declares. */
+export function countParts(outline: Outline): number {
+  const { interfaces, schemes, skills } = outline;
+  const sizes = allRequirements(outline).map((requirement) =>
+    [...requirement.values()].reduce((sum, scopes) => sum + 1 + scopes.size, requirement.size === 0 ? 1 : 0),
+  );
+  const declared = [interfaces.length, schemes.size, addressesOf(outline).length, skills.length];
+  return [...declared, ...sizes].reduce((sum, size) => sum + size, 0);
 }
 
 /** The names of all schemes that some requirements demand. */

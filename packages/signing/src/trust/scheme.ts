@@ -28,8 +28,10 @@ export interface Scheme {
   readonly bindsTokens: boolean;
   /** Names of the flows of OAuth 2.0. */
   readonly flows: ReadonlySet<string>;
-  /** A code that somebody intercepts is worth nothing to him with PKCE. */
+  /** With PKCE, an authorization code is worth nothing to others who intercept it. */
   readonly demandsPkce: boolean;
+  /** Flows by codes that are worth something to others: without PKCE, or by device codes, which know none. */
+  readonly openCodes: ReadonlySet<string>;
   readonly addresses: readonly SchemeAddress[];
   /** Equal for schemes that ask for the same, in the same way and at the same place, whatever they tell people. */
   readonly identity: string;
@@ -56,6 +58,9 @@ const addressMembers = [
   "oauth2MetadataUrl",
   "openIdConnectUrl",
 ] as const;
+
+/** Members of schemes that are there for people. */
+const forPeople: ReadonlySet<string> = new Set(["description", "scopes", "bearerFormat"]);
 
 const goodFlows: ReadonlySet<string> = new Set(["authorizationCode", "clientCredentials", "deviceCode"]);
 
@@ -89,13 +94,19 @@ export function readScheme(name: string, json: JsonValue): Scheme {
   const content = kind === undefined ? {} : objectOf(scheme[kind]);
   const httpScheme = kind === "httpAuthSecurityScheme" ? textOf(content["scheme"]) : "";
   const flows = kind === "oauth2SecurityScheme" ? objectOf(content["flows"]) : {};
+  const demandsPkce = objectOf(flows["authorizationCode"])["pkceRequired"] === true;
   return {
     kind,
     strength: kind === undefined ? 0 : strengths[kind](content),
     httpScheme,
     bindsTokens: kind === "mtlsSecurityScheme" || httpScheme.toLowerCase() === "dpop",
     flows: new Set(Object.keys(flows)),
-    demandsPkce: objectOf(flows["authorizationCode"])["pkceRequired"] === true,
+    demandsPkce,
+    openCodes: new Set(
+      ["deviceCode", ...(demandsPkce ? [] : ["authorizationCode"])].filter((flow) =>
+        Object.hasOwn(flows, flow),
+      ),
+    ),
     addresses: kind === undefined ? [] : readAddresses(name, kind, content),
     identity: identify(scheme),
   };
@@ -121,13 +132,7 @@ function readAddresses(name: string, kind: SchemeKind, content: JsonObject): rea
   );
 }
 
-/** Members of schemes that are there for people. */
-const forPeople: ReadonlySet<string> = new Set(["description", "scopes", "bearerFormat"]);
-
-function identify(json: JsonValue): string {
-  if (typeof json !== "object" || json === null) return JSON.stringify(json);
-  if (Array.isArray(json)) return `[${json.map(identify).join(",")}]`;
-  const members = Object.entries(json).filter(([name]) => !forPeople.has(name));
-  const sorted = members.sort(([one], [other]) => (one < other ? -1 : 1));
-  return `{${sorted.map(([name, value]) => `${JSON.stringify(name)}:${identify(value)}`).join(",")}}`;
+/** @param scheme canonical: with its members in one order */
+function identify(scheme: JsonObject): string {
+  return JSON.stringify(scheme, (name, value: unknown) => (forPeople.has(name) ? undefined : value));
 }

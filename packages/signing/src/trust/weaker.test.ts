@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findDowngrades } from "./downgrade.ts";
+import { findDowngrades } from "./weaker.ts";
 
 const mtls = { mtlsSecurityScheme: {} };
 const oidc = { openIdConnectSecurityScheme: { openIdConnectUrl: "https://id.example/.well-known" } };
@@ -66,55 +66,17 @@ const speaks = (...versions: [binding: string, version: string][]): JsonObject =
   })),
 });
 
-type Finding = [path: string, text: string];
-
-/** Findings, by what is wrong and where. */
-const letIn = (index: number, name: string, without: string): Finding => [
-  `securityRequirements[${index}]`,
-  `Callers are let in with "${name}", without ${without}.`,
-];
-const lost = (name: string): Finding => [
-  `securitySchemes.${name}`,
-  `The security scheme "${name}" is gone, and nothing as strong has taken its place.`,
-];
-const stillAsked = (name: string): Finding => [
-  `securitySchemes.${name}`,
-  `The security scheme "${name}" is gone, though callers are still asked for it.`,
-];
-const weakerWay = (kind: string): Finding => [
-  `securitySchemes.s.${kind}`,
-  'The security scheme "s" is used in a weaker way.',
-];
-const weakerKind = (kind: string, before: string): Finding => [
-  kind.startsWith("none") ? "securitySchemes.s" : `securitySchemes.s.${kind}`,
-  `The security scheme "s" is of a weaker kind: ${kind}, no longer ${before}.`,
-];
-/** `below` is a member of a flow of OAuth 2.0, or a whole path within the scheme. */
-const elsewhere = (name: string, below: string, host: string): Finding => [
-  `securitySchemes.${name}.${below.includes("Scheme.") ? below : `oauth2SecurityScheme.flows.${below}`}`,
-  `The ${below.split(".").at(-1)} of the security scheme "${name}" is on another host, "${host}".`,
-];
-const onHost = (index: number, host: string): Finding => [
-  `supportedInterfaces[${index}].url`,
-  `An interface is on another host, "${host}".`,
-];
-const withoutTls = (index: number, url: string): Finding => [
-  `supportedInterfaces[${index}].url`,
-  `An interface is reached without TLS, at "${url}".`,
-];
-const firstWithoutTls = (index: number, url: string): Finding => [
-  `supportedInterfaces[${index}].url`,
-  `The interface that comes first is reached without TLS, at "${url}".`,
-];
-
-/** What is found of a token URL in cleartext, on a host that nothing before was on. */
-const foreignToken = (name: string, url = "http://evil.example/token"): [Finding, Finding] => {
-  const path = `securitySchemes.${name}.oauth2SecurityScheme.flows.clientCredentials.tokenUrl`;
-  const subject = `The tokenUrl of the security scheme "${name}" is`;
-  return [
-    [path, `${subject} on another host, "${new URL(url).hostname}".`],
-    [path, `${subject} reached without TLS, at "${url}".`],
-  ];
+/** Paths of findings. */
+const elsewhere = (name: string, below: string): string =>
+  `securitySchemes.${name}.${below.includes("Scheme.") ? below : `oauth2SecurityScheme.flows.${below}`}`;
+const scheme = (name: string): string => `securitySchemes.${name}`;
+const letIn = (index: number): string => `securityRequirements[${index}]`;
+const address = (index: number): string => `supportedInterfaces[${index}].url`;
+const version = (index: number): string => `supportedInterfaces[${index}].protocolVersion`;
+/** On another host, and without TLS. */
+const foreignToken = (name: string): [string, string] => {
+  const path = elsewhere(name, "clientCredentials.tokenUrl");
+  return [path, path];
 };
 
 describe("a weaker card", () => {
@@ -123,202 +85,163 @@ describe("a weaker card", () => {
     "demands nothing any more": [
       asks("oauth"),
       { securitySchemes: asks()["securitySchemes"] ?? {} },
-      ["securityRequirements", "No credentials are demanded any more."],
+      "securityRequirements",
     ],
     "has lost its list of requirements to what is none": [
       asks("oauth"),
       { ...asks(), securityRequirements: "oauth" },
-      ["securityRequirements", "No credentials are demanded any more."],
+      "securityRequirements",
     ],
-    "has an empty alternative": [
-      asks("oauth"),
-      asks("oauth", {}),
-      ["securityRequirements[1]", "Callers are let in without credentials."],
-    ],
+    "has an empty alternative": [asks("oauth"), asks("oauth", {}), "securityRequirements[1]"],
     "has an alternative that its reader takes for empty": [
       asks("oauth"),
       { ...asks(), securityRequirements: [{ oauth: ["admin"] }] },
-      ["securityRequirements[0]", "Callers are let in without credentials."],
+      "securityRequirements[0]",
     ],
-    "has an alternative that is met with less": [
-      asks("oauth"),
-      asks("oauth", "bearer"),
-      letIn(1, "bearer", 'the security scheme "oauth"'),
-    ],
+    "has an alternative that is met with less": [asks("oauth"), asks("oauth", "bearer"), letIn(1)],
     "has an alternative with a scheme as strong, which is another one": [
       asks("oauth"),
       asks("oauth", "oauth2"),
-      letIn(1, "oauth2", 'the security scheme "oauth"'),
+      letIn(1),
     ],
-    "demands one scheme of two": [
-      asks({ oauth: [], mtls: [] }),
-      asks("oauth"),
-      letIn(0, "oauth", 'the security scheme "mtls"'),
-    ],
+    "demands one scheme of two": [asks({ oauth: [], mtls: [] }), asks("oauth"), letIn(0)],
     "demands the stronger scheme of two, since one cannot stand for both": [
       asks({ mtls: [], basic: [] }),
       asks("mtls"),
-      letIn(0, "mtls", 'the security scheme "basic"'),
+      letIn(0),
     ],
     "demands one new strong scheme in the place of two": [
       asks({ bearer: [], basic: [] }),
       asks("mtls"),
-      letIn(0, "mtls", 'the security scheme "basic"'),
+      letIn(0),
     ],
-    "demands fewer scopes": [
-      asks({ oauth: ["read", "write"] }),
-      asks({ oauth: ["read"] }),
-      letIn(0, "oauth", 'the scope "write" of "oauth"'),
-    ],
-    "demands another scope": [
-      asks({ oauth: ["a", "b"] }),
-      asks({ oauth: ["c"] }),
-      letIn(0, "oauth", 'the scopes "a", "b" of "oauth"'),
-    ],
+    "demands fewer scopes": [asks({ oauth: ["read", "write"] }), asks({ oauth: ["read"] }), letIn(0)],
+    "demands another scope": [asks({ oauth: ["a", "b"] }), asks({ oauth: ["c"] }), letIn(0)],
     "replaces a scheme with scopes by a stronger one without them": [
       { ...asks({ basic: ["admin"] }) },
       asks("oauth"),
-      letIn(0, "oauth", 'the security scheme "basic"'),
+      letIn(0),
     ],
     "is compared with the most similar of the old alternatives": [
       asks({ mtls: [], bearer: [], basic: [] }, { oauth: ["a"] }),
       asks({ oauth: ["b"] }),
-      letIn(0, "oauth", 'the scope "a" of "oauth"'),
-    ],
-    "has too many requirements to be judged": [
-      asks(...Array.from({ length: 400 }, (_, index) => ({ oauth: [`a${index}`] }))),
-      asks(...Array.from({ length: 400 }, (_, index) => ({ oauth: [`b${index}`] }))),
-      ["securityRequirements", "There are too many requirements to be compared with those before."],
+      letIn(0),
     ],
     // Skills stand in the place of the card's.
     "has a skill that demands less": [
       { ...asks("bearer"), skills: [skill("a"), skill("s", { oauth: ["x"] })] },
       { ...asks("bearer"), skills: [skill("s", { oauth: [] })] },
-      [
-        "skills[0].securityRequirements[0]",
-        'For the skill "s": Callers are let in with "oauth", without the scope "x" of "oauth".',
-      ],
+      "skills[0].securityRequirements[0]",
     ],
     "has a skill that demands less than the card did for it": [
       { ...asks("oauth"), skills: [skill("s")] },
       { ...asks("oauth"), skills: [skill("s", {})] },
-      ["skills[0].securityRequirements[0]", 'For the skill "s": Callers are let in without credentials.'],
+      "skills[0].securityRequirements[0]",
     ],
     "has a skill that demands no more than the card does now": [
       { ...asks("bearer"), skills: [skill("s", { oauth: ["x"] })] },
       { ...asks("bearer"), skills: [skill("s")] },
-      [
-        "skills[0].securityRequirements[0]",
-        'For the skill "s": Callers are let in with "bearer", without the security scheme "oauth".',
-      ],
+      "skills[0].securityRequirements[0]",
     ],
     "hides a weaker skill behind one of the same id": [
       { ...asks("oauth"), skills: [skill("s", "oauth")] },
       { ...asks("oauth"), skills: [skill("s", "oauth"), skill("s", {})] },
-      ["skills[1].securityRequirements[0]", 'For the skill "s": Callers are let in without credentials.'],
+      "skills[1]",
     ],
     // Schemes.
-    "has lost its only scheme": [schemes({ oauth: code() }), {}, lost("oauth")],
+    "has lost its only scheme": [schemes({ oauth: code() }), {}, scheme("oauth")],
     "has lost its strongest scheme": [
       schemes({ mtls, oauth: code() }),
       schemes({ oauth: code() }),
-      lost("mtls"),
+      scheme("mtls"),
     ],
     "has another authorization server by another name": [
       schemes({ "a b": code() }),
       schemes({ new: code({ tokenUrl: "https://evil.example/token" }) }),
-      [
-        'securitySchemes["a b"]',
-        'The security scheme "a b" is gone, and nothing as strong has taken its place.',
-      ],
-      elsewhere("new", "authorizationCode.tokenUrl", "evil.example"),
+      'securitySchemes["a b"]',
+      elsewhere("new", "authorizationCode.tokenUrl"),
     ],
     "asks for an API key in the place of a token": [
       schemes({ s: code() }),
       schemes({ s: apiKey("header") }),
-      weakerKind("apiKeySecurityScheme", "oauth2SecurityScheme"),
+      scheme("s"),
     ],
     "asks for a token in the place of a certificate": [
       schemes({ s: mtls }),
       schemes({ s: oidc }),
-      weakerKind("openIdConnectSecurityScheme", "mtlsSecurityScheme"),
-      elsewhere("s", "openIdConnectSecurityScheme.openIdConnectUrl", "id.example"),
+      scheme("s"), // weaker
+      scheme("s"), // and bound no more
+      elsewhere("s", "openIdConnectSecurityScheme.openIdConnectUrl"),
     ],
     "asks for what nobody knows": [
       schemes({ s: bearer }),
       schemes({ s: { futureSecurityScheme: {} } }),
-      weakerKind("none that is known", "httpAuthSecurityScheme"),
+      scheme("s"),
     ],
     "asks for one of two things at once": [
       schemes({ s: bearer }),
       schemes({ s: { ...bearer, ...mtls } }),
-      weakerKind("none that is known", "httpAuthSecurityScheme"),
+      scheme("s"),
     ],
     "asks for passwords in the place of bearer tokens": [
       schemes({ s: bearer }),
       schemes({ s: basic }),
-      weakerWay("httpAuthSecurityScheme"),
+      scheme("s"),
     ],
     "has its API key in the query": [
       schemes({ s: apiKey("header") }),
       schemes({ s: apiKey("query") }),
-      weakerWay("apiKeySecurityScheme"),
+      scheme("s"),
     ],
     "has gone back to the implicit flow": [
       schemes({ s: code() }),
       schemes({ s: flow("implicit", { authorizationUrl: "https://id.example/authorize" }) }),
-      weakerWay("oauth2SecurityScheme"),
+      scheme("s"),
     ],
     "does not say how its tokens are to be had": [
       schemes({ s: code() }),
       schemes({ s: { oauth2SecurityScheme: {} } }),
-      weakerWay("oauth2SecurityScheme"),
+      scheme("s"),
     ],
     "no longer demands PKCE": [
       schemes({ s: code({ pkceRequired: true }) }),
       schemes({ s: code() }),
-      [
-        "securitySchemes.s.oauth2SecurityScheme.flows.authorizationCode.pkceRequired",
-        'The security scheme "s" no longer demands PKCE.',
-      ],
+      scheme("s"),
     ],
     "has its token URL on another host": [
       schemes({ s: code() }),
       schemes({ s: code({ tokenUrl: "https://evil.example/token" }) }),
-      elsewhere("s", "authorizationCode.tokenUrl", "evil.example"),
+      elsewhere("s", "authorizationCode.tokenUrl"),
     ],
     "has its token URL on a host that only looks like the old one": [
       schemes({ s: code() }),
       schemes({ s: code({ tokenUrl: "https://id.example@evil.example/token" }) }),
-      elsewhere("s", "authorizationCode.tokenUrl", "evil.example"),
+      elsewhere("s", "authorizationCode.tokenUrl"),
     ],
     "has its token URL where its authorization URL was": [
       schemes({ s: code({ authorizationUrl: "https://login.example" }) }),
       schemes({ s: code({ authorizationUrl: "https://login.example", tokenUrl: "https://login.example" }) }),
-      elsewhere("s", "authorizationCode.tokenUrl", "login.example"),
+      elsewhere("s", "authorizationCode.tokenUrl"),
     ],
     "has a refresh URL on a host that was not named": [
       schemes({ s: code() }),
       schemes({ s: code({ refreshUrl: "https://evil.example" }) }),
-      elsewhere("s", "authorizationCode.refreshUrl", "evil.example"),
+      elsewhere("s", "authorizationCode.refreshUrl"),
     ],
     "has its authorization URL without TLS": [
       schemes({ s: code() }),
       schemes({ s: code({ authorizationUrl: "http://id.example/authorize" }) }),
-      [
-        "securitySchemes.s.oauth2SecurityScheme.flows.authorizationCode.authorizationUrl",
-        'The authorizationUrl of the security scheme "s" is reached without TLS, at "http://id.example/authorize".',
-      ],
+      "securitySchemes.s.oauth2SecurityScheme.flows.authorizationCode.authorizationUrl",
     ],
     "has its discovery document on another host": [
       schemes({ s: oidc }),
       schemes({ s: { openIdConnectSecurityScheme: { openIdConnectUrl: "https://id2.example" } } }),
-      elsewhere("s", "openIdConnectSecurityScheme.openIdConnectUrl", "id2.example"),
+      elsewhere("s", "openIdConnectSecurityScheme.openIdConnectUrl"),
     ],
     "has its metadata on another host": [
       schemes({ s: { oauth2SecurityScheme: { oauth2MetadataUrl: "https://a.example" } } }),
       schemes({ s: { oauth2SecurityScheme: { oauth2MetadataUrl: "https://b.example" } } }),
-      elsewhere("s", "oauth2SecurityScheme.oauth2MetadataUrl", "b.example"),
+      elsewhere("s", "oauth2SecurityScheme.oauth2MetadataUrl"),
     ],
     "keeps the device code and moves where the codes come from": [
       schemes({
@@ -327,71 +250,51 @@ describe("a weaker card", () => {
       schemes({
         s: flow("deviceCode", { deviceAuthorizationUrl: "https://b.example", tokenUrl: "https://a.example" }),
       }),
-      elsewhere("s", "deviceCode.deviceAuthorizationUrl", "b.example"),
+      elsewhere("s", "deviceCode.deviceAuthorizationUrl"),
     ],
     // Interfaces.
-    "is reached without TLS": [
-      at("https://a.example/rpc"),
-      at("http://a.example/rpc"),
-      withoutTls(0, "http://a.example/rpc"),
-    ],
+    "is reached without TLS": [at("https://a.example/rpc"), at("http://a.example/rpc"), address(0)],
     "can also be reached without TLS": [
       at("https://a.example"),
       at("https://a.example", "http://a.example:8080"),
-      withoutTls(1, "http://a.example:8080"),
+      address(1),
     ],
-    "is reached by gRPC in cleartext": [
-      at("grpcs://a.example:443"),
-      at("a.example:80"),
-      withoutTls(0, "a.example:80"),
-    ],
-    "has moved to another host": [
-      at("https://a.example/rpc"),
-      at("https://b.example/rpc"),
-      onHost(0, "b.example"),
-    ],
-    "has moved to a subdomain": [
-      at("https://a.example/rpc"),
-      at("https://x.a.example/rpc"),
-      onHost(0, "x.a.example"),
-    ],
+    "is reached by gRPC in cleartext": [at("grpcs://a.example:443"), at("a.example:80"), address(0)],
+    "has moved to another host": [at("https://a.example/rpc"), at("https://b.example/rpc"), address(0)],
+    "has moved to a subdomain": [at("https://a.example/rpc"), at("https://x.a.example/rpc"), address(0)],
     "has an interface on another host as well": [
       at("https://a.example"),
       at("https://a.example", "evil.example:443"),
-      onHost(1, "evil.example"),
+      address(1),
     ],
     "has a gRPC target that names another host behind a resolver": [
       at("https://a.example"),
       at("dns://a.example/evil.example:443"),
-      onHost(0, "evil.example"),
+      address(0),
     ],
     "has another host behind a user name, and an address that only parsers of URLs understand": [
       at("https://a.example"),
       at("https://a.example@evil.example", "https:\\\\evil.example", "ht\ntps:evil.example"),
-      onHost(0, "evil.example"),
-      onHost(1, "evil.example"),
-      onHost(2, "evil.example"),
+      address(0),
+      address(1),
+      address(2),
     ],
     "has an address that is none": [
       at("https://a.example"),
       at("https://a.example", "\u001b[31m"),
-      onHost(1, ""),
+      address(1),
     ],
     "speaks an older version": [
       speaks(["JSONRPC", "1.0"], ["GRPC", "1.0"]),
       speaks(["JSONRPC", "0.3"], ["GRPC", "1.0"]),
-      ["supportedInterfaces", 'The binding "JSONRPC" is of protocol version "0.3", no longer of "1.0".'],
+      version(0),
     ],
     "speaks an older version over another binding": [
       speaks(["JSONRPC", "1.10"]),
       speaks(["GRPC", "1.9"]),
-      ["supportedInterfaces", 'The highest protocol version is "1.9", no longer "1.10".'],
+      version(0),
     ],
-    "speaks a version that is none": [
-      speaks(["JSONRPC", "1.0"]),
-      speaks(["JSONRPC", "latest"]),
-      ["supportedInterfaces", 'The binding "JSONRPC" is of protocol version "", no longer of "1.0".'],
-    ],
+    "speaks a version that is none": [speaks(["JSONRPC", "1.0"]), speaks(["JSONRPC", "latest"]), version(0)],
     // Addresses of schemes that were not there before.
     "asks for tokens of a stranger in the place of a secret": [
       { ...schemes({ b: bearer }), securityRequirements: demands("b") },
@@ -429,30 +332,28 @@ describe("a weaker card", () => {
         ...at("http://a.example"),
         ...schemes({ o: flow("clientCredentials", { tokenUrl: "http://a.example/token" }) }),
       },
-      foreignToken("o", "http://a.example/token")[1],
+      foreignToken("o")[1],
     ],
     "demands a scheme that it does not declare any more": [
       { ...schemes({ b: oidc, c: oidc2 }), securityRequirements: demands("b") },
       { ...schemes({ c: oidc2 }), securityRequirements: demands("b") },
-      stillAsked("b"),
+      scheme("b"),
     ],
     "has a skill that demands a scheme that is not declared any more": [
       { ...schemes({ b: oidc, c: oidc2 }), skills: [skill("s", "b")] },
       { ...schemes({ c: oidc2 }), skills: [skill("s", "b")] },
-      stillAsked("b"),
+      scheme("b"),
     ],
     "asks for a token that everybody can use who sees it": [
       schemes({ s: dpop }),
       schemes({ s: bearer }),
-      weakerWay("httpAuthSecurityScheme"),
+      scheme("s"), // weaker
+      scheme("s"), // and bound no more
     ],
     "asks for another token that everybody can use who sees it": [
       { ...schemes({ s: dpop }), ...at("https://id.example") },
       { ...schemes({ s: oidc }), ...at("https://id.example") },
-      [
-        "securitySchemes.s.openIdConnectSecurityScheme",
-        'The security scheme "s" no longer binds tokens to their owner.',
-      ],
+      scheme("s"),
     ],
     "asks for a code that is typed in, where PKCE was demanded": [
       schemes({ s: code({ pkceRequired: true }) }),
@@ -462,57 +363,48 @@ describe("a weaker card", () => {
           tokenUrl: "https://id.example/t",
         }),
       }),
-      [
-        "securitySchemes.s.oauth2SecurityScheme.flows.deviceCode",
-        'The security scheme "s" has tokens by device code, without the PKCE that it demanded.',
-      ],
+      scheme("s"),
     ],
     // Interfaces that are there, in another way.
     "has lost TLS over one binding of two": [
       binds(["JSONRPC", "https://a.example/rpc"], ["HTTP+JSON", "http://a.example/rest"]),
       binds(["JSONRPC", "http://a.example/rpc"], ["HTTP+JSON", "http://a.example/rest"]),
-      withoutTls(0, "http://a.example/rpc"),
+      address(0),
     ],
     "has lost the interface that had TLS": [
       binds(["JSONRPC", "https://a.example/rpc"], ["HTTP+JSON", "http://a.example/rest"]),
       binds(["HTTP+JSON", "http://a.example/rest"]),
-      firstWithoutTls(0, "http://a.example/rest"),
+      address(0),
     ],
     "has its interface without TLS first": [
       binds(["JSONRPC", "https://a.example/rpc"], ["HTTP+JSON", "http://a.example/rest"]),
       binds(["HTTP+JSON", "http://a.example/rest"], ["JSONRPC", "https://a.example/rpc"]),
-      firstWithoutTls(0, "http://a.example/rest"),
+      address(0),
     ],
     "has the interface without TLS first of those over one binding": [
       binds(["GRPC", "https://a.example"], ["JSONRPC", "https://a.example"], ["JSONRPC", "http://a.example"]),
       binds(["GRPC", "https://a.example"], ["JSONRPC", "http://a.example"], ["JSONRPC", "https://a.example"]),
-      firstWithoutTls(1, "http://a.example"),
+      address(1),
     ],
     "has a new interface without TLS before the one that has it": [
       binds(["JSONRPC", "https://a.example"]),
       binds(["HTTP+JSON", "http://a.example"], ["JSONRPC", "https://a.example"]),
-      withoutTls(0, "http://a.example"),
+      address(0),
     ],
     "speaks an older version first": [
       speaks(["JSONRPC", "1.0"]),
       speaks(["JSONRPC", "0.3"], ["JSONRPC", "1.0"]),
-      [
-        "supportedInterfaces[0].protocolVersion",
-        'The interface that comes first is of protocol version "0.3", no longer of "1.0".',
-      ],
+      version(0),
     ],
     "speaks an older version first over a binding that is new": [
       speaks(["JSONRPC", "1.0"]),
       speaks(["GRPC", "0.3"], ["JSONRPC", "1.0"]),
-      [
-        "supportedInterfaces[0].protocolVersion",
-        'The interface that comes first is of protocol version "0.3", no longer of "1.0".',
-      ],
+      version(0),
     ],
-  } satisfies Record<string, [JsonObject, JsonObject, ...Finding[]]>;
-  for (const [what, [before, after, ...findings]] of Object.entries(cases)) {
+  } satisfies Record<string, [JsonObject, JsonObject, ...string[]]>;
+  for (const [what, [before, after, ...paths]] of Object.entries(cases)) {
     it(what, () => {
-      expect(findDowngrades(before, after).map(({ text, path }) => [path, text])).toEqual(findings);
+      expect(findDowngrades(before, after).map(({ path }) => path)).toEqual(paths);
       expect(findDowngrades(before, before)).toEqual([]);
       expect(findDowngrades(after, after)).toEqual([]);
     });
@@ -657,9 +549,130 @@ describe("a card is not weaker when it", () => {
   }
 });
 
+describe("an extended card is weaker than the public one when it", () => {
+  const tokensAt = (tokenUrl: string) => flow("clientCredentials", { tokenUrl });
+  const publicCard: JsonObject = {
+    ...at("https://a.example/rpc"),
+    ...schemes({ o: tokensAt("https://id.example/token"), m: mtls }),
+    securityRequirements: demands("o"),
+    skills: [{ id: "s" }],
+  };
+  for (const [what, members, ...paths] of [
+    ["is reached without TLS", at("http://a.example/rpc"), address(0)],
+    ["is reached on another host", at("https://a.example/rpc", "https://evil.example"), address(1)],
+    [
+      "has its tokens on another host",
+      schemes({ o: tokensAt("https://evil.example/token") }),
+      elsewhere("o", "clientCredentials.tokenUrl"),
+    ],
+    [
+      "has other tokens without TLS",
+      schemes({ more: tokensAt("http://id.example/token") }),
+      elsewhere("more", "clientCredentials.tokenUrl"),
+    ],
+    ["has a weaker scheme of the same name", schemes({ m: basic }), scheme("m"), scheme("m")],
+  ] satisfies [string, JsonObject, ...string[]][]) {
+    it(what, () => {
+      const found = findDowngrades(publicCard, { ...publicCard, ...members }, true);
+      expect(found.map(({ path }) => path)).toEqual(paths);
+    });
+  }
+
+  it("may say less of what is demanded, and have other skills and schemes", () => {
+    const extended: JsonObject = {
+      ...at("https://a.example/rpc"),
+      ...schemes({ own: tokensAt("https://a.example/token") }),
+      securityRequirements: [{}],
+      skills: [{ id: "s", securityRequirements: [{}] }, { id: "t" }],
+    };
+    expect(findDowngrades(publicCard, extended, true)).toEqual([]);
+  });
+});
+
+describe("a card that declares too much to be compared", () => {
+  const names = Array.from({ length: 501 }, (_, index) => `n${index}`);
+  const few = asks("oauth");
+  for (const [what, members] of [
+    ["interfaces", at(...names, ...names)],
+    [
+      "schemes",
+      schemes(Object.fromEntries([...names, ...names.map((name) => `${name}b`)].map((name) => [name, mtls]))),
+    ],
+    ["addresses of schemes", schemes(Object.fromEntries(names.map((name) => [name, oidc])))],
+    ["requirements", { securityRequirements: demands(...names, ...names) }],
+    [
+      "schemes in a requirement",
+      {
+        securityRequirements: demands(
+          Object.fromEntries([...names, ...names.map((name) => `${name}b`)].map((name) => [name, []])),
+        ),
+      },
+    ],
+    ["scopes", { securityRequirements: demands({ oauth: [...names, ...names] }, { oauth: names }) }],
+    ["skills", { skills: [...names, ...names].map((id) => skill(id)) }],
+    ["requirements of skills", { skills: names.map((id) => skill(id, "oauth")) }],
+  ] satisfies [string, JsonObject][]) {
+    it(`is taken for a weaker one, with one finding: ${what}`, () => {
+      const finding = { text: "The card is another one, and declares too much to be compared.", path: "" };
+      const many = { ...few, ...members };
+      expect(findDowngrades(few, many)).toEqual([finding]);
+      expect(findDowngrades(many, few)).toEqual([finding]);
+      expect(findDowngrades(few, many, true)).toEqual([finding]);
+    });
+  }
+});
+
+describe("a finding says what is weaker", () => {
+  for (const [before, after, text] of [
+    [asks("oauth"), asks(), "No credentials are demanded any more."],
+    [asks("oauth"), asks({}), "Callers are let in without credentials."],
+    [asks("oauth"), asks("bearer"), 'Callers are let in with less than before: "bearer".'],
+    [
+      { ...asks(), skills: [skill("s", "oauth")] },
+      { ...asks(), skills: [skill("s", {})] },
+      'For the skill "s": Callers are let in without credentials.',
+    ],
+    [
+      { ...asks(), skills: [skill("s", "oauth")] },
+      { ...asks(), skills: [skill("s", "oauth"), skill("s")] },
+      'Another skill has the id "s".',
+    ],
+    [schemes({ oauth: code() }), {}, 'The security scheme "oauth" is gone, and missed.'],
+    [schemes({ s: bearer }), schemes({ s: basic }), 'The security scheme "s" is of a weaker kind.'],
+    [
+      schemes({ s: code({ pkceRequired: true }) }),
+      schemes({ s: code() }),
+      'The security scheme "s" no longer demands PKCE.',
+    ],
+    [
+      { ...schemes({ s: dpop }), ...at("https://id.example") },
+      { ...schemes({ s: oidc }), ...at("https://id.example") },
+      'The security scheme "s" no longer binds tokens to their owner.',
+    ],
+    [at("https://a.example"), at("https://b.example"), 'An interface is on another host, "b.example".'],
+    [
+      at("https://a.example"),
+      at("http://a.example"),
+      'An interface is reached without TLS, at "http://a.example".',
+    ],
+    [
+      schemes({ s: oidc }),
+      schemes({ s: oidc2 }),
+      'The openIdConnectUrl of the security scheme "s" is on another host, "id2.example".',
+    ],
+    [
+      speaks(["JSONRPC", "1.0"]),
+      speaks(["JSONRPC", "0.3"]),
+      'An interface is of a lower protocol version, "0.3".',
+    ],
+  ] satisfies [JsonObject, JsonObject, string][]) {
+    it(text, () => expect(findDowngrades(before, after).map((found) => found.text)).toEqual([text]));
+  }
+});
+
 describe("findDowngrades", () => {
   const names = fc.constantFrom("a", "b", "__proto__", "constructor", "mtls");
-  const scheme = fc.constantFrom<JsonObject>(
+  const anyScheme = fc.constantFrom<JsonObject>(
     mtls,
     oidc,
     bearer,
@@ -681,16 +694,15 @@ describe("findDowngrades", () => {
       fc.record({ url, protocolBinding: names, protocolVersion: fc.constantFrom("1.0", "0.3", "x") }),
       { maxLength: 3 },
     ),
-    securitySchemes: fc.dictionary(names, scheme),
+    securitySchemes: fc.dictionary(names, anyScheme),
     securityRequirements: requirements,
     skills: fc.array(fc.record({ id: names, securityRequirements: requirements }), { maxLength: 3 }),
   });
 
-  it("finds nothing in a card that has not changed, whatever the order of its members", () => {
+  it("finds nothing in a card that has not changed", () => {
     fc.assert(
       fc.property(card, (same) => {
         expect(findDowngrades(same, same)).toEqual([]);
-        expect(findDowngrades(same, reversed(same))).toEqual([]);
       }),
     );
   });
@@ -729,7 +741,7 @@ describe("findDowngrades", () => {
     const anything = fc.jsonValue() as fc.Arbitrary<JsonValue>; // fast-check has its own type for the same
     const mangled = fc.record({
       supportedInterfaces: fc.oneof(anything, fc.array(anything)),
-      securitySchemes: fc.oneof(anything, fc.dictionary(names, fc.oneof(anything, scheme))),
+      securitySchemes: fc.oneof(anything, fc.dictionary(names, fc.oneof(anything, anyScheme))),
       securityRequirements: fc.oneof(
         anything,
         fc.array(fc.oneof(anything, fc.record({ schemes: anything }))),
@@ -747,16 +759,3 @@ describe("findDowngrades", () => {
     );
   });
 });
-
-/** The same JSON, with the members of all objects in the opposite order. */
-function reversed<Json extends JsonValue>(json: Json): Json {
-  if (typeof json !== "object" || json === null) return json;
-  const copy = Array.isArray(json)
-    ? json.map(reversed)
-    : Object.fromEntries(
-        Object.entries(json)
-          .reverse()
-          .map(([name, value]) => [name, reversed(value)]),
-      );
-  return copy as Json; // the same shape
-}

@@ -1,0 +1,225 @@
+import { formatFieldPath } from "@a2a-connect/core/internal";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { type Address, onOtherHost, withoutTls } from "./address.ts";
+import { quote, quoteList, type SecurityFinding } from "./finding.ts";
+import {
+  addressesOf,
+  allRequirements,
+  countParts,
+  namesIn,
+  type Outline,
+  type OutlinedInterface,
+  type Requirement,
+  readOutline,
+} from "./outline.ts";
+import { type Scheme, undeclaredScheme } from "./scheme.ts";
+
+/** Parts that a card may have to be compared (`countParts`): rules compare each with each. */
+const maxParts = 1_000;
+
+/** In what a card may be weaker than one before, and whether that holds of the extended card beside the public one, too. */
+const rules: readonly {
+  readonly find: (before: Outline, after: Outline) => Iterable<SecurityFinding>;
+  readonly ofExtended: boolean;
+}[] = [
+  { find: findWeakerRequirements, ofExtended: false },
+  { find: findLostSchemes, ofExtended: false },
+  { find: findWeakerSchemes, ofExtended: true },
+  { find: findOtherAddresses, ofExtended: true },
+  { find: findOtherInterfaces, ofExtended: true },
+];
+
+/** In what a scheme that is still declared may be weaker. */
+const schemeRules: readonly (readonly [text: string, isWeaker: (was: Scheme, is: Scheme) => boolean])[] = [
+  ["is of a weaker kind", (was, is) => is.strength < was.strength],
+  ["no longer binds tokens to their owner", (was, is) => was.bindsTokens && !is.bindsTokens],
+  ["no longer demands PKCE", (was, is) => was.demandsPkce && !isWithin(is.openCodes, was.openCodes)],
+];
+
+/**
+ * In what a card is weaker than one before, by each of the rules. What has too many parts to be compared counts as weaker.
+ *
+ * Who has signed is for pins and `minSigners`. What a card can do, which skills it has, and how it describes itself is not looked
+ * at. What stays on its host is for `findMoves` to say: a host is its name, without a port.
+ *
+ * @param before canonical JSON, as `after`. Total: what is not as it should be declares nothing.
+ * @param extended whether `after` is the agent's extended card, and `before` its public one. An extended card may declare fewer
+ *   schemes, demand less, and have other skills: that is for who is signed in. Default false
+ */
+export function findDowngrades(before: JsonObject, after: JsonObject, extended = false): SecurityFinding[] {
+  const [was, is] = [readOutline(before), readOutline(after)];
+  if (Math.max(countParts(was), countParts(is)) > maxParts) {
+    return [{ text: `The card is another one, and declares too much to be compared.`, path: "" }];
+  }
+  return rules.flatMap(({ find, ofExtended }) => (extended && !ofExtended ? [] : [...find(was, is)]));
+}
+
+/**
+ * What callers need not present any more. Requirements are alternatives, each of which may demand several schemes together
+ * (requirement L-9): an alternative may be dropped, or demand more, but there must not be a new one that demands less than each
+ * of the old ones. A skill without requirements has those of its card; a skill that is new is weaker than nothing.
+ */
+function* findWeakerRequirements(before: Outline, after: Outline): Generator<SecurityFinding> {
+  const member = "securityRequirements";
+  function* compare(
+    was: readonly Requirement[],
+    is: readonly Requirement[],
+    opening: string,
+    path: readonly (string | number)[],
+  ): Generator<SecurityFinding> {
+    if (was.length === 0 || was.some(({ size }) => size === 0)) return;
+    if (is.length === 0) {
+      yield { text: `${opening}No credentials are demanded any more.`, path: formatFieldPath(path) };
+    }
+    const demandsLess = (now: Requirement) =>
+      !was.some((old) => demandsAtLeast(now, old, before.schemes, after.schemes));
+    const index = is.findIndex(demandsLess); // the first will do
+    const names = [...(is[index]?.keys() ?? [])];
+    const how = names.length === 0 ? "without credentials" : `with less than before: ${quoteList(names)}`;
+    if (index >= 0) {
+      yield { text: `${opening}Callers are let in ${how}.`, path: formatFieldPath([...path, index]) };
+    }
+  }
+  yield* compare(before.requirements, after.requirements, "", [member]);
+  const rest = Map.groupBy(before.skills, ({ id }) => id);
+  for (const [index, { id, requirements }] of after.skills.entries()) {
+    const sameId = rest.get(id);
+    const was = sameId?.shift();
+    if (sameId !== undefined && was === undefined) {
+      yield { text: `Another skill has the id ${quote(id)}.`, path: formatFieldPath(["skills", index]) };
+    } else if (was !== undefined && was.requirements.length + requirements.length > 0) {
+      const [old, now] = [was.requirements, requirements];
+      yield* compare(
+        old.length === 0 ? before.requirements : old,
+        now.length === 0 ? after.requirements : now,
+        `For the skill ${quote(id)}: `,
+        ["skills", index, member],
+      );
+    }
+  }
+}
+
+type Schemes = Outline["schemes"];
+
+/** Whether callers who meet one requirement have met another before. A scheme that is new may stand for one that is gone. */
+function demandsAtLeast(now: Requirement, was: Requirement, before: Schemes, after: Schemes): boolean {
+  const unused = new Set([...now.keys()].filter((name) => !was.has(name)));
+  return [...was].every(([name, scopes]) => {
+    const demanded = now.get(name);
+    if (demanded !== undefined) return isWithin(scopes, demanded);
+    const gone = before.get(name) ?? undeclaredScheme;
+    const found = [...unused].find((other) => {
+      const scheme = after.get(other) ?? undeclaredScheme;
+      const hasScopes = scheme.kind === "mtlsSecurityScheme" || isWithin(scopes, now.get(other));
+      return hasScopes && replaces(scheme, gone);
+    });
+    return found !== undefined && unused.delete(found);
+  });
+}
+
+function isWithin(names: ReadonlySet<string>, others: ReadonlySet<string> = new Set()): boolean {
+  return names.size <= others.size && [...names].every((name) => others.has(name));
+}
+
+/** Whether a scheme of another name is the same, or a stronger one. */
+function replaces(scheme: Scheme, gone: Scheme): boolean {
+  return scheme.strength > gone.strength || (scheme.kind !== undefined && scheme.identity === gone.identity);
+}
+
+/**
+ * Schemes that are gone though callers are still asked for them, or though nothing is left that is as good: the same under another
+ * name, one as strong that was there before, or a stronger one.
+ */
+function* findLostSchemes(before: Outline, after: Outline): Generator<SecurityFinding> {
+  const named = namesIn(allRequirements(after));
+  for (const [name, was] of before.schemes) {
+    const isAsGood = ([other, is]: readonly [string, Scheme]) =>
+      replaces(is, was) || (before.schemes.has(other) && is.strength >= was.strength);
+    if (after.schemes.has(name) || (!named.has(name) && [...after.schemes].some(isAsGood))) continue;
+    const path = formatFieldPath(["securitySchemes", name]);
+    yield { text: `The security scheme ${quote(name)} is gone, and missed.`, path };
+  }
+}
+
+function* findWeakerSchemes(before: Outline, after: Outline): Generator<SecurityFinding> {
+  for (const [name, was] of before.schemes) {
+    const is = after.schemes.get(name);
+    if (is === undefined) continue;
+    const path = formatFieldPath(["securitySchemes", name]);
+    for (const [text, isWeaker] of schemeRules) {
+      if (isWeaker(was, is)) yield { text: `The security scheme ${quote(name)} ${text}.`, path };
+    }
+  }
+}
+
+/**
+ * Addresses of schemes that are on a host where they were not, or without TLS: there a client sends people, codes, secrets and
+ * refresh tokens. A scheme that was there before stays where it was, and a member that it did not have may be where the others
+ * were; a scheme that is new, or had no addresses, may be wherever an interface or a scheme was.
+ */
+function* findOtherAddresses(before: Outline, after: Outline): Generator<SecurityFinding> {
+  const all = addressesOf(before);
+  for (const [name, { addresses }] of after.schemes) {
+    const own = before.schemes.get(name)?.addresses ?? [];
+    for (const address of addresses) {
+      const same = own.filter(({ member }) => member === address.member);
+      const known = same.length > 0 ? same : own.length > 0 ? own : all;
+      const onHost = known.filter((each) => isOnHostOf(each, address));
+      const isNew = own.length === 0;
+      const isKnown =
+        onHost.length > 0 || (isNew && before.interfaces.some((each) => isOnHostOf(each, address)));
+      if (!isKnown) yield onOtherHost(address);
+      // That an interface can do without TLS is no reason for tokens to be had without.
+      if (address.isExposed && !onHost.some(({ isExposed }) => isExposed)) yield withoutTls(address);
+    }
+  }
+}
+
+/**
+ * Interfaces on a host that had none, and interfaces that clients may take now in place of a better one: without TLS where there
+ * was TLS, or of a lower protocol version (requirement L-3). That interfaces are gone is no weakness.
+ */
+function* findOtherInterfaces(before: Outline, after: Outline): Generator<SecurityFinding> {
+  const [wasFor, isFor] = [byWish(before), byWish(after)];
+  for (const [index, is] of after.interfaces.entries()) {
+    const onHost = before.interfaces.filter((was) => isOnHostOf(was, is));
+    const wasExposed = onHost.some((was) => was.isExposed && wayOf(was) === wayOf(is));
+    const hadTls = onHost.length === 0 || (!wasExposed && onHost.some(({ isExposed }) => !isExposed));
+    const wishes = wishesOf(is).filter((wish) => isFor.get(wish)?.[0] === is);
+    const pairs = wishes.map((wish) => [wasFor.get(wish) ?? [], isFor.get(wish) ?? []] as const);
+    const hadTlsFirst = pairs.some(([[first]]) => first?.isExposed === false);
+    const isLower = pairs.some(
+      ([was, now]) => is.release < (was[0]?.release ?? -1) || highest(now) < highest(was),
+    );
+    if (onHost.length === 0) yield onOtherHost(is);
+    if (is.isExposed && (hadTls || hadTlsFirst)) yield withoutTls(is);
+    if (isLower) {
+      const path = formatFieldPath(["supportedInterfaces", index, "protocolVersion"]);
+      yield { text: `An interface is of a lower protocol version, ${quote(is.version)}.`, path };
+    }
+  }
+}
+
+function isOnHostOf(one: Address, other: Address): boolean {
+  return one.hostname === other.hostname;
+}
+
+/** The same for interfaces of one binding and version. */
+function wayOf({ binding, release }: OutlinedInterface): string {
+  return JSON.stringify([binding, release]);
+}
+
+/** What clients that may take an interface look for: any, one of some version, of some binding, or of both. They take the first. */
+function wishesOf(each: OutlinedInterface): readonly string[] {
+  return ["any", `version ${each.release}`, `binding ${each.binding}`, wayOf(each)];
+}
+
+function byWish({ interfaces }: Outline): ReadonlyMap<string, readonly OutlinedInterface[]> {
+  const wished = interfaces.flatMap((each) => wishesOf(each).map((wish) => [wish, each] as const));
+  const groups = Map.groupBy(wished, ([wish]) => wish);
+  return new Map([...groups].map(([wish, pairs]) => [wish, pairs.map(([, each]) => each)]));
+}
+
+function highest(interfaces: readonly OutlinedInterface[]): number {
+  return Math.max(-1, ...interfaces.map(({ release }) => release));
+}
