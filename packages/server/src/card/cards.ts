@@ -14,7 +14,7 @@ import type { BaseUrls } from "../reach/base-urls.ts";
 import { RecentMap } from "./recent-map.ts";
 import { renderCard, type ServerFacts, unannouncedChanges } from "./render-card.ts";
 import { createDocument, type Document } from "./serve-document.ts";
-import { type CardSigning, openSigningKeys, type SigningKeys } from "./signing-keys.ts";
+import { type CardSigning, openSigningKeys } from "./signing-keys.ts";
 import { SigningQueue } from "./signing-queue.ts";
 
 /** The cards of an agent while it is served. */
@@ -70,18 +70,11 @@ interface Place {
   /** The card without signatures, and the change of the cards that it was rendered after. */
   rendered?: { readonly revision: number; readonly card: AgentCard };
   /** The last card that was made ready. */
-  served?: Edition & { readonly document: Document };
+  served?: { readonly revision: number; readonly document: Document };
   /** The card that is being made ready, for all who ask meanwhile; since when, in ticks of the clock. */
-  pending?: (Edition & { readonly since: number; readonly done: Promise<Document> }) | undefined;
-  /** What was served by this server before it moved here. */
-  readonly before?: Document | undefined;
-}
-
-/** What tells one card of a base URL from the next. */
-interface Edition {
-  readonly revision: number;
-  /** Undefined: it was not to be signed. */
-  readonly keys: SigningKeys | undefined;
+  pending?:
+    | { readonly revision: number; readonly since: number; readonly done: Promise<Document> }
+    | undefined;
 }
 
 /** How long a card that is being signed is waited for where an older one is there, in milliseconds. */
@@ -97,19 +90,18 @@ const maxExtendedCards = 64;
  */
 export class Cards implements AgentCards {
   readonly #options: CardOptions;
-  readonly #queue: SigningQueue;
   readonly #elsewhere: RecentMap<string, Place>;
   readonly #extended = new RecentMap<string, Promise<AgentCard>>(maxExtendedCards);
   #agent: AgentDefinition;
   #own: Place;
   /** Raised by every change. */
   #revision = 0;
-  #keys: SigningKeys | undefined;
+  /** Undefined: cards are not signed. Other keys have another. */
+  #signer: SigningQueue | undefined;
   #rotation: Promise<void> = Promise.resolve();
 
   constructor(options: CardOptions) {
     this.#options = options;
-    this.#queue = new SigningQueue(options);
     this.#elsewhere = new RecentMap(options.baseUrls.maxKept);
     this.#agent = options.agent;
     this.#own = { baseUrl: options.baseUrls.own };
@@ -130,11 +122,11 @@ export class Cards implements AgentCards {
   }
 
   get signed(): boolean {
-    return this.#keys !== undefined;
+    return this.#signer !== undefined;
   }
 
   get keySet(): PublishedKeySet | undefined {
-    return this.#keys?.keySetAt(this.#options.clock.now());
+    return this.#signer?.keys.keySetAt(this.#options.clock.now());
   }
 
   /** Says that the card is another one now, such as when a skill was switched off. */
@@ -180,20 +172,20 @@ export class Cards implements AgentCards {
    */
   async findDocument(forwardedUrl: string | undefined, signal?: AbortSignal): Promise<Document> {
     const place = this.#placeFor(forwardedUrl);
-    if (this.#isCurrent(place.served)) {
-      return place.served.document;
+    const { served } = place;
+    if (served?.revision === this.#revision) {
+      return served.document;
     }
-    const { done, since } = this.#isCurrent(place.pending) ? place.pending : this.#publish(place);
-    const isSigned = this.#lastSigned(place) !== undefined;
-    const limitMs = isSigned ? since + patienceMs - this.#options.clock.ticks() : undefined;
+    const { done, since } = place.pending?.revision === this.#revision ? place.pending : this.#publish(place);
+    const limitMs = served === undefined ? undefined : since + patienceMs - this.#options.clock.ticks();
     try {
-      return await this.#queue.wait(done, { limitMs, signal });
+      return await (this.#signer?.wait(done, signal, limitMs) ?? done);
     } catch (error) {
-      const last = this.#lastSigned(place);
+      const last = this.#placeFor(forwardedUrl).served; // other keys may sign by now
       if (last === undefined) {
         throw error;
       }
-      return last;
+      return last.document;
     }
   }
 
@@ -214,22 +206,23 @@ export class Cards implements AgentCards {
     }
     const baseUrl = this.#options.baseUrls.find(forwardedUrl, this.signed);
     const card = renderCard(this.#agent, this.#facts, baseUrl, definition);
-    return this.#keys === undefined
-      ? card
-      : this.#queue.wait(this.#signExtended(card, baseUrl, this.#keys), { signal });
+    const signer = this.#signer;
+    return signer === undefined ? card : signer.wait(this.#signExtended(card, baseUrl, signer), signal);
   }
 
   async #rotate(signing: CardSigning): Promise<void> {
     const { baseUrls, clock, facts } = this.#options;
     const keys = await openSigningKeys(signing, facts.place?.path ?? "");
     keys.keySetAt(clock.now()); // throws where keys do not fit together
+    const signer = new SigningQueue(keys, this.#options);
     const place = this.#placeAt(baseUrls.own);
     const { revision, card } = this.#render(place);
-    const signed = await this.#queue.signNow(keys, card, place.baseUrl);
-    const document = await this.#createDocument(signed, place);
-    this.#keys = keys;
+    const document = await this.#createDocument(await signer.signNow(card, place.baseUrl), place);
+    this.#signer = signer;
+    // What other keys have signed is not served any more, nor what they are signing now.
     this.#extended.clear();
-    place.served = { revision, keys, document };
+    this.#elsewhere.clear();
+    this.#own = { baseUrl: place.baseUrl, rendered: { revision, card }, served: { revision, document } };
   }
 
   get #facts(): ServerFacts {
@@ -243,7 +236,7 @@ export class Cards implements AgentCards {
   #placeAt(baseUrl: string): Place {
     if (baseUrl === this.#options.baseUrls.own) {
       if (baseUrl !== this.#own.baseUrl) {
-        this.#own = { baseUrl, before: this.#own.served?.document };
+        this.#own = { baseUrl };
       }
       return this.#own;
     }
@@ -260,27 +253,19 @@ export class Cards implements AgentCards {
     return place.rendered;
   }
 
-  #isCurrent<T extends Edition>(edition: T | undefined): edition is T {
-    return edition?.revision === this.#revision && edition.keys === this.#keys;
-  }
-
-  /** The last card for a base URL that today's keys have signed. */
-  #lastSigned({ served }: Place): Document | undefined {
-    return this.signed && served?.keys === this.#keys ? served?.document : undefined;
-  }
-
   /** Makes the card of a place ready. Afterwards it is `served`, or has failed and is tried again by the next who asks. */
   #publish(place: Place): NonNullable<Place["pending"]> {
     const { revision, card } = this.#render(place);
-    const keys = this.#keys;
+    const signer = this.#signer;
     const make = async (): Promise<Document> => {
-      const stays = this.#lastSigned(place) ? "the last signed one stays" : "there is none until it can be";
+      const stays =
+        place.served === undefined ? "there is none until it can be" : "the last signed one stays";
       const failure = `the agent card could not be signed; ${stays}`;
-      const signed = keys === undefined ? card : await this.#queue.sign(keys, card, place.baseUrl, failure);
+      const signed = signer === undefined ? card : await signer.sign(card, place.baseUrl, failure);
       const document = await this.#createDocument(signed, place);
       // Something newer may have been quicker.
-      if (this.#keys === keys && (place.served?.revision ?? 0) <= revision) {
-        place.served = { revision, keys, document };
+      if ((place.served?.revision ?? 0) <= revision) {
+        place.served = { revision, document };
       }
       return document;
     };
@@ -289,24 +274,24 @@ export class Cards implements AgentCards {
         place.pending = undefined;
       }
     });
-    const pending = { revision, keys, since: this.#options.clock.ticks(), done };
+    const pending = { revision, since: this.#options.clock.ticks(), done };
     place.pending = pending;
     return pending;
   }
 
-  #createDocument(card: AgentCard, { served, before }: Place): Promise<Document> {
+  #createDocument(card: AgentCard, { served }: Place): Promise<Document> {
     const now = this.#options.clock.now();
-    return createDocument(canonicalSignedCard(card), "application/json", now, served?.document ?? before);
+    return createDocument(canonicalSignedCard(card), "application/json", now, served?.document);
   }
 
   /** Callers who see the same get the same signatures. */
-  #signExtended(card: AgentCard, baseUrl: string, keys: SigningKeys): Promise<AgentCard> {
+  #signExtended(card: AgentCard, baseUrl: string, signer: SigningQueue): Promise<AgentCard> {
     const id = JSON.stringify([baseUrl, canonicalCard(card)]);
     const known = this.#extended.get(id);
     if (known !== undefined) {
       return known;
     }
-    const signed = this.#queue.sign(keys, card, baseUrl, "an extended agent card could not be signed");
+    const signed = signer.sign(card, baseUrl, "an extended agent card could not be signed");
     this.#extended.set(id, signed);
     signed.catch(() => {
       // It may have been asked for again since, with other keys.

@@ -1,3 +1,4 @@
+import { untilAborted } from "@a2a-connect/core/internal";
 import type { AgentCard } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../engine/clock.ts";
@@ -17,36 +18,25 @@ const signTimeoutMs = 10_000;
 const firstPauseMs = 5_000;
 const longestPauseMs = 60_000;
 
-/** A time in which these keys are not asked, because signing with them has just failed. */
-interface Pause {
-  readonly keys: SigningKeys;
-  readonly since: number;
-  readonly ms: number;
+/** What a queue works with. */
+export interface SigningQueueOptions {
+  readonly clock: Pick<Clock, "ticks" | "schedule">;
+  readonly log: (record: LogRecord) => void;
 }
 
-/** How long a caller waits for a card. */
-export interface Patience {
-  /** Milliseconds; 0 or less: the card has to be there already. Undefined: without end. */
-  readonly limitMs?: number | undefined;
-  /** Aborts when the caller is gone. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** Signs cards: a few at a time, none for ever, and after a failure not again for a while. */
+/** Signs cards with the same keys: a few at a time, none for ever, and after a failure not again for a while. */
 export class SigningQueue {
-  readonly #clock: Pick<Clock, "ticks" | "schedule">;
-  readonly #log: (record: LogRecord) => void;
+  readonly keys: Pick<SigningKeys, "sign" | "keySetAt">;
+  readonly #options: SigningQueueOptions;
   /** Begins those that wait, oldest first. */
   readonly #waiting: (() => void)[] = [];
   #signings = 0;
-  #pause: Pause | undefined;
+  /** The time after the last failure, in ticks of the clock, in which signing is not tried. Undefined when the last one succeeded. */
+  #pause: { readonly since: number; readonly ms: number } | undefined;
 
-  constructor({
-    clock,
-    log,
-  }: { clock: Pick<Clock, "ticks" | "schedule">; log: (record: LogRecord) => void }) {
-    this.#clock = clock;
-    this.#log = log;
+  constructor(keys: Pick<SigningKeys, "sign" | "keySetAt">, options: SigningQueueOptions) {
+    this.keys = keys;
+    this.#options = options;
   }
 
   /**
@@ -55,102 +45,93 @@ export class SigningQueue {
    * @param failure what the log says when that fails
    * @throws ConnectError Unavailable (as a rejection) when it fails, or is not tried
    */
-  async sign(keys: SigningKeys, card: AgentCard, baseUrl: string, failure: string): Promise<AgentCard> {
-    this.#assertTried(keys);
-    await this.#begin();
+  async sign(card: AgentCard, baseUrl: string, failure: string): Promise<AgentCard> {
+    this.#assertTried();
+    if (this.#signings < maxSignings) {
+      this.#signings += 1;
+    } else if (this.#waiting.length < maxWaiting) {
+      await new Promise<void>((begin) => this.#waiting.push(begin)); // the end of another hands its place on
+    } else {
+      throw this.#unavailable();
+    }
     try {
-      this.#assertTried(keys); // signing may have failed while this card waited
-      const begun = this.#clock.ticks();
-      try {
-        const signed = await this.signNow(keys, card, baseUrl);
-        this.#pause = undefined;
-        return signed;
-      } catch (error) {
-        this.#log({ level: "error", message: failure, error });
-        this.#pauseAfter(keys, begun);
-        throw this.#unavailable();
-      }
+      this.#assertTried(); // signing may have failed while this card waited
+      return await this.#try(card, baseUrl, failure);
     } finally {
-      this.#end();
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#signings -= 1;
+      else next();
     }
   }
 
   /** The card, signed without waiting for others, as a trial. @throws Error (as a rejection) saying why not */
-  signNow(keys: SigningKeys, card: AgentCard, baseUrl: string): Promise<AgentCard> {
-    const late = () => new Error(`signing a card took longer than ${signTimeoutMs} ms`);
-    return this.#within(keys.sign(card, baseUrl), { limitMs: signTimeoutMs }, late);
+  signNow(card: AgentCard, baseUrl: string): Promise<AgentCard> {
+    const late = new Error(`signing a card took longer than ${signTimeoutMs} ms`);
+    return this.#within(signTimeoutMs, this.keys.sign(card, baseUrl), undefined, late);
   }
 
   /**
    * What a signing that is under way comes to. It goes on when the caller does not wait for it.
    *
-   * @throws ConnectError Unavailable (as a rejection) when the caller's patience is over, or the signing fails
+   * @param signal aborts when the caller is gone
+   * @param limitMs how long the caller waits; 0 or less: it has to be there already. Undefined: without end
+   * @throws ConnectError Unavailable (as a rejection) when the caller waits no longer, or the signing fails
    */
-  wait<T>(signing: Promise<T>, patience: Patience): Promise<T> {
-    return this.#within(signing, patience, () => this.#unavailable());
+  wait<T>(signing: Promise<T>, signal?: AbortSignal, limitMs?: number): Promise<T> {
+    return this.#within(limitMs, signing, signal, this.#unavailable());
   }
 
-  async #within<T>(work: Promise<T>, { limitMs, signal }: Patience, late: () => Error): Promise<T> {
-    const over = Promise.withResolvers<never>();
-    const giveUp = () => over.reject(late());
-    if (signal?.aborted === true || (limitMs !== undefined && limitMs <= 0)) {
-      giveUp();
-    }
-    const cancel =
-      limitMs === undefined || limitMs <= 0
-        ? undefined
-        : this.#clock.schedule(limitMs, giveUp, { background: true });
-    signal?.addEventListener("abort", giveUp, { once: true });
+  async #try(card: AgentCard, baseUrl: string, failure: string): Promise<AgentCard> {
+    const { clock, log } = this.#options;
+    const begun = clock.ticks();
     try {
-      return await Promise.race([work, over.promise]);
+      const signed = await this.signNow(card, baseUrl);
+      this.#pause = undefined;
+      return signed;
+    } catch (error) {
+      log({ level: "error", message: failure, error });
+      // Those that were under way together fail together.
+      if (this.#pause === undefined || begun > this.#pause.since) {
+        const ms = this.#pause === undefined ? firstPauseMs : Math.min(2 * this.#pause.ms, longestPauseMs);
+        this.#pause = { since: clock.ticks(), ms };
+      }
+      throw this.#unavailable();
+    }
+  }
+
+  /** @param late what is thrown when it takes too long, or the caller is gone */
+  async #within<T>(
+    limitMs: number | undefined,
+    work: Promise<T>,
+    signal: AbortSignal | undefined,
+    late: Error,
+  ): Promise<T> {
+    const over = new AbortController();
+    const giveUp = () => over.abort(late);
+    if (signal?.aborted === true || (limitMs !== undefined && limitMs <= 0)) giveUp();
+    signal?.addEventListener("abort", giveUp, { once: true });
+    const schedule = (ms: number) => this.#options.clock.schedule(ms, giveUp, { background: true });
+    const cancel = limitMs === undefined ? undefined : schedule(limitMs);
+    try {
+      return await untilAborted(work, over.signal);
     } finally {
       cancel?.();
       signal?.removeEventListener("abort", giveUp);
     }
   }
 
-  /** Waits for a place; the end of another signing hands its place on. */
-  async #begin(): Promise<void> {
-    if (this.#signings < maxSignings) {
-      this.#signings += 1;
-      return;
-    }
-    if (this.#waiting.length >= maxWaiting) {
+  #assertTried(): void {
+    if (this.#pause !== undefined && this.#options.clock.ticks() < this.#pause.since + this.#pause.ms) {
       throw this.#unavailable();
-    }
-    await new Promise<void>((begin) => this.#waiting.push(begin));
-  }
-
-  #end(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) {
-      this.#signings -= 1;
-    } else {
-      next();
     }
   }
 
   /** What callers are told who wait in vain, and when to come back. */
   #unavailable(): ConnectError {
-    const { since, ms } = this.#pause ?? { since: this.#clock.ticks(), ms: firstPauseMs };
-    const seconds = Math.max(1, Math.ceil((since + ms - this.#clock.ticks()) / 1_000));
+    const now = this.#options.clock.ticks();
+    const { since, ms } = this.#pause ?? { since: now, ms: firstPauseMs };
+    const seconds = Math.max(1, Math.ceil((since + ms - now) / 1_000));
     const message = "the agent card cannot be signed at the moment; try again later";
     return new ConnectError(message, Code.Unavailable, { "retry-after": String(seconds) });
-  }
-
-  #assertTried(keys: SigningKeys): void {
-    const pause = this.#pause;
-    if (pause?.keys === keys && this.#clock.ticks() < pause.since + pause.ms) {
-      throw this.#unavailable();
-    }
-  }
-
-  #pauseAfter(keys: SigningKeys, begun: number): void {
-    const last = this.#pause?.keys === keys ? this.#pause : undefined;
-    if (last !== undefined && begun <= last.since) {
-      return; // those that were under way together fail together
-    }
-    const ms = last === undefined ? firstPauseMs : Math.min(2 * last.ms, longestPauseMs);
-    this.#pause = { keys, since: this.#clock.ticks(), ms };
   }
 }
