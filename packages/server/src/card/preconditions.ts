@@ -12,6 +12,12 @@ const tag = String.raw`(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"`;
 const tagPattern = new RegExp(tag, "g");
 const listPattern = new RegExp(String.raw`^(?:[\t ,]*${tag}[\t ]*(?=,|$))+[\t ,]*$`);
 
+/** `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994` (RFC 9110 §5.6.7) */
+const datePatterns = [
+  /^[a-z]{3,9}, \d{2}[ -][a-z]{3}[ -](?:\d{4}|\d{2}) \d{2}:\d{2}:\d{2} GMT$/i,
+  /^[a-z]{3} [a-z]{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/i,
+] as const;
+
 /**
  * Evaluates the preconditions of a request. Lists that are malformed list nothing, and dates that are none are ignored.
  *
@@ -51,11 +57,9 @@ function readTags(list: string): readonly string[] {
   return listPattern.test(list) ? (list.match(tagPattern) ?? []) : [];
 }
 
-/**
- * Milliseconds since 1970 of an HTTP date such as `Sun, 06 Nov 1994 08:49:37 GMT`, which is what servers write (RFC 9110 §5.6.7);
- * undefined for everything else, the two obsolete forms, too.
- */
+/** Milliseconds since 1970 of an HTTP date; undefined for everything else, which `Date.parse` would take for some time or other. */
 export function parseHttpDate(text: string): number | undefined {
-  const at = Date.parse(text);
-  return !Number.isNaN(at) && new Date(at).toUTCString() === text ? at : undefined;
+  const [dayFirst, monthFirst] = datePatterns.map((pattern) => pattern.test(text));
+  const at = dayFirst ? Date.parse(text) : monthFirst ? Date.parse(`${text} GMT`) : Number.NaN;
+  return Number.isNaN(at) ? undefined : at;
 }
