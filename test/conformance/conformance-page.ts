@@ -1,34 +1,12 @@
 import { readFileSync } from "node:fs";
-import { wires } from "@a2a-connect/testing";
-import { type Coverage, isBinding } from "./coverage.ts";
-import type { Place } from "./requirements.ts";
+import { isBinding, type Place, requirementGroups, wires } from "@a2a-connect/conformance";
+import type { Coverage } from "./coverage.ts";
 
 /** The page that says what is tested. */
 export const pageUrl = new URL("../../docs/conformance.md", import.meta.url);
 
 const begin = "<!-- begin generated: vitest run test/conformance/coverage.test.ts -u -->";
 const end = "<!-- end generated -->";
-
-const sections: Readonly<Record<string, string>> = {
-  A: "Operations",
-  B: "States",
-  C: "History",
-  D: "Context and task ids",
-  E: "Errors",
-  F: "Versions",
-  G: "Extensions",
-  H: "JSON",
-  I: "JSON-RPC",
-  J: "gRPC",
-  K: "HTTP+JSON",
-  L: "Agent card",
-  M: "Signatures of cards",
-  N: "Push notifications",
-  O: "Authentication, as far as it binds clients",
-  P: "Tenants, as far as they bind clients",
-  Q: "Older dialects",
-  R: "A2A 1.1, a draft",
-};
 
 /** The page as it should be: what is written by hand stays, what is between the markers is made anew. */
 export function renderPage(coverage: readonly Coverage[]): string {
@@ -52,7 +30,7 @@ function renderTables(coverage: readonly Coverage[]): string {
   const summary = `${binding.filter(whole).length} of ${binding.length} binding requirements (MUST, AMBIG) and ${
     coverage.filter(whole).length
   } of all ${coverage.length} are tested wherever they apply.`;
-  const tables = Object.entries(sections).map(([letter, title]) => {
+  const tables = Object.entries(requirementGroups).map(([letter, title]) => {
     const rows = coverage.filter(({ requirement }) => requirement.id.startsWith(`${letter}-`)).map(renderRow);
     return [
       `## ${letter}. ${title}`,
@@ -68,7 +46,7 @@ function renderTables(coverage: readonly Coverage[]): string {
 function renderRow({ requirement, files, tested, gap }: Coverage): string {
   const { id, level, of, source, sentence } = requirement;
   const links = [...files].map(
-    ([file, count]) => `[${file.replace("scenarios/", "")}](../test/conformance/${file}.ts) (${count})`,
+    ([file, count]) => `[${file.replace("scenarios/", "")}](../${pathOf(file)}) (${count})`,
   );
   const where = tested.length === 0 ? [] : [`${links.join(", ")} on ${nameOf(tested)}`];
   const why =
@@ -77,6 +55,12 @@ function renderRow({ requirement, files, tested, gap }: Coverage): string {
       : [`Gap${gap.places === undefined ? "" : ` on ${nameOf(gap.places)}`}: ${gap.reason}`];
   const who = of === undefined ? level : `${level}, ${of}`;
   return `| ${id} | ${who} | ${sentence}${renderSource(source)} | ${[...where, ...why].join(". ")} |`;
+}
+
+function pathOf(file: string): string {
+  return file.startsWith("scenarios/")
+    ? `packages/conformance/src/${file}.ts`
+    : `test/conformance/${file}.ts`;
 }
 
 function renderSource(source: readonly string[]): string {

@@ -1,18 +1,29 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import {
+  allScenarios,
+  isBinding,
+  type Requirement,
+  requirements,
+  type ScenarioOptions,
+  scenarios,
+} from "@a2a-connect/conformance";
 import { describe, expect, it } from "vitest";
 import { findCitedIds } from "./cited-ids.ts";
 import { allClientScenarios } from "./client/index.ts";
 import { pageUrl, renderPage } from "./conformance-page.ts";
-import { type CitingGroup, findFaults, isBinding, readCoverage } from "./coverage.ts";
-import { type Gap, gaps, type Requirement, requirements } from "./requirements.ts";
-import { type ScenarioOptions, scenarios } from "./scenario.ts";
-import { allScenarios } from "./scenarios/index.ts";
+import { type CitingGroup, findFaults, type Gap, readCoverage } from "./coverage.ts";
+import gaps from "./gaps.json" with { type: "json" };
 
 const groups: Readonly<Record<string, CitingGroup>> = Object.fromEntries([
   ...Object.entries(allScenarios).map(([file, group]) => [`scenarios/${file}`, group]),
   ...Object.entries(allClientScenarios).map(([file, group]) => [`client/${file}`, group]),
 ]);
+
+const directories = {
+  scenarios: new URL("../../packages/conformance/src/scenarios/", import.meta.url),
+  client: new URL("client/", import.meta.url),
+};
 
 const coverage = readCoverage(requirements, groups, gaps);
 
@@ -31,11 +42,12 @@ describe("the conformance tests", () => {
   });
 
   it("run all files that there are", () => {
-    const files = ["scenarios", "client"].flatMap((directory) =>
-      readdirSync(new URL(directory, import.meta.url)).map((file) => `${directory}/${file}`),
-    );
-    const withScenarios = files.filter((file) =>
-      / (scenarios|clientScenarios)\(\s*"/.test(readFileSync(new URL(file, import.meta.url), "utf8")),
+    const withScenarios = Object.entries(directories).flatMap(([name, directory]) =>
+      readdirSync(directory)
+        .filter((file) =>
+          / (scenarios|clientScenarios)\(\s*"/.test(readFileSync(new URL(file, directory), "utf8")),
+        )
+        .map((file) => `${name}/${file}`),
     );
     expect(withScenarios.toSorted()).toStrictEqual(
       Object.keys(groups)

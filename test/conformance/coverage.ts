@@ -1,4 +1,12 @@
-import type { Gap, Place, Requirement } from "./requirements.ts";
+import type { Place, Requirement } from "@a2a-connect/conformance";
+
+/** A requirement that nothing tests yet, and why (gaps.json). */
+export interface Gap {
+  readonly id: string;
+  /** Default: everywhere that the requirement applies. */
+  readonly places?: readonly Place[];
+  readonly reason: string;
+}
 
 /** What coverage is read from: scenarios of servers or of the client. */
 export interface CitingGroup {
@@ -43,11 +51,6 @@ export function readCoverage(
       gap: gaps.find(({ id }) => id === requirement.id),
     };
   });
-}
-
-/** Whether the specification demands it, as it stands or by our reading of a contradiction. */
-export function isBinding({ level }: Requirement): boolean {
-  return level === "MUST" || level === "AMBIG";
 }
 
 /** Sentences about whatever is neither tested nor a known gap, and about gaps that are none; empty when all is well. */

@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
+import { createPuppet, type Puppet, puppetText, type ServerName } from "@a2a-connect/conformance";
 import { type Principal, principalKey } from "@a2a-connect/core";
 import { createGuardedFetch } from "@a2a-connect/node";
 import { createReferenceAgent, profileOptions } from "@a2a-connect/reference-agent";
@@ -6,37 +7,6 @@ import { type Clock, type PushOptions, systemClock, type Turn, type TurnAgent } 
 import type { HarnessOptions } from "@a2a-connect/testing";
 import type { Interceptor } from "@connectrpc/connect";
 import type { JWK } from "jose";
-import { createPuppet, type Puppet } from "./puppet.ts";
-
-/** What differs between the servers that scenarios run against. */
-export type ServerName =
-  /** The reference agent with everything on, except push. */
-  | "full"
-  /** No streaming, no push, no extended card, text and JSON only. */
-  | "bare"
-  /** Requires an extension of every call. */
-  | "required-extension"
-  /** Takes webhooks. */
-  | "push"
-  /** Knows callers by the header of `asCaller`; has an extended card for those it knows. */
-  | "identity"
-  /** Declares an extended card, and has none. */
-  | "no-card"
-  /** Takes a call without a version for 1.0. */
-  | "lenient-version"
-  /** Signs its cards. */
-  | "signed"
-  /** Holds nobody for long who waits for a newer generation. */
-  | "short-poll";
-
-/** Text of the first message of a task whose turns a test plays itself. */
-export const puppetText = "puppet";
-
-/** The extension that the server of that name requires. */
-export const requiredExtension = "urn:a2a:tck:required-extension";
-
-/** Who calls the server "identity". */
-export const asCaller = (id: string): Readonly<Record<string, string>> => ({ "x-test-caller": id });
 
 /** A server to start, and the strings of its agent. */
 export interface ServerPlan {
@@ -54,6 +24,7 @@ export function planServers(): Readonly<Record<ServerName, ServerPlan>> {
     bare: plan("bare", profileOptions("bare")),
     "required-extension": plan("required-extension", profileOptions("required-extension")),
     push: plan("full", { ...full, push: pushHere() }),
+    "no-push": plan("full", full),
     identity: plan("full", { ...full, ...callers, extendedCard: { find: identityCard } }),
     "no-card": plan("full", { ...full, extendedCard: { find: () => undefined, open: true } }),
     "lenient-version": plan("full", { ...full, assumeVersion: "1.0" }),

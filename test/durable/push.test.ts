@@ -1,10 +1,10 @@
 // Webhooks over `kill -9`: every event, in order, at least once, and configs that nobody has to make again.
 
 import { isDeepStrictEqual } from "node:util";
+import { startReceiver } from "@a2a-connect/conformance";
 import { TaskState } from "@a2a-connect/proto";
 import { say, taskOf } from "@a2a-connect/testing";
 import { expect, it } from "vitest";
-import { startReceiver } from "../push/receiver.ts";
 import { startMortalAgent } from "./mortal-agent.ts";
 
 /** Event ids that a webhook got, in order; one that came again counts once. */

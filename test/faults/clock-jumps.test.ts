@@ -1,12 +1,12 @@
 // Somebody sets the clock: what waits for a time of day happens by it, and nothing that is seen goes back.
 
 import { join } from "node:path";
+import { startReceiver } from "@a2a-connect/conformance";
 import { lifecycleExtension, readLifecycleReport } from "@a2a-connect/core";
 import { type ServedAgent, serve } from "@a2a-connect/node";
 import { type StreamResponse, TaskState } from "@a2a-connect/proto";
 import { say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startReceiver } from "../push/receiver.ts";
 import { temporaryDirectory } from "./agent-process.ts";
 import { type ChangedClock, createChangedClock } from "./changed-clock.ts";
 import { openEffects } from "./effects.ts";

@@ -2,13 +2,13 @@
 
 import { chmodSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { startReceiver } from "@a2a-connect/conformance";
 import { findA2AError } from "@a2a-connect/core";
 import { idempotencyKeyHeader } from "@a2a-connect/core/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 import { say, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
-import { startReceiver } from "../push/receiver.ts";
 import { startAgent, storeFile, temporaryDirectory } from "./agent-process.ts";
 import type { Command } from "./fault-agent.ts";
 import { createRandom } from "./random.ts";

@@ -1,9 +1,9 @@
+import type { Receiver } from "@a2a-connect/conformance";
 import { findA2AError, isTerminal } from "@a2a-connect/core";
 import { idempotencyKeyHeader } from "@a2a-connect/core/internal";
 import { StreamResponseSchema, type Task, TaskState } from "@a2a-connect/proto";
 import { type A2AClient, say, taskOf } from "@a2a-connect/testing";
 import { equals } from "@bufbuild/protobuf";
-import type { Receiver } from "../push/receiver.ts";
 import type { Command } from "./fault-agent.ts";
 import type { Random } from "./random.ts";
 import { type Service, wireNames } from "./service.ts";

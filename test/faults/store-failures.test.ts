@@ -1,12 +1,12 @@
 // A store that rejects calls at random while tasks run: every task ends as it would have, and nothing shown is lost.
 
 import { join } from "node:path";
+import { startReceiver } from "@a2a-connect/conformance";
 import { serve } from "@a2a-connect/node";
 import { createMemoryTaskStore } from "@a2a-connect/server";
 import { createSqliteTaskStore } from "@a2a-connect/store-sqlite";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, it, onTestFinished } from "vitest";
-import { startReceiver } from "../push/receiver.ts";
 import { temporaryDirectory } from "./agent-process.ts";
 import { createChangedClock } from "./changed-clock.ts";
 import { openEffects } from "./effects.ts";

@@ -1,7 +1,7 @@
 // kill -9 at every write boundary of a store, the caller and its webhooks outliving the server.
 
+import { startReceiver } from "@a2a-connect/conformance";
 import { expect, it } from "vitest";
-import { startReceiver } from "../push/receiver.ts";
 import { temporaryDirectory } from "./agent-process.ts";
 import { type Failpoint, sides, type WriteCounts, type WriteKind, writeKinds } from "./failpoint-store.ts";
 import { createRandom, type Random } from "./random.ts";

@@ -1,5 +1,6 @@
 // The official JavaScript client, over each of its transports, against what `npm start` serves.
 import { randomUUID } from "node:crypto";
+import { startReceiver } from "@a2a-connect/conformance";
 import { type Message, type StreamResponse, type Task, TaskState } from "@a2a-js/sdk";
 import {
   type Client,
@@ -18,7 +19,6 @@ import {
 } from "@a2a-js/sdk/errors";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
-import { startReceiver } from "../push/receiver.ts";
 import { type AgentProcess, startAgentProcess } from "./agent-process.ts";
 import { createSdkClient, type SdkTransportName } from "./sdk-client.ts";
 import { listing, type PartContent, sdkPart, sending, textOf } from "./sdk-requests.ts";

@@ -1,7 +1,7 @@
+import { hang, startReceiver } from "@a2a-connect/conformance";
 import { defineAgent } from "@a2a-connect/server";
 import { type A2AClient, say, startAgentHarness, taskOf } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
-import { hang, startReceiver } from "./receiver.ts";
 
 /** Asks after every message. */
 const agent = defineAgent({

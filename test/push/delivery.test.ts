@@ -2,12 +2,21 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createJsonRpcTransport } from "@a2a-connect/bindings/client";
+import {
+  accept,
+  answer,
+  cut,
+  cutBody,
+  hang,
+  type Receiver,
+  type Reply,
+  startReceiver,
+} from "@a2a-connect/conformance";
 import { serve } from "@a2a-connect/node";
 import { A2AService, Role } from "@a2a-connect/proto";
 import { defineAgent, type LogRecord } from "@a2a-connect/server";
 import { createClient } from "@connectrpc/connect";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { accept, answer, cut, cutBody, hang, type Receiver, type Reply, startReceiver } from "./receiver.ts";
 
 /** Its task is created, begins, gets eight chunks and completes: 11 events, at once. */
 const agent = defineAgent({

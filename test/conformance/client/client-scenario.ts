@@ -1,5 +1,5 @@
+import { getRequirement, type Place } from "@a2a-connect/conformance";
 import type { Wire } from "@a2a-connect/testing";
-import { getRequirement, type Place } from "../requirements.ts";
 
 /** One behaviour of the client, and the requirements that hold when it is seen. Runs once for each place. */
 export interface ClientScenario {

@@ -1,0 +1,203 @@
+import { randomUUID } from "node:crypto";
+import { findA2AError, isSettled, type RpcMethod, text } from "@a2a-connect/core";
+import {
+  type Message,
+  type Part,
+  Role,
+  type SendMessageConfigurationSchema,
+  type SendMessageRequestSchema,
+  type SendMessageResponse,
+  type StreamResponse,
+  type Task,
+  TaskState,
+} from "@a2a-connect/proto";
+import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
+import { expect } from "./expect.ts";
+import type { PuppetTurn } from "./puppet.ts";
+import type { Stage } from "./scenario.ts";
+import { puppetText } from "./server-name.ts";
+import type { A2AClient } from "./target.ts";
+
+/** An id that nothing else has. */
+export const newId = (): string => randomUUID();
+
+/** What a message may have beside its words. */
+export interface MessageInit {
+  readonly messageId?: string;
+  readonly taskId?: string;
+  readonly contextId?: string;
+  readonly referenceTaskIds?: string[];
+  readonly metadata?: JsonObject;
+  readonly parts?: Part[];
+  readonly tenant?: string;
+  readonly configuration?: MessageInitShape<typeof SendMessageConfigurationSchema>;
+}
+
+/** A send of one message by the user. */
+export function toRequest(
+  words: string,
+  { configuration, tenant = "", ...init }: MessageInit = {},
+): MessageInitShape<typeof SendMessageRequestSchema> {
+  return {
+    tenant,
+    message: { messageId: newId(), role: Role.USER, parts: [text(words)], ...init },
+    ...(configuration === undefined ? {} : { configuration }),
+  };
+}
+
+/** Sends and returns the task of the answer. */
+export async function sendTask(client: A2AClient, words: string, init?: MessageInit): Promise<Task> {
+  return taskOf(await client.sendMessage(toRequest(words, init)));
+}
+
+/** The task in an answer; fails when it is a message. */
+export function taskOf({ payload }: SendMessageResponse | StreamResponse): Task {
+  if (payload.case !== "task") {
+    throw new Error(`expected a task, got ${payload.case}`);
+  }
+  return payload.value;
+}
+
+/** The message in an answer; fails when it is a task. */
+export function messageOf({ payload }: SendMessageResponse | StreamResponse): Message {
+  if (payload.case !== "message") {
+    throw new Error(`expected a message, got ${payload.case}`);
+  }
+  return payload.value;
+}
+
+/** All events of a stream, to its end. */
+export function readAll(stream: AsyncIterable<StreamResponse>): Promise<StreamResponse[]> {
+  return Array.fromAsync(stream);
+}
+
+/** A stream that is read event by event. */
+export interface StreamReader {
+  /** The next event; fails when the stream has ended. */
+  next(): Promise<StreamResponse>;
+  /** All events that are left, to the end. */
+  rest(): Promise<StreamResponse[]>;
+}
+
+/** Reads a stream event by event. */
+export function openReader(stream: AsyncIterable<StreamResponse>): StreamReader {
+  const iterator = stream[Symbol.asyncIterator]();
+  return {
+    async next() {
+      const step = await iterator.next();
+      if (step.done === true) {
+        throw new Error("the stream has ended");
+      }
+      return step.value;
+    },
+    rest: () => Array.fromAsync({ [Symbol.asyncIterator]: () => iterator }),
+  };
+}
+
+/** The states that a stream tells of, in order. */
+export function statesOf(events: readonly StreamResponse[]): TaskState[] {
+  return events.flatMap(({ payload }) => {
+    const state =
+      payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status?.state : undefined;
+    return state === undefined ? [] : [state];
+  });
+}
+
+/** The texts of all artifacts of a task, part by part. */
+export function artifactTexts({ artifacts }: Task): string[] {
+  return artifacts.flatMap(({ parts }) => parts.map(({ content }) => String(content.value)));
+}
+
+/** Calls any operation with a request that has what all of them require; a stream is read to its end. */
+export async function callAny(client: A2AClient, { localName }: RpcMethod): Promise<unknown> {
+  const request = { id: "t", taskId: "t", url: "https://example.com/", ...toRequest("task") };
+  const call = client[localName] as (request: object) => Promise<unknown> | AsyncIterable<StreamResponse>; // one request fits all operations
+  const answer = call(request);
+  return Symbol.asyncIterator in answer ? readAll(answer) : answer;
+}
+
+/** A task whose turn the test plays. */
+export interface Played {
+  readonly task: Task;
+  readonly play: PuppetTurn;
+}
+
+/** Starts a task that is WORKING until the test says otherwise. */
+export async function startPlayed({ client, puppet }: Stage, init: MessageInit = {}): Promise<Played> {
+  const messageId = newId();
+  const { configuration, ...message } = init;
+  const sent = sendTask(client, puppetText, {
+    ...message,
+    messageId,
+    configuration: { ...configuration, returnImmediately: true },
+  });
+  const play = await puppet.turnOf(messageId);
+  await play.emit(play.turn.working("Working."));
+  const { id } = await sent;
+  return { task: await untilSeen(client, id, ({ status }) => status?.state === TaskState.WORKING), play };
+}
+
+/** When a task that should have become something is given up: less than a test may take. */
+const patienceMs = 5_000;
+
+/** Reads a task until it is as `wanted`: what an agent has said can be seen when it is durable, a moment later. */
+export async function untilSeen(
+  client: A2AClient,
+  id: string,
+  wanted: (task: Task) => boolean,
+): Promise<Task> {
+  const signal = AbortSignal.timeout(patienceMs);
+  for (;;) {
+    try {
+      const task = await client.getTask({ id }, { signal });
+      if (wanted(task)) {
+        return task;
+      }
+    } catch (error) {
+      if (findA2AError(error)?.reason !== "TASK_NOT_FOUND") {
+        throw error;
+      }
+    }
+  }
+}
+
+/** Waits until the task has ended or asks for something, and returns it. */
+export async function settle(client: A2AClient, id: string): Promise<Task> {
+  try {
+    for await (const event of client.subscribeToTask({ id })) {
+      if (statesOf([event]).some(isSettled)) {
+        break;
+      }
+    }
+  } catch (error) {
+    // A task that has ended cannot be subscribed to.
+    if (findA2AError(error)?.reason !== "UNSUPPORTED_OPERATION") {
+      throw error;
+    }
+  }
+  return client.getTask({ id });
+}
+
+/** What a call failed with; fails when it did not. Streams are read to their end. */
+export async function failureOf(
+  call: Promise<unknown> | AsyncIterable<StreamResponse>,
+): Promise<ConnectError> {
+  try {
+    await (Symbol.asyncIterator in call ? readAll(call) : call);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConnectError);
+    return ConnectError.from(error);
+  }
+  throw new Error("expected the call to fail");
+}
+
+/** Expects a call to fail for that reason of the error catalogue, and returns the error. */
+export async function expectReason(
+  call: Promise<unknown> | AsyncIterable<StreamResponse>,
+  reason: string,
+): Promise<ConnectError> {
+  const error = await failureOf(call);
+  expect(findA2AError(error)?.reason, error.message).toBe(reason);
+  return error;
+}

@@ -1,0 +1,34 @@
+export { type Exchange, formatExchanges } from "./exchange.ts";
+export { createPuppet, type Puppet, type PuppetTurn } from "./puppet.ts";
+export {
+  accept,
+  answer,
+  cut,
+  cutBody,
+  hang,
+  type RawRequest,
+  type Receiver,
+  type Reply,
+  startReceiver,
+} from "./receiver.ts";
+export {
+  getRequirement,
+  isBinding,
+  type Place,
+  type Requirement,
+  requirementGroups,
+  requirements,
+} from "./requirements.ts";
+export { type RunOptions, runScenario } from "./run-scenario.ts";
+export {
+  type NeededAgent,
+  type Scenario,
+  type ScenarioGroup,
+  type ScenarioOptions,
+  type Stage,
+  scenarios,
+  type Verifies,
+} from "./scenario.ts";
+export { allScenarios } from "./scenarios/index.ts";
+export { puppetText, requiredExtension, type ServerName } from "./server-name.ts";
+export { type FoundServer, findServer, type Target, type Wire, wires } from "./target.ts";

@@ -1,0 +1,206 @@
+import { expect } from "./expect.ts";
+import type { Stage } from "./scenario.ts";
+import type { A2AClient, CallOptions, Target } from "./target.ts";
+
+/** JSON as it is parsed: whether it has these members is what the tests look at. */
+export interface RawObject {
+  readonly [member: string]: unknown;
+}
+
+export interface RawMessage extends RawObject {
+  readonly role: string;
+  readonly metadata: unknown;
+  readonly parts: readonly RawObject[];
+}
+
+export interface RawTask extends RawObject {
+  readonly id: string;
+  readonly contextId: string;
+  readonly status: { readonly state: string; readonly timestamp: string };
+  readonly history: readonly RawMessage[];
+  readonly artifacts: readonly RawObject[];
+}
+
+/** All members that tests ask for, of any message. */
+export interface RawResult extends RawTask {
+  readonly task: RawTask;
+  readonly tasks: readonly RawTask[];
+  readonly pageSize: number;
+  readonly totalSize: number;
+  readonly configs: readonly RawObject[];
+  readonly name: string;
+}
+
+/** An error of either wire. */
+export interface RawError extends RawObject {
+  readonly code: number;
+  readonly message: string;
+  readonly status: string;
+  /** Of JSON-RPC. */
+  readonly data?: readonly RawDetail[];
+  /** Of HTTP+JSON. */
+  readonly details?: readonly RawDetail[];
+}
+
+export interface RawDetail extends RawObject {
+  readonly reason: string;
+  readonly domain: string;
+  readonly metadata: unknown;
+  readonly fieldViolations: readonly { readonly field: string }[];
+}
+
+/** A JSON-RPC response, or the envelope of an HTTP+JSON error. */
+export interface RawBody extends RawResult {
+  readonly jsonrpc?: string;
+  readonly result: RawResult;
+  readonly error: RawError;
+}
+
+/** One event of a stream: a whole response over JSON-RPC. */
+export interface RawEvent extends RawObject {
+  readonly jsonrpc: string;
+  readonly id: unknown;
+  readonly result: RawObject;
+}
+
+/** A request message as it is written. */
+export type RawRequest = Readonly<Record<string, unknown>>;
+
+/** An answer of a JSON wire as it came. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly header: Headers;
+  readonly text: string;
+  /** The whole body. */
+  readonly json: RawBody;
+  /** The message in it: `result` of JSON-RPC, the body of HTTP+JSON. */
+  readonly result: RawResult;
+  /** The error in it, in the shape of its wire. */
+  readonly error: RawError;
+}
+
+const version = { "a2a-version": "1.0" };
+const jsonBody = { ...version, "content-type": "application/json" };
+
+/** A POST to the JSON-RPC endpoint; `body` is sent as it is when it is text. */
+export async function postRpc(
+  target: Target,
+  body: unknown,
+  headers: Record<string, string> = {},
+  path = "",
+): Promise<RawAnswer> {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return readAnswer(
+    await target.fetchOn("jsonrpc", path, {
+      method: "POST",
+      headers: { ...jsonBody, ...headers },
+      body: text,
+    }),
+  );
+}
+
+/** A JSON-RPC call of `method`. */
+export function callRpc(
+  target: Target,
+  method: string,
+  params: unknown,
+  headers?: Record<string, string>,
+): Promise<RawAnswer> {
+  return postRpc(target, { jsonrpc: "2.0", id: 1, method, params }, headers);
+}
+
+/** A request to the HTTP+JSON wire; `path` begins with a slash. */
+export async function callRest(
+  target: Target,
+  verb: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<RawAnswer> {
+  const content =
+    body === undefined ? { headers: version } : { headers: jsonBody, body: JSON.stringify(body) };
+  return readAnswer(
+    await target.fetchOn("http-json", path, {
+      ...content,
+      method: verb,
+      headers: { ...content.headers, ...headers },
+    }),
+  );
+}
+
+/** The same send on either JSON wire, with `message` and `configuration` as they are written here. */
+export function sendRaw(
+  { wire, target }: Stage,
+  message: RawRequest,
+  configuration?: RawRequest,
+): Promise<RawAnswer> {
+  const body = configuration === undefined ? { message } : { message, configuration };
+  return wire === "jsonrpc"
+    ? callRpc(target, "SendMessage", body)
+    : callRest(target, "POST", "/message:send", body);
+}
+
+/** The same list on either JSON wire; HTTP+JSON puts the parameters into the query. */
+export function listRaw({ wire, target }: Stage, params: Record<string, unknown>): Promise<RawAnswer> {
+  if (wire === "jsonrpc") {
+    return callRpc(target, "ListTasks", params);
+  }
+  const query = new URLSearchParams(Object.entries(params).map(([name, value]) => [name, String(value)]));
+  return callRest(target, "GET", `/tasks?${query}`);
+}
+
+/** What a JSON wire answered to a call of our own client, whether that failed or not. */
+export async function capture(
+  { target, wire }: Pick<Stage, "target" | "wire">,
+  call: (client: A2AClient) => Promise<unknown>,
+  options: CallOptions = {},
+): Promise<RawAnswer> {
+  let seen: Response | undefined;
+  const client = target.client(wire, {
+    ...options,
+    async fetch(input, init) {
+      const response = await fetch(input, init);
+      seen = response.clone();
+      return response;
+    },
+  });
+  await call(client).catch(() => undefined);
+  if (seen === undefined) {
+    throw new Error("nothing was sent");
+  }
+  return readAnswer(seen);
+}
+
+/** The JSON of every event of an SSE text, and every other line, which must be empty or a comment or an id. */
+export function readSse(text: string): RawEvent[] {
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith(":"));
+  return lines
+    .filter((line) => !line.startsWith("id: "))
+    .map((line) => {
+      expect(line.slice(0, 6)).toBe("data: ");
+      return JSON.parse(line.slice(6));
+    });
+}
+
+/** Reads an answer; a body that is no JSON has no members. */
+export async function readAnswer(response: Response): Promise<RawAnswer> {
+  const { status, headers: header } = response;
+  const text = await response.text();
+  const json = parse(text);
+  return {
+    status,
+    header,
+    text,
+    json,
+    result: json.jsonrpc === undefined ? json : json.result,
+    error: json.error,
+  };
+}
+
+function parse(text: string): RawBody {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return JSON.parse("{}");
+  }
+}

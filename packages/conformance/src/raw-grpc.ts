@@ -1,0 +1,69 @@
+import { once } from "node:events";
+import { connect, type IncomingHttpHeaders } from "node:http2";
+import type { Exchange } from "./exchange.ts";
+import type { Target } from "./target.ts";
+
+/** An answer of the gRPC wire as it came. */
+export interface GrpcAnswer {
+  readonly headers: IncomingHttpHeaders & { readonly ":status"?: number };
+  /** The messages, without their frames. */
+  readonly messages: readonly Uint8Array[];
+  /** What came after the messages, or, when there are none, with the headers. */
+  readonly trailers: IncomingHttpHeaders;
+}
+
+/** A gRPC call with bytes of our own over HTTP/2 with prior knowledge. */
+export async function callGrpc(
+  target: Target,
+  path: string,
+  message: Uint8Array,
+  metadata: Readonly<Record<string, string>> = { "a2a-version": "1.0" },
+  address: string = target.address("grpc"),
+): Promise<GrpcAnswer> {
+  const exchange: Exchange = {
+    call: `${path} over grpc`,
+    request: `${JSON.stringify(metadata)}\n(${message.length} bytes)`,
+    answer: "",
+  };
+  target.record(exchange);
+  const session = connect(address);
+  try {
+    const stream = session.request({
+      ":method": "POST",
+      ":path": path,
+      "content-type": "application/grpc",
+      te: "trailers",
+      ...metadata,
+    });
+    let trailers: IncomingHttpHeaders | undefined;
+    stream.on("trailers", (fields) => {
+      trailers = fields;
+    });
+    const response = once(stream, "response");
+    stream.end(frame(message));
+    const [headers] = await response;
+    const body = Buffer.concat(await Array.fromAsync(stream));
+    const messages = unframe(body);
+    exchange.answer = `${JSON.stringify(headers)}\n(${messages.length} messages)\n${JSON.stringify(trailers ?? {})}`;
+    return { headers, messages, trailers: trailers ?? headers };
+  } finally {
+    session.close();
+  }
+}
+
+/** A message without compression: one byte of flags, four of length. */
+function frame(message: Uint8Array): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
+
+function unframe(body: Buffer): Uint8Array[] {
+  const messages: Uint8Array[] = [];
+  for (let at = 0; at < body.length; ) {
+    const length = body.readUInt32BE(at + 1);
+    messages.push(body.subarray(at + 5, at + 5 + length));
+    at += 5 + length;
+  }
+  return messages;
+}

@@ -1,0 +1,42 @@
+import type { Exchange } from "./exchange.ts";
+import type { Puppet } from "./puppet.ts";
+import type { Place } from "./requirements.ts";
+import type { Scenario } from "./scenario.ts";
+import type { FoundServer } from "./target.ts";
+
+/** What a run of a scenario may have beside its server. */
+export interface RunOptions {
+  /** The strings of the server's agent, for scenarios that need one that is `played`. */
+  readonly puppet?: Puppet;
+  /** Gets what the scenario and the server say to each other. */
+  readonly exchanges?: Exchange[];
+}
+
+/** Runs a scenario once. @throws what the scenario throws when the behaviour is not there */
+export async function runScenario(
+  scenario: Scenario,
+  place: Place,
+  server: FoundServer,
+  { puppet, exchanges }: RunOptions = {},
+): Promise<void> {
+  // The card has no wire of its own; what it says is tried over JSON-RPC, or over what there is.
+  const wire = place === "card" ? (server.addresses.has("jsonrpc") ? "jsonrpc" : firstWire(server)) : place;
+  const target = server.target(exchanges);
+  await scenario.run({
+    wire,
+    client: target.client(wire),
+    target,
+    get puppet() {
+      if (puppet === undefined || scenario.needs !== "played") {
+        throw new Error(`"${scenario.title}" does not say that its agent has to be played`);
+      }
+      return puppet;
+    },
+  });
+}
+
+function firstWire({ addresses }: FoundServer): Exclude<Place, "card"> {
+  const [wire] = addresses.keys();
+  if (wire === undefined) throw new Error("the card declares no wire");
+  return wire;
+}

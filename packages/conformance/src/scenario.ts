@@ -1,0 +1,69 @@
+import type { Puppet } from "./puppet.ts";
+import { getRequirement, type Place } from "./requirements.ts";
+import type { ServerName } from "./server-name.ts";
+import type { A2AClient, Target, Wire } from "./target.ts";
+
+/** What a scenario works with. */
+export interface Stage {
+  readonly wire: Wire;
+  /** A client of the scenario's server over the scenario's wire. */
+  readonly client: A2AClient;
+  /** The scenario's server. */
+  readonly target: Target;
+  /** Its agent's strings. @throws Error when the agent is not played by the test */
+  readonly puppet: Puppet;
+}
+
+/**
+ * Which agent a scenario needs: `any`, the `reference` agent, which does what the text of a message says, or one that is
+ * `played` by the test itself in the same process.
+ */
+export type NeededAgent = "any" | "reference" | "played";
+
+/** One behaviour, and the requirements that hold when it is seen. Runs once for each place. */
+export interface Scenario {
+  readonly ids: readonly string[];
+  readonly title: string;
+  readonly needs: NeededAgent;
+  readonly server: ServerName;
+  readonly places: readonly Place[];
+  /** Resolves when the behaviour is there. Otherwise it rejects with an error that says what is there instead. */
+  readonly run: (stage: Stage) => Promise<void>;
+}
+
+/** What a scenario needs, when that is not the full reference agent. */
+export interface ScenarioOptions {
+  /** Default `reference`. */
+  readonly needs?: NeededAgent;
+  /** Default `full`. */
+  readonly server?: ServerName;
+  /** Default: wherever one of the requirements applies. */
+  readonly places?: readonly Place[];
+}
+
+/** Scenarios of one subject, in a file of their own. */
+export interface ScenarioGroup {
+  readonly title: string;
+  readonly scenarios: readonly Scenario[];
+}
+
+/** Adds a scenario that shows these requirements, for example `verifies("A-6 A-27", "…", async ({ client }) => …)`. */
+export type Verifies = (ids: string, title: string, run: Scenario["run"], options?: ScenarioOptions) => void;
+
+/** The two wires whose messages are JSON. */
+export const jsonWires = ["jsonrpc", "http-json"] as const;
+
+/**
+ * A group of scenarios. They are data: the tests and `a2a conformance` run them, and the coverage gate reads what they cite.
+ *
+ * @throws Error when an id is cited that does not exist
+ */
+export function scenarios(title: string, describe: (verifies: Verifies) => void): ScenarioGroup {
+  const list: Scenario[] = [];
+  describe((cited, name, run, { needs = "reference", server = "full", places } = {}) => {
+    const ids = cited.split(" ");
+    const everywhere = new Set(ids.flatMap((id) => getRequirement(id).places));
+    list.push({ ids, title: name, needs, server, places: places ?? [...everywhere], run });
+  });
+  return { title, scenarios: list };
+}

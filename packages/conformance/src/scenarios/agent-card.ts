@@ -1,0 +1,173 @@
+import { lifecycleExtension, text } from "@a2a-connect/core";
+import { AgentCardSchema, TaskState } from "@a2a-connect/proto";
+import { fromJson, type JsonObject } from "@bufbuild/protobuf";
+import { expectReason, sendTask, toRequest } from "../calls.ts";
+import { expect } from "../expect.ts";
+import type { RawBody } from "../raw-calls.ts";
+import { callGrpc } from "../raw-grpc.ts";
+import { type ScenarioGroup, scenarios } from "../scenario.ts";
+import type { Target } from "../target.ts";
+
+const path = "/.well-known/agent-card.json";
+
+/** L */
+export const agentCard: ScenarioGroup = scenarios("L Agent card", (verifies) => {
+  verifies("L-1", "is public, and has all that a card needs", async ({ target }) => {
+    const response = await target.fetch(path);
+    expect([response.status, response.headers.get("content-type")]).toStrictEqual([200, "application/json"]);
+    const card: PublicCard = await response.json();
+    expect(card).toMatchObject({
+      name: expect.stringMatching(/\w/),
+      description: expect.stringMatching(/\w/),
+      version: expect.stringMatching(/\w/),
+      capabilities: { streaming: true },
+      defaultInputModes: ["*/*"],
+      defaultOutputModes: ["*/*"],
+      skills: ["commands", "durable-commands", "restarting-commands"].map((id) => ({
+        id,
+        name: expect.stringMatching(/\w/),
+        description: expect.stringMatching(/\w/),
+        tags: expect.arrayContaining(["reference", "testing"]),
+      })),
+    });
+    for (const { url, protocolVersion } of card.supportedInterfaces) {
+      expect([url, protocolVersion]).toStrictEqual([
+        expect.stringContaining(new URL(target.url).host),
+        expect.stringMatching(/^1\.[01]$/),
+      ]);
+    }
+  });
+
+  verifies(
+    "L-1 L-2 L-4 J-2 F-7",
+    "lists every wire in order, each at an address that answers over it, and the draft after what is settled",
+    async ({ target }) => {
+      const { supportedInterfaces } = await readCard(target);
+      const bindings = [
+        "JSONRPC",
+        "HTTP+JSON",
+        "GRPC",
+        "urn:a2a-connect:binding:connect:v1",
+        "urn:a2a-connect:binding:grpc-web:v1",
+      ];
+      expect(
+        supportedInterfaces.map(({ protocolBinding, protocolVersion }) => [protocolBinding, protocolVersion]),
+      ).toStrictEqual(["1.0", "1.1"].flatMap((version) => bindings.map((binding) => [binding, version])));
+      for (const { protocolBinding, url, protocolVersion } of supportedInterfaces) {
+        expect([protocolBinding, await answers(target, protocolBinding, url, protocolVersion)]).toStrictEqual(
+          [protocolBinding, true],
+        );
+      }
+      expect(supportedInterfaces[2]?.url).toMatch(/^[\w.-]+:\d+$/);
+    },
+  );
+
+  verifies(
+    "L-1 A-20",
+    "declares what the agent does and does not do",
+    async ({ target }) => {
+      expect((await readCard(target)).capabilities).toMatchObject({
+        streaming: false,
+        pushNotifications: false,
+        extendedAgentCard: false,
+      });
+    },
+    { server: "bare" },
+  );
+
+  verifies("L-5", "may be kept, and is revalidated by tag or by date", async ({ target }) => {
+    const response = await target.fetch(path);
+    await response.arrayBuffer();
+    expect(response.headers.get("cache-control")).toMatch(/\bmax-age=\d+/);
+    const etag = response.headers.get("etag") ?? "";
+    const modified = response.headers.get("last-modified") ?? "";
+    expect(etag).toMatch(/^(W\/)?"[^"]+"$/);
+    expect(Date.parse(modified)).not.toBeNaN();
+    for (const [condition, status] of [
+      [{ "if-none-match": etag }, 304],
+      [{ "if-none-match": `"other", ${etag}` }, 304],
+      [{ "if-none-match": "*" }, 304],
+      [{ "if-modified-since": modified }, 304],
+      [{ "if-none-match": '"other"' }, 200],
+      [{ "if-none-match": '"other"', "if-modified-since": modified }, 200],
+      [{ "if-modified-since": new Date(Date.parse(modified) - 60_000).toUTCString() }, 200],
+    ] as const) {
+      const again = await target.fetch(path, { headers: condition });
+      const length = (await again.arrayBuffer()).byteLength;
+      expect([condition, again.status, length > 0]).toStrictEqual([condition, status, status === 200]);
+      expect(again.headers.get("etag")).toBe(etag);
+    }
+  });
+
+  verifies("L-7", "has no members beyond the schema", async ({ target }) => {
+    const card = await readCard(target);
+    expect(() => fromJson(AgentCardSchema, card)).not.toThrow();
+    expect(() => fromJson(AgentCardSchema, { ...card, preferredTransport: "GRPC" })).toThrow();
+  });
+
+  verifies(
+    "L-8",
+    "lets a skill take what the agent does not, and the other way round",
+    async ({ client }) => {
+      const picture = text("<svg/>", { mediaType: "image/svg+xml" });
+      const forPictures = { metadata: { [lifecycleExtension]: { skill: "pictures" } } };
+      const task = await sendTask(client, "", { parts: [picture], ...forPictures });
+      expect(task.status?.state).toBe(TaskState.COMPLETED);
+      await expectReason(
+        client.sendMessage(toRequest("", { parts: [picture] })),
+        "CONTENT_TYPE_NOT_SUPPORTED",
+      );
+      await expectReason(client.sendMessage(toRequest("words", forPictures)), "CONTENT_TYPE_NOT_SUPPORTED");
+    },
+    { server: "bare" },
+  );
+});
+
+/** The members of a card that are looked at one by one. */
+interface PublicCard extends JsonObject {
+  readonly capabilities: JsonObject;
+  readonly supportedInterfaces: { protocolBinding: string; protocolVersion: string; url: string }[];
+}
+
+async function readCard(target: Target): Promise<PublicCard> {
+  return (await target.fetch(path)).json();
+}
+
+/** Whether an empty ListTasks comes back from that address over that binding in that version. */
+async function answers(
+  target: Target,
+  binding: string,
+  url: string,
+  protocolVersion: string,
+): Promise<boolean> {
+  const version = { "a2a-version": protocolVersion };
+  const rpcPath = "/lf.a2a.v1.A2AService/ListTasks";
+  switch (binding) {
+    case "JSONRPC": {
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ListTasks", params: {} });
+      return (await postJson(url, body, version)).result.pageSize === 50;
+    }
+    case "HTTP+JSON":
+      return (await (await fetch(`${url}/tasks`, { headers: version })).json()).pageSize === 50;
+    case "GRPC":
+      return (
+        (await callGrpc(target, rpcPath, new Uint8Array(), version, `http://${url}`)).trailers[
+          "grpc-status"
+        ] === "0"
+      );
+    case "urn:a2a-connect:binding:connect:v1":
+      return "pageSize" in (await postJson(url + rpcPath, "{}", version));
+    case "urn:a2a-connect:binding:grpc-web:v1": {
+      const type = { ...version, "content-type": "application/grpc-web+proto" };
+      const response = await fetch(url + rpcPath, { method: "POST", headers: type, body: new Uint8Array(5) });
+      return (await response.text()).includes("grpc-status: 0");
+    }
+    default:
+      return false;
+  }
+}
+
+async function postJson(url: string, body: string, version: Record<string, string>): Promise<RawBody> {
+  const headers = { ...version, "content-type": "application/json" };
+  return (await fetch(url, { method: "POST", headers, body })).json();
+}

@@ -1,0 +1,62 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import canonicalize from "canonicalize";
+import { base64url, createLocalJWKSet, flattenedVerify, type JSONWebKeySet } from "jose";
+import { expect } from "../expect.ts";
+import { type ScenarioGroup, scenarios } from "../scenario.ts";
+import type { Target } from "../target.ts";
+
+/** M, the side of the server. */
+export const cardSigning: ScenarioGroup = scenarios("M Signatures of cards", (verifies) => {
+  verifies(
+    "M-1 M-7",
+    "are detached, without padding, and over the canonical card, as another implementation sees it",
+    async ({ target }) => {
+      const card = await readCard(target);
+      expect(card.signatures).toStrictEqual([
+        { protected: expect.stringMatching(/^[\w-]+$/), signature: expect.stringMatching(/^[\w-]{86}$/) },
+      ]);
+      const [signature] = card.signatures;
+      const payload = base64url.encode(payloadOf(card));
+      const keys = createLocalJWKSet(await readKeys(target));
+      await expect(flattenedVerify({ ...signature, payload }, keys)).resolves.toBeDefined();
+      const changed = base64url.encode(payloadOf({ ...card, description: "" }));
+      await expect(flattenedVerify({ ...signature, payload: changed }, keys)).rejects.toThrow("signature");
+    },
+    { server: "signed" },
+  );
+
+  verifies(
+    "M-2",
+    "name their algorithm, their key and the set that it is in",
+    async ({ target }) => {
+      const [signature] = (await readCard(target)).signatures;
+      const header = JSON.parse(new TextDecoder().decode(base64url.decode(signature.protected)));
+      const { keys } = await readKeys(target);
+      expect(header).toStrictEqual({
+        alg: "ES256",
+        typ: "JOSE",
+        kid: keys[0]?.kid,
+        jku: `${target.url}/.well-known/jwks.json`,
+      });
+      expect(Object.keys(keys[0] ?? {})).not.toContain("d");
+    },
+    { server: "signed" },
+  );
+});
+
+interface SignedCard extends JsonObject {
+  signatures: [{ protected: string; signature: string }];
+}
+
+/** What is signed of a card, by a canonicalization that is not ours. */
+function payloadOf({ signatures: _, ...card }: JsonObject): Uint8Array {
+  return new TextEncoder().encode(canonicalize(card));
+}
+
+async function readCard(target: Target): Promise<SignedCard> {
+  return (await target.fetch("/.well-known/agent-card.json")).json();
+}
+
+async function readKeys(target: Target): Promise<JSONWebKeySet> {
+  return (await target.fetch("/.well-known/jwks.json")).json();
+}

@@ -1,0 +1,303 @@
+import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings/client";
+import { bytes, findA2AError, findFieldViolations } from "@a2a-connect/core";
+import { A2AService } from "@a2a-connect/proto";
+import { ErrorInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
+import { Code, createClient } from "@connectrpc/connect";
+import { failureOf, newId, readAll, sendTask, toRequest } from "../calls.ts";
+import { expect } from "../expect.ts";
+import { callRest, callRpc, capture } from "../raw-calls.ts";
+import { callGrpc } from "../raw-grpc.ts";
+import { jsonWires, type NeededAgent, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
+import { puppetText, type ServerName } from "../server-name.ts";
+import type { A2AClient, Wire } from "../target.ts";
+
+/** One condition, and what it is called on each wire: the table of the specification, by hand (spec §5.4). */
+interface Condition {
+  readonly name: string;
+  /** Reason in ErrorInfo; undefined for errors that the protocol has no name for. */
+  readonly reason: string | undefined;
+  readonly jsonRpcCode: number;
+  readonly grpcCode: Code;
+  readonly httpStatus: number;
+  readonly needs?: NeededAgent;
+  readonly server?: ServerName;
+  /** Makes it happen. */
+  readonly provoke: (client: A2AClient, stage: Stage) => Promise<unknown>;
+}
+
+const failed = Code.FailedPrecondition;
+
+const conditions: readonly Condition[] = [
+  {
+    name: "an unknown task",
+    ...{ reason: "TASK_NOT_FOUND", jsonRpcCode: -32001, grpcCode: Code.NotFound, httpStatus: 404 },
+    provoke: (client) => client.getTask({ id: newId() }),
+  },
+  {
+    name: "an unknown task in a stream",
+    ...{ reason: "TASK_NOT_FOUND", jsonRpcCode: -32001, grpcCode: Code.NotFound, httpStatus: 404 },
+    provoke: (client) => readAll(client.subscribeToTask({ id: newId() })),
+  },
+  {
+    name: "a cancel that comes too late",
+    ...{ reason: "TASK_NOT_CANCELABLE", jsonRpcCode: -32002, grpcCode: failed, httpStatus: 400 },
+    provoke: async (client) => client.cancelTask({ id: (await sendTask(client, "task done")).id }),
+  },
+  {
+    name: "a webhook for an agent without push",
+    ...{ reason: "PUSH_NOTIFICATION_NOT_SUPPORTED", jsonRpcCode: -32003, grpcCode: failed, httpStatus: 400 },
+    server: "no-push",
+    provoke: (client) => client.listTaskPushNotificationConfigs({ taskId: newId() }),
+  },
+  {
+    name: "a message for a task that has ended",
+    ...{ reason: "UNSUPPORTED_OPERATION", jsonRpcCode: -32004, grpcCode: failed, httpStatus: 400 },
+    provoke: async (client) =>
+      client.sendMessage(toRequest("more", { taskId: (await sendTask(client, "task done")).id })),
+  },
+  {
+    name: "a stream of an agent without streaming",
+    ...{ reason: "UNSUPPORTED_OPERATION", jsonRpcCode: -32004, grpcCode: failed, httpStatus: 400 },
+    server: "bare",
+    provoke: (client) => readAll(client.sendStreamingMessage(toRequest("task no"))),
+  },
+  {
+    name: "a media type that is not taken",
+    ...{
+      reason: "CONTENT_TYPE_NOT_SUPPORTED",
+      jsonRpcCode: -32005,
+      grpcCode: Code.InvalidArgument,
+      httpStatus: 400,
+    },
+    server: "bare",
+    provoke: (client) =>
+      client.sendMessage(
+        toRequest("", { parts: [bytes(new Uint8Array([1]), { mediaType: "application/x-foo" })] }),
+      ),
+  },
+  {
+    name: "an agent that gives out something wrong",
+    ...{ reason: "INVALID_AGENT_RESPONSE", jsonRpcCode: -32006, grpcCode: Code.Internal, httpStatus: 500 },
+    needs: "played",
+    async provoke(client, { puppet }) {
+      const messageId = newId();
+      const sent = client.sendMessage(toRequest(puppetText, { messageId }));
+      const { turn, emit } = await puppet.turnOf(messageId);
+      await Promise.all([sent, emit(turn.artifact({ parts: [] }))]);
+    },
+  },
+  {
+    name: "an extended card that is not there",
+    ...{
+      reason: "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
+      jsonRpcCode: -32007,
+      grpcCode: failed,
+      httpStatus: 400,
+    },
+    server: "no-card",
+    provoke: (client) => client.getExtendedAgentCard({}),
+  },
+  {
+    name: "a required extension that is not listed",
+    ...{ reason: "EXTENSION_SUPPORT_REQUIRED", jsonRpcCode: -32008, grpcCode: failed, httpStatus: 400 },
+    server: "required-extension",
+    provoke: (client) => client.sendMessage(toRequest("task no")),
+  },
+  {
+    name: "a version that is not spoken",
+    ...{ reason: "VERSION_NOT_SUPPORTED", jsonRpcCode: -32009, grpcCode: failed, httpStatus: 400 },
+    provoke: (client) => client.sendMessage(toRequest("task no"), { headers: { "A2A-Version": "99.0" } }),
+  },
+  {
+    name: "a request without its required fields",
+    ...{ reason: "INVALID_PARAMS", jsonRpcCode: -32602, grpcCode: Code.InvalidArgument, httpStatus: 400 },
+    provoke: (client) => client.sendMessage({}),
+  },
+  {
+    name: "a value out of range",
+    ...{ reason: "INVALID_PARAMS", jsonRpcCode: -32602, grpcCode: Code.InvalidArgument, httpStatus: 400 },
+    provoke: (client) => client.listTasks({ pageSize: 150 }),
+  },
+  {
+    name: "an agent that throws before there is a task",
+    ...{ reason: undefined, jsonRpcCode: -32603, grpcCode: Code.Internal, httpStatus: 500 },
+    needs: "played",
+    async provoke(client, { puppet }) {
+      const messageId = newId();
+      const sent = client.sendMessage(toRequest(puppetText, { messageId }));
+      (await puppet.turnOf(messageId)).fail(new Error("a secret"));
+      await sent;
+    },
+  },
+  {
+    name: "no credentials where they are needed",
+    ...{ reason: undefined, jsonRpcCode: -32603, grpcCode: Code.Unauthenticated, httpStatus: 401 },
+    server: "identity",
+    provoke: (client) => client.getExtendedAgentCard({}),
+  },
+];
+
+/** E */
+export const errors: ScenarioGroup = scenarios("E Errors", (verifies) => {
+  for (const {
+    name,
+    reason,
+    jsonRpcCode,
+    grpcCode,
+    httpStatus,
+    needs,
+    server = "full",
+    provoke,
+  } of conditions) {
+    verifies(
+      "E-1 E-2 E-5 E-7 J-6",
+      `calls ${name} ${reason ?? Code[grpcCode]}`,
+      async (stage) => {
+        const error = await failureOf(provoke(stage.client, stage));
+        expect(error.code).toBe(grpcCode);
+        expect(error.rawMessage).toMatch(/\w/);
+        expect(error.message).not.toContain("secret");
+        const infos = error.findDetails(ErrorInfoSchema);
+        expect(infos.map((info) => [info.reason, info.domain])).toStrictEqual(
+          reason === undefined ? [] : [[reason, "a2a-protocol.org"]],
+        );
+        for (const value of infos.flatMap(({ metadata }) => Object.values(metadata))) {
+          expect(value).toBeTypeOf("string");
+        }
+      },
+      {
+        ...(needs === undefined ? {} : { needs }),
+        server,
+        places: ["grpc", "grpc-web", "connect", "jsonrpc", "http-json"],
+      },
+    );
+
+    verifies(
+      "E-1 E-2 E-7 I-2 I-10 I-13",
+      `calls ${name} ${jsonRpcCode} in a JSON-RPC answer`,
+      async (stage) => {
+        const { status, header, json } = await capture(stage, (client) => provoke(client, stage));
+        expect(status).toBe(httpStatus === 401 ? 401 : 200);
+        expect(header.get("content-type")).toMatch(/^application\/json/);
+        expect(Object.keys(json).toSorted()).toStrictEqual(["error", "id", "jsonrpc"]);
+        const { code, message, data, ...more } = json.error;
+        expect(more).toStrictEqual({});
+        expect(code).toBe(jsonRpcCode);
+        expect(message).toMatch(/\w/);
+        expectDetails(data ?? [], reason);
+      },
+      { ...(needs === undefined ? {} : { needs }), server, places: ["jsonrpc"] },
+    );
+
+    verifies(
+      "E-1 E-2 E-7 E-8 K-7",
+      `answers ${name} with HTTP status ${httpStatus}`,
+      async (stage) => {
+        const { status, header, json } = await capture(stage, (client) => provoke(client, stage));
+        expect(status).toBe(httpStatus);
+        expect(header.get("content-type")).toMatch(/^application\/(a2a\+)?json/);
+        expect(Object.keys(json)).toStrictEqual(["error"]);
+        const { code, status: name_, message, details } = json.error;
+        expect(code).toBe(httpStatus);
+        expect(name_).toBe(grpcNames[grpcCode]);
+        expect(message).toMatch(/\w/);
+        expectDetails(details ?? [], reason);
+      },
+      { ...(needs === undefined ? {} : { needs }), server, places: ["http-json"] },
+    );
+  }
+
+  verifies("E-7 I-13", "does not know an operation that does not exist", async ({ target, wire }) => {
+    const path = "/lf.a2a.v1.A2AService/NoSuchMethod";
+    const post = (type: string) =>
+      target.fetchOn(wire, path, {
+        method: "POST",
+        headers: { "content-type": type },
+        body: new Uint8Array(5),
+      });
+    const answer: Readonly<Record<Wire, () => Promise<unknown>>> = {
+      grpc: async () => (await callGrpc(target, path, new Uint8Array())).trailers["grpc-status"],
+      "grpc-web": async () => (await post("application/grpc-web+proto")).headers.get("grpc-status"),
+      connect: async () => (await (await post("application/proto")).json()).code,
+      jsonrpc: async () => (await callRpc(target, "NoSuchMethod", {})).error.code,
+      "http-json": async () => (await callRest(target, "POST", "/no:such", {})).error.code,
+    };
+    expect(await answer[wire]()).toBe(
+      { grpc: "12", "grpc-web": "12", connect: "unimplemented", jsonrpc: -32601, "http-json": 404 }[wire],
+    );
+  });
+
+  verifies("E-3", "names wrong fields by their camelCase path", async ({ client }) => {
+    const bad = toRequest("task no", { configuration: { historyLength: -1 } });
+    const error = await failureOf(client.sendMessage(bad));
+    const [violation, ...more] = findFieldViolations(error);
+    expect(more).toStrictEqual([]);
+    expect(violation?.field).toBe("configuration.historyLength");
+    expect(violation?.description).toMatch(/\w/);
+  });
+
+  verifies(
+    "E-3",
+    "has a BadRequest with fieldViolations, beside the reason that the SDKs look for",
+    async (stage) => {
+      const { error } = await capture(stage, (client) => client.sendMessage({}));
+      expect(error.data ?? error.details).toMatchObject([
+        {
+          "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+          reason: "INVALID_PARAMS",
+          domain: "a2a-protocol.org",
+        },
+        {
+          "@type": "type.googleapis.com/google.rpc.BadRequest",
+          fieldViolations: [{ field: "message", description: expect.stringMatching(/\w/) }],
+        },
+      ]);
+    },
+    { places: jsonWires },
+  );
+
+  verifies("E-4", "is understood by its reason when a peer has other numbers for it", async ({ wire }) => {
+    const info = {
+      "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+      reason: "TASK_NOT_CANCELABLE",
+      domain: "a2a-protocol.org",
+    };
+    // What version 1.0.0 of the specification said: HTTP 409.
+    const body =
+      wire === "jsonrpc"
+        ? { jsonrpc: "2.0", id: 1, error: { code: -32603, message: "no", data: [info] } }
+        : { error: { code: 409, status: "ABORTED", message: "no", details: [info] } };
+    const status = wire === "jsonrpc" ? 200 : 409;
+    const fetch = async () => Response.json(body, { status });
+    const transport =
+      wire === "jsonrpc"
+        ? createJsonRpcTransport({ url: "http://peer.invalid", fetch })
+        : createHttpJsonTransport({ baseUrl: "http://peer.invalid", fetch });
+    const error = await failureOf(createClient(A2AService, transport).cancelTask({ id: "t" }));
+    expect(findA2AError(error)?.reason).toBe("TASK_NOT_CANCELABLE");
+  });
+
+  verifies("E-5", "says which task in the metadata", async ({ client }) => {
+    const id = newId();
+    const error = await failureOf(client.getTask({ id }));
+    expect(findA2AError(error)?.metadata).toStrictEqual({ taskId: id });
+  });
+});
+
+const grpcNames: Readonly<Partial<Record<Code, string>>> = {
+  [Code.NotFound]: "NOT_FOUND",
+  [Code.FailedPrecondition]: "FAILED_PRECONDITION",
+  [Code.InvalidArgument]: "INVALID_ARGUMENT",
+  [Code.Internal]: "INTERNAL",
+  [Code.Unauthenticated]: "UNAUTHENTICATED",
+};
+
+function expectDetails(details: readonly Record<string, unknown>[], reason: string | undefined): void {
+  for (const detail of details) {
+    expect(detail["@type"]).toMatch(/^type\.googleapis\.com\/google\.rpc\.\w+$/);
+  }
+  const infos = details.filter((detail) => detail["@type"] === "type.googleapis.com/google.rpc.ErrorInfo");
+  expect(infos.map((info) => [info["reason"], info["domain"]])).toStrictEqual(
+    reason === undefined ? [] : [[reason, "a2a-protocol.org"]],
+  );
+}

@@ -1,0 +1,46 @@
+import { TaskState } from "@a2a-connect/proto";
+import { Code } from "@connectrpc/connect";
+import { expectReason, failureOf, newId, sendTask } from "../calls.ts";
+import { expect } from "../expect.ts";
+import { type ScenarioGroup, scenarios } from "../scenario.ts";
+import { asCaller } from "../server-name.ts";
+
+/** A.6 */
+export const extendedCard: ScenarioGroup = scenarios("A.6 GetExtendedAgentCard", (verifies) => {
+  verifies(
+    "A-60",
+    "refuses the operation when the card does not declare it",
+    ({ client }) => expectReason(client.getExtendedAgentCard({}), "UNSUPPORTED_OPERATION").then(() => {}),
+    { server: "bare" },
+  );
+
+  verifies(
+    "A-61",
+    "says so when a card is declared and there is none",
+    ({ client }) =>
+      expectReason(client.getExtendedAgentCard({}), "EXTENDED_AGENT_CARD_NOT_CONFIGURED").then(() => {}),
+    { server: "no-card" },
+  );
+
+  verifies(
+    "A-62",
+    "wants to know who calls, and only for this",
+    async ({ client }) => {
+      expect((await failureOf(client.getExtendedAgentCard({}))).code).toBe(Code.Unauthenticated);
+      expect((await sendTask(client, "task anonymous")).status?.state).toBe(TaskState.COMPLETED);
+    },
+    { server: "identity" },
+  );
+
+  verifies(
+    "A-62 A-63",
+    "gives each caller the card that is for them",
+    async ({ target, wire }) => {
+      for (const name of [newId(), newId()]) {
+        const card = await target.client(wire, { headers: asCaller(name) }).getExtendedAgentCard({});
+        expect(card.name).toBe(`The card of ${name}`);
+      }
+    },
+    { server: "identity" },
+  );
+});

@@ -1,0 +1,141 @@
+import { methods } from "@a2a-connect/core";
+import {
+  GetTaskRequestSchema,
+  ListTasksRequestSchema,
+  ListTasksResponseSchema,
+  SendMessageRequestSchema,
+  StreamResponseSchema,
+  SubscribeToTaskRequestSchema,
+} from "@a2a-connect/proto";
+import { BadRequestSchema, ErrorInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
+import { StatusSchema } from "@a2a-connect/proto/google/rpc/status";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { anyUnpack } from "@bufbuild/protobuf/wkt";
+import { newId, statesOf, toRequest } from "../calls.ts";
+import { expect } from "../expect.ts";
+import { callGrpc, type GrpcAnswer } from "../raw-grpc.ts";
+import { type ScenarioGroup, scenarios } from "../scenario.ts";
+import { requiredExtension } from "../server-name.ts";
+
+const service = "/lf.a2a.v1.A2AService";
+const nothing = new Uint8Array();
+
+/** J */
+export const grpc: ScenarioGroup = scenarios("J gRPC", (verifies) => {
+  verifies("J-1", "answers at the paths of the schema over HTTP/2", async ({ target }) => {
+    for (const { name } of Object.values(methods)) {
+      const { headers, trailers } = await callGrpc(target, `${service}/${name}`, nothing);
+      expect([name, headers[":status"]]).toStrictEqual([name, 200]);
+      expect(headers["content-type"]).toMatch(/^application\/grpc/);
+      expect([name, trailers["grpc-status"]]).not.toStrictEqual([name, "12"]);
+    }
+    const { trailers, messages } = await callGrpc(target, `${service}/ListTasks`, nothing);
+    expect(trailers["grpc-status"]).toBe("0");
+    expect(messages.map((message) => fromBinary(ListTasksResponseSchema, message).pageSize)).toStrictEqual([
+      50,
+    ]);
+  });
+
+  verifies("J-1", "does not know other methods", async ({ target }) => {
+    const { messages, trailers } = await callGrpc(target, `${service}/NoSuchMethod`, nothing);
+    expect([messages, trailers["grpc-status"]]).toStrictEqual([[], "12"]);
+  });
+
+  verifies(
+    "J-3",
+    "reads service parameters from lowercase metadata, and echoes extensions in its headers",
+    async ({ target }) => {
+      const request = toBinary(ListTasksRequestSchema, create(ListTasksRequestSchema, {}));
+      const call = (metadata: Record<string, string>) =>
+        callGrpc(target, `${service}/ListTasks`, request, metadata);
+      const good = await call({ "a2a-version": "1.0", "a2a-extensions": requiredExtension });
+      expect([good.trailers["grpc-status"], good.headers["a2a-extensions"]]).toStrictEqual([
+        "0",
+        requiredExtension,
+      ]);
+      expect(reasonOf(await call({ "a2a-version": "1.0" }))).toBe("EXTENSION_SUPPORT_REQUIRED");
+      expect(reasonOf(await call({ "a2a-extensions": requiredExtension }))).toBe("VERSION_NOT_SUPPORTED");
+      expect(reasonOf(await call({ "a2a-version": "9.9", "a2a-extensions": requiredExtension }))).toBe(
+        "VERSION_NOT_SUPPORTED",
+      );
+    },
+    { server: "required-extension" },
+  );
+
+  verifies("J-4 J-6", "puts status and ErrorInfo into its trailers", async ({ target }) => {
+    const id = newId();
+    const request = toBinary(GetTaskRequestSchema, create(GetTaskRequestSchema, { id }));
+    const answer = await callGrpc(target, `${service}/GetTask`, request);
+    expect(answer.headers[":status"]).toBe(200);
+    expect(answer.messages).toStrictEqual([]);
+    expect(answer.trailers["grpc-status"]).toBe("5");
+    expect(decodeURIComponent(String(answer.trailers["grpc-message"]))).toMatch(/\w/);
+    const status = detailsOf(answer);
+    expect(status.code).toBe(5);
+    expect(status.message).toBe(decodeURIComponent(String(answer.trailers["grpc-message"])));
+    expect(status.details.map(({ typeUrl }) => typeUrl)).toStrictEqual([
+      "type.googleapis.com/google.rpc.ErrorInfo",
+    ]);
+    const info = status.details.map((detail) => anyUnpack(detail, ErrorInfoSchema))[0];
+    expect(info).toMatchObject({
+      reason: "TASK_NOT_FOUND",
+      domain: "a2a-protocol.org",
+      metadata: { taskId: id },
+    });
+  });
+
+  verifies(
+    "J-5",
+    "streams messages, and fails without one when there is nothing to stream",
+    async ({ target }) => {
+      const request = toBinary(
+        SendMessageRequestSchema,
+        create(SendMessageRequestSchema, toRequest("task it")),
+      );
+      const good = await callGrpc(target, `${service}/SendStreamingMessage`, request);
+      expect(good.trailers["grpc-status"]).toBe("0");
+      const events = good.messages.map((message) => fromBinary(StreamResponseSchema, message));
+      expect(events.map(({ payload }) => payload.case)).toStrictEqual([
+        "task",
+        "statusUpdate",
+        "artifactUpdate",
+        "statusUpdate",
+      ]);
+      expect(statesOf(events)).toStrictEqual([1, 2, 3]);
+
+      const unknown = toBinary(
+        SubscribeToTaskRequestSchema,
+        create(SubscribeToTaskRequestSchema, { id: newId() }),
+      );
+      const bad = await callGrpc(target, `${service}/SubscribeToTask`, unknown);
+      expect(bad.messages).toStrictEqual([]);
+      expect(reasonOf(bad)).toBe("TASK_NOT_FOUND");
+    },
+  );
+
+  verifies("J-8", "names the field that a request lacks", async ({ target }) => {
+    for (const [name, field] of [
+      ["SendMessage", "message"],
+      ["SendStreamingMessage", "message"],
+      ["GetTask", "id"],
+      ["CancelTask", "id"],
+      ["SubscribeToTask", "id"],
+    ] as const) {
+      const answer = await callGrpc(target, `${service}/${name}`, nothing);
+      expect([name, answer.trailers["grpc-status"]]).toStrictEqual([name, "3"]);
+      expect(reasonOf(answer)).toBe("INVALID_PARAMS");
+      const [, detail] = detailsOf(answer).details.map((any) => anyUnpack(any, BadRequestSchema));
+      expect(detail?.fieldViolations.map((violation) => violation.field)).toStrictEqual([field]);
+    }
+  });
+});
+
+function detailsOf({ trailers }: GrpcAnswer) {
+  return fromBinary(StatusSchema, Buffer.from(String(trailers["grpc-status-details-bin"]), "base64"));
+}
+
+function reasonOf(answer: GrpcAnswer): string | undefined {
+  return detailsOf(answer)
+    .details.map((detail) => anyUnpack(detail, ErrorInfoSchema)?.reason)
+    .find((reason) => reason !== undefined);
+}

@@ -1,0 +1,243 @@
+import { TaskState } from "@a2a-connect/proto";
+import { newId, sendTask } from "../calls.ts";
+import { expect } from "../expect.ts";
+import { callRest, type RawAnswer, type RawRequest, readAnswer, readSse } from "../raw-calls.ts";
+import { type ScenarioGroup, scenarios } from "../scenario.ts";
+import { requiredExtension } from "../server-name.ts";
+
+const body = (words: string): RawRequest => ({
+  message: { messageId: newId(), role: "ROLE_USER", parts: [{ text: words }] },
+});
+
+/** K */
+export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", (verifies) => {
+  verifies("K-1", "subscribes with GET and with POST", async ({ target, client }) => {
+    for (const verb of ["GET", "POST"]) {
+      const { id } = await sendTask(client, "ask Why?");
+      const response = await target.fetchOn("http-json", `/tasks/${id}:subscribe`, {
+        method: verb,
+        headers: { "a2a-version": "1.0" },
+      });
+      expect([verb, response.status]).toStrictEqual([verb, 200]);
+      expect(response.headers.get("content-type")).toMatch(/^text\/event-stream/);
+      await client.cancelTask({ id });
+      const events = readSse(await response.text());
+      expect(events.map((event) => Object.keys(event))).toStrictEqual([["task"], ["statusUpdate"]]);
+    }
+  });
+
+  verifies("K-2", "decodes the path, and refuses whatever contradicts it", async ({ target, client }) => {
+    const { id } = await sendTask(client, "ask Why?");
+    const encoded = id.replaceAll("-", "%2D");
+    expect((await callRest(target, "GET", `/tasks/${encoded}`)).json.id).toBe(id);
+    expect((await callRest(target, "POST", `/tasks/${encoded}:cancel`, { id: "other" })).status).toBe(400);
+    expect((await callRest(target, "GET", `/tasks/${id}?id=other`)).status).toBe(400);
+    expect((await callRest(target, "GET", `/a-tenant/tasks/${id}?tenant=other`)).status).toBe(400);
+    expect((await client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
+    const canceled = await callRest(target, "POST", `/tasks/${encoded}:cancel`, { id });
+    expect(canceled.json.status.state).toBe("TASK_STATE_CANCELED");
+    const colon = await callRest(target, "POST", "/tasks/a:b:cancel");
+    expect(colon.json.error.details?.[0]?.metadata).toStrictEqual({ taskId: "a:b" });
+  });
+
+  const a2a = "application/a2a+json";
+  const plain = "application/json";
+  for (const [name, headers, want] of [
+    ["a body of a2a+json", { "content-type": a2a }, a2a],
+    ["a body of json", { "content-type": plain }, plain],
+    ["Accept a2a+json", { accept: a2a }, a2a],
+    ["Accept json", { accept: plain }, plain],
+    ["nothing said", {}, a2a],
+  ] as const) {
+    verifies("K-3", `answers ${name} with ${want}, errors too`, async ({ target }) => {
+      const fields = new Headers({ "a2a-version": "1.0", ...headers });
+      const send = (path: string, content: RawRequest) =>
+        fields.has("content-type")
+          ? target.fetchOn("http-json", path, {
+              method: "POST",
+              headers: fields,
+              body: JSON.stringify(content),
+            })
+          : target.fetchOn("http-json", "/tasks", { headers: fields });
+      const good = await send("/message:send", body("task it"));
+      expect([good.status, good.headers.get("content-type")]).toStrictEqual([200, want]);
+      const bad = fields.has("content-type")
+        ? await send("/message:send", {})
+        : await target.fetchOn("http-json", "/tasks/nope", { headers: fields });
+      expect(bad.status).toBeGreaterThanOrEqual(400);
+      expect(bad.headers.get("content-type")).toBe(want);
+    });
+  }
+
+  verifies(
+    "K-4",
+    "refuses a body of another type, and needs none where nothing is to be said",
+    async ({ target, client }) => {
+      const content = JSON.stringify(body("task no"));
+      for (const type of ["text/plain", "application/xml", "bogus"]) {
+        const headers = { "a2a-version": "1.0", "content-type": type };
+        const answer = await target.fetchOn("http-json", "/message:send", {
+          method: "POST",
+          headers,
+          body: content,
+        });
+        expectErrorBody(await readAnswer(answer), 415);
+      }
+      for (const type of [undefined, "application/json", "application/a2a+json"]) {
+        const { id } = await sendTask(client, "ask Why?");
+        const headers = { "a2a-version": "1.0", ...(type === undefined ? {} : { "content-type": type }) };
+        const answer = await target.fetchOn("http-json", `/tasks/${id}:cancel`, { method: "POST", headers });
+        expect([type, answer.status]).toStrictEqual([type, 200]);
+      }
+    },
+  );
+
+  verifies("K-5", "takes parameters of GET from the query", async ({ target, client }) => {
+    const contextId = `a b/ü&${newId()}`;
+    const { id, status } = await sendTask(client, "task it", { contextId });
+    const query = new URLSearchParams({
+      contextId,
+      status: "TASK_STATE_COMPLETED",
+      pageSize: "7",
+      historyLength: "0",
+      includeArtifacts: "true",
+      statusTimestampAfter: new Date(Number(status?.timestamp?.seconds ?? 0n) * 1000).toISOString(),
+    });
+    const { json } = await callRest(target, "GET", `/tasks?${query}`);
+    expect(json).toMatchObject({ pageSize: 7, totalSize: 1, tasks: [{ id, artifacts: [{}] }] });
+    expect(json.tasks[0]).not.toHaveProperty("history");
+    query.set("includeArtifacts", "false");
+    query.set("status", "TASK_STATE_WORKING");
+    expect((await callRest(target, "GET", `/tasks?${query}`)).json.tasks).toStrictEqual([]);
+  });
+
+  verifies(
+    "K-5 K-12",
+    "takes parameters of DELETE from path and query",
+    async ({ target, client }) => {
+      const tenant = `t-${newId()}`;
+      const { id: taskId } = await sendTask(client, "task it", { tenant });
+      const path = `/tasks/${taskId}/pushNotificationConfigs`;
+      const config = { id: "hook", url: "https://example.com/hook", tenant };
+      expect((await callRest(target, "POST", path, config)).json).toMatchObject({ taskId, id: "hook" });
+      expect(
+        (await callRest(target, "GET", `${path}?tenant=${tenant}&pageSize=5`)).json.configs,
+      ).toHaveLength(1);
+      expect((await callRest(target, "DELETE", `${path}/hook`)).status).toBe(404);
+      const deleted = await callRest(target, "DELETE", `${path}/hook?tenant=${tenant}`);
+      expect([200, 204]).toContain(deleted.status);
+      expect((await callRest(target, "GET", `/${tenant}${path}`)).json.configs ?? []).toStrictEqual([]);
+    },
+    { server: "push" },
+  );
+
+  verifies("K-6", "ignores unknown parameters, and names those that are wrong", async ({ target }) => {
+    expect((await callRest(target, "GET", "/tasks?foo=1&constructor=2")).status).toBe(200);
+    for (const [query, field] of [
+      ["pageSize=abc", "pageSize"],
+      ["includeArtifacts=maybe", "includeArtifacts"],
+      ["status=TASK_STATE_RUNNING", "status"],
+      ["statusTimestampAfter=yesterday", "statusTimestampAfter"],
+    ]) {
+      const answer = await callRest(target, "GET", `/tasks?${query}`);
+      expectErrorBody(answer, 400);
+      expect(answer.error.details?.[1]?.fieldViolations.map((violation) => violation.field)).toStrictEqual([
+        field,
+      ]);
+    }
+  });
+
+  verifies("K-7", "has the same error body for everything that goes wrong", async ({ target }) => {
+    const headers = { "a2a-version": "1.0", "content-type": "application/json" };
+    const raw = (content: string) =>
+      target
+        .fetchOn("http-json", "/message:send", { method: "POST", headers, body: content })
+        .then(readAnswer);
+    for (const [answer, status] of [
+      [await raw("{"), 400],
+      [await raw("[]"), 400],
+      [await raw(""), 400],
+      [await callRest(target, "POST", "/message:send", {}), 400],
+      [await callRest(target, "GET", "/tasks/nope"), 404],
+      [await callRest(target, "GET", "/tasks/nope:subscribe"), 404],
+      [await callRest(target, "POST", "/message:stream", {}), 400],
+      [await callRest(target, "GET", "/no/such/path/at/all"), 404],
+      [await callRest(target, "PUT", "/tasks"), 405],
+    ] as const) {
+      expectErrorBody(answer, status);
+    }
+  });
+
+  verifies("K-8", "streams bare events, one line each", async ({ target }) => {
+    const { status, header, text } = await callRest(target, "POST", "/message:stream", body("task it"));
+    expect(status).toBe(200);
+    expect(header.get("content-type")).toMatch(/^text\/event-stream/);
+    expect(header.get("cache-control")).toBe("no-cache");
+    expect(readSse(text).map((event) => Object.keys(event))).toStrictEqual([
+      ["task"],
+      ["statusUpdate"],
+      ["artifactUpdate"],
+      ["statusUpdate"],
+    ]);
+  });
+
+  verifies(
+    "K-9",
+    "reads version and extensions from headers of any case",
+    async ({ target }) => {
+      const listed = { "A2A-EXTENSIONS": requiredExtension };
+      expect((await callRest(target, "GET", "/tasks", undefined, listed)).status).toBe(200);
+      expectReason(await callRest(target, "GET", "/tasks"), "EXTENSION_SUPPORT_REQUIRED");
+      const other = { ...listed, "a2a-version": "9.9" };
+      expectReason(await callRest(target, "GET", "/tasks", undefined, other), "VERSION_NOT_SUPPORTED");
+    },
+    { server: "required-extension" },
+  );
+
+  verifies("K-10", "has no version in its paths", async ({ target }) => {
+    expectErrorBody(await callRest(target, "POST", "/v1/message:send/", body("task no")), 404);
+    expectErrorBody(await callRest(target, "GET", "/v1/card"), 404);
+  });
+
+  verifies("K-11", "prefers fixed paths to tenants, and says which verbs a path has", async ({ target }) => {
+    const answer = await callRest(target, "GET", "/tasks/tasks");
+    expect(answer.error.details?.[0]?.metadata).toStrictEqual({ taskId: "tasks" });
+    expectErrorBody(await callRest(target, "GET", "/nowhere"), 404);
+    const verb = await callRest(target, "DELETE", "/tasks/t");
+    expectErrorBody(verb, 405);
+    expect(verb.header.get("allow")).toMatch(/\bGET\b/);
+    for (const tenant of ["tasks", "extendedAgentCard", "message:send"]) {
+      const refused = await callRest(target, "GET", `/tasks?tenant=${encodeURIComponent(tenant)}`);
+      expect([tenant, refused.status]).toSatisfy(([, status]) => status === 400 || status === 404);
+    }
+  });
+
+  verifies("K-12", "answers what succeeds with 200", async ({ target }) => {
+    const sent = await callRest(target, "POST", "/message:send", body("ask Why?"));
+    const { id } = sent.json.task;
+    for (const answer of [
+      sent,
+      await callRest(target, "GET", `/tasks/${id}`),
+      await callRest(target, "GET", "/tasks"),
+      await callRest(target, "POST", `/tasks/${id}:cancel`, {}),
+      await callRest(target, "GET", "/extendedAgentCard"),
+    ]) {
+      expect(answer.status).toBe(200);
+    }
+  });
+});
+
+function expectErrorBody({ status, header, json, text }: RawAnswer, want: number): void {
+  expect(status, text).toBe(want);
+  expect(header.get("content-type")).toMatch(/^application\/(a2a\+)?json/);
+  expect(Object.keys(json)).toStrictEqual(["error"]);
+  expect(json.error).toMatchObject({
+    code: want,
+    status: expect.stringMatching(/^[A-Z_]+$/),
+    message: expect.stringMatching(/\w/),
+  });
+}
+
+function expectReason({ json }: RawAnswer, reason: string): void {
+  expect(json.error.details?.map((detail) => detail.reason)).toContain(reason);
+}

@@ -1,0 +1,76 @@
+import { TaskState } from "@a2a-connect/proto";
+import { messageOf, newId, readAll, sendTask, taskOf, toRequest } from "../calls.ts";
+import { expect } from "../expect.ts";
+import { type ScenarioGroup, scenarios } from "../scenario.ts";
+import { asCaller } from "../server-name.ts";
+
+/** D */
+export const ids: ScenarioGroup = scenarios("D Context and task ids", (verifies) => {
+  verifies("D-1", "gives every task an id of its own that fits into a path", async ({ client }) => {
+    const tasks = [await sendTask(client, "task one"), await sendTask(client, "task two")];
+    const [first] = await readAll(client.sendStreamingMessage(toRequest("task three")));
+    const all = [...tasks, ...(first === undefined ? [] : [taskOf(first)])].map(({ id }) => id);
+    expect(new Set(all).size).toBe(3);
+    for (const id of all) {
+      expect(id).toMatch(/^[\w-]{16,}$/);
+      expect((await client.getTask({ id })).id).toBe(id);
+    }
+  });
+
+  verifies("D-2", "makes a context for a message without one, and says which", async ({ client }) => {
+    const task = await sendTask(client, "task one");
+    const message = messageOf(await client.sendMessage(toRequest("echo two")));
+    expect(task.contextId).toMatch(/./);
+    expect(message.contextId).toMatch(/./);
+    expect(task.contextId).not.toBe(message.contextId);
+    expect(task.history[0]?.contextId).toBe(task.contextId);
+  });
+
+  verifies("D-3", "keeps a context of the caller's, in tasks, messages and streams", async ({ client }) => {
+    const contextId = `my own / context: ${newId()}`;
+    expect((await sendTask(client, "task one", { contextId })).contextId).toBe(contextId);
+    expect(messageOf(await client.sendMessage(toRequest("echo two", { contextId }))).contextId).toBe(
+      contextId,
+    );
+    for (const { payload } of await readAll(
+      client.sendStreamingMessage(toRequest("task three", { contextId })),
+    )) {
+      expect(payload.value).toMatchObject({ contextId });
+    }
+  });
+
+  verifies("D-4 B-5", "knows the context of a task that is named alone", async ({ client }) => {
+    const asked = await sendTask(client, "ask Why?");
+    const answered = await sendTask(client, "because", { taskId: asked.id });
+    expect([answered.id, answered.contextId]).toStrictEqual([asked.id, asked.contextId]);
+    expect(answered.history.map(({ contextId }) => contextId)).toStrictEqual(Array(3).fill(asked.contextId));
+    expect(answered.status?.state).toBe(TaskState.COMPLETED);
+  });
+
+  verifies("D-5", "starts another task for a context without a task", async ({ client }) => {
+    const contextId = newId();
+    const made = [
+      await sendTask(client, "ask Why?", { contextId }),
+      await sendTask(client, "task", { contextId }),
+    ];
+    const { tasks } = await client.listTasks({ contextId });
+    expect(tasks.map(({ id }) => id).toSorted()).toStrictEqual(made.map(({ id }) => id).toSorted());
+    expect(new Set(made.map(({ id }) => id)).size).toBe(2);
+  });
+
+  verifies(
+    "D-6",
+    "takes references to unknown and to foreign tasks alike",
+    async ({ target, wire }) => {
+      const stranger = target.client(wire, { headers: asCaller(newId()) });
+      const foreign = await sendTask(stranger, "task theirs");
+      const own = target.client(wire, { headers: asCaller(newId()) });
+      for (const referenceTaskIds of [[newId()], [foreign.id]]) {
+        const task = await sendTask(own, "task mine", { referenceTaskIds });
+        expect(task.status?.state).toBe(TaskState.COMPLETED);
+        expect(task.history[0]?.referenceTaskIds).toStrictEqual(referenceTaskIds);
+      }
+    },
+    { server: "identity" },
+  );
+});

@@ -1,0 +1,193 @@
+import { methods } from "@a2a-connect/core";
+import { newId, sendTask } from "../calls.ts";
+import { expect } from "../expect.ts";
+import { callRpc, postRpc, type RawRequest, readSse } from "../raw-calls.ts";
+import { type ScenarioGroup, scenarios } from "../scenario.ts";
+import { requiredExtension } from "../server-name.ts";
+
+const params = (words: string): RawRequest => ({
+  message: { messageId: newId(), role: "ROLE_USER", parts: [{ text: words }] },
+});
+const call = (rest: RawRequest): RawRequest => ({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "ListTasks",
+  params: {},
+  ...rest,
+});
+
+/** I */
+export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", (verifies) => {
+  verifies("I-1", "takes and gives application/json, with or without a charset", async ({ target }) => {
+    for (const type of [
+      "application/json",
+      "application/json; charset=utf-8",
+      "Application/JSON;charset=UTF-8",
+    ]) {
+      const { status, header, json } = await postRpc(target, call({}), { "content-type": type });
+      expect(status).toBe(200);
+      expect(header.get("content-type")).toMatch(/^application\/json(; charset=utf-8)?$/);
+      expect(json.result.pageSize).toBe(50);
+    }
+  });
+
+  verifies("I-1", "answers nothing but POST", async ({ target }) => {
+    for (const method of ["GET", "PUT", "DELETE"]) {
+      const response = await target.fetchOn("jsonrpc", "", { method, headers: { "a2a-version": "1.0" } });
+      expect([response.status, response.headers.get("allow")]).toStrictEqual([405, "POST"]);
+    }
+  });
+
+  verifies("I-2", "repeats the id as it was, beside a result or an error", async ({ target }) => {
+    for (const id of [1, 0, -7, 9_007_199_254_740_991, "a", "", "1", null]) {
+      const good = await postRpc(target, call({ id }));
+      expect(Object.keys(good.json).toSorted()).toStrictEqual(["id", "jsonrpc", "result"]);
+      const bad = await postRpc(target, call({ id, method: "GetTask", params: { id: "nope" } }));
+      expect(Object.keys(bad.json).toSorted()).toStrictEqual(["error", "id", "jsonrpc"]);
+      for (const { json } of [good, bad]) {
+        expect([json.jsonrpc, json.id]).toStrictEqual(["2.0", id]);
+      }
+    }
+  });
+
+  verifies("I-2", "needs no params for GetExtendedAgentCard", async ({ target }) => {
+    const { json } = await postRpc(target, { jsonrpc: "2.0", id: 1, method: "GetExtendedAgentCard" });
+    expect(json.result.name).toMatch(/\w/);
+  });
+
+  verifies("I-2 I-13", "refuses what is no request with the code for it", async ({ target }) => {
+    for (const [body, code] of [
+      ["{", -32700],
+      ["", -32700],
+      ["null", -32600],
+      ['"text"', -32600],
+      [call({ jsonrpc: "1.0" }), -32600],
+      [call({ jsonrpc: undefined }), -32600],
+      [call({ method: undefined }), -32600],
+      [call({ method: 7 }), -32600],
+      [call({ params: [] }), -32602],
+      [call({ method: "tasks/get" }), -32009], // of version 0.3
+      [call({ method: "listTasks" }), -32601],
+      [call({ method: "constructor" }), -32601],
+    ] as const) {
+      const { status, json } = await postRpc(target, body);
+      expect([body, status, json.error.code]).toStrictEqual([body, 200, code]);
+      expect(json.error.message).toMatch(/\w/);
+    }
+  });
+
+  verifies("I-3", "returns the messages themselves", async ({ target, client }) => {
+    const { id, contextId } = await sendTask(client, "ask Why?");
+    expect((await callRpc(target, "GetTask", { id })).result.id).toBe(id);
+    expect((await callRpc(target, "ListTasks", { contextId })).result.tasks[0]?.id).toBe(id);
+    expect((await callRpc(target, "CancelTask", { id })).result.status.state).toBe("TASK_STATE_CANCELED");
+    expect(Object.keys((await callRpc(target, "SendMessage", params("task it"))).result)).toStrictEqual([
+      "task",
+    ]);
+    expect(Object.keys((await callRpc(target, "SendMessage", params("echo it"))).result)).toStrictEqual([
+      "message",
+    ]);
+  });
+
+  verifies(
+    "I-3",
+    "returns webhooks themselves, and an empty object for a deletion",
+    async ({ target, client }) => {
+      const { id: taskId } = await sendTask(client, "task it");
+      const config = { taskId, id: "hook", url: "https://example.com/hook" };
+      expect((await callRpc(target, "CreateTaskPushNotificationConfig", config)).result).toStrictEqual(
+        config,
+      );
+      const name = { taskId, id: "hook" };
+      expect((await callRpc(target, "GetTaskPushNotificationConfig", name)).result).toStrictEqual(config);
+      expect(
+        (await callRpc(target, "ListTaskPushNotificationConfigs", { taskId })).result.configs,
+      ).toStrictEqual([config]);
+      expect((await callRpc(target, "DeleteTaskPushNotificationConfig", name)).result).toStrictEqual({});
+    },
+    { server: "push" },
+  );
+
+  verifies(
+    "I-4",
+    "reads version and extensions from headers of any case",
+    async ({ target }) => {
+      const headers = { "A2A-EXTENSIONS": requiredExtension };
+      expect((await postRpc(target, call({}), headers)).json.result).toBeDefined();
+      expect((await postRpc(target, call({}))).json.error.code).toBe(-32008);
+      expect((await postRpc(target, call({}), { ...headers, "a2a-version": "9.9" })).json.error.code).toBe(
+        -32009,
+      );
+    },
+    { server: "required-extension" },
+  );
+
+  verifies("I-5 I-6 I-12", "streams events that are whole responses, one line each", async ({ target }) => {
+    for (const id of ["my-stream", 42]) {
+      const body = call({ id, method: "SendStreamingMessage", params: params("task it") });
+      for (const accept of ["text/event-stream", "*/*"]) {
+        const { status, header, text } = await postRpc(target, body, { accept });
+        expect(status).toBe(200);
+        expect(header.get("content-type")).toMatch(/^text\/event-stream/);
+        expect(header.get("cache-control")).toBe("no-cache");
+        expect(header.get("x-accel-buffering")).toBe("no");
+        const events = readSse(text);
+        expect(events.map((event) => Object.keys(event.result))).toStrictEqual([
+          ["task"],
+          ["statusUpdate"],
+          ["artifactUpdate"],
+          ["statusUpdate"],
+        ]);
+        for (const event of events) {
+          expect(Object.keys(event).toSorted()).toStrictEqual(["id", "jsonrpc", "result"]);
+          expect([event.jsonrpc, event.id]).toStrictEqual(["2.0", id]);
+        }
+      }
+    }
+  });
+
+  verifies("I-7", "answers in plain JSON when a stream fails before its first event", async ({ target }) => {
+    const { header, json } = await callRpc(target, "SubscribeToTask", { id: newId() });
+    expect(header.get("content-type")).toMatch(/^application\/json/);
+    expect(json.error.code).toBe(-32001);
+  });
+
+  verifies("I-8", "takes no batches", async ({ target }) => {
+    for (const batch of [[call({})], []]) {
+      const { json } = await postRpc(target, batch);
+      expect([json.id, json.error.code]).toStrictEqual([null, -32600]);
+    }
+  });
+
+  verifies("I-9", "takes no requests without a proper id", async ({ target }) => {
+    for (const id of [undefined, 1.5, {}, [], true]) {
+      const { json } = await postRpc(target, call({ id }));
+      expect([json.id, json.error.code]).toStrictEqual([null, -32600]);
+    }
+  });
+
+  verifies("I-10", "refuses other media types with 415 and the error for it", async ({ target }) => {
+    for (const type of ["text/plain", "application/xml", "application/a2a+json", "bogus"]) {
+      const { status, json } = await postRpc(target, call({}), { "content-type": type });
+      expect([status, json.error.code]).toStrictEqual([415, -32005]);
+    }
+  });
+
+  verifies("I-11", "answers at both spellings of its URL, without a redirect", async ({ target }) => {
+    for (const path of ["", "/"]) {
+      const { status, json } = await postRpc(target, call({}), {}, path);
+      expect([status, json.result.pageSize]).toStrictEqual([200, 50]);
+    }
+  });
+
+  verifies("I-13", "knows the eleven methods by the proto's names", async ({ target }) => {
+    const codes = await Promise.all(
+      Object.keys(methods).map(async (localName) => {
+        const name = localName.charAt(0).toUpperCase() + localName.slice(1);
+        return (await callRpc(target, name, { pageSize: "bad" })).json.error?.code;
+      }),
+    );
+    expect(codes).toHaveLength(11);
+    expect(codes).not.toContain(-32601);
+  });
+});

@@ -1,0 +1,311 @@
+import { json, text } from "@a2a-connect/core";
+import { findMissingFields } from "@a2a-connect/core/internal";
+import {
+  AgentCardSchema,
+  ListTasksResponseSchema,
+  SendMessageResponseSchema,
+  StreamResponseSchema,
+  TaskSchema,
+} from "@a2a-connect/proto";
+import { type JsonValue, toJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { newId, readAll, sendTask, toRequest } from "../calls.ts";
+import { expect } from "../expect.ts";
+import {
+  callRest,
+  callRpc,
+  capture,
+  listRaw,
+  type RawAnswer,
+  type RawRequest,
+  sendRaw,
+} from "../raw-calls.ts";
+import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
+
+const user = (rest: RawRequest = {}): RawRequest => ({
+  messageId: newId(),
+  role: "ROLE_USER",
+  parts: [{ text: "ask Why?" }],
+  ...rest,
+});
+
+/** H */
+export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
+  verifies("H-1", "writes every member in lowerCamelCase", async (stage) => {
+    const answers = [
+      await capture(stage, (client) => client.sendMessage(toRequest("parts"))),
+      await capture(stage, (client) => client.listTasks({ includeArtifacts: true, pageSize: 5 })),
+      await capture(stage, (client) => client.getExtendedAgentCard({})),
+    ];
+    const names = new Set(answers.flatMap(({ result }) => memberNames(result)));
+    expect(names.size).toBeGreaterThan(20);
+    for (const name of names) {
+      expect(name).toMatch(/^[a-z][a-zA-Z0-9]*$/);
+    }
+    expect(names).toContain("contextId");
+    expect(names).toContain("artifactId");
+    expect(names).toContain("nextPageToken");
+    expect(names).toContain("supportedInterfaces");
+  });
+
+  verifies("H-2", "reads the proto's own names", async (stage) => {
+    const contextId = newId();
+    const message = {
+      message_id: newId(),
+      context_id: contextId,
+      role: "ROLE_USER",
+      parts: [{ text: "task it", media_type: "text/plain" }],
+    };
+    const sent = await sendRaw(stage, message, { history_length: 0, return_immediately: false });
+    expect(sent.result.task.contextId).toBe(contextId);
+    expect(sent.result.task).not.toHaveProperty("history");
+    const list = await listRaw(stage, { context_id: contextId, page_size: 7, include_artifacts: true });
+    expect(list.result).toMatchObject({ pageSize: 7, totalSize: 1, tasks: [{ artifacts: [{}] }] });
+    const { id } = sent.result.task;
+    const got =
+      stage.wire === "jsonrpc"
+        ? await callRpc(stage.target, "GetTask", { id, history_length: 0 })
+        : await callRest(stage.target, "GET", `/tasks/${id}?history_length=0`);
+    expect(got.result.id).toBe(id);
+    expect(got.result).not.toHaveProperty("history");
+  });
+
+  verifies("H-3", "writes enums by name, and reads names and numbers", async (stage) => {
+    for (const role of ["ROLE_USER", 1]) {
+      const { result } = await sendRaw(stage, user({ role }));
+      expect(result.task.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
+      expect(result.task.history[0]?.role).toBe("ROLE_USER");
+    }
+  });
+
+  for (const [name, refused] of [
+    ["an enum name that does not exist", (stage: Stage) => listRaw(stage, { status: "TASK_STATE_RUNNING" })],
+    ["an enum number that does not exist", (stage: Stage) => listRaw(stage, { status: 77 })],
+    ["a role that does not exist", (stage: Stage) => sendRaw(stage, user({ role: "user" }))],
+  ] as const) {
+    verifies("H-3", `refuses ${name}`, async (stage) => {
+      expectInvalid(await refused(stage));
+    });
+  }
+
+  verifies("H-4", "writes times in UTC with a Z", async (stage) => {
+    const { result } = await sendRaw(stage, user());
+    expect(result.task.status.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/);
+    expect(Math.abs(Date.parse(result.task.status.timestamp) - Date.now())).toBeLessThan(600_000);
+  });
+
+  verifies("H-4", "reads times of any precision and offset", async (stage) => {
+    const { result } = await sendRaw(stage, user({ contextId: newId() }));
+    const { contextId, status } = result.task;
+    const ms = Date.parse(status.timestamp);
+    const local = (offset: string, minutes: number) =>
+      new Date(ms + minutes * 60_000).toISOString().replace("Z", offset);
+    for (const bound of [
+      status.timestamp,
+      new Date(ms).toISOString().replace("Z", "000000Z"),
+      new Date(Math.floor(ms / 1000) * 1000).toISOString().replace(".000Z", "Z"),
+      local("+02:00", 120),
+      local("-05:30", -330),
+    ]) {
+      const found = await listRaw(stage, { contextId, statusTimestampAfter: bound });
+      expect([bound, found.result?.totalSize]).toStrictEqual([bound, 1]);
+    }
+    const later = new Date(ms + 1).toISOString();
+    expect((await listRaw(stage, { contextId, statusTimestampAfter: later })).result.totalSize).toBe(0);
+    expectInvalid(await listRaw(stage, { statusTimestampAfter: "yesterday" }));
+  });
+
+  verifies(
+    "H-5",
+    "writes bytes as padded base64 of the standard alphabet, and reads the others",
+    async (stage) => {
+      for (const raw of ["+/8=", "-_8=", "-_8", "+/8"]) {
+        const { result } = await sendRaw(stage, user({ parts: [{ text: "ask Why?" }, { raw }] }));
+        expect(result.task.history[0]?.parts[1]?.["raw"]).toBe("+/8=");
+      }
+      expectInvalid(await sendRaw(stage, user({ parts: [{ raw: "not base64!" }] })));
+    },
+  );
+
+  verifies("H-6", "ignores members that it does not know, at every depth", async (stage) => {
+    const { result } = await sendRaw(
+      stage,
+      user({ later: { a: 1 }, parts: [{ text: "task it", later: [1] }] }),
+      { later: true, historyLength: 0 },
+    );
+    expect(result.task.status.state).toBe("TASK_STATE_COMPLETED");
+    expect(result.task).not.toHaveProperty("history");
+  });
+
+  verifies("H-7", "has every REQUIRED field in every answer", async ({ client }) => {
+    const response = await client.sendMessage(toRequest("parts"));
+    const direct = await client.sendMessage(toRequest("echo hello"));
+    const asked = await sendTask(client, "ask Why?");
+    const answers = [
+      findMissingFields(SendMessageResponseSchema, response),
+      findMissingFields(SendMessageResponseSchema, direct),
+      findMissingFields(TaskSchema, await client.getTask({ id: asked.id })),
+      findMissingFields(TaskSchema, await client.cancelTask({ id: asked.id })),
+      findMissingFields(ListTasksResponseSchema, await client.listTasks({ contextId: asked.contextId })),
+      findMissingFields(AgentCardSchema, await client.getExtendedAgentCard({})),
+      ...(await readAll(client.sendStreamingMessage(toRequest("stream 2")))).map((event) =>
+        findMissingFields(StreamResponseSchema, event),
+      ),
+    ];
+    expect(answers.length).toBeGreaterThan(8);
+    expect(answers.flat()).toStrictEqual([]);
+  });
+
+  verifies(
+    "H-7 H-8",
+    "writes REQUIRED members even when they are empty",
+    async (stage) => {
+      const { result } = await capture(stage, (client) => client.getExtendedAgentCard({}));
+      for (const name of [
+        "name",
+        "description",
+        "version",
+        "supportedInterfaces",
+        "capabilities",
+        "defaultInputModes",
+        "defaultOutputModes",
+        "skills",
+      ]) {
+        expect(result).toHaveProperty(name);
+      }
+      const configs = await capture(stage, (client) => client.listTasks({ contextId: newId() }));
+      expect(configs.text).toContain('"nextPageToken":""');
+      expect(configs.text).toContain('"totalSize":0');
+      expect(configs.text).toContain('"tasks":[]');
+    },
+    { places: jsonWires },
+  );
+
+  verifies("H-8", "leaves out what has no value", async (stage) => {
+    const { result } = await sendRaw(stage, user());
+    const present = ["contextId", "history", "id", "metadata", "status"];
+    expect(Object.keys(result.task).toSorted()).toStrictEqual(present);
+    expect(result.task.history).toStrictEqual([
+      {
+        messageId: expect.any(String),
+        contextId: result.task.contextId,
+        taskId: result.task.id,
+        role: "ROLE_USER",
+        parts: [{ text: "ask Why?" }],
+      },
+    ]);
+  });
+
+  verifies("H-9", "takes empty text for a content, and gives it back", async ({ client }) => {
+    const { id } = await sendTask(client, "", { parts: [text("ask Why?"), text("")] });
+    const { history } = await client.getTask({ id });
+    expect(history[0]?.parts[1]?.content).toStrictEqual({ case: "text", value: "" });
+  });
+
+  verifies(
+    "H-9 H-14",
+    "writes empty text, and refuses parts with no or two contents",
+    async (stage) => {
+      const { result } = await sendRaw(stage, user({ parts: [{ text: "ask Why?" }, { text: "" }] }));
+      expect(result.task.history[0]?.parts[1]).toStrictEqual({ text: "" });
+      expectInvalid(await sendRaw(stage, user({ parts: [{}] })));
+      expectInvalid(await sendRaw(stage, user({ parts: [{ text: "a", url: "https://example.com/" }] })));
+      expectInvalid(await sendRaw(stage, user({ parts: [{ text: "a", data: null }] })));
+    },
+    { places: jsonWires },
+  );
+
+  const values: JsonValue[] = [
+    null,
+    true,
+    0,
+    -1.5,
+    "words",
+    [],
+    [null, { a: [] }],
+    {},
+    { a_b: null, "x y": 1 },
+  ];
+  verifies("H-10 H-13", "gives back any data as it was", async ({ client }) => {
+    const parts = [text("ask Why?"), ...values.map((value) => json(value))];
+    const { id } = await sendTask(client, "", { parts });
+    const { history } = await client.getTask({ id });
+    const returned = history[0]?.parts
+      .slice(1)
+      .map(({ content }) => (content.case === "data" ? toJson(ValueSchema, content.value) : content.case));
+    expect(returned).toStrictEqual(values);
+  });
+
+  verifies(
+    "H-10 H-13",
+    "writes any data as it was, null too",
+    async (stage) => {
+      const parts = [{ text: "ask Why?" }, ...values.map((data) => ({ data }))];
+      const { result } = await sendRaw(stage, user({ parts }));
+      expect(result.task.history[0]?.parts).toStrictEqual(parts);
+    },
+    { places: jsonWires },
+  );
+
+  verifies("H-11", "takes null for no member", async (stage) => {
+    const { result } = await sendRaw(
+      stage,
+      user({ contextId: null, taskId: null, metadata: null, extensions: null }),
+      {
+        historyLength: null,
+      },
+    );
+    expect(result.task.contextId).toMatch(/./);
+    expect(result.task.history).toHaveLength(1);
+  });
+
+  verifies("H-12", "writes small integers as numbers, and reads decimal strings too", async (stage) => {
+    for (const pageSize of [5, "5"]) {
+      expect((await listRaw(stage, { contextId: newId(), pageSize })).result.pageSize).toBe(5);
+    }
+    expectInvalid(await listRaw(stage, { pageSize: "five" }));
+    expectInvalid(await listRaw(stage, { pageSize: 1.5 }));
+  });
+
+  const metadata = {
+    a_b: null,
+    "x y": [1, { c_d: false, "": [] }],
+    "https://example.com/v1": { deep: { er: "" } },
+  };
+  verifies("H-13", "gives back metadata as it was", async ({ client }) => {
+    const { id } = await sendTask(client, "ask Why?", { metadata });
+    expect((await client.getTask({ id })).history[0]?.metadata).toStrictEqual(metadata);
+  });
+
+  verifies(
+    "H-13",
+    "writes metadata as it was",
+    async (stage) => {
+      const { result } = await sendRaw(stage, user({ metadata }));
+      expect(result.task.history[0]?.metadata).toStrictEqual(metadata);
+    },
+    { places: jsonWires },
+  );
+
+  verifies("H-14", "refuses both spellings of one field", async (stage) => {
+    expectInvalid(await sendRaw(stage, user({ contextId: "a", context_id: "b" })));
+    expectInvalid(await sendRaw(stage, user({ contextId: "a", context_id: "a" })));
+  });
+});
+
+function memberNames(value: unknown): string[] {
+  if (Array.isArray(value)) {
+    return value.flatMap(memberNames);
+  }
+  if (typeof value !== "object" || value === null) {
+    return [];
+  }
+  return Object.entries(value).flatMap(([name, member]) =>
+    ["metadata", "data", "params"].includes(name) ? [name] : [name, ...memberNames(member)],
+  );
+}
+
+/** InvalidParams on either wire. */
+function expectInvalid({ status, error, text: body }: RawAnswer): void {
+  expect([status, error?.code], body).toStrictEqual(error?.code === 400 ? [400, 400] : [200, -32602]);
+}

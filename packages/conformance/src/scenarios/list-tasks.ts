@@ -1,0 +1,225 @@
+import { findFieldViolations } from "@a2a-connect/core";
+import { type ListTasksRequest, type ListTasksRequestSchema, type Task, TaskState } from "@a2a-connect/proto";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { Code } from "@connectrpc/connect";
+import { artifactTexts, failureOf, newId, sendTask } from "../calls.ts";
+import { expect } from "../expect.ts";
+import { listRaw } from "../raw-calls.ts";
+import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
+import { asCaller } from "../server-name.ts";
+import type { A2AClient } from "../target.ts";
+
+/** A.4 */
+export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) => {
+  verifies(
+    "A-40 E-6",
+    "shows every caller only their own tasks, and says nothing of others",
+    async ({ target, wire }) => {
+      const contextId = newId();
+      const names = [newId(), newId()];
+      const own: Record<string, Task> = {};
+      for (const name of names) {
+        const client = target.client(wire, { headers: asCaller(name) });
+        own[name] = await sendTask(client, "task mine", { contextId });
+      }
+      for (const name of names) {
+        const client = target.client(wire, { headers: asCaller(name) });
+        for (const request of [{}, { contextId }]) {
+          const { tasks, totalSize } = await client.listTasks(request);
+          expect(tasks.map(({ id }) => id)).toStrictEqual([own[name]?.id]);
+          expect(totalSize).toBe(1);
+        }
+        for (const other of names.filter((candidate) => candidate !== name)) {
+          const foreign = await failureOf(client.getTask({ id: own[other]?.id ?? "" }));
+          const unknown = await failureOf(client.getTask({ id: newId() }));
+          expect(foreign.code).toBe(Code.NotFound);
+          expect([foreign.code, foreign.rawMessage]).toStrictEqual([unknown.code, unknown.rawMessage]);
+        }
+      }
+    },
+    { server: "identity" },
+  );
+
+  verifies("A-40", "keeps the tasks of tenants apart", async ({ client }) => {
+    const contextId = newId();
+    const tenants = [`a-${newId()}`, `b-${newId()}`, ""];
+    const ids = new Map<string, string>();
+    for (const tenant of tenants) {
+      ids.set(tenant, (await sendTask(client, "task mine", { tenant, contextId })).id);
+    }
+    for (const tenant of tenants) {
+      const { tasks } = await client.listTasks({ tenant, contextId });
+      expect(tasks.map(({ id }) => id)).toStrictEqual([ids.get(tenant)]);
+    }
+  });
+
+  verifies("A-41", "orders by the time of the status, newest first", async ({ client }) => {
+    const contextId = newId();
+    const asking = await sendTask(client, "ask Why?", { contextId });
+    const second = await sendTask(client, "task two", { contextId });
+    const third = await sendTask(client, "task three", { contextId });
+    expect(await listedIds(client, { contextId })).toStrictEqual([third.id, second.id, asking.id]);
+    await sendTask(client, "because", { taskId: asking.id });
+    expect(await listedIds(client, { contextId })).toStrictEqual([asking.id, third.id, second.id]);
+  });
+
+  verifies(
+    "A-42 A-43",
+    "gives everything once, page by page, with an empty token at the end",
+    async ({ client }) => {
+      const contextId = newId();
+      const made: string[] = [];
+      for (let count = 0; count < 5; count++) {
+        made.unshift((await sendTask(client, "task page", { contextId })).id);
+      }
+      const pages: string[][] = [];
+      let pageToken = "";
+      do {
+        const page = await client.listTasks({ contextId, pageSize: 2, pageToken });
+        expect([page.pageSize, page.totalSize]).toStrictEqual([2, 5]);
+        pages.push(page.tasks.map(({ id }) => id));
+        pageToken = page.nextPageToken;
+      } while (pageToken !== "");
+      expect(pages.map(({ length }) => length)).toStrictEqual([2, 2, 1]);
+      expect(pages.flat()).toStrictEqual(made);
+    },
+  );
+
+  verifies(
+    "A-42 A-43 H-7 H-8",
+    "has every member of an empty list",
+    async (stage) => {
+      const { result } = await listRaw(stage, { contextId: newId() });
+      expect(result).toStrictEqual({ tasks: [], nextPageToken: "", pageSize: 50, totalSize: 0 });
+    },
+    { places: jsonWires },
+  );
+
+  verifies("A-43 A-44", "uses 50 for a page when nothing is said", async ({ client }) => {
+    const page = await client.listTasks({ contextId: newId() });
+    expect(page).toMatchObject({ tasks: [], nextPageToken: "", pageSize: 50, totalSize: 0 });
+    for (const pageSize of [1, 100]) {
+      expect((await client.listTasks({ contextId: newId(), pageSize })).pageSize).toBe(pageSize);
+    }
+  });
+
+  for (const pageSize of [0, -1, 101, 150, 2_147_483_647]) {
+    verifies("A-44 E-3", `refuses a page of ${pageSize}`, async ({ client }) => {
+      await expectField(client.listTasks({ pageSize }), "pageSize");
+    });
+  }
+
+  verifies("A-45", "lets all filters hold together", async ({ client }) => {
+    const contextId = newId();
+    const asking = await sendTask(client, "ask Why?", { contextId });
+    const done = await sendTask(client, "task done", { contextId });
+    await sendTask(client, "ask Elsewhere?", { contextId: newId() });
+    const at = (task: Task) => task.status?.timestamp;
+    const later = (ms: number) => ({ seconds: BigInt(Math.ceil(ms / 1000)) + 1n });
+    const cases: [MessageInitShape<typeof ListTasksRequestSchema>, string[]][] = [
+      [{ contextId }, [done.id, asking.id]],
+      [{ contextId, status: TaskState.UNSPECIFIED }, [done.id, asking.id]],
+      [{ contextId, status: TaskState.INPUT_REQUIRED }, [asking.id]],
+      [{ contextId, status: TaskState.COMPLETED }, [done.id]],
+      [{ contextId, status: TaskState.FAILED }, []],
+      [{ contextId, ...after(at(asking)) }, [done.id, asking.id]],
+      [{ contextId, ...after(at(done)) }, [done.id]],
+      [{ contextId, status: TaskState.INPUT_REQUIRED, ...after(at(done)) }, []],
+      [{ contextId, statusTimestampAfter: later(timestampOf(done)) }, []],
+      [{ contextId: newId() }, []],
+      [{ contextId: contextId.toUpperCase() }, []],
+    ];
+    for (const [request, ids] of cases) {
+      expect(await listedIds(client, request)).toStrictEqual(ids);
+    }
+  });
+
+  verifies("A-46", "leaves out artifacts unless they are asked for", async ({ client }) => {
+    const contextId = newId();
+    await sendTask(client, "task result", { contextId });
+    const texts = async (request: Partial<Pick<ListTasksRequest, "includeArtifacts">>) =>
+      (await client.listTasks({ contextId, ...request })).tasks.map(artifactTexts);
+    expect(await texts({})).toStrictEqual([[]]);
+    expect(await texts({ includeArtifacts: false })).toStrictEqual([[]]);
+    expect(await texts({ includeArtifacts: true })).toStrictEqual([["result"]]);
+  });
+
+  verifies(
+    "A-46",
+    "has the member `artifacts` exactly when they are asked for, even when there are none",
+    async (stage) => {
+      const contextId = newId();
+      await sendTask(stage.client, "ask Why?", { contextId });
+      const membersOf = async (params: object) =>
+        (await listRaw(stage, { contextId, ...params })).result.tasks.flatMap((task) => Object.keys(task));
+      for (const params of [{}, { includeArtifacts: false }]) {
+        const members = await membersOf(params);
+        expect(members).toContain("id");
+        expect(members).not.toContain("artifacts");
+      }
+      const { result } = await listRaw(stage, { contextId, includeArtifacts: true });
+      expect(result.tasks.map(({ artifacts }) => artifacts)).toStrictEqual([[]]);
+    },
+    { places: jsonWires },
+  );
+
+  verifies("A-47 C-1 C-4", "shortens histories to their newest messages", async ({ client }) => {
+    const contextId = newId();
+    const { id } = await sendTask(client, "ask Why?", { contextId });
+    await sendTask(client, "because", { taskId: id });
+    const texts = async (request: object) =>
+      (await client.listTasks({ contextId, ...request })).tasks.flatMap(({ history }) =>
+        history.map(({ parts }) => parts[0]?.content.value),
+      );
+    expect(await texts({})).toStrictEqual(["ask Why?", "Why?", "because"]);
+    expect(await texts({ historyLength: 0 })).toStrictEqual([]);
+    expect(await texts({ historyLength: 2 })).toStrictEqual(["Why?", "because"]);
+    await expectField(client.listTasks({ historyLength: -5 }), "historyLength");
+  });
+
+  verifies("A-48", "refuses a page token that was not made for this list", async ({ client }) => {
+    const contextId = newId();
+    for (let count = 0; count < 2; count++) {
+      await sendTask(client, "task page", { contextId });
+    }
+    const { nextPageToken: pageToken } = await client.listTasks({ contextId, pageSize: 1 });
+    expect(pageToken).not.toBe("");
+    expect((await client.listTasks({ contextId, pageSize: 5, pageToken })).tasks).toHaveLength(1);
+    for (const request of [
+      { contextId, pageToken: "garbage" },
+      { contextId, pageToken: `${pageToken}x` },
+      { contextId: newId(), pageToken },
+      { contextId, status: TaskState.COMPLETED, pageToken },
+      { contextId, tenant: "another", pageToken },
+    ]) {
+      await expectField(client.listTasks(request), "pageToken");
+    }
+  });
+});
+
+async function listedIds(
+  client: A2AClient,
+  request: Parameters<A2AClient["listTasks"]>[0],
+): Promise<string[]> {
+  return (await client.listTasks(request)).tasks.map(({ id }) => id);
+}
+
+async function expectField(call: Promise<unknown>, field: string): Promise<void> {
+  const error = await failureOf(call);
+  expect(error.code).toBe(Code.InvalidArgument);
+  expect(findFieldViolations(error).map((violation) => violation.field)).toStrictEqual([field]);
+}
+
+function after(
+  bound: NonNullable<Task["status"]>["timestamp"],
+): Pick<Parameters<A2AClient["listTasks"]>[0], "statusTimestampAfter"> {
+  return bound === undefined ? {} : { statusTimestampAfter: bound };
+}
+
+function timestampOf({ status }: Task): number {
+  if (status?.timestamp === undefined) {
+    throw new Error("a status has a time");
+  }
+  return timestampMs(status.timestamp);
+}

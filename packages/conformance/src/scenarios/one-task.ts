@@ -1,0 +1,84 @@
+import { ListTasksResponseSchema, type StreamResponse, TaskSchema, TaskState } from "@a2a-connect/proto";
+import { toJson } from "@bufbuild/protobuf";
+import { newId, openReader, readAll, sendTask, startPlayed, taskOf, toRequest, untilSeen } from "../calls.ts";
+import { expect } from "../expect.ts";
+import { type ScenarioGroup, scenarios } from "../scenario.ts";
+
+/** What is the same whichever wire it is done over (spec §5.1). */
+export const oneTask: ScenarioGroup = scenarios("One task over all wires", (verifies) => {
+  verifies(
+    "A-30 E-7",
+    "reads and lists what was made over gRPC, with equal content",
+    async ({ client, target }) => {
+      const grpc = target.client("grpc");
+      const contextId = newId();
+      for (const words of ["parts", "stream 3", "ask Why?", "fail broken"]) {
+        await sendTask(grpc, words, { contextId, metadata: { a_b: [null, 1.5, "ü"] } });
+      }
+      const request = { contextId, includeArtifacts: true };
+      const list = await grpc.listTasks(request);
+      expect(list.tasks).toHaveLength(4);
+      const listed = await client.listTasks(request);
+      expect(toJson(ListTasksResponseSchema, listed)).toStrictEqual(toJson(ListTasksResponseSchema, list));
+      for (const { id } of list.tasks) {
+        const task = toJson(TaskSchema, await client.getTask({ id }));
+        expect(task).toStrictEqual(toJson(TaskSchema, await grpc.getTask({ id })));
+      }
+    },
+  );
+
+  verifies(
+    "A-26 A-34 A-25",
+    "streams what gRPC streams, event by event",
+    async (stage) => {
+      const { client, target } = stage;
+      const { task, play } = await startPlayed(stage);
+      const readers = [target.client("grpc"), client].map((reader) =>
+        openReader(reader.subscribeToTask({ id: task.id })),
+      );
+      const streams = await Promise.all(readers.map(async (reader) => [await reader.next()]));
+      await play.emit(play.turn.append("text", "ü".repeat(2_000)));
+      await play.emit(play.turn.append("text", "end", { last: true }));
+      await play.emit(play.turn.working("Nearly done.", { progress: 0.9 }));
+      play.end();
+      const rest = await Promise.all(readers.map((reader) => reader.rest()));
+      const [left, right] = streams.map((first, index): StreamResponse[] => [
+        ...first,
+        ...(rest[index] ?? []),
+      ]);
+      expect(left).toHaveLength(5);
+      expect(right).toStrictEqual(left);
+    },
+    { needs: "played" },
+  );
+
+  verifies("A-31 A-35", "ends a stream of gRPC when the task is canceled", async ({ client, target }) => {
+    const { id } = await sendTask(target.client("grpc"), "ask Why?");
+    const reader = openReader(target.client("grpc").subscribeToTask({ id }));
+    expect(taskOf(await reader.next()).status?.state).toBe(TaskState.INPUT_REQUIRED);
+    const canceled = await client.cancelTask({ id });
+    expect((await reader.rest()).map(({ payload }) => payload.value)).toMatchObject([
+      { taskId: id, status: { state: TaskState.CANCELED } },
+    ]);
+    expect(await target.client("grpc").getTask({ id })).toStrictEqual(canceled);
+  });
+
+  verifies(
+    "A-22 A-31",
+    "ends the stream of a sender whose task is canceled",
+    async ({ client, puppet }) => {
+      const messageId = newId();
+      const stream = readAll(client.sendStreamingMessage(toRequest("puppet", { messageId })));
+      const { turn, emit, end } = await puppet.turnOf(messageId);
+      await emit(turn.working());
+      turn.signal.addEventListener("abort", end);
+      await emit(turn.append("text", "half"));
+      await untilSeen(client, turn.taskId, ({ artifacts }) => artifacts.length === 1);
+      const canceled = client.cancelTask({ id: turn.taskId });
+      const events = await stream;
+      expect((await canceled).status?.state).toBe(TaskState.CANCELED);
+      expect(events.at(-1)?.payload.value).toMatchObject({ status: { state: TaskState.CANCELED } });
+    },
+    { needs: "played" },
+  );
+});

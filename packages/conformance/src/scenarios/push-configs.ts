@@ -1,0 +1,200 @@
+import { findFieldViolations } from "@a2a-connect/core";
+import { file_lf_a2a_v1_a2a } from "@a2a-connect/proto";
+import { Code } from "@connectrpc/connect";
+import { expectReason, failureOf, newId, sendTask } from "../calls.ts";
+import { expect } from "../expect.ts";
+import { type ScenarioGroup, scenarios } from "../scenario.ts";
+
+const url = "https://example.com/hook";
+const on = { server: "push" } as const;
+
+/** A.5 */
+export const pushConfigs: ScenarioGroup = scenarios("A.5 Push notification configs", (verifies) => {
+  verifies(
+    "A-50",
+    "refuses all four operations when it has no push",
+    async ({ client }) => {
+      const { id: taskId } = await sendTask(client, "task plain");
+      for (const call of [
+        () => client.createTaskPushNotificationConfig({ taskId, url }),
+        () => client.getTaskPushNotificationConfig({ taskId, id: "hook" }),
+        () => client.listTaskPushNotificationConfigs({ taskId }),
+        () => client.deleteTaskPushNotificationConfig({ taskId, id: "hook" }),
+      ]) {
+        await expectReason(call(), "PUSH_NOTIFICATION_NOT_SUPPORTED");
+      }
+    },
+    { server: "no-push" },
+  );
+
+  verifies(
+    "A-51",
+    "returns a webhook as it is stored, with the caller's id or a new one",
+    async ({ client }) => {
+      const { id: taskId } = await sendTask(client, "ask Why?");
+      const given = {
+        taskId,
+        id: "mine",
+        url,
+        token: "t",
+        authentication: { scheme: "Bearer", credentials: "c" },
+      };
+      const kept = await client.createTaskPushNotificationConfig(given);
+      expect(kept).toMatchObject(given);
+      const named = await client.createTaskPushNotificationConfig({ taskId, url });
+      expect(named.id).toMatch(/./);
+      for (const config of [kept, named]) {
+        expect(await client.getTaskPushNotificationConfig({ taskId, id: config.id })).toStrictEqual(config);
+      }
+    },
+    on,
+  );
+
+  verifies(
+    "A-51 A-54 A-55 A-56",
+    "does not know the webhooks of an unknown task",
+    async ({ client }) => {
+      const taskId = newId();
+      for (const call of [
+        () => client.createTaskPushNotificationConfig({ taskId, url }),
+        () => client.getTaskPushNotificationConfig({ taskId, id: "hook" }),
+        () => client.listTaskPushNotificationConfigs({ taskId }),
+        () => client.deleteTaskPushNotificationConfig({ taskId, id: "hook" }),
+      ]) {
+        await expectReason(call(), "TASK_NOT_FOUND");
+      }
+    },
+    on,
+  );
+
+  verifies(
+    "A-51 N-6",
+    "refuses a webhook whose URL is none, or is not allowed",
+    async ({ client }) => {
+      const { id: taskId } = await sendTask(client, "task done");
+      for (const bad of [
+        "not a url",
+        "ftp://example.com/",
+        "https://169.254.169.254/",
+        "http://localhost/",
+      ]) {
+        const error = await failureOf(client.createTaskPushNotificationConfig({ taskId, url: bad }));
+        expect(error.code).toBe(Code.InvalidArgument);
+        expect(findFieldViolations(error).map(({ field }) => field)).toStrictEqual(["url"]);
+      }
+    },
+    on,
+  );
+
+  verifies(
+    "A-52",
+    "keeps webhooks of a task that ends, and takes new ones",
+    async ({ client }) => {
+      const { id: taskId } = await sendTask(client, "ask Why?");
+      await client.createTaskPushNotificationConfig({ taskId, id: "before", url });
+      await sendTask(client, "because", { taskId });
+      await client.createTaskPushNotificationConfig({ taskId, id: "after", url });
+      const { configs } = await client.listTaskPushNotificationConfigs({ taskId });
+      expect(configs.map(({ id }) => id).toSorted()).toStrictEqual(["after", "before"]);
+    },
+    on,
+  );
+
+  verifies(
+    "A-53",
+    "takes the same id for two tasks, and replaces it within one",
+    async ({ client }) => {
+      const tasks = [await sendTask(client, "task one"), await sendTask(client, "task two")];
+      for (const { id: taskId } of tasks) {
+        await client.createTaskPushNotificationConfig({ taskId, id: "same", url: `${url}/${taskId}` });
+        await client.createTaskPushNotificationConfig({ taskId, id: "same", url: `${url}/${taskId}/new` });
+      }
+      for (const { id: taskId } of tasks) {
+        const { configs } = await client.listTaskPushNotificationConfigs({ taskId });
+        expect(configs.map((config) => config.url)).toStrictEqual([`${url}/${taskId}/new`]);
+      }
+    },
+    on,
+  );
+
+  verifies(
+    "A-54",
+    "does not know a webhook that was never made",
+    async ({ client }) => {
+      const { id: taskId } = await sendTask(client, "task done");
+      await expectReason(client.getTaskPushNotificationConfig({ taskId, id: "nope" }), "TASK_NOT_FOUND");
+    },
+    on,
+  );
+
+  verifies(
+    "A-54 A-55 A-56",
+    "does not know the webhooks of another tenant's task",
+    async ({ client }) => {
+      const tenant = `t-${newId()}`;
+      const { id: taskId } = await sendTask(client, "task done", { tenant });
+      await client.createTaskPushNotificationConfig({ tenant, taskId, id: "hook", url });
+      for (const call of [
+        () => client.createTaskPushNotificationConfig({ taskId, url }),
+        () => client.getTaskPushNotificationConfig({ taskId, id: "hook" }),
+        () => client.listTaskPushNotificationConfigs({ tenant: "another", taskId }),
+        () => client.deleteTaskPushNotificationConfig({ taskId, id: "hook" }),
+      ]) {
+        await expectReason(call(), "TASK_NOT_FOUND");
+      }
+      expect((await client.listTaskPushNotificationConfigs({ tenant, taskId })).configs).toHaveLength(1);
+    },
+    on,
+  );
+
+  verifies(
+    "A-55 A-57",
+    "lists all webhooks of a task, and pages where asked to",
+    async ({ client }) => {
+      const { id: taskId } = await sendTask(client, "task done");
+      expect((await client.listTaskPushNotificationConfigs({ taskId })).configs).toStrictEqual([]);
+      for (const id of ["a", "b", "c"]) {
+        await client.createTaskPushNotificationConfig({ taskId, id, url });
+      }
+      const all = await client.listTaskPushNotificationConfigs({ taskId });
+      expect(all.configs.map(({ id }) => id)).toStrictEqual(["a", "b", "c"]);
+      expect(all.nextPageToken).toBe("");
+      const first = await client.listTaskPushNotificationConfigs({ taskId, pageSize: 2 });
+      expect(first.configs.map(({ id }) => id)).toStrictEqual(["a", "b"]);
+      const second = await client.listTaskPushNotificationConfigs({
+        taskId,
+        pageSize: 2,
+        pageToken: first.nextPageToken,
+      });
+      expect(second.configs.map(({ id }) => id)).toStrictEqual(["c"]);
+      expect(second.nextPageToken).toBe("");
+      for (const bad of [{ pageToken: "garbage" }, { pageSize: -1 }]) {
+        const error = await failureOf(client.listTaskPushNotificationConfigs({ taskId, ...bad }));
+        expect(error.code).toBe(Code.InvalidArgument);
+      }
+    },
+    on,
+  );
+
+  verifies(
+    "A-56",
+    "deletes a webhook for good, and does not mind deleting it again",
+    async ({ client }) => {
+      const { id: taskId } = await sendTask(client, "task done");
+      await client.createTaskPushNotificationConfig({ taskId, id: "hook", url });
+      for (let round = 0; round < 2; round++) {
+        await client.deleteTaskPushNotificationConfig({ taskId, id: "hook" });
+        await expectReason(client.getTaskPushNotificationConfig({ taskId, id: "hook" }), "TASK_NOT_FOUND");
+      }
+      expect((await client.listTaskPushNotificationConfigs({ taskId })).configs).toStrictEqual([]);
+    },
+    on,
+  );
+
+  verifies("A-58", "has one message for a webhook", async () => {
+    const names = file_lf_a2a_v1_a2a.messages.map(({ name }) => name);
+    expect(names).toContain("TaskPushNotificationConfig");
+    expect(names).not.toContain("PushNotificationConfig");
+    expect(names).not.toContain("CreateTaskPushNotificationConfigRequest");
+  });
+});

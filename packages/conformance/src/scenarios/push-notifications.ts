@@ -1,0 +1,136 @@
+import { parseMessage } from "@a2a-connect/core/internal";
+import { type StreamResponse, StreamResponseSchema } from "@a2a-connect/proto";
+import { readAll, sendTask, startPlayed, statesOf, toRequest, untilSeen } from "../calls.ts";
+import { expect } from "../expect.ts";
+import { answer, cut, type RawRequest, startReceiver } from "../receiver.ts";
+import { type ScenarioGroup, scenarios } from "../scenario.ts";
+
+const on = { server: "push" } as const;
+
+const secret = { token: "the token", authentication: { scheme: "bEARER", credentials: "the credentials" } };
+
+/** N */
+export const pushNotifications: ScenarioGroup = scenarios("N Push notifications", (verifies) => {
+  verifies(
+    "N-1 N-4 A-14",
+    "tells the webhook of a stream exactly what the stream says",
+    async ({ client }) => {
+      await using receiver = await startReceiver();
+      const configuration = { taskPushNotificationConfig: { url: `${receiver.url}/hook` } };
+      const events = await readAll(client.sendStreamingMessage(toRequest("stream 3 0", { configuration })));
+      await receiver.until(({ length }) => length === events.length);
+      expect(receiver.requests.map(eventOf)).toEqual(events);
+      expect(receiver.requests.map(({ eventId }) => eventId)).toEqual(events.map((_, index) => index + 1));
+      for (const { head } of receiver.requests) {
+        expect(head).toMatch(/^POST \/hook HTTP\/1\.1\r\n/);
+        expect(fieldOf(head, "content-type")).toBe("application/a2a+json");
+      }
+    },
+    on,
+  );
+
+  verifies(
+    "N-2 N-3 N-8",
+    "sends the webhook its credentials and its token, and no chunks",
+    async ({ client }) => {
+      await using receiver = await startReceiver();
+      const taskPushNotificationConfig = { url: `${receiver.url}/hook`, ...secret };
+      await sendTask(client, "task done", { configuration: { taskPushNotificationConfig } });
+      await receiver.until(({ length }) => length > 0);
+      for (const { head, body } of receiver.requests) {
+        expect(fieldOf(head, "authorization")).toBe("bEARER the credentials");
+        expect(fieldOf(head, "x-a2a-notification-token")).toBe("the token");
+        expect(fieldOf(head, "content-length")).toBe(String(body.length));
+        expect(fieldOf(head, "transfer-encoding")).toBeUndefined();
+      }
+      expect(new Set(receiver.requests.map(({ connection }) => connection)).size).toBe(1);
+    },
+    on,
+  );
+
+  verifies(
+    "N-4 N-5 A-57",
+    "tells each of several webhooks of everything, although one of them fails at first",
+    async (stage) => {
+      await using receiver = await startReceiver();
+      await using failing = await startReceiver();
+      failing.replyNext(answer(500), cut, answer(429));
+      const { client } = stage;
+      const { task, play } = await startPlayed(stage);
+      for (const [id, { url }] of Object.entries({ receiver, failing })) {
+        await client.createTaskPushNotificationConfig({ taskId: task.id, id, url });
+      }
+      await play.emit(play.turn.working("Still working."));
+      await play.emit(play.turn.complete());
+      const ended =
+        ({ length }: { readonly length: number }) =>
+        (requests: readonly RawRequest[]) =>
+          requests.length === length;
+      await receiver.until(ended({ length: 2 }));
+      await failing.until(ended({ length: 5 }));
+      const [first, last] = receiver.requests.map(({ body }) => body.toString());
+      expect(failing.requests.map(({ body }) => body.toString())).toEqual([first, first, first, first, last]);
+      expect(statesOf(receiver.requests.map(eventOf))).toEqual(
+        statesOf([{ payload: { case: "task", value: task } } as StreamResponse]).concat(
+          (await client.getTask({ id: task.id })).status?.state ?? [],
+        ),
+      );
+    },
+    { ...on, needs: "played" },
+  );
+
+  verifies(
+    "N-6",
+    "does not follow a redirect",
+    async ({ client }) => {
+      await using receiver = await startReceiver();
+      await using elsewhere = await startReceiver();
+      receiver.replyNext(answer(307, `Location: ${elsewhere.url}/\r\n`));
+      const taskPushNotificationConfig = { url: receiver.url, ...secret };
+      await sendTask(client, "task done", { configuration: { taskPushNotificationConfig } });
+      await receiver.until((requests) => requests.some(({ eventId }) => eventId === 2));
+      expect(receiver.requests.slice(0, 3).map(({ eventId }) => eventId)).toEqual([1, 1, 2]);
+      expect(elsewhere.requests).toEqual([]);
+    },
+    on,
+  );
+
+  verifies(
+    "A-56",
+    "sends nothing more to a webhook that was deleted",
+    async (stage) => {
+      await using receiver = await startReceiver();
+      const { client } = stage;
+      const { task, play } = await startPlayed(stage);
+      for (const id of ["deleted", "kept"]) {
+        await client.createTaskPushNotificationConfig({ taskId: task.id, id, url: `${receiver.url}/${id}` });
+      }
+      await client.deleteTaskPushNotificationConfig({ taskId: task.id, id: "deleted" });
+      await play.emit(play.turn.complete());
+      await receiver.until(({ length }) => length > 0);
+      await untilSeen(client, task.id, ({ status }) => status?.state !== task.status?.state);
+      expect(receiver.requests.map(({ path }) => path)).toEqual(["/kept"]);
+    },
+    { ...on, needs: "played" },
+  );
+
+  verifies(
+    "N-9",
+    "shows the secrets of a webhook to its owner",
+    async ({ client }) => {
+      const { id: taskId } = await sendTask(client, "task done");
+      const given = { taskId, id: "hook", url: "https://example.com/hook", ...secret };
+      await client.createTaskPushNotificationConfig(given);
+      expect(await client.getTaskPushNotificationConfig({ taskId, id: "hook" })).toMatchObject(given);
+    },
+    on,
+  );
+});
+
+function eventOf({ body }: RawRequest): StreamResponse {
+  return parseMessage(StreamResponseSchema, JSON.parse(body.toString("utf8")));
+}
+
+function fieldOf(head: string, name: string): string | undefined {
+  return new RegExp(`^${name}: (.*)$`, "im").exec(head)?.[1]?.trim();
+}

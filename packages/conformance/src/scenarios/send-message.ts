@@ -1,0 +1,320 @@
+import { bytes, fileUrl, findFieldViolations, formatTaskState, json, text } from "@a2a-connect/core";
+import { type MessageSchema, Role, TaskState } from "@a2a-connect/proto";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import {
+  artifactTexts,
+  expectReason,
+  failureOf,
+  messageOf,
+  newId,
+  readAll,
+  sendTask,
+  settle,
+  startPlayed,
+  statesOf,
+  taskOf,
+  toRequest,
+  untilSeen,
+} from "../calls.ts";
+import { expect } from "../expect.ts";
+import { capture } from "../raw-calls.ts";
+import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
+import { puppetText } from "../server-name.ts";
+
+/** A.1 */
+export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies) => {
+  verifies("A-1", "answers with a task or with a message", async ({ client }) => {
+    expect(taskOf(await client.sendMessage(toRequest("task one"))).id).not.toBe("");
+    expect(messageOf(await client.sendMessage(toRequest("echo two"))).role).toBe(Role.AGENT);
+  });
+
+  verifies(
+    "A-1",
+    "puts exactly one member into the answer",
+    async (stage) => {
+      for (const [words, member] of [
+        ["task one", "task"],
+        ["echo two", "message"],
+      ] as const) {
+        const { result } = await capture(stage, (client) => client.sendMessage(toRequest(words)));
+        expect(Object.keys(result)).toStrictEqual([member]);
+      }
+    },
+    { places: jsonWires },
+  );
+
+  verifies(
+    "A-2 A-5",
+    "waits until the task has ended, and returns all of it",
+    async ({ client, puppet }) => {
+      const messageId = newId();
+      let answered = false;
+      const sent = sendTask(client, puppetText, { messageId }).finally(() => {
+        answered = true;
+      });
+      const { turn, emit, end } = await puppet.turnOf(messageId);
+      await emit(turn.working());
+      await emit(turn.artifact({ text: "first" }));
+      const halfway = await untilSeen(client, turn.taskId, ({ artifacts }) => artifacts.length === 1);
+      expect(halfway.status?.state).toBe(TaskState.WORKING);
+      expect(answered).toBe(false);
+      await emit(turn.artifact({ text: "second" }));
+      end();
+      const task = await sent;
+      expect(task.status?.state).toBe(TaskState.COMPLETED);
+      expect(artifactTexts(task)).toStrictEqual(["first", "second"]);
+    },
+    { needs: "played" },
+  );
+
+  verifies("A-2", "returns when the task asks for input or credentials", async ({ client }) => {
+    expect((await sendTask(client, "ask Why?")).status?.state).toBe(TaskState.INPUT_REQUIRED);
+    expect((await sendTask(client, "auth")).status?.state).toBe(TaskState.AUTH_REQUIRED);
+  });
+
+  verifies(
+    "A-3",
+    "answers at once with returnImmediately, and the work goes on",
+    async ({ client, puppet }) => {
+      const messageId = newId();
+      const configuration = { returnImmediately: true };
+      const sent = sendTask(client, puppetText, { messageId, configuration });
+      const { turn, emit, end } = await puppet.turnOf(messageId);
+      const { id, status } = await sent; // the agent has not said a word yet
+      expect(status?.state).toBe(TaskState.SUBMITTED);
+      await emit(turn.artifact({ text: "later" }));
+      end();
+      const settled = await settle(client, id);
+      expect(settled.status?.state).toBe(TaskState.COMPLETED);
+      expect(artifactTexts(settled)).toStrictEqual(["later"]);
+    },
+    { needs: "played" },
+  );
+
+  verifies("A-4", "returns direct messages and whole streams with returnImmediately", async ({ client }) => {
+    const configuration = { returnImmediately: true };
+    const direct = messageOf(await client.sendMessage(toRequest("echo hello", { configuration })));
+    expect(direct).toMatchObject({ role: Role.AGENT, taskId: "" });
+    expect(direct.parts[0]?.content.value).toBe("hello");
+    expect((await client.listTasks({ contextId: direct.contextId })).totalSize).toBe(0);
+    const events = await readAll(client.sendStreamingMessage(toRequest("task all of it", { configuration })));
+    expect(statesOf(events).at(-1)).toBe(TaskState.COMPLETED);
+    expect(events.some(({ payload }) => payload.case === "artifactUpdate")).toBe(true);
+  });
+
+  verifies(
+    "A-4",
+    "registers a webhook with returnImmediately, too",
+    async ({ client }) => {
+      const task = await sendTask(client, "task hooked", {
+        configuration: {
+          returnImmediately: true,
+          taskPushNotificationConfig: { id: "hook", url: "https://example.com/hook" },
+        },
+      });
+      const config = await client.getTaskPushNotificationConfig({ taskId: task.id, id: "hook" });
+      expect(config.url).toBe("https://example.com/hook");
+    },
+    { server: "push" },
+  );
+
+  verifies("A-6", "refuses a task id that it has not given out", async ({ client }) => {
+    const taskId = newId();
+    await expectReason(client.sendMessage(toRequest("task mine", { taskId })), "TASK_NOT_FOUND");
+    await expectReason(client.getTask({ id: taskId }), "TASK_NOT_FOUND");
+  });
+
+  for (const [words, state] of [
+    ["task done", TaskState.COMPLETED],
+    ["fail broken", TaskState.FAILED],
+    ["reject no", TaskState.REJECTED],
+  ] as const) {
+    verifies("A-7", `refuses a message for a task that is ${formatTaskState(state)}`, async ({ client }) => {
+      const task = await sendTask(client, words);
+      expect(task.status?.state).toBe(state);
+      const more = toRequest("more", { taskId: task.id });
+      const { rawMessage } = await expectReason(client.sendMessage(more), "UNSUPPORTED_OPERATION");
+      expect(rawMessage).toContain("has ended");
+      expect(await client.getTask({ id: task.id })).toStrictEqual(task);
+    });
+  }
+
+  verifies("A-7", "refuses a message for a canceled task", async ({ client }) => {
+    const { id } = await sendTask(client, "ask Why?");
+    await client.cancelTask({ id });
+    await expectReason(client.sendMessage(toRequest("because", { taskId: id })), "UNSUPPORTED_OPERATION");
+  });
+
+  verifies(
+    "A-8",
+    "refuses a message for a task at work, which goes on",
+    async (stage) => {
+      const { task, play } = await startPlayed(stage);
+      const more = toRequest("more", { taskId: task.id });
+      for (const call of [stage.client.sendMessage(more), stage.client.sendStreamingMessage(more)]) {
+        const { rawMessage } = await expectReason(call, "UNSUPPORTED_OPERATION");
+        expect(rawMessage).toContain("takes no message");
+      }
+      play.end();
+      expect((await settle(stage.client, task.id)).status?.state).toBe(TaskState.COMPLETED);
+    },
+    { needs: "played" },
+  );
+
+  for (const [name, part] of [
+    ["bytes of another type", bytes(new Uint8Array([1]), { mediaType: "application/x-foo" })],
+    ["text of another type", text("<p>", { mediaType: "text/html" })],
+    ["a URL of no type", fileUrl("https://example.com/file")],
+  ] as const) {
+    verifies(
+      "A-9",
+      `refuses ${name} where only text and JSON are taken`,
+      async ({ client }) => {
+        const request = toRequest("", { parts: [text("task fine"), part] });
+        await expectReason(client.sendMessage(request), "CONTENT_TYPE_NOT_SUPPORTED");
+      },
+      { server: "bare" },
+    );
+  }
+
+  verifies(
+    "A-9",
+    "takes what the card declares",
+    async ({ client }) => {
+      const task = await sendTask(client, "", { parts: [text("task fine"), json({ a: 1 })] });
+      expect(task.status?.state).toBe(TaskState.COMPLETED);
+    },
+    { server: "bare" },
+  );
+
+  verifies(
+    "A-10",
+    "tells the agent which media types the caller takes",
+    async (stage) => {
+      const acceptedOutputModes = ["text/plain", "image/png"];
+      const { play, task } = await startPlayed(stage, { configuration: { acceptedOutputModes } });
+      expect(play.turn).toMatchObject({ acceptedOutputModes, contextId: task.contextId });
+      play.end();
+    },
+    { needs: "played" },
+  );
+
+  verifies("A-11", "makes two tasks of the same message id", async ({ client }) => {
+    const messageId = newId();
+    const one = await sendTask(client, "task twice", { messageId });
+    const other = await sendTask(client, "task twice", { messageId });
+    expect(one.id).not.toBe(other.id);
+    expect(one.history[0]?.messageId).toBe(messageId);
+    expect(other.history[0]?.messageId).toBe(messageId);
+  });
+
+  verifies("A-12", "puts results into artifacts", async ({ client }) => {
+    expect(artifactTexts(await sendTask(client, "task the result"))).toStrictEqual(["the result"]);
+  });
+
+  const whole = { messageId: "m", role: Role.USER, parts: [text("task never")] };
+  const broken: [string, MessageInitShape<typeof MessageSchema> | undefined, string][] = [
+    ["no message", undefined, "message"],
+    ["no message id", { ...whole, messageId: "" }, "message.messageId"],
+    ["no role", { ...whole, role: Role.UNSPECIFIED }, "message.role"],
+    ["no parts", { ...whole, parts: [] }, "message.parts"],
+    ["a part without content", { ...whole, parts: [text("task never"), {}] }, "message.parts[1]"],
+  ];
+  for (const [name, message, field] of broken) {
+    verifies("A-13 E-3 H-7", `refuses a send with ${name}, and does nothing`, async ({ client }) => {
+      const contextId = newId();
+      const request = message === undefined ? {} : { message: { ...message, contextId } };
+      for (const call of [() => client.sendMessage(request), () => client.sendStreamingMessage(request)]) {
+        const error = await failureOf(call());
+        expect(error.code).toBe(Code.InvalidArgument);
+        expect(findFieldViolations(error).map((violation) => violation.field)).toStrictEqual([field]);
+      }
+      expect((await client.listTasks({ contextId })).tasks).toStrictEqual([]);
+    });
+  }
+
+  verifies("A-13", "names everything that is wrong at once", async ({ client }) => {
+    const error = await failureOf(client.sendMessage({ message: { parts: [{}] } }));
+    const fields = findFieldViolations(error).map(({ field }) => field);
+    expect(fields).toStrictEqual(
+      expect.arrayContaining(["message.messageId", "message.role", "message.parts[0]"]),
+    );
+  });
+
+  verifies(
+    "A-14",
+    "registers the webhook that comes with a send, for either kind of send",
+    async ({ client }) => {
+      const configuration = { taskPushNotificationConfig: { url: "https://example.com/hook", token: "t" } };
+      const sent = await sendTask(client, "task hooked", { configuration });
+      const [first] = await readAll(client.sendStreamingMessage(toRequest("task hooked", { configuration })));
+      for (const taskId of [sent.id, first === undefined ? "" : taskOf(first).id]) {
+        const { configs } = await client.listTaskPushNotificationConfigs({ taskId });
+        expect(configs).toMatchObject([{ taskId, url: "https://example.com/hook", token: "t" }]);
+        expect(configs[0]?.id).not.toBe("");
+      }
+    },
+    { server: "push" },
+  );
+
+  verifies(
+    "A-14",
+    "registers the webhook that comes with an answer",
+    async ({ client }) => {
+      const { id: taskId } = await sendTask(client, "ask Why?");
+      const configuration = { taskPushNotificationConfig: { id: "late", url: "https://example.com/hook" } };
+      await sendTask(client, "because", { taskId, configuration });
+      const config = await client.getTaskPushNotificationConfig({ taskId, id: "late" });
+      expect(config).toMatchObject({ taskId, id: "late", url: "https://example.com/hook" });
+    },
+    { server: "push" },
+  );
+
+  verifies(
+    "A-14",
+    "refuses a webhook in a send that names a task",
+    async ({ client }) => {
+      const configuration = { taskPushNotificationConfig: { taskId: "t", url: "https://example.com/hook" } };
+      const error = await failureOf(client.sendMessage(toRequest("task hooked", { configuration })));
+      expect(findFieldViolations(error)).toMatchObject([
+        { field: "configuration.taskPushNotificationConfig.taskId" },
+      ]);
+    },
+    { server: "push" },
+  );
+
+  verifies(
+    "A-15",
+    "refuses a webhook in a send when it has no push",
+    async ({ client }) => {
+      const configuration = { taskPushNotificationConfig: { url: "https://example.com/hook" } };
+      const request = toRequest("task hooked", { configuration });
+      await expectReason(client.sendMessage(request), "PUSH_NOTIFICATION_NOT_SUPPORTED");
+      await expectReason(client.sendStreamingMessage(request), "PUSH_NOTIFICATION_NOT_SUPPORTED");
+    },
+    { server: "no-push" },
+  );
+
+  verifies(
+    "A-16",
+    "answers a message of a task with the task",
+    async ({ client, puppet }) => {
+      const first = newId();
+      const asked = sendTask(client, puppetText, { messageId: first });
+      const question = await puppet.turnOf(first);
+      await question.emit(question.turn.inputRequired("Which one?"));
+      const { id } = await asked;
+
+      const second = newId();
+      const answered = client.sendMessage(toRequest("that one", { taskId: id, messageId: second }));
+      const answer = await puppet.turnOf(second);
+      await answer.emit(answer.turn.reply("Thank you."));
+      const task = taskOf(await answered);
+      expect(task.id).toBe(id);
+      expect(task.status?.state).toBe(TaskState.COMPLETED);
+      expect(task.status?.message?.parts[0]?.content.value).toBe("Thank you.");
+    },
+    { needs: "played" },
+  );
+});

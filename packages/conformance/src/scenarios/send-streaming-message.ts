@@ -1,0 +1,230 @@
+import { formatTaskState } from "@a2a-connect/core";
+import { TaskState } from "@a2a-connect/proto";
+import {
+  artifactTexts,
+  expectReason,
+  messageOf,
+  newId,
+  openReader,
+  readAll,
+  sendTask,
+  settle,
+  startPlayed,
+  statesOf,
+  taskOf,
+  toRequest,
+} from "../calls.ts";
+import { expect } from "../expect.ts";
+import { capture } from "../raw-calls.ts";
+import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
+
+const { SUBMITTED, WORKING, INPUT_REQUIRED, AUTH_REQUIRED, COMPLETED } = TaskState;
+
+/** A.2 */
+export const sendStreamingMessage: ScenarioGroup = scenarios("A.2 SendStreamingMessage", (verifies) => {
+  verifies(
+    "A-20",
+    "refuses both streaming operations when it does not declare streaming",
+    async ({ client }) => {
+      const { id } = await sendTask(client, "task plain");
+      await expectReason(client.sendStreamingMessage(toRequest("task no")), "UNSUPPORTED_OPERATION");
+      await expectReason(client.subscribeToTask({ id }), "UNSUPPORTED_OPERATION");
+      await expectReason(client.subscribeToTask({ id: "nope" }), "UNSUPPORTED_OPERATION");
+    },
+    { server: "bare" },
+  );
+
+  for (const [cited, server] of [
+    ["A-20", "bare"],
+    ["A-27", "full"],
+  ] as const) {
+    verifies(
+      cited,
+      `says what it refuses (${server}) without opening an event stream`,
+      async (stage) => {
+        const { header, error } = await capture(stage, (client) =>
+          readAll(client.sendStreamingMessage(toRequest("task no", { taskId: "nope" }))),
+        );
+        expect(header.get("content-type")).toMatch(/^application\/(a2a\+)?json$/);
+        expect(error).toBeDefined();
+      },
+      { server, places: jsonWires },
+    );
+  }
+
+  verifies("A-21", "has one event for a direct message", async ({ client }) => {
+    const events = await readAll(client.sendStreamingMessage(toRequest("echo hello")));
+    expect(events).toHaveLength(1);
+    expect(events.map((event) => messageOf(event).parts[0]?.content.value)).toStrictEqual(["hello"]);
+  });
+
+  verifies(
+    "A-22 A-25 B-4",
+    "begins with the task, tells every step in order, and ends after the last state",
+    async ({ client }) => {
+      const events = await readAll(client.sendStreamingMessage(toRequest("task result")));
+      expect(events.map(({ payload }) => payload.case)).toStrictEqual([
+        "task",
+        "statusUpdate",
+        "artifactUpdate",
+        "statusUpdate",
+      ]);
+      expect(statesOf(events)).toStrictEqual([SUBMITTED, WORKING, COMPLETED]);
+    },
+  );
+
+  for (const [words, state] of [
+    ["fail broken", TaskState.FAILED],
+    ["reject no", TaskState.REJECTED],
+  ] as const) {
+    verifies("A-22", `ends when the task is ${formatTaskState(state)}`, async ({ client }) => {
+      const states = statesOf(await readAll(client.sendStreamingMessage(toRequest(words))));
+      expect(states.at(-1)).toBe(state);
+    });
+  }
+
+  verifies("A-24", "ends at INPUT_REQUIRED", async ({ client }) => {
+    const events = await readAll(client.sendStreamingMessage(toRequest("ask Why?")));
+    expect(statesOf(events).at(-1)).toBe(INPUT_REQUIRED);
+  });
+
+  verifies("A-24", "stays open at AUTH_REQUIRED until the task has ended", async ({ client }) => {
+    const reader = openReader(client.sendStreamingMessage(toRequest("auth")));
+    const first = await reader.next();
+    const seen = statesOf([first]);
+    while (seen.at(-1) !== AUTH_REQUIRED) {
+      seen.push(...statesOf([await reader.next()]));
+    }
+    await sendTask(client, "done", { taskId: taskOf(first).id });
+    expect(statesOf(await reader.rest())).toStrictEqual([WORKING, COMPLETED]);
+  });
+
+  verifies(
+    "A-24 A-35",
+    "keeps a subscription open at INPUT_REQUIRED until the task has ended",
+    async ({ client }) => {
+      const { id } = await sendTask(client, "ask Why?");
+      const reader = openReader(client.subscribeToTask({ id }));
+      expect(taskOf(await reader.next()).status?.state).toBe(INPUT_REQUIRED);
+      await sendTask(client, "because", { taskId: id });
+      expect(statesOf(await reader.rest())).toStrictEqual([WORKING, COMPLETED]);
+    },
+  );
+
+  verifies(
+    "A-25 A-29",
+    "delivers chunks in order, the first of them beginning the artifact",
+    async ({ client }) => {
+      const events = await readAll(client.sendStreamingMessage(toRequest("burst 200")));
+      const chunks = events.flatMap(({ payload }) =>
+        payload.case === "artifactUpdate" ? [payload.value] : [],
+      );
+      const heads = chunks.map(
+        ({ artifact }) => /^chunk \d+/.exec(String(artifact?.parts[0]?.content.value))?.[0],
+      );
+      expect(heads).toStrictEqual(Array.from({ length: 200 }, (_, index) => `chunk ${index + 1}`));
+      expect(chunks.map(({ append }) => append)).toStrictEqual([false, ...Array(199).fill(true)]);
+    },
+  );
+
+  verifies(
+    "A-26 A-25",
+    "gives all streams the same events, and losing one touches nothing else",
+    async (stage) => {
+      const { client } = stage;
+      const { task, play } = await startPlayed(stage);
+      const lost = new AbortController();
+      const [one, other, gone] = [undefined, undefined, lost.signal].map((signal) =>
+        openReader(client.subscribeToTask({ id: task.id }, signal === undefined ? {} : { signal })),
+      );
+      if (one === undefined || other === undefined || gone === undefined) {
+        throw new Error("three readers were opened");
+      }
+      for (const reader of [one, other, gone]) {
+        expect(taskOf(await reader.next()).id).toBe(task.id);
+      }
+      await play.emit(play.turn.append("text", "a"));
+      await gone.next();
+      lost.abort();
+      await expect(gone.next()).rejects.toThrow();
+      await play.emit(play.turn.append("text", "b"));
+      play.end();
+      const [left, right] = await Promise.all([one.rest(), other.rest()]);
+      expect(left).toStrictEqual(right);
+      expect(left.map(({ payload }) => payload.case)).toStrictEqual([
+        "artifactUpdate",
+        "artifactUpdate",
+        "statusUpdate",
+      ]);
+      expect(artifactTexts(await client.getTask({ id: task.id }))).toStrictEqual(["a", "b"]);
+    },
+    { needs: "played" },
+  );
+
+  verifies(
+    "A-26 J-5",
+    "goes on with a task whose sender has left",
+    async ({ client, puppet }) => {
+      const left = new AbortController();
+      const messageId = newId();
+      const reader = openReader(client.sendStreamingMessage(toRequest("puppet", { messageId }), left));
+      const next = reader.next();
+      const { turn, emit, end } = await puppet.turnOf(messageId);
+      await emit(turn.working());
+      const { id } = taskOf(await next);
+      left.abort();
+      await expect(reader.rest()).rejects.toThrow();
+      expect(turn.signal.aborted).toBe(false);
+      await emit(turn.artifact({ text: "still there" }));
+      end();
+      const task = await settle(client, id);
+      expect(task.status?.state).toBe(COMPLETED);
+      expect(artifactTexts(task)).toStrictEqual(["still there"]);
+    },
+    { needs: "played" },
+  );
+
+  verifies("A-27", "refuses unknown and ended tasks before anything is streamed", async ({ client }) => {
+    const { id } = await sendTask(client, "task done");
+    for (const [taskId, reason] of [
+      ["nope", "TASK_NOT_FOUND"],
+      [id, "UNSUPPORTED_OPERATION"],
+    ] as const) {
+      await expectReason(client.sendStreamingMessage(toRequest("more", { taskId })), reason);
+    }
+  });
+
+  verifies("A-28 J-7", "names the task and the context in every update", async ({ client }) => {
+    for (const words of ["task result", "stream 3", "fail broken", "tck-stream"]) {
+      const [first, ...updates] = await readAll(client.sendStreamingMessage(toRequest(words)));
+      const task = first === undefined ? undefined : taskOf(first);
+      expect(updates.length).toBeGreaterThan(0);
+      for (const { payload } of updates) {
+        expect(payload.value).toMatchObject({ taskId: task?.id, contextId: task?.contextId });
+      }
+      expect(task?.id).toMatch(/./);
+      expect(task?.contextId).toMatch(/./);
+    }
+  });
+
+  verifies("A-29", "adds chunks to one artifact, and marks the last one", async ({ client }) => {
+    const messageId = `tck-stream-artifact-chunked-${newId()}`;
+    const events = await readAll(client.sendStreamingMessage(toRequest("go", { messageId })));
+    const chunks = events.flatMap(({ payload }) =>
+      payload.case === "artifactUpdate" ? [payload.value] : [],
+    );
+    expect(chunks.map(({ append, lastChunk }) => [append, lastChunk])).toStrictEqual([
+      [false, false],
+      [true, true],
+    ]);
+    const [first] = events;
+    const task = await client.getTask({ id: first === undefined ? "" : taskOf(first).id });
+    expect(task.artifacts).toHaveLength(1);
+    expect(artifactTexts(task)).toStrictEqual(["chunk-1 ", "chunk-2"]);
+  });
+
+  verifies("A-29", "replaces an artifact that comes again without append", async ({ client }) => {
+    const task = await sendTask(client, "replace 3 0");
+    expect(artifactTexts(task)).toStrictEqual([expect.stringMatching(/^update 3/)]);
+  });
+});

@@ -1,0 +1,159 @@
+import { TaskState } from "@a2a-connect/proto";
+import { TurnAbort } from "@a2a-connect/server";
+import {
+  artifactTexts,
+  expectReason,
+  newId,
+  openReader,
+  sendTask,
+  startPlayed,
+  statesOf,
+  taskOf,
+  untilSeen,
+} from "../calls.ts";
+import { expect } from "../expect.ts";
+import { type ScenarioGroup, scenarios } from "../scenario.ts";
+
+const { CANCELED, COMPLETED, WORKING, INPUT_REQUIRED } = TaskState;
+
+/** A.3 */
+export const taskOperations: ScenarioGroup = scenarios(
+  "A.3 GetTask, CancelTask, SubscribeToTask",
+  (verifies) => {
+    verifies("A-30", "returns status, artifacts and history", async ({ client }) => {
+      const sent = await sendTask(client, "task result");
+      const task = await client.getTask({ id: sent.id });
+      expect(task).toStrictEqual(sent);
+      expect(task.status?.state).toBe(COMPLETED);
+      expect(artifactTexts(task)).toStrictEqual(["result"]);
+      expect(task.history[0]?.parts[0]?.content.value).toBe("task result");
+    });
+
+    verifies("A-30 A-31 A-35", "does not know a task that was never made", async ({ client }) => {
+      const id = newId();
+      await expectReason(client.getTask({ id }), "TASK_NOT_FOUND");
+      await expectReason(client.cancelTask({ id }), "TASK_NOT_FOUND");
+      await expectReason(client.subscribeToTask({ id }), "TASK_NOT_FOUND");
+    });
+
+    verifies("A-31", "cancels a task that asks, and returns it", async ({ client }) => {
+      const { id } = await sendTask(client, "ask Why?");
+      const task = await client.cancelTask({ id });
+      expect([task.id, task.status?.state]).toStrictEqual([id, CANCELED]);
+      expect(await client.getTask({ id })).toStrictEqual(task);
+    });
+
+    verifies("A-31", "cancels a task at work, even one that never stops by itself", async ({ client }) => {
+      const { id } = await sendTask(client, "hang", { configuration: { returnImmediately: true } });
+      expect((await client.cancelTask({ id })).status?.state).toBe(CANCELED);
+    });
+
+    verifies("A-31", "does not cancel what has ended", async ({ client }) => {
+      for (const words of ["task done", "fail broken", "reject no"]) {
+        const { id, status } = await sendTask(client, words);
+        await expectReason(client.cancelTask({ id }), "TASK_NOT_CANCELABLE");
+        expect((await client.getTask({ id })).status).toStrictEqual(status);
+      }
+    });
+
+    verifies("A-32", "leaves a canceled task as it is when it is canceled again", async ({ client }) => {
+      const { id } = await sendTask(client, "ask Why?");
+      const canceled = await client.cancelTask({ id });
+      await expectReason(client.cancelTask({ id }), "TASK_NOT_CANCELABLE");
+      expect(await client.getTask({ id })).toStrictEqual(canceled);
+    });
+
+    verifies(
+      "A-33",
+      "hands the metadata of a cancel to the agent",
+      async (stage) => {
+        const { task, play } = await startPlayed(stage);
+        const canceled = stage.client.cancelTask({ id: task.id, metadata: { why: "changed my mind" } });
+        const { signal } = play.turn;
+        if (!signal.aborted) {
+          await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+        }
+        expect(signal.reason).toBeInstanceOf(TurnAbort);
+        expect(signal.reason).toMatchObject({ cause: "canceled", metadata: { why: "changed my mind" } });
+        play.end();
+        expect((await canceled).status?.state).toBe(CANCELED);
+      },
+      { needs: "played" },
+    );
+
+    verifies(
+      "A-34 A-36",
+      "begins a subscription with the task as it is, without a gap after it",
+      async (stage) => {
+        const { client } = stage;
+        const { task, play } = await startPlayed(stage);
+        await play.emit(play.turn.append("text", "a"));
+        for (const [seen, chunk] of [
+          [["a"], "b"],
+          [["a", "b"], "c"],
+        ] as const) {
+          await untilSeen(client, task.id, (now) => artifactTexts(now).length === seen.length);
+          const left = new AbortController();
+          const reader = openReader(client.subscribeToTask({ id: task.id }, left));
+          const snapshot = taskOf(await reader.next());
+          expect(artifactTexts(snapshot)).toStrictEqual(seen);
+          expect(snapshot.status?.state).toBe(WORKING);
+          await play.emit(play.turn.append("text", chunk));
+          const { payload } = await reader.next();
+          expect(payload.case === "artifactUpdate" && payload.value.artifact?.parts[0]?.content.value).toBe(
+            chunk,
+          );
+          left.abort();
+        }
+        const reader = openReader(client.subscribeToTask({ id: task.id }));
+        expect(artifactTexts(taskOf(await reader.next()))).toStrictEqual(["a", "b", "c"]);
+        play.end();
+        expect(statesOf(await reader.rest())).toStrictEqual([COMPLETED]);
+      },
+      { needs: "played" },
+    );
+
+    verifies(
+      "A-34",
+      "misses nothing of a task that is busy while somebody subscribes",
+      async (stage) => {
+        const { task, play } = await startPlayed(stage);
+        let said = 0;
+        const say = async (count: number) => {
+          for (let index = 0; index < count; index++) {
+            said += 1;
+            await play.emit(play.turn.append("count", String(said)));
+          }
+        };
+        const before = say(100);
+        const reader = openReader(stage.client.subscribeToTask({ id: task.id }));
+        const seen = artifactTexts(taskOf(await reader.next()));
+        await before;
+        await say(20);
+        play.end();
+        for (const { payload } of await reader.rest()) {
+          if (payload.case === "artifactUpdate") {
+            seen.push(String(payload.value.artifact?.parts[0]?.content.value));
+          }
+        }
+        expect(seen).toStrictEqual(Array.from({ length: 120 }, (_, index) => String(index + 1)));
+      },
+      { needs: "played" },
+    );
+
+    verifies("A-35", "refuses to subscribe to a task that has ended", async ({ client }) => {
+      for (const words of ["task done", "fail broken", "reject no"]) {
+        const { id } = await sendTask(client, words);
+        await expectReason(client.subscribeToTask({ id }), "UNSUPPORTED_OPERATION");
+      }
+    });
+
+    verifies("A-35", "ends a subscription when the task is canceled", async ({ client }) => {
+      const { id } = await sendTask(client, "ask Why?");
+      const reader = openReader(client.subscribeToTask({ id }));
+      expect(taskOf(await reader.next()).status?.state).toBe(INPUT_REQUIRED);
+      await client.cancelTask({ id });
+      expect(statesOf(await reader.rest())).toStrictEqual([CANCELED]);
+    });
+  },
+);

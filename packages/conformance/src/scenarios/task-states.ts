@@ -1,0 +1,277 @@
+import { findA2AError, findFieldViolations } from "@a2a-connect/core";
+import { TaskState, TaskStateSchema } from "@a2a-connect/proto";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { Code } from "@connectrpc/connect";
+import {
+  artifactTexts,
+  expectReason,
+  failureOf,
+  newId,
+  openReader,
+  readAll,
+  sendTask,
+  settle,
+  startPlayed,
+  statesOf,
+  taskOf,
+  toRequest,
+} from "../calls.ts";
+import { expect } from "../expect.ts";
+import { capture, listRaw } from "../raw-calls.ts";
+import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
+import { asCaller, puppetText } from "../server-name.ts";
+
+/** The numbers and names of the wire, written out once by hand. */
+const names = [
+  "TASK_STATE_UNSPECIFIED",
+  "TASK_STATE_SUBMITTED",
+  "TASK_STATE_WORKING",
+  "TASK_STATE_COMPLETED",
+  "TASK_STATE_FAILED",
+  "TASK_STATE_CANCELED",
+  "TASK_STATE_INPUT_REQUIRED",
+  "TASK_STATE_REJECTED",
+  "TASK_STATE_AUTH_REQUIRED",
+];
+
+/** A task in every state that there can be. */
+const reach: Readonly<Record<string, (stage: Stage) => Promise<string>>> = {
+  TASK_STATE_SUBMITTED: async ({ client }) =>
+    (await sendTask(client, puppetText, { configuration: { returnImmediately: true } })).id,
+  TASK_STATE_WORKING: async (stage) => (await startPlayed(stage)).task.id,
+  TASK_STATE_COMPLETED: ({ client }) => idOf(client, "task done"),
+  TASK_STATE_FAILED: ({ client }) => idOf(client, "fail broken"),
+  TASK_STATE_CANCELED: async ({ client }) =>
+    (await client.cancelTask({ id: await idOf(client, "ask Why?") })).id,
+  TASK_STATE_INPUT_REQUIRED: ({ client }) => idOf(client, "ask Why?"),
+  TASK_STATE_REJECTED: ({ client }) => idOf(client, "reject no"),
+  TASK_STATE_AUTH_REQUIRED: ({ client }) => idOf(client, "auth"),
+};
+
+async function idOf(client: Stage["client"], words: string): Promise<string> {
+  return (await sendTask(client, words)).id;
+}
+
+/** B */
+export const taskStates: ScenarioGroup = scenarios("B States", (verifies) => {
+  verifies("B-1", "has nine states, as they are numbered", async () => {
+    expect(TaskStateSchema.values.map(({ number, name }) => [number, name])).toStrictEqual([
+      ...names.entries(),
+    ]);
+  });
+
+  for (const [number, name] of names.entries()) {
+    const start = reach[name];
+    const needs = name === "TASK_STATE_WORKING" || name === "TASK_STATE_SUBMITTED" ? "played" : "reference";
+    if (start !== undefined) {
+      verifies(
+        "B-1 B-4",
+        `reaches ${name} and finds it by its number`,
+        async (stage) => {
+          const id = await start(stage);
+          const task = await stage.client.getTask({ id });
+          expect(task.status?.state).toBe(number);
+          const { tasks } = await stage.client.listTasks({
+            contextId: task.contextId,
+            status: number as TaskState,
+          }); // the numbers of the enum;
+          expect(tasks.map((found) => found.id)).toStrictEqual([id]);
+          await stage.client.cancelTask({ id }).catch(() => undefined); // what runs is not left running
+        },
+        { needs },
+      );
+
+      verifies(
+        "B-1 B-4 H-3",
+        `writes ${name} by its name, and reads it by name and number`,
+        async (stage) => {
+          const id = await start(stage);
+          const { result } = await capture(stage, (client) => client.getTask({ id }));
+          expect(result.status.state).toBe(name);
+          for (const status of [name, number]) {
+            const list = await listRaw(stage, { contextId: result.contextId, status });
+            expect(list.result.tasks.map((found: { id: string }) => found.id)).toStrictEqual([id]);
+          }
+          await stage.client.cancelTask({ id }).catch(() => undefined); // what runs is not left running
+        },
+        { needs, places: jsonWires },
+      );
+    }
+  }
+
+  verifies(
+    "B-2",
+    "drops what an agent says after its task was canceled",
+    async (stage) => {
+      const { task, play } = await startPlayed(stage);
+      const canceled = await stage.client.cancelTask({ id: task.id });
+      expect(canceled.status?.state).toBe(TaskState.CANCELED);
+      // The grace period is over and the executor was abandoned: the engine takes this no more.
+      await play.emit(play.turn.artifact({ text: "too late" }));
+      expect(await stage.client.getTask({ id: task.id })).toStrictEqual(canceled);
+    },
+    { needs: "played" },
+  );
+
+  verifies("B-2", "takes a refinement as another task of the same context", async ({ client }) => {
+    const first = await sendTask(client, "task draft");
+    const { contextId } = first;
+    const second = await sendTask(client, "task final", { contextId, referenceTaskIds: [first.id] });
+    expect(second.contextId).toBe(contextId);
+    expect(second.id).not.toBe(first.id);
+    expect(await client.getTask({ id: first.id })).toStrictEqual(first);
+  });
+
+  verifies(
+    "B-3 B-5",
+    "goes on from a question, and from WORKING to a question again",
+    async ({ client, puppet }) => {
+      const first = newId();
+      const asked = sendTask(client, puppetText, { messageId: first });
+      const one = await puppet.turnOf(first);
+      await one.emit(one.turn.inputRequired("Which one?"));
+      const { id, contextId, status } = await asked;
+      expect(status?.message?.parts[0]?.content.value).toBe("Which one?");
+
+      const second = newId();
+      const askedAgain = sendTask(client, "that one", { taskId: id, messageId: second });
+      const two = await puppet.turnOf(second);
+      await two.emit(two.turn.authRequired("Sign in."));
+      const again = await askedAgain;
+      expect([again.id, again.contextId, again.status?.state]).toStrictEqual([
+        id,
+        contextId,
+        TaskState.AUTH_REQUIRED,
+      ]);
+      expect(again.status?.message?.parts[0]?.content.value).toBe("Sign in.");
+      expect([one.turn.contextId, two.turn.contextId]).toStrictEqual([contextId, contextId]);
+      await client.cancelTask({ id });
+    },
+    { needs: "played" },
+  );
+
+  verifies(
+    "B-4 B-9",
+    "has a state and a time in every status, and times never go back",
+    async ({ client }) => {
+      for (const words of ["task result", "stream 3", "fail broken", "reject no", "ask Why?", "throw"]) {
+        const events = await readAll(client.sendStreamingMessage(toRequest(words)));
+        const statuses = events.flatMap(({ payload }) =>
+          payload.case === "task" || payload.case === "statusUpdate" ? [payload.value.status] : [],
+        );
+        expect(statesOf(events)).toHaveLength(statuses.length);
+        expect(statesOf(events)).not.toContain(TaskState.UNSPECIFIED);
+        const times = statuses.map((status) =>
+          status?.timestamp ? timestampMs(status.timestamp) : Number.NaN,
+        );
+        expect(times).not.toContain(Number.NaN);
+        expect(times).toStrictEqual(times.toSorted((one, other) => one - other));
+      }
+    },
+  );
+
+  verifies("B-6", "refuses a task with the context of another", async ({ client }) => {
+    const { id } = await sendTask(client, "ask Why?");
+    const request = toRequest("because", { taskId: id, contextId: newId() });
+    for (const call of [client.sendMessage(request), client.sendStreamingMessage(request)]) {
+      const error = await failureOf(call);
+      expect(error.code).toBe(Code.InvalidArgument);
+      expect(findFieldViolations(error).map(({ field }) => field)).toStrictEqual(["message.contextId"]);
+    }
+    expect((await client.getTask({ id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
+  });
+
+  verifies("B-7", "checks the context before it says that a task has ended", async ({ client }) => {
+    const { id } = await sendTask(client, "task done");
+    const error = await failureOf(client.sendMessage(toRequest("more", { taskId: id, contextId: newId() })));
+    expect(error.code).toBe(Code.InvalidArgument);
+    expect(findA2AError(error)?.reason).toBe("INVALID_PARAMS");
+  });
+
+  verifies(
+    "B-7 E-6",
+    "says nothing about somebody else's task, whatever is wrong with the message",
+    async ({ target, wire }) => {
+      const owner = target.client(wire, { headers: asCaller(newId()) });
+      const stranger = target.client(wire, { headers: asCaller(newId()) });
+      const { id } = await sendTask(owner, "task done");
+      const asking = await sendTask(owner, "ask Why?");
+      for (const request of [
+        toRequest("more", { taskId: id }),
+        toRequest("more", { taskId: id, contextId: newId() }),
+        toRequest("more", { taskId: asking.id }),
+        toRequest("more", { taskId: newId(), contextId: newId() }),
+      ]) {
+        for (const call of [stranger.sendMessage(request), stranger.sendStreamingMessage(request)]) {
+          const { rawMessage } = await expectReason(call, "TASK_NOT_FOUND");
+          expect(rawMessage).toBe("there is no such task");
+        }
+      }
+      await expectReason(stranger.cancelTask({ id: asking.id }), "TASK_NOT_FOUND");
+      await expectReason(stranger.subscribeToTask({ id: asking.id }), "TASK_NOT_FOUND");
+      expect((await owner.getTask({ id: asking.id })).status?.state).toBe(TaskState.INPUT_REQUIRED);
+    },
+    { server: "identity" },
+  );
+
+  verifies(
+    "B-8",
+    "fails the task of an agent that throws, and keeps its words to itself",
+    async (stage) => {
+      const { task, play } = await startPlayed(stage);
+      await play.emit(play.turn.artifact({ text: "half" }));
+      play.fail(new Error("a secret"));
+      const failed = await settle(stage.client, task.id);
+      expect(failed.status?.state).toBe(TaskState.FAILED);
+      expect(failed.status?.message?.parts[0]?.content.value).toMatch(/./);
+      expect(
+        JSON.stringify(failed, (_, value) => (typeof value === "bigint" ? `${value}` : value)),
+      ).not.toContain("secret");
+      expect(artifactTexts(failed)).toStrictEqual(["half"]);
+    },
+    { needs: "played" },
+  );
+
+  verifies(
+    "B-8",
+    "fails the call when an agent throws before there is a task",
+    async ({ client, puppet }) => {
+      const messageId = newId();
+      const failure = failureOf(client.sendMessage(toRequest(puppetText, { messageId })));
+      (await puppet.turnOf(messageId)).fail(new Error("a secret"));
+      const error = await failure;
+      expect(error.code).toBe(Code.Internal);
+      expect(findA2AError(error)).toBeUndefined();
+      expect(error.message).not.toContain("secret");
+    },
+    { needs: "played" },
+  );
+
+  verifies(
+    "B-8",
+    "names wrong output of an agent: a failed call, or a failed task",
+    async ({ client, puppet }) => {
+      const early = newId();
+      const failure = failureOf(client.sendMessage(toRequest(puppetText, { messageId: early })));
+      const one = await puppet.turnOf(early);
+      await one.emit(one.turn.artifact({ parts: [] }));
+      expect(findA2AError(await failure)?.reason).toBe("INVALID_AGENT_RESPONSE");
+
+      const late = newId();
+      const sent = sendTask(client, puppetText, { messageId: late });
+      const other = await puppet.turnOf(late);
+      await other.emit(other.turn.working());
+      await other.emit(other.turn.artifact({ parts: [] }));
+      expect((await sent).status?.state).toBe(TaskState.FAILED);
+    },
+    { needs: "played" },
+  );
+
+  verifies("B-3", "goes from AUTH_REQUIRED to WORKING when the caller comes back", async ({ client }) => {
+    const { id } = await sendTask(client, "auth");
+    const reader = openReader(client.subscribeToTask({ id }));
+    expect(taskOf(await reader.next()).status?.state).toBe(TaskState.AUTH_REQUIRED);
+    await sendTask(client, "done", { taskId: id });
+    expect(statesOf(await reader.rest())).toStrictEqual([TaskState.WORKING, TaskState.COMPLETED]);
+  });
+});

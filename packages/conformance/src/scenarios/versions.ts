@@ -1,0 +1,141 @@
+import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings/client";
+import { findA2AError, methods } from "@a2a-connect/core";
+import { A2AService, TaskState } from "@a2a-connect/proto";
+import { createClient } from "@connectrpc/connect";
+import { callAny, expectReason, readAll, sendTask, toRequest } from "../calls.ts";
+import { expect } from "../expect.ts";
+import { capture, type RawBody, readSse } from "../raw-calls.ts";
+import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
+
+/** F */
+export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
+  for (const version of ["1.0", "1.0.0", "1.0.7"]) {
+    verifies("F-1", `speaks 1.0 when asked for ${version}`, async ({ target, wire }) => {
+      const task = await sendTask(target.client(wire, { version }), "task done");
+      expect(task.status?.state).toBe(TaskState.COMPLETED);
+    });
+  }
+
+  verifies(
+    "F-2",
+    "says its version with every request, as a client",
+    async ({ wire }) => {
+      const sent: (string | null)[] = [];
+      const fetch = async (_input: unknown, init?: RequestInit) => {
+        sent.push(new Headers(init?.headers).get("a2a-version"));
+        return Response.json({});
+      };
+      const transport =
+        wire === "jsonrpc"
+          ? createJsonRpcTransport({ url: "http://peer.invalid", fetch })
+          : createHttpJsonTransport({ baseUrl: "http://peer.invalid", fetch });
+      const client = createClient(A2AService, transport);
+      for (const method of Object.values(methods)) {
+        await callAny(client, method).catch(() => undefined); // there is no proper answer
+      }
+      expect(sent).toStrictEqual(Array(11).fill("1.0"));
+    },
+    { places: jsonWires },
+  );
+
+  verifies(
+    "F-3",
+    "finds the version in the query, and believes the header first",
+    async ({ target, wire }) => {
+      const ask = async (query: string, headers: Record<string, string>) => {
+        const path = wire === "jsonrpc" ? query : `/tasks${query}`;
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ListTasks", params: {} });
+        const post = { method: "POST", body, headers: { ...headers, "content-type": "application/json" } };
+        const response = await target.fetchOn(wire, path, wire === "jsonrpc" ? post : { headers });
+        const json: RawBody = await response.json();
+        return json.error === undefined;
+      };
+      expect(await ask("?A2A-Version=1.0", {})).toBe(true);
+      expect(await ask("?a2a-version=1.0", {})).toBe(true);
+      expect(await ask("?A2A-Version=9.9", {})).toBe(false);
+      expect(await ask("?A2A-Version=9.9", { "a2a-version": "1.0" })).toBe(true);
+      expect(await ask("?A2A-Version=1.0", { "a2a-version": "9.9" })).toBe(false);
+      expect(await ask("", {})).toBe(false);
+    },
+  );
+
+  for (const version of [null, ""]) {
+    verifies(
+      "F-4",
+      `takes ${version === null ? "no" : "an empty"} version for 0.3, which it does not speak`,
+      async ({ target, wire }) => {
+        const client = target.client(wire, { version });
+        const error = await expectReason(client.sendMessage(toRequest("task no")), "VERSION_NOT_SUPPORTED");
+        expect(error.message).toContain("0.3");
+        await expectReason(client.sendStreamingMessage(toRequest("task no")), "VERSION_NOT_SUPPORTED");
+      },
+    );
+  }
+
+  verifies(
+    "F-4",
+    "takes no version for 1.0 where it was told so, and still refuses others",
+    async ({ target, wire }) => {
+      expect((await sendTask(target.client(wire, { version: null }), "task done")).status?.state).toBe(
+        TaskState.COMPLETED,
+      );
+      const other = target.client(wire, { version: "0.3" });
+      await expectReason(other.listTasks({}), "VERSION_NOT_SUPPORTED");
+    },
+    { server: "lenient-version" },
+  );
+
+  for (const [version, server, supported] of [
+    ["0.3", "full", "1.0,1.1"],
+    ["2.0", "full", "1.0,1.1"],
+    ["9.9", "full", "1.0,1.1"],
+    ["bogus", "full", "1.0,1.1"],
+    ["1.1", "bare", "1.0"],
+  ] as const) {
+    verifies(
+      "F-5",
+      `does not speak ${version}, and says what it does`,
+      async ({ target, wire }) => {
+        const client = target.client(wire, { version });
+        const error = await expectReason(client.listTasks({}), "VERSION_NOT_SUPPORTED");
+        expect(error.rawMessage).toContain('"A2A-Version: 1.0"');
+        expect(findA2AError(error)?.metadata["supportedVersions"]).toBe(supported);
+      },
+      { server },
+    );
+  }
+
+  verifies("F-6", "does not answer a request of 1.0 with what only 1.1 has", async ({ client }) => {
+    const events = await readAll(client.sendStreamingMessage(toRequest("task done")));
+    const tasks = (await client.listTasks({ pageSize: 3 })).tasks;
+    expect(events).toHaveLength(4);
+    expect(tasks.map(({ generation }) => generation)).toStrictEqual(tasks.map(() => 0n));
+    for (const { payload } of events) {
+      expect(payload.value).toMatchObject({ generation: 0n });
+    }
+  });
+
+  verifies(
+    "F-6",
+    "writes the shapes of 1.0, without the members of 0.3 and 1.1",
+    async (stage) => {
+      const answers = [
+        await capture(stage, (client) => client.sendMessage(toRequest("parts"))),
+        await capture(stage, (client) => client.sendMessage(toRequest("echo hello"))),
+      ];
+      const streamed = await capture(stage, (client) =>
+        readAll(client.sendStreamingMessage(toRequest("task done"))),
+      );
+      for (const json of [...answers.map((answer) => answer.json), ...readSse(streamed.text)]) {
+        expect(JSON.stringify(json)).not.toMatch(/"(kind|final|generation|index)":/);
+      }
+    },
+    { places: jsonWires },
+  );
+
+  verifies("F-9", "shows its card to whoever says no version", async ({ target }) => {
+    expect((await target.fetch("/.well-known/agent-card.json")).status).toBe(200);
+    const other = { headers: { "a2a-version": "9.9" } };
+    expect((await target.fetch("/.well-known/agent-card.json", other)).status).toBe(200);
+  });
+});
