@@ -9,7 +9,7 @@ import { TurnAbort } from "./turn-abort.ts";
 
 const isNotCancelable = { code: Code.FailedPrecondition, rawMessage: "the task has already ended" };
 
-// What the specification says of it stands in test/conformance/scenarios, over all wires and stores.
+// What the specification says of it stands in packages/conformance/src/scenarios, over all wires and stores.
 
 describe("CancelTask", () => {
   for (const question of ["inputRequired", "authRequired"] as const) {

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { startAgent, startScripted } from "../../test-support/agents.ts";
 import { sendTask } from "../../test-support/tasks.ts";
 
-// What the specification says of it stands in test/conformance/scenarios, over all wires and stores.
+// What the specification says of it stands in packages/conformance/src/scenarios, over all wires and stores.
 
 describe("SendMessage", () => {
   for (const how of ["unary", "streamed"]) {

@@ -8,7 +8,7 @@ import { sendStream, stateOf, subscribe } from "../../test-support/tasks.ts";
 import { createMemoryTaskStore } from "../store/memory-task-store.ts";
 import type { TaskStore } from "../store/task-store.ts";
 
-// What the specification says of it stands in test/conformance/scenarios, over all wires and stores.
+// What the specification says of it stands in packages/conformance/src/scenarios, over all wires and stores.
 
 describe("SendStreamingMessage", () => {
   it("shows an event while the work goes on", async () => {

@@ -44,7 +44,7 @@ async function harnessWith(count = 0, gapMs = 1, store = createMemoryTaskStore()
   return { ...harness, send, pages };
 }
 
-// What the specification says of it stands in test/conformance/scenarios, over all wires and stores.
+// What the specification says of it stands in packages/conformance/src/scenarios, over all wires and stores.
 
 describe("ListTasks", () => {
   for (const [name, gapMs] of [

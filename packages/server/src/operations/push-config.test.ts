@@ -30,7 +30,7 @@ async function harnessWith(
   return { ...harness, taskId };
 }
 
-// What the specification says of it stands in test/conformance/scenarios, over all wires and stores.
+// What the specification says of it stands in packages/conformance/src/scenarios, over all wires and stores.
 
 describe("push configs", () => {
   it("are refused when they are too large for a list of them", async () => {
