@@ -1,4 +1,4 @@
-import type { TaskStep } from "@a2a-connect/core/internal";
+import { isObject, type TaskStep } from "@a2a-connect/core/internal";
 import type { Artifact, Message } from "@a2a-connect/proto";
 import type { Value } from "@bufbuild/protobuf/wkt";
 
@@ -7,6 +7,21 @@ const objectBytes = 64;
 
 /** Memory of a value of JSON besides its text, about, in bytes: protobuf-es makes two objects of it. */
 export const valueBytes: number = 2 * objectBytes;
+
+/** What a value of a data part or of metadata adds to the bytes of a task: in memory it takes much more than encoded. */
+const valueWeight = 32;
+
+/** How many values there are in metadata or in a data part, and the length of their texts and names. */
+interface JsonSize {
+  readonly values: number;
+  readonly texts: number;
+}
+
+/**
+ * The sizes that were found. A message is weighed when it arrives and again when it is logged, and to visit the members of
+ * one large object takes milliseconds. Messages do not change.
+ */
+const knownSizes = new WeakMap<object, JsonSize>();
 
 /**
  * What a message takes in memory, about, in bytes: a megabyte of small values is a hundred of objects. The limit on the depth of
@@ -22,24 +37,33 @@ export function weighMessage(value: unknown): number {
     return bytes;
   }
   const members = value as Readonly<Record<string, unknown>>;
+  if (members["$typeName"] === "google.protobuf.Value") return weighJson(sizeOf(value, openValue));
   for (const name in members) {
-    if (name !== "$typeName" && name !== "case") bytes += name.length + weighMessage(members[name]);
+    const member = members[name];
+    if (name === "metadata" && isObject(member)) bytes += weighJson(sizeOf(member, same));
+    else if (name !== "$typeName" && name !== "case") bytes += name.length + weighMessage(member);
   }
   return bytes;
 }
 
-/** What a value of a data part or of metadata adds to the bytes of a task: in memory it takes much more than encoded. */
-const valueWeight = 32;
+function weighJson({ values, texts }: JsonSize): number {
+  return values * valueBytes + texts;
+}
 
 /** What a step adds to the weight of its task: its encoded bytes, and some for each value of its data. */
 export function weighStep(step: TaskStep | { readonly case: undefined }, bytes: number): number {
   switch (step.case) {
     case "task":
-      return bytes + weighValues(step.value.history) + weighValues(step.value.artifacts);
+      return (
+        bytes +
+        weighMetadata(step.value) +
+        weighValues(step.value.history) +
+        weighValues(step.value.artifacts)
+      );
     case "statusUpdate":
-      return bytes + weighValues([step.value.status?.message]);
+      return bytes + weighMetadata(step.value) + weighValues([step.value.status?.message]);
     case "artifactUpdate":
-      return bytes + weighValues([step.value.artifact]);
+      return bytes + weighMetadata(step.value) + weighValues([step.value.artifact]);
     case "input":
       return bytes + weighValues([step.value]);
     default:
@@ -49,32 +73,57 @@ export function weighStep(step: TaskStep | { readonly case: undefined }, bytes: 
 
 /** What the values of messages or artifacts add to their bytes. */
 export function weighValues(all: readonly (Message | Artifact | undefined)[]): number {
-  let values = 0;
+  let weight = 0;
   for (const each of all) {
     if (each === undefined) continue;
-    values += countJson(each.metadata);
-    for (const { content, metadata } of each.parts) {
-      values += countJson(metadata) + (content.case === "data" ? countValue(content.value) : 0);
+    weight += weighMetadata(each);
+    for (const part of each.parts) {
+      weight += weighMetadata(part);
+      if (part.content.case === "data") weight += sizeOf(part.content.value, openValue).values * valueWeight;
     }
   }
-  return values * valueWeight;
+  return weight;
 }
 
-function countJson(json: unknown): number {
-  if (json === undefined) return 0;
-  let values = 1;
-  if (typeof json === "object" && json !== null) {
-    for (const member of Object.values(json)) values += countJson(member);
-  }
-  return values;
+function weighMetadata({ metadata }: { readonly metadata?: object | undefined }): number {
+  return metadata === undefined ? 0 : sizeOf(metadata, same).values * valueWeight;
 }
 
-function countValue({ kind }: Value): number {
-  let values = 1;
-  if (kind.case === "listValue") {
-    for (const element of kind.value.values) values += countValue(element);
-  } else if (kind.case === "structValue") {
-    for (const member of Object.values(kind.value.fields)) values += countValue(member);
+/** @param open makes JSON of an element, whose own elements it need not open */
+function sizeOf(json: object, open: (element: unknown) => unknown): JsonSize {
+  let size = knownSizes.get(json);
+  if (size === undefined) {
+    size = { values: 0, texts: 0 };
+    addJson(json, open, size);
+    knownSizes.set(json, size);
   }
-  return values;
+  return size;
+}
+
+function addJson(
+  element: unknown,
+  open: (element: unknown) => unknown,
+  size: { values: number; texts: number },
+): void {
+  size.values += 1;
+  const json = open(element);
+  if (typeof json === "string") {
+    size.texts += json.length;
+  } else if (Array.isArray(json)) {
+    for (const item of json) addJson(item, open, size);
+  } else if (typeof json === "object" && json !== null) {
+    for (const name in json) {
+      size.texts += name.length;
+      addJson((json as Readonly<Record<string, unknown>>)[name], open, size);
+    }
+  }
+}
+
+const same = (json: unknown): unknown => json;
+
+/** A Value as JSON whose elements are still Values. One without a kind, which cannot be encoded, counts as empty. */
+function openValue(value: unknown): unknown {
+  const { kind } = value as Value; // what a data part holds, and what is in it
+  if (kind.case === "structValue") return kind.value.fields;
+  return kind.case === "listValue" ? kind.value.values : kind.value;
 }

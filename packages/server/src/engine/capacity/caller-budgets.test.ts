@@ -1,27 +1,12 @@
 import { json, text } from "@a2a-connect/core";
-import { MessageSchema, type Part, TaskState } from "@a2a-connect/proto";
+import { TaskState } from "@a2a-connect/proto";
 import { createEngineHarness, readStream, say, taskOf } from "@a2a-connect/testing";
-import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
 import { defineAgent } from "../../agent/agent-definition.ts";
 import { createMemoryTaskStore } from "../../store/memory-task-store.ts";
-import { weighMessage } from "../weight.ts";
 
 const kibibyte = 1_024;
-
-describe("the weight of a message", () => {
-  const weigh = (part: Part): number => weighMessage(create(MessageSchema, { parts: [part] }));
-
-  it("is that of its text and bytes, and of the objects that its values are", () => {
-    const empty = weigh(text(""));
-    expect(weigh(text("x".repeat(1_000)))).toBe(empty + 1_000);
-    const zeros = weigh(json(Array.from({ length: 1_000 }, () => 0)));
-    expect(zeros).toBeGreaterThan(100 * 1_000);
-    const names = weigh(json({ ["x".repeat(5_000)]: null }));
-    expect(names - weigh(json({ x: null }))).toBe(4_999);
-  });
-});
 
 describe("a message of many values", () => {
   const zeros = json(Array.from({ length: 1_000 }, () => 0)); // 2 KB in a request
