@@ -1,8 +1,6 @@
-import { setTimeout as pause } from "node:timers/promises";
-import { quantile } from "../report/statistics.ts";
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
 import type { Target } from "../servers/control.ts";
-import { openClients } from "./load-client.ts";
-import { jsonRpcWire } from "./wires/index.ts";
 
 /** How long unrelated echoes took. */
 export interface EchoFigures {
@@ -11,30 +9,34 @@ export interface EchoFigures {
   readonly worstMs: number;
 }
 
+/** What the thread of the echoes is told. */
+export interface EchoOrder {
+  readonly target: Target;
+  readonly pauseMs: number;
+}
+
 /**
- * Echoes over JSON-RPC, one after the other, as long as `work` goes on: what a stranger notices of it.
+ * Echoes over JSON-RPC, one after the other, as long as `work` goes on: what an unrelated caller notices of it. They have a
+ * thread of their own, because this one may be busy with the answers to the work.
  *
+ * @param work begins it, when the connection of the echoes is open
  * @param pauseMs between an answer and the next echo
  */
-export async function probeDuring(
+export async function probeDuring<Result>(
   target: Target,
-  work: Promise<unknown>,
+  work: () => Promise<Result>,
   pauseMs: number,
-): Promise<EchoFigures> {
-  using callers = await openClients(jsonRpcWire, target);
-  let over = false;
-  const end = work.finally(() => {
-    over = true;
-  });
-  end.catch(() => {}); // whoever waits for the work itself is told
-  const latenciesMs: number[] = [];
-  while (!over) {
-    const begun = performance.now();
-    // When the work ends before it is answered, an echo has waited that long at least.
-    await Promise.race([callers.first.send("echo hello"), end]);
-    latenciesMs.push(performance.now() - begun);
-    await (pauseMs === 0 ? undefined : pause(pauseMs));
+): Promise<{ readonly result: Result; readonly echoes: EchoFigures }> {
+  const order: EchoOrder = { target, pauseMs };
+  const worker = new Worker(new URL("./echo-worker.ts", import.meta.url), { workerData: order });
+  try {
+    await once(worker, "message"); // ready
+    worker.postMessage("begin");
+    const result = await work();
+    worker.postMessage("end");
+    const [echoes] = (await once(worker, "message")) as [EchoFigures]; // what the worker sends
+    return { result, echoes };
+  } finally {
+    await worker.terminate();
   }
-  const ascending = Float64Array.from(latenciesMs).sort();
-  return { echoes: ascending.length, p50Ms: quantile(ascending, 0.5), worstMs: quantile(ascending, 1) };
 }

@@ -74,9 +74,11 @@ async function measure(context: BenchContext, server: BenchServer, chunks: numbe
   context.progress(`burst of ${chunks}, ${server.side}`);
   const limitMs = context.quick ? 10_000 : 30_000;
   using caller = await openClients(jsonRpcWire, server.target);
-  const started = performance.now();
-  const outcome = caller.first.stream(`burst ${chunks}`, limitMs);
-  const echoes = await probeDuring(server.target, outcome, 0);
-  const { complete } = await outcome;
-  return { side: server.side, chunks, burstMs: performance.now() - started, complete, ...echoes };
+  const burst = async () => {
+    const started = performance.now();
+    const { complete } = await caller.first.stream(`burst ${chunks}`, limitMs);
+    return { complete, burstMs: performance.now() - started };
+  };
+  const { result, echoes } = await probeDuring(server.target, burst, 0);
+  return { side: server.side, chunks, ...result, ...echoes };
 }

@@ -94,13 +94,12 @@ async function measure(
   ) {
     try {
       const before = await server.collect();
-      const sent = inTime(send(server.target));
-      const { worstMs } = await probeDuring(server.target, sent, 1);
-      outcome = await sent;
+      const { result, echoes } = await probeDuring(server.target, () => inTime(send(server.target)), 1);
+      outcome = result;
       const { cpuUs, peakRssBytes } = await server.usage();
       worst.cpuMs = Math.max(worst.cpuMs, (cpuUs - before.cpuUs) / 1_000);
       worst.peakBytes = Math.max(worst.peakBytes, peakRssBytes - before.rssBytes);
-      worst.worstMs = Math.max(worst.worstMs, worstMs);
+      worst.worstMs = Math.max(worst.worstMs, echoes.worstMs);
     } catch {
       outcome = "gone";
     }

@@ -114,7 +114,7 @@ async function grow(
   const { id } = await clients.first.sendForTask(`replace ${events} ${updateBytes}`, true);
   let early: number | undefined;
   let middle: Promise<void> | undefined;
-  const growing = (async () => {
+  const growing = async () => {
     for (;;) {
       const reached = ordinalOf(await clients.first.getTask(id));
       const elapsedMs = performance.now() - started;
@@ -129,9 +129,9 @@ async function grow(
       }
       await pause(events - reached < events / 50 ? 20 : 500);
     }
-  })();
-  const echoes = await probeDuring(server.target, growing, 20);
-  const { reached, elapsedMs } = await growing;
+  };
+  const { result, echoes } = await probeDuring(server.target, growing, 20);
+  const { reached, elapsedMs } = result;
   await middle;
   const { cpuUs, peakRssBytes } = await server.usage();
   const { rssBytes } = await server.collect();
