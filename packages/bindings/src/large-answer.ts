@@ -23,19 +23,18 @@ export async function runInTurns<Result>(steps: Generator<number, Result>): Prom
 
 const encoder = new TextEncoder();
 
-/** The pieces of a text as bytes; other calls run between them. */
-export function encodeInTurns(texts: Iterable<string>): Promise<readonly Uint8Array[]> {
-  return runInTurns(encodeEach(texts));
+/** All pieces of what is made piece by piece; other calls run between them. */
+export function collectInTurns(pieces: Iterable<Uint8Array>): Promise<readonly Uint8Array[]> {
+  return runInTurns(collect(pieces));
 }
 
-function* encodeEach(texts: Iterable<string>): Generator<number, readonly Uint8Array[]> {
-  const pieces: Uint8Array[] = [];
-  for (const text of texts) {
-    const piece = encoder.encode(text);
-    pieces.push(piece);
+function* collect(pieces: Iterable<Uint8Array>): Generator<number, readonly Uint8Array[]> {
+  const collected: Uint8Array[] = [];
+  for (const piece of pieces) {
+    collected.push(piece);
     yield piece.length;
   }
-  return pieces;
+  return collected;
 }
 
 /** The pieces of a text as bytes. Each is made when the reader asks for it. */
@@ -43,6 +42,11 @@ export function* encodeTexts(texts: Iterable<string>): Generator<Uint8Array> {
   for (const text of texts) {
     yield encoder.encode(text);
   }
+}
+
+/** All of a text's pieces as bytes; other calls run between them. */
+export function encodeInTurns(texts: Iterable<string>): Promise<readonly Uint8Array[]> {
+  return collectInTurns(encodeTexts(texts));
 }
 
 /** A body of pieces. The code that writes it lets other calls run between them. */

@@ -34,45 +34,59 @@ export function* findMemberInSteps(text: string, member: string): Generator<numb
     return undefined;
   }
   let found: string | undefined;
-  let depth = 0;
+  const position = { at: 0, depth: 0 };
   /** Name of the current member of the outermost object. */
   let name: string | undefined;
   let valueStart = 0;
   let begun = 0;
-  for (let at = 0; at < text.length; at++) {
+  for (;;) {
+    toOutermost(text, position, begun + stepLength);
+    const { at, depth } = position;
     if (at - begun >= stepLength) {
       yield at - begun;
       begun = at;
     }
+    if (at >= text.length) return found;
+    if (depth > 1) continue;
     const character = text.charCodeAt(at);
-    switch (character) {
-      case quote: {
-        const end = findStringEnd(text, at + 1);
-        if (depth === 1 && name === undefined) {
-          name = String(JSON.parse(text.slice(at, end + 1)));
-          valueStart = text.indexOf(":", end) + 1;
-        }
-        at = end;
-        break;
+    if (character === quote) {
+      const end = findStringEnd(text, at + 1);
+      if (name === undefined) {
+        name = String(JSON.parse(text.slice(at, end + 1)));
+        valueStart = text.indexOf(":", end) + 1;
       }
-      case openBrace:
-      case openBracket:
-        depth += 1;
-        break;
-      case closeBrace:
-      case closeBracket:
-      case comma:
-        if (depth === 1) {
-          if (name === member) {
-            found = text.slice(valueStart, at).trim();
-          }
-          name = undefined;
-        }
-        if (character !== comma) {
-          depth -= 1;
-        }
-        break;
+      position.at = end + 1;
+    } else {
+      if (name === member) found = text.slice(valueStart, at).trim();
+      name = undefined;
+      position.at = at + 1;
+      if (character !== comma) position.depth -= 1;
     }
   }
-  return found;
+}
+
+/**
+ * Moves on to the next quote, comma or end of the outermost object; at most to about `until`. A function of its own, because V8
+ * runs a loop in a generator several times slower.
+ */
+function toOutermost(text: string, position: { at: number; depth: number }, until: number): void {
+  const end = Math.min(until, text.length);
+  let { at, depth } = position;
+  for (; at < end; at++) {
+    const character = text.charCodeAt(at);
+    const brace = character | 0x20; // brackets become braces
+    if (brace === openBrace) {
+      depth += 1;
+    } else if (brace === closeBrace) {
+      if (depth <= 1) break;
+      depth -= 1;
+    } else if (character === quote) {
+      if (depth <= 1) break;
+      at = findStringEnd(text, at + 1);
+    } else if (character === comma && depth <= 1) {
+      break;
+    }
+  }
+  position.at = at;
+  position.depth = depth;
 }

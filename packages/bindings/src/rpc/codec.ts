@@ -14,7 +14,7 @@ import {
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { malformedRequest, unlessRefused } from "../body.ts";
 import { parseJsonBytes } from "../json/read-json.ts";
-import { encodeInTurns, runInTurns } from "../large-answer.ts";
+import { encodeInTurns, encodeTexts, runInTurns } from "../large-answer.ts";
 import type { Codec } from "./protocol.ts";
 
 /** Bytes of protobuf that one slice decodes. */
@@ -57,7 +57,7 @@ export const jsonCodec: Codec = {
     }),
   encodeResponse({ method }, request, response) {
     const text = formatAnswer(method, request, response);
-    return typeof text === "string" ? text : encodeInTurns(text);
+    return typeof text === "string" ? text : encodeTexts(text);
   },
   encodeEvent(desc, event) {
     const text = formatOnce(desc, event);

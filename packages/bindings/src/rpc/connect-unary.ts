@@ -73,7 +73,7 @@ async function answer(
   async function respond(
     status: number,
     mediaType: string,
-    body: Uint8Array | string | readonly Uint8Array[],
+    body: Uint8Array | string | Iterable<Uint8Array>,
   ): Promise<HttpResponse> {
     const { responseHeader, usedTrailer } = context;
     const header = usedTrailer === undefined ? responseHeader : trailerMux(responseHeader, usedTrailer);

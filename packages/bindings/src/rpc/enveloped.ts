@@ -5,7 +5,7 @@ import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { explainFailure } from "../failure.ts";
 import type { HttpRequest, HttpResponse } from "../http.ts";
 import type { Operation } from "../invoke.ts";
-import { toBody } from "../large-answer.ts";
+import { collectInTurns, isPieces, toBody } from "../large-answer.ts";
 import { openStream } from "../open-stream.ts";
 import type { BindingSettings } from "../options.ts";
 import { createStreamBody, type Encoded, type StreamFormat } from "../stream-body.ts";
@@ -105,9 +105,9 @@ class EnvelopedCall implements StreamFormat {
   async #encodeResponse(request: Message, response: Message): Promise<Uint8Array | readonly Uint8Array[]> {
     const { responseCompression: compression } = this.#call;
     const encoded = this.#codec.encodeResponse(this.#operation, request, response);
-    if (encoded instanceof Promise) {
-      return envelopPieces(await encoded, compression);
-    }
+    if (encoded instanceof Promise) return envelopPieces(await encoded, compression);
+    // The length of an envelope comes first.
+    if (isPieces(encoded)) return envelopPieces(await collectInTurns(encoded), compression);
     const envelope = encodeEnvelope(0, typeof encoded === "string" ? encoder.encode(encoded) : encoded);
     return compression !== null && this.#isWorthwhile(envelope)
       ? await compressEnvelope(envelope, compression)

@@ -14,14 +14,15 @@ export interface Codec {
    */
   decode(desc: DescMessage, bytes: Uint8Array, limits: MessageLimits): Message | Promise<Message>;
   /**
-   * The answer to a unary call, as text if the body may be text. A large answer is made in slices, and comes in pieces.
+   * The answer to a unary call, as text if the body may be text. A large answer comes in pieces: all at once, made in
+   * slices, or each made when it is asked for.
    */
   encodeResponse(
     operation: Operation,
     request: Message,
     response: Message,
-  ): Uint8Array | string | Promise<readonly Uint8Array[]>;
-  /** An event of a stream; a large one comes in pieces, as from `encodeResponse`. */
+  ): Uint8Array | string | Iterable<Uint8Array> | Promise<readonly Uint8Array[]>;
+  /** An event of a stream; a large one comes in pieces, made in slices. */
   encodeEvent(desc: DescMessage, event: Message): Uint8Array | Promise<readonly Uint8Array[]>;
 }
 
