@@ -1,12 +1,4 @@
-import {
-  closeBrace,
-  closeBracket,
-  comma,
-  findStringEnd,
-  openBrace,
-  openBracket,
-  quote,
-} from "./json-characters.ts";
+import { closeBrace, comma, findStringEnd, openBrace, quote } from "./json-characters.ts";
 
 /**
  * The text of a member of the outermost object in a JSON text; of two members with the name, the last, like
