@@ -6,6 +6,8 @@ import { type CommitTarget, decideCommit, isSameOwner } from "./decide-commit.ts
 import { takeEventPage } from "./log-page.ts";
 import { createMemoryDeliveries } from "./memory-deliveries.ts";
 import { createMemoryKeys } from "./memory-keys.ts";
+import { createMemoryLists } from "./memory-lists.ts";
+import { compareText, type TaskOrder } from "./memory-order.ts";
 import {
   appendTo,
   createMemoryTask,
@@ -15,17 +17,16 @@ import {
   readTask,
   toTaskWeight,
 } from "./memory-task.ts";
-import type { ListCursor, Owner, TaskCommit, TaskPage, TaskQuery, TaskStore } from "./task-store.ts";
+import type { Owner, TaskCommit, TaskIndex, TaskPage, TaskQuery, TaskStore } from "./task-store.ts";
 import { TaskPageBuilder } from "./task-view.ts";
 
 /**
  * A TaskStore that keeps tasks in memory only: for tests, and for agents whose tasks may be lost. A commit costs only
- * its own entries, for any length of the log; a list visits all tasks of its owner.
+ * its own entries, for any length of the log, and a list its page, for any number of tasks.
  */
 export function createMemoryTaskStore(): TaskStore {
   const tasks = new Map<string, MemoryTask>();
-  /** By tenant, then by principal. */
-  const owners = new Map<string, Map<string, Set<MemoryTask>>>();
+  const lists = createMemoryLists();
   const deliveries = createMemoryDeliveries();
   const keys = createMemoryKeys();
   let open = true;
@@ -40,25 +41,17 @@ export function createMemoryTaskStore(): TaskStore {
     return task !== undefined && isSameOwner(task.owner, owner) ? task : undefined;
   }
 
-  function ownedTasks({ tenant, principal }: Owner): readonly MemoryTask[] {
-    assertOpen();
-    return [...(owners.get(tenant)?.get(principal) ?? [])];
-  }
-
   function createTask(commit: TaskCommit): MemoryTask {
     const task = createMemoryTask(commit);
-    const { tenant, principal } = task.owner;
     tasks.set(task.taskId, task);
-    const principals = owners.get(tenant) ?? new Map<string, Set<MemoryTask>>();
-    const owned = principals.get(principal) ?? new Set();
-    owners.set(tenant, principals.set(principal, owned.add(task)));
+    lists.add(task);
     return task;
   }
 
   /** Returns how many rows another store would remove. */
   function forgetTask(task: MemoryTask): number {
     tasks.delete(task.taskId);
-    owners.get(task.owner.tenant)?.get(task.owner.principal)?.delete(task);
+    lists.remove(task);
     const rows = 1 + task.keys.length + task.deliveries.size;
     deliveries.clear(task);
     keys.clear(task);
@@ -75,7 +68,10 @@ export function createMemoryTaskStore(): TaskStore {
       if ("refused" in result) return result;
       const task = found ?? createTask(commit);
       const begin = task.tail.generation + 1;
+      const moves = !isSamePlace(task.index, commit.index);
+      if (moves) lists.remove(task);
       appendTo(task, commit, result.tail);
+      if (moves) lists.add(task);
       if (result.deliveryDue) deliveries.wake(task);
       for (const config of commit.pushConfigs) deliveries.put(task, config, begin);
       for (const key of commit.keys) keys.putTask(task, key);
@@ -95,7 +91,8 @@ export function createMemoryTaskStore(): TaskStore {
     },
 
     async list(query) {
-      return listTasks(ownedTasks(query.owner), query);
+      assertOpen();
+      return listTasks(lists.find(query), query);
     },
 
     async events(owner, taskId, after, limit) {
@@ -214,54 +211,27 @@ function toTarget({ owner, tail, fence, deliveries }: MemoryTask): CommitTarget 
   return { owner, tail, fence, hasPushConfigs: deliveries.size > 0 };
 }
 
+function isSamePlace(one: TaskIndex, other: TaskIndex): boolean {
+  const { contextId, state, statusTimestamp } = one;
+  return contextId === other.contextId && state === other.state && statusTimestamp === other.statusTimestamp;
+}
+
 function isFinished({ index }: MemoryTask, before: number | undefined): boolean {
   return before !== undefined && index.statusTimestamp < before && isTerminal(index.state);
 }
 
 function listTasks(
-  owned: readonly MemoryTask[],
-  { contextId, state, since, after, limit, maxBytes, view }: TaskQuery,
+  order: TaskOrder | undefined,
+  { state, since, after, limit, maxBytes, view }: TaskQuery,
 ): TaskPage {
-  const matches = owned
-    .filter(({ index }) => contextId === undefined || index.contextId === contextId)
-    .filter(({ index }) => state === undefined || index.state === state)
-    .filter(({ index }) => since === undefined || index.statusTimestamp >= since)
-    .sort((one, other) => compareNewestFirst(toCursor(one), toCursor(other)));
-  const rest =
-    after === undefined ? matches : matches.filter((task) => compareNewestFirst(toCursor(task), after) > 0);
+  if (order === undefined) return { tasks: [], totalSize: 0, more: false };
+  const filter = { state, since };
   const page = new TaskPageBuilder({ limit, maxBytes });
-  for (const task of rest) {
-    if (page.isFull) break;
+  let more = false;
+  for (const task of order.newestFirst(after, filter)) {
+    more = page.isFull;
+    if (more) break;
     page.add((bytes) => readTask(task, view, bytes));
   }
-  return { tasks: page.tasks, totalSize: matches.length, more: rest.length > page.tasks.length };
-}
-
-function toCursor({ taskId, index }: MemoryTask): ListCursor {
-  return { taskId, statusTimestamp: index.statusTimestamp };
-}
-
-function compareNewestFirst(one: ListCursor, other: ListCursor): number {
-  return other.statusTimestamp - one.statusTimestamp || compareText(other.taskId, one.taskId);
-}
-
-/**
- * Orders ids by code point, like their UTF-8 bytes: the order of every store. JavaScript's own `<` compares UTF-16
- * units and puts characters beyond U+FFFF before U+E000.
- *
- * @returns negative, zero or positive, as `Array.prototype.sort` expects
- */
-function compareText(one: string, other: string): number {
-  const shared = Math.min(one.length, other.length);
-  for (let at = 0; at < shared; at += 1) {
-    const difference = rank(one.charCodeAt(at)) - rank(other.charCodeAt(at));
-    if (difference !== 0) return difference;
-  }
-  return one.length - other.length;
-}
-
-/** Moves the surrogates (U+D800 to U+DFFF) above all other UTF-16 units. */
-function rank(unit: number): number {
-  if (unit < 0xd800) return unit;
-  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
+  return { tasks: page.tasks, totalSize: order.count(filter), more };
 }

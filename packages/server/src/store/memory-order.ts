@@ -1,0 +1,168 @@
+import type { TaskState } from "@a2a-connect/proto";
+import type { MemoryTask } from "./memory-task.ts";
+import type { ListCursor } from "./task-store.ts";
+
+/** Which tasks of an order; filters are combined with AND. */
+export interface OrderFilter {
+  readonly state: TaskState | undefined;
+  /** Inclusive lower bound of the status timestamp, milliseconds. */
+  readonly since: number | undefined;
+}
+
+/** What the order reads of a task. */
+type OrderedTask = Pick<MemoryTask, "taskId" | "index">;
+
+/** Neighbours in the order, oldest first. */
+interface Stretch<Task> {
+  readonly tasks: Task[];
+  /** How many of them have which state. */
+  readonly states: number[];
+}
+
+/** A stretch that grows beyond this is cut in two. */
+const maxStretch = 512;
+
+/**
+ * Tasks by status timestamp, then by id: the order of lists. It is kept while tasks come, go and change, so that a page
+ * costs as much as its tasks, and a count as many steps as there are stretches of a few hundred tasks.
+ */
+export class TaskOrder<Task extends OrderedTask = MemoryTask> {
+  readonly #stretches: Stretch<Task>[] = [];
+
+  get isEmpty(): boolean {
+    return this.#stretches.length === 0;
+  }
+
+  add(task: Task): void {
+    const place = cursorOf(task);
+    const at = Math.min(this.#findStretch(place), this.#stretches.length - 1);
+    const stretch = this.#stretches[at];
+    if (stretch === undefined) {
+      this.#stretches.push(createStretch([task]));
+      return;
+    }
+    stretch.tasks.splice(countBefore(stretch.tasks, place), 0, task);
+    count(stretch, task, 1);
+    if (stretch.tasks.length <= maxStretch) return;
+    const half = maxStretch / 2;
+    const [older, newer] = [stretch.tasks.slice(0, half), stretch.tasks.slice(half)];
+    this.#stretches.splice(at, 1, createStretch(older), createStretch(newer));
+  }
+
+  /** Call it before the task's index changes: the task is found by what it was added with. */
+  remove(task: Task): void {
+    const place = cursorOf(task);
+    const at = this.#findStretch(place);
+    const stretch = this.#stretches[at];
+    const index = stretch === undefined ? 0 : countBefore(stretch.tasks, place);
+    if (stretch === undefined || stretch.tasks[index] !== task) return;
+    stretch.tasks.splice(index, 1);
+    count(stretch, task, -1);
+    if (stretch.tasks.length === 0) this.#stretches.splice(at, 1);
+  }
+
+  /** How many tasks the filter lets through. */
+  count({ state, since }: OrderFilter): number {
+    const oldest = since === undefined ? undefined : { statusTimestamp: since, taskId: "" };
+    const begin = oldest === undefined ? 0 : this.#findStretch(oldest);
+    let total = 0;
+    for (const [at, { tasks, states }] of this.#stretches.slice(begin).entries()) {
+      if (at === 0 && oldest !== undefined) {
+        total += tasks.slice(countBefore(tasks, oldest)).filter((task) => hasState(task, state)).length;
+      } else {
+        total += state === undefined ? tasks.length : (states[state] ?? 0);
+      }
+    }
+    return total;
+  }
+
+  /** The tasks that the filter lets through, newest first, from the one after `after` on. */
+  *newestFirst(after: ListCursor | undefined, { state, since }: OrderFilter): Generator<Task> {
+    const last = this.#stretches.length - 1;
+    const begin = after === undefined ? last : Math.min(this.#findStretch(after), last);
+    for (let at = begin; at >= 0; at -= 1) {
+      const { tasks, states } = this.#stretches[at] ?? createStretch<Task>([]);
+      if (state !== undefined && (states[state] ?? 0) === 0 && !isOlder(tasks[0], since)) continue;
+      const end = at === begin && after !== undefined ? countBefore(tasks, after) : tasks.length;
+      for (let index = end - 1; index >= 0; index -= 1) {
+        const task = tasks[index];
+        if (task === undefined || isOlder(task, since)) return;
+        if (hasState(task, state)) yield task;
+      }
+    }
+  }
+
+  /** The first stretch whose newest task is not older than this place; their number when all are older. */
+  #findStretch(place: ListCursor): number {
+    return countFirst(this.#stretches, ({ tasks }) => {
+      const newest = tasks.at(-1);
+      return newest !== undefined && compare(cursorOf(newest), place) < 0;
+    });
+  }
+}
+
+function createStretch<Task extends OrderedTask>(tasks: Task[]): Stretch<Task> {
+  const stretch: Stretch<Task> = { tasks, states: [] };
+  for (const task of tasks) count(stretch, task, 1);
+  return stretch;
+}
+
+function count({ states }: Stretch<OrderedTask>, { index: { state } }: OrderedTask, change: number): void {
+  states[state] = (states[state] ?? 0) + change;
+}
+
+function hasState({ index }: OrderedTask, state: TaskState | undefined): boolean {
+  return state === undefined || index.state === state;
+}
+
+function isOlder(task: OrderedTask | undefined, since: number | undefined): boolean {
+  return task !== undefined && since !== undefined && task.index.statusTimestamp < since;
+}
+
+function cursorOf({ taskId, index }: OrderedTask): ListCursor {
+  return { taskId, statusTimestamp: index.statusTimestamp };
+}
+
+/** How many of the tasks are older than this place. */
+function countBefore(tasks: readonly OrderedTask[], place: ListCursor): number {
+  return countFirst(tasks, (task) => compare(cursorOf(task), place) < 0);
+}
+
+/** How many elements hold, of a list in which those that hold come first. */
+function countFirst<Element>(list: readonly Element[], holds: (element: Element) => boolean): number {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const element = list[middle];
+    if (element !== undefined && holds(element)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Oldest first. */
+function compare(one: ListCursor, other: ListCursor): number {
+  return one.statusTimestamp - other.statusTimestamp || compareText(one.taskId, other.taskId);
+}
+
+/**
+ * Orders ids by code point, like their UTF-8 bytes: the order of every store. JavaScript's own `<` compares UTF-16
+ * units and puts characters beyond U+FFFF before U+E000.
+ *
+ * @returns negative, zero or positive, as `Array.prototype.sort` expects
+ */
+export function compareText(one: string, other: string): number {
+  const shared = Math.min(one.length, other.length);
+  for (let at = 0; at < shared; at += 1) {
+    const difference = rank(one.charCodeAt(at)) - rank(other.charCodeAt(at));
+    if (difference !== 0) return difference;
+  }
+  return one.length - other.length;
+}
+
+/** Moves the surrogates (U+D800 to U+DFFF) above all other UTF-16 units. */
+function rank(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
+}
