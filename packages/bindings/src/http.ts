@@ -77,6 +77,11 @@ export interface HttpResponse {
    * are sent together, and header fields may be set until the first chunk is ready.
    */
   readonly headAtOnce?: boolean;
+  /**
+   * The rest of the request is not wanted: over HTTP/2 its stream ends with this response, which has no trailers. Default
+   * false: what comes of the request is thrown away, within limits.
+   */
+  readonly endsRequest?: boolean;
 }
 
 /** Answers one HTTP request. The code that serves sockets calls it. */

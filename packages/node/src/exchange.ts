@@ -1,6 +1,7 @@
 import type { HttpHandler, HttpRequest, HttpResponse } from "@a2a-connect/bindings";
 import type { SharedBudget } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { Arrivals } from "./arrivals.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import { CallSignal, type Incoming, NodeRequest, type RequestContext } from "./node-request.ts";
 import { plainError } from "./plain-error.ts";
@@ -21,6 +22,8 @@ export interface ExchangeContext extends RequestContext {
   readonly maxHeaderBytes: number;
   /** The memory of request bodies. */
   readonly bodies: BodyBudget;
+  /** Connections are read a few requests at a time. */
+  readonly arrivals: Arrivals;
   /** Requests begin a few at a time. */
   readonly starts: Starts;
   /** Bodies are made into messages a few at a time. */
@@ -71,7 +74,7 @@ export async function serveExchange(
     try {
       const turn = context.starts.turn(account);
       if (turn !== undefined) await turn;
-      if (turn === undefined || !sink.gone) await answer(context, request, sink);
+      if (turn === undefined || !sink.gone) await answer(context, request, sink, cut);
     } finally {
       context.inFlight.delete(call);
       held.end();
@@ -80,11 +83,18 @@ export async function serveExchange(
   body.discard();
 }
 
-async function answer(context: ExchangeContext, request: HttpRequest, sink: ResponseSink): Promise<void> {
+async function answer(
+  context: ExchangeContext,
+  request: HttpRequest,
+  sink: ResponseSink,
+  cut: () => void,
+): Promise<void> {
   const send = (response: HttpResponse): Promise<void> =>
     sendResponse(response, request.method, sink, context.stalledReaderTimeoutMs);
   try {
-    await send(await respond(context, request, sink));
+    const response = await respond(context, request, sink);
+    await send(response);
+    if (response.endsRequest === true && request.httpVersion === "2.0") cut();
   } catch (error) {
     report(context, error, request, sink);
     if (sink.headSent) sink.reset();

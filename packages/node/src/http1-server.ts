@@ -61,6 +61,9 @@ export function createHttp1Server(
   const event = tls === undefined ? "connection" : "secureConnection";
   const own = server.listeners(event);
   for (const listener of own) server.off(event, listener as (socket: Socket) => void); // what Node registered for this event
+  server.on("request", ({ socket }) =>
+    context.arrivals.count(context.bodies.accountOf(socket, () => socket.remoteAddress).caller),
+  );
   server.on(
     "request",
     fewAtATime((message, response) => serveHttp1(context, message, response)),

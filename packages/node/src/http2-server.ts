@@ -6,6 +6,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
+import { SharedBudget } from "@a2a-connect/core/internal";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
 import { toHttp2Fields } from "./header-fields.ts";
 import type { ListenLimits } from "./listen-options.ts";
@@ -29,6 +30,8 @@ const connectionWindowBytes = 4 * 1024 * 1024;
 /** Node's HTTP/2 server without a port: it serves the connections that `adopt` hands over, within `limits`. */
 export function createHttp2Server(context: ExchangeContext, limits: ListenLimits): Http2Sessions {
   const sessions = new Set<ServerHttp2Session>();
+  const tooMany = new Error("too many streams");
+  const streams = new SharedBudget({ max: limits.maxStreams, maxShare: 7 / 8, refuse: () => tooMany });
   // No request handler: Node would install its compatibility layer, and both would answer every stream.
   const server = createServer({
     settings: {
@@ -46,9 +49,12 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
     watchPeer(session, limits, hasStreams);
     const starts = new Starts(maxStartsInATurn);
     const account = context.bodies.accountOf(session, () => session.socket.remoteAddress);
+    const refuse = refuseStreams(session);
     session.on("stream", async (stream, headers, _flags, rawHeaders) => {
       // First of all: when a bad frame has ended the session, its streams fail before their requests begin.
       stream.on("error", () => undefined);
+      context.arrivals.count(account.caller);
+      if (!takePlace(streams, account.caller.address, stream)) return refuse(stream);
       try {
         const turn = starts.turn(account);
         if (turn !== undefined) await turn;
@@ -71,6 +77,33 @@ export function createHttp2Server(context: ExchangeContext, limits: ListenLimits
 
 /** Requests of one connection that begin in one turn of the event loop. */
 const maxStartsInATurn = 8;
+
+/** Streams that are refused before their connection is told to stop. */
+const maxRefusals = 1_000;
+
+/** @returns whether there was one; the stream then has it until it closes */
+function takePlace(streams: SharedBudget, caller: string, stream: ServerHttp2Stream): boolean {
+  const place = streams.open(caller);
+  try {
+    place.add(1);
+  } catch {
+    return false;
+  }
+  stream.once("close", place.end);
+  return true;
+}
+
+/** Refuses streams in the way that lets callers send their requests again (RFC 9113 §8.7), and a connection that goes on and on. */
+function refuseStreams(session: ServerHttp2Session): (stream: ServerHttp2Stream) => void {
+  let refused = 0;
+  return (stream) => {
+    stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    refused += 1;
+    if (refused !== maxRefusals) return;
+    session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM); // the streams that it has go on
+    session.close();
+  };
+}
 
 /** Call it before the first stream. */
 function countStreams(session: ServerHttp2Session): () => boolean {

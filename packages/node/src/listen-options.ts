@@ -52,6 +52,11 @@ export interface ListenOptions {
   /** Open streams on one HTTP/2 connection. Default 4,096: a subscription needs one as long as it lives. */
   readonly maxStreamsPerConnection?: number;
   /**
+   * Open streams on all HTTP/2 connections, 7/8 of them of one address. Further ones are refused so that callers may send
+   * them again at once; a connection of which a thousand were refused is told to stop. Default 16,384.
+   */
+  readonly maxStreams?: number;
+  /**
    * Stored bytes of all answers of the port that callers have not read. The server refuses a further answer with
    * CAPACITY until callers have read some, or they were cut. Answers up to 64 KiB are not counted. Default 256 MiB.
    */
@@ -91,6 +96,7 @@ export const defaultLimits: ListenLimits = {
   maxHeaderBytes: 32 * 1024,
   maxPendingConnections: 4_096,
   maxStreamsPerConnection: 4_096,
+  maxStreams: 16_384,
   maxUnreadBytes: 256 * 2 ** 20,
   maxBodyBytesPerConnection: 64 * 1024 * 1024,
   maxTotalBodyBytes: 256 * 1024 * 1024,

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { HttpHandler } from "@a2a-connect/bindings";
 import { isLoopbackHost } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { Arrivals } from "./arrivals.ts";
 import { BodyBudget } from "./body-budget.ts";
 import { createCallerNetworkReader } from "./caller-network.ts";
 import type { ExchangeContext } from "./exchange.ts";
@@ -17,6 +18,9 @@ import { createUnreadAnswers } from "./unread-answers.ts";
 
 /** Bytes of bodies that are made into messages in one turn of the event loop; a longer one takes several. */
 const smallBodyBytes = 64 * 1024;
+
+/** Requests that are read in one turn of the event loop, of all connections. */
+const maxArrivalsInATurn = 256;
 
 /** Requests that are begun in one turn of the event loop, of all connections. */
 const maxStartsInATurn = 64;
@@ -57,6 +61,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
     requestTimeoutMs: limits.requestTimeoutMs,
     maxHeaderBytes: limits.maxHeaderBytes,
     bodies: new BodyBudget(limits),
+    arrivals: new Arrivals(maxArrivalsInATurn),
     starts: new Starts(maxStartsInATurn),
     turns: { small: new Turns(smallBodyBytes), large: new Turns(0) },
     readForwardedUrl:
@@ -75,6 +80,8 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   const connections = trackConnections(server);
   const route = (socket: Socket, protocol: Protocol): void => {
     connections.undecided.delete(socket);
+    const { caller } = context.bodies.accountOf(socket, () => socket.remoteAddress);
+    context.arrivals.join(caller, socket);
     if (context.draining) socket.destroy();
     else if (protocol === "h2") http2.adopt(socket);
     else http1.adopt(socket);

@@ -1,6 +1,7 @@
 import { a2aError } from "@a2a-connect/core";
 import { callerKey, SharedBudget } from "@a2a-connect/core/internal";
 import {
+  type ConnectError,
   type ConnectRouter,
   createConnectRouter,
   createContextValues,
@@ -8,11 +9,12 @@ import {
 } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { explainFailure } from "../failure.ts";
-import type { HttpHandler, HttpResponse } from "../http.ts";
+import type { HttpHandler, HttpRequest, HttpResponse } from "../http.ts";
 import type { BindingSettings } from "../options.ts";
 import { translateErrors } from "../translate-errors.ts";
-import { plainRpcError, refuseContentType, refuseVerb } from "./plain-error.ts";
-import { withPlainStatusMessage } from "./status-trailer.ts";
+import { endConnectStream } from "./connect-stream.ts";
+import { plainRpcError, refuseContentType, refuseRpc, refuseVerb } from "./plain-error.ts";
+import { whenEnded, withPlainStatusMessage } from "./status-trailer.ts";
 
 /**
  * Streams of one method that may be open at a time; a caller has 7/8 of them at most. What they take in memory is not counted: up to
@@ -38,10 +40,17 @@ export function serveOnConnect(
     readMaxBytes: Math.min(maxBodyBytes, maxMessageBytes),
     acceptCompression: [...compressions],
     compressMinBytes,
-    interceptors: [explainInterceptor(settings), limitStreams(), ...interceptors],
+    interceptors: [explainInterceptor(settings), ...interceptors],
   });
   register(router);
-  return router.handlers.map((handler) => [handler.requestPath, adapt(handler)]);
+  return router.handlers.map((handler) => {
+    const { methodKind } = handler.method;
+    const serve = adapt(handler);
+    return [
+      handler.requestPath,
+      methodKind === "unary" ? serve : limitStreams(maxStreams[methodKind], serve),
+    ];
+  });
 }
 
 function adapt(handler: UniversalHandler): HttpHandler {
@@ -51,6 +60,41 @@ function adapt(handler: UniversalHandler): HttpHandler {
     const call = { httpVersion, url, method, header, body, signal, contextValues };
     return withPlainStatusMessage(explainStatus(await handler(call), handler));
   };
+}
+
+/** Refuses streams beyond their number, of all callers and of one, before Connect makes a call of them. */
+function limitStreams(max: number, serve: HttpHandler): HttpHandler {
+  const words = `most of ${max} streams of this method are open; try again in a second or later`;
+  const refusal = a2aError("CAPACITY", words, { retryAfterSeconds: "1" });
+  const budget = new SharedBudget({ max, maxShare: 7 / 8, refuse: () => refusal });
+  return async (request) => {
+    const open = budget.open(request.callerNetwork);
+    try {
+      open.add(1);
+    } catch {
+      return refuseStream(request, refusal);
+    }
+    try {
+      const { body, ...head } = await serve(request);
+      if (typeof body === "object" && !(body instanceof Uint8Array)) {
+        return { ...head, body: whenEnded(body, open.end) };
+      }
+      open.end();
+      return body === undefined ? head : { ...head, body };
+    } catch (error) {
+      open.end();
+      throw error;
+    }
+  };
+}
+
+/** It costs next to nothing, and leaves nothing open: a caller may have thousands of streams refused. */
+function refuseStream(request: HttpRequest, error: ConnectError): HttpResponse {
+  const type = request.header.get("content-type") ?? "";
+  const refused = type.startsWith("application/connect+")
+    ? { status: 200, header: new Headers({ "content-type": type }), body: endConnectStream(error) }
+    : (refuseRpc(request, error, 429) ?? refuseContentType());
+  return { ...refused, endsRequest: true };
 }
 
 /** Connect refuses a request that is not a call with a bare status; this adds the body. */
@@ -76,42 +120,6 @@ function explainInterceptor(settings: BindingSettings): Interceptor {
   return translateErrors((thrown, { header, method }) =>
     explainFailure(thrown, { wire: wireOf(header), method: method.name }, settings),
   );
-}
-
-/** Refuses streams beyond their number, of all callers and of one. */
-function limitStreams(): Interceptor {
-  const budgets = new Map<string, SharedBudget>();
-  return (next) => async (request) => {
-    if (!request.stream) return next(request);
-    const { methodKind, name } = request.method;
-    const path = `${request.service.typeName}/${name}`;
-    const budget = budgets.get(path) ?? createBudget(maxStreams[methodKind]);
-    budgets.set(path, budget);
-    const open = budget.open(request.contextValues.get(callerKey).callerNetwork);
-    open.add(1);
-    request.signal.addEventListener("abort", open.end); // also for answers that nothing has begun to read
-    try {
-      const response = await next(request);
-      return response.stream ? { ...response, message: untilEnd(response.message, open.end) } : response;
-    } catch (error) {
-      open.end();
-      throw error;
-    }
-  };
-}
-
-function createBudget(max: number): SharedBudget {
-  const words = `most of ${max} streams of this method are open; try again in a second or later`;
-  const refuse = () => a2aError("CAPACITY", words, { retryAfterSeconds: "1" });
-  return new SharedBudget({ max, maxShare: 7 / 8, refuse });
-}
-
-async function* untilEnd<T>(messages: AsyncIterable<T>, end: () => void): AsyncGenerator<T, void> {
-  try {
-    yield* messages;
-  } finally {
-    end();
-  }
 }
 
 /** The protocol of a call by its headers. */

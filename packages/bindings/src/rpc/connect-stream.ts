@@ -1,3 +1,4 @@
+import type { ConnectError } from "@connectrpc/connect";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import {
   endStreamFlag,
@@ -30,8 +31,14 @@ export const connectStream: RpcProtocol = createEnvelopedProtocol({
     }
     return type.binary ? protoCodec : jsonCodec;
   },
-  finish(trailer, error) {
-    const end = JSON.stringify(endStreamToJson(trailer, error, undefined));
-    return encodeEnvelope(endStreamFlag, encoder.encode(end));
-  },
+  finish: (trailer, error) => endConnectStream(error, trailer),
 });
+
+/** The last envelope of a stream. */
+export function endConnectStream(
+  error: ConnectError | undefined,
+  trailer: Headers = new Headers(),
+): Uint8Array {
+  const end = JSON.stringify(endStreamToJson(trailer, error, undefined));
+  return encodeEnvelope(endStreamFlag, encoder.encode(end));
+}

@@ -63,20 +63,30 @@ function unescapeMessage(escaped: string): string {
   }
 }
 
-/** The trailers exist when the body has ended. This is not a generator, because that would delay each chunk. */
-function whenEnded(body: AsyncIterable<Uint8Array>, ended: () => void): AsyncIterable<Uint8Array> {
+/**
+ * Calls `ended` when the body has ended (only then the trailers exist), or when its reader leaves it. This is not a generator, because
+ * that would delay each chunk, and could not be left before its first.
+ */
+export function whenEnded(body: AsyncIterable<Uint8Array>, ended: () => void): AsyncIterable<Uint8Array> {
   return {
     [Symbol.asyncIterator]() {
       const iterator = body[Symbol.asyncIterator]();
       return {
         next: () =>
-          iterator.next().then((result) => {
-            if (result.done === true) {
+          iterator.next().then(
+            (result) => {
+              if (result.done === true) ended();
+              return result;
+            },
+            (error) => {
               ended();
-            }
-            return result;
-          }),
-        return: () => iterator.return?.() ?? Promise.resolve({ done: true, value: undefined }),
+              throw error;
+            },
+          ),
+        return: () => {
+          ended();
+          return iterator.return?.() ?? Promise.resolve({ done: true, value: undefined });
+        },
       };
     },
   };

@@ -1,0 +1,73 @@
+import type { Socket } from "node:net";
+
+/** A parser of Node's reads in a socket's place. Only what Node calls `_handle` can tell it to stop. */
+interface ReadSocket extends Socket {
+  readonly _handle?: { readonly reading?: boolean; readStart(): void; readStop(): void } | null;
+}
+
+/** The connections of one caller. */
+class CallerConnections {
+  readonly sockets = new Set<ReadSocket>();
+  arrived = 0;
+  stopped = false;
+
+  stop(): void {
+    if (this.stopped) return;
+    this.stopped = true;
+    for (const { _handle } of this.sockets) _handle?.readStop();
+  }
+
+  nextTurn(): void {
+    this.arrived = 0;
+    if (!this.stopped) return;
+    this.stopped = false;
+    for (const { _handle } of this.sockets) {
+      if (_handle?.reading !== false) _handle?.readStart(); // false: it was paused
+    }
+  }
+}
+
+/**
+ * Reads the connections of a port so that few requests arrive in one turn of the event loop. Node makes objects of all
+ * requests that wait in all connections, before anything else has its turn: thousands of connections may have sent
+ * thousands of requests each.
+ *
+ * When half of what may arrive in a turn has come from one caller, its connections are not read until the next turn; when all
+ * of it has, no connection is. The packet at work is read to its end, 64 KiB at most.
+ */
+export class Arrivals {
+  readonly #maxInATurn: number;
+  readonly #callers = new Map<object, CallerConnections>();
+  #arrived = 0;
+
+  constructor(maxInATurn: number) {
+    this.#maxInATurn = maxInATurn;
+  }
+
+  /** From here on the connection is read in turns. */
+  join(caller: object, socket: Socket): void {
+    const connections = this.#callers.get(caller) ?? new CallerConnections();
+    this.#callers.set(caller, connections);
+    connections.sockets.add(socket);
+    socket.once("close", () => {
+      connections.sockets.delete(socket);
+      if (connections.sockets.size === 0) this.#callers.delete(caller);
+    });
+  }
+
+  /** A request of this caller has arrived. */
+  count(caller: object): void {
+    if (this.#arrived === 0) setImmediate(() => this.#nextTurn());
+    this.#arrived += 1;
+    if (this.#arrived === this.#maxInATurn) for (const each of this.#callers.values()) each.stop();
+    const connections = this.#callers.get(caller);
+    if (connections === undefined) return;
+    connections.arrived += 1;
+    if (connections.arrived >= this.#maxInATurn / 2) connections.stop();
+  }
+
+  #nextTurn(): void {
+    this.#arrived = 0;
+    for (const each of this.#callers.values()) each.nextTurn();
+  }
+}

@@ -1,0 +1,100 @@
+import { once } from "node:events";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
+import { connect as connectSocket } from "node:net";
+import { createRpcHandlers, registerReflection } from "@a2a-connect/bindings/server";
+import { A2AService } from "@a2a-connect/proto";
+import { expect, it } from "vitest";
+import { createGate } from "../test-support/handlers.ts";
+import { openHttp2 } from "../test-support/http2-call.ts";
+import { listen } from "./listen.ts";
+
+const reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+
+it.each([
+  ["application/grpc", { "grpc-status": "8" }],
+  ["application/grpc-web", { "grpc-status": "8" }],
+  ["application/connect+proto", { ":status": 200 }],
+])(
+  "reflection streams beyond their number are over at once, and their callers may ask later (%s)",
+  async (type, refusal) => {
+    const handlers = createRpcHandlers({ service: A2AService, methods: {} }, {}, (router) =>
+      registerReflection(router, { services: [A2AService] }),
+    );
+    await using listener = await listen(async (request) => {
+      const handler = handlers.get(new URL(request.url).pathname);
+      return handler === undefined ? { status: 404 } : handler(request);
+    });
+    using session = openHttp2(listener.url);
+    const ask = (): ClientHttp2Stream =>
+      session
+        .request({ ":method": "POST", ":path": reflection, "content-type": type, te: "trailers" })
+        .resume();
+    const streams = Array.from({ length: 1_000 }, ask);
+    const refused = await Promise.all(
+      streams.slice(112).map(async (stream) => {
+        const [[head]] = await Promise.all([once(stream, "response"), once(stream, "close")]); // its request has not ended
+        return head;
+      }),
+    );
+    expect(
+      refused.every((head) => Object.entries(refusal).every(([name, value]) => head[name] === value)),
+    ).toBe(true);
+    const open = streams.filter(({ closed }) => !closed);
+    expect(open).toHaveLength(112);
+    for (const stream of open) stream.close(constants.NGHTTP2_CANCEL);
+    await Promise.all(open.map((stream) => stream.closed || once(stream, "close")));
+    await refusedNoMore(session, ask);
+  },
+);
+
+/** The server learns of a cancelled stream a moment after its caller. */
+async function refusedNoMore(session: ClientHttp2Session, ask: () => ClientHttp2Stream): Promise<void> {
+  for (;;) {
+    const stream = ask();
+    const [answered] = await Promise.race([
+      once(stream, "close").then(() => [false]),
+      new Promise<[boolean]>((resolve) => session.ping(() => resolve([true]))),
+    ]);
+    if (answered === true && !stream.closed) return;
+  }
+}
+
+it("streams beyond those of all connections are refused for a repeat, and a connection that goes on is told to stop", async () => {
+  const gate = createGate();
+  let begun = 0;
+  await using listener = await listen(
+    async () => {
+      begun += 1;
+      await gate.opened;
+      return { status: 200 };
+    },
+    { maxStreams: 80 },
+  );
+  const open = (localAddress: string, count: number) => {
+    const session = connect(listener.url, {
+      createConnection: () => connectSocket({ port: listener.port, host: "127.0.0.1", localAddress }),
+    });
+    session.on("error", () => undefined);
+    const streams = Array.from({ length: count }, () => {
+      const stream = session.request({}).resume();
+      const { promise, resolve } = Promise.withResolvers<number | undefined>();
+      stream.on("error", () => undefined).on("response", (head) => resolve(head[":status"]));
+      stream.on("close", () => resolve(stream.rstCode));
+      return promise;
+    });
+    return { session, streams };
+  };
+  const first = open("127.0.0.1", 40);
+  const greedy = open("127.0.0.1", 1_100);
+  const [code] = await once(greedy.session, "goaway");
+  expect(code).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  const other = open("127.0.0.2", 1);
+  gate.open();
+  expect(await Promise.all(first.streams)).toEqual(Array.from({ length: 40 }, () => 200));
+  expect(await Promise.all(other.streams)).toEqual([200]);
+  const outcomes = await Promise.all(greedy.streams);
+  expect(begun).toBe(71); // 7/8 of 80 are one address's
+  // Node's client gives up what it has when it is told to stop; others keep it.
+  expect(outcomes.filter((outcome) => outcome === constants.NGHTTP2_REFUSED_STREAM)).toHaveLength(1_000);
+  for (const { session } of [first, greedy, other]) session.destroy();
+});
