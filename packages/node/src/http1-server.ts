@@ -2,16 +2,16 @@ import {
   createServer,
   type Server as HttpServer,
   type IncomingMessage,
-  type RequestListener,
   type ServerResponse,
 } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Duplex } from "node:stream";
 import { type ExchangeContext, serveExchange } from "./exchange.ts";
 import { toHttp1Fields } from "./header-fields.ts";
 import type { ListenLimits, ListenOptions } from "./listen-options.ts";
-import { type PlainErrorCode, plainErrorBody } from "./plain-error.ts";
+import { Pipeline } from "./pipeline.ts";
+import type { PlainErrorCode } from "./plain-error.ts";
 import { formatRequestUrl, hasItsHost } from "./request-url.ts";
 import type { ResponseHead, ResponseSink } from "./send-response.ts";
 
@@ -23,9 +23,6 @@ export interface Http1Server {
 
 /** Detects dead peers by the system's own probes, on both HTTP versions. */
 const tcpKeepAliveMs = 60_000;
-
-/** How long a refused caller may read the reason before its connection is cut, in milliseconds. */
-const refusalLingerMs = 1_000;
 
 /**
  * Node's HTTP/1.1 server without its own connection listener, so that it gets only the connections that we hand over.
@@ -64,54 +61,25 @@ export function createHttp1Server(
   server.on("request", ({ socket }) =>
     context.arrivals.count(context.bodies.accountOf(socket, () => socket.remoteAddress).caller),
   );
-  server.on(
-    "request",
-    fewAtATime((message, response) => serveHttp1(context, message, response)),
-  );
-  server.on("clientError", refuse);
+  const pipelines = new WeakMap<Duplex, Pipeline>();
+  server.on("request", (message, response) => pipelines.get(message.socket)?.add(message, response));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === "HPE_CLOSED_CONNECTION") return; // what comes after the last request is not read, and no error
+    const code = refusalOf(error.code);
+    if (code === undefined) socket.destroy();
+    else pipelines.get(socket)?.refuse(code);
+  });
+  // Without this, Node would cut the connection, and what it has not answered.
+  server.on("connect", (_request, socket) => pipelines.get(socket)?.refuseTunnel());
   return {
     server,
     adopt(socket) {
       cutAfterHalfClose(socket, limits.halfCloseTimeoutMs);
+      const pipeline = new Pipeline(socket, (message, response) => serveHttp1(context, message, response));
+      pipelines.set(socket, pipeline);
       for (const listener of own) listener.call(server, socket);
+      pipeline.keepListeners();
     },
-  };
-}
-
-/** Requests of one connection that are served at a time; further pipelined ones wait. */
-const maxAtATime = 8;
-
-/**
- * Serves a few requests of a connection at a time, and stops reading while others wait. Node would begin thousands of
- * pipelined ones at once, and block every other caller.
- */
-function fewAtATime(
-  serve: (message: IncomingMessage, response: ServerResponse) => Promise<void>,
-): RequestListener {
-  type Pipelined = readonly [IncomingMessage, ServerResponse];
-  const connections = new WeakMap<Socket, { running: number; readonly waiting: Pipelined[] }>();
-  return async (message, response) => {
-    const { socket } = message;
-    const connection = connections.get(socket) ?? { running: 0, waiting: [] };
-    connections.set(socket, connection);
-    const { waiting } = connection;
-    if (connection.running === maxAtATime) {
-      waiting.push([message, response]);
-      socket.pause();
-      return;
-    }
-    connection.running += 1;
-    await serve(message, response);
-    while (waiting.length > 0) {
-      await nextTurn();
-      const next = waiting.shift();
-      if (next === undefined || socket.destroyed) break;
-      const served = serve(...next);
-      if (waiting.length > 0) socket.pause(); // reading a body makes Node resume the socket
-      await served;
-    }
-    connection.running -= 1;
-    if (socket.isPaused()) socket.resume();
   };
 }
 
@@ -120,23 +88,6 @@ function cutAfterHalfClose(socket: Socket, timeoutMs: number): void {
     const timer = setTimeout(() => socket.destroy(), timeoutMs).unref();
     socket.once("close", () => clearTimeout(timer));
   });
-}
-
-/** Answers bytes that are not an HTTP request, unless a response has begun. */
-function refuse(
-  error: NodeJS.ErrnoException,
-  socket: Socket & { _httpMessage?: { headersSent: boolean } | null },
-): void {
-  const code = refusalOf(error.code);
-  // `_httpMessage` is Node's response in progress. Node's own default handler reads it for the same purpose.
-  if (code === undefined || !socket.writable || socket._httpMessage?.headersSent === true) {
-    socket.destroy();
-    return;
-  }
-  const body = plainErrorBody(code);
-  const head = `HTTP/1.1 ${code} Refused\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n`;
-  socket.end(head + body);
-  setTimeout(() => socket.destroy(), refusalLingerMs).unref();
 }
 
 function refusalOf(errorCode: string | undefined): PlainErrorCode | undefined {

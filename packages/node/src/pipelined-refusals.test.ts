@@ -1,0 +1,96 @@
+import { once } from "node:events";
+import { expect, it } from "vitest";
+import { createGate } from "../test-support/handlers.ts";
+import { openRawConnection } from "../test-support/raw-connection.ts";
+import { type Listener, listen } from "./listen.ts";
+
+const get = (path: string, fields = ""): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n${fields}\r\n`;
+const connectRequest = "CONNECT elsewhere.example:443 HTTP/1.1\r\nhost: elsewhere.example\r\n\r\n";
+
+/** What comes after requests that are answered, and the status of its own answer; none when it only closes. */
+const ends: readonly (readonly [what: string, bytes: string, status: string | undefined])[] = [
+  ["bytes that are no request", "nonsense\r\n\r\n", "400"],
+  ["a request for a tunnel", connectRequest, "405"],
+  ["fields beyond their limit", get("/large", `x: ${"y".repeat(40_000)}\r\n`), "431"],
+  [
+    "a request whose body is broken",
+    "POST /broken HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+    "400",
+  ],
+  ["a last request, and another", `${get("/last", "connection: close\r\n")}${get("/never")}`, "200"],
+];
+
+it.each(ends)("answers what came before %s, and closes", async (_, bytes, status) => {
+  const { listener, gate, begun } = await listenSlowly();
+  await using _listener = listener;
+  using connection = await openRawConnection(listener.port);
+  await connection.write(Array.from({ length: 12 }, (_, at) => get(`/${at}`)).join("") + bytes);
+  await once(begun, "full"); // eight of them run, the others wait
+  gate.open();
+  const received = await connection.closed();
+  const answers = [...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, code]) => code);
+  expect(answers).toEqual([...Array.from({ length: 12 }, () => "200"), status]);
+  for (let at = 0; at < 12; at += 1) expect(received).toContain(`answer to /${at};`);
+  expect(received).not.toContain("answer to /never");
+});
+
+it.each(ends)("a stream goes on before %s, and the connection closes after it", async (_, bytes, status) => {
+  const next = createGate();
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from("first;");
+    await next.opened;
+    yield Buffer.from("x".repeat(4_000_000)); // more than a socket takes at once
+    yield Buffer.from("last;");
+  }
+  await using listener = await listen(async (request) => {
+    if (request.url.endsWith("/stream")) return { status: 200, body: body() };
+    for await (const _ of request.body); // a broken one never ends
+    return { status: 200, body: "answer" };
+  });
+  using connection = await openRawConnection(listener.port);
+  await connection.write(get("/stream"));
+  await connection.until("first;");
+  await connection.write(bytes);
+  expect(await (await fetch(`${listener.url}/other`)).text()).toBe("answer");
+  next.open();
+  const received = await connection.closed();
+  expect(received).toContain("last;");
+  expect([...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, code]) => code)).toEqual(["200", status]);
+});
+
+it("a request for a tunnel alone is answered", async () => {
+  await using listener = await listen(async () => ({ status: 200 }));
+  using connection = await openRawConnection(listener.port);
+  await connection.write(connectRequest);
+  expect(await connection.closed()).toMatch(/^HTTP\/1\.1 405 [\s\S]*no proxy/);
+});
+
+it("calls of a caller that has gone after a request for a tunnel are ended", async () => {
+  const [gone, begun] = [createGate(), createGate()];
+  await using listener = await listen(async ({ signal }) => {
+    signal.addEventListener("abort", () => gone.open());
+    begun.open();
+    await gone.opened;
+    return { status: 200 };
+  });
+  using connection = await openRawConnection(listener.port);
+  await connection.write(get("/") + connectRequest);
+  await begun.opened;
+  connection.socket.resetAndDestroy();
+  await gone.opened;
+});
+
+async function listenSlowly() {
+  const gate = createGate();
+  const begun = new EventTarget();
+  let running = 0;
+  const listener: Listener = await listen(async ({ url, body }) => {
+    const { pathname } = new URL(url);
+    running += 1;
+    if (running === 8) setImmediate(() => begun.dispatchEvent(new Event("full")));
+    if (pathname === "/broken") for await (const _ of body);
+    await gate.opened;
+    return { status: 200, body: `answer to ${pathname};` };
+  });
+  return { listener, gate, begun };
+}
