@@ -69,6 +69,17 @@ export class SharedBudget {
     };
   }
 
+  /**
+   * Whether a new holding of this caller would get so much now.
+   *
+   * @param coming what will be taken besides, at most
+   */
+  hasRoom(share: string | undefined, amount: number, coming: number): boolean {
+    const { uncounted = 0 } = this.#options;
+    const isAlone = this.#used + coming === 0;
+    return amount <= uncounted || isAlone || this.#hasRoom(share, amount + coming);
+  }
+
   #hasRoom(share: string | undefined, amount: number): boolean {
     const { max, maxShare } = this.#options;
     const free = max - this.#used - amount;

@@ -1,4 +1,4 @@
-import { anonymousPrincipal, findA2AError, isInterrupted, isSettled, isTerminal } from "@a2a-connect/core";
+import { findA2AError, isInterrupted, isSettled, isTerminal } from "@a2a-connect/core";
 import type { Message } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -13,9 +13,9 @@ import {
   type TurnSelection,
 } from "../agent/skill-selection.ts";
 import type { CallInput } from "../agent/task-tools.ts";
-import type { Owner, TaskRef } from "../store/task-store.ts";
+import type { TaskRef } from "../store/task-store.ts";
 import { Scheduler, type StartResult } from "./capacity/scheduler.ts";
-import { shareOf } from "./capacity/shares.ts";
+import { ownerShare } from "./capacity/shares.ts";
 import type { CallDetails, StopCause } from "./command.ts";
 import { DurableExecution } from "./durable/durable-execution.ts";
 import { type Journal, type QueuedMessage, readJournal } from "./durable/journal.ts";
@@ -245,14 +245,18 @@ export class Executions {
 
   /** Takes up the unfinished tasks of an earlier process, as many as there is room for; the rest follows later. */
   recoverAll(): Promise<void> {
-    return this.#recovery.recoverAll((task) => this.recover(task));
+    return this.#recovery.recoverAll((task, onPutOff) => this.recover(task, onPutOff));
   }
 
-  /** Takes up a task without an execution, in the way that its code allows. Tries again while the store fails. */
-  async recover(task: TaskRef): Promise<void> {
+  /**
+   * Takes up a task without an execution, in the way that its code allows. Tries again while the store fails.
+   *
+   * @param onPutOff called when it waits until its caller's tasks leave room in memory
+   */
+  async recover(task: TaskRef, onPutOff: () => void = () => {}): Promise<void> {
     const { taskId } = task;
     try {
-      const live = await this.#recovery.acquire(task);
+      const live = await this.#recovery.acquire(task, onPutOff);
       if (live === undefined) {
         return; // its creation was never written, or it has ended
       }
@@ -533,15 +537,6 @@ function firstMessage(live: LiveTask): Message {
     throw new Error("a task begins with a message");
   }
   return message;
-}
-
-/**
- * The caller by its credentials, for work without its call. Callers without credentials are one caller then: without a bound
- * their tasks would take every place after a restart.
- */
-function ownerShare({ principal }: Owner): string {
-  const anonymous = principal === anonymousPrincipal.id;
-  return shareOf({ id: principal, anonymous }, undefined) ?? "callers without credentials";
 }
 
 /** What every executor learns about its task and the call that started it. */

@@ -1,6 +1,7 @@
 import type { Holding, SharedBudget } from "@a2a-connect/core/internal";
 import type { Owner } from "../store/task-store.ts";
 import type { Reader } from "./capacity/read-turns.ts";
+import { ownerShare } from "./capacity/shares.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { LiveTask } from "./live-task.ts";
 import { readTask } from "./read-task.ts";
@@ -22,6 +23,7 @@ export class LiveTasks {
   readonly #active: SharedBudget;
   readonly #holdings = new Map<string, HeldTask>();
   readonly #loading = new Map<string, Promise<Loaded | undefined>>();
+  #onRoom: () => void = () => {};
 
   /** @param active counts the tasks that are in memory */
   constructor(context: EngineContext, active: SharedBudget) {
@@ -55,6 +57,16 @@ export class LiveTasks {
   peek(owner: Owner, taskId: string): LiveTask | undefined {
     const live = this.#holdings.get(taskId)?.live;
     return live !== undefined && isSameOwner(live.owner, owner) ? live : undefined;
+  }
+
+  /** Calls `onRoom` whenever a task has left memory. */
+  watchRoom(onRoom: () => void): void {
+    this.#onRoom = onRoom;
+  }
+
+  /** Whether a task that was left behind has room in memory beside the others of its caller, and those that are being loaded. */
+  hasRoom(owner: Owner, bytes: number, loadingBytes: number): boolean {
+    return this.#active.hasRoom(ownerShare(owner), bytes, loadingBytes);
   }
 
   /** Adds a task that was just created, and what it takes; held until `release`. */
@@ -120,6 +132,7 @@ export class LiveTasks {
     if (this.#holdings.get(taskId) === holding) {
       this.#holdings.delete(taskId);
       holding.onDrop?.();
+      this.#onRoom();
     }
   }
 
@@ -146,7 +159,8 @@ export class LiveTasks {
     if (stored === undefined) {
       return undefined;
     }
-    const active = this.#active.open(caller?.share, caller !== undefined);
+    const share = caller === undefined ? ownerShare(owner) : caller.share;
+    const active = this.#active.open(share, caller !== undefined);
     try {
       const read = await readTask(this.#context, stored, "full", active.add);
       return { active, live: LiveTask.load(this.#context, this.#context.served.known, read) };

@@ -2,7 +2,8 @@ import { findA2AError } from "@a2a-connect/core";
 import { TaskSchema, TaskState } from "@a2a-connect/proto";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { TaskRef, TaskWeight } from "../store/task-store.ts";
+import type { Owner, TaskRef, TaskWeight } from "../store/task-store.ts";
+import { ownerShare } from "./capacity/shares.ts";
 import { endings } from "./endings.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { statusEvent } from "./events.ts";
@@ -31,12 +32,18 @@ const retryMs = 1_000;
 /** A task could not be read, although the store could be reached. It stays as it is until the next try. */
 export class LoadFailure extends Error {}
 
+/** Takes up an unfinished task; `onPutOff` is called when that waits for others of its caller. */
+type TakeUp = (task: TaskRef, onPutOff: () => void) => Promise<void>;
+
 /** A load that waits for room. */
 interface Waiting {
+  readonly owner: Owner;
   readonly bytes: number;
   /** Whether no other task may be loaded meanwhile. */
   readonly alone: boolean;
   readonly admit: (admitted: boolean) => void;
+  /** Called when it waits for its caller's other tasks. Undefined: it does not, because a timer of it is due. */
+  readonly onPutOff: (() => void) | undefined;
 }
 
 /**
@@ -44,6 +51,8 @@ interface Waiting {
  *
  * - At most `maxRecoveryBytes` of them are in memory at a time, or one task. Tasks that have been at work longer than
  *   `unloadAfterMs` do not count, because they may be waiting for the others.
+ * - A caller's unfinished tasks have the same share of `maxActiveBytes` as those that it sends. Those beyond it are put off until
+ *   others of it have left memory, and keep no other caller's tasks waiting.
  * - Before it loads a task, the store counts the attempt, and resets the count when the load succeeds. A task with a
  *   failed attempt is loaded while no other is, so that a crash affects no other task. The third time it is FAILED with
  *   reason `unloadable`, without being read.
@@ -59,6 +68,8 @@ export class Recovery {
   /** Whether what is being loaded is alone. */
   #isAlone = false;
   readonly #waiting: Waiting[] = [];
+  /** The loads whose caller has its share of the memory, by caller. */
+  readonly #putOff = new Map<string, Waiting[]>();
   /** Resolves when the server may begin although not all tasks have been taken up. */
   readonly #enough = Promise.withResolvers<void>();
   /** Failed loads before this process, of the tasks that it has not loaded yet although it tried: it counts as one attempt. */
@@ -74,21 +85,22 @@ export class Recovery {
     this.#context = context;
     this.#tasks = tasks;
     this.#onFull = onFull;
+    tasks.watchRoom(() => this.#takeBack());
   }
 
   /** Whether a load waits for room. */
   get isFull(): boolean {
-    return this.#waiting.length > 0;
+    return this.#waiting.length > 0 || this.#putOff.size > 0;
   }
 
   /**
    * Calls `takeUp` for every unfinished task. Resolves when that is done for all of them, for enough to begin with, or for as many as
    * there is room for; the others follow, when there is.
    *
-   * @param takeUp loads the task by `acquire`; must not reject
+   * @param takeUp loads the task by `acquire`, to which it gives `onPutOff`; must not reject
    * @throws ConnectError `Unavailable` when the store cannot be reached
    */
-  async recoverAll(takeUp: (task: TaskRef) => Promise<void>): Promise<void> {
+  async recoverAll(takeUp: TakeUp): Promise<void> {
     let inBackground = false;
     const all = this.#recoverPages(takeUp, async (error) => {
       if (!inBackground) {
@@ -104,15 +116,12 @@ export class Recovery {
     all.catch((error: unknown) => this.#warn("unfinished tasks could not be read", undefined, error));
   }
 
-  async #recoverPages(
-    takeUp: (task: TaskRef) => Promise<void>,
-    onError: (error: unknown) => Promise<void>,
-  ): Promise<void> {
+  async #recoverPages(takeUp: TakeUp, onError: (error: unknown) => Promise<void>): Promise<void> {
     let after: string | undefined;
     while (!this.#closed) {
       try {
         const page = await this.#context.store.unfinished(after, pageSize);
-        await Promise.all(page.map(takeUp));
+        await Promise.all(page.map((task) => untilPutOff(task, takeUp)));
         after = page.at(-1)?.taskId;
         if (after === undefined) {
           return;
@@ -127,9 +136,10 @@ export class Recovery {
    * The task, loaded when there is room for it, claimed, and held until it is released. Undefined when it no longer
    * exists, when it was failed as unloadable, and when the server stops.
    *
+   * @param onPutOff called when it waits until its caller's other tasks leave room; undefined: it does not wait for that
    * @throws LoadFailure when it cannot be read; ConnectError `Unavailable` when the store cannot be reached
    */
-  async acquire(task: TaskRef): Promise<LiveTask | undefined> {
+  async acquire(task: TaskRef, onPutOff?: () => void): Promise<LiveTask | undefined> {
     const { owner, taskId } = task;
     if (this.#tasks.peek(owner, taskId) !== undefined) {
       return this.#claim(task); // it is in memory already
@@ -145,7 +155,7 @@ export class Recovery {
     }
     const bytes = Math.min(weight.bytes, this.#context.limits.maxRecoveryBytes);
     const alone = failed > 0;
-    if (!(await this.#room(bytes, alone))) {
+    if (!(await this.#room({ owner, bytes, alone, onPutOff }))) {
       return undefined;
     }
     let isHeld = false;
@@ -170,9 +180,10 @@ export class Recovery {
   close(): void {
     this.#closed = true;
     this.#cancelPatience?.();
-    for (const { admit } of this.#waiting.splice(0)) {
+    for (const { admit } of [...this.#waiting.splice(0), ...[...this.#putOff.values()].flat()]) {
       admit(false);
     }
+    this.#putOff.clear();
     this.#enough.resolve();
   }
 
@@ -260,24 +271,26 @@ export class Recovery {
   }
 
   /** @returns whether there is room now; false when the server stops */
-  #room(bytes: number, alone: boolean): Promise<boolean> {
+  #room(load: Omit<Waiting, "admit">): Promise<boolean> {
     if (this.#closed) {
       return Promise.resolve(false);
     }
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    this.#waiting.push({ bytes, alone, admit: resolve });
+    this.#waiting.push({ ...load, admit: resolve });
     this.#admit();
     return promise;
   }
 
   #release(bytes: number): void {
     this.#bytes -= bytes;
-    this.#admit();
+    this.#takeBack();
   }
 
   #admit(): void {
+    this.#putOffFirst();
     while (this.#hasRoom(this.#waiting[0])) {
       this.#admitFirst();
+      this.#putOffFirst();
     }
     if (this.#waiting.length === 0) {
       this.#cancelPatience?.();
@@ -293,6 +306,35 @@ export class Recovery {
       this.#enough.resolve();
       this.#onFull();
     }
+  }
+
+  /** Puts off what is next as long as its caller has its share. What is being loaded is counted when it was read. */
+  #putOffFirst(): void {
+    for (;;) {
+      const [first] = this.#waiting;
+      if (first?.onPutOff === undefined || this.#tasks.hasRoom(first.owner, first.bytes, this.#loadingBytes))
+        return;
+      this.#waiting.shift();
+      const share = ownerShare(first.owner);
+      const others = this.#putOff.get(share);
+      if (others === undefined) this.#putOff.set(share, [first]);
+      else others.push(first);
+      this.#enough.resolve();
+      first.onPutOff();
+      this.#onFull();
+    }
+  }
+
+  /** A task has left memory, or was loaded: the first of each caller that has room now is next. */
+  #takeBack(): void {
+    for (const [share, loads] of this.#putOff) {
+      const [first] = loads;
+      if (first === undefined || !this.#tasks.hasRoom(first.owner, first.bytes, this.#loadingBytes)) continue;
+      loads.shift();
+      if (loads.length === 0) this.#putOff.delete(share);
+      this.#waiting.push(first);
+    }
+    this.#admit();
   }
 
   #hasRoom(next: Waiting | undefined): boolean {
@@ -319,4 +361,9 @@ export class Recovery {
   #warn(message: string, taskId: string | undefined, error: unknown): void {
     this.#context.log({ level: "warn", message, ...(taskId === undefined ? {} : { taskId }), error });
   }
+}
+
+/** Resolves when the task was taken up, or put off. */
+function untilPutOff(task: TaskRef, takeUp: TakeUp): Promise<void> {
+  return new Promise((resolve) => void takeUp(task, resolve).then(resolve));
 }

@@ -1,4 +1,5 @@
-import type { Principal } from "@a2a-connect/core";
+import { anonymousPrincipal, type Principal } from "@a2a-connect/core";
+import type { Owner } from "../../store/task-store.ts";
 
 /** The slots of one caller. */
 interface Share {
@@ -80,4 +81,13 @@ export function shareOf({ id, anonymous }: Principal, network: string | undefine
     return `principal ${id}`;
   }
   return network === undefined ? undefined : `network ${network}`;
+}
+
+/**
+ * The caller by its credentials, for work without its call. Callers without credentials are one caller then: without a bound
+ * their tasks would take every place after a restart.
+ */
+export function ownerShare({ principal }: Owner): string {
+  const anonymous = principal === anonymousPrincipal.id;
+  return shareOf({ id: principal, anonymous }, undefined) ?? "callers without credentials";
 }

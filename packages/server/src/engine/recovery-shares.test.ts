@@ -1,0 +1,59 @@
+import { TaskState } from "@a2a-connect/proto";
+import { createEngineHarness, createFakeClock } from "@a2a-connect/testing";
+import { Code } from "@connectrpc/connect";
+import { expect, it } from "vitest";
+import { createMortalStore } from "../../test-support/mortal-store.ts";
+import { detached, sendTask } from "../../test-support/tasks.ts";
+import { type AgentDefinition, defineAgent } from "../agent/agent-definition.ts";
+import { createMemoryTaskStore } from "../store/memory-task-store.ts";
+
+const kibibyte = 1_024;
+const large = "x".repeat(100 * kibibyte);
+
+it("a caller's unfinished tasks have its share of the memory after a restart; others have theirs, and all are done in the end", async () => {
+  const clock = createFakeClock();
+  const memory = createMemoryTaskStore();
+  /** Ends the tasks that are at work, by the caller. */
+  const atWork: { readonly caller: string; readonly end: () => void }[] = [];
+  const agent: AgentDefinition = defineAgent({
+    card: { name: "Durable" },
+    durable: true,
+    async *execute(task) {
+      await task.step("work", () => new Promise<void>((end) => atWork.push({ caller: task.principal, end })));
+      yield task.artifact({ text: "done" });
+    },
+  });
+  const start = async (maxActiveBytes: number) => {
+    const store = createMortalStore(memory);
+    const harness = await createEngineHarness({ agent, clock, store, limits: { maxActiveBytes } });
+    return { ...harness, kill: store.kill };
+  };
+  const before = await start(2 ** 30);
+  for (let at = 0; at < 20; at += 1) await sendTask(before.clientOf("alice"), detached(large));
+  for (let at = 0; at < 2; at += 1) await sendTask(before.clientOf("bob"), detached(large));
+  await clock.settle();
+  before.kill();
+  atWork.length = 0;
+
+  const { clientOf } = await start(1_500 * kibibyte);
+  await clock.settle();
+  const count = (caller: string) => atWork.filter((each) => each.caller === caller).length;
+  expect(count("alice")).toBeLessThanOrEqual(13); // 7/8 of what there is, and as much again goes to nobody
+  expect(count("alice")).toBeGreaterThan(8);
+  expect(count("bob")).toBe(atWork.length - count("alice"));
+  expect(count("bob")).toBeGreaterThan(0);
+  await expect(sendTask(clientOf("alice"), detached(large))).rejects.toMatchObject({
+    code: Code.ResourceExhausted,
+  });
+  for (let ended = 0; ended < 22; ended += 1) {
+    atWork.shift()?.end();
+    await clock.settle();
+  }
+  for (const [caller, tasks] of [
+    ["alice", 20],
+    ["bob", 2],
+  ] as const) {
+    const done = await clientOf(caller).listTasks({ status: TaskState.COMPLETED });
+    expect(done.totalSize).toBe(tasks);
+  }
+});
