@@ -19,7 +19,8 @@ import { startAgentHarness, wires } from "@a2a-connect/testing";
 import type { Interceptor } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { get, httpVersions } from "../test-support/get.ts";
-import { type ServedAgent, type ServeOptions, serve } from "./serve.ts";
+import { type ServedAgent, serve } from "./serve.ts";
+import type { ServeOptions } from "./serve-options.ts";
 
 const agent: AgentDefinition = { card: { name: "Agent", version: "1.0.0" }, execute: () => [] };
 const cardPath = "/.well-known/agent-card.json";

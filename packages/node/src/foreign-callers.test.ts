@@ -6,7 +6,8 @@ import { get, httpVersions } from "../test-support/get.ts";
 import { echo } from "../test-support/handlers.ts";
 import { openRawConnection } from "../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
-import { type ServeAgentsOptions, type ServeOptions, serve } from "./serve.ts";
+import { serve } from "./serve.ts";
+import type { ServeAgentsOptions, ServeOptions } from "./serve-options.ts";
 
 const agent: AgentDefinition = { card: { name: "Agent" }, execute: () => [] };
 

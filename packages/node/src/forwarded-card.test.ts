@@ -2,7 +2,8 @@ import { type AgentDefinition, createMemoryTaskStore } from "@a2a-connect/server
 import { startAgentHarness, wires } from "@a2a-connect/testing";
 import { describe, expect, it } from "vitest";
 import { get, httpVersions } from "../test-support/get.ts";
-import { type ServeOptions, serve } from "./serve.ts";
+import { serve } from "./serve.ts";
+import type { ServeOptions } from "./serve-options.ts";
 
 const agent: AgentDefinition = { card: { name: "Agent" }, execute: () => [] };
 

@@ -6,12 +6,10 @@ export { type Listener, listen } from "./listen.ts";
 export type { CloseOptions, ListenOptions } from "./listen-options.ts";
 export {
   type AgentBesideOthers,
-  type AgentToServe,
-  type ServeAgentsOptions,
   type ServedAgent,
   type ServedAgents,
-  type ServeOptions,
   serve,
 } from "./serve.ts";
+export type { AgentToServe, ServeAgentsOptions, ServeOptions } from "./serve-options.ts";
 export type { GuardedPushOptions } from "./serving.ts";
 export { type Closable, type ShutdownHook, type ShutdownOptions, shutdownOnSignal } from "./shutdown.ts";

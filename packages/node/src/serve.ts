@@ -3,43 +3,24 @@ import type { AgentCard } from "@a2a-connect/proto";
 import {
   type AgentCards,
   type AgentDefinition,
-  type AgentHostOptions,
   type AgentServer,
-  type AgentServerOptions,
   assertAgentName,
   createAgentHost,
   createAgentServer,
   type HostedAgentOptions,
-  type PushOptions,
   type SkillSwitches,
 } from "@a2a-connect/server";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
-import type { CloseOptions, ListenOptions } from "./listen-options.ts";
-import { type GuardedPushOptions, startServing } from "./serving.ts";
-
-/** All options of the server and the listener. */
-export interface ServeOptions
-  extends Omit<AgentServerOptions, "agent" | "place" | "push">,
-    Omit<ListenOptions, "onError" | "onWarning"> {
-  /** File of the embedded SQLite store, when no `store` is given. Default `.a2a/<name of the agent>.sqlite`. */
-  readonly file?: string;
-  /**
-   * Push notifications. `true` sends them to public https addresses only. Options permit further addresses (`{ allow:
-   * ["localhost"] }`), or bring a `fetch` of their own. Default false: the capability is off.
-   */
-  readonly push?: boolean | GuardedPushOptions | PushOptions;
-}
-
-/** One of several agents with options of its own, which take precedence over those for all. */
-export interface AgentToServe extends Omit<HostedAgentOptions, "push">, Pick<ServeOptions, "file" | "push"> {}
-
-/** Options for several agents that share a port. Options of a single server apply to each of them. */
-export interface ServeAgentsOptions<Name extends string = string>
-  extends Omit<ServeOptions, "file" | "store">,
-    Pick<AgentHostOptions<Name>, "default"> {
-  /** Where the SQLite files are, each by the name of its agent: `translator.sqlite`. Default `.a2a`. */
-  readonly directory?: string;
-}
+import type { CloseOptions } from "./listen-options.ts";
+import {
+  type AgentToServe,
+  assertAgents,
+  assertServeOptions,
+  isDefinition,
+  type ServeAgentsOptions,
+  type ServeOptions,
+} from "./serve-options.ts";
+import { startServing } from "./serving.ts";
 
 /** An agent that is being served. */
 export interface ServedAgent extends AsyncDisposable {
@@ -87,10 +68,12 @@ export function serve<const Name extends string>(
  *   option is invalid
  */
 export function serve(agent: AgentDefinition, options?: ServeOptions): Promise<ServedAgent>;
-export function serve(
+export async function serve(
   agents: AgentDefinition | Readonly<Record<string, AgentDefinition | AgentToServe>>,
   options: ServeOptions & ServeAgentsOptions = {},
 ): Promise<ServedAgent | ServedAgents> {
+  assertAgents(agents);
+  assertServeOptions("the options of serve(…)", options);
   return isDefinition(agents) ? serveOne(agents, options) : serveSeveral(agents, options);
 }
 
@@ -164,11 +147,6 @@ async function serveSeveral(
     close,
     [Symbol.asyncDispose]: () => close(),
   };
-}
-
-/** Several agents may include one whose name is "card". It has no `name` itself. */
-function isDefinition(value: object): value is AgentDefinition {
-  return "card" in value && typeof value.card === "object" && value.card !== null && "name" in value.card;
 }
 
 function present(server: AgentServer, url: string): AgentBesideOthers {

@@ -5,7 +5,8 @@ import type { AgentDefinition } from "@a2a-connect/server";
 import { afterAll, describe, expect, it } from "vitest";
 import { json, readBytes } from "../test-support/handlers.ts";
 import { type Listener, listen } from "./listen.ts";
-import { type ServeOptions, serve } from "./serve.ts";
+import { serve } from "./serve.ts";
+import type { ServeOptions } from "./serve-options.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "a2a-push-"));
 afterAll(() => rmSync(directory, { recursive: true }));
