@@ -1,0 +1,161 @@
+// The languages of the peers: what each needs, how its programs are made, and how they are started. What is made lies in a
+// folder that git ignores.
+
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** A command, run in the root of the repository. */
+export interface Command {
+  readonly line: readonly [command: string, ...args: string[]];
+  /** Beside what the environment has. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A language whose peers we talk with. */
+export interface Language {
+  readonly name: string;
+  /** Prints the version of what a machine must have. */
+  readonly toolchain: Command;
+  /** Files and folders that the steps depend on. */
+  readonly inputs: readonly string[];
+  /** Where its stubs are made. */
+  readonly stubs: string;
+  /** What installs and makes everything: each step with what it is for. */
+  readonly steps: readonly (Command & { readonly what: string })[];
+  /** The peer of stubs made from our proto, and the peer of the official SDK. */
+  readonly programs: Readonly<Record<"stubs" | "sdk", Command>>;
+  /** Whether the SDK makes and verifies the signatures of cards. */
+  readonly signsCards: boolean;
+}
+
+export const root: string = fileURLToPath(new URL("../../../", import.meta.url));
+const cache = "test/interop/.cache";
+
+const protoFile = "proto/lf/a2a/v1/a2a.proto";
+const circuit = "test/interop/circuit";
+const instructionFile = `${circuit}/instruction.proto`;
+
+const venv = `${cache}/python/venv`;
+const pythonStubs = `${cache}/python/stubs`;
+const pythonEnv = { PYTHONPATH: join(root, pythonStubs), PYTHONDONTWRITEBYTECODE: "1" };
+
+const goModule = "test/interop/go";
+const goStubs = `${goModule}/stubs`;
+const goBin = join(root, cache, "go/bin");
+const goEnv = {
+  CGO_ENABLED: "0",
+  GOPATH: join(root, cache, "go/path"),
+  GOCACHE: join(root, cache, "go/build"),
+  GOFLAGS: "-buildvcs=false -modcacherw", // modules that can be deleted, and no question to git
+};
+
+function buildGo(...packages: readonly string[]): Command {
+  return { line: ["go", "build", "-C", goModule, "-o", `${goBin}/`, ...packages], env: goEnv };
+}
+
+/** Makes Go of the protos of a folder of buf's. */
+function generateGo(...folder: readonly string[]): Command {
+  const plugins = ["protoc-gen-go", "protoc-gen-go-grpc"].map((plugin) => ({
+    local: join(goBin, plugin),
+    out: goStubs,
+    opt: ["module=a2a-connect/interop/stubs", "Mlf/a2a/v1/a2a.proto=a2a-connect/interop/stubs/a2a"],
+  }));
+  return {
+    line: ["buf", "generate", ...folder, "--template", JSON.stringify({ version: "v2", plugins })],
+  };
+}
+
+export const languages: readonly Language[] = [
+  {
+    name: "Python",
+    toolchain: { line: ["python3", "--version"] },
+    inputs: ["test/interop/python/requirements.txt", protoFile, instructionFile],
+    stubs: pythonStubs,
+    steps: [
+      { what: "a virtual environment", line: ["python3", "-m", "venv", "--clear", venv] },
+      {
+        what: "packages of PyPI",
+        line: [
+          `${venv}/bin/python`,
+          ...["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-cache-dir"],
+          ...["-r", "test/interop/python/requirements.txt"],
+        ],
+      },
+      {
+        what: "stubs by grpcio-tools",
+        line: [
+          `${venv}/bin/python`,
+          ...["-m", "grpc_tools.protoc", "-Iproto", "-Ithird_party/googleapis", `-I${circuit}`],
+          ...[`--python_out=${pythonStubs}`, `--grpc_python_out=${pythonStubs}`, protoFile, instructionFile],
+        ],
+      },
+    ],
+    programs: {
+      stubs: { line: [`${venv}/bin/python`, "test/interop/python/stub_peer.py"], env: pythonEnv },
+      sdk: { line: [`${venv}/bin/python`, "test/interop/python/sdk_peer.py"], env: pythonEnv },
+    },
+    signsCards: true,
+  },
+  {
+    name: "Go",
+    toolchain: { line: ["go", "version"] },
+    inputs: [
+      ...["go.mod", "go.sum", "lines", "stubpeer", "sdkpeer"].map((path) => `${goModule}/${path}`),
+      ...[protoFile, instructionFile],
+    ],
+    stubs: goStubs,
+    steps: [
+      {
+        what: "protoc-gen-go and protoc-gen-go-grpc",
+        ...buildGo(
+          "google.golang.org/protobuf/cmd/protoc-gen-go",
+          "google.golang.org/grpc/cmd/protoc-gen-go-grpc",
+        ),
+      },
+      { what: "stubs of our proto", ...generateGo("--path", protoFile) },
+      { what: "stubs of the circuit's proto", ...generateGo(circuit) },
+      { what: "the peers", ...buildGo("./stubpeer", "./sdkpeer") },
+    ],
+    programs: {
+      stubs: { line: [join(goBin, "stubpeer")] },
+      sdk: { line: [join(goBin, "sdkpeer")] },
+    },
+    signsCards: false,
+  },
+];
+
+/** The file that says for which inputs everything was made. */
+export function stampFile({ name }: Language): string {
+  return join(root, cache, `${name}.stamp`);
+}
+
+/** What the steps depend on, as one text. */
+export function inputsOf({ inputs }: Language): string {
+  const hash = createHash("sha256");
+  for (const path of inputs.flatMap(filesOf)) hash.update(path).update(readFileSync(join(root, path)));
+  return hash.digest("hex");
+}
+
+/** Whether everything was made, for the inputs of today. */
+export function isInstalled(language: Language): boolean {
+  const stamp = stampFile(language);
+  return existsSync(stamp) && readFileSync(stamp, "utf8").startsWith(inputsOf(language));
+}
+
+function filesOf(path: string): readonly string[] {
+  if (!statSync(join(root, path)).isDirectory()) return [path];
+  return readdirSync(join(root, path))
+    .sort()
+    .flatMap((name) => filesOf(`${path}/${name}`));
+}
+
+/** Options of tests that need a language's peers. */
+export function whereInstalled(language: Language): {
+  readonly skip: boolean;
+  readonly meta: { readonly skipReason: string };
+} {
+  const skipReason = `no peers in ${language.name}: \`pnpm test:interop\` makes them where there is \`${language.toolchain.line[0]}\``;
+  return { skip: !isInstalled(language), meta: { skipReason } };
+}
