@@ -151,11 +151,13 @@ function filesOf(path: string): readonly string[] {
     .flatMap((name) => filesOf(`${path}/${name}`));
 }
 
-/** Options of tests that need a language's peers. */
-export function whereInstalled(language: Language): {
+/** Options of tests that need the peers of these languages. */
+export function whereInstalled(...needed: readonly Language[]): {
   readonly skip: boolean;
   readonly meta: { readonly skipReason: string };
 } {
-  const skipReason = `no peers in ${language.name}: \`pnpm test:interop\` makes them where there is \`${language.toolchain.line[0]}\``;
-  return { skip: !isInstalled(language), meta: { skipReason } };
+  const names = needed.map(({ name }) => name).join(" and ");
+  const commands = needed.map(({ toolchain }) => `\`${toolchain.line[0]}\``).join(" and ");
+  const skipReason = `no peers in ${names}: \`pnpm test:interop\` makes them where there is ${commands}`;
+  return { skip: !needed.every(isInstalled), meta: { skipReason } };
 }
