@@ -1,74 +1,73 @@
 import type { Binding } from "./caller.ts";
 
-/** A scenario that fails with a peer, and why. The tests fail once it passes. */
+/**
+ * Scenarios that fail with a peer. The tests fail once they pass, and docs/interop.md has a row for each `why`: what the peer
+ * does in their place, what was seen of it, and whether our client could do better.
+ */
 export interface Deviation {
   readonly peer: string;
   readonly role: "caller" | "agent";
   readonly bindings: readonly Binding[];
-  readonly scenario: string;
+  readonly scenarios: readonly string[];
   readonly why: string;
+  /** On the wire. */
+  readonly evidence: string;
+  /** What our client would have to do. */
+  readonly ours?: string;
 }
 
 const all: readonly Binding[] = ["JSONRPC", "HTTP+JSON", "GRPC"];
-
-const noSubscription =
-  "it answers TASK_NOT_FOUND to subscriptions while no code is executing the task, and our client takes that as final";
 
 export const deviations: readonly Deviation[] = [
   {
     peer: "Go sdk",
     role: "caller",
     bindings: ["JSONRPC"],
-    scenario: "a subscription to a task that does not exist is TASK_NOT_FOUND",
-    why: "it takes a plain JSON-RPC error in place of a stream for an empty stream",
+    scenarios: ["a subscription to a task that does not exist is TASK_NOT_FOUND"],
+    why: "takes a plain JSON-RPC error for an empty stream",
+    evidence:
+      "our server answers SubscribeToTask with `application/json` and error −32001; the SDK's iteration ends without an error. " +
+      "Its own server sends the error as an event of a stream",
   },
   {
     peer: "Go sdk",
     role: "agent",
     bindings: all,
-    scenario: "a message to a task that has ended is UNSUPPORTED_OPERATION",
-    why: "it answers INVALID_PARAMS",
+    scenarios: ["a message to a task that has ended is UNSUPPORTED_OPERATION"],
+    why: "refuses a message to a task that has ended with another error (A-7)",
+    evidence: "error −32602, reason `INVALID_PARAMS`, “task in a terminal state”",
   },
   {
     peer: "Go sdk",
     role: "agent",
     bindings: all,
-    scenario: "a webhook gets its token as X-A2A-Notification-Token",
-    why: "it sends A2A-Notification-Token",
+    scenarios: ["a webhook gets its token as X-A2A-Notification-Token", "run gets the result by webhook"],
+    why: "sends a webhook's token in another header (N-3)",
+    evidence: "`A2A-Notification-Token: secret`",
+    ours: "`createPushReceiver` would have to accept both headers: it answers 401",
   },
   {
     peer: "Go sdk",
     role: "agent",
     bindings: all,
-    scenario: "run gets the result by webhook",
-    why: "our receiver refuses notifications without X-A2A-Notification-Token",
-  },
-  {
-    peer: "Go sdk",
-    role: "agent",
-    bindings: all,
-    scenario: "a subscription waits for the answer to a question",
-    why: noSubscription,
-  },
-  {
-    peer: "Go sdk",
-    role: "agent",
-    bindings: all,
-    scenario: "resume asks the question of a task that waits",
-    why: noSubscription,
-  },
-  {
-    peer: "Go sdk",
-    role: "agent",
-    bindings: all,
-    scenario: "run answers a question after some time",
-    why: noSubscription,
+    scenarios: [
+      "a subscription waits for the answer to a question",
+      "resume asks the question of a task that waits",
+      "run answers a question after some time",
+    ],
+    why: "knows no subscription to a task that no code is executing (A-24)",
+    evidence:
+      "SubscribeToTask: error −32001, “task not found: no active execution”; GetTask of the same id: the task",
+    ours: "on TASK_NOT_FOUND for a subscription the client would have to ask GetTask before it gives up",
   },
   {
     peer: "Go sdk",
     role: "agent",
     bindings: ["JSONRPC", "HTTP+JSON"],
-    scenario: "webhooks are created, read, listed and deleted",
-    why: "it confirms a deletion with an empty body or without a result, and our client takes that for a failure",
+    scenarios: ["webhooks are created, read, listed and deleted"],
+    why: "confirms the deletion of a webhook without a result",
+    evidence:
+      '`{"jsonrpc":"2.0","id":1}`; over HTTP+JSON 200 with `Content-Type: application/json` and no body',
+    ours: "both would have to count as success",
   },
 ];
