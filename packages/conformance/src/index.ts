@@ -1,4 +1,6 @@
+export { type CardFact, findCardFacts } from "./card-facts.ts";
 export { type Exchange, formatExchanges } from "./exchange.ts";
+export { NotApplicable } from "./not-applicable.ts";
 export { createPuppet, type Puppet, type PuppetTurn } from "./puppet.ts";
 export {
   accept,

@@ -10,14 +10,21 @@ export interface RunOptions {
   readonly puppet?: Puppet;
   /** Gets what the scenario and the server say to each other. */
   readonly exchanges?: Exchange[];
+  /** Gets sentences for the server's owner (`Stage.note`). */
+  readonly notes?: string[];
 }
 
-/** Runs a scenario once. @throws what the scenario throws when the behaviour is not there */
+/**
+ * Runs a scenario once.
+ *
+ * @throws NotApplicable when the server has nothing to show the behaviour with
+ * @throws what the scenario throws when the behaviour is not there
+ */
 export async function runScenario(
   scenario: Scenario,
   place: Place,
   server: FoundServer,
-  { puppet, exchanges }: RunOptions = {},
+  { puppet, exchanges, notes }: RunOptions = {},
 ): Promise<void> {
   // The card has no wire of its own; what it says is tried over JSON-RPC, or over what there is.
   const wire = place === "card" ? (server.addresses.has("jsonrpc") ? "jsonrpc" : firstWire(server)) : place;
@@ -32,6 +39,7 @@ export async function runScenario(
       }
       return puppet;
     },
+    note: (sentence) => void notes?.push(sentence),
   });
 }
 

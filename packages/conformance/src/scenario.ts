@@ -1,3 +1,4 @@
+import type { CardFact } from "./card-facts.ts";
 import type { Puppet } from "./puppet.ts";
 import { getRequirement, type Place } from "./requirements.ts";
 import type { ServerName } from "./server-name.ts";
@@ -12,6 +13,8 @@ export interface Stage {
   readonly target: Target;
   /** Its agent's strings. @throws Error when the agent is not played by the test */
   readonly puppet: Puppet;
+  /** Keeps a sentence that its owner should read although nothing is wrong, such as which of two dialects is spoken. */
+  note(sentence: string): void;
 }
 
 /**
@@ -26,8 +29,13 @@ export interface Scenario {
   readonly title: string;
   readonly needs: NeededAgent;
   readonly server: ServerName;
+  /** What the card has to say. Otherwise the behaviour is not demanded of its server. */
+  readonly when: readonly CardFact[];
   readonly places: readonly Place[];
-  /** Resolves when the behaviour is there. Otherwise it rejects with an error that says what is there instead. */
+  /**
+   * Resolves when the behaviour is there. Otherwise it rejects with an error that says what is there instead, or with
+   * `NotApplicable` when there is nothing to show it with.
+   */
   readonly run: (stage: Stage) => Promise<void>;
 }
 
@@ -37,6 +45,8 @@ export interface ScenarioOptions {
   readonly needs?: NeededAgent;
   /** Default `full`. */
   readonly server?: ServerName;
+  /** Default none. */
+  readonly when?: readonly CardFact[];
   /** Default: wherever one of the requirements applies. */
   readonly places?: readonly Place[];
 }
@@ -60,10 +70,10 @@ export const jsonWires = ["jsonrpc", "http-json"] as const;
  */
 export function scenarios(title: string, describe: (verifies: Verifies) => void): ScenarioGroup {
   const list: Scenario[] = [];
-  describe((cited, name, run, { needs = "reference", server = "full", places } = {}) => {
+  describe((cited, name, run, { needs = "reference", server = "full", when = [], places } = {}) => {
     const ids = cited.split(" ");
     const everywhere = new Set(ids.flatMap((id) => getRequirement(id).places));
-    list.push({ ids, title: name, needs, server, places: places ?? [...everywhere], run });
+    list.push({ ids, title: name, needs, server, when, places: places ?? [...everywhere], run });
   });
   return { title, scenarios: list };
 }

@@ -43,6 +43,10 @@ export interface CallOptions {
 export interface Target {
   /** The origin that serves the card. */
   readonly url: string;
+  /** The card as it is served. */
+  readonly card: Readonly<Record<string, unknown>>;
+  /** The wires of version 1.0 that the card declares and that scenarios can speak. */
+  readonly wires: readonly Wire[];
   /** A client with `A2A-Version: 1.0`, unless the options say otherwise. @throws Error when the card has no such wire */
   client(wire: Wire, options?: CallOptions): A2AClient;
   /** Where the wire's first interface of version 1.0 is, without a trailing slash. @throws Error when there is none */
@@ -106,7 +110,7 @@ export async function findServer(url: string, signal?: AbortSignal): Promise<Fou
     url: origin,
     card,
     addresses,
-    target: (exchanges = []) => createTarget(origin, addresses, session, exchanges),
+    target: (exchanges = []) => createTarget(card, origin, addresses, session, exchanges),
     [Symbol.dispose]: () => session?.abort(),
   };
 }
@@ -127,6 +131,7 @@ function findAddresses(card: Readonly<Record<string, unknown>>, origin: string):
 }
 
 function createTarget(
+  card: Readonly<Record<string, unknown>>,
   origin: string,
   addresses: ReadonlyMap<Wire, string>,
   session: Http2SessionManager | undefined,
@@ -140,6 +145,8 @@ function createTarget(
   };
   return {
     url: origin,
+    card,
+    wires: [...addresses.keys()],
     address,
     client(wire, options = {}) {
       const interceptors = [presentAs(options), trace.interceptor(wire)];
