@@ -43,6 +43,7 @@ function namesScheme({ schemes }: Readonly<Record<string, unknown>>): boolean {
   return isObject(schemes) && Object.keys(schemes).length > 0;
 }
 
-function listOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+/** The objects of a list in a card; none where there is no list. */
+export function listOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }

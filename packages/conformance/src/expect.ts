@@ -10,5 +10,7 @@ function createExpect(): ExpectStatic {
     chai.use(JestChaiExpect);
     chai.use(JestAsymmetricMatchers);
   }
+  // The message of a failure is all that a server's owner gets to see.
+  chai.config.truncateThreshold = 600;
   return chai.expect as unknown as ExpectStatic; // the plugins add what the type says
 }

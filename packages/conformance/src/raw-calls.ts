@@ -149,6 +149,26 @@ export function listRaw({ wire, target }: Stage, params: Record<string, unknown>
   return callRest(target, "GET", `/tasks?${query}`);
 }
 
+/** The same GetTask on either JSON wire, with `params` beside the id. */
+export function getRaw(
+  { wire, target }: Stage,
+  id: string,
+  params: Record<string, unknown> = {},
+): Promise<RawAnswer> {
+  if (wire === "jsonrpc") {
+    return callRpc(target, "GetTask", { id, ...params });
+  }
+  const query = new URLSearchParams(Object.entries(params).map(([name, value]) => [name, String(value)]));
+  return callRest(target, "GET", `/tasks/${encodeURIComponent(id)}${query.size === 0 ? "" : `?${query}`}`);
+}
+
+/** The same send with a stream on either JSON wire, read to its end. */
+export function streamRaw({ wire, target }: Stage, message: RawRequest): Promise<RawAnswer> {
+  return wire === "jsonrpc"
+    ? callRpc(target, "SendStreamingMessage", { message })
+    : callRest(target, "POST", "/message:stream", { message });
+}
+
 /** What a JSON wire answered to a call of our own client, whether that failed or not. */
 export async function capture(
   { target, wire }: Pick<Stage, "target" | "wire">,
@@ -180,6 +200,15 @@ export function readSse(text: string): RawEvent[] {
       expect(line.slice(0, 6)).toBe("data: ");
       return JSON.parse(line.slice(6));
     });
+}
+
+/** The JSON of every event of an SSE text, in any spelling that the standard of HTML allows. */
+export function readAnySse(text: string): RawEvent[] {
+  const blocks = text.replace(/^\uFEFF/, "").split(/(?:\r\n|\r|\n){2,}/);
+  return blocks.flatMap((block) => {
+    const data = block.split(/\r\n|\r|\n/).flatMap((line) => /^data: ?(.*)$/.exec(line)?.[1] ?? []);
+    return data.length === 0 ? [] : [JSON.parse(data.join("\n"))];
+  });
 }
 
 /** Reads an answer; a body that is no JSON has no members. */

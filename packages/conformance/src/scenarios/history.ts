@@ -2,7 +2,8 @@ import type { Task } from "@a2a-connect/proto";
 import { Code } from "@connectrpc/connect";
 import { failureOf, newId, readAll, sendTask, taskOf, toRequest } from "../calls.ts";
 import { expect } from "../expect.ts";
-import { callRest, capture } from "../raw-calls.ts";
+import { helloTask, settledTask } from "../hello.ts";
+import { callRest, capture, getRaw } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
 import type { A2AClient } from "../target.ts";
 
@@ -37,6 +38,57 @@ export const history: ScenarioGroup = scenarios("C History", (verifies) => {
       },
     );
   }
+
+  verifies(
+    "C-1 C-2 C-4",
+    "has no more of the history of a hello than GetTask is asked for, the newest of it in order",
+    async (stage) => {
+      const { id } = await settledTask(stage);
+      const read = async (historyLength: number) =>
+        (await stage.client.getTask({ id, historyLength })).history.map(({ messageId }) => messageId);
+      expect(await read(0)).toStrictEqual([]);
+      const all = await read(2_147_483_647);
+      expect(await read(1)).toStrictEqual(all.slice(-1));
+      expect(await read(2)).toStrictEqual(all.slice(-2));
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "C-1 C-4",
+    "has no more of the history of a hello than SendMessage is asked for",
+    async (stage) => {
+      for (const historyLength of [0, 1]) {
+        const task = await helloTask(stage, { configuration: { historyLength } });
+        expect(task.history.length).toBeLessThanOrEqual(historyLength);
+      }
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "C-1 C-4",
+    "has no messages in the member `history` of a hello when none are asked for",
+    async (stage) => {
+      const { id } = await settledTask(stage);
+      const { result, text: body } = await getRaw(stage, id, { historyLength: 0 });
+      expect([result?.id, result?.history ?? []], body).toStrictEqual([id, []]);
+      if (result.history !== undefined) stage.note("`history: []` should rather be left out (C-1).");
+    },
+    { needs: "any", places: jsonWires },
+  );
+
+  verifies(
+    "C-3",
+    "keeps what was said in a hello",
+    async (stage) => {
+      const messageId = newId();
+      const { id } = await settledTask(stage, { messageId });
+      const { history: kept } = await stage.client.getTask({ id, historyLength: 10 });
+      expect(kept.map((message) => message.messageId)).toContain(messageId);
+    },
+    { needs: "any" },
+  );
 
   verifies("C-1 C-5", "shortens the snapshot that a stream begins with, too", async ({ client }) => {
     const { id } = await sendTask(client, "ask Why?");

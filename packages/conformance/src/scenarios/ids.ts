@@ -1,6 +1,7 @@
 import { TaskState } from "@a2a-connect/proto";
 import { messageOf, newId, readAll, sendTask, taskOf, toRequest } from "../calls.ts";
 import { expect } from "../expect.ts";
+import { hello, helloTask } from "../hello.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
 import { asCaller } from "../server-name.ts";
 
@@ -16,6 +17,60 @@ export const ids: ScenarioGroup = scenarios("D Context and task ids", (verifies)
       expect((await client.getTask({ id })).id).toBe(id);
     }
   });
+
+  verifies(
+    "D-1 D-2",
+    "gives the task of each hello an id of its own, and a context",
+    async (stage) => {
+      const tasks = [await helloTask(stage), await helloTask(stage)];
+      expect(new Set(tasks.map(({ id }) => id)).size).toBe(2);
+      for (const { id, contextId } of tasks) {
+        expect([id, contextId]).toStrictEqual([expect.stringMatching(/./), expect.stringMatching(/./)]);
+        expect((await stage.client.getTask({ id })).id).toBe(id);
+      }
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "D-2 D-3",
+    "keeps a context of the caller's in the answer to a hello, or refuses it",
+    async (stage) => {
+      const contextId = newId();
+      const answer = stage.client.sendMessage(hello(stage, { contextId }));
+      const { payload } = await answer.catch((error: unknown) => {
+        stage.note(`A context of the caller's is refused (D-3): ${String(error)}`);
+        return { payload: undefined };
+      });
+      if (payload !== undefined) expect(payload.value).toMatchObject({ contextId });
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "D-5",
+    "starts another task for a second hello in the same context, and lists both",
+    async (stage) => {
+      const first = await helloTask(stage);
+      const { contextId } = first;
+      const second = await helloTask(stage, { contextId });
+      expect(second.contextId).toBe(contextId);
+      expect(second.id).not.toBe(first.id);
+      const { tasks } = await stage.client.listTasks({ contextId });
+      expect(tasks.map(({ id }) => id).toSorted()).toStrictEqual([first.id, second.id].toSorted());
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "D-6",
+    "takes a reference to a task that it does not know",
+    async (stage) => {
+      const { payload } = await stage.client.sendMessage(hello(stage, { referenceTaskIds: [newId()] }));
+      expect(payload.case).toMatch(/^(task|message)$/);
+    },
+    { needs: "any" },
+  );
 
   verifies("D-2", "makes a context for a message without one, and says which", async ({ client }) => {
     const task = await sendTask(client, "task one");

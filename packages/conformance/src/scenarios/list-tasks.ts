@@ -1,12 +1,20 @@
 import { findFieldViolations } from "@a2a-connect/core";
-import { type ListTasksRequest, type ListTasksRequestSchema, type Task, TaskState } from "@a2a-connect/proto";
+import {
+  type ListTasksRequest,
+  type ListTasksRequestSchema,
+  type ListTasksResponse,
+  type Task,
+  TaskState,
+} from "@a2a-connect/proto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
 import { artifactTexts, failureOf, newId, sendTask } from "../calls.ts";
 import { expect } from "../expect.ts";
+import { settledTask } from "../hello.ts";
+import { NotApplicable } from "../not-applicable.ts";
 import { listRaw } from "../raw-calls.ts";
-import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
+import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 import { asCaller } from "../server-name.ts";
 import type { A2AClient } from "../target.ts";
 
@@ -65,6 +73,54 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) =>
   });
 
   verifies(
+    "A-41",
+    "orders all tasks by the time of their status, newest first",
+    async (stage) => {
+      for (let count = 0; count < 3; count++) {
+        await settledTask(stage);
+      }
+      const { tasks } = await stage.client.listTasks({ pageSize: 100 });
+      expect(tasks.length, "three tasks were just made").toBeGreaterThanOrEqual(3);
+      const times = tasks.map(timestampOf);
+      expect(times).toStrictEqual(times.toSorted((one, other) => other - one));
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "A-42 A-43",
+    "gives every task of a context once, page by page, with an empty token at the end",
+    async (stage) => {
+      const { contextId, ids } = await threeHellos(stage);
+      const pages = await readPages(stage.client, { contextId, pageSize: 2 });
+      expect(pages.map(({ tasks }) => tasks.length)).toStrictEqual([2, 1]);
+      expect(pages.map(({ pageSize, totalSize }) => [pageSize, totalSize])).toStrictEqual([
+        [2, 3],
+        [2, 3],
+      ]);
+      expect(pages.flatMap(({ tasks }) => tasks.map(({ id }) => id)).toSorted()).toStrictEqual(
+        ids.toSorted(),
+      );
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "A-41 A-42",
+    "gives no task twice and leaves none out while new ones come in between two pages",
+    async (stage) => {
+      const { contextId, ids } = await threeHellos(stage);
+      const pages = await readPages(stage.client, { contextId, pageSize: 1 }, async () => {
+        await settledTask(stage, { contextId });
+      });
+      const seen = pages.flatMap(({ tasks }) => tasks.map(({ id }) => id));
+      expect(new Set(seen).size, "a task came twice").toBe(seen.length);
+      expect(seen).toStrictEqual(expect.arrayContaining(ids));
+    },
+    { needs: "any" },
+  );
+
+  verifies(
     "A-42 A-43",
     "gives everything once, page by page, with an empty token at the end",
     async ({ client }) => {
@@ -103,6 +159,126 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) =>
       expect((await client.listTasks({ contextId: newId(), pageSize })).pageSize).toBe(pageSize);
     }
   });
+
+  verifies(
+    "A-42 A-43 H-7 H-8",
+    "has the four members of a list even when it is empty",
+    async (stage) => {
+      const { result, text: body } = await listRaw(stage, { contextId: newId() });
+      expect(result, body).toMatchObject({ tasks: [], nextPageToken: "", totalSize: 0 });
+      expect(result).toHaveProperty("pageSize");
+    },
+    { needs: "any", places: jsonWires },
+  );
+
+  verifies(
+    "A-43 A-44",
+    "uses 50 for a page when nothing is said, and takes 1 to 100",
+    async ({ client }) => {
+      expect((await client.listTasks({})).pageSize).toBe(50);
+      for (const pageSize of [1, 100]) {
+        expect((await client.listTasks({ pageSize })).pageSize).toBe(pageSize);
+      }
+    },
+    { needs: "any" },
+  );
+
+  for (const pageSize of [0, -1, 101]) {
+    verifies(
+      "A-44",
+      `calls a page of ${pageSize} invalid`,
+      ({ client }) => expectInvalid(client.listTasks({ pageSize })),
+      { needs: "any" },
+    );
+  }
+
+  verifies(
+    "A-45",
+    "finds the task of a hello by its context, its state and its time, and not by others",
+    async (stage) => {
+      const task = await settledTask(stage);
+      const { id, contextId, status } = task;
+      const other = status?.state === TaskState.REJECTED ? TaskState.FAILED : TaskState.REJECTED;
+      const later = { seconds: BigInt(Math.ceil(timestampOf(task) / 1000)) + 1n };
+      for (const [filter, wanted] of [
+        [{}, [id]],
+        [{ status: status?.state ?? TaskState.UNSPECIFIED }, [id]],
+        [after(status?.timestamp), [id]],
+        [{ status: other }, []],
+        [{ statusTimestampAfter: later }, []],
+        [{ contextId: newId() }, []],
+      ] as const) {
+        expect([filter, await listedIds(stage.client, { contextId, ...filter })]).toStrictEqual([
+          filter,
+          wanted,
+        ]);
+      }
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "A-46",
+    "has the member `artifacts` of the task of a hello exactly when it is asked for",
+    async (stage) => {
+      const { contextId } = await settledTask(stage);
+      for (const [params, there] of [
+        [{}, false],
+        [{ includeArtifacts: false }, false],
+        [{ includeArtifacts: true }, true],
+      ] as const) {
+        const { result, text: body } = await listRaw(stage, { contextId, ...params });
+        expect(
+          result?.tasks?.map((task) => "artifacts" in task),
+          body,
+        ).toStrictEqual([there]);
+      }
+    },
+    { needs: "any", places: jsonWires },
+  );
+
+  verifies(
+    "A-46",
+    "leaves the artifacts of a hello out unless they are asked for",
+    async (stage) => {
+      const { contextId, artifacts } = await settledTask(stage);
+      const count = async (includeArtifacts: boolean) =>
+        (await stage.client.listTasks({ contextId, includeArtifacts })).tasks.map(
+          (task) => task.artifacts.length,
+        );
+      expect(await count(false)).toStrictEqual([0]);
+      expect(await count(true)).toStrictEqual([artifacts.length]);
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "A-47 C-1 C-4",
+    "shortens the history of a hello as it is told",
+    async (stage) => {
+      const { contextId } = await settledTask(stage);
+      const lengths = async (request: object) =>
+        (await stage.client.listTasks({ contextId, ...request })).tasks.map(({ history }) => history.length);
+      expect(await lengths({ historyLength: 0 })).toStrictEqual([0]);
+      const [one] = await lengths({ historyLength: 1 });
+      expect(one).toBeLessThanOrEqual(1);
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "A-47",
+    "calls a negative length of histories invalid",
+    ({ client }) => expectInvalid(client.listTasks({ historyLength: -5 })),
+    { needs: "any" },
+  );
+
+  verifies(
+    "A-48",
+    "calls a page token invalid that it has not given out",
+    ({ client }) => expectInvalid(client.listTasks({ pageToken: "garbage" })),
+    { needs: "any" },
+  );
 
   for (const pageSize of [0, -1, 101, 150, 2_147_483_647]) {
     verifies("A-44 E-3", `refuses a page of ${pageSize}`, async ({ client }) => {
@@ -197,6 +373,45 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) =>
     }
   });
 });
+
+/** Three tasks in a context of their own. @throws NotApplicable when the agent makes none, or keeps no context */
+async function threeHellos(stage: Stage): Promise<{ readonly contextId: string; readonly ids: string[] }> {
+  const { id, contextId } = await settledTask(stage);
+  const ids = [id];
+  while (ids.length < 3) {
+    const next = await settledTask(stage, { contextId });
+    if (next.contextId !== contextId)
+      throw new NotApplicable("the agent puts each task into a context of its own");
+    ids.push(next.id);
+  }
+  return { contextId, ids };
+}
+
+/** More pages than a list of a few tasks can have. */
+const manyPages = 20;
+
+/** Reads a list page by page. `between` runs after the first page. */
+async function readPages(
+  client: A2AClient,
+  request: MessageInitShape<typeof ListTasksRequestSchema>,
+  between: () => Promise<void> = async () => {},
+): Promise<ListTasksResponse[]> {
+  const pages: ListTasksResponse[] = [];
+  let pageToken = "";
+  do {
+    const page = await client.listTasks({ ...request, pageToken });
+    pages.push(page);
+    pageToken = page.nextPageToken;
+    if (pages.length === 1) await between();
+    expect(pages.length, "the pages do not end").toBeLessThan(manyPages);
+  } while (pageToken !== "");
+  return pages;
+}
+
+async function expectInvalid(call: Promise<unknown>): Promise<void> {
+  const error = await failureOf(call);
+  expect(Code[error.code], error.message).toBe("InvalidArgument");
+}
 
 async function listedIds(
   client: A2AClient,

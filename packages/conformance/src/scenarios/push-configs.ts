@@ -3,10 +3,21 @@ import { file_lf_a2a_v1_a2a } from "@a2a-connect/proto";
 import { Code } from "@connectrpc/connect";
 import { expectReason, failureOf, newId, sendTask } from "../calls.ts";
 import { expect } from "../expect.ts";
+import { endedTask } from "../hello.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
+import type { A2AClient } from "../target.ts";
 
 const url = "https://example.com/hook";
 const on = { server: "push" } as const;
+const anyOn = { ...on, needs: "any", when: ["push"] } as const;
+
+/** One call of each of the four operations. */
+const fourCalls = (client: A2AClient, taskId: string) => [
+  () => client.createTaskPushNotificationConfig({ taskId, url }),
+  () => client.getTaskPushNotificationConfig({ taskId, id: "hook" }),
+  () => client.listTaskPushNotificationConfigs({ taskId }),
+  () => client.deleteTaskPushNotificationConfig({ taskId, id: "hook" }),
+];
 
 /** A.5 */
 export const pushConfigs: ScenarioGroup = scenarios("A.5 Push notification configs", (verifies) => {
@@ -15,16 +26,109 @@ export const pushConfigs: ScenarioGroup = scenarios("A.5 Push notification confi
     "refuses all four operations when it has no push",
     async ({ client }) => {
       const { id: taskId } = await sendTask(client, "task plain");
-      for (const call of [
-        () => client.createTaskPushNotificationConfig({ taskId, url }),
-        () => client.getTaskPushNotificationConfig({ taskId, id: "hook" }),
-        () => client.listTaskPushNotificationConfigs({ taskId }),
-        () => client.deleteTaskPushNotificationConfig({ taskId, id: "hook" }),
-      ]) {
+      for (const call of fourCalls(client, taskId)) {
         await expectReason(call(), "PUSH_NOTIFICATION_NOT_SUPPORTED");
       }
     },
     { server: "no-push" },
+  );
+
+  verifies(
+    "A-50",
+    "refuses all four operations when its card declares no push",
+    async ({ client }) => {
+      for (const call of fourCalls(client, newId())) {
+        await expectReason(call(), "PUSH_NOTIFICATION_NOT_SUPPORTED");
+      }
+    },
+    { needs: "any", when: ["no-push"], server: "no-push" },
+  );
+
+  // The tasks of these have ended, so that no server tells the address of them of anything.
+  verifies(
+    "A-51 A-52",
+    "returns a webhook as it is stored, also for a task that has ended, with the caller's id or a new one",
+    async (stage) => {
+      const { client } = stage;
+      const { id: taskId } = await endedTask(stage);
+      const authentication = { scheme: "Bearer", credentials: "c" };
+      const kept = await client.createTaskPushNotificationConfig({
+        taskId,
+        id: "mine",
+        url,
+        token: "t",
+        authentication,
+      });
+      expect(kept).toMatchObject({ taskId, id: "mine", url });
+      const named = await client.createTaskPushNotificationConfig({ taskId, url });
+      expect(named.id).toMatch(/./);
+      for (const { id } of [kept, named]) {
+        expect(await client.getTaskPushNotificationConfig({ taskId, id })).toMatchObject({ taskId, id, url });
+      }
+    },
+    anyOn,
+  );
+
+  verifies(
+    "A-51 A-54 A-55 A-56",
+    "does not know the webhooks of a task that was never made",
+    async ({ client }) => {
+      for (const call of fourCalls(client, newId())) {
+        await expectReason(call(), "TASK_NOT_FOUND");
+      }
+    },
+    anyOn,
+  );
+
+  verifies(
+    "A-53",
+    "tells webhooks of the same id apart by their tasks",
+    async (stage) => {
+      const tasks = [await endedTask(stage), await endedTask(stage)];
+      for (const { id: taskId } of tasks) {
+        const config = { taskId, id: "same", url: `${url}/${taskId}` };
+        await stage.client.createTaskPushNotificationConfig(config);
+      }
+      for (const { id: taskId } of tasks) {
+        const { configs } = await stage.client.listTaskPushNotificationConfigs({ taskId });
+        expect(configs.map((config) => config.url)).toStrictEqual([`${url}/${taskId}`]);
+      }
+    },
+    anyOn,
+  );
+
+  verifies(
+    "A-54",
+    "fails to get a webhook that is not there",
+    async (stage) => {
+      const { id: taskId } = await endedTask(stage);
+      await expectReason(
+        stage.client.getTaskPushNotificationConfig({ taskId, id: "nope" }),
+        "TASK_NOT_FOUND",
+      );
+    },
+    anyOn,
+  );
+
+  verifies(
+    "A-55 A-56 A-57",
+    "lists all webhooks of a task, and deletes one for good, twice if need be",
+    async (stage) => {
+      const { client } = stage;
+      const { id: taskId } = await endedTask(stage);
+      for (const id of ["a", "b", "c"]) {
+        await client.createTaskPushNotificationConfig({ taskId, id, url });
+      }
+      const listed = async () =>
+        (await client.listTaskPushNotificationConfigs({ taskId })).configs.map(({ id }) => id).toSorted();
+      expect(await listed()).toStrictEqual(["a", "b", "c"]);
+      for (let round = 0; round < 2; round++) {
+        await client.deleteTaskPushNotificationConfig({ taskId, id: "b" });
+        expect(await listed()).toStrictEqual(["a", "c"]);
+      }
+      await failureOf(client.getTaskPushNotificationConfig({ taskId, id: "b" }));
+    },
+    anyOn,
   );
 
   verifies(
@@ -45,23 +149,6 @@ export const pushConfigs: ScenarioGroup = scenarios("A.5 Push notification confi
       expect(named.id).toMatch(/./);
       for (const config of [kept, named]) {
         expect(await client.getTaskPushNotificationConfig({ taskId, id: config.id })).toStrictEqual(config);
-      }
-    },
-    on,
-  );
-
-  verifies(
-    "A-51 A-54 A-55 A-56",
-    "does not know the webhooks of an unknown task",
-    async ({ client }) => {
-      const taskId = newId();
-      for (const call of [
-        () => client.createTaskPushNotificationConfig({ taskId, url }),
-        () => client.getTaskPushNotificationConfig({ taskId, id: "hook" }),
-        () => client.listTaskPushNotificationConfigs({ taskId }),
-        () => client.deleteTaskPushNotificationConfig({ taskId, id: "hook" }),
-      ]) {
-        await expectReason(call(), "TASK_NOT_FOUND");
       }
     },
     on,

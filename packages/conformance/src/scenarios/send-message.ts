@@ -1,5 +1,14 @@
-import { bytes, fileUrl, findFieldViolations, formatTaskState, json, text } from "@a2a-connect/core";
-import { type MessageSchema, Role, TaskState } from "@a2a-connect/proto";
+import {
+  bytes,
+  fileUrl,
+  findFieldViolations,
+  formatTaskState,
+  isSettled,
+  json,
+  text,
+} from "@a2a-connect/core";
+import { matchesMediaType } from "@a2a-connect/core/internal";
+import { type MessageSchema, type Part, Role, type SendMessageResponse, TaskState } from "@a2a-connect/proto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import {
@@ -17,7 +26,10 @@ import {
   toRequest,
   untilSeen,
 } from "../calls.ts";
+import { findCardFacts, listOf } from "../card-facts.ts";
 import { expect } from "../expect.ts";
+import { endedTask, hello, helloPart, helloTask } from "../hello.ts";
+import { NotApplicable } from "../not-applicable.ts";
 import { capture } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
 import { puppetText } from "../server-name.ts";
@@ -42,6 +54,34 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
       }
     },
     { places: jsonWires },
+  );
+
+  verifies(
+    "A-1",
+    "puts exactly one member into the answer to a hello",
+    async (stage) => {
+      const { result, text: body } = await capture(stage, (client) => client.sendMessage(hello(stage)));
+      expect(
+        ["task", "message"].filter((member) => member in (result ?? {})),
+        body,
+      ).toHaveLength(1);
+    },
+    { needs: "any", places: jsonWires },
+  );
+
+  verifies(
+    "A-1 A-2 A-5",
+    "answers a hello with a message of the agent, or with a task that has ended or asks for something",
+    async (stage) => {
+      const { payload } = await stage.client.sendMessage(hello(stage));
+      if (payload.case === "message") {
+        expect(payload.value.role).toBe(Role.AGENT);
+        return;
+      }
+      const state = taskOf({ payload } as SendMessageResponse).status?.state ?? TaskState.UNSPECIFIED;
+      expect(isSettled(state), `the answer came while the task was ${formatTaskState(state)}`).toBe(true);
+    },
+    { needs: "any" },
   );
 
   verifies(
@@ -92,6 +132,29 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
     { needs: "played" },
   );
 
+  verifies(
+    "A-3",
+    "answers a hello with returnImmediately with a task that can be read, and the work goes on",
+    async (stage) => {
+      const { id } = await helloTask(stage, { configuration: { returnImmediately: true } });
+      const task = await untilSeen(stage.client, id, ({ status }) => isSettled(status?.state ?? 0));
+      expect(task.id).toBe(id);
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "A-4",
+    "streams all of a hello with returnImmediately, too",
+    async (stage) => {
+      const configuration = { returnImmediately: true };
+      const events = await readAll(stage.client.sendStreamingMessage(hello(stage, { configuration })));
+      if (events[0]?.payload.case === "message") return;
+      expect(isSettled(statesOf(events).at(-1) ?? 0)).toBe(true);
+    },
+    { needs: "any", when: ["streaming"] },
+  );
+
   verifies("A-4", "returns direct messages and whole streams with returnImmediately", async ({ client }) => {
     const configuration = { returnImmediately: true };
     const direct = messageOf(await client.sendMessage(toRequest("echo hello", { configuration })));
@@ -119,11 +182,28 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
     { server: "push" },
   );
 
-  verifies("A-6", "refuses a task id that it has not given out", async ({ client }) => {
-    const taskId = newId();
-    await expectReason(client.sendMessage(toRequest("task mine", { taskId })), "TASK_NOT_FOUND");
-    await expectReason(client.getTask({ id: taskId }), "TASK_NOT_FOUND");
-  });
+  verifies(
+    "A-6",
+    "refuses a task id that it has not given out",
+    async (stage) => {
+      const taskId = newId();
+      await expectReason(stage.client.sendMessage(hello(stage, { taskId })), "TASK_NOT_FOUND");
+      await expectReason(stage.client.getTask({ id: taskId }), "TASK_NOT_FOUND");
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "A-7 B-2",
+    "refuses a message for a task that has ended, and leaves the task as it is",
+    async (stage) => {
+      const { id } = await endedTask(stage);
+      const before = await stage.client.getTask({ id });
+      await expectReason(stage.client.sendMessage(hello(stage, { taskId: id })), "UNSUPPORTED_OPERATION");
+      expect(await stage.client.getTask({ id })).toStrictEqual(before);
+    },
+    { needs: "any" },
+  );
 
   for (const [words, state] of [
     ["task done", TaskState.COMPLETED],
@@ -160,6 +240,23 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
       expect((await settle(stage.client, task.id)).status?.state).toBe(TaskState.COMPLETED);
     },
     { needs: "played" },
+  );
+
+  verifies(
+    "A-9",
+    "refuses a media type that its card does not name",
+    async (stage) => {
+      const mediaType = "application/x-foo";
+      const modes = [stage.target.card, ...listOf(stage.target.card["skills"])].flatMap((one) =>
+        [one["defaultInputModes"], one["inputModes"]].flat().map(String),
+      );
+      if (modes.some((mode) => matchesMediaType(mode, mediaType))) {
+        throw new NotApplicable("the card takes every media type");
+      }
+      const parts = [helloPart(stage), bytes(new Uint8Array([1]), { mediaType })];
+      await expectReason(stage.client.sendMessage(toRequest("", { parts })), "CONTENT_TYPE_NOT_SUPPORTED");
+    },
+    { needs: "any", server: "bare" },
   );
 
   for (const [name, part] of [
@@ -234,6 +331,26 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
     });
   }
 
+  const greeting = { messageId: "m", role: Role.USER };
+  for (const [name, spoil] of [
+    ["no message", () => undefined],
+    ["no message id", (part) => ({ ...greeting, messageId: "", parts: [part] })],
+    ["no role", (part) => ({ ...greeting, role: Role.UNSPECIFIED, parts: [part] })],
+    ["no parts", () => ({ ...greeting, parts: [] })],
+    ["a part without content", (part) => ({ ...greeting, parts: [part, {}] })],
+  ] satisfies [string, (part: Part) => MessageInitShape<typeof MessageSchema> | undefined][]) {
+    verifies(
+      "A-13 H-7",
+      `calls a send with ${name} invalid`,
+      async (stage) => {
+        const message = spoil(helloPart(stage));
+        const error = await failureOf(stage.client.sendMessage(message === undefined ? {} : { message }));
+        expect(Code[error.code], error.message).toBe("InvalidArgument");
+      },
+      { needs: "any" },
+    );
+  }
+
   verifies("A-13", "names everything that is wrong at once", async ({ client }) => {
     const error = await failureOf(client.sendMessage({ message: { parts: [{}] } }));
     const fields = findFieldViolations(error).map(({ field }) => field);
@@ -287,13 +404,15 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
   verifies(
     "A-15",
     "refuses a webhook in a send when it has no push",
-    async ({ client }) => {
+    async (stage) => {
       const configuration = { taskPushNotificationConfig: { url: "https://example.com/hook" } };
-      const request = toRequest("task hooked", { configuration });
-      await expectReason(client.sendMessage(request), "PUSH_NOTIFICATION_NOT_SUPPORTED");
-      await expectReason(client.sendStreamingMessage(request), "PUSH_NOTIFICATION_NOT_SUPPORTED");
+      const request = hello(stage, { configuration });
+      await expectReason(stage.client.sendMessage(request), "PUSH_NOTIFICATION_NOT_SUPPORTED");
+      if (findCardFacts(stage.target.card).has("streaming")) {
+        await expectReason(stage.client.sendStreamingMessage(request), "PUSH_NOTIFICATION_NOT_SUPPORTED");
+      }
     },
-    { server: "no-push" },
+    { needs: "any", when: ["no-push"], server: "no-push" },
   );
 
   verifies(

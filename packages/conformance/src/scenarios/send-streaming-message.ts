@@ -1,5 +1,6 @@
-import { formatTaskState } from "@a2a-connect/core";
-import { TaskState } from "@a2a-connect/proto";
+import { formatTaskState, isSettled, isTerminal } from "@a2a-connect/core";
+import { applyStep } from "@a2a-connect/core/internal";
+import { type Artifact, type Task, TaskState } from "@a2a-connect/proto";
 import {
   artifactTexts,
   expectReason,
@@ -15,7 +16,9 @@ import {
   toRequest,
 } from "../calls.ts";
 import { expect } from "../expect.ts";
-import { capture } from "../raw-calls.ts";
+import { endedTask, hello, helloJson, isEnded } from "../hello.ts";
+import { NotApplicable } from "../not-applicable.ts";
+import { capture, streamRaw } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
 
 const { SUBMITTED, WORKING, INPUT_REQUIRED, AUTH_REQUIRED, COMPLETED } = TaskState;
@@ -32,6 +35,16 @@ export const sendStreamingMessage: ScenarioGroup = scenarios("A.2 SendStreamingM
       await expectReason(client.subscribeToTask({ id: "nope" }), "UNSUPPORTED_OPERATION");
     },
     { server: "bare" },
+  );
+
+  verifies(
+    "A-20",
+    "refuses to stream the answer to a hello, and to subscribe, when it does not declare streaming",
+    async (stage) => {
+      await expectReason(stage.client.sendStreamingMessage(hello(stage)), "UNSUPPORTED_OPERATION");
+      await expectReason(stage.client.subscribeToTask({ id: newId() }), "UNSUPPORTED_OPERATION");
+    },
+    { needs: "any", when: ["no-streaming"], server: "bare" },
   );
 
   for (const [cited, server] of [
@@ -71,6 +84,30 @@ export const sendStreamingMessage: ScenarioGroup = scenarios("A.2 SendStreamingM
       ]);
       expect(statesOf(events)).toStrictEqual([SUBMITTED, WORKING, COMPLETED]);
     },
+  );
+
+  verifies(
+    "A-21 A-22 A-25",
+    "answers a hello with one message, or with a task and its updates to the end",
+    async (stage) => {
+      const events = await readAll(stage.client.sendStreamingMessage(hello(stage)));
+      const [first, ...rest] = events.map(({ payload }) => payload.case);
+      if (first === "message") {
+        expect(rest, "a message is the only event of its stream").toStrictEqual([]);
+        return;
+      }
+      expect(first, "a stream begins with the task").toBe("task");
+      expect(rest).not.toContain("message");
+      const states = statesOf(events);
+      expect(isSettled(states.at(-1) ?? 0), `the stream ended after ${states.map(formatTaskState)}`).toBe(
+        true,
+      );
+      const ended = states.findIndex(isTerminal);
+      expect(
+        states.slice(ended === -1 ? states.length : ended + 1).filter((state) => !isTerminal(state)),
+      ).toStrictEqual([]);
+    },
+    { needs: "any", when: ["streaming"] },
   );
 
   for (const [words, state] of [
@@ -184,6 +221,32 @@ export const sendStreamingMessage: ScenarioGroup = scenarios("A.2 SendStreamingM
     { needs: "played" },
   );
 
+  verifies(
+    "A-27",
+    "refuses to stream for unknown and ended tasks",
+    async (stage) => {
+      const { client } = stage;
+      const { id } = await endedTask(stage);
+      await expectReason(client.sendStreamingMessage(hello(stage, { taskId: newId() })), "TASK_NOT_FOUND");
+      await expectReason(client.sendStreamingMessage(hello(stage, { taskId: id })), "UNSUPPORTED_OPERATION");
+    },
+    { needs: "any", when: ["streaming"] },
+  );
+
+  verifies(
+    "A-27 K-7",
+    "refuses an unknown task with its status and its error, and opens no event stream",
+    async (stage) => {
+      const { status, header, json } = await streamRaw(stage, helloJson(stage, { taskId: newId() }));
+      expect([status, header.get("content-type")]).toStrictEqual([
+        404,
+        expect.stringMatching(/^application\/(a2a\+)?json/),
+      ]);
+      expect(json.error.code).toBe(404);
+    },
+    { needs: "any", when: ["streaming"], places: ["http-json"] },
+  );
+
   verifies("A-27", "refuses unknown and ended tasks before anything is streamed", async ({ client }) => {
     const { id } = await sendTask(client, "task done");
     for (const [taskId, reason] of [
@@ -207,6 +270,39 @@ export const sendStreamingMessage: ScenarioGroup = scenarios("A.2 SendStreamingM
     }
   });
 
+  verifies(
+    "A-28 J-7",
+    "names the task and the context in every update of a hello",
+    async (stage) => {
+      const [first, ...updates] = await readAll(stage.client.sendStreamingMessage(hello(stage)));
+      if (first?.payload.case !== "task") throw new NotApplicable("the agent streams a message, not a task");
+      const { id: taskId, contextId } = taskOf(first);
+      expect([taskId, contextId]).toStrictEqual([expect.stringMatching(/./), expect.stringMatching(/./)]);
+      for (const { payload } of updates.filter((update) => update.payload.case !== "task")) {
+        expect(payload.value).toMatchObject({ taskId, contextId });
+      }
+    },
+    { needs: "any", when: ["streaming"] },
+  );
+
+  verifies(
+    "A-29 A-30",
+    "streams just what the task then has",
+    async (stage) => {
+      const events = await readAll(stage.client.sendStreamingMessage(hello(stage)));
+      if (events[0]?.payload.case !== "task")
+        throw new NotApplicable("the agent streams a message, not a task");
+      const folded = events.reduce<Task | undefined>(
+        (task, { payload }) => applyStep(task, payload),
+        undefined,
+      );
+      const task = await stage.client.getTask({ id: folded?.id ?? "" });
+      expect(task.artifacts.map(contentOf)).toStrictEqual(folded?.artifacts.map(contentOf));
+      if (isEnded(task)) expect(task.status?.state).toBe(folded?.status?.state);
+    },
+    { needs: "any", when: ["streaming"] },
+  );
+
   verifies("A-29", "adds chunks to one artifact, and marks the last one", async ({ client }) => {
     const messageId = `tck-stream-artifact-chunked-${newId()}`;
     const events = await readAll(client.sendStreamingMessage(toRequest("go", { messageId })));
@@ -228,3 +324,8 @@ export const sendStreamingMessage: ScenarioGroup = scenarios("A.2 SendStreamingM
     expect(artifactTexts(task)).toStrictEqual([expect.stringMatching(/^update 3/)]);
   });
 });
+
+/** What of an artifact has to be the same in a stream and in its task. */
+function contentOf({ artifactId, parts }: Artifact): unknown {
+  return [artifactId, parts.map(({ content }) => content)];
+}

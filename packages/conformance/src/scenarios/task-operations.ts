@@ -12,6 +12,7 @@ import {
   untilSeen,
 } from "../calls.ts";
 import { expect } from "../expect.ts";
+import { endedTask } from "../hello.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
 
 const { CANCELED, COMPLETED, WORKING, INPUT_REQUIRED } = TaskState;
@@ -29,12 +30,59 @@ export const taskOperations: ScenarioGroup = scenarios(
       expect(task.history[0]?.parts[0]?.content.value).toBe("task result");
     });
 
-    verifies("A-30 A-31 A-35", "does not know a task that was never made", async ({ client }) => {
-      const id = newId();
-      await expectReason(client.getTask({ id }), "TASK_NOT_FOUND");
-      await expectReason(client.cancelTask({ id }), "TASK_NOT_FOUND");
-      await expectReason(client.subscribeToTask({ id }), "TASK_NOT_FOUND");
-    });
+    verifies(
+      "A-30 A-3",
+      "returns the task of a hello as it was answered",
+      async (stage) => {
+        const sent = await endedTask(stage);
+        const { id, contextId, status, artifacts } = await stage.client.getTask({ id: sent.id });
+        expect([id, contextId, status?.state]).toStrictEqual([sent.id, sent.contextId, sent.status?.state]);
+        expect(artifacts.map(({ parts }) => parts)).toStrictEqual(sent.artifacts.map(({ parts }) => parts));
+      },
+      { needs: "any" },
+    );
+
+    verifies(
+      "A-30 A-31",
+      "does not know a task that was never made",
+      async ({ client }) => {
+        const id = newId();
+        await expectReason(client.getTask({ id }), "TASK_NOT_FOUND");
+        await expectReason(client.cancelTask({ id }), "TASK_NOT_FOUND");
+      },
+      { needs: "any" },
+    );
+
+    verifies(
+      "A-35",
+      "has nothing to subscribe to where there is no task",
+      async ({ client }) => {
+        await expectReason(client.subscribeToTask({ id: newId() }), "TASK_NOT_FOUND");
+      },
+      { needs: "any", when: ["streaming"] },
+    );
+
+    verifies(
+      "A-31 A-32",
+      "does not cancel a task that has ended, and leaves it as it is",
+      async (stage) => {
+        const { id } = await endedTask(stage);
+        const before = await stage.client.getTask({ id });
+        await expectReason(stage.client.cancelTask({ id }), "TASK_NOT_CANCELABLE");
+        expect(await stage.client.getTask({ id })).toStrictEqual(before);
+      },
+      { needs: "any" },
+    );
+
+    verifies(
+      "A-35",
+      "refuses to subscribe to the task of a hello that has ended",
+      async (stage) => {
+        const { id } = await endedTask(stage);
+        await expectReason(stage.client.subscribeToTask({ id }), "UNSUPPORTED_OPERATION");
+      },
+      { needs: "any", when: ["streaming"] },
+    );
 
     verifies("A-31", "cancels a task that asks, and returns it", async ({ client }) => {
       const { id } = await sendTask(client, "ask Why?");

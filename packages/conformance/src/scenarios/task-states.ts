@@ -1,5 +1,5 @@
 import { findA2AError, findFieldViolations } from "@a2a-connect/core";
-import { TaskState, TaskStateSchema } from "@a2a-connect/proto";
+import { type StreamResponse, TaskState, TaskStateSchema } from "@a2a-connect/proto";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
 import {
@@ -17,7 +17,9 @@ import {
   toRequest,
 } from "../calls.ts";
 import { expect } from "../expect.ts";
-import { capture, listRaw } from "../raw-calls.ts";
+import { endedTask, hello, settledTask } from "../hello.ts";
+import { NotApplicable } from "../not-applicable.ts";
+import { capture, getRaw, listRaw } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 import { asCaller, puppetText } from "../server-name.ts";
 
@@ -50,6 +52,17 @@ const reach: Readonly<Record<string, (stage: Stage) => Promise<string>>> = {
 
 async function idOf(client: Stage["client"], words: string): Promise<string> {
   return (await sendTask(client, words)).id;
+}
+
+function expectStatuses(events: readonly StreamResponse[]): void {
+  const statuses = events.flatMap(({ payload }) =>
+    payload.case === "task" || payload.case === "statusUpdate" ? [payload.value.status] : [],
+  );
+  expect(statesOf(events)).toHaveLength(statuses.length);
+  expect(statesOf(events)).not.toContain(TaskState.UNSPECIFIED);
+  const times = statuses.map((status) => (status?.timestamp ? timestampMs(status.timestamp) : Number.NaN));
+  expect(times).not.toContain(Number.NaN);
+  expect(times).toStrictEqual(times.toSorted((one, other) => one - other));
 }
 
 /** B */
@@ -98,6 +111,39 @@ export const taskStates: ScenarioGroup = scenarios("B States", (verifies) => {
       );
     }
   }
+
+  verifies(
+    "B-1 B-4 H-3",
+    "writes the state of a hello by its name, and reads it by name and number",
+    async (stage) => {
+      const { id, contextId } = await endedTask(stage);
+      const { result } = await getRaw(stage, id);
+      const number = names.indexOf(result.status.state);
+      expect(number, `${result.status.state} is no state`).toBeGreaterThan(0);
+      for (const status of [result.status.state, number]) {
+        const list = await listRaw(stage, { contextId, status });
+        expect(
+          list.result?.tasks?.map((found) => found.id),
+          list.text,
+        ).toStrictEqual([id]);
+      }
+    },
+    { needs: "any", places: jsonWires },
+  );
+
+  verifies(
+    "B-1 B-4",
+    "finds the task of a hello by the number of its state",
+    async (stage) => {
+      const { id, contextId, status } = await endedTask(stage);
+      const { tasks } = await stage.client.listTasks({
+        contextId,
+        status: status?.state ?? TaskState.UNSPECIFIED,
+      });
+      expect(tasks.map((found) => found.id)).toStrictEqual([id]);
+    },
+    { needs: "any" },
+  );
 
   verifies(
     "B-2",
@@ -155,19 +201,31 @@ export const taskStates: ScenarioGroup = scenarios("B States", (verifies) => {
     "has a state and a time in every status, and times never go back",
     async ({ client }) => {
       for (const words of ["task result", "stream 3", "fail broken", "reject no", "ask Why?", "throw"]) {
-        const events = await readAll(client.sendStreamingMessage(toRequest(words)));
-        const statuses = events.flatMap(({ payload }) =>
-          payload.case === "task" || payload.case === "statusUpdate" ? [payload.value.status] : [],
-        );
-        expect(statesOf(events)).toHaveLength(statuses.length);
-        expect(statesOf(events)).not.toContain(TaskState.UNSPECIFIED);
-        const times = statuses.map((status) =>
-          status?.timestamp ? timestampMs(status.timestamp) : Number.NaN,
-        );
-        expect(times).not.toContain(Number.NaN);
-        expect(times).toStrictEqual(times.toSorted((one, other) => one - other));
+        expectStatuses(await readAll(client.sendStreamingMessage(toRequest(words))));
       }
     },
+  );
+
+  verifies(
+    "B-4 B-9",
+    "has a state and a time in every status of a hello, and times never go back",
+    async (stage) => {
+      const events = await readAll(stage.client.sendStreamingMessage(hello(stage)));
+      if (events[0]?.payload.case === "message")
+        throw new NotApplicable("the agent streams a message, not a task");
+      expectStatuses(events);
+    },
+    { needs: "any", when: ["streaming"] },
+  );
+
+  verifies(
+    "B-6",
+    "refuses a message whose context is not that of its task",
+    async (stage) => {
+      const { id } = await settledTask(stage);
+      await failureOf(stage.client.sendMessage(hello(stage, { taskId: id, contextId: newId() })));
+    },
+    { needs: "any" },
   );
 
   verifies("B-6", "refuses a task with the context of another", async ({ client }) => {
