@@ -211,6 +211,19 @@ export function readAnySse(text: string): RawEvent[] {
   });
 }
 
+/** The names of all members in a JSON value, without those that users chose. */
+export function memberNames(value: unknown): string[] {
+  if (Array.isArray(value)) {
+    return value.flatMap(memberNames);
+  }
+  if (typeof value !== "object" || value === null) {
+    return [];
+  }
+  return Object.entries(value).flatMap(([name, member]) =>
+    ["metadata", "data", "params"].includes(name) ? [name] : [name, ...memberNames(member)],
+  );
+}
+
 /** Reads an answer; a body that is no JSON has no members. */
 export async function readAnswer(response: Response): Promise<RawAnswer> {
   const { status, headers: header } = response;

@@ -227,6 +227,32 @@ export const errors: ScenarioGroup = scenarios("E Errors", (verifies) => {
     );
   });
 
+  verifies(
+    "E-7 I-13",
+    "has the number for an operation that does not exist",
+    async ({ target, wire }) => {
+      const found =
+        wire === "jsonrpc"
+          ? (await callRpc(target, "NoSuchMethod", {})).error?.code
+          : (await callRest(target, "POST", "/no:such", {})).status;
+      expect(found).toBe(wire === "jsonrpc" ? -32601 : 404);
+    },
+    { needs: "any", places: jsonWires },
+  );
+
+  verifies(
+    "E-3",
+    "names the fields that a send lacks, by their camelCase path",
+    async ({ client }) => {
+      const fields = findFieldViolations(await failureOf(client.sendMessage({}))).map(({ field }) => field);
+      expect(fields).toStrictEqual(expect.arrayContaining([expect.stringMatching(/^message\b/)]));
+      for (const field of fields) {
+        expect(field).toMatch(/^[a-z][A-Za-z0-9]*([.[][\w\]"-]+)*$/);
+      }
+    },
+    { needs: "any" },
+  );
+
   verifies("E-3", "names wrong fields by their camelCase path", async ({ client }) => {
     const bad = toRequest("task no", { configuration: { historyLength: -1 } });
     const error = await failureOf(client.sendMessage(bad));

@@ -1,6 +1,8 @@
 import type { ScenarioGroup } from "../scenario.ts";
 import { agentCard } from "./agent-card.ts";
+import { answerShapes } from "./answer-shapes.ts";
 import { cardSigning } from "./card-signing.ts";
+import { errorTable } from "./error-table.ts";
 import { errors } from "./errors.ts";
 import { extendedCard } from "./extended-card.ts";
 import { extensions } from "./extensions.ts";
@@ -15,7 +17,9 @@ import { listTasks } from "./list-tasks.ts";
 import { oneTask } from "./one-task.ts";
 import { pushConfigs } from "./push-configs.ts";
 import { pushNotifications } from "./push-notifications.ts";
+import { races } from "./races.ts";
 import { resume } from "./resume.ts";
+import { robustness } from "./robustness.ts";
 import { sendMessage } from "./send-message.ts";
 import { sendStreamingMessage } from "./send-streaming-message.ts";
 import { taskOperations } from "./task-operations.ts";
@@ -35,9 +39,11 @@ export const allScenarios: Readonly<Record<string, ScenarioGroup>> = {
   history: history,
   ids: ids,
   errors: errors,
+  "error-table": errorTable,
   versions: versions,
   extensions: extensions,
   json: jsonRules,
+  "answer-shapes": answerShapes,
   "json-rpc": jsonRpc,
   grpc: grpc,
   "http-json": httpJson,
@@ -45,5 +51,7 @@ export const allScenarios: Readonly<Record<string, ScenarioGroup>> = {
   "card-signing": cardSigning,
   "push-notifications": pushNotifications,
   "one-task": oneTask,
+  races: races,
+  robustness: robustness,
   generations: generations,
 };

@@ -16,6 +16,7 @@ import {
   callRpc,
   capture,
   listRaw,
+  memberNames,
   type RawAnswer,
   type RawRequest,
   sendRaw,
@@ -292,18 +293,6 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
     expectInvalid(await sendRaw(stage, user({ contextId: "a", context_id: "a" })));
   });
 });
-
-function memberNames(value: unknown): string[] {
-  if (Array.isArray(value)) {
-    return value.flatMap(memberNames);
-  }
-  if (typeof value !== "object" || value === null) {
-    return [];
-  }
-  return Object.entries(value).flatMap(([name, member]) =>
-    ["metadata", "data", "params"].includes(name) ? [name] : [name, ...memberNames(member)],
-  );
-}
 
 /** InvalidParams on either wire. */
 function expectInvalid({ status, error, text: body }: RawAnswer): void {

@@ -2,10 +2,14 @@ import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bi
 import { findA2AError, methods } from "@a2a-connect/core";
 import { A2AService, TaskState } from "@a2a-connect/proto";
 import { createClient } from "@connectrpc/connect";
-import { callAny, expectReason, readAll, sendTask, toRequest } from "../calls.ts";
+import { callAny, expectReason, newId, readAll, sendTask, toRequest } from "../calls.ts";
+import { listOf } from "../card-facts.ts";
 import { expect } from "../expect.ts";
-import { capture, type RawBody, readSse } from "../raw-calls.ts";
+import { helloJson } from "../hello.ts";
+import { NotApplicable } from "../not-applicable.ts";
+import { capture, memberNames, type RawBody, readAnswer, readSse, sendRaw } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
+import type { Target, Wire } from "../target.ts";
 
 /** F */
 export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
@@ -14,6 +18,17 @@ export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
       const task = await sendTask(target.client(wire, { version }), "task done");
       expect(task.status?.state).toBe(TaskState.COMPLETED);
     });
+  }
+
+  for (const version of ["1.0", "1.0.0", "1.0.7"]) {
+    verifies(
+      "F-1",
+      `hears a call of version ${version}`,
+      async ({ target, wire }) => {
+        await expectReason(target.client(wire, { version }).getTask({ id: newId() }), "TASK_NOT_FOUND");
+      },
+      { needs: "any" },
+    );
   }
 
   verifies(
@@ -58,6 +73,52 @@ export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
       expect(await ask("", {})).toBe(false);
     },
   );
+
+  verifies(
+    "F-3",
+    "hears a version that stands in the query",
+    async ({ target, wire }) => {
+      const id = newId();
+      const query = "?A2A-Version=1.0";
+      const { error, text } = await readAnswer(
+        wire === "jsonrpc"
+          ? await target.fetchOn(wire, query, {
+              method: "POST",
+              headers: { "content-type": "application/json" },
+              body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "GetTask", params: { id } }),
+            })
+          : await target.fetchOn(wire, `/tasks/${id}${query}`),
+      );
+      expect(error?.code, text).toBe(wire === "jsonrpc" ? -32001 : 404);
+    },
+    { needs: "any" },
+  );
+
+  for (const version of [null, ""]) {
+    verifies(
+      "F-4",
+      `takes ${version === null ? "no" : "an empty"} version of any call for 0.3`,
+      async ({ target, wire }) => {
+        if (speaksOlder(target, wire))
+          throw new NotApplicable("the card offers this wire in version 0.3, too");
+        const client = target.client(wire, { version });
+        await expectReason(client.getTask({ id: newId() }), "VERSION_NOT_SUPPORTED");
+      },
+      { needs: "any" },
+    );
+  }
+
+  for (const version of ["99.0", "0.2"]) {
+    verifies(
+      "F-5",
+      `does not speak version ${version}`,
+      async ({ target, wire }) => {
+        const client = target.client(wire, { version });
+        await expectReason(client.getTask({ id: newId() }), "VERSION_NOT_SUPPORTED");
+      },
+      { needs: "any" },
+    );
+  }
 
   for (const version of [null, ""]) {
     verifies(
@@ -133,9 +194,38 @@ export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
     { places: jsonWires },
   );
 
-  verifies("F-9", "shows its card to whoever says no version", async ({ target }) => {
-    expect((await target.fetch("/.well-known/agent-card.json")).status).toBe(200);
-    const other = { headers: { "a2a-version": "9.9" } };
-    expect((await target.fetch("/.well-known/agent-card.json", other)).status).toBe(200);
-  });
+  verifies(
+    "F-6",
+    "writes a hello in the shapes of 1.0, without the members of 0.3 and 1.1",
+    async (stage) => {
+      const { json, text } = await sendRaw(stage, helloJson(stage));
+      expect(
+        memberNames(json).filter((name) => ["kind", "final", "generation"].includes(name)),
+        text,
+      ).toStrictEqual([]);
+    },
+    { needs: "any", places: jsonWires },
+  );
+
+  verifies(
+    "F-9",
+    "shows its card to callers who say no version, or another",
+    async ({ target }) => {
+      expect((await target.fetch("/.well-known/agent-card.json")).status).toBe(200);
+      const other = { headers: { "a2a-version": "9.9" } };
+      expect((await target.fetch("/.well-known/agent-card.json", other)).status).toBe(200);
+    },
+    { needs: "any" },
+  );
 });
+
+/** Whether the card offers a wire in version 0.3 as well: then a call without a version is one of 0.3. */
+function speaksOlder({ card }: Target, wire: Wire): boolean {
+  const name = { grpc: "GRPC", jsonrpc: "JSONRPC", "http-json": "HTTP+JSON", "grpc-web": "", connect: "" }[
+    wire
+  ];
+  return listOf(card["supportedInterfaces"]).some(
+    ({ protocolBinding, protocolVersion }) =>
+      protocolBinding === name && String(protocolVersion).startsWith("0."),
+  );
+}

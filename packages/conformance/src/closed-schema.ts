@@ -1,0 +1,98 @@
+import { isObject, isRequiredField } from "@a2a-connect/core/internal";
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+
+/** Something in a JSON value that its schema does not allow. */
+export interface Defect {
+  /** For example `task.history[0].kind`. */
+  readonly path: string;
+  /** For example `is no member of Message`. */
+  readonly problem: string;
+}
+
+/**
+ * What is wrong with the JSON of a message by the schema of the proto, which is closed: no other members, names in
+ * lowerCamelCase, enums as names, times in UTC, standard base64, all REQUIRED members.
+ */
+export function findDefects(desc: DescMessage, value: unknown, path = ""): Defect[] {
+  if (!isObject(value)) return [{ path, problem: `is no ${desc.name}, but ${kindOf(value)}` }];
+  const byName = new Map(desc.fields.map((field) => [field.jsonName, field]));
+  const at = (name: string) => (path === "" ? name : `${path}.${name}`);
+  const missing = desc.fields
+    .filter((field) => isRequiredField(field) && !(field.jsonName in value))
+    .map(({ jsonName }) => ({ path: at(jsonName), problem: "is REQUIRED and not there" }));
+  const doubled = desc.oneofs.flatMap(({ fields }) => {
+    const there = fields.filter(({ jsonName, proto }) => !proto.proto3Optional && jsonName in value);
+    const names = there.map(({ jsonName }) => jsonName).join(" and ");
+    return there.length > 1 ? [{ path, problem: `has ${names}, of which only one is allowed` }] : [];
+  });
+  const members = Object.entries(value).flatMap(([name, member]) => {
+    const field = byName.get(name);
+    return field === undefined
+      ? [{ path: at(name), problem: `is no member of ${desc.name}` }]
+      : findFieldDefects(field, member, at(name));
+  });
+  return [...missing, ...doubled, ...members];
+}
+
+function findFieldDefects(field: DescField, value: unknown, path: string): Defect[] {
+  switch (field.fieldKind) {
+    case "list":
+      return Array.isArray(value)
+        ? value.flatMap((element, index) => findValueDefects(field, element, `${path}[${index}]`))
+        : [{ path, problem: `is no array, but ${kindOf(value)}` }];
+    case "map":
+      return isObject(value)
+        ? Object.entries(value).flatMap(([key, element]) =>
+            findValueDefects(field, element, `${path}.${key}`),
+          )
+        : [{ path, problem: `is no object, but ${kindOf(value)}` }];
+    default:
+      return findValueDefects(field, value, path);
+  }
+}
+
+function findValueDefects(
+  { message, enum: names, scalar }: Pick<DescField, "message" | "enum" | "scalar">,
+  value: unknown,
+  path: string,
+): Defect[] {
+  if (message !== undefined) return findMessageDefects(message, value, path);
+  if (names !== undefined) {
+    const known = names.values.some(({ name }) => name === value);
+    return known ? [] : [{ path, problem: `is ${JSON.stringify(value)}, which is no name of ${names.name}` }];
+  }
+  const fits = scalarTests[scalar ?? ScalarType.STRING] ?? isText;
+  return fits(value)
+    ? []
+    : [{ path, problem: `is ${JSON.stringify(value)}, not ${ScalarType[scalar ?? 9]}` }];
+}
+
+function findMessageDefects(desc: DescMessage, value: unknown, path: string): Defect[] {
+  switch (desc.typeName) {
+    case "google.protobuf.Value":
+      return [];
+    case "google.protobuf.Struct":
+      return isObject(value) ? [] : [{ path, problem: `is no object, but ${kindOf(value)}` }];
+    case "google.protobuf.Timestamp":
+      return typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(value)
+        ? []
+        : [{ path, problem: `is ${JSON.stringify(value)}, not a time such as 2026-01-31T12:00:00.000Z` }];
+    default:
+      return findDefects(desc, value, path);
+  }
+}
+
+const isText = (value: unknown): boolean => typeof value === "string";
+
+const scalarTests: Readonly<Partial<Record<ScalarType, (value: unknown) => boolean>>> = {
+  [ScalarType.BOOL]: (value) => typeof value === "boolean",
+  [ScalarType.INT32]: (value) => Number.isInteger(value),
+  [ScalarType.INT64]: (value) => typeof value === "string" && /^-?\d+$/.test(value),
+  [ScalarType.DOUBLE]: (value) => typeof value === "number",
+  [ScalarType.BYTES]: (value) =>
+    typeof value === "string" && /^([A-Za-z\d+/]{4})*([A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/.test(value),
+};
+
+function kindOf(value: unknown): string {
+  return value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
+}

@@ -1,0 +1,110 @@
+import {
+  AgentCardSchema,
+  ListTasksResponseSchema,
+  SendMessageResponseSchema,
+  StreamResponseSchema,
+  TaskSchema,
+} from "@a2a-connect/proto";
+import type { DescMessage } from "@bufbuild/protobuf";
+import { type Defect, findDefects } from "../closed-schema.ts";
+import { expect } from "../expect.ts";
+import { helloJson, settledTask } from "../hello.ts";
+import {
+  callRest,
+  callRpc,
+  getRaw,
+  listRaw,
+  type RawAnswer,
+  readAnySse,
+  sendRaw,
+  streamRaw,
+} from "../raw-calls.ts";
+import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
+
+const generic = { needs: "any", places: jsonWires } as const;
+
+/** H, the answers of any server against the closed schema of the proto. */
+export const answerShapes: ScenarioGroup = scenarios("H JSON of answers", (verifies) => {
+  verifies(
+    "H-1 H-3 H-4 H-7",
+    "answers a hello with JSON of the schema, and nothing else in it",
+    async (stage) => expectShape(SendMessageResponseSchema, await sendRaw(stage, helloJson(stage))),
+    generic,
+  );
+
+  verifies(
+    "H-1 H-3 H-4 H-7",
+    "writes a task by the schema",
+    async (stage) => {
+      const { id } = await settledTask(stage);
+      expectShape(TaskSchema, await getRaw(stage, id));
+    },
+    generic,
+  );
+
+  verifies(
+    "H-1 H-3 H-4 H-7",
+    "writes a list by the schema",
+    async (stage) => {
+      const { contextId } = await settledTask(stage);
+      expectShape(ListTasksResponseSchema, await listRaw(stage, { contextId, includeArtifacts: true }));
+    },
+    generic,
+  );
+
+  verifies(
+    "H-1 H-3 H-4 H-7",
+    "writes every event of a stream by the schema",
+    async (stage) => {
+      const { text } = await streamRaw(stage, helloJson(stage));
+      const events = readAnySse(text).map((event) => (stage.wire === "jsonrpc" ? event.result : event));
+      expect(events.length, text).toBeGreaterThan(0);
+      for (const event of events) {
+        expect(sentences(findDefects(StreamResponseSchema, event)), JSON.stringify(event)).toStrictEqual([]);
+      }
+    },
+    { ...generic, when: ["streaming"] },
+  );
+
+  verifies(
+    "H-1 H-7",
+    "writes its extended card by the schema, when it shows it",
+    async (stage) => {
+      const answer = await getExtendedCard(stage);
+      if (answer.error === undefined) expectShape(AgentCardSchema, answer);
+    },
+    { ...generic, when: ["extended-card"] },
+  );
+
+  verifies(
+    "L-1 L-7",
+    "writes its card by the schema; members of version 0.3 may be there, too",
+    async ({ target, note }) => {
+      const defects = findDefects(AgentCardSchema, target.card);
+      const older = defects.filter(({ path }) => membersOf03.test(path));
+      if (older.length > 0) {
+        note(`The card has members of version 0.3: ${older.map(({ path }) => path).join(", ")}.`);
+      }
+      expect(sentences(defects.filter((defect) => !older.includes(defect)))).toStrictEqual([]);
+    },
+    { needs: "any" },
+  );
+});
+
+/** The members of a card that 1.0 has removed. */
+const membersOf03 =
+  /^(url|protocolVersion|preferredTransport|additionalInterfaces|security|supportsAuthenticatedExtendedCard|capabilities\.stateTransitionHistory|skills\[\d+\]\.security)$/;
+
+function getExtendedCard({ wire, target }: Stage): Promise<RawAnswer> {
+  return wire === "jsonrpc"
+    ? callRpc(target, "GetExtendedAgentCard", {})
+    : callRest(target, "GET", "/extendedAgentCard");
+}
+
+function expectShape(desc: DescMessage, { result, text }: RawAnswer): void {
+  expect(sentences(findDefects(desc, result)), text).toStrictEqual([]);
+}
+
+function sentences(defects: readonly Defect[]): string[] {
+  return defects.map(({ path, problem }) => `${path} ${problem}`);
+}

@@ -1,0 +1,245 @@
+import { bytes } from "@a2a-connect/core";
+import { ErrorInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
+import { Code, type ConnectError } from "@connectrpc/connect";
+import { failureOf, newId, readAll, toRequest } from "../calls.ts";
+import type { CardFact } from "../card-facts.ts";
+import { expect } from "../expect.ts";
+import { endedTask, hello, helloPart } from "../hello.ts";
+import { requireForeignType } from "../media-types.ts";
+import { NotApplicable } from "../not-applicable.ts";
+import { capture, type RawDetail } from "../raw-calls.ts";
+import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
+import type { ServerName } from "../server-name.ts";
+import type { A2AClient, Wire } from "../target.ts";
+
+/** The name of an error on each kind of wire. */
+interface Names {
+  readonly jsonRpcCode: number;
+  readonly grpcCode: Code;
+  readonly httpStatus: number;
+}
+
+/** Something that goes wrong with any agent, and what it has to be called. */
+interface Condition {
+  readonly name: string;
+  /** Reason in ErrorInfo; undefined for errors that the protocol has no name for. */
+  readonly reason?: string;
+  readonly names: Names;
+  /** The numbers of version 1.0.0 of the specification, where 1.0.1 has changed them (spec §5.4). */
+  readonly before?: Partial<Names>;
+  readonly when?: readonly CardFact[];
+  readonly server?: ServerName;
+  /** Makes it happen with `client`, after whatever has to be there first. */
+  readonly prepare: (stage: Stage) => Promise<(client: A2AClient) => Promise<unknown>>;
+}
+
+const refused = Code.FailedPrecondition;
+const unimplemented = { grpcCode: Code.Unimplemented };
+const notFound: Names = { jsonRpcCode: -32001, grpcCode: Code.NotFound, httpStatus: 404 };
+const unsupported: Names = { jsonRpcCode: -32004, grpcCode: refused, httpStatus: 400 };
+const invalid: Names = { jsonRpcCode: -32602, grpcCode: Code.InvalidArgument, httpStatus: 400 };
+
+const conditions: readonly Condition[] = [
+  {
+    name: "an unknown task",
+    reason: "TASK_NOT_FOUND",
+    names: notFound,
+    prepare: async () => (client) => client.getTask({ id: newId() }),
+  },
+  {
+    name: "a subscription to an unknown task",
+    reason: "TASK_NOT_FOUND",
+    names: notFound,
+    when: ["streaming"],
+    prepare: async () => (client) => readAll(client.subscribeToTask({ id: newId() })),
+  },
+  {
+    name: "a cancel that comes too late",
+    reason: "TASK_NOT_CANCELABLE",
+    names: { jsonRpcCode: -32002, grpcCode: refused, httpStatus: 400 },
+    before: { httpStatus: 409 },
+    async prepare(stage) {
+      const { id } = await endedTask(stage);
+      return (client) => client.cancelTask({ id });
+    },
+  },
+  {
+    name: "a webhook for an agent without push",
+    reason: "PUSH_NOTIFICATION_NOT_SUPPORTED",
+    names: { jsonRpcCode: -32003, grpcCode: refused, httpStatus: 400 },
+    before: unimplemented,
+    when: ["no-push"],
+    server: "no-push",
+    prepare: async () => (client) => client.listTaskPushNotificationConfigs({ taskId: newId() }),
+  },
+  {
+    name: "a message for a task that has ended",
+    reason: "UNSUPPORTED_OPERATION",
+    names: unsupported,
+    before: unimplemented,
+    async prepare(stage) {
+      const { id: taskId } = await endedTask(stage);
+      return (client) => client.sendMessage(hello(stage, { taskId }));
+    },
+  },
+  {
+    name: "a stream of an agent without streaming",
+    reason: "UNSUPPORTED_OPERATION",
+    names: unsupported,
+    before: unimplemented,
+    when: ["no-streaming"],
+    server: "bare",
+    prepare: async (stage) => (client) => readAll(client.sendStreamingMessage(hello(stage))),
+  },
+  {
+    name: "an extended card of an agent without one",
+    reason: "UNSUPPORTED_OPERATION",
+    names: unsupported,
+    before: unimplemented,
+    when: ["no-extended-card"],
+    server: "bare",
+    prepare: async () => (client) => client.getExtendedAgentCard({}),
+  },
+  {
+    name: "a media type that is not taken",
+    reason: "CONTENT_TYPE_NOT_SUPPORTED",
+    names: { jsonRpcCode: -32005, grpcCode: Code.InvalidArgument, httpStatus: 400 },
+    before: { httpStatus: 415 },
+    server: "bare",
+    async prepare(stage) {
+      const parts = [helloPart(stage), bytes(new Uint8Array([1]), { mediaType: requireForeignType(stage) })];
+      return (client) => client.sendMessage(toRequest("", { parts }));
+    },
+  },
+  {
+    name: "a required extension that is not listed",
+    reason: "EXTENSION_SUPPORT_REQUIRED",
+    names: { jsonRpcCode: -32008, grpcCode: refused, httpStatus: 400 },
+    when: ["required-extension"],
+    server: "required-extension",
+    prepare: async (stage) => (client) => client.sendMessage(hello(stage)),
+  },
+  {
+    name: "a version that is not spoken",
+    reason: "VERSION_NOT_SUPPORTED",
+    names: { jsonRpcCode: -32009, grpcCode: refused, httpStatus: 400 },
+    before: unimplemented,
+    prepare: async (stage) => (client) =>
+      client.sendMessage(hello(stage), { headers: { "A2A-Version": "99.0" } }),
+  },
+  {
+    name: "a request without its required fields",
+    names: invalid,
+    prepare: async () => (client) => client.sendMessage({}),
+  },
+  {
+    name: "a value out of range",
+    names: invalid,
+    prepare: async () => (client) => client.listTasks({ pageSize: 150 }),
+  },
+];
+
+/** E, on any server: the same condition has the same name on every wire. */
+export const errorTable: ScenarioGroup = scenarios("E Errors, condition by condition", (verifies) => {
+  for (const { name, reason, names, before = {}, when = [], server = "full", prepare } of conditions) {
+    const options = { needs: "any", when, server } as const;
+
+    verifies(
+      "E-1 E-7",
+      `has the number for ${name}, and a sentence`,
+      async (stage) => {
+        const provoke = await prepare(stage);
+        const { number, sentence } = await readNumber(stage, provoke);
+        const member = memberOf[stage.wire];
+        const earlier = before[member];
+        expect(sentence).toMatch(/\w/);
+        if (number === earlier) {
+          stage.note(
+            `The number for ${name} (${earlier}) is that of version 1.0.0; 1.0.1 says ${names[member]}.`,
+          );
+        } else {
+          expect(number, sentence).toBe(names[member]);
+        }
+      },
+      { ...options, places: ["grpc", "grpc-web", "connect", "jsonrpc", "http-json"] },
+    );
+
+    if (reason !== undefined) {
+      verifies(
+        "E-2 E-5",
+        `names ${reason} in the ErrorInfo for ${name}`,
+        async (stage) => {
+          const provoke = await prepare(stage);
+          const error = await mustFail(provoke(stage.client));
+          const infos = error.findDetails(ErrorInfoSchema);
+          if (infos.length === 0 && stage.wire === "jsonrpc") {
+            stage.note("Errors over JSON-RPC have no ErrorInfo: 1.0.0 demands it, 1.0.1 recommends it.");
+            return;
+          }
+          expect(
+            infos.map((info) => [info.reason, info.domain]),
+            error.message,
+          ).toStrictEqual([[reason, "a2a-protocol.org"]]);
+        },
+        { ...options, places: ["grpc", "grpc-web", "connect", "jsonrpc", "http-json"] },
+      );
+    }
+
+    verifies(
+      "E-1 E-8 I-2 K-7",
+      `answers ${name} in the shape of its wire`,
+      async (stage) => {
+        const provoke = await prepare(stage);
+        const { status, header, json, text } = await capture(stage, provoke);
+        if (status === 200 && json.error === undefined) throw new NotApplicable("the call is not refused");
+        expect(header.get("content-type"), text).toMatch(/^application\/(a2a\+)?json/);
+        const { code, message, data, details, ...more } = json.error ?? {};
+        expect(message, text).toMatch(/\w/);
+        if (stage.wire === "jsonrpc") {
+          expect(Object.keys(json).toSorted(), text).toStrictEqual(["error", "id", "jsonrpc"]);
+          expect(more, "an error of JSON-RPC has a code, a message and data").toStrictEqual({});
+        } else {
+          expect(Object.keys(json), text).toStrictEqual(["error"]);
+          expect(code, "the code is the HTTP status").toBe(status);
+          expect(more, text).toStrictEqual({ status: expect.stringMatching(/^[A-Z_]+$/) });
+        }
+        const each: readonly RawDetail[] = (stage.wire === "jsonrpc" ? data : details) ?? [];
+        expect(Array.isArray(each), `details are an array: ${text}`).toBe(true);
+        for (const detail of each) {
+          expect(detail["@type"], text).toMatch(/^type\.googleapis\.com\/[\w.]+$/);
+        }
+      },
+      { ...options, places: jsonWires },
+    );
+  }
+});
+
+/** Which number each wire has. */
+const memberOf: Readonly<Record<Wire, keyof Names>> = {
+  grpc: "grpcCode",
+  "grpc-web": "grpcCode",
+  connect: "grpcCode",
+  jsonrpc: "jsonRpcCode",
+  "http-json": "httpStatus",
+};
+
+/** @throws NotApplicable when nothing goes wrong: that the call has to be refused is a scenario of its own */
+async function mustFail(call: Promise<unknown>): Promise<ConnectError> {
+  const outcome = await Promise.allSettled([call]);
+  if (outcome[0].status === "fulfilled") throw new NotApplicable("the call is not refused");
+  return failureOf(call);
+}
+
+async function readNumber(
+  stage: Stage,
+  provoke: (client: A2AClient) => Promise<unknown>,
+): Promise<{ readonly number: number; readonly sentence: string }> {
+  if (memberOf[stage.wire] === "grpcCode") {
+    const { code, rawMessage } = await mustFail(provoke(stage.client));
+    return { number: code, sentence: rawMessage };
+  }
+  const { status, error, text } = await capture(stage, provoke);
+  if (status === 200 && error === undefined) throw new NotApplicable("the call is not refused");
+  expect(error, text).toBeDefined();
+  return { number: stage.wire === "jsonrpc" ? error.code : status, sentence: error.message };
+}

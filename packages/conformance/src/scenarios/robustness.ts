@@ -1,0 +1,130 @@
+import { GetTaskRequestSchema, SendMessageRequestSchema } from "@a2a-connect/proto";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { expectReason, newId } from "../calls.ts";
+import { expect } from "../expect.ts";
+import { hello } from "../hello.ts";
+import { readAnswer } from "../raw-calls.ts";
+import { callGrpc } from "../raw-grpc.ts";
+import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
+
+/** Deeper than any message of the protocol, and than the stack of a careless parser. */
+const depth = 100_000;
+
+/** Requests that no schema allows, or no client should send: what they are, and the body that both JSON wires get. */
+const bodies: readonly (readonly [name: string, message: string | Uint8Array])[] = [
+  ["a text that breaks off", '{"messageId":"m","role":"ROLE_USER","parts":[{"te'],
+  ["a list instead of a message", "[]"],
+  ["a number instead of a message", "7"],
+  ["parts that are no list", '{"messageId":"m","role":"ROLE_USER","parts":{"text":"a"}}'],
+  ["a text that is a number", '{"messageId":"m","role":"ROLE_USER","parts":[{"text":7}]}'],
+  ["a message id that is an object", '{"messageId":{},"role":"ROLE_USER","parts":[{"text":"a"}]}'],
+  ["bytes that are no base64", '{"messageId":"m","role":"ROLE_USER","parts":[{"raw":"*"}]}'],
+  ["metadata that is a list", '{"messageId":"m","role":"ROLE_USER","parts":[{"text":"a"}],"metadata":[1]}'],
+  ["bytes that are no UTF-8", Buffer.from([0x7b, 0x22, 0xc3, 0x28, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+];
+
+/** Malformed requests and large ones: each is refused as the caller's fault, and the next call is answered as ever. */
+export const robustness: ScenarioGroup = scenarios("Malformed input", (verifies) => {
+  for (const [name, message] of bodies) {
+    verifies(
+      "A-13 E-1",
+      `refuses ${name} as the caller's fault`,
+      async (stage) => {
+        await expectCallersFault(stage, message);
+        await expectAlive(stage);
+      },
+      { needs: "any", places: jsonWires },
+    );
+  }
+
+  verifies(
+    "A-13 E-1",
+    "survives data that is nested very deeply",
+    async (stage) => {
+      const data = "[".repeat(depth) + "]".repeat(depth);
+      await post(stage, `{"messageId":"m","role":"ROLE_USER","parts":[{"data":${data}}]}`);
+      await expectAlive(stage);
+    },
+    { needs: "any", places: jsonWires },
+  );
+
+  verifies(
+    "A-30 E-1",
+    "does not know a task of a very long id, or of a strange one",
+    async (stage) => {
+      for (const id of [
+        "x".repeat(2_000),
+        "../../etc/passwd",
+        "a\u0000b",
+        "%00",
+        "💥",
+        "a:cancel",
+        "' OR 1=1 --",
+      ]) {
+        const answer = await stage.client.getTask({ id }).then(
+          () => "a task",
+          () => "an error",
+        );
+        expect([id.slice(0, 20), answer]).toStrictEqual([id.slice(0, 20), "an error"]);
+      }
+      await expectAlive(stage);
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "E-1 J-1",
+    "refuses protobuf that breaks off",
+    async (stage) => {
+      const whole = toBinary(SendMessageRequestSchema, hello(stage));
+      for (const bytes of [whole.subarray(0, -3), new Uint8Array([0xff, 0xff, 0xff]), Buffer.from("{}")]) {
+        const { trailers } = await callGrpc(stage.target, "/lf.a2a.v1.A2AService/SendMessage", bytes);
+        expect(Number(trailers["grpc-status"])).toBeGreaterThan(0);
+      }
+      await expectAlive(stage);
+    },
+    { needs: "any", places: ["grpc"] },
+  );
+
+  verifies(
+    "H-6 J-1",
+    "ignores fields of protobuf that it does not know",
+    async (stage) => {
+      const known = toBinary(GetTaskRequestSchema, create(GetTaskRequestSchema, { id: newId() }));
+      const unknown = new Uint8Array([0xba, 0x3e, 0x02, 0x68, 0x69]); // field 999: "hi"
+      const bytes = Buffer.concat([unknown, known, unknown]);
+      const { trailers } = await callGrpc(stage.target, "/lf.a2a.v1.A2AService/GetTask", bytes);
+      expect(trailers["grpc-status"]).toBe("5");
+    },
+    { needs: "any", places: ["grpc"] },
+  );
+});
+
+/** A send whose message is this text. */
+async function post({ wire, target }: Stage, message: string | Uint8Array): Promise<Response> {
+  const text = Buffer.from(message);
+  const [before, after] =
+    wire === "jsonrpc"
+      ? ['{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":', "}}"]
+      : ['{"message":', "}"];
+  return target.fetchOn(wire, wire === "jsonrpc" ? "" : "/message:send", {
+    method: "POST",
+    headers: { "a2a-version": "1.0", "content-type": "application/json" },
+    body: Buffer.concat([Buffer.from(before ?? ""), text, Buffer.from(after ?? "")]),
+  });
+}
+
+async function expectCallersFault(stage: Stage, message: string | Uint8Array): Promise<void> {
+  const { status, error, text } = await readAnswer(await post(stage, message));
+  if (stage.wire === "jsonrpc") {
+    expect([-32700, -32600, -32602], text).toContain(error?.code);
+  } else {
+    expect(status, text).toBeGreaterThanOrEqual(400);
+    expect(status, text).toBeLessThan(500);
+  }
+}
+
+/** Whether the server still does what it should. */
+async function expectAlive({ client }: Stage): Promise<void> {
+  await expectReason(client.getTask({ id: newId() }), "TASK_NOT_FOUND");
+}
