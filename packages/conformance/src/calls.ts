@@ -162,6 +162,14 @@ export async function untilSeen(
   }
 }
 
+/** Waits for something that no call of this side brings about. @throws Error with `sentence` when it takes too long */
+export async function withinPatience<Value>(wanted: Promise<Value>, sentence: () => string): Promise<Value> {
+  const signal = AbortSignal.timeout(patienceMs);
+  const { promise, reject } = Promise.withResolvers<never>();
+  signal.addEventListener("abort", () => reject(new Error(sentence())), { once: true });
+  return Promise.race([wanted, promise]);
+}
+
 /** Waits until the task has ended or asks for something, and returns it. */
 export async function settle(client: A2AClient, id: string): Promise<Task> {
   try {

@@ -15,6 +15,9 @@ import { NotApplicable } from "./not-applicable.ts";
 import { type RawRequest, type RawTask, sendRaw } from "./raw-calls.ts";
 import type { Stage } from "./scenario.ts";
 
+/** What it takes to say hello. */
+type Hailed = Pick<Stage, "client" | "target">;
+
 /** The words for an agent that nothing is known of. */
 export const helloWords = "hello";
 
@@ -55,14 +58,14 @@ export async function rawHelloTask(
 }
 
 /** The task that comes of a hello, as it is answered. @throws NotApplicable when the agent answers with a message */
-export async function helloTask(stage: Stage, init: MessageInit = {}): Promise<Task> {
+export async function helloTask(stage: Hailed, init: MessageInit = {}): Promise<Task> {
   const { payload } = await stage.client.sendMessage(hello(stage, init));
   if (payload.case !== "task") throw makesNoTask();
   return payload.value;
 }
 
 /** The same once it has ended or asks for something. @throws NotApplicable when there is none, or it goes on for long */
-export async function settledTask(stage: Stage, init: MessageInit = {}): Promise<Task> {
+export async function settledTask(stage: Hailed, init: MessageInit = {}): Promise<Task> {
   const task = await helloTask(stage, init);
   if (isSettled(task.status?.state ?? TaskState.UNSPECIFIED)) return task;
   return untilSeen(stage.client, task.id, ({ status }) =>
@@ -73,7 +76,7 @@ export async function settledTask(stage: Stage, init: MessageInit = {}): Promise
 }
 
 /** A task that has ended: by itself or, when it asks for something, by a cancel. @throws NotApplicable when there is none */
-export async function endedTask(stage: Stage, init: MessageInit = {}): Promise<Task> {
+export async function endedTask(stage: Hailed, init: MessageInit = {}): Promise<Task> {
   const task = await settledTask(stage, init);
   if (isEnded(task)) return task;
   const canceled = await stage.client.cancelTask({ id: task.id }).catch((error: unknown) => {

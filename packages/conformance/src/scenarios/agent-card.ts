@@ -1,8 +1,11 @@
-import { lifecycleExtension, text } from "@a2a-connect/core";
+import { findA2AError, lifecycleExtension, text } from "@a2a-connect/core";
+import { findMissingFields, parseMessage } from "@a2a-connect/core/internal";
 import { AgentCardSchema, TaskState } from "@a2a-connect/proto";
 import { fromJson, type JsonObject } from "@bufbuild/protobuf";
-import { expectReason, sendTask, toRequest } from "../calls.ts";
+import { expectReason, failureOf, newId, sendTask, toRequest } from "../calls.ts";
+import { listOf } from "../card-facts.ts";
 import { expect } from "../expect.ts";
+import { NotApplicable } from "../not-applicable.ts";
 import type { RawBody } from "../raw-calls.ts";
 import { callGrpc } from "../raw-grpc.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
@@ -37,6 +40,85 @@ export const agentCard: ScenarioGroup = scenarios("L Agent card", (verifies) => 
       ]);
     }
   });
+
+  verifies(
+    "L-1",
+    "is public JSON, and has all that a card needs",
+    async ({ target }) => {
+      const response = await target.fetch(path);
+      expect(response.status).toBe(200);
+      expect(response.headers.get("content-type")).toMatch(/^application\/([\w.]+\+)?json\b/);
+      const missing = findMissingFields(
+        AgentCardSchema,
+        parseMessage(AgentCardSchema, await response.json()),
+      );
+      expect(missing).toStrictEqual([]);
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "L-1 F-1",
+    "answers over each wire of version 1.0 that it names, at the address that it gives",
+    async ({ target }) => {
+      for (const wire of target.wires) {
+        const error = await failureOf(target.client(wire).getTask({ id: newId() }));
+        expect([wire, findA2AError(error)?.reason], error.message).toStrictEqual([wire, "TASK_NOT_FOUND"]);
+      }
+      for (const { protocolVersion } of listOf(target.card["supportedInterfaces"])) {
+        expect(protocolVersion).toMatch(/^\d+\.\d+$/);
+      }
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "L-4",
+    "names its bindings as the specification does, or by a URI",
+    async ({ target }) => {
+      for (const { protocolBinding } of listOf(target.card["supportedInterfaces"])) {
+        expect(protocolBinding).toMatch(/^(JSONRPC|GRPC|HTTP\+JSON)$|^[a-z][a-z\d+.-]*:./);
+      }
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "J-2",
+    "gives the address of gRPC as a bare host and port",
+    async ({ target }) => {
+      const found = listOf(target.card["supportedInterfaces"]).filter(
+        (one) => one["protocolBinding"] === "GRPC",
+      );
+      if (found.length === 0) throw new NotApplicable("the card names no gRPC");
+      for (const { url } of found) expect(url).toMatch(/^[^/]+:\d+$/);
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "L-5",
+    "says for how long it may be kept, and has a tag",
+    async ({ target }) => {
+      const { headers } = await target.fetch(path);
+      expect(headers.get("cache-control")).toMatch(/\bmax-age=\d+/);
+      expect(headers.get("etag")).toMatch(/^(W\/)?"[^"]*"$/);
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "L-5",
+    "is not sent again to a caller who names its tag",
+    async ({ target }) => {
+      const etag = (await target.fetch(path)).headers.get("etag");
+      if (etag === null) throw new NotApplicable("the card has no tag");
+      // With a condition of the caller's, the platform's fetch says no-cache, which asks for the whole card.
+      const headers = { "if-none-match": etag, "cache-control": "max-age=0" };
+      expect((await target.fetch(path, { headers })).status).toBe(304);
+    },
+    { needs: "any" },
+  );
 
   verifies(
     "L-1 L-2 L-4 J-2 F-7",

@@ -1,7 +1,9 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import canonicalize from "canonicalize";
 import { base64url, createLocalJWKSet, flattenedVerify, type JSONWebKeySet } from "jose";
+import { listOf } from "../card-facts.ts";
 import { expect } from "../expect.ts";
+import { NotApplicable } from "../not-applicable.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
 import type { Target } from "../target.ts";
 
@@ -26,11 +28,51 @@ export const cardSigning: ScenarioGroup = scenarios("M Signatures of cards", (ve
   );
 
   verifies(
+    "M-1 M-2",
+    "have a header with an algorithm and a key, all of it without padding",
+    async ({ target }) => {
+      for (const { protected: header, signature } of listOf(target.card["signatures"])) {
+        expect([header, signature]).toStrictEqual([
+          expect.stringMatching(/^[\w-]+$/),
+          expect.stringMatching(/^[\w-]+$/),
+        ]);
+        const { alg, kid, typ = "JOSE" } = readHeader(String(header));
+        expect([alg, kid, typ]).toStrictEqual([
+          expect.stringMatching(/^(?!none$|HS)\w+/),
+          expect.stringMatching(/./),
+          "JOSE",
+        ]);
+      }
+    },
+    { server: "signed", needs: "any", when: ["signatures"] },
+  );
+
+  verifies(
+    "M-1 M-7",
+    "can be verified with the key set that they name",
+    async ({ target }) => {
+      const signed = listOf(target.card["signatures"]).flatMap(({ protected: header, signature }) => {
+        const { jku } = readHeader(String(header));
+        return typeof jku === "string"
+          ? [{ jku, protected: String(header), signature: String(signature) }]
+          : [];
+      });
+      if (signed.length === 0) throw new NotApplicable("no signature names a key set (jku)");
+      const payload = base64url.encode(payloadOf(target.card as JsonObject)); // a card was JSON
+      for (const { jku, ...signature } of signed) {
+        const keys = createLocalJWKSet((await (await fetch(jku)).json()) as JSONWebKeySet);
+        await expect(flattenedVerify({ ...signature, payload }, keys)).resolves.toBeDefined();
+      }
+    },
+    { server: "signed", needs: "any", when: ["signatures"] },
+  );
+
+  verifies(
     "M-2",
     "name their algorithm, their key and the set that it is in",
     async ({ target }) => {
       const [signature] = (await readCard(target)).signatures;
-      const header = JSON.parse(new TextDecoder().decode(base64url.decode(signature.protected)));
+      const header = readHeader(signature.protected);
       const { keys } = await readKeys(target);
       expect(header).toStrictEqual({
         alg: "ES256",
@@ -43,6 +85,10 @@ export const cardSigning: ScenarioGroup = scenarios("M Signatures of cards", (ve
     { server: "signed" },
   );
 });
+
+function readHeader(text: string): Readonly<Record<string, unknown>> {
+  return JSON.parse(new TextDecoder().decode(base64url.decode(text)));
+}
 
 interface SignedCard extends JsonObject {
   signatures: [{ protected: string; signature: string }];

@@ -1,5 +1,7 @@
-import { TaskState } from "@a2a-connect/proto";
-import { Code } from "@connectrpc/connect";
+import { findA2AError } from "@a2a-connect/core";
+import { findMissingFields } from "@a2a-connect/core/internal";
+import { AgentCardSchema, TaskState } from "@a2a-connect/proto";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { expectReason, failureOf, newId, sendTask } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
@@ -11,7 +13,7 @@ export const extendedCard: ScenarioGroup = scenarios("A.6 GetExtendedAgentCard",
     "A-60",
     "refuses the operation when the card does not declare it",
     ({ client }) => expectReason(client.getExtendedAgentCard({}), "UNSUPPORTED_OPERATION").then(() => {}),
-    { server: "bare" },
+    { needs: "any", when: ["no-extended-card"], server: "bare" },
   );
 
   verifies(
@@ -20,6 +22,25 @@ export const extendedCard: ScenarioGroup = scenarios("A.6 GetExtendedAgentCard",
     ({ client }) =>
       expectReason(client.getExtendedAgentCard({}), "EXTENDED_AGENT_CARD_NOT_CONFIGURED").then(() => {}),
     { server: "no-card" },
+  );
+
+  verifies(
+    "A-61 A-62 H-7",
+    "shows a whole extended card, or says that there is none or that the caller is unknown",
+    async ({ client, note }) => {
+      const outcome = await client
+        .getExtendedAgentCard({})
+        .catch((error: unknown) => ConnectError.from(error));
+      if (!(outcome instanceof ConnectError)) {
+        expect(findMissingFields(AgentCardSchema, outcome)).toStrictEqual([]);
+        return;
+      }
+      const unknown = outcome.code === Code.Unauthenticated || outcome.code === Code.PermissionDenied;
+      if (!unknown)
+        expect(findA2AError(outcome)?.reason, outcome.message).toBe("EXTENDED_AGENT_CARD_NOT_CONFIGURED");
+      note(`The extended card is not shown: ${outcome.rawMessage}`);
+    },
+    { needs: "any", when: ["extended-card"] },
   );
 
   verifies(

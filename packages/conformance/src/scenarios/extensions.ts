@@ -1,11 +1,29 @@
 import { request as httpRequest } from "node:http";
 import { lifecycleExtension, methods } from "@a2a-connect/core";
+import { isObject } from "@a2a-connect/core/internal";
 import { callAny, expectReason, newId, sendTask, startPlayed, toRequest } from "../calls.ts";
+import { listOf } from "../card-facts.ts";
 import { expect } from "../expect.ts";
+import { hello } from "../hello.ts";
 import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
 import { puppetText, requiredExtension } from "../server-name.ts";
+import type { A2AClient, Target } from "../target.ts";
 
 const strict = { server: "required-extension" } as const;
+
+function extensionsOf({ card: { capabilities } }: Target): readonly Readonly<Record<string, unknown>>[] {
+  return isObject(capabilities) ? listOf(capabilities["extensions"]) : [];
+}
+
+/** The extensions that the answer to a call names; which call does not matter, nor whether it fails. */
+async function echoOf(client: A2AClient, asked: string): Promise<string[]> {
+  let echoed = "";
+  const onHeader = (header: Headers) => {
+    echoed = header.get("a2a-extensions") ?? "";
+  };
+  await client.listTasks({ contextId: newId() }, { headers: { "A2A-Extensions": asked }, onHeader });
+  return echoed.split(",").flatMap((uri) => uri.trim() || []);
+}
 
 /** G */
 export const extensions: ScenarioGroup = scenarios("G Extensions", (verifies) => {
@@ -22,6 +40,58 @@ export const extensions: ScenarioGroup = scenarios("G Extensions", (verifies) =>
       });
     },
     strict,
+  );
+
+  verifies(
+    "G-1",
+    "gives every extension in its card a URI of its own",
+    async ({ target }) => {
+      const uris = extensionsOf(target).map(({ uri }) => uri);
+      for (const uri of uris) expect(uri).toMatch(/^[a-z][a-z\d+.-]*:./i);
+      expect(new Set(uris).size).toBe(uris.length);
+    },
+    { ...strict, needs: "any", when: ["extensions"] },
+  );
+
+  verifies(
+    "G-5",
+    "names the extensions of its card that a call has activated",
+    async ({ target, client }) => {
+      const uris = extensionsOf(target).map(({ uri }) => String(uri));
+      const echoed = await echoOf(client, uris.join(","));
+      expect(echoed.length, "no extension is named").toBeGreaterThan(0);
+      expect(uris).toStrictEqual(expect.arrayContaining(echoed));
+    },
+    { ...strict, needs: "any", when: ["extensions"] },
+  );
+
+  verifies(
+    "G-3 G-2",
+    "ignores extensions that no card of it names, and does not claim them",
+    async ({ target, client }) => {
+      const required = extensionsOf(target).flatMap(({ uri, required: must }) =>
+        must === true ? [String(uri)] : [],
+      );
+      const echoed = await echoOf(
+        client,
+        [...required, "urn:unknown:v1", "https://example.com/unknown/v2"].join(", "),
+      );
+      expect(required).toStrictEqual(expect.arrayContaining(echoed));
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "G-4 G-7",
+    "refuses calls without the extension that its card requires, or with another version of it",
+    async (stage) => {
+      const [required] = extensionsOf(stage.target).filter((extension) => extension["required"] === true);
+      for (const extensions of [[], [`${required?.["uri"]}-other`]]) {
+        const client = stage.target.client(stage.wire, { extensions });
+        await expectReason(client.sendMessage(hello(stage)), "EXTENSION_SUPPORT_REQUIRED");
+      }
+    },
+    { ...strict, needs: "any", when: ["required-extension"] },
   );
 
   verifies(

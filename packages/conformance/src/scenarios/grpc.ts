@@ -13,6 +13,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { newId, statesOf, toRequest } from "../calls.ts";
 import { expect } from "../expect.ts";
+import { hello } from "../hello.ts";
 import { callGrpc, type GrpcAnswer } from "../raw-grpc.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
 import { requiredExtension } from "../server-name.ts";
@@ -36,10 +37,100 @@ export const grpc: ScenarioGroup = scenarios("J gRPC", (verifies) => {
     ]);
   });
 
-  verifies("J-1", "does not know other methods", async ({ target }) => {
-    const { messages, trailers } = await callGrpc(target, `${service}/NoSuchMethod`, nothing);
-    expect([messages, trailers["grpc-status"]]).toStrictEqual([[], "12"]);
-  });
+  verifies(
+    "J-1",
+    "knows the methods of the schema at their paths over HTTP/2",
+    async ({ target }) => {
+      for (const { name } of Object.values(methods)) {
+        const answer = await callGrpc(target, `${service}/${name}`, nothing);
+        expect([name, answer.headers[":status"]]).toStrictEqual([name, 200]);
+        expect(answer.headers["content-type"]).toMatch(/^application\/grpc/);
+        // Version 1.0.0 has UNIMPLEMENTED for what an agent does not support. That has a reason.
+        const known = answer.trailers["grpc-status"] !== "12" || reasonOf(answer) !== undefined;
+        expect([name, known]).toStrictEqual([name, true]);
+      }
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "J-1 E-7",
+    "does not know other methods",
+    async ({ target }) => {
+      const { messages, trailers } = await callGrpc(target, `${service}/NoSuchMethod`, nothing);
+      expect([messages, trailers["grpc-status"]]).toStrictEqual([[], "12"]);
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "J-3",
+    "hears the version in lowercase metadata",
+    async ({ target }) => {
+      const request = toBinary(GetTaskRequestSchema, create(GetTaskRequestSchema, { id: newId() }));
+      const answer = await callGrpc(target, `${service}/GetTask`, request, { "a2a-version": "9.9" });
+      expect(reasonOf(answer)).toBe("VERSION_NOT_SUPPORTED");
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "J-4 J-6",
+    "has status and ErrorInfo for an unknown task in its trailers",
+    async ({ target }) => {
+      const request = toBinary(GetTaskRequestSchema, create(GetTaskRequestSchema, { id: newId() }));
+      const answer = await callGrpc(target, `${service}/GetTask`, request);
+      expect([answer.headers[":status"], answer.messages, answer.trailers["grpc-status"]]).toStrictEqual([
+        200,
+        [],
+        "5",
+      ]);
+      const { code, message, details } = detailsOf(answer);
+      expect([code, message]).toStrictEqual([5, decodeURIComponent(String(answer.trailers["grpc-message"]))]);
+      expect(details.map(({ typeUrl }) => typeUrl)).toContain("type.googleapis.com/google.rpc.ErrorInfo");
+      const infos = details.flatMap((detail) => anyUnpack(detail, ErrorInfoSchema) ?? []);
+      expect(infos).toMatchObject([{ reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org" }]);
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "J-5",
+    "streams the answer to a hello as messages, and ends with OK",
+    async (stage) => {
+      const request = toBinary(SendMessageRequestSchema, hello(stage));
+      const { messages, trailers } = await callGrpc(stage.target, `${service}/SendStreamingMessage`, request);
+      expect(trailers["grpc-status"]).toBe("0");
+      const [first] = messages.map((message) => fromBinary(StreamResponseSchema, message).payload.case);
+      expect(first).toMatch(/^(task|message)$/);
+    },
+    { needs: "any", when: ["streaming"] },
+  );
+
+  verifies(
+    "J-5",
+    "fails without a message where there is nothing to subscribe to",
+    async ({ target }) => {
+      const unknown = create(SubscribeToTaskRequestSchema, { id: newId() });
+      const answer = await callGrpc(
+        target,
+        `${service}/SubscribeToTask`,
+        toBinary(SubscribeToTaskRequestSchema, unknown),
+      );
+      expect([answer.messages, reasonOf(answer)]).toStrictEqual([[], "TASK_NOT_FOUND"]);
+    },
+    { needs: "any", when: ["streaming"] },
+  );
+
+  verifies(
+    "J-8",
+    "calls a send without a message INVALID_ARGUMENT",
+    async ({ target }) => {
+      const { trailers } = await callGrpc(target, `${service}/SendMessage`, nothing);
+      expect(trailers["grpc-status"]).toBe("3");
+    },
+    { needs: "any" },
+  );
 
   verifies(
     "J-3",
@@ -131,7 +222,7 @@ export const grpc: ScenarioGroup = scenarios("J gRPC", (verifies) => {
 });
 
 function detailsOf({ trailers }: GrpcAnswer) {
-  return fromBinary(StatusSchema, Buffer.from(String(trailers["grpc-status-details-bin"]), "base64"));
+  return fromBinary(StatusSchema, Buffer.from(String(trailers["grpc-status-details-bin"] ?? ""), "base64"));
 }
 
 function reasonOf(answer: GrpcAnswer): string | undefined {

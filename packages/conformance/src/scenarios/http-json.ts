@@ -1,16 +1,228 @@
-import { TaskState } from "@a2a-connect/proto";
+import { TaskState, TaskStateSchema } from "@a2a-connect/proto";
 import { newId, sendTask } from "../calls.ts";
 import { expect } from "../expect.ts";
-import { callRest, type RawAnswer, type RawRequest, readAnswer, readSse } from "../raw-calls.ts";
+import { endedTask, helloJson, rawHelloTask, settledTask } from "../hello.ts";
+import {
+  callRest,
+  type RawAnswer,
+  type RawRequest,
+  readAnswer,
+  readAnySse,
+  readSse,
+  streamRaw,
+} from "../raw-calls.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
 import { requiredExtension } from "../server-name.ts";
+import type { Target } from "../target.ts";
 
 const body = (words: string): RawRequest => ({
   message: { messageId: newId(), role: "ROLE_USER", parts: [{ text: words }] },
 });
 
+/** A send of this text. */
+const postText = async (target: Target, content: string): Promise<RawAnswer> =>
+  readAnswer(
+    await target.fetchOn("http-json", "/message:send", {
+      method: "POST",
+      headers: { "a2a-version": "1.0", "content-type": "application/json" },
+      body: content,
+    }),
+  );
+
 /** K */
 export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", (verifies) => {
+  verifies(
+    "K-1",
+    "subscribes with GET or with POST",
+    async ({ target, note }) => {
+      const path = `/tasks/${newId()}:subscribe`;
+      const answers = [await callRest(target, "GET", path), await callRest(target, "POST", path)];
+      const heard = answers.filter(({ status, json }) => status === 404 && json.error?.code === 404);
+      if (heard.length === 1) {
+        note(
+          `It subscribes with ${heard[0] === answers[0] ? "GET" : "POST"} only; the schema says GET, the text POST.`,
+        );
+      }
+      expect(heard.length, answers.map(({ status, text }) => `${status} ${text}`).join("\n")).toBeGreaterThan(
+        0,
+      );
+    },
+    { needs: "any", when: ["streaming"] },
+  );
+
+  verifies(
+    "K-2",
+    "decodes the path to a task",
+    async (stage) => {
+      const { id } = await settledTask(stage);
+      const encoded = [...Buffer.from(id)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+      const { result, text } = await callRest(stage.target, "GET", `/tasks/${encoded}`);
+      expect(result?.id, text).toBe(id);
+    },
+    { needs: "any" },
+  );
+
+  for (const type of ["application/json", "application/a2a+json"]) {
+    verifies(
+      "K-3",
+      `hears a hello of ${type}, and answers with a JSON media type`,
+      async (stage) => {
+        const { status, header, text } = await readAnswer(
+          await stage.target.fetchOn("http-json", "/message:send", {
+            method: "POST",
+            headers: { "a2a-version": "1.0", "content-type": type },
+            body: JSON.stringify({ message: helloJson(stage) }),
+          }),
+        );
+        expect(status, text).toBe(200);
+        const answered = header.get("content-type") ?? "";
+        expect(answered).toMatch(/^application\/(a2a\+)?json\b/);
+        if (!answered.startsWith(type)) {
+          stage.note(
+            `It answers ${type} with ${answered}. 1.0.1 prefers application/a2a+json, 1.0.0 application/json.`,
+          );
+        }
+      },
+      { needs: "any" },
+    );
+  }
+
+  verifies(
+    "K-4",
+    "needs no body for a cancel, whatever its media type",
+    async ({ target }) => {
+      for (const type of [undefined, "application/json", "application/a2a+json"]) {
+        const headers = { "a2a-version": "1.0", ...(type === undefined ? {} : { "content-type": type }) };
+        const path = `/tasks/${newId()}:cancel`;
+        const answer = await readAnswer(await target.fetchOn("http-json", path, { method: "POST", headers }));
+        expect([type, answer.status], answer.text).toStrictEqual([type, 404]);
+      }
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "K-5",
+    "takes the filters of a list from the query",
+    async (stage) => {
+      const { id, contextId, status } = await settledTask(stage);
+      const state = TaskStateSchema.value[status?.state ?? TaskState.UNSPECIFIED]?.name ?? "";
+      const query = new URLSearchParams({
+        contextId,
+        status: state,
+        pageSize: "7",
+        historyLength: "0",
+        includeArtifacts: "true",
+        statusTimestampAfter: "2020-01-31T12:00:00.000Z",
+      });
+      const { json, text } = await callRest(stage.target, "GET", `/tasks?${query}`);
+      expect(json, text).toMatchObject({
+        pageSize: 7,
+        totalSize: 1,
+        tasks: [{ id, artifacts: expect.any(Array) }],
+      });
+      expect(json.tasks[0]?.history ?? []).toStrictEqual([]);
+      query.set("status", state === "TASK_STATE_REJECTED" ? "TASK_STATE_FAILED" : "TASK_STATE_REJECTED");
+      const none = await callRest(stage.target, "GET", `/tasks?${query}`);
+      expect(none.json.tasks, none.text).toStrictEqual([]);
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "K-5 K-12",
+    "takes the path of a webhook for its name, and deletes it",
+    async (stage) => {
+      const { id: taskId } = await endedTask(stage);
+      const path = `/tasks/${taskId}/pushNotificationConfigs`;
+      const config = { id: "hook", url: "https://example.com/hook" };
+      const made = await callRest(stage.target, "POST", path, config);
+      expect(made.json, made.text).toMatchObject({ taskId, ...config });
+      expect((await callRest(stage.target, "GET", `${path}/hook`)).json).toMatchObject({ taskId, ...config });
+      expect([200, 204]).toContain((await callRest(stage.target, "DELETE", `${path}/hook`)).status);
+      const { json, text } = await callRest(stage.target, "GET", path);
+      expect(json.configs ?? [], text).toStrictEqual([]);
+    },
+    { server: "push", needs: "any", when: ["push"] },
+  );
+
+  verifies(
+    "K-6",
+    "ignores parameters that it does not know",
+    async ({ target }) => {
+      expect((await callRest(target, "GET", "/tasks?foo=1&constructor=2")).status).toBe(200);
+    },
+    { needs: "any" },
+  );
+
+  for (const query of ["pageSize=abc", "includeArtifacts=maybe", "status=TASK_STATE_RUNNING"]) {
+    verifies(
+      "K-6",
+      `answers ?${query} with 400`,
+      async ({ target }) => expectErrorBody(await callRest(target, "GET", `/tasks?${query}`), 400),
+      { needs: "any" },
+    );
+  }
+
+  for (const [name, send, status] of [
+    ["a text that is no JSON", (target: Target) => postText(target, "{"), 400],
+    ["a list", (target: Target) => postText(target, "[]"), 400],
+    ["nothing", (target: Target) => postText(target, ""), 400],
+    ["a send without a message", (target: Target) => callRest(target, "POST", "/message:send", {}), 400],
+    ["an unknown task", (target: Target) => callRest(target, "GET", `/tasks/${newId()}`), 404],
+  ] as const) {
+    verifies(
+      "K-7",
+      `answers ${name} with an error whose code is the status`,
+      async ({ target }) => expectErrorBody(await send(target), status),
+      { needs: "any" },
+    );
+  }
+
+  verifies(
+    "K-8",
+    "streams a hello as bare events",
+    async (stage) => {
+      const { status, header, text } = await streamRaw(stage, helloJson(stage));
+      expect([status, header.get("content-type")], text).toStrictEqual([
+        200,
+        expect.stringMatching(/^text\/event-stream\b/),
+      ]);
+      const members = readAnySse(text).map((event) => Object.keys(event));
+      expect(members.length, text).toBeGreaterThan(0);
+      for (const [member, ...more] of members) {
+        expect([member, more], text).toStrictEqual([
+          expect.stringMatching(/^(task|message|statusUpdate|artifactUpdate)$/),
+          [],
+        ]);
+      }
+    },
+    { needs: "any", when: ["streaming"] },
+  );
+
+  verifies(
+    "K-9",
+    "hears the version in a header of any case",
+    async ({ target }) => {
+      const answer = await callRest(target, "GET", `/tasks/${newId()}`, undefined, { "a2a-version": "9.9" });
+      expectErrorBody(answer, 400);
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "K-12",
+    "answers a hello, and what is read of it, with 200",
+    async (stage) => {
+      const { target } = stage;
+      const { id } = await rawHelloTask(stage);
+      for (const path of [`/tasks/${id}`, "/tasks"]) {
+        expect([path, (await callRest(target, "GET", path)).status]).toStrictEqual([path, 200]);
+      }
+    },
+    { needs: "any" },
+  );
+
   verifies("K-1", "subscribes with GET and with POST", async ({ target, client }) => {
     for (const verb of ["GET", "POST"]) {
       const { id } = await sendTask(client, "ask Why?");
@@ -148,15 +360,10 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", (verifies) => {
   });
 
   verifies("K-7", "has the same error body for everything that goes wrong", async ({ target }) => {
-    const headers = { "a2a-version": "1.0", "content-type": "application/json" };
-    const raw = (content: string) =>
-      target
-        .fetchOn("http-json", "/message:send", { method: "POST", headers, body: content })
-        .then(readAnswer);
     for (const [answer, status] of [
-      [await raw("{"), 400],
-      [await raw("[]"), 400],
-      [await raw(""), 400],
+      [await postText(target, "{"), 400],
+      [await postText(target, "[]"), 400],
+      [await postText(target, ""), 400],
       [await callRest(target, "POST", "/message:send", {}), 400],
       [await callRest(target, "GET", "/tasks/nope"), 404],
       [await callRest(target, "GET", "/tasks/nope:subscribe"), 404],

@@ -1,7 +1,8 @@
 import { methods } from "@a2a-connect/core";
 import { newId, sendTask } from "../calls.ts";
 import { expect } from "../expect.ts";
-import { callRpc, postRpc, type RawRequest, readSse } from "../raw-calls.ts";
+import { endedTask, helloJson, settledTask } from "../hello.ts";
+import { callRpc, postRpc, type RawRequest, readAnySse, readSse } from "../raw-calls.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
 import { requiredExtension } from "../server-name.ts";
 
@@ -15,6 +16,9 @@ const call = (rest: RawRequest): RawRequest => ({
   params: {},
   ...rest,
 });
+
+/** A call that any server can answer with an error. */
+const getUnknown = (): RawRequest => call({ method: "GetTask", params: { id: newId() } });
 
 /** I */
 export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", (verifies) => {
@@ -30,6 +34,168 @@ export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", (verifies) => {
       expect(json.result.pageSize).toBe(50);
     }
   });
+
+  verifies(
+    "I-1",
+    "hears application/json with or without a charset, and answers with it",
+    async ({ target }) => {
+      for (const type of ["application/json", "application/json; charset=utf-8"]) {
+        const { header, json, text } = await postRpc(target, getUnknown(), { "content-type": type });
+        expect(header.get("content-type")).toMatch(/^application\/json\b/i);
+        expect(json.error?.code, text).toBe(-32001);
+      }
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "I-2",
+    "repeats the id of a call as it was, beside a result or an error",
+    async ({ target }) => {
+      for (const id of [1, 0, -7, 9_007_199_254_740_991, "a", "1", "ü"]) {
+        const good = await postRpc(target, call({ id }));
+        expect(Object.keys(good.json).toSorted(), good.text).toStrictEqual(["id", "jsonrpc", "result"]);
+        const bad = await postRpc(target, { ...getUnknown(), id });
+        expect(Object.keys(bad.json).toSorted(), bad.text).toStrictEqual(["error", "id", "jsonrpc"]);
+        for (const { json } of [good, bad]) expect([json.jsonrpc, json.id]).toStrictEqual(["2.0", id]);
+      }
+    },
+    { needs: "any" },
+  );
+
+  for (const [name, body, code] of [
+    ["a text that is no JSON", "{", -32700],
+    ["a JSON text that is no object", '"text"', -32600],
+    ["a call of version 1.0 of JSON-RPC", call({ jsonrpc: "1.0" }), -32600],
+    ["a call without a version of JSON-RPC", call({ jsonrpc: undefined }), -32600],
+    ["a call without a method", call({ method: undefined }), -32600],
+    ["a method that is a number", call({ method: 7 }), -32600],
+    ["a method that does not exist", call({ method: "NoSuchMethod" }), -32601],
+    ["a method in other letters", call({ method: "listTasks" }), -32601],
+    ["params that are a word", call({ params: "all" }), [-32602, -32600]],
+  ] as const) {
+    verifies(
+      "I-2 I-13",
+      `has the code for ${name}`,
+      async ({ target }) => {
+        const { json, text } = await postRpc(target, body);
+        expect([code].flat(), text).toContain(json.error?.code);
+        expect(json.error.message).toMatch(/\w/);
+      },
+      { needs: "any" },
+    );
+  }
+
+  verifies(
+    "I-3",
+    "returns the task of a hello, and a list, themselves",
+    async (stage) => {
+      const { id, contextId } = await settledTask(stage);
+      const got = await callRpc(stage.target, "GetTask", { id });
+      expect(got.result?.id, got.text).toBe(id);
+      const list = await callRpc(stage.target, "ListTasks", { contextId });
+      expect(list.result?.tasks?.[0]?.id, list.text).toBe(id);
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "I-3 A-56",
+    "returns a webhook itself",
+    async (stage) => {
+      const { id: taskId } = await endedTask(stage);
+      const config = { taskId, id: "hook", url: "https://example.com/hook" };
+      const made = await callRpc(stage.target, "CreateTaskPushNotificationConfig", config);
+      expect(made.result, made.text).toMatchObject(config);
+      const name = { taskId, id: "hook" };
+      const got = await callRpc(stage.target, "GetTaskPushNotificationConfig", name);
+      expect(got.result, got.text).toMatchObject(config);
+      const gone = await callRpc(stage.target, "DeleteTaskPushNotificationConfig", name);
+      expect(gone.json, gone.text).toHaveProperty("result");
+    },
+    { server: "push", needs: "any", when: ["push"] },
+  );
+
+  verifies(
+    "I-4",
+    "hears the version in a header of any case",
+    async ({ target }) => {
+      const { json, text } = await postRpc(target, getUnknown(), {
+        "A2A-VERSION": "9.9",
+        "a2a-version": "9.9",
+      });
+      expect(json.error?.code, text).toBe(-32009);
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "I-5 I-12",
+    "streams a hello as events that are whole responses with the id of the call",
+    async (stage) => {
+      for (const accept of ["text/event-stream", "*/*"]) {
+        const body = call({
+          id: "my-stream",
+          method: "SendStreamingMessage",
+          params: { message: helloJson(stage) },
+        });
+        const { status, header, text } = await postRpc(stage.target, body, { accept });
+        expect(status, text).toBe(200);
+        expect(header.get("content-type")).toMatch(/^text\/event-stream\b/);
+        const events = readAnySse(text);
+        expect(events.length, text).toBeGreaterThan(0);
+        for (const event of events) {
+          expect(Object.keys(event).toSorted(), text).toStrictEqual(["id", "jsonrpc", "result"]);
+          expect([event.jsonrpc, event.id]).toStrictEqual(["2.0", "my-stream"]);
+          expect(Object.keys(event.result), text).toHaveLength(1);
+        }
+      }
+    },
+    { needs: "any", when: ["streaming"] },
+  );
+
+  verifies(
+    "I-6",
+    "writes each event of a hello as one line of data, and lets nothing on the way keep it",
+    async (stage) => {
+      const { header, text } = await callRpc(stage.target, "SendStreamingMessage", {
+        message: helloJson(stage),
+      });
+      expect(header.get("cache-control")).toMatch(/no-cache|no-store/);
+      expect(text.split(/\r?\n/).filter((line) => line.startsWith("data:"))).toHaveLength(
+        readAnySse(text).length,
+      );
+    },
+    { needs: "any", when: ["streaming"] },
+  );
+
+  verifies(
+    "I-7",
+    "answers in plain JSON when there is nothing to subscribe to",
+    async ({ target }) => {
+      const { header, json, text } = await callRpc(target, "SubscribeToTask", { id: newId() });
+      expect(header.get("content-type"), text).toMatch(/^application\/json\b/);
+      expect(json.error?.code, text).toBe(-32001);
+    },
+    { needs: "any", when: ["streaming"] },
+  );
+
+  verifies(
+    "I-13",
+    "knows each of the eleven methods",
+    async ({ target }) => {
+      for (const { name } of Object.values(methods)) {
+        const { json, text } = await callRpc(target, name, { id: newId(), taskId: newId() });
+        expect([name, json.error?.code], text).not.toStrictEqual([name, -32601]);
+        if (json.error !== undefined && json.error.code > -32100 && json.error.code < -32000) {
+          expect(json.error.code, "codes of the protocol are -32001 to -32099").toBeGreaterThanOrEqual(
+            -32099,
+          );
+        }
+      }
+    },
+    { needs: "any" },
+  );
 
   verifies("I-1", "answers nothing but POST", async ({ target }) => {
     for (const method of ["GET", "PUT", "DELETE"]) {

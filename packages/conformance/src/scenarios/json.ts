@@ -3,6 +3,7 @@ import { findMissingFields } from "@a2a-connect/core/internal";
 import {
   AgentCardSchema,
   ListTasksResponseSchema,
+  Role,
   SendMessageResponseSchema,
   StreamResponseSchema,
   TaskSchema,
@@ -11,10 +12,13 @@ import { type JsonValue, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { newId, readAll, sendTask, toRequest } from "../calls.ts";
 import { expect } from "../expect.ts";
+import { hello, helloJson, helloPart, rawHelloTask, settledTask } from "../hello.ts";
+import { NotApplicable } from "../not-applicable.ts";
 import {
   callRest,
   callRpc,
   capture,
+  getRaw,
   listRaw,
   memberNames,
   type RawAnswer,
@@ -32,6 +36,163 @@ const user = (rest: RawRequest = {}): RawRequest => ({
 
 /** H */
 export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
+  verifies(
+    "H-2",
+    "reads the proto's own names in a hello",
+    async (stage) => {
+      const { messageId, ...message } = helloJson(stage);
+      const task = await rawHelloTask(
+        stage,
+        { ...message, messageId: undefined, message_id: messageId },
+        {
+          history_length: 0,
+          return_immediately: false,
+        },
+      );
+      expect(task.history ?? []).toStrictEqual([]);
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "H-3",
+    "reads a role by its number",
+    async (stage) => {
+      expectAnswer(await sendRaw(stage, helloJson(stage, { role: 1 })));
+    },
+    { needs: "any" },
+  );
+
+  for (const [name, refused] of [
+    ["a state that does not exist", (stage: Stage) => listRaw(stage, { status: "TASK_STATE_RUNNING" })],
+    ["a role that does not exist", (stage: Stage) => sendRaw(stage, helloJson(stage, { role: "user" }))],
+    ["a size that is a word", (stage: Stage) => listRaw(stage, { pageSize: "five" })],
+    ["a time that is a word", (stage: Stage) => listRaw(stage, { statusTimestampAfter: "yesterday" })],
+  ] as const) {
+    verifies("H-3 A-13", `calls ${name} invalid`, async (stage) => expectInvalid(await refused(stage)), {
+      needs: "any",
+    });
+  }
+
+  verifies(
+    "H-4",
+    "writes the time of a hello in UTC, and reads times with and without a fraction",
+    async (stage) => {
+      const { result } = await getRaw(stage, (await settledTask(stage)).id);
+      const { timestamp } = result.status;
+      expect(timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/);
+      const before = new Date(Date.parse(timestamp) - 60_000).toISOString();
+      for (const bound of [before, before.replace("Z", "000000Z"), before.replace(/\.\d+Z$/, "Z")]) {
+        const found = await listRaw(stage, { contextId: result.contextId, statusTimestampAfter: bound });
+        expect([bound, found.result?.tasks?.map(({ id }) => id)], found.text).toStrictEqual([
+          bound,
+          [result.id],
+        ]);
+      }
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "H-5",
+    "reads bytes in each alphabet of base64, and writes them in the standard one",
+    async (stage) => {
+      for (const raw of ["+/8=", "-_8=", "-_8", "+/8"]) {
+        const parts = [helloJson(stage)["parts"], { raw, mediaType: "text/plain" }].flat();
+        const { history } = await rawHelloTask(stage, { parts });
+        const kept = history?.flatMap((message) => message.parts).find((part) => "raw" in part);
+        if (history === undefined)
+          throw new NotApplicable("the task of a hello has no history to find it in");
+        expect([raw, kept?.["raw"]]).toStrictEqual([raw, "+/8="]);
+      }
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "H-6",
+    "ignores members that it does not know in a hello, at every depth",
+    async (stage) => {
+      const [part] = [helloJson(stage)["parts"]].flat();
+      const parts = [{ ...(part as object), later: [1] }];
+      expectAnswer(await sendRaw(stage, helloJson(stage, { parts, later: { a: 1 } }), { later: true }));
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "H-7 J-7",
+    "has every REQUIRED field in its answers to a hello",
+    async (stage) => {
+      const { client } = stage;
+      const { id, contextId } = await settledTask(stage);
+      expect([
+        ...findMissingFields(SendMessageResponseSchema, await client.sendMessage(hello(stage))),
+        ...findMissingFields(TaskSchema, await client.getTask({ id })),
+        ...findMissingFields(
+          ListTasksResponseSchema,
+          await client.listTasks({ contextId, includeArtifacts: true }),
+        ),
+      ]).toStrictEqual([]);
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "H-7 J-7",
+    "has every REQUIRED field in every event of a hello",
+    async (stage) => {
+      for (const event of await readAll(stage.client.sendStreamingMessage(hello(stage)))) {
+        expect(findMissingFields(StreamResponseSchema, event)).toStrictEqual([]);
+      }
+    },
+    { needs: "any", when: ["streaming"] },
+  );
+
+  verifies(
+    "H-9 H-14",
+    "calls a part of a hello invalid that has no content, or two",
+    async (stage) => {
+      for (const part of [{}, { text: "a", url: "https://example.com/" }, { text: "a", data: null }]) {
+        expectInvalid(await sendRaw(stage, helloJson(stage, { parts: [part] })));
+      }
+    },
+    { needs: "any", places: jsonWires },
+  );
+
+  verifies(
+    "H-9",
+    "takes empty text for a content",
+    async (stage) => {
+      const parts = [helloPart(stage), text("")];
+      const { history } = await settledTask(stage, { parts });
+      const [said] = history.filter(({ role }) => role === Role.USER);
+      if (said === undefined) throw new NotApplicable("the task of a hello has no history to find it in");
+      expect(said.parts.at(-1)?.content).toStrictEqual({ case: "text", value: "" });
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "H-11",
+    "takes null for no member of a hello",
+    async (stage) => {
+      const none = { contextId: null, taskId: null, metadata: null, extensions: null };
+      expectAnswer(await sendRaw(stage, helloJson(stage, none), { historyLength: null }));
+    },
+    { needs: "any" },
+  );
+
+  verifies(
+    "H-12",
+    "reads small integers from decimal strings",
+    async (stage) => {
+      const { result, text: body } = await listRaw(stage, { contextId: newId(), pageSize: "5" });
+      expect(result?.pageSize, body).toBe(5);
+    },
+    { needs: "any" },
+  );
+
   verifies("H-1", "writes every member in lowerCamelCase", async (stage) => {
     const answers = [
       await capture(stage, (client) => client.sendMessage(toRequest("parts"))),
@@ -279,6 +440,20 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
   });
 
   verifies(
+    "H-13 H-10",
+    "gives back the metadata of a hello as it was",
+    async (stage) => {
+      const messageId = newId();
+      const { id } = await settledTask(stage, { messageId, metadata });
+      const { history } = await stage.client.getTask({ id });
+      const said = history.find((message) => message.messageId === messageId);
+      if (said === undefined) throw new NotApplicable("the task of a hello has no history to find it in");
+      expect(said.metadata).toStrictEqual(metadata);
+    },
+    { needs: "any" },
+  );
+
+  verifies(
     "H-13",
     "writes metadata as it was",
     async (stage) => {
@@ -293,6 +468,11 @@ export const jsonRules: ScenarioGroup = scenarios("H JSON", (verifies) => {
     expectInvalid(await sendRaw(stage, user({ contextId: "a", context_id: "a" })));
   });
 });
+
+/** A task or a message. */
+function expectAnswer({ result, text: body }: RawAnswer): void {
+  expect(result?.task ?? result?.["message"], body).toBeDefined();
+}
 
 /** InvalidParams on either wire. */
 function expectInvalid({ status, error, text: body }: RawAnswer): void {

@@ -2,6 +2,8 @@ import { ListTasksResponseSchema, type StreamResponse, TaskSchema, TaskState } f
 import { toJson } from "@bufbuild/protobuf";
 import { newId, openReader, readAll, sendTask, startPlayed, taskOf, toRequest, untilSeen } from "../calls.ts";
 import { expect } from "../expect.ts";
+import { endedTask } from "../hello.ts";
+import { NotApplicable } from "../not-applicable.ts";
 import { type ScenarioGroup, scenarios } from "../scenario.ts";
 
 /** What is the same whichever wire it is done over (spec §5.1). */
@@ -25,6 +27,20 @@ export const oneTask: ScenarioGroup = scenarios("One task over all wires", (veri
         expect(task).toStrictEqual(toJson(TaskSchema, await grpc.getTask({ id })));
       }
     },
+  );
+
+  verifies(
+    "A-30 E-7",
+    "reads what a hello has made over another wire, with equal content",
+    async (stage) => {
+      const { target, wire } = stage;
+      const other = target.wires.find((one) => one !== wire);
+      if (other === undefined) throw new NotApplicable("the card has one wire only");
+      const { id } = await endedTask({ target, client: target.client(other) });
+      const there = await target.client(other).getTask({ id });
+      expect(toJson(TaskSchema, await stage.client.getTask({ id }))).toStrictEqual(toJson(TaskSchema, there));
+    },
+    { needs: "any" },
   );
 
   verifies(

@@ -1,11 +1,21 @@
-import { parseMessage } from "@a2a-connect/core/internal";
-import { type StreamResponse, StreamResponseSchema } from "@a2a-connect/proto";
-import { readAll, sendTask, startPlayed, statesOf, toRequest, untilSeen } from "../calls.ts";
+import { isLoopbackHost, parseMessage } from "@a2a-connect/core/internal";
+import {
+  type StreamResponse,
+  StreamResponseSchema,
+  type Task,
+  type TaskPushNotificationConfigSchema,
+} from "@a2a-connect/proto";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { readAll, sendTask, startPlayed, statesOf, toRequest, untilSeen, withinPatience } from "../calls.ts";
 import { expect } from "../expect.ts";
+import { settledTask } from "../hello.ts";
+import { NotApplicable } from "../not-applicable.ts";
 import { answer, cut, type RawRequest, startReceiver } from "../receiver.ts";
-import { type ScenarioGroup, scenarios } from "../scenario.ts";
+import { type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 
 const on = { server: "push" } as const;
+
+const anyOn = { ...on, needs: "any", when: ["push"] } as const;
 
 const secret = { token: "the token", authentication: { scheme: "bEARER", credentials: "the credentials" } };
 
@@ -46,6 +56,68 @@ export const pushNotifications: ScenarioGroup = scenarios("N Push notifications"
       expect(new Set(receiver.requests.map(({ connection }) => connection)).size).toBe(1);
     },
     on,
+  );
+
+  verifies(
+    "N-1 N-4 A-14",
+    "tells the webhook of a hello of its task up to the end, each time with one event",
+    async (stage) => {
+      const { task, requests } = await tellHello(stage);
+      const events = requests.map(eventOf);
+      for (const { payload } of events) {
+        const value = payload.case === "task" ? { taskId: payload.value.id } : payload.value;
+        expect(value).toMatchObject({ taskId: task.id });
+      }
+      expect(statesOf(events).at(-1)).toBe(task.status?.state);
+    },
+    anyOn,
+  );
+
+  verifies(
+    "N-1",
+    "posts to the webhook of a hello as application/a2a+json",
+    async (stage) => {
+      for (const { head } of (await tellHello(stage)).requests) {
+        expect(head).toMatch(/^POST \/hook HTTP\/1\.1\r\n/);
+        expect(fieldOf(head, "content-type")).toMatch(/^application\/a2a\+json\b/);
+      }
+    },
+    anyOn,
+  );
+
+  verifies(
+    "N-2",
+    "sends the webhook of a hello its credentials",
+    async (stage) => {
+      const authentication = { scheme: "Bearer", credentials: "the credentials" };
+      for (const { head } of (await tellHello(stage, { authentication })).requests) {
+        expect(fieldOf(head, "authorization")).toBe("Bearer the credentials");
+      }
+    },
+    anyOn,
+  );
+
+  verifies(
+    "N-3",
+    "sends the webhook of a hello its token",
+    async (stage) => {
+      for (const { head } of (await tellHello(stage, { token: "the token" })).requests) {
+        expect(fieldOf(head, "x-a2a-notification-token")).toBe("the token");
+      }
+    },
+    anyOn,
+  );
+
+  verifies(
+    "N-8",
+    "sends the webhook of a hello no chunks",
+    async (stage) => {
+      for (const { head, body } of (await tellHello(stage)).requests) {
+        expect(fieldOf(head, "content-length")).toBe(String(body.length));
+        expect(fieldOf(head, "transfer-encoding")).toBeUndefined();
+      }
+    },
+    anyOn,
   );
 
   verifies(
@@ -126,6 +198,35 @@ export const pushNotifications: ScenarioGroup = scenarios("N Push notifications"
     on,
   );
 });
+
+/**
+ * Says hello with a webhook, and waits until that was told how it ended.
+ *
+ * @throws NotApplicable when the server cannot reach this machine, or may not
+ */
+async function tellHello(
+  stage: Stage,
+  secrets: MessageInitShape<typeof TaskPushNotificationConfigSchema> = {},
+): Promise<{ task: Task; requests: readonly RawRequest[] }> {
+  if (!isLoopbackHost(new URL(stage.target.url).hostname)) {
+    throw new NotApplicable("the webhook is on this machine, which a server elsewhere cannot reach");
+  }
+  await using receiver = await startReceiver();
+  const config = { ...secrets, url: `${receiver.url}/hook` };
+  const task = await settledTask(stage, { configuration: { taskPushNotificationConfig: config } }).catch(
+    (error: unknown) => {
+      if (error instanceof NotApplicable) throw error;
+      throw new NotApplicable(`the server takes no webhook on this machine: ${String(error)}`, {
+        cause: error,
+      });
+    },
+  );
+  await withinPatience(
+    receiver.until((requests) => statesOf(requests.map(eventOf)).at(-1) === task.status?.state),
+    () => `the webhook was told ${receiver.requests.length} events, but not how the task ended`,
+  );
+  return { task, requests: receiver.requests };
+}
 
 function eventOf({ body }: RawRequest): StreamResponse {
   return parseMessage(StreamResponseSchema, JSON.parse(body.toString("utf8")));
