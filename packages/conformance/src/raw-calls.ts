@@ -179,9 +179,12 @@ export async function capture(
   const client = target.client(wire, {
     ...options,
     async fetch(input, init) {
+      // Read whole: a client that leaves early would take the bytes with it.
       const response = await fetch(input, init);
-      seen = response.clone();
-      return response;
+      const body = await response.arrayBuffer();
+      const make = () => new Response(body.byteLength === 0 ? null : body, response);
+      seen = make();
+      return make();
     },
   });
   await call(client).catch(() => undefined);

@@ -69,7 +69,7 @@ export const agentCard: ScenarioGroup = scenarios("L Agent card", (verifies) => 
         expect(protocolVersion).toMatch(/^\d+\.\d+$/);
       }
     },
-    { needs: "any" },
+    { needs: "any", places: ["card"] },
   );
 
   verifies(

@@ -1,4 +1,4 @@
-import { bytes } from "@a2a-connect/core";
+import { bytes, findA2AError } from "@a2a-connect/core";
 import { ErrorInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { failureOf, newId, readAll, toRequest } from "../calls.ts";
@@ -7,7 +7,7 @@ import { expect } from "../expect.ts";
 import { endedTask, hello, helloPart } from "../hello.ts";
 import { requireForeignType } from "../media-types.ts";
 import { NotApplicable } from "../not-applicable.ts";
-import { capture, type RawDetail } from "../raw-calls.ts";
+import { capture, type RawAnswer, type RawDetail } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 import type { ServerName } from "../server-name.ts";
 import type { A2AClient, Wire } from "../target.ts";
@@ -149,7 +149,7 @@ export const errorTable: ScenarioGroup = scenarios("E Errors, condition by condi
       `has the number for ${name}, and a sentence`,
       async (stage) => {
         const provoke = await prepare(stage);
-        const { number, sentence } = await readNumber(stage, provoke);
+        const { number, sentence } = await readNumber(stage, provoke, reason);
         const member = memberOf[stage.wire];
         const earlier = before[member];
         expect(sentence).toMatch(/\w/);
@@ -170,7 +170,7 @@ export const errorTable: ScenarioGroup = scenarios("E Errors, condition by condi
         `names ${reason} in the ErrorInfo for ${name}`,
         async (stage) => {
           const provoke = await prepare(stage);
-          const error = await mustFail(provoke(stage.client));
+          const error = await mustFail(provoke(stage.client), reason);
           const infos = error.findDetails(ErrorInfoSchema);
           if (infos.length === 0 && stage.wire === "jsonrpc") {
             stage.note("Errors over JSON-RPC have no ErrorInfo: 1.0.0 demands it, 1.0.1 recommends it.");
@@ -190,8 +190,7 @@ export const errorTable: ScenarioGroup = scenarios("E Errors, condition by condi
       `answers ${name} in the shape of its wire`,
       async (stage) => {
         const provoke = await prepare(stage);
-        const { status, header, json, text } = await capture(stage, provoke);
-        if (status === 200 && json.error === undefined) throw new NotApplicable("the call is not refused");
+        const { status, header, json, text } = await mustAnswer(stage, provoke, reason);
         expect(header.get("content-type"), text).toMatch(/^application\/(a2a\+)?json/);
         const { code, message, data, details, ...more } = json.error ?? {};
         expect(message, text).toMatch(/\w/);
@@ -223,23 +222,55 @@ const memberOf: Readonly<Record<Wire, keyof Names>> = {
   "http-json": "httpStatus",
 };
 
-/** @throws NotApplicable when nothing goes wrong: that the call has to be refused is a scenario of its own */
-async function mustFail(call: Promise<unknown>): Promise<ConnectError> {
-  const outcome = await Promise.allSettled([call]);
-  if (outcome[0].status === "fulfilled") throw new NotApplicable("the call is not refused");
-  return failureOf(call);
+/**
+ * The error that a call fails with.
+ *
+ * @throws NotApplicable when it does not fail, or for another reason: that it has to is a scenario of its own
+ */
+async function mustFail(call: Promise<unknown>, reason: string | undefined): Promise<ConnectError> {
+  const [outcome] = await Promise.allSettled([call]);
+  if (outcome.status === "fulfilled") throw new NotApplicable("the call is not refused");
+  const error = await failureOf(call);
+  refuseOther(findA2AError(error)?.reason, reason);
+  return error;
+}
+
+/** The answer of a JSON wire to such a call. @throws NotApplicable as `mustFail` does */
+async function mustAnswer(
+  stage: Stage,
+  provoke: (client: A2AClient) => Promise<unknown>,
+  reason: string | undefined,
+): Promise<RawAnswer> {
+  const answer = await capture(stage, provoke);
+  const { status, header, error, text } = answer;
+  if (header.get("content-type")?.startsWith("text/event-stream")) {
+    throw new NotApplicable("the error comes as an event of a stream");
+  }
+  if (status === 200 && error === undefined) throw new NotApplicable("the call is not refused");
+  expect(error, text).toBeDefined();
+  const details = error.data ?? error.details;
+  refuseOther(
+    Array.isArray(details) ? details.find((detail) => "reason" in detail)?.reason : undefined,
+    reason,
+  );
+  return answer;
+}
+
+function refuseOther(found: string | undefined, wanted: string | undefined): void {
+  if (wanted !== undefined && found !== undefined && found !== wanted) {
+    throw new NotApplicable(`the call is refused for another reason: ${found}`);
+  }
 }
 
 async function readNumber(
   stage: Stage,
   provoke: (client: A2AClient) => Promise<unknown>,
+  reason: string | undefined,
 ): Promise<{ readonly number: number; readonly sentence: string }> {
   if (memberOf[stage.wire] === "grpcCode") {
-    const { code, rawMessage } = await mustFail(provoke(stage.client));
+    const { code, rawMessage } = await mustFail(provoke(stage.client), reason);
     return { number: code, sentence: rawMessage };
   }
-  const { status, error, text } = await capture(stage, provoke);
-  if (status === 200 && error === undefined) throw new NotApplicable("the call is not refused");
-  expect(error, text).toBeDefined();
+  const { status, error } = await mustAnswer(stage, provoke, reason);
   return { number: stage.wire === "jsonrpc" ? error.code : status, sentence: error.message };
 }

@@ -2,6 +2,7 @@ import { TaskState, TaskStateSchema } from "@a2a-connect/proto";
 import { newId, sendTask } from "../calls.ts";
 import { expect } from "../expect.ts";
 import { endedTask, helloJson, rawHelloTask, settledTask } from "../hello.ts";
+import { NotApplicable } from "../not-applicable.ts";
 import {
   callRest,
   type RawAnswer,
@@ -37,7 +38,7 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", (verifies) => {
     async ({ target, note }) => {
       const path = `/tasks/${newId()}:subscribe`;
       const answers = [await callRest(target, "GET", path), await callRest(target, "POST", path)];
-      const heard = answers.filter(({ status, json }) => status === 404 && json.error?.code === 404);
+      const heard = answers.filter(({ text }) => text.includes("TASK_NOT_FOUND"));
       if (heard.length === 1) {
         note(
           `It subscribes with ${heard[0] === answers[0] ? "GET" : "POST"} only; the schema says GET, the text POST.`,
@@ -119,12 +120,12 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", (verifies) => {
       expect(json, text).toMatchObject({
         pageSize: 7,
         totalSize: 1,
-        tasks: [{ id, artifacts: expect.any(Array) }],
+        tasks: [{ id }],
       });
       expect(json.tasks[0]?.history ?? []).toStrictEqual([]);
       query.set("status", state === "TASK_STATE_REJECTED" ? "TASK_STATE_FAILED" : "TASK_STATE_REJECTED");
       const none = await callRest(stage.target, "GET", `/tasks?${query}`);
-      expect(none.json.tasks, none.text).toStrictEqual([]);
+      expect(none.json.tasks ?? [], none.text).toStrictEqual([]);
     },
     { needs: "any" },
   );
@@ -139,7 +140,8 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", (verifies) => {
       const made = await callRest(stage.target, "POST", path, config);
       expect(made.json, made.text).toMatchObject({ taskId, ...config });
       expect((await callRest(stage.target, "GET", `${path}/hook`)).json).toMatchObject({ taskId, ...config });
-      expect([200, 204]).toContain((await callRest(stage.target, "DELETE", `${path}/hook`)).status);
+      const gone = await callRest(stage.target, "DELETE", `${path}/hook`);
+      expect([gone.status, gone.text.trim()]).toStrictEqual(gone.status === 204 ? [204, ""] : [200, "{}"]);
       const { json, text } = await callRest(stage.target, "GET", path);
       expect(json.configs ?? [], text).toStrictEqual([]);
     },
@@ -202,10 +204,13 @@ export const httpJson: ScenarioGroup = scenarios("K HTTP+JSON", (verifies) => {
 
   verifies(
     "K-9",
-    "hears the version in a header of any case",
+    "hears the version in a header",
     async ({ target }) => {
-      const answer = await callRest(target, "GET", `/tasks/${newId()}`, undefined, { "a2a-version": "9.9" });
-      expectErrorBody(answer, 400);
+      const statusOf = async (version: string) =>
+        (await callRest(target, "GET", `/tasks/${newId()}`, undefined, { "a2a-version": version })).status;
+      const [spoken, other] = [await statusOf("1.0"), await statusOf("9.9")];
+      if (spoken === 404 && other === spoken) throw new NotApplicable("no version is refused");
+      expect([spoken, other]).toStrictEqual([404, 400]);
     },
     { needs: "any" },
   );
