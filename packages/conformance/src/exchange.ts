@@ -1,6 +1,7 @@
 import { visibleText } from "@a2a-connect/core/internal";
 import { type DescMessage, type MessageShape, toJson } from "@bufbuild/protobuf";
-import type { Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { bufCurlCommand, curlCommand } from "./shell-command.ts";
 
 /** One request of a scenario, and what the server said to it. */
 export interface Exchange {
@@ -10,57 +11,88 @@ export interface Exchange {
   request: string;
   /** The same; for a stream its events, one a line. Empty until something has come. */
   answer: string;
+  /** A line for a shell that sends the same; undefined for a request that is no text, or a long one. */
+  command?: string | undefined;
 }
 
 /** What is kept of each text: enough to see what went wrong. */
 const maxLength = 4_000;
 
-/** Adds what goes through `fetch`, and through clients with the interceptor, to a list. */
+/** What is kept of one scenario: one that asks again and again would fill the memory. */
+const maxExchanges = 30;
+
+/** What a server may send to one request, all events of a stream together. Nothing that scenarios ask for is as large. */
+export const maxAnswerBytes: number = 16 * 1024 * 1024;
+
+/** Adds what goes through `fetch`, and through clients with the interceptor, to a list. Both read bounded answers. */
 export interface Trace {
   readonly fetch: typeof globalThis.fetch;
-  interceptor(wire: string): Interceptor;
+  /** For wires that do not go through `fetch`. @param address of the wire, for the command */
+  interceptor(wire: "grpc" | "grpc-web" | "connect", address: string): Interceptor;
+  record(exchange: Exchange): void;
 }
 
-/** Traces into `exchanges`. */
-export function createTrace(exchanges: Exchange[]): Trace {
-  const begin = (call: string, request: string): Exchange => {
-    const exchange: Exchange = { call, request: shorten(request), answer: "" };
+/** Traces into `exchanges`. @param signal ends everything that goes through it */
+export function createTrace(exchanges: Exchange[], signal: AbortSignal | undefined): Trace {
+  const record = (exchange: Exchange): void => {
     exchanges.push(exchange);
-    return exchange;
+    if (exchanges.length > maxExchanges) exchanges.shift();
   };
+  const within = (own: AbortSignal | null | undefined): AbortSignal | undefined =>
+    own == null || signal === undefined ? (own ?? signal) : AbortSignal.any([own, signal]);
   return {
+    record,
     async fetch(input, init) {
-      const body = typeof init?.body === "string" ? init.body : init?.body == null ? "" : "(bytes)";
-      const exchange = begin(
-        `${init?.method ?? "GET"} ${String(input)}`,
-        `${formatHeaders(new Headers(init?.headers))}\n${body}`,
-      );
-      const response = await globalThis.fetch(input, init);
-      const head = `HTTP ${response.status}\n${formatHeaders(response.headers)}`;
-      exchange.answer = head;
-      // A stream is not read twice: a second reader would hide from the server that the first one has left.
-      if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
-        const text = await response.clone().text();
-        exchange.answer = shorten(`${head}\n${text}`);
-      }
-      return response;
+      const url = String(input);
+      const method = init?.method ?? "GET";
+      const headers = new Headers(init?.headers);
+      const body = readBody(init?.body);
+      const exchange: Exchange = {
+        call: `${method} ${url}`,
+        request: shorten(`${formatHeaders(headers)}\n${body ?? "(bytes)"}`),
+        answer: "",
+        command: body === undefined ? undefined : curlCommand(method, url, headers, body),
+      };
+      record(exchange);
+      const limit = within(init?.signal);
+      const response = await globalThis.fetch(input, {
+        ...init,
+        ...(limit === undefined ? {} : { signal: limit }),
+      });
+      exchange.answer = shorten(`HTTP ${response.status}\n${formatHeaders(response.headers)}\n`);
+      return bounded(response, (text) => {
+        exchange.answer = shorten(exchange.answer + text);
+      });
     },
-    interceptor: (wire) => (next) => async (request) => {
-      const { name, input, output } = request.method;
-      const exchange = begin(`${name} over ${wire}`, formatHeaders(request.header));
+    interceptor: (wire, address) => (next) => async (request) => {
+      const { name, input, output, parent } = request.method;
+      const exchange: Exchange = {
+        call: `${name} over ${wire}`,
+        request: formatHeaders(request.header),
+        answer: "",
+      };
+      record(exchange);
+      let received = 0;
       const asked = (message: unknown) => {
-        exchange.request = shorten(`${exchange.request}\n${formatJson(input, message)}`);
+        const json = formatJson(input, message);
+        const url = `${address}/${parent.typeName}/${name}`;
+        exchange.request = shorten(`${exchange.request}\n${json}`);
+        exchange.command = bufCurlCommand(wire, url, request.header, json);
       };
       const answered = (message: unknown) => {
-        exchange.answer = shorten(`${exchange.answer}${formatJson(output, message)}\n`);
+        const json = formatJson(output, message);
+        exchange.answer = shorten(`${exchange.answer}${json}\n`);
+        received += json.length;
+        if (received > maxAnswerBytes) throw new ConnectError(tooLong, Code.ResourceExhausted);
       };
       const failed = (error: unknown) => {
         exchange.answer = shorten(`${exchange.answer}${String(error)}`);
       };
       if (!request.stream) asked(request.message);
+      const limited = { ...request, signal: within(request.signal) ?? request.signal };
       try {
         const response = await next(
-          request.stream ? { ...request, message: tap(request.message, asked, failed) } : request,
+          limited.stream ? { ...limited, message: tap(limited.message, asked, failed) } : limited,
         );
         if (response.stream) return { ...response, message: tap(response.message, answered, failed) };
         answered(response.message);
@@ -71,6 +103,38 @@ export function createTrace(exchanges: Exchange[]): Trace {
       }
     },
   };
+}
+
+const tooLong = `the server has sent more than ${maxAnswerBytes / 1024 / 1024} MiB to one request`;
+
+/** The same response, which fails when it is too long. `seen` gets the beginning of the text as it is read. */
+function bounded(response: Response, seen: (text: string) => void): Response {
+  if (response.body === null) return response;
+  const decoder = new TextDecoder();
+  let length = 0;
+  const counted = response.body.pipeThrough(
+    new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform(chunk, controller) {
+        if (length < maxLength) seen(decoder.decode(chunk.subarray(0, maxLength), { stream: true }));
+        length += chunk.byteLength;
+        if (length > maxAnswerBytes) throw new Error(tooLong);
+        controller.enqueue(chunk);
+      },
+    }),
+  );
+  const { status, statusText, headers } = response;
+  return new Response(counted, { status, statusText, headers });
+}
+
+/** The body of a request as text; undefined when it is none. */
+function readBody(body: RequestInit["body"]): string | undefined {
+  if (body == null || typeof body === "string") return body ?? "";
+  if (!(body instanceof Uint8Array)) return undefined;
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(body);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The last exchanges as text for people, the newest last. */
@@ -121,5 +185,5 @@ function formatHeaders(headers: Headers): string {
 }
 
 function shorten(text: string): string {
-  return text.length <= maxLength ? text : `${text.slice(0, maxLength)}… (${text.length} characters)`;
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength)}…`;
 }

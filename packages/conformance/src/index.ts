@@ -1,4 +1,5 @@
 export { type CardFact, findCardFacts } from "./card-facts.ts";
+export { type Dialect, type DialectSign, type SpecVersion, specVersions } from "./dialect.ts";
 export { type Exchange, formatExchanges } from "./exchange.ts";
 export { NotApplicable } from "./not-applicable.ts";
 export { createPuppet, type Puppet, type PuppetTurn } from "./puppet.ts";
@@ -21,6 +22,9 @@ export {
   requirementGroups,
   requirements,
 } from "./requirements.ts";
+export { type KnownAgent, whyNotApplicable } from "./run/applies.ts";
+export { type Outcome, type Result, type Weight, weightOf, weightOfScenario } from "./run/result.ts";
+export { type ConformanceOptions, type ConformanceRun, runConformance } from "./run/run-conformance.ts";
 export { type RunOptions, runScenario } from "./run-scenario.ts";
 export {
   type NeededAgent,

@@ -178,13 +178,8 @@ export async function capture(
   let seen: Response | undefined;
   const client = target.client(wire, {
     ...options,
-    async fetch(input, init) {
-      // Read whole: a client that leaves early would take the bytes with it.
-      const response = await fetch(input, init);
-      const body = await response.arrayBuffer();
-      const make = () => new Response(body.byteLength === 0 ? null : body, response);
-      seen = make();
-      return make();
+    onResponse: (response) => {
+      seen = response;
     },
   });
   await call(client).catch(() => undefined);

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, type IncomingHttpHeaders } from "node:http2";
-import type { Exchange } from "./exchange.ts";
+import { readAtMost } from "@a2a-connect/core/internal";
+import { type Exchange, maxAnswerBytes } from "./exchange.ts";
 import type { Target } from "./target.ts";
 
 /** An answer of the gRPC wire as it came. */
@@ -12,7 +13,11 @@ export interface GrpcAnswer {
   readonly trailers: IncomingHttpHeaders;
 }
 
-/** A gRPC call with bytes of our own over HTTP/2 with prior knowledge. */
+/**
+ * A gRPC call with bytes of our own over HTTP/2 with prior knowledge.
+ *
+ * @throws Error when the server breaks it off, or sends too much
+ */
 export async function callGrpc(
   target: Target,
   path: string,
@@ -27,27 +32,34 @@ export async function callGrpc(
   };
   target.record(exchange);
   const session = connect(address);
+  const stop = (): void => session.destroy();
+  target.signal?.addEventListener("abort", stop);
   try {
+    // A session that cannot connect tells its streams, too.
+    session.on("error", () => {});
     const stream = session.request({
       ":method": "POST",
       ":path": path,
       "content-type": "application/grpc",
       te: "trailers",
+      ...target.headers,
       ...metadata,
     });
     let trailers: IncomingHttpHeaders | undefined;
     stream.on("trailers", (fields) => {
       trailers = fields;
     });
-    const response = once(stream, "response");
+    const response = once(stream, "response", target.signal === undefined ? {} : { signal: target.signal });
     stream.end(frame(message));
     const [headers] = await response;
-    const body = Buffer.concat(await Array.fromAsync(stream));
-    const messages = unframe(body);
+    const body = await readAtMost(stream, maxAnswerBytes);
+    if (body === undefined) throw new Error("the server has sent too much to one request");
+    const messages = unframe(Buffer.from(body));
     exchange.answer = `${JSON.stringify(headers)}\n(${messages.length} messages)\n${JSON.stringify(trailers ?? {})}`;
     return { headers, messages, trailers: trailers ?? headers };
   } finally {
-    session.close();
+    target.signal?.removeEventListener("abort", stop);
+    session.destroy();
   }
 }
 
@@ -61,6 +73,7 @@ function frame(message: Uint8Array): Buffer {
 function unframe(body: Buffer): Uint8Array[] {
   const messages: Uint8Array[] = [];
   for (let at = 0; at < body.length; ) {
+    if (body.length - at < 5) throw new Error("the last message of the server has no whole frame");
     const length = body.readUInt32BE(at + 1);
     messages.push(body.subarray(at + 5, at + 5 + length));
     at += 5 + length;

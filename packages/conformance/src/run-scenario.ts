@@ -1,3 +1,4 @@
+import type { SpecVersion } from "./dialect.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Puppet } from "./puppet.ts";
 import type { Place } from "./requirements.ts";
@@ -10,6 +11,10 @@ export interface RunOptions {
   readonly puppet?: Puppet;
   /** Gets what the scenario and the server say to each other. */
   readonly exchanges?: Exchange[];
+  /** Which text of A2A 1.0 the server is measured by. Default 1.0.1. */
+  readonly spec?: SpecVersion;
+  /** Ends everything that is said to the server. */
+  readonly signal?: AbortSignal;
   /** Gets sentences for the server's owner (`Stage.note`). */
   readonly notes?: string[];
 }
@@ -24,15 +29,16 @@ export async function runScenario(
   scenario: Scenario,
   place: Place,
   server: FoundServer,
-  { puppet, exchanges, notes }: RunOptions = {},
+  { puppet, exchanges, notes, spec = "1.0.1", signal }: RunOptions = {},
 ): Promise<void> {
   // The card has no wire of its own; what it says is tried over JSON-RPC, or over what there is.
   const wire = place === "card" ? (server.addresses.has("jsonrpc") ? "jsonrpc" : firstWire(server)) : place;
-  const target = server.target(exchanges);
+  const target = server.target({ exchanges, signal });
   await scenario.run({
     wire,
     client: target.client(wire),
     target,
+    spec,
     get puppet() {
       if (puppet === undefined || scenario.needs !== "played") {
         throw new Error(`"${scenario.title}" does not say that its agent has to be played`);

@@ -1,4 +1,5 @@
 import type { CardFact } from "./card-facts.ts";
+import type { SpecVersion } from "./dialect.ts";
 import type { Puppet } from "./puppet.ts";
 import { getRequirement, type Place } from "./requirements.ts";
 import type { ServerName } from "./server-name.ts";
@@ -11,6 +12,8 @@ export interface Stage {
   readonly client: A2AClient;
   /** The scenario's server. */
   readonly target: Target;
+  /** Which text of A2A 1.0 it is measured by, where they differ (`numbersOf`). */
+  readonly spec: SpecVersion;
   /** Its agent's strings. @throws Error when the agent is not played by the test */
   readonly puppet: Puppet;
   /** Keeps a sentence that its owner should read although nothing is wrong, such as which of two dialects is spoken. */

@@ -1,11 +1,14 @@
 import { createHttpJsonTransport, createJsonRpcTransport } from "@a2a-connect/bindings/client";
 import {
+  chunksOf,
   connectBinding,
   extensionsHeader,
   formatExtensions,
   grpcWebBinding,
   isObject,
+  parseJsonText,
   protocolVersion,
+  readAtMost,
   versionHeader,
 } from "@a2a-connect/core/internal";
 import { A2AService } from "@a2a-connect/proto";
@@ -16,7 +19,7 @@ import {
   createGrpcWebTransport,
   Http2SessionManager,
 } from "@connectrpc/connect-node";
-import { createTrace, type Exchange } from "./exchange.ts";
+import { createTrace, type Exchange, maxAnswerBytes, type Trace } from "./exchange.ts";
 
 /** The wires that scenarios can speak. */
 export const wires = ["grpc", "grpc-web", "connect", "jsonrpc", "http-json"] as const;
@@ -35,8 +38,8 @@ export interface CallOptions {
   readonly extensions?: readonly string[];
   /** Headers of every call. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sends the requests of the two JSON wires, so that a scenario can read their bytes. */
-  readonly fetch?: typeof globalThis.fetch;
+  /** Gets each response of the two JSON wires, whole, so that a scenario can read its bytes. */
+  readonly onResponse?: (response: Response) => void;
 }
 
 /** A running server, as one scenario sees it. */
@@ -51,12 +54,31 @@ export interface Target {
   client(wire: Wire, options?: CallOptions): A2AClient;
   /** Where the wire's first interface of version 1.0 is, without a trailing slash. @throws Error when there is none */
   address(wire: Wire): string;
-  /** The platform's `fetch` for a `path` below the origin. It adds nothing to the request. */
+  /** The platform's `fetch` for a `path` below `url`. It adds nothing to the request. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** The same for a `path` below the address of a wire. */
+  /** The same for a `path` below the address of a wire. It adds `headers`. */
   fetchOn(wire: Wire, path: string, init?: RequestInit): Promise<Response>;
   /** Keeps an exchange that went past `client` and `fetch`. */
   record(exchange: Exchange): void;
+  /** Go with every call, such as credentials, and not with requests for the card. What a call says itself counts. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Aborted when the scenario has had its time. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** How a scenario is connected to its server. */
+export interface TargetOptions {
+  /** Gets what is said to the server. */
+  readonly exchanges?: Exchange[] | undefined;
+  /** Ends all that is said to it. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How a server is reached. */
+export interface FindOptions {
+  /** Go with every call, such as credentials, and not with requests for the card. Default none. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A server that was found by its card. Dispose of it to close its connections. */
@@ -66,8 +88,10 @@ export interface FoundServer extends Disposable {
   readonly card: Readonly<Record<string, unknown>>;
   /** The wires of version 1.0 that it declares and that scenarios can speak, and their addresses. */
   readonly addresses: ReadonlyMap<Wire, string>;
-  /** The server as one scenario sees it; what is said to it is added to `exchanges`. */
-  target(exchanges?: Exchange[]): Target;
+  /** Go with every call. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The server as one scenario sees it. */
+  target(options?: TargetOptions): Target;
 }
 
 const wiresByBinding: ReadonlyMap<unknown, Wire> = new Map([
@@ -78,41 +102,79 @@ const wiresByBinding: ReadonlyMap<unknown, Wire> = new Map([
   ["HTTP+JSON", "http-json"],
 ] as const);
 
+/** Where the card of an agent is, below its URL (spec §8.2). */
+const cardPath = "/.well-known/agent-card.json";
+
 /** How long the card may take. */
 const cardTimeoutMs = 10_000;
 
+/** Bytes that a card may have. */
+const maxCardBytes = 1024 * 1024;
+
 /**
- * Reads the card of a server, below the origin of `url`.
+ * Reads the card of a server.
  *
+ * @param url the agent's, such as `http://localhost:4000`, or its card's
  * @throws Error when there is no card, or when it declares no wire of version 1.0 that scenarios can speak
  */
-export async function findServer(url: string, signal?: AbortSignal): Promise<FoundServer> {
-  const { origin } = new URL(url);
-  const cardUrl = `${origin}/.well-known/agent-card.json`;
-  const limit = AbortSignal.timeout(cardTimeoutMs);
-  const response = await fetch(cardUrl, {
-    signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
-  });
-  if (!response.ok) {
-    throw new Error(`${cardUrl} answers with HTTP ${response.status}`);
-  }
-  const card: unknown = await response.json();
-  if (!isObject(card)) {
-    throw new Error(`${cardUrl} is no card: it is not a JSON object`);
-  }
+export async function findServer(
+  url: string,
+  { headers = {}, signal }: FindOptions = {},
+): Promise<FoundServer> {
+  const { origin, pathname } = new URL(url);
+  const base = origin + pathname.replace(cardPath, "").replace(/\/+$/, "");
+  const card = await readCard(base + cardPath, signal);
   const addresses = findAddresses(card, origin);
   if (addresses.size === 0) {
-    throw new Error(`${cardUrl} declares no interface of version ${protocolVersion} that can be examined`);
+    throw new Error(
+      `${base}${cardPath} declares no interface of version ${protocolVersion} that can be examined`,
+    );
   }
-  const grpc = addresses.get("grpc");
-  const session = grpc === undefined ? undefined : new Http2SessionManager(grpc);
+  let session: Http2SessionManager | undefined;
+  const openSession = (address: string): Http2SessionManager => {
+    session ??= new Http2SessionManager(address);
+    return session;
+  };
   return {
-    url: origin,
+    url: base,
     card,
     addresses,
-    target: (exchanges = []) => createTarget(card, origin, addresses, session, exchanges),
+    headers,
+    target: (options = {}) => createTarget({ url: base, card, addresses, headers, openSession }, options),
     [Symbol.dispose]: () => session?.abort(),
   };
+}
+
+async function readCard(
+  url: string,
+  signal: AbortSignal | undefined,
+): Promise<Readonly<Record<string, unknown>>> {
+  const limit = AbortSignal.timeout(cardTimeoutMs);
+  const bytes = await receiveCard(url, signal === undefined ? limit : AbortSignal.any([limit, signal])).catch(
+    (error: unknown) => {
+      signal?.throwIfAborted();
+      throw limit.aborted
+        ? new Error(`${url} has not answered within ${cardTimeoutMs / 1000} s`, { cause: error })
+        : error;
+    },
+  );
+  const card = parseJsonText(bytes);
+  if (!card.ok || !isObject(card.value)) {
+    throw new Error(`${url} is no card: it is not a JSON object`);
+  }
+  return card.value;
+}
+
+async function receiveCard(url: string, signal: AbortSignal): Promise<Uint8Array> {
+  const response = await fetch(url, { signal });
+  if (!response.ok) {
+    throw new Error(`${url} answers with HTTP ${response.status}`);
+  }
+  const bytes = await readAtMost(chunksOf(response.body), maxCardBytes);
+  if (bytes === undefined) {
+    throw new Error(`${url} is no card: it has more than ${maxCardBytes / 1024} KiB`);
+  }
+  return bytes;
 }
 
 function findAddresses(card: Readonly<Record<string, unknown>>, origin: string): Map<Wire, string> {
@@ -124,69 +186,92 @@ function findAddresses(card: Readonly<Record<string, unknown>>, origin: string):
     const wire = wiresByBinding.get(protocolBinding);
     if (wire === undefined || version !== protocolVersion || typeof url !== "string") continue;
     // The address of a gRPC interface is a bare host and port (J-2): it is reached as its card is.
-    const address = url.includes("://") ? url : `${new URL(origin).protocol}//${url}`;
+    const address = url.includes("://")
+      ? url.replace(/^grpc(s?):/, "http$1:")
+      : `${new URL(origin).protocol}//${url}`;
     if (!addresses.has(wire)) addresses.set(wire, address.replace(/\/$/, ""));
   }
   return addresses;
 }
 
+/** What all scenarios of a server have in common. */
+interface Reached extends Pick<FoundServer, "url" | "card" | "addresses" | "headers"> {
+  /** The connection of gRPC, for all of them. */
+  readonly openSession: (address: string) => Http2SessionManager;
+}
+
 function createTarget(
-  card: Readonly<Record<string, unknown>>,
-  origin: string,
-  addresses: ReadonlyMap<Wire, string>,
-  session: Http2SessionManager | undefined,
-  exchanges: Exchange[],
+  { url, card, addresses, headers, openSession }: Reached,
+  { exchanges = [], signal }: TargetOptions,
 ): Target {
-  const trace = createTrace(exchanges);
+  const trace = createTrace(exchanges, signal);
   const address = (wire: Wire): string => {
     const found = addresses.get(wire);
     if (found === undefined) throw new Error(`the card declares no interface for ${wire}`);
     return found;
   };
   return {
-    url: origin,
+    url,
     card,
     wires: [...addresses.keys()],
+    headers,
+    signal,
     address,
-    client(wire, options = {}) {
-      const interceptors = [presentAs(options), trace.interceptor(wire)];
-      return createClient(
-        A2AService,
-        openTransport(wire, address(wire), session, interceptors, options.fetch),
-      );
+    client: (wire, options = {}) =>
+      createClient(A2AService, openTransport(wire, address(wire), { trace, openSession, headers }, options)),
+    fetch: (path, init) => trace.fetch(url + path, init),
+    fetchOn(wire, path, init) {
+      const all = new Headers(headers);
+      for (const [name, value] of new Headers(init?.headers)) all.set(name, value);
+      return trace.fetch(address(wire) + path, { ...init, headers: all });
     },
-    fetch: (path, init) => trace.fetch(origin + path, init),
-    fetchOn: (wire, path, init) => trace.fetch(address(wire) + path, init),
-    record: (exchange) => void exchanges.push(exchange),
+    record: trace.record,
   };
 }
 
 function openTransport(
   wire: Wire,
   baseUrl: string,
-  sessionManager: Http2SessionManager | undefined,
-  interceptors: Interceptor[],
-  fetch: typeof globalThis.fetch = globalThis.fetch,
+  { trace, openSession, headers }: Pick<Reached, "openSession" | "headers"> & { readonly trace: Trace },
+  options: CallOptions,
 ): Transport {
+  const presented = presentAs(options, headers);
   switch (wire) {
     case "grpc":
-      return createGrpcTransport({
-        baseUrl,
-        interceptors,
-        ...(sessionManager === undefined ? {} : { sessionManager }),
-      });
     case "grpc-web":
-      return createGrpcWebTransport({ baseUrl, httpVersion: "1.1", interceptors });
-    case "connect":
-      return createConnectTransport({ baseUrl, httpVersion: "1.1", interceptors });
+    case "connect": {
+      const common = {
+        baseUrl,
+        interceptors: [presented, trace.interceptor(wire, baseUrl)],
+        readMaxBytes: maxAnswerBytes,
+      };
+      if (wire === "grpc") return createGrpcTransport({ ...common, sessionManager: openSession(baseUrl) });
+      const create = wire === "grpc-web" ? createGrpcWebTransport : createConnectTransport;
+      return create({ ...common, httpVersion: "1.1" });
+    }
     case "jsonrpc":
-      return createJsonRpcTransport({ url: baseUrl, interceptors, fetch });
-    case "http-json":
-      return createHttpJsonTransport({ baseUrl, interceptors, fetch });
+    case "http-json": {
+      const fetch: typeof globalThis.fetch = async (input, init) => {
+        const response = await trace.fetch(input, init);
+        if (options.onResponse === undefined) return response;
+        // Read whole: a client that leaves early would take the bytes with it.
+        const body = await response.arrayBuffer();
+        const make = () => new Response(body.byteLength === 0 ? null : body, response);
+        options.onResponse(make());
+        return make();
+      };
+      const common = { interceptors: [presented], fetch };
+      return wire === "jsonrpc"
+        ? createJsonRpcTransport({ ...common, url: baseUrl })
+        : createHttpJsonTransport({ ...common, baseUrl });
+    }
   }
 }
 
-function presentAs({ version = protocolVersion, extensions = [], headers = {} }: CallOptions): Interceptor {
+function presentAs(
+  { version = protocolVersion, extensions = [], headers = {} }: CallOptions,
+  always: Readonly<Record<string, string>>,
+): Interceptor {
   return (next) => (request) => {
     const { header } = request;
     const chosen = header.get(versionHeader);
@@ -202,6 +287,9 @@ function presentAs({ version = protocolVersion, extensions = [], headers = {} }:
     }
     for (const [name, value] of Object.entries(headers)) {
       header.set(name, value);
+    }
+    for (const [name, value] of Object.entries(always)) {
+      if (!header.has(name)) header.set(name, value);
     }
     return next(request);
   };

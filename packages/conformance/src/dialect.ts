@@ -1,0 +1,148 @@
+import { findA2AError, isTerminal } from "@a2a-connect/core";
+import { TaskState } from "@a2a-connect/proto";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { newId, toRequest } from "./calls.ts";
+import type { Target } from "./target.ts";
+
+/** The two published texts of A2A 1.0. They have the same messages, and differ in error numbers and in one media type. */
+export const specVersions = ["1.0.0", "1.0.1"] as const;
+
+/** One of them. */
+export type SpecVersion = (typeof specVersions)[number];
+
+/** What an error is called on the wires whose number depends on the text (§5.4). */
+export interface ErrorNumbers {
+  readonly grpcCode: Code;
+  readonly httpStatus: number;
+}
+
+/** What 1.0.0 says, by reason, where 1.0.1 says something else. Both agree about all other errors. */
+const olderNumbers: Readonly<Record<string, Partial<ErrorNumbers>>> = {
+  TASK_NOT_CANCELABLE: { httpStatus: 409 },
+  PUSH_NOTIFICATION_NOT_SUPPORTED: { grpcCode: Code.Unimplemented },
+  UNSUPPORTED_OPERATION: { grpcCode: Code.Unimplemented },
+  CONTENT_TYPE_NOT_SUPPORTED: { httpStatus: 415 },
+  INVALID_AGENT_RESPONSE: { httpStatus: 502 },
+  VERSION_NOT_SUPPORTED: { grpcCode: Code.Unimplemented },
+};
+
+/** The numbers of an error, given those of 1.0.1. @param reason of the error; undefined for one without */
+export function numbersOf(
+  reason: string | undefined,
+  numbers: ErrorNumbers,
+  spec: SpecVersion,
+): ErrorNumbers {
+  return { ...numbers, ...(spec === "1.0.0" && reason !== undefined ? olderNumbers[reason] : {}) };
+}
+
+/** Something that the texts differ in, as one server does it. */
+export interface DialectSign {
+  /** For example `VERSION_NOT_SUPPORTED over gRPC`. */
+  readonly what: string;
+  /** For example `UNIMPLEMENTED`. */
+  readonly seen: string;
+  /** The text that says so; undefined when neither does. */
+  readonly spec: SpecVersion | undefined;
+}
+
+/** Which text a server speaks. */
+export interface Dialect {
+  /** What it is measured by. */
+  readonly spec: SpecVersion;
+  /** Whether that was asked for, and not seen. */
+  readonly isGiven: boolean;
+  /** Empty when it has no wire that they differ on, or does not answer. */
+  readonly signs: readonly DialectSign[];
+}
+
+/**
+ * Looks at what the texts differ in: asks for a version that does not exist, for what the card does not declare, for a list,
+ * and for the cancellation of a task that has ended, which it makes. A server that mixes them is measured by 1.0.1.
+ */
+export async function findDialect(target: Target, given: SpecVersion | undefined): Promise<Dialect> {
+  const found = await Promise.all(
+    probes.flatMap(({ wire, look }) =>
+      target.wires.includes(wire) ? [look(target).catch(() => undefined)] : [],
+    ),
+  );
+  const signs = found.filter((sign) => sign !== undefined);
+  const numbers = new Set(signs.filter(({ what }) => what !== mediaType).map(({ spec }) => spec));
+  const seen = numbers.size === 1 && numbers.has("1.0.0") ? "1.0.0" : "1.0.1";
+  return { spec: given ?? seen, isGiven: given !== undefined, signs };
+}
+
+/** Looks at one thing; undefined when the server does not show it. */
+interface DialectProbe {
+  readonly wire: "grpc" | "http-json";
+  readonly look: (target: Target) => Promise<DialectSign | undefined>;
+}
+
+const mediaType = "media type of HTTP+JSON answers to requests that name none";
+
+const probes: readonly DialectProbe[] = [
+  {
+    wire: "grpc",
+    look: (target) =>
+      lookAtGrpcCode("VERSION_NOT_SUPPORTED", () =>
+        target.client("grpc", { version: "99.0" }).listTasks({ pageSize: 1 }),
+      ),
+  },
+  {
+    wire: "grpc",
+    look: (target) =>
+      lookAtGrpcCode("PUSH_NOTIFICATION_NOT_SUPPORTED", () =>
+        target.client("grpc").listTaskPushNotificationConfigs({ taskId: newId() }),
+      ),
+  },
+  {
+    wire: "grpc",
+    look: (target) =>
+      lookAtGrpcCode("UNSUPPORTED_OPERATION", () => target.client("grpc").getExtendedAgentCard({})),
+  },
+  { wire: "http-json", look: lookAtCancel },
+  {
+    wire: "http-json",
+    async look(target) {
+      const headers = { "a2a-version": "1.0", accept: "*/*" };
+      const response = await target.fetchOn("http-json", "/tasks?pageSize=1", { headers });
+      await response.body?.cancel();
+      const [seen = ""] = response.headers.get("content-type")?.split(";") ?? [];
+      const spec =
+        seen === "application/json" ? "1.0.0" : seen === "application/a2a+json" ? "1.0.1" : undefined;
+      return response.ok ? { what: mediaType, seen, spec } : undefined;
+    },
+  },
+];
+
+/** @returns undefined when the call does not fail for that reason: its number says nothing then */
+async function lookAtGrpcCode(
+  reason: string,
+  call: () => Promise<unknown>,
+): Promise<DialectSign | undefined> {
+  const error = await call().then(() => undefined, ConnectError.from);
+  if (error === undefined || findA2AError(error)?.reason !== reason) return undefined;
+  const what = `${reason} over gRPC`;
+  if (error.code === Code.FailedPrecondition) return { what, seen: "FAILED_PRECONDITION", spec: "1.0.1" };
+  if (error.code === Code.Unimplemented) return { what, seen: "UNIMPLEMENTED", spec: "1.0.0" };
+  return { what, seen: `code ${error.code}`, spec: undefined };
+}
+
+async function lookAtCancel(target: Target): Promise<DialectSign | undefined> {
+  const { payload } = await target.client("http-json").sendMessage(toRequest("task done"));
+  if (payload.case !== "task" || !isTerminal(payload.value.status?.state ?? TaskState.UNSPECIFIED)) {
+    return undefined;
+  }
+  const response = await target.fetchOn(
+    "http-json",
+    `/tasks/${encodeURIComponent(payload.value.id)}:cancel`,
+    {
+      method: "POST",
+      headers: { "a2a-version": "1.0", "content-type": "application/json" },
+      body: "{}",
+    },
+  );
+  await response.body?.cancel();
+  const { status } = response;
+  const spec = status === 409 ? "1.0.0" : status === 400 ? "1.0.1" : undefined;
+  return { what: "TASK_NOT_CANCELABLE over HTTP+JSON", seen: `HTTP ${status}`, spec };
+}

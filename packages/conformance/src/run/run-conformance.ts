@@ -1,0 +1,240 @@
+import { untilAborted, visibleText } from "@a2a-connect/core/internal";
+import { type Dialect, findDialect, type SpecVersion } from "../dialect.ts";
+import type { Exchange } from "../exchange.ts";
+import { NotApplicable } from "../not-applicable.ts";
+import type { Place } from "../requirements.ts";
+import { runScenario } from "../run-scenario.ts";
+import { allScenarios } from "../scenarios/index.ts";
+import { type FoundServer, findServer } from "../target.ts";
+import { type KnownAgent, whyNotApplicable } from "./applies.ts";
+import { chooseScenarios } from "./choose.ts";
+import type { Outcome, Result } from "./result.ts";
+
+/** How a server is examined. */
+export interface ConformanceOptions {
+  /** Default `any`: only what every agent has to do is tried. */
+  readonly agent?: KnownAgent;
+  /** Wires, and `card`. Default: all that the card declares, and the card. */
+  readonly places?: readonly Place[];
+  /** Ids, groups or levels of requirements (`chooseScenarios`). Default all. */
+  readonly only?: readonly string[];
+  /** The text of A2A 1.0 to measure by, where they differ. Default: the one that the server is seen to speak. */
+  readonly spec?: SpecVersion;
+  /** Go with every call, such as credentials. Default none. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Scenarios at a time. Default 4. */
+  readonly concurrency?: number;
+  /** For each scenario, in milliseconds. Default 10 000. One that takes longer has failed. */
+  readonly scenarioTimeoutMs?: number;
+  /** For all together, in milliseconds. Default 60 000. What has not ended by then is `not-run`. */
+  readonly runTimeoutMs?: number;
+  /** Ends the run: its results end with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** A run that has begun. Iterate over it once, to its end, and dispose of it. */
+export interface ConformanceRun extends Disposable {
+  readonly server: FoundServer;
+  readonly agent: KnownAgent;
+  readonly dialect: Dialect;
+  /** How many results there will be. */
+  readonly total: number;
+  /**
+   * The results, as they come; those that do not apply first.
+   *
+   * @throws the signal's reason when it is aborted
+   */
+  results(): AsyncGenerator<Result, void>;
+}
+
+const defaultScenarioTimeoutMs = 10_000;
+
+/** Exchanges that a failure is shown with. */
+const shownExchanges = 3;
+
+/** Characters of a sentence. */
+const maxSentence = 2_000;
+
+/**
+ * Reads the card of a server, sees which dialect it speaks, and gets ready to run each scenario over each wire.
+ *
+ * @param url the agent's, such as `http://localhost:4000`, or its card's
+ * @throws Error when there is no card, when it declares no wire that can be examined, or not the one that is asked for
+ */
+export async function runConformance(url: string, options: ConformanceOptions = {}): Promise<ConformanceRun> {
+  const { agent = "any", only = [], headers, scenarioTimeoutMs = defaultScenarioTimeoutMs, signal } = options;
+  const isChosen = chooseScenarios(only);
+  const server = await findServer(url, { ...(headers === undefined ? {} : { headers }), signal });
+  try {
+    const places = choosePlaces(server, options.places);
+    const limit = within(signal, AbortSignal.timeout(scenarioTimeoutMs));
+    const dialect = await findDialect(server.target({ signal: limit }), options.spec);
+    signal?.throwIfAborted();
+    const plan = Object.values(allScenarios).flatMap(({ title, scenarios }) =>
+      scenarios
+        .filter(isChosen)
+        .flatMap((scenario) =>
+          scenario.places
+            .filter((place) => places.has(place))
+            .map((place): Planned => ({ scenario, group: title, place })),
+        ),
+    );
+    return {
+      server,
+      agent,
+      dialect,
+      total: plan.length,
+      results: () => runPlan(plan, { server, agent, dialect }, options),
+      [Symbol.dispose]: () => server[Symbol.dispose](),
+    };
+  } catch (error) {
+    server[Symbol.dispose]();
+    throw error;
+  }
+}
+
+/** @throws Error for a wire that the card does not declare */
+function choosePlaces(
+  { addresses, url }: FoundServer,
+  wanted: readonly Place[] | undefined,
+): ReadonlySet<Place> {
+  const declared = new Set<Place>(["card", ...addresses.keys()]);
+  const missing = wanted?.find((place) => !declared.has(place));
+  if (missing !== undefined) {
+    throw new Error(`the card of ${url} declares no ${missing}; it has ${[...addresses.keys()].join(", ")}`);
+  }
+  return wanted === undefined ? declared : new Set(wanted);
+}
+
+/** A scenario in one place, to be run. */
+type Planned = Pick<Result, "scenario" | "group" | "place">;
+
+async function* runPlan(
+  plan: readonly Planned[],
+  run: Pick<ConformanceRun, "server" | "agent" | "dialect">,
+  {
+    concurrency = 4,
+    scenarioTimeoutMs = defaultScenarioTimeoutMs,
+    runTimeoutMs = 60_000,
+    signal,
+  }: ConformanceOptions,
+): AsyncGenerator<Result, void> {
+  const applicable: Planned[] = [];
+  for (const planned of plan) {
+    const reason = whyNotApplicable(planned.scenario, planned.place, run.server, run.agent);
+    if (reason === undefined) applicable.push(planned);
+    else yield toResult(planned, "not-applicable", reason);
+  }
+  using limit = startLimit(runTimeoutMs);
+  const ended = within(signal, limit.signal);
+  const running = new Map<Planned, Promise<Result>>();
+  // A scenario that fails may leave a call alone that fails, too, and that nothing waits for any more.
+  const ignore = (): void => {};
+  process.on("unhandledRejection", ignore);
+  try {
+    for (let next = 0; next < applicable.length || running.size > 0; ) {
+      const planned = applicable[next];
+      if (planned !== undefined && running.size < concurrency) {
+        next += 1;
+        const one = ended.aborted
+          ? Promise.resolve(toResult(planned, "not-run", outOfTime(runTimeoutMs)))
+          : runOne(planned, run, { ended, scenarioTimeoutMs, runTimeoutMs });
+        running.set(planned, one);
+        continue;
+      }
+      const result = await Promise.race(running.values());
+      signal?.throwIfAborted();
+      for (const each of running.keys()) if (isOf(result, each)) running.delete(each);
+      yield result;
+    }
+  } finally {
+    limit.end();
+    await Promise.all(running.values());
+    process.off("unhandledRejection", ignore);
+  }
+}
+
+/** A time limit that keeps the process alive: what a scenario waits for may not. */
+interface Limit extends Disposable {
+  /** Aborted when the time is over, or `end` was called. */
+  readonly signal: AbortSignal;
+  end(): void;
+}
+
+function startLimit(ms: number): Limit {
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(new Error("the time is over")), ms);
+  return {
+    signal: controller.signal,
+    end: () => controller.abort(new Error("the run has ended")),
+    [Symbol.dispose]: () => clearTimeout(timer),
+  };
+}
+
+const isOf = (result: Result, { scenario, place }: Planned): boolean =>
+  result.scenario === scenario && result.place === place;
+
+const outOfTime = (runTimeoutMs: number): string =>
+  `The ${runTimeoutMs / 1000} s of the whole run were over.`;
+
+/** When a scenario has to end. */
+interface Limits {
+  /** Aborted when the whole run is over. */
+  readonly ended: AbortSignal;
+  readonly scenarioTimeoutMs: number;
+  readonly runTimeoutMs: number;
+}
+
+async function runOne(
+  planned: Planned,
+  { server, dialect }: Pick<ConformanceRun, "server" | "dialect">,
+  { ended, scenarioTimeoutMs, runTimeoutMs }: Limits,
+): Promise<Result> {
+  const { scenario, place } = planned;
+  const exchanges: Exchange[] = [];
+  const notes: string[] = [];
+  using late = startLimit(scenarioTimeoutMs);
+  const signal = AbortSignal.any([late.signal, ended]);
+  const startedAt = performance.now();
+  const conclude = (outcome: Outcome, sentence = ""): Result => ({
+    ...toResult(planned, outcome, sentence),
+    notes: notes.map(toSentence),
+    exchanges: outcome === "failed" ? exchanges.slice(-shownExchanges) : [],
+    durationMs: Math.round(performance.now() - startedAt),
+  });
+  try {
+    const scenarioRun = runScenario(scenario, place, server, {
+      exchanges,
+      notes,
+      signal,
+      spec: dialect.spec,
+    });
+    await untilAborted(scenarioRun, signal);
+    return conclude("passed");
+  } catch (error) {
+    if (ended.aborted) return conclude("not-run", outOfTime(runTimeoutMs));
+    if (late.signal.aborted) {
+      const last = exchanges.at(-1)?.call;
+      return conclude(
+        "failed",
+        `It took longer than ${scenarioTimeoutMs / 1000} s${last === undefined ? "" : `; the last call was ${last}`}.`,
+      );
+    }
+    const sentence = toSentence(error instanceof Error ? error.message : String(error));
+    return conclude(error instanceof NotApplicable ? "not-applicable" : "failed", sentence);
+  }
+}
+
+function toResult(planned: Planned, outcome: Outcome, sentence: string): Result {
+  return { ...planned, outcome, sentence, notes: [], exchanges: [], durationMs: 0 };
+}
+
+/** What a matcher or a server says, without what a terminal might act upon. */
+function toSentence(text: string): string {
+  const visible = visibleText(text.slice(0, maxSentence + 1)).trim();
+  return text.length > maxSentence ? `${visible.slice(0, maxSentence)}…` : visible;
+}
+
+function within(signal: AbortSignal | undefined, limit: AbortSignal): AbortSignal {
+  return signal === undefined ? limit : AbortSignal.any([signal, limit]);
+}

@@ -1,0 +1,200 @@
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type ConformanceOptions, type Result, runConformance } from "@a2a-connect/conformance";
+import { createReferenceAgent, profileOptions } from "@a2a-connect/reference-agent";
+import { type AgentHarness, startAgentHarness } from "@a2a-connect/testing";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startAlteringProxy } from "./altering-proxy.ts";
+
+let reference: AgentHarness;
+
+beforeAll(async () => {
+  reference = await startAgentHarness({ ...profileOptions("full"), agent: createReferenceAgent("full") });
+});
+afterAll(() => reference[Symbol.asyncDispose]());
+
+async function examine(url: string, options: ConformanceOptions = {}): Promise<Result[]> {
+  using run = await runConformance(url, { agent: "reference", ...options });
+  const results = await Array.fromAsync(run.results());
+  expect(results).toHaveLength(run.total);
+  return results;
+}
+
+function only(results: readonly Result[], outcome: Result["outcome"]): Result[] {
+  return results.filter((result) => result.outcome === outcome);
+}
+
+/** A server with a card that declares HTTP+JSON, and this for everything else. */
+async function startOdd(listener: RequestListener): Promise<AsyncDisposable & { readonly url: string }> {
+  const server = createServer((request, response) => {
+    if (request.url === "/.well-known/agent-card.json" && request.method === "GET") {
+      const served = { url: `${url}/rest`, protocolBinding: "HTTP+JSON", protocolVersion: "1.0" };
+      response.setHeader("content-type", "application/json");
+      response.end(
+        JSON.stringify({ name: "Odd", capabilities: { streaming: true }, supportedInterfaces: [served] }),
+      );
+    } else listener(request, response);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://localhost:${(server.address() as AddressInfo).port}`; // it listens on a port
+  return {
+    url,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+describe("a conformance run", () => {
+  it("finds nothing wrong with the reference agent over five wires", async () => {
+    const results = await examine(reference.url);
+    expect(only(results, "failed")).toEqual([]);
+    expect(only(results, "not-run")).toEqual([]);
+    expect(only(results, "passed").length).toBeGreaterThan(700);
+    expect(new Set(only(results, "passed").map(({ place }) => place)).size).toBe(6);
+  });
+
+  it("gives a reason for all that it leaves out", async () => {
+    const results = await examine(reference.url, { agent: "any" });
+    expect(only(results, "failed")).toEqual([]);
+    const leftOut = only(results, "not-applicable");
+    expect(leftOut.length).toBeGreaterThan(500);
+    for (const { sentence } of leftOut) expect(sentence).toMatch(/^[A-Z].*\.$/);
+  });
+
+  it("tries only what is asked for, where it is asked for", async () => {
+    const results = await examine(reference.url, { only: ["A-30", "D"], places: ["grpc", "connect"] });
+    expect(results.length).toBeGreaterThan(4);
+    for (const { scenario, place } of results) {
+      expect(scenario.ids.join(" ")).toMatch(/A-30|D-/);
+      expect(["grpc", "connect"]).toContain(place);
+    }
+  });
+
+  it("refuses a word that is no requirement, and a wire that the card does not declare", async () => {
+    await expect(examine(reference.url, { only: ["A-999"] })).rejects.toThrow("no requirement A-999");
+    await using proxy = await startAlteringProxy(reference.url, {});
+    await expect(examine(proxy.url, { places: ["grpc"] })).rejects.toThrow("declares no grpc");
+  });
+
+  it("says what is wrong, what was there instead, and how to ask the same by hand", async () => {
+    await using proxy = await startAlteringProxy(reference.url, {
+      alter(answer) {
+        if (answer.status === 404) answer.status = 400;
+      },
+    });
+    const results = await examine(proxy.url, { only: ["E-7"], places: ["http-json"] });
+    const failed = only(results, "failed");
+    const about = failed.find(
+      ({ scenario }) => scenario.title === "answers an unknown task with HTTP status 404",
+    );
+    expect(about?.sentence).toBe("expected 400 to be 404 // Object.is equality");
+    const { call, answer, command } = about?.exchanges.at(-1) ?? {};
+    expect(call).toMatch(/^GET http:.*\/tasks\//);
+    expect(answer).toContain("HTTP 400");
+    expect(answer).toContain("TASK_NOT_FOUND");
+    expect(command).toMatch(
+      /^curl -i .*-H 'a2a-version: 1\.0'.* 'http:\/\/localhost:\d+\/rest\/tasks\/[\w-]+'$/,
+    );
+    expect(only(results, "passed").length).toBeGreaterThan(5);
+  });
+
+  it("reads answers of servers that send without end only up to a limit", async () => {
+    await using odd = await startOdd((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const event = `data: {"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}},"x":"${"x".repeat(60_000)}"}\n\n`;
+      const send = () => {
+        while (response.writable && response.write(event));
+      };
+      response.on("drain", send);
+      send();
+    });
+    const results = await examine(odd.url, { only: ["A-22"] });
+    const failed = only(results, "failed");
+    expect(failed.length).toBeGreaterThan(0);
+    expect(only(results, "passed")).toEqual([]);
+  });
+
+  it("gives up a scenario in its time, and the run in the run's", async () => {
+    await using odd = await startOdd(() => {});
+    const late = await examine(odd.url, { only: ["A-30"], scenarioTimeoutMs: 100 });
+    expect(only(late, "failed").map(({ sentence }) => sentence)).toContainEqual(
+      expect.stringMatching(/^It took longer than 0\.1 s; the last call was POST http:.*\/message:send\.$/),
+    );
+    const cut = await examine(odd.url, { only: ["A"], scenarioTimeoutMs: 200, runTimeoutMs: 100 });
+    expect(only(cut, "not-run").length).toBeGreaterThan(50);
+    expect(only(cut, "failed").concat(only(cut, "passed"))).toEqual([]);
+  });
+
+  it("ends when it is told to", async () => {
+    await using odd = await startOdd(() => {});
+    const controller = new AbortController();
+    using run = await runConformance(odd.url, {
+      agent: "reference",
+      scenarioTimeoutMs: 200,
+      signal: controller.signal,
+    });
+    const results = Array.fromAsync(run.results());
+    controller.abort(new Error("enough"));
+    await expect(results).rejects.toThrow("enough");
+  });
+});
+
+describe("the card of a server that is examined", () => {
+  for (const [name, listener, wanted] of [
+    ["is not there", (_, response) => response.writeHead(404).end(), "answers with HTTP 404"],
+    ["is no JSON", (_, response) => response.end("<html>"), "it is not a JSON object"],
+    ["declares no wire", (_, response) => response.end("{}"), "declares no interface of version 1.0"],
+    [
+      "never ends",
+      (_, response) => {
+        const send = () => {
+          while (response.writable && response.write(" ".repeat(60_000)));
+        };
+        response.on("drain", send);
+        send();
+      },
+      "it has more than 1024 KiB",
+    ],
+  ] satisfies readonly (readonly [string, RequestListener, string])[]) {
+    it(`stops the run when it ${name}`, async () => {
+      await using server = await startOdd(listener);
+      await expect(runConformance(`${server.url}/agents/one`)).rejects.toThrow(wanted);
+    });
+  }
+});
+
+describe("the dialect of a server", () => {
+  it("is seen by its numbers and media types", async () => {
+    using run = await runConformance(reference.url);
+    expect(run.dialect).toMatchObject({ spec: "1.0.1", isGiven: false });
+    expect(run.dialect.signs.map(({ spec }) => spec)).toEqual(Array(4).fill("1.0.1"));
+  });
+
+  it("is the older one where all numbers are", async () => {
+    await using proxy = await startAlteringProxy(reference.url, {
+      alter(answer) {
+        if (answer.body.includes("TASK_NOT_CANCELABLE")) answer.status = 409;
+        answer.headers.set("content-type", "application/json");
+      },
+    });
+    using run = await runConformance(proxy.url);
+    expect(run.dialect).toStrictEqual({
+      spec: "1.0.0",
+      isGiven: false,
+      signs: [
+        { what: "TASK_NOT_CANCELABLE over HTTP+JSON", seen: "HTTP 409", spec: "1.0.0" },
+        {
+          what: "media type of HTTP+JSON answers to requests that name none",
+          seen: "application/json",
+          spec: "1.0.0",
+        },
+      ],
+    });
+    using measured = await runConformance(proxy.url, { spec: "1.0.1" });
+    expect(measured.dialect).toMatchObject({ spec: "1.0.1", isGiven: true });
+  });
+});
