@@ -221,7 +221,9 @@ async function runOne(
       );
     }
     const sentence = toSentence(error instanceof Error ? error.message : String(error));
-    return conclude(error instanceof NotApplicable ? "not-applicable" : "failed", sentence);
+    return error instanceof NotApplicable
+      ? conclude("not-applicable", `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`)
+      : conclude("failed", sentence);
   }
 }
 
