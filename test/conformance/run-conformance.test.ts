@@ -91,7 +91,7 @@ describe("a conformance run", () => {
     const about = failed.find(
       ({ scenario }) => scenario.title === "answers an unknown task with HTTP status 404",
     );
-    expect(about?.sentence).toBe("expected 400 to be 404 // Object.is equality");
+    expect(about?.sentence).toBe("found 400, wanted 404");
     const { call, answer, command } = about?.exchanges.at(-1) ?? {};
     expect(call).toMatch(/^GET http:.*\/tasks\//);
     expect(answer).toContain("HTTP 400");

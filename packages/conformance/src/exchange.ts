@@ -22,7 +22,7 @@ const maxLength = 4_000;
 const maxExchanges = 30;
 
 /** What a server may send to one request, all events of a stream together. Nothing that scenarios ask for is as large. */
-export const maxAnswerBytes: number = 16 * 1024 * 1024;
+export const maxAnswerBytes: number = 4 * 1024 * 1024;
 
 /** Adds what goes through `fetch`, and through clients with the interceptor, to a list. Both read bounded answers. */
 export interface Trace {
@@ -48,7 +48,7 @@ export function createTrace(exchanges: Exchange[], signal: AbortSignal | undefin
       const headers = new Headers(init?.headers);
       const body = readBody(init?.body);
       const exchange: Exchange = {
-        call: `${method} ${url}`,
+        call: `${method} ${url.slice(0, 500)}`,
         request: shorten(`${formatHeaders(headers)}\n${body ?? "(bytes)"}`),
         answer: "",
         command: body === undefined ? undefined : curlCommand(method, url, headers, body),

@@ -14,6 +14,22 @@ export {
   type Reply,
   startReceiver,
 } from "./receiver.ts";
+export { renderBadge } from "./report/badge.ts";
+export { type PageOptions, renderPage } from "./report/html.ts";
+export { renderJunit } from "./report/junit.ts";
+export {
+  type ConformanceReport,
+  createReport,
+  type Failure,
+  placesInOrder,
+  type RequirementRow,
+  reportToJson,
+  requirementsOf,
+  resultToJson,
+  type Tally,
+  type Verdict,
+  verdictOf,
+} from "./report/report.ts";
 export {
   getRequirement,
   isBinding,

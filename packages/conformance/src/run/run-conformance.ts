@@ -1,4 +1,4 @@
-import { untilAborted, visibleText } from "@a2a-connect/core/internal";
+import { untilAborted } from "@a2a-connect/core/internal";
 import { type Dialect, findDialect, type SpecVersion } from "../dialect.ts";
 import type { Exchange } from "../exchange.ts";
 import { NotApplicable } from "../not-applicable.ts";
@@ -8,6 +8,7 @@ import { allScenarios } from "../scenarios/index.ts";
 import { type FoundServer, findServer } from "../target.ts";
 import { type KnownAgent, whyNotApplicable } from "./applies.ts";
 import { chooseScenarios } from "./choose.ts";
+import { explainFailure } from "./explain.ts";
 import type { Outcome, Result } from "./result.ts";
 
 /** How a server is examined. */
@@ -51,9 +52,6 @@ const defaultScenarioTimeoutMs = 10_000;
 
 /** Exchanges that a failure is shown with. */
 const shownExchanges = 3;
-
-/** Characters of a sentence. */
-const maxSentence = 2_000;
 
 /**
  * Reads the card of a server, sees which dialect it speaks, and gets ready to run each scenario over each wire.
@@ -198,7 +196,7 @@ async function runOne(
   const startedAt = performance.now();
   const conclude = (outcome: Outcome, sentence = ""): Result => ({
     ...toResult(planned, outcome, sentence),
-    notes: notes.map(toSentence),
+    notes: notes.map(explainFailure),
     exchanges: outcome === "failed" ? exchanges.slice(-shownExchanges) : [],
     durationMs: Math.round(performance.now() - startedAt),
   });
@@ -220,7 +218,7 @@ async function runOne(
         `It took longer than ${scenarioTimeoutMs / 1000} s${last === undefined ? "" : `; the last call was ${last}`}.`,
       );
     }
-    const sentence = toSentence(error instanceof Error ? error.message : String(error));
+    const sentence = explainFailure(error);
     return error instanceof NotApplicable
       ? conclude("not-applicable", `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`)
       : conclude("failed", sentence);
@@ -229,12 +227,6 @@ async function runOne(
 
 function toResult(planned: Planned, outcome: Outcome, sentence: string): Result {
   return { ...planned, outcome, sentence, notes: [], exchanges: [], durationMs: 0 };
-}
-
-/** What a matcher or a server says, without what a terminal might act upon. */
-function toSentence(text: string): string {
-  const visible = visibleText(text.slice(0, maxSentence + 1)).trim();
-  return text.length > maxSentence ? `${visible.slice(0, maxSentence)}…` : visible;
 }
 
 function within(signal: AbortSignal | undefined, limit: AbortSignal): AbortSignal {
