@@ -28,7 +28,7 @@ export const packageArrows: Arrows = {
   test: ["conformance", "cli", "inspector", "examples/*"],
 };
 
-/** Arrows that only a dynamic `import()` may take, so that the importer starts without them. */
+/** Arrows that only a dynamic `import()` may take, or one of types alone, so that the importer starts without them. */
 export const lazyArrows: Arrows = {
   cli: ["conformance"],
 };

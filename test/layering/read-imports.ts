@@ -4,7 +4,7 @@ import { parseSync } from "vite";
 export interface Import {
   /** As written: `./x.ts`, `node:fs`, `@scope/name/sub`. */
   readonly specifier: string;
-  /** Whether it is a dynamic `import()`. */
+  /** Whether it loads nothing when its module is loaded: a dynamic `import()`, or one of types alone. */
   readonly lazy: boolean;
 }
 
@@ -13,7 +13,7 @@ const lazyByNode: ReadonlyMap<unknown, boolean> = new Map([
   ["ImportDeclaration", false],
   ["ExportNamedDeclaration", false],
   ["ExportAllDeclaration", false],
-  ["TSImportType", false],
+  ["TSImportType", true],
   ["ImportExpression", true],
 ]);
 
@@ -42,7 +42,8 @@ export function readImports(file: string, text: string): Import[] {
     if (typeof specifier !== "string") {
       throw new Error(`${file}: the import at offset ${node["start"]} is computed`);
     }
-    found.push({ specifier, lazy });
+    const isOfTypes = node["importKind"] === "type" || node["exportKind"] === "type";
+    found.push({ specifier, lazy: lazy || isOfTypes });
   });
   return found;
 }

@@ -9,14 +9,16 @@ import { parseDuration } from "./settings/values.ts";
  * commander action: positional arguments, the command's own options, the command. Errors are printed in the chosen format, and
  * what was opened is closed. What the action needs is loaded only when it runs, so that `--help` is quick.
  *
- * Adds the options that all commands of its kind have: `agent` for those that talk to an agent (the default), `card` for those that
- * fetch a card and no more, `local` for those that do neither.
+ * Adds the options that all commands of its kind have: `agent` for those that talk to an agent (the default), `called` for those
+ * that call it in ways of their own, `card` for those that fetch a card and no more, `local` for those that do none of it.
  */
 export type SetAction = <Args extends unknown[]>(
   command: Command,
   load: () => Promise<(context: CommandContext, ...args: Args) => Promise<void>>,
-  kind?: "agent" | "card" | "local",
+  kind?: CommandKind,
 ) => void;
+
+type CommandKind = "agent" | "called" | "card" | "local";
 
 /**
  * One file of `commands/`: adds one command, or one group of them. All of these files are loaded whenever the command
@@ -29,7 +31,7 @@ export function createSetAction(run: CommandRun): SetAction {
   return <Args extends unknown[]>(
     command: Command,
     load: () => Promise<(context: CommandContext, ...args: Args) => Promise<void>>,
-    kind: "agent" | "card" | "local" = "agent",
+    kind: CommandKind = "agent",
   ): void => {
     addSettingOptions(command, kind);
     command.action(async (...given: unknown[]) => {
@@ -53,13 +55,24 @@ const cardFlags: ReadonlySet<SettingFlag> = new Set<SettingFlag>([
   "insecure",
 ]);
 
+/** Those that make sense where an agent is called otherwise than by the client. */
+const calledFlags: ReadonlySet<SettingFlag> = new Set<SettingFlag>([
+  ...generalFlags,
+  "agent-card",
+  "bearer",
+  "api-key",
+  "svc-param",
+  "allow-credential",
+]);
+
 /**
- * Adds the options of a2a-cli §7.2, but for those that the command has already. Where only a card is fetched, the others are taken
- * and not shown in help; what does not even do that takes the general ones, unseen.
+ * Adds the options of a2a-cli §7.2, but for those that the command has already. Where they do not matter, they are taken and not
+ * shown in help; what talks to no agent takes the general ones, unseen.
  */
-export function addSettingOptions(command: Command, kind: "agent" | "card" | "local"): void {
+export function addSettingOptions(command: Command, kind: CommandKind): void {
+  const shown = kind === "card" ? cardFlags : kind === "called" ? calledFlags : undefined;
   for (const option of settingOptions) {
-    const isShown = kind === "agent" || (kind === "card" && cardFlags.has(option.flag));
+    const isShown = kind === "agent" || shown?.has(option.flag) === true;
     if (kind !== "local" || generalFlags.has(option.flag)) addSettingOption(command, option, !isShown);
   }
 }

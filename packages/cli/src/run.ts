@@ -5,6 +5,7 @@ import { type AddCommand, addSettingOptions, createSetAction } from "./command.t
 import { addCard } from "./commands/card.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addConfig } from "./commands/config.ts";
+import { addConformance } from "./commands/conformance.ts";
 import { addDoctor, addSmoke } from "./commands/doctor.ts";
 import { addHelp } from "./commands/help.ts";
 import { addKeys } from "./commands/keys.ts";
@@ -93,6 +94,7 @@ const commands: readonly AddCommand[] = [
   addDemoServer,
   addDoctor,
   addSmoke,
+  addConformance,
   addKeys,
   addConfig,
   addCompletion,

@@ -53,4 +53,12 @@ export {
 } from "./scenario.ts";
 export { allScenarios } from "./scenarios/index.ts";
 export { puppetText, requiredExtension, type ServerName } from "./server-name.ts";
-export { type FoundServer, findServer, type Target, type Wire, wires } from "./target.ts";
+export {
+  CannotExamine,
+  type FindOptions,
+  type FoundServer,
+  findServer,
+  type Target,
+  type Wire,
+  wires,
+} from "./target.ts";

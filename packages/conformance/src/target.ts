@@ -20,6 +20,7 @@ import {
   Http2SessionManager,
 } from "@connectrpc/connect-node";
 import { createTrace, type Exchange, maxAnswerBytes, type Trace } from "./exchange.ts";
+import { explainFailure } from "./explain.ts";
 
 /** The wires that scenarios can speak. */
 export const wires = ["grpc", "grpc-web", "connect", "jsonrpc", "http-json"] as const;
@@ -47,7 +48,7 @@ export interface Target {
   /** The origin that serves the card. */
   readonly url: string;
   /** The card as it is served. */
-  readonly card: Readonly<Record<string, unknown>>;
+  readonly card: CardJson;
   /** The wires of version 1.0 that the card declares and that scenarios can speak. */
   readonly wires: readonly Wire[];
   /** A client with `A2A-Version: 1.0`, unless the options say otherwise. @throws Error when the card has no such wire */
@@ -74,18 +75,35 @@ export interface TargetOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** A card, as JSON. */
+export type CardJson = Readonly<Record<string, unknown>>;
+
 /** How a server is reached. */
 export interface FindOptions {
-  /** Go with every call, such as credentials, and not with requests for the card. Default none. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Go with every call, such as credentials, and not with requests for the card, which may say what they are. Default none. */
+  readonly headers?:
+    | Readonly<Record<string, string>>
+    | ((card: CardJson) => Readonly<Record<string, string>>);
   readonly signal?: AbortSignal | undefined;
+}
+
+/** Why a server cannot be examined at all. */
+export class CannotExamine extends Error {
+  override readonly name = "CannotExamine";
+  /** `unreachable`: no answer; `no-card`: another answer than a card; `invalid-card`: one that names no wire; `asked`: what was asked for is not there. */
+  readonly why: "unreachable" | "no-card" | "invalid-card" | "asked";
+
+  constructor(why: CannotExamine["why"], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.why = why;
+  }
 }
 
 /** A server that was found by its card. Dispose of it to close its connections. */
 export interface FoundServer extends Disposable {
   readonly url: string;
   /** The card as it is served. */
-  readonly card: Readonly<Record<string, unknown>>;
+  readonly card: CardJson;
   /** The wires of version 1.0 that it declares and that scenarios can speak, and their addresses. */
   readonly addresses: ReadonlyMap<Wire, string>;
   /** Go with every call. */
@@ -115,21 +133,23 @@ const maxCardBytes = 1024 * 1024;
  * Reads the card of a server.
  *
  * @param url the agent's, such as `http://localhost:4000`, or its card's
- * @throws Error when there is no card, or when it declares no wire of version 1.0 that scenarios can speak
+ * @throws CannotExamine when there is no card, or when it declares no wire of version 1.0 that scenarios can speak
  */
 export async function findServer(
   url: string,
-  { headers = {}, signal }: FindOptions = {},
+  { headers: given = {}, signal }: FindOptions = {},
 ): Promise<FoundServer> {
   const { origin, pathname } = new URL(url);
   const base = origin + pathname.replace(cardPath, "").replace(/\/+$/, "");
   const card = await readCard(base + cardPath, signal);
   const addresses = findAddresses(card, origin);
   if (addresses.size === 0) {
-    throw new Error(
+    throw new CannotExamine(
+      "invalid-card",
       `${base}${cardPath} declares no interface of version ${protocolVersion} that can be examined`,
     );
   }
+  const headers = typeof given === "function" ? given(card) : given;
   let session: Http2SessionManager | undefined;
   const openSession = (address: string): Http2SessionManager => {
     session ??= new Http2SessionManager(address);
@@ -145,39 +165,34 @@ export async function findServer(
   };
 }
 
-async function readCard(
-  url: string,
-  signal: AbortSignal | undefined,
-): Promise<Readonly<Record<string, unknown>>> {
+async function readCard(url: string, signal: AbortSignal | undefined): Promise<CardJson> {
   const limit = AbortSignal.timeout(cardTimeoutMs);
-  const bytes = await receiveCard(url, signal === undefined ? limit : AbortSignal.any([limit, signal])).catch(
-    (error: unknown) => {
-      signal?.throwIfAborted();
-      throw limit.aborted
-        ? new Error(`${url} has not answered within ${cardTimeoutMs / 1000} s`, { cause: error })
-        : error;
-    },
-  );
+  let bytes: Uint8Array | undefined;
+  try {
+    const response = await fetch(url, {
+      signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
+    });
+    if (!response.ok) throw new CannotExamine("no-card", `${url} answers with HTTP ${response.status}`);
+    bytes = await readAtMost(chunksOf(response.body), maxCardBytes);
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof CannotExamine) throw error;
+    const problem = limit.aborted
+      ? `has not answered within ${cardTimeoutMs / 1000} s`
+      : `cannot be reached: ${explainFailure(error)}`;
+    throw new CannotExamine("unreachable", `${url} ${problem}`, { cause: error });
+  }
+  if (bytes === undefined) {
+    throw new CannotExamine("no-card", `${url} is no card: it has more than ${maxCardBytes / 1024} KiB`);
+  }
   const card = parseJsonText(bytes);
   if (!card.ok || !isObject(card.value)) {
-    throw new Error(`${url} is no card: it is not a JSON object`);
+    throw new CannotExamine("no-card", `${url} is no card: it is not a JSON object`);
   }
   return card.value;
 }
 
-async function receiveCard(url: string, signal: AbortSignal): Promise<Uint8Array> {
-  const response = await fetch(url, { signal });
-  if (!response.ok) {
-    throw new Error(`${url} answers with HTTP ${response.status}`);
-  }
-  const bytes = await readAtMost(chunksOf(response.body), maxCardBytes);
-  if (bytes === undefined) {
-    throw new Error(`${url} is no card: it has more than ${maxCardBytes / 1024} KiB`);
-  }
-  return bytes;
-}
-
-function findAddresses(card: Readonly<Record<string, unknown>>, origin: string): Map<Wire, string> {
+function findAddresses(card: CardJson, origin: string): Map<Wire, string> {
   const { supportedInterfaces } = card;
   const addresses = new Map<Wire, string>();
   for (const declared of Array.isArray(supportedInterfaces) ? supportedInterfaces : []) {

@@ -155,8 +155,13 @@ export function requirementsOf({ ids }: Scenario): Requirement[] {
   return ids.map(getRequirement).filter(({ of }) => of !== "client");
 }
 
+/** A report as JSON: its results, and what they come to. */
+export interface ReportJson extends Readonly<Record<string, unknown>> {
+  readonly results: readonly object[];
+}
+
 /** A report as JSON, for programs. */
-export function reportToJson(report: ConformanceReport, strict = false): object {
+export function reportToJson(report: ConformanceReport, strict = false): ReportJson {
   const { server, agent, dialect, tallies, rows, results } = report;
   return {
     server,

@@ -1,14 +1,14 @@
 import { untilAborted } from "@a2a-connect/core/internal";
 import { type Dialect, findDialect, type SpecVersion } from "../dialect.ts";
 import type { Exchange } from "../exchange.ts";
+import { explainFailure } from "../explain.ts";
 import { NotApplicable } from "../not-applicable.ts";
 import type { Place } from "../requirements.ts";
 import { runScenario } from "../run-scenario.ts";
 import { allScenarios } from "../scenarios/index.ts";
-import { type FoundServer, findServer } from "../target.ts";
+import { CannotExamine, type FindOptions, type FoundServer, findServer } from "../target.ts";
 import { type KnownAgent, whyNotApplicable } from "./applies.ts";
 import { chooseScenarios } from "./choose.ts";
-import { explainFailure } from "./explain.ts";
 import type { Outcome, Result } from "./result.ts";
 
 /** How a server is examined. */
@@ -21,8 +21,8 @@ export interface ConformanceOptions {
   readonly only?: readonly string[];
   /** The text of A2A 1.0 to measure by, where they differ. Default: the one that the server is seen to speak. */
   readonly spec?: SpecVersion;
-  /** Go with every call, such as credentials. Default none. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** As for `findServer`. */
+  readonly headers?: FindOptions["headers"];
   /** Scenarios at a time. Default 4. */
   readonly concurrency?: number;
   /** For each scenario, in milliseconds. Default 10 000. One that takes longer has failed. */
@@ -57,7 +57,7 @@ const shownExchanges = 3;
  * Reads the card of a server, sees which dialect it speaks, and gets ready to run each scenario over each wire.
  *
  * @param url the agent's, such as `http://localhost:4000`, or its card's
- * @throws Error when there is no card, when it declares no wire that can be examined, or not the one that is asked for
+ * @throws CannotExamine when there is no card, when it declares no wire that can be examined, or when what is asked for is not there
  */
 export async function runConformance(url: string, options: ConformanceOptions = {}): Promise<ConformanceRun> {
   const { agent = "any", only = [], headers, scenarioTimeoutMs = defaultScenarioTimeoutMs, signal } = options;
@@ -91,7 +91,7 @@ export async function runConformance(url: string, options: ConformanceOptions = 
   }
 }
 
-/** @throws Error for a wire that the card does not declare */
+/** @throws CannotExamine for a wire that the card does not declare */
 function choosePlaces(
   { addresses, url }: FoundServer,
   wanted: readonly Place[] | undefined,
@@ -99,7 +99,10 @@ function choosePlaces(
   const declared = new Set<Place>(["card", ...addresses.keys()]);
   const missing = wanted?.find((place) => !declared.has(place));
   if (missing !== undefined) {
-    throw new Error(`the card of ${url} declares no ${missing}; it has ${[...addresses.keys()].join(", ")}`);
+    throw new CannotExamine(
+      "asked",
+      `the card of ${url} declares no ${missing}; it has ${[...addresses.keys()].join(", ")}`,
+    );
   }
   return wanted === undefined ? declared : new Set(wanted);
 }

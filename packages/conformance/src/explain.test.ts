@@ -1,5 +1,5 @@
 import { describe, it, expect as matches } from "vitest";
-import { expect } from "../expect.ts";
+import { expect } from "./expect.ts";
 import { explainFailure } from "./explain.ts";
 
 function thrownBy(act: () => void): unknown {

@@ -1,0 +1,90 @@
+import { InvalidArgumentError, Option } from "commander";
+import { type AddCommand, collect, duration, wholeNumber } from "../command.ts";
+
+/** As `a2a conformance` spells them, in the order of help. */
+const wires = ["grpc", "grpc-web", "connect", "jsonrpc", "http-json", "card"] as const;
+
+/** `a2a conformance`: tries each requirement of A2A on a server, in any language, over every wire that its card declares. */
+export const addConformance: AddCommand = (program, setAction) => {
+  const command = program
+    .command("conformance")
+    .summary(
+      "Show which requirements of A2A a server meets, over every wire; exits with 1 when a MUST is not met",
+    )
+    .description(
+      "Talks to a server over every wire that its card declares, and says which requirements of A2A it meets, which it does not " +
+        "meet, what it did instead, and what could not be tried and why. It sends messages, which the agent answers: what that costs, " +
+        "it costs here, too.",
+    )
+    .argument("[agent]", "host, URL or name in a2a.config.yaml (default: --agent-card)")
+    .option("--wire <wire>", `try only this one, repeatable: ${wires.join(", ")}`, collectWire)
+    .option(
+      "--only <requirements>",
+      "try only these, repeatable: ids such as A-1, groups such as E, levels such as MUST",
+      collectWords,
+    )
+    .addOption(
+      new Option(
+        "--agent <kind>",
+        "what is known of the agent: any, or reference for the one of `npm start`, which shows more",
+      )
+        .choices(["any", "reference"])
+        .default("any"),
+    )
+    .addOption(
+      new Option(
+        "--spec <version>",
+        "text of A2A 1.0 to measure by (default: the one it is seen to speak)",
+      ).choices(["1.0.0", "1.0.1"]),
+    )
+    .option("--strict", "exit with 1 for a SHOULD that is not met, too")
+    .option(
+      "--html <file>",
+      "write a page with every requirement, and with what was said where one is not met",
+    )
+    .option("--junit <file>", "write JUnit XML, for CI")
+    .option("--badge <file>", "write an SVG badge, for a README")
+    .option("--concurrency <n>", "conversations at a time", wholeNumber(1, 32), 4)
+    .addOption(
+      new Option("--scenario-timeout <duration>", "how long one conversation may take")
+        .argParser(duration)
+        .default(10_000, "10s"),
+    )
+    .addOption(
+      new Option("--run-timeout <duration>", "how long all may take together; what is left is not run")
+        .argParser(duration)
+        .default(60_000, "60s"),
+    )
+    .addHelpText("after", explanation);
+  setAction(
+    command,
+    async () => (await import("../conformance/conformance-command.ts")).runConformanceCommand,
+    "called",
+  );
+};
+
+const noWords: readonly string[] = [];
+
+function collectWords(text: string, before = noWords): readonly string[] {
+  return text.split(",").reduce((all, word) => collect(word.trim(), all), before);
+}
+
+function collectWire(text: string, before = noWords): readonly string[] {
+  const words = collectWords(text, before);
+  if (words.every((word) => wires.some((wire) => wire === word))) return words;
+  throw new InvalidArgumentError(`There are ${wires.join(", ")}.`);
+}
+
+const explanation = `
+A requirement is a MUST (the specification demands it), a SHOULD (it recommends it, or contradicts itself) or a MAY (it leaves
+it open). Each check is one conversation over one wire. A check that does not apply to the server says why, and is never
+counted as passed. The specification has two published texts that differ in some error numbers, 1.0.0 and 1.0.1: the server
+is measured by the one that it speaks.
+
+Exit codes: 0 when every MUST that could be tried is met, 1 when one is not, or when nothing was passed or not all was run.
+
+Examples:
+  a2a conformance localhost:4000
+  a2a conformance https://agent.example.com --html report.html --junit report.xml
+  a2a conformance localhost:4000 --only E,A-31 --wire http-json --verbose
+  A2ACLI_BEARER=… a2a conformance https://agent.example.com --strict --run-timeout 5m`;

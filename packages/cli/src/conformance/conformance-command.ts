@@ -1,0 +1,242 @@
+import type {
+  ConformanceOptions,
+  ConformanceReport,
+  ConformanceRun,
+  Place,
+  Result,
+  Tally,
+  Weight,
+} from "@a2a-connect/conformance";
+import { parseMessage } from "@a2a-connect/core/internal";
+import { AgentCardSchema } from "@a2a-connect/proto";
+import type { AgentSettings } from "../agent/agent-settings.ts";
+import { planCredentials } from "../agent/call-credentials.ts";
+import { resolveCardReference } from "../agent/reference.ts";
+import { CliError, usageError } from "../cli-error.ts";
+import type { CommandContext } from "../context.ts";
+import { replaceFile } from "../keys/write-file.ts";
+import type { Output } from "../output.ts";
+import { formatDuration } from "../settings/values.ts";
+import { maskSettings } from "../wire-log/masking.ts";
+import { CheckTable } from "./check-table.ts";
+import { createProgress, type Progress } from "./progress.ts";
+
+/** The options that `conformance` has beside those of every command. */
+export interface ConformanceFlags {
+  readonly wire?: readonly Place[];
+  readonly only?: readonly string[];
+  readonly agent: "any" | "reference";
+  readonly spec?: "1.0.0" | "1.0.1";
+  readonly strict?: boolean;
+  readonly html?: string;
+  readonly junit?: string;
+  readonly badge?: string;
+  readonly concurrency: number;
+  readonly scenarioTimeout: number;
+  readonly runTimeout: number;
+}
+
+/**
+ * Examines a server, prints what it finds as it finds it, writes the reports that are asked for, and exits with 1 when the server
+ * does not conform.
+ *
+ * @throws CliError USAGE, CARD_NOT_FOUND, CARD_INVALID, UNREACHABLE
+ */
+export async function runConformanceCommand(
+  context: CommandContext,
+  given: string | undefined,
+  flags: ConformanceFlags,
+): Promise<void> {
+  const { io, output, settings, signal } = context;
+  context.needReader();
+  if (settings.insecure) {
+    throw usageError(
+      "this command has no --insecure",
+      "NODE_EXTRA_CA_CERTS=ca.pem in the environment names a certificate to trust",
+    );
+  }
+  const reference = await resolveCardReference(given ?? settings.agentCard, io);
+  if (reference.kind !== "url") {
+    throw usageError(`${reference.path} is a file, and what is examined is a server`, "a host or a URL");
+  }
+  const agentSettings = await context.permittedSettings(reference, given);
+  const kit = await import("@a2a-connect/conformance");
+  const { strict = false, wire: places, only, spec } = flags;
+  const options: ConformanceOptions = {
+    agent: flags.agent,
+    ...(places === undefined ? {} : { places }),
+    ...(only === undefined ? {} : { only }),
+    ...(spec === undefined ? {} : { spec }),
+    headers: (card) => findHeaders(card, agentSettings),
+    concurrency: flags.concurrency,
+    scenarioTimeoutMs: flags.scenarioTimeout,
+    runTimeoutMs: flags.runTimeout,
+    signal,
+  };
+  using run = await kit.runConformance(reference.url, options).catch((error: unknown) => {
+    throw error instanceof kit.CannotExamine ? toCliError(error, flags) : error;
+  });
+  await printHead(output, run, kit.placesInOrder);
+  const columns = kit.placesInOrder.filter((place) =>
+    places === undefined ? place === "card" || run.server.addresses.has(place) : places.includes(place),
+  );
+  const table = new CheckTable(kit.requirementGroups, columns);
+  const mask = maskSettings(agentSettings).text;
+  const results: Result[] = [];
+  const progress = createProgress(context, table, run.total);
+  try {
+    for await (const received of run.results()) {
+      const result = maskResult(received, mask);
+      results.push(result);
+      table.add(result);
+      if (output.format === "json" && output.streaming) await output.document(kit.resultToJson(result));
+      await progress.show(
+        result,
+        result.outcome === "failed" ? describe(result, kit.weightOfScenario(result.scenario)) : undefined,
+      );
+      if (output.verbose && result.outcome === "failed") {
+        await output.block("Said", kit.formatExchanges(result.exchanges));
+      }
+    }
+  } finally {
+    await progress.end();
+  }
+  const report = kit.createReport(run, results);
+  const verdict = kit.verdictOf(report, strict);
+  if (verdict !== "passed") context.exitWith(1);
+  const files: readonly (readonly [string | undefined, () => string])[] = [
+    [flags.html, () => kit.renderPage(report, { at: new Date(), strict })],
+    [flags.junit, () => kit.renderJunit(report)],
+    [flags.badge, () => kit.renderBadge(report, strict)],
+  ];
+  for (const [file, render] of files) {
+    if (file !== undefined) await replaceFile(file, render(), io);
+  }
+  await printEnd(output, report, verdict, { ...flags, progress });
+  if (output.format === "json") {
+    const { results: all, ...rest } = kit.reportToJson(report, strict);
+    await output.document(output.streaming ? { report: rest } : { ...rest, results: all });
+  }
+}
+
+/** The user's credentials as headers, where the card wants them. Without any that fit, the server is called without. */
+function findHeaders(
+  card: Readonly<Record<string, unknown>>,
+  given: AgentSettings,
+): Readonly<Record<string, string>> {
+  const headers = new Headers(given.serviceParameters);
+  try {
+    for (const { location, name, value } of planCredentials(parseMessage(AgentCardSchema, card), given)
+      .places) {
+      if (location === "header") headers.set(name, value);
+      if (location === "cookie") headers.append("cookie", `${name}=${encodeURIComponent(value)}`);
+    }
+  } catch {
+    // A card with faults is what this is about; what it wants then, a token is the best guess at.
+    if (given.bearer !== undefined) headers.set("authorization", `Bearer ${given.bearer}`);
+  }
+  return Object.fromEntries(headers);
+}
+
+const codes = {
+  unreachable: "A2ACLI_ERR_UNREACHABLE",
+  "no-card": "A2ACLI_ERR_CARD_NOT_FOUND",
+  "invalid-card": "A2ACLI_ERR_CARD_INVALID",
+  asked: "A2ACLI_ERR_USAGE",
+} as const;
+
+function toCliError(
+  {
+    why,
+    message,
+    cause,
+  }: { readonly why: keyof typeof codes; readonly message: string; readonly cause?: unknown },
+  { only }: ConformanceFlags,
+): CliError {
+  const hint =
+    why === "asked"
+      ? only === undefined
+        ? "--wire"
+        : "--only, --wire"
+      : "a2a doctor says what is wrong with it";
+  return new CliError(codes[why], message, { hint, cause });
+}
+
+/** Credentials that a server repeats, or that a request has. */
+function maskResult(result: Result, mask: (text: string) => string): Result {
+  return {
+    ...result,
+    sentence: mask(result.sentence),
+    notes: result.notes.map(mask),
+    exchanges: result.exchanges.map(({ call, request, answer, command }) => ({
+      call: mask(call),
+      request: mask(request),
+      answer: mask(answer),
+      command: command === undefined ? undefined : mask(command),
+    })),
+  };
+}
+
+async function printHead(
+  output: Output,
+  { server, dialect }: ConformanceRun,
+  placesInOrder: readonly Place[],
+): Promise<void> {
+  const { name } = server.card;
+  const wires = placesInOrder.filter((place) => place !== "card" && server.addresses.has(place));
+  await output.field(
+    "Agent",
+    typeof name === "string" && name !== "" ? `${name} at ${server.url}` : server.url,
+  );
+  await output.field("Wires", wires.join(", "));
+  const others = dialect.signs.filter(({ spec }) => spec !== dialect.spec);
+  const why = dialect.isGiven ? "as asked for" : dialect.signs.length > 0 ? "which it speaks" : "by default";
+  const but = others.map(
+    ({ what, seen, spec }) => `; ${what} is ${seen}${spec === undefined ? "" : ` (${spec})`}`,
+  );
+  await output.field("Specification", `A2A ${dialect.spec}, ${why}${but.join("")}`);
+}
+
+/** A failure in one line. */
+function describe({ scenario, place, sentence }: Result, weight: Weight): string {
+  return `${scenario.ids.join(" ")} (${weight.toUpperCase()}) over ${place}: ${scenario.title}: ${sentence}`;
+}
+
+interface EndOptions extends ConformanceFlags {
+  readonly progress: Progress;
+}
+
+async function printEnd(
+  output: Output,
+  { tallies, failures }: ConformanceReport,
+  verdict: "passed" | "failed" | "incomplete",
+  { progress, html, runTimeout }: EndOptions,
+): Promise<void> {
+  await progress.summarize();
+  for (const weight of ["must", "should", "may"] as const) {
+    await output.field(weight.toUpperCase(), describeTally(tallies[weight]));
+  }
+  const isCut = Object.values(tallies).some((tally) => tally["not-run"] > 0);
+  const verdicts = {
+    passed: "conforms",
+    failed: "does not conform",
+    incomplete: isCut
+      ? `not all was run within ${formatDuration(runTimeout)} (--run-timeout)`
+      : "nothing that was asked for could be tried",
+  } as const;
+  await output.field("Verdict", verdicts[verdict]);
+  if (failures.length > 0 && html === undefined && !output.verbose) {
+    await output.note(
+      "hint: --html report.html shows what was said, with commands to copy; --verbose prints it",
+    );
+  }
+}
+
+function describeTally({ passed, failed, "not-run": notRun, "not-applicable": idle }: Tally): string {
+  return [
+    `${passed} passed`,
+    `${failed} failed`,
+    ...(notRun > 0 ? [`${notRun} not run`] : []),
+    `${idle} do not apply`,
+  ].join(", ");
+}

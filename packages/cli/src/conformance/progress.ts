@@ -1,0 +1,60 @@
+import { styleText } from "node:util";
+import type { Result } from "@a2a-connect/conformance";
+import type { CommandContext } from "../context.ts";
+import { toLine } from "../output.ts";
+import type { CheckTable } from "./check-table.ts";
+import { LiveBlock } from "./live-block.ts";
+
+/** Shows a run while it runs. */
+export interface Progress {
+  /** @param failure in one line */
+  show(result: Result, failure: string | undefined): Promise<void>;
+  /** Leaves the terminal in order, also when the run has failed. */
+  end(): Promise<void>;
+  /** Prints the table, where it does not stand there yet. */
+  summarize(): Promise<void>;
+}
+
+/** A live table with progress on a terminal, and plain lines otherwise. */
+export function createProgress(
+  { io, output }: Pick<CommandContext, "io" | "output">,
+  table: CheckTable,
+  total: number,
+): Progress {
+  if (output.format === "text" && io.stdout.isTerminal && !output.verbose) {
+    return createLiveProgress(io, table, total);
+  }
+  return {
+    show: (_, failure) => output.field("Failed", failure),
+    end: async () => {},
+    summarize: () => output.block("Passed", table.lines(false).join("\n")),
+  };
+}
+
+function createLiveProgress(
+  { stdout, env }: Pick<CommandContext["io"], "stdout" | "env">,
+  table: CheckTable,
+  total: number,
+): Progress {
+  const colours = (env["NO_COLOR"] ?? "") === "";
+  const block = new LiveBlock(stdout, () => process.stdout.rows || 24);
+  let [done, failed] = [0, 0];
+  const render = (): readonly string[] => {
+    const progress = `${done} of ${total} checks${failed === 0 ? "" : `, ${failed} failed`}`;
+    return table.width < (process.stdout.columns || 80) ? [...table.lines(colours), progress] : [progress];
+  };
+  return {
+    async show(_, failure) {
+      done += 1;
+      if (failure === undefined) return await block.draw(render);
+      failed += 1;
+      const line = toLine(failure);
+      await block.above(
+        `${colours ? styleText("red", "✗", { validateStream: false }) : "✗"} ${line}\n`,
+        render,
+      );
+    },
+    end: () => block.finish(render),
+    summarize: async () => {},
+  };
+}
