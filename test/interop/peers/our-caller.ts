@@ -22,8 +22,11 @@ export const ourCaller: Caller = {
       if (call === undefined) throw new Error(`no method of our client is ${method}`);
       for await (const answer of call(agent, request)) yield answer;
     } catch (error) {
-      const failure = findA2AError(error) ?? findA2AError((error as Error).cause);
-      throw new CallRefused({ ...failure, message: (error as Error).message }); // nothing else is thrown here
+      const { message } = error as Error; // nothing else is thrown here
+      const failure = findA2AError(error);
+      if (failure === undefined) throw new CallRefused({ message });
+      const { reason, entry, metadata } = failure;
+      throw new CallRefused({ reason, domain: entry.domain, metadata, message });
     }
   },
 };

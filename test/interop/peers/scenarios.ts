@@ -42,6 +42,19 @@ export const scenarios: Readonly<Record<string, (pair: Pair) => Promise<void>>> 
     expect(message).toMatchObject({ role: "ROLE_AGENT", parts: [{ text: "hello" }] });
   },
 
+  async "every kind of part comes back as it was sent"(pair) {
+    await expectEcho(pair, [
+      { text: "several grüße", metadata: { snake_case: [1, "two", null, { deep: false }] } },
+      { raw: Buffer.from([0, 1, 127, 128, 255]).toString("base64"), filename: "bytes.bin" },
+      { url: "https://example.com/a%20b?c=d", mediaType: "text/plain" },
+      { data: { snake_case: [1.5, "two", null, { deep: false }] }, mediaType: "application/json" },
+    ]);
+  },
+
+  async "data that is no object comes back as it was sent"(pair) {
+    await expectEcho(pair, [{ text: "scalars" }, { data: "a scalar" }, { data: 0 }, { data: ["a", "list"] }]);
+  },
+
   async "a stream has the task, every chunk in order, and the end"(pair) {
     const events = await collect(stream(pair, "SendStreamingMessage", { message: newMessage("stream 5") }));
     expect(events[0]).toMatchObject({ task: { id: expect.any(String) } });
@@ -77,6 +90,19 @@ export const scenarios: Readonly<Record<string, (pair: Pair) => Promise<void>>> 
     expect(statesOf(answered).at(-1)).toBe("TASK_STATE_COMPLETED");
   },
 
+  async "the history is as long as it is asked for, and 0 is not none"(pair) {
+    const id = await askAndAnswer(pair);
+    expect(await historyOf(pair, { id, historyLength: 0 })).toEqual([]);
+    expect(await historyOf(pair, { id, historyLength: 1 })).toHaveLength(1);
+    expect((await historyOf(pair, { id })).length).toBeGreaterThan(1);
+  },
+
+  async "the history is in order"(pair) {
+    const history = await historyOf(pair, { id: await askAndAnswer(pair) });
+    // An agent need not keep its own messages.
+    expect(history).toEqual(["ask What?", "What?", "that"].filter((text) => history.includes(text)));
+  },
+
   async "a task is canceled while it works, and not after its end"(pair) {
     const { task } = await send(pair, "sleep 3600000", {}, { returnImmediately: true });
     const canceled = await one(pair, "CancelTask", { id: idOf(task) });
@@ -102,7 +128,8 @@ export const scenarios: Readonly<Record<string, (pair: Pair) => Promise<void>>> 
 
   async "a task that does not exist is TASK_NOT_FOUND"(pair) {
     const id = randomUUID();
-    expect(await refused(pair, "GetTask", { id })).toMatchObject({ reason: "TASK_NOT_FOUND" });
+    const { reason, domain = "a2a-protocol.org" } = await refused(pair, "GetTask", { id }); // SDKs show no domain
+    expect({ reason, domain }).toEqual({ reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org" });
     const message = newMessage("more", { taskId: id });
     expect(await refused(pair, "SendMessage", { message })).toMatchObject({ reason: "TASK_NOT_FOUND" });
   },
@@ -194,6 +221,27 @@ async function one(pair: Pair, method: string, request: JsonObject): Promise<Jso
   const answers = await collect(stream(pair, method, request));
   expect(answers).toHaveLength(1);
   return answers[0] ?? {};
+}
+
+/** The id of a task that has ended with the answer to its question. */
+async function askAndAnswer(pair: Pair): Promise<string> {
+  const id = idOf((await send(pair, "ask What?"))["task"]);
+  await send(pair, "that", { taskId: id });
+  return id;
+}
+
+/** The texts of a task's history. */
+async function historyOf(pair: Pair, request: JsonObject): Promise<readonly string[]> {
+  const { history } = (await one(pair, "GetTask", request)) as {
+    history?: readonly { readonly parts: readonly { readonly text: string }[] }[]; // as Task has it
+  };
+  return (history ?? []).flatMap(({ parts }) => parts.map(({ text }) => text));
+}
+
+async function expectEcho(pair: Pair, parts: readonly JsonObject[]): Promise<void> {
+  const { task } = await one(pair, "SendMessage", { message: { ...newMessage(""), parts: [...parts] } });
+  const { artifacts } = task as { artifacts?: readonly JsonObject[] }; // as Task has it
+  expect(artifacts?.map((artifact) => artifact["parts"])).toEqual([parts]);
 }
 
 /** What the caller has seen of the error with which a call fails. */

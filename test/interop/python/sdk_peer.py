@@ -136,12 +136,15 @@ class Agent(AgentExecutor):
                 return
             case "task":
                 await task.add_artifact([a2a.Part(text=words)], name="result")
-            case _:  # the answer to a question
-                await task.add_artifact([a2a.Part(text=context.get_user_input())], name="answer")
+            case _:  # the answer to a question, or what only comes back
+                await task.add_artifact(list(context.message.parts), name="answer")
         await task.complete()
 
     async def cancel(self, context, event_queue):
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
+
+
+MODES = ["text/plain", "application/json", "application/octet-stream"]
 
 
 def describe_agent(ready):
@@ -152,8 +155,8 @@ def describe_agent(ready):
         version="1.0.0",
         supported_interfaces=interfaces,
         capabilities=a2a.AgentCapabilities(streaming=True, push_notifications=True, extended_agent_card=True),
-        default_input_modes=["text/plain"],
-        default_output_modes=["text/plain"],
+        default_input_modes=MODES,
+        default_output_modes=MODES,
         skills=[a2a.AgentSkill(id="commands", name="Commands", description="Does what a text says.", tags=["test"])],
     )
 

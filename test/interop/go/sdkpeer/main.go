@@ -138,8 +138,8 @@ func say(task a2a.TaskInfoProvider, text string) *a2a.Message {
 	return a2a.NewMessageForTask(a2a.MessageRoleAgent, task, a2a.NewTextPart(text))
 }
 
-func artifact(task a2a.TaskInfoProvider, name, text string) *a2a.TaskArtifactUpdateEvent {
-	event := a2a.NewArtifactEvent(task, a2a.NewTextPart(text))
+func artifact(task a2a.TaskInfoProvider, name string, parts ...*a2a.Part) *a2a.TaskArtifactUpdateEvent {
+	event := a2a.NewArtifactEvent(task, parts...)
 	event.Artifact.Name = name
 	return event
 }
@@ -198,9 +198,9 @@ func (agent) Execute(ctx context.Context, task *a2asrv.ExecutorContext) iter.Seq
 			emit(status(a2a.TaskStateFailed, say(task, words)))
 			return
 		case "task":
-			emit(artifact(task, "result", words))
-		default: // the answer to a question
-			emit(artifact(task, "answer", text))
+			emit(artifact(task, "result", a2a.NewTextPart(words)))
+		default: // the answer to a question, or what only comes back
+			emit(artifact(task, "answer", task.Message.Parts...))
 		}
 		emit(status(a2a.TaskStateCompleted, nil))
 	}
@@ -231,14 +231,15 @@ func main() {
 	for _, binding := range []string{"JSONRPC", "HTTP+JSON", "GRPC"} {
 		interfaces = append(interfaces, a2a.NewAgentInterface(ready[binding], a2a.TransportProtocol(binding)))
 	}
+	modes := []string{"text/plain", "application/json", "application/octet-stream"}
 	card := &a2a.AgentCard{
 		Name:                "Go",
 		Description:         "An agent of the official Go SDK.",
 		Version:             "1.0.0",
 		SupportedInterfaces: interfaces,
 		Capabilities:        a2a.AgentCapabilities{Streaming: true, PushNotifications: true, ExtendedAgentCard: true},
-		DefaultInputModes:   []string{"text/plain"},
-		DefaultOutputModes:  []string{"text/plain"},
+		DefaultInputModes:   modes,
+		DefaultOutputModes:  modes,
 		Skills: []a2a.AgentSkill{
 			{ID: "commands", Name: "Commands", Description: "Does what a text says.", Tags: []string{"test"}},
 		},
