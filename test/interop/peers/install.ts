@@ -43,13 +43,13 @@ function run({ line: [command, ...args], env }: Command, prints: "to us" | "to p
 
 function install(language: Language): void {
   const { name, toolchain, steps, stubs } = language;
+  if (isInstalled(language)) {
+    say(`${name}: everything is here`);
+    return;
+  }
   const version = run(toolchain, "to us")?.trim();
   if (version === undefined) {
     say(`${name}: left out, because there is no \`${toolchain.line[0]}\` here; its tests are skipped`);
-    return;
-  }
-  if (isInstalled(language)) {
-    say(`${name}: everything is here`);
     return;
   }
   say(`${name}: ${version}; installing what the peers need (only needed once) …`);

@@ -39,6 +39,7 @@ export async function startPeer(
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     errors += text;
   });
+  child.stdin.on("error", () => {}); // it has ended, which is told below
   const calls = new Map<number, (line: Line) => void>();
   const ready = Promise.withResolvers<Required<Line>["ready"]>();
   createInterface(child.stdout).on("line", (text) => {
@@ -46,15 +47,17 @@ export async function startPeer(
     if (line.ready !== undefined) ready.resolve(line.ready);
     if (line.id !== undefined) calls.get(line.id)?.(line);
   });
-  const gone = exited.then(() => new Error(`the peer has ended: ${errors}`));
-  gone.then((error) => {
-    ready.reject(error);
-    for (const [id, tell] of calls) tell({ id, error: { message: error.message } });
+  let ended: Error | undefined;
+  exited.then(() => {
+    ended = new Error(`the peer has ended: ${errors}`);
+    ready.reject(ended);
+    for (const [id, tell] of calls) tell({ id, error: { message: ended.message } });
   }, ready.reject);
   const { url, GRPC: authority } = await ready.promise;
   let last = 0;
 
   async function* call(agent: Agent, order: Order): AsyncGenerator<JsonObject> {
+    if (ended !== undefined) throw ended;
     const id = ++last;
     const address = url === undefined ? agent.authority : agent.url;
     const lines: Line[] = [];
