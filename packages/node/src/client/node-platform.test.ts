@@ -10,7 +10,8 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { createAddressGuard, targetOf } from "../address-guard.ts";
 import { guardLookup } from "../guarded-fetch.ts";
-import { type ServeOptions, serve } from "../serve.ts";
+import { serve } from "../serve.ts";
+import type { ServeOptions } from "../serve-options.ts";
 import { type GrpcGuard, grpcTransport } from "./grpc-transport.ts";
 import { type NodePlatformOptions, nodePlatform } from "./node-platform.ts";
 
