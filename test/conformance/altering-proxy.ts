@@ -1,5 +1,8 @@
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+
+/** Where cards are. */
+export const cardPath = "/.well-known/agent-card.json";
 
 /** An answer on its way, to be changed in place. */
 export interface PassingAnswer {
@@ -11,23 +14,20 @@ export interface PassingAnswer {
 
 /** How a proxy treats its server. */
 export interface ProxyOptions {
-  /** Changes every answer but the card's. */
+  /** Changes every answer. */
   readonly alter?: (answer: PassingAnswer) => void;
-  /** Answers in the server's place, when it returns true. The card is never asked for. */
-  readonly answer?: (path: string, response: ServerResponse) => boolean;
-  /** Changes the card, which names the proxy already. */
-  readonly card?: (card: Record<string, unknown>) => void;
+  /** Answers in the server's place, or never, when it returns true. */
+  readonly answer?: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
 /** An agent's JSON wires behind a proxy that breaks something. Streams pass only when they have ended. */
 export async function startAlteringProxy(
   origin: string,
-  { alter, answer, card: change }: ProxyOptions,
+  { alter, answer }: ProxyOptions,
 ): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer(async (request, response) => {
     const path = request.url ?? "/";
-    const isCard = path === "/.well-known/agent-card.json";
-    if (!isCard && answer?.(path, response) === true) return;
+    if (answer?.(request, response) === true) return;
     const headers = new Headers();
     for (const [name, value] of Object.entries(request.headers)) {
       if (typeof value === "string" && !/^(connection|host|content-length|expect)$/.test(name)) {
@@ -50,8 +50,10 @@ export async function startAlteringProxy(
     for (const name of ["content-length", "content-encoding", "connection", "transfer-encoding"]) {
       passing.headers.delete(name);
     }
-    if (isCard) passing.body = rewriteCard(passing.body, origin, url, change);
-    else alter?.(passing);
+    if (path === cardPath && passing.status === 200) {
+      passing.body = rewriteCard(passing.body, origin, url);
+    }
+    alter?.(passing);
     response.writeHead(passing.status, Object.fromEntries(passing.headers)).end(passing.body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -66,13 +68,12 @@ export async function startAlteringProxy(
 }
 
 /** The card with only what the proxy passes on. */
-function rewriteCard(text: string, origin: string, url: string, change: ProxyOptions["card"]): string {
+function rewriteCard(text: string, origin: string, url: string): string {
   const card = JSON.parse(text);
   card.supportedInterfaces = card.supportedInterfaces
     .filter(({ protocolBinding }: { readonly protocolBinding: string }) =>
       ["JSONRPC", "HTTP+JSON"].includes(protocolBinding),
     )
     .map((each: { readonly url: string }) => ({ ...each, url: each.url.replace(origin, url) }));
-  change?.(card);
   return JSON.stringify(card);
 }

@@ -105,7 +105,7 @@ describe("README", () => {
       .flatMap(({ code }) => code.trim().split("\n"))
       .map((line) => line.replace(/\s+#.*$/, ""));
     const [serve, ...calls] = lines;
-    expect([serve?.startsWith("npx a2a demo-server"), calls.length]).toEqual([true, 3]);
+    expect([serve?.startsWith("npx a2a demo-server"), calls.length]).toEqual([true, 4]);
     const demo = spawn(process.execPath, [command, "demo-server", "--port", "0"], {
       stdio: ["ignore", "pipe", "inherit"],
     });

@@ -1,5 +1,4 @@
 export { type CardFact, findCardFacts } from "./card-facts.ts";
-export { type Dialect, type DialectSign, type SpecVersion, specVersions } from "./dialect.ts";
 export { type Exchange, formatExchanges } from "./exchange.ts";
 export { NotApplicable } from "./not-applicable.ts";
 export { createPuppet, type Puppet, type PuppetTurn } from "./puppet.ts";
@@ -39,6 +38,7 @@ export {
   requirements,
 } from "./requirements.ts";
 export { type KnownAgent, whyNotApplicable } from "./run/applies.ts";
+export type { Dialect, DialectSign } from "./run/dialect.ts";
 export { type Outcome, type Result, type Weight, weightOf, weightOfScenario } from "./run/result.ts";
 export { type ConformanceOptions, type ConformanceRun, runConformance } from "./run/run-conformance.ts";
 export { type RunOptions, runScenario } from "./run-scenario.ts";
@@ -53,6 +53,7 @@ export {
 } from "./scenario.ts";
 export { allScenarios } from "./scenarios/index.ts";
 export { puppetText, requiredExtension, type ServerName } from "./server-name.ts";
+export { type SpecVersion, specVersions } from "./spec-version.ts";
 export {
   CannotExamine,
   type FindOptions,

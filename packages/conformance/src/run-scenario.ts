@@ -1,8 +1,8 @@
-import type { SpecVersion } from "./dialect.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Puppet } from "./puppet.ts";
 import type { Place } from "./requirements.ts";
 import type { Scenario } from "./scenario.ts";
+import type { SpecVersion } from "./spec-version.ts";
 import type { FoundServer } from "./target.ts";
 
 /** What a run of a scenario may have beside its server. */

@@ -1,8 +1,8 @@
 import type { CardFact } from "./card-facts.ts";
-import type { SpecVersion } from "./dialect.ts";
 import type { Puppet } from "./puppet.ts";
 import { getRequirement, type Place } from "./requirements.ts";
 import type { ServerName } from "./server-name.ts";
+import type { SpecVersion } from "./spec-version.ts";
 import type { A2AClient, Target, Wire } from "./target.ts";
 
 /** What a scenario works with. */

@@ -37,7 +37,7 @@ function headerOptions(headers: Headers): string[] {
     .map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);
 }
 
-/** One word of a POSIX shell, whatever is in it. */
+/** One word of a POSIX shell, for any text. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -208,11 +208,17 @@ interface EndOptions extends ConformanceFlags {
 
 async function printEnd(
   output: Output,
-  { tallies, failures }: ConformanceReport,
+  { tallies, failures, results }: ConformanceReport,
   verdict: "passed" | "failed" | "incomplete",
   { progress, html, runTimeout }: EndOptions,
 ): Promise<void> {
   await progress.summarize();
+  for (const [note, noted] of Map.groupBy(
+    results.flatMap(({ notes, place }) => notes.map((note) => ({ note, place }))),
+    ({ note }) => note,
+  )) {
+    await output.field("Note", `${note} (${[...new Set(noted.map(({ place }) => place))].join(", ")})`);
+  }
   for (const weight of ["must", "should", "may"] as const) {
     await output.field(weight.toUpperCase(), describeTally(tallies[weight]));
   }

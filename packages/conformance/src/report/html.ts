@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import type { DialectSign } from "../dialect.ts";
 import type { Exchange } from "../exchange.ts";
 import { type Place, type Requirement, requirementGroups } from "../requirements.ts";
+import type { DialectSign } from "../run/dialect.ts";
 import { type Outcome, type Result, type Weight, weightOf } from "../run/result.ts";
 import type { Wire } from "../target.ts";
 import { Markup, markup } from "./markup.ts";
@@ -50,7 +50,7 @@ const weights: Readonly<Record<Weight, string>> = {
   may: "The specification leaves it open, or is silent. A difference is no fault, and worth knowing.",
 };
 
-/** A report as one HTML file that loads nothing. Whatever came from the server is text in it. */
+/** A report as one HTML file that loads nothing. All that came from the server is text in it. */
 export function renderPage(report: ConformanceReport, { at, strict = false }: PageOptions): string {
   const { server, failures } = report;
   const name = server.name || server.url;

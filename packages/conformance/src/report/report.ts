@@ -1,6 +1,6 @@
-import type { Dialect } from "../dialect.ts";
 import { getRequirement, type Place, type Requirement, requirements } from "../requirements.ts";
 import type { KnownAgent } from "../run/applies.ts";
+import type { Dialect } from "../run/dialect.ts";
 import { type Outcome, type Result, type Weight, weightOfScenario } from "../run/result.ts";
 import type { ConformanceRun } from "../run/run-conformance.ts";
 import type { Scenario } from "../scenario.ts";

@@ -1,14 +1,15 @@
 import { untilAborted } from "@a2a-connect/core/internal";
-import { type Dialect, findDialect, type SpecVersion } from "../dialect.ts";
 import type { Exchange } from "../exchange.ts";
 import { explainFailure } from "../explain.ts";
 import { NotApplicable } from "../not-applicable.ts";
 import type { Place } from "../requirements.ts";
 import { runScenario } from "../run-scenario.ts";
 import { allScenarios } from "../scenarios/index.ts";
+import type { SpecVersion } from "../spec-version.ts";
 import { CannotExamine, type FindOptions, type FoundServer, findServer } from "../target.ts";
 import { type KnownAgent, whyNotApplicable } from "./applies.ts";
 import { chooseScenarios } from "./choose.ts";
+import { type Dialect, findDialect } from "./dialect.ts";
 import type { Outcome, Result } from "./result.ts";
 
 /** How a server is examined. */

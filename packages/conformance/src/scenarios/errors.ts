@@ -4,12 +4,12 @@ import { A2AService } from "@a2a-connect/proto";
 import { ErrorInfoSchema } from "@a2a-connect/proto/google/rpc/error_details";
 import { Code, createClient } from "@connectrpc/connect";
 import { failureOf, newId, readAll, sendTask, toRequest } from "../calls.ts";
-import { numbersOf } from "../dialect.ts";
 import { expect } from "../expect.ts";
 import { callRest, callRpc, capture } from "../raw-calls.ts";
 import { callGrpc } from "../raw-grpc.ts";
 import { jsonWires, type NeededAgent, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
 import { puppetText, type ServerName } from "../server-name.ts";
+import { numbersOf } from "../spec-version.ts";
 import type { A2AClient, Wire } from "../target.ts";
 
 /** One condition, and what it is called on each wire: the table of the specification, by hand (spec §5.4). */
