@@ -1,5 +1,5 @@
 import { bytes, fileUrl, json, text } from "@a2a-connect/core";
-import type { Turn, TurnEvent } from "@a2a-connect/server";
+import { type Turn, TurnAbort, type TurnEvent } from "@a2a-connect/server";
 import type { Command } from "./command.ts";
 import { chunks, filler } from "./filler.ts";
 import { pause } from "./pause.ts";
@@ -85,6 +85,79 @@ export const turnCommands: readonly TurnCommand[] = [
     },
   },
   {
+    usage: "until-canceled     WORKING; when it is canceled, an artifact with the metadata of the cancel",
+    pattern: /^until-canceled$/,
+    async *run(turn) {
+      yield turn.working();
+      yield turn.artifact({ name: "cancel", parts: [json(await cancelOf(turn.signal))] });
+    },
+  },
+  {
+    usage: "silent             says nothing, so that its task stays SUBMITTED: cancel it",
+    pattern: /^silent$/,
+    async *run() {
+      yield* [];
+      await new Promise(() => {});
+    },
+  },
+  {
+    usage:
+      "seen               an artifact with the media types that the caller takes, and the active extensions",
+    pattern: /^seen$/,
+    *run({ acceptedOutputModes, extensions, artifact }) {
+      yield artifact({
+        name: "seen",
+        parts: [json({ acceptedOutputModes: [...acceptedOutputModes], extensions: [...extensions] })],
+      });
+    },
+  },
+  {
+    usage: "question TEXT      INPUT_REQUIRED; the next message is the next command of the same task",
+    pattern: /^question (.+)$/s,
+    *run(turn, [words = ""]) {
+      yield turn.inputRequired(words);
+    },
+  },
+  {
+    usage: "sign-in TEXT       the same with AUTH_REQUIRED",
+    pattern: /^sign-in (.+)$/s,
+    *run(turn, [words = ""]) {
+      yield turn.authRequired(words);
+    },
+  },
+  {
+    usage: "piece TEXT         the same after an artifact",
+    pattern: /^piece (.+)$/s,
+    *run(turn, [words = ""]) {
+      yield turn.artifact({ name: "piece", text: words });
+      yield turn.inputRequired("What is next?");
+    },
+  },
+  {
+    usage: "throw-now          an error inside the agent before there is a task",
+    pattern: /^throw-now$/,
+    *run() {
+      yield* [];
+      throw new Error("thrown on purpose; callers must not see these words");
+    },
+  },
+  {
+    usage: "wrong              an artifact that the schema does not allow, before there is a task",
+    pattern: /^wrong$/,
+    *run(turn) {
+      yield turn.artifact({ parts: [] });
+    },
+  },
+  {
+    usage: "work-wrong         the same after WORKING and a good artifact",
+    pattern: /^work-wrong$/,
+    *run(turn) {
+      yield turn.working();
+      yield turn.artifact({ text: "half" });
+      yield turn.artifact({ parts: [] });
+    },
+  },
+  {
     usage: "turn TEXT          10 chunks with TEXT, 200 ms apart",
     pattern: /^turn (.+)$/s,
     run: (turn, [words = ""]) => slowChunks(turn, words),
@@ -99,6 +172,15 @@ export const restartingCommands: readonly TurnCommand[] = [
     run: (turn, [words = ""]) => slowChunks(turn, words),
   },
 ];
+
+/** Resolves with the metadata of the cancel when there is one. */
+async function cancelOf(signal: AbortSignal): Promise<NonNullable<TurnAbort["metadata"]>> {
+  if (!signal.aborted) {
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  }
+  const { reason } = signal;
+  return reason instanceof TurnAbort ? (reason.metadata ?? {}) : {};
+}
 
 async function* slowChunks(turn: Turn, words: string): AsyncGenerator<TurnEvent> {
   for (let index = 1; index <= 10; index++) {

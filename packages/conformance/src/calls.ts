@@ -11,7 +11,8 @@ import {
   type Task,
   TaskState,
 } from "@a2a-connect/proto";
-import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
+import { type JsonObject, type JsonValue, type MessageInitShape, toJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { ConnectError } from "@connectrpc/connect";
 import { expect } from "./expect.ts";
 import type { PuppetTurn } from "./puppet.ts";
@@ -104,6 +105,11 @@ export function statesOf(events: readonly StreamResponse[]): TaskState[] {
   });
 }
 
+/** The JSON of a part of structured data; undefined for any other. */
+export function partData(part: Part | undefined): JsonValue | undefined {
+  return part?.content.case === "data" ? toJson(ValueSchema, part.content.value) : undefined;
+}
+
 /** The texts of all artifacts of a task, part by part. */
 export function artifactTexts({ artifacts }: Task): string[] {
   return artifacts.flatMap(({ parts }) => parts.map(({ content }) => String(content.value)));
@@ -136,6 +142,13 @@ export async function startPlayed({ client, puppet }: Stage, init: MessageInit =
   await play.emit(play.turn.working("Working."));
   const { id } = await sent;
   return { task: await untilSeen(client, id, ({ status }) => status?.state === TaskState.WORKING), play };
+}
+
+/** Starts a task of the reference agent that is WORKING until it is canceled. */
+export async function startWorking({ client }: Pick<Stage, "client">, init: MessageInit = {}): Promise<Task> {
+  const configuration = { ...init.configuration, returnImmediately: true };
+  const { id } = await sendTask(client, "hang", { ...init, configuration });
+  return untilSeen(client, id, ({ status }) => status?.state === TaskState.WORKING);
 }
 
 /** When a task that should have become something is given up: less than a test may take. */

@@ -1,12 +1,13 @@
 import { request as httpRequest } from "node:http";
 import { lifecycleExtension, methods } from "@a2a-connect/core";
 import { isObject } from "@a2a-connect/core/internal";
-import { callAny, expectReason, newId, sendTask, startPlayed, toRequest } from "../calls.ts";
+import type { SendMessageResponse, Task } from "@a2a-connect/proto";
+import { callAny, expectReason, newId, partData, sendTask, taskOf, toRequest } from "../calls.ts";
 import { listOf } from "../card-facts.ts";
 import { expect } from "../expect.ts";
 import { hello } from "../hello.ts";
 import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
-import { puppetText, requiredExtension } from "../server-name.ts";
+import { requiredExtension } from "../server-name.ts";
 import type { A2AClient, Target } from "../target.ts";
 
 const strict = { server: "required-extension" } as const;
@@ -23,6 +24,12 @@ async function echoOf(client: A2AClient, asked: string): Promise<string[]> {
   };
   await client.listTasks({ contextId: newId() }, { headers: { "A2A-Extensions": asked }, onHeader });
   return echoed.split(",").flatMap((uri) => uri.trim() || []);
+}
+
+/** The extensions that were active for the command `seen`. */
+function activeIn({ artifacts }: Task): unknown {
+  const seen = partData(artifacts[0]?.parts[0]);
+  return isObject(seen) ? seen["extensions"] : undefined;
 }
 
 /** G */
@@ -97,23 +104,19 @@ export const extensions: ScenarioGroup = scenarios("G Extensions", (verifies) =>
   verifies(
     "G-2 G-5",
     "activates those that are asked for and known, and says so",
-    async ({ client, puppet }) => {
-      const messageId = newId();
+    async ({ client }) => {
       let echoed: string | null = null;
-      const asked = `${requiredExtension} , ${lifecycleExtension},urn:unknown`;
-      const sent = client.sendMessage(toRequest(puppetText, { messageId }), {
-        headers: { "A2A-Extensions": asked },
+      const { payload } = await client.sendMessage(toRequest("seen"), {
+        headers: { "A2A-Extensions": `${requiredExtension} , ${lifecycleExtension},urn:unknown` },
         onHeader: (header) => {
           echoed = header.get("a2a-extensions");
         },
       });
-      const play = await puppet.turnOf(messageId);
-      expect(play.turn.extensions).toStrictEqual([requiredExtension, lifecycleExtension]);
-      play.end();
-      await sent;
-      expect(echoed).toBe(`${requiredExtension},${lifecycleExtension}`);
+      const active = [requiredExtension, lifecycleExtension];
+      expect(activeIn(taskOf({ payload } as SendMessageResponse))).toStrictEqual(active);
+      expect(echoed).toBe(active.join(","));
     },
-    { ...strict, needs: "played" },
+    strict,
   );
 
   verifies(
@@ -178,16 +181,9 @@ export const extensions: ScenarioGroup = scenarios("G Extensions", (verifies) =>
     strict,
   );
 
-  verifies(
-    "G-6",
-    "has none active when none is asked for",
-    async (stage) => {
-      const { play } = await startPlayed(stage);
-      expect(play.turn.extensions).toStrictEqual([]);
-      play.end();
-    },
-    { needs: "played" },
-  );
+  verifies("G-6", "has none active when none is asked for", async ({ client }) => {
+    expect(activeIn(await sendTask(client, "seen"))).toStrictEqual([]);
+  });
 
   verifies(
     "G-7 G-3",
@@ -201,16 +197,8 @@ export const extensions: ScenarioGroup = scenarios("G Extensions", (verifies) =>
     strict,
   );
 
-  verifies(
-    "G-7",
-    "leaves an extension off whose version is another",
-    async (stage) => {
-      const { target, wire } = stage;
-      const client = target.client(wire, { extensions: [lifecycleExtension.replace(/v1$/, "v2")] });
-      const { play } = await startPlayed({ ...stage, client });
-      expect(play.turn.extensions).toStrictEqual([]);
-      play.end();
-    },
-    { needs: "played" },
-  );
+  verifies("G-7", "leaves an extension off whose version is another", async ({ target, wire }) => {
+    const client = target.client(wire, { extensions: [lifecycleExtension.replace(/v1$/, "v2")] });
+    expect(activeIn(await sendTask(client, "seen"))).toStrictEqual([]);
+  });
 });

@@ -9,6 +9,7 @@ import {
   readAll,
   sendTask,
   startPlayed,
+  startWorking,
   taskOf,
   toRequest,
   untilSeen,
@@ -47,7 +48,7 @@ async function seenEverywhere(stage: Stage, client: A2AClient) {
   const reader = openReader(client.subscribeToTask({ id: waiting.id }));
   const snapshot = taskOf(await reader.next());
   const followUp = await readAll(client.sendStreamingMessage(toRequest("so", { taskId: waiting.id })));
-  const { task: played } = await startPlayed(stage);
+  const working = await startWorking(stage);
   return {
     events,
     resumed,
@@ -61,7 +62,7 @@ async function seenEverywhere(stage: Stage, client: A2AClient) {
       withArtifacts: (await client.listTasks({ contextId, includeArtifacts: true })).tasks.find(
         (task) => task.id === id,
       ),
-      canceled: await client.cancelTask({ id: played.id }),
+      canceled: await client.cancelTask({ id: working.id }),
     },
   };
 }
@@ -83,33 +84,25 @@ async function askingTask(client: A2AClient): Promise<Task> {
 
 /** R */
 export const generations: ScenarioGroup = scenarios("R A2A 1.1", (verifies) => {
-  verifies(
-    "R-1",
-    "counts every event of a task from 1, wherever the task is seen",
-    async (stage) => {
-      const { events, resumed, followUp, subscribed, tasks } = await seenEverywhere(
-        stage,
-        draftClient(stage),
-      );
-      expect(events.length).toBeGreaterThan(4);
-      expect(generationsOf(events)).toStrictEqual(counting(1, events.length));
-      expect(resumed).toStrictEqual(events);
-      // A follow-up begins with the task at WORKING, which is the event after the question.
-      const asked = Number(tasks.sent.generation);
-      expect(asked).toBeGreaterThan(1);
-      expect(generationsOf(followUp)).toStrictEqual(counting(asked + 1, followUp.length));
-      expect(generationsOf(subscribed)).toStrictEqual(counting(asked + 1, subscribed.length));
-      const newest = BigInt(events.length);
-      expect(tasks.snapshot.generation).toBe(tasks.sent.generation);
-      expect([tasks.got, tasks.listed, tasks.withArtifacts].map((task) => task?.generation)).toStrictEqual([
-        newest,
-        newest,
-        newest,
-      ]);
-      expect(tasks.canceled.generation).toBe(3n); // created, working, canceled
-    },
-    { needs: "played" },
-  );
+  verifies("R-1", "counts every event of a task from 1, wherever the task is seen", async (stage) => {
+    const { events, resumed, followUp, subscribed, tasks } = await seenEverywhere(stage, draftClient(stage));
+    expect(events.length).toBeGreaterThan(4);
+    expect(generationsOf(events)).toStrictEqual(counting(1, events.length));
+    expect(resumed).toStrictEqual(events);
+    // A follow-up begins with the task at WORKING, which is the event after the question.
+    const asked = Number(tasks.sent.generation);
+    expect(asked).toBeGreaterThan(1);
+    expect(generationsOf(followUp)).toStrictEqual(counting(asked + 1, followUp.length));
+    expect(generationsOf(subscribed)).toStrictEqual(counting(asked + 1, subscribed.length));
+    const newest = BigInt(events.length);
+    expect(tasks.snapshot.generation).toBe(tasks.sent.generation);
+    expect([tasks.got, tasks.listed, tasks.withArtifacts].map((task) => task?.generation)).toStrictEqual([
+      newest,
+      newest,
+      newest,
+    ]);
+    expect(tasks.canceled.generation).toBe(3n); // created, working, canceled
+  });
 
   verifies("R-1", "tells the generation of a task that is sent and not waited for", async (stage) => {
     const client = draftClient(stage);
@@ -119,19 +112,14 @@ export const generations: ScenarioGroup = scenarios("R A2A 1.1", (verifies) => {
     expect(settled.generation).toBe((await client.getTask({ id: settled.id })).generation);
   });
 
-  verifies(
-    "R-7",
-    "shows no generation to callers of 1.0",
-    async (stage) => {
-      const { events, resumed, followUp, subscribed, tasks } = await seenEverywhere(stage, stage.client);
-      for (const stream of [events, resumed, followUp, subscribed]) {
-        expect(stream.length).toBeGreaterThan(0);
-        expect(generationsOf(stream)).toStrictEqual(stream.map(() => 0n));
-      }
-      expect(Object.values(tasks).map((task) => task?.generation)).toStrictEqual(Array(6).fill(0n));
-    },
-    { needs: "played" },
-  );
+  verifies("R-7", "shows no generation to callers of 1.0", async (stage) => {
+    const { events, resumed, followUp, subscribed, tasks } = await seenEverywhere(stage, stage.client);
+    for (const stream of [events, resumed, followUp, subscribed]) {
+      expect(stream.length).toBeGreaterThan(0);
+      expect(generationsOf(stream)).toStrictEqual(stream.map(() => 0n));
+    }
+    expect(Object.values(tasks).map((task) => task?.generation)).toStrictEqual(Array(6).fill(0n));
+  });
 
   verifies(
     "R-7 R-5",
@@ -157,21 +145,16 @@ export const generations: ScenarioGroup = scenarios("R A2A 1.1", (verifies) => {
     { places: ["jsonrpc", "http-json"] },
   );
 
-  verifies(
-    "R-3",
-    "answers at once without a generation, or with one that is past",
-    async (stage) => {
-      const { client } = stage;
-      const { task } = await startPlayed(stage);
-      const draft = draftClient(stage);
-      for (const currentGeneration of [undefined, 0n, 1n]) {
-        const request = currentGeneration === undefined ? {} : { currentGeneration };
-        expect((await draft.getTask({ id: task.id, ...request })).generation).toBe(2n);
-      }
-      await client.cancelTask({ id: task.id });
-    },
-    { needs: "played" },
-  );
+  verifies("R-3", "answers at once without a generation, or with one that is past", async (stage) => {
+    const { client } = stage;
+    const task = await startWorking(stage);
+    const draft = draftClient(stage);
+    for (const currentGeneration of [undefined, 0n, 1n]) {
+      const request = currentGeneration === undefined ? {} : { currentGeneration };
+      expect((await draft.getTask({ id: task.id, ...request })).generation).toBe(2n);
+    }
+    await client.cancelTask({ id: task.id });
+  });
 
   for (const ahead of [0n, 1n, 1_000n]) {
     verifies(
@@ -220,22 +203,17 @@ export const generations: ScenarioGroup = scenarios("R A2A 1.1", (verifies) => {
     { server: "short-poll" },
   );
 
-  verifies(
-    "R-3",
-    "ends with its caller, and leaves the task alone",
-    async (stage) => {
-      const { task, play } = await startPlayed(stage);
-      const client = draftClient(stage);
-      const left = new AbortController();
-      const polled = client.getTask({ id: task.id, currentGeneration: 2n }, { signal: left.signal });
-      const other = client.getTask({ id: task.id, currentGeneration: 2n });
-      left.abort();
-      await expect(polled).rejects.toThrow();
-      play.end();
-      expect((await other).status?.state).toBe(COMPLETED);
-    },
-    { needs: "played" },
-  );
+  verifies("R-3", "ends with its caller, and leaves the task alone", async (stage) => {
+    const client = draftClient(stage);
+    const { id, generation: currentGeneration } = await askingTask(client);
+    const left = new AbortController();
+    const polled = client.getTask({ id, currentGeneration }, { signal: left.signal });
+    const other = client.getTask({ id, currentGeneration });
+    left.abort();
+    await expect(polled).rejects.toThrow();
+    await sendTask(client, "so", { taskId: id });
+    expect((await other).generation).toBeGreaterThan(currentGeneration);
+  });
 
   verifies("R-3", "refuses a negative generation, and does not know missing tasks", async (stage) => {
     const client = draftClient(stage);

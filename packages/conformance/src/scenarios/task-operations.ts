@@ -1,12 +1,11 @@
 import { TaskState } from "@a2a-connect/proto";
-import { TurnAbort } from "@a2a-connect/server";
 import {
   artifactTexts,
   expectReason,
   newId,
   openReader,
+  partData,
   sendTask,
-  startPlayed,
   statesOf,
   taskOf,
   untilSeen,
@@ -111,83 +110,62 @@ export const taskOperations: ScenarioGroup = scenarios(
       expect(await client.getTask({ id })).toStrictEqual(canceled);
     });
 
-    verifies(
-      "A-33",
-      "hands the metadata of a cancel to the agent",
-      async (stage) => {
-        const { task, play } = await startPlayed(stage);
-        const canceled = stage.client.cancelTask({ id: task.id, metadata: { why: "changed my mind" } });
-        const { signal } = play.turn;
-        if (!signal.aborted) {
-          await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-        }
-        expect(signal.reason).toBeInstanceOf(TurnAbort);
-        expect(signal.reason).toMatchObject({ cause: "canceled", metadata: { why: "changed my mind" } });
-        play.end();
-        expect((await canceled).status?.state).toBe(CANCELED);
-      },
-      { needs: "played" },
-    );
+    verifies("A-33", "hands the metadata of a cancel to the agent", async ({ client }) => {
+      const configuration = { returnImmediately: true };
+      const { id } = await sendTask(client, "until-canceled", { configuration });
+      await untilSeen(client, id, ({ status }) => status?.state === WORKING);
+      const why = "changed my mind";
+      const { status, artifacts } = await client.cancelTask({ id, metadata: { why } });
+      expect(status?.state).toBe(CANCELED);
+      expect(partData(artifacts[0]?.parts[0])).toStrictEqual({ why });
+    });
 
     verifies(
       "A-34 A-36",
       "begins a subscription with the task as it is, without a gap after it",
-      async (stage) => {
-        const { client } = stage;
-        const { task, play } = await startPlayed(stage);
-        await play.emit(play.turn.append("text", "a"));
+      async ({ client }) => {
+        const { id } = await sendTask(client, "piece a");
         for (const [seen, chunk] of [
           [["a"], "b"],
           [["a", "b"], "c"],
         ] as const) {
-          await untilSeen(client, task.id, (now) => artifactTexts(now).length === seen.length);
           const left = new AbortController();
-          const reader = openReader(client.subscribeToTask({ id: task.id }, left));
+          const reader = openReader(client.subscribeToTask({ id }, left));
           const snapshot = taskOf(await reader.next());
           expect(artifactTexts(snapshot)).toStrictEqual(seen);
-          expect(snapshot.status?.state).toBe(WORKING);
-          await play.emit(play.turn.append("text", chunk));
+          expect(snapshot.status?.state).toBe(INPUT_REQUIRED);
+          await sendTask(client, `piece ${chunk}`, { taskId: id });
+          expect(statesOf([await reader.next()])).toStrictEqual([WORKING]);
           const { payload } = await reader.next();
           expect(payload.case === "artifactUpdate" && payload.value.artifact?.parts[0]?.content.value).toBe(
             chunk,
           );
           left.abort();
         }
-        const reader = openReader(client.subscribeToTask({ id: task.id }));
+        const reader = openReader(client.subscribeToTask({ id }));
         expect(artifactTexts(taskOf(await reader.next()))).toStrictEqual(["a", "b", "c"]);
-        play.end();
-        expect(statesOf(await reader.rest())).toStrictEqual([COMPLETED]);
+        await sendTask(client, "task d", { taskId: id });
+        expect(statesOf(await reader.rest())).toStrictEqual([WORKING, COMPLETED]);
       },
-      { needs: "played" },
     );
 
-    verifies(
-      "A-34",
-      "misses nothing of a task that is busy while somebody subscribes",
-      async (stage) => {
-        const { task, play } = await startPlayed(stage);
-        let said = 0;
-        const say = async (count: number) => {
-          for (let index = 0; index < count; index++) {
-            said += 1;
-            await play.emit(play.turn.append("count", String(said)));
-          }
-        };
-        const before = say(100);
-        const reader = openReader(stage.client.subscribeToTask({ id: task.id }));
+    verifies("A-34", "misses nothing of a task that is busy while others subscribe", async ({ client }) => {
+      const { id } = await sendTask(client, "stream 60 5", { configuration: { returnImmediately: true } });
+      const readers = Array.from({ length: 5 }, async () => {
+        const reader = openReader(client.subscribeToTask({ id }));
         const seen = artifactTexts(taskOf(await reader.next()));
-        await before;
-        await say(20);
-        play.end();
         for (const { payload } of await reader.rest()) {
           if (payload.case === "artifactUpdate") {
             seen.push(String(payload.value.artifact?.parts[0]?.content.value));
           }
         }
-        expect(seen).toStrictEqual(Array.from({ length: 120 }, (_, index) => String(index + 1)));
-      },
-      { needs: "played" },
-    );
+        return seen;
+      });
+      for (const seen of await Promise.all(readers)) {
+        expect(seen).toStrictEqual(artifactTexts(await client.getTask({ id })));
+        expect(seen).toHaveLength(60);
+      }
+    });
 
     verifies("A-35", "refuses to subscribe to a task that has ended", async ({ client }) => {
       for (const words of ["task done", "fail broken", "reject no"]) {
