@@ -14,8 +14,11 @@ beforeAll(async () => {
 });
 afterAll(() => reference[Symbol.asyncDispose]());
 
+/** On a busy machine a run may take minutes. */
+const runTimeoutMs = 600_000;
+
 async function examine(url: string, options: ConformanceOptions = {}): Promise<Result[]> {
-  using run = await runConformance(url, { agent: "reference", ...options });
+  using run = await runConformance(url, { agent: "reference", runTimeoutMs, ...options });
   const results = await Array.fromAsync(run.results());
   expect(results).toHaveLength(run.total);
   return results;
@@ -174,12 +177,15 @@ describe("the dialect of a server", () => {
     expect(run.dialect.signs.map(({ spec }) => spec)).toEqual(Array(4).fill("1.0.1"));
   });
 
+  const olderStatus = { TASK_NOT_CANCELABLE: 409, INVALID_AGENT_RESPONSE: 502 };
+
   it("is the older one where all numbers are", async () => {
     await using proxy = await startAlteringProxy(reference.url, {
       alter(answer) {
-        if (answer.body.includes("TASK_NOT_CANCELABLE") && answer.status === 400) {
-          answer.status = 409;
-          answer.body = answer.body.replace('"code":400', '"code":409');
+        const older = Object.entries(olderStatus).find(([reason]) => answer.body.includes(`"${reason}"`));
+        if (older !== undefined) {
+          answer.body = answer.body.replace(`"code":${answer.status}`, `"code":${older[1]}`);
+          answer.status = older[1];
         }
         if (answer.path !== cardPath) answer.headers.set("content-type", "application/json");
       },
@@ -200,8 +206,11 @@ describe("the dialect of a server", () => {
     const about: ConformanceOptions = { only: ["K-7"], places: ["http-json"] };
     expect(only(await examine(proxy.url, about), "failed")).toEqual([]);
     const strict = await examine(proxy.url, { ...about, spec: "1.0.1" });
-    expect(only(strict, "failed").map(({ scenario }) => scenario.title)).toEqual([
-      "answers a cancel that comes too late with HTTP status 400",
-    ]);
+    expect(new Set(only(strict, "failed").map(({ scenario }) => scenario.title))).toEqual(
+      new Set([
+        "answers a cancel that comes too late with HTTP status 400",
+        "answers an agent that gives out something wrong with HTTP status 500",
+      ]),
+    );
   });
 });
