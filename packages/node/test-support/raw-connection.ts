@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { type ConnectionOptions, connect as connectTls } from "node:tls";
 
-/** A TCP connection on which a test writes exactly the bytes it means. */
+/** A connection on which a test writes exactly the bytes it means. */
 export interface RawConnection extends Disposable {
   readonly socket: Socket;
   write(text: string | Uint8Array): Promise<void>;
@@ -11,15 +12,23 @@ export interface RawConnection extends Disposable {
   closed(): Promise<string>;
 }
 
-export async function openRawConnection(port: number): Promise<RawConnection> {
-  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+/** @param tls undefined: cleartext */
+export async function openRawConnection(
+  port: number,
+  tls?: Pick<ConnectionOptions, "ca" | "ALPNProtocols">,
+): Promise<RawConnection> {
+  const place = { port, host: "127.0.0.1" };
+  const socket =
+    tls === undefined
+      ? connect({ ...place, noDelay: true })
+      : connectTls({ ...place, ...tls, servername: "localhost" });
   let received = "";
   socket.setEncoding("latin1");
   socket.on("data", (text: string) => {
     received += text;
   });
   socket.on("error", () => undefined);
-  await once(socket, "connect");
+  await once(socket, tls === undefined ? "connect" : "secureConnect");
   const { promise: closed, resolve: close } = Promise.withResolvers<void>();
   socket.once("close", () => close()); // also after a write that failed
   return {

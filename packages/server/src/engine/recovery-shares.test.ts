@@ -38,7 +38,7 @@ it("a caller's unfinished tasks have its share of the memory after a restart; ot
   const { clientOf } = await start(1_500 * kibibyte);
   await clock.settle();
   const count = (caller: string) => atWork.filter((each) => each.caller === caller).length;
-  expect(count("alice")).toBeLessThanOrEqual(13); // 7/8 of what there is, and as much again goes to nobody
+  expect(count("alice")).toBeLessThanOrEqual(13); // 7/8 of what there is
   expect(count("alice")).toBeGreaterThan(8);
   expect(count("bob")).toBe(atWork.length - count("alice"));
   expect(count("bob")).toBeGreaterThan(0);
