@@ -1,9 +1,9 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { EventEmitter, once } from "node:events";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
-import { expect, it } from "vitest";
-import { openSilentHttp2, requestFrame } from "../test-support/http2-frames.ts";
-import { openRawConnection, type RawConnection } from "../test-support/raw-connection.ts";
+import { describe, expect, it } from "vitest";
+import { formatFrame, frameTypes, requestFrame } from "../test-support/http2-frames.ts";
+import { openRawConnection } from "../test-support/raw-connection.ts";
 import { listen } from "./listen.ts";
 
 const connections = 20;
@@ -18,8 +18,9 @@ interface Flood {
   readonly alpn: string;
   /** Where Node tells of each request that it has made an object of. */
   readonly channel: string;
-  readonly begin: (connection: RawConnection) => Promise<void>;
-  readonly formatRequest: (at: number) => string | Buffer;
+  /** What a connection begins with. */
+  readonly preface: Buffer;
+  readonly formatRequest: (at: number) => Buffer;
 }
 
 const floods: readonly Flood[] = [
@@ -27,57 +28,86 @@ const floods: readonly Flood[] = [
     version: "HTTP/1.1",
     alpn: "http/1.1",
     channel: "http.server.request.start",
-    begin: async () => undefined,
-    formatRequest: () => "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n",
+    preface: Buffer.alloc(0),
+    formatRequest: () => Buffer.from("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"),
   },
   {
     version: "HTTP/2",
     alpn: "h2",
     channel: "http2.server.stream.created",
-    begin: openSilentHttp2,
+    preface: Buffer.concat([
+      Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+      formatFrame({ type: frameTypes.settings, flags: 0, streamId: 0, payload: Buffer.alloc(0) }),
+    ]),
     formatRequest: (at) => requestFrame(2 * at + 1),
   },
 ];
 
-it.each(
-  floods.flatMap((flood) => [
-    { ...flood, tls: false },
-    { ...flood, tls: true },
-  ]),
-)(
-  "in a turn of the event loop few requests arrive, of any number of $version connections (TLS: $tls)",
-  async ({ channel, begin, formatRequest, alpn, tls }) => {
-    let served = 0;
-    const progress = new EventEmitter();
-    const untilServed = async (count: number): Promise<void> => {
-      while (served < count) await once(progress, "served");
-    };
-    const handler = async () => {
-      served += 1;
+describe("in a turn of the event loop few requests arrive", () => {
+  for (const { version, alpn, channel, preface, formatRequest } of floods) {
+    for (const tls of [false, true]) {
+      it(`of any number of ${version} connections${tls ? " over TLS" : ""}`, async () => {
+        const { served, handler } = createServed();
+        await using listener = await listen(handler, tls ? { tls: certificate } : {});
+        const secure = tls ? { ca: certificate.cert, ALPNProtocols: [alpn] } : undefined;
+        using opened = new DisposableStack();
+        const open = async () => {
+          const connection = opened.use(await openRawConnection(listener.port, secure));
+          await connection.write(Buffer.concat([preface, formatRequest(0)]));
+          return connection;
+        };
+        const all = await Promise.all(Array.from({ length: connections }, open));
+        await served(connections); // from here on all of them are read
+        using arrivals = countArrivals(channel);
+        const packet = Buffer.concat(Array.from({ length: requests }, (_, at) => formatRequest(1 + at)));
+        for (const connection of all) void connection.write(packet);
+        await served(connections * (1 + requests));
+        expect(arrivals.total).toBe(connections * requests);
+        expect(arrivals.mostInATurn).toBeLessThanOrEqual(128 + requests);
+      });
+    }
+
+    it(`of new ${version} connections, which bring many at once`, async () => {
+      const { served, handler } = createServed();
+      await using listener = await listen(handler);
+      using opened = new DisposableStack();
+      const accepted = Promise.withResolvers<void>();
+      let count = 0;
+      const accept = (): void => {
+        count += 1;
+        if (count === connections) accepted.resolve();
+      };
+      subscribe("net.server.socket", accept);
+      opened.defer(() => void unsubscribe("net.server.socket", accept));
+      const open = async () => opened.use(await openRawConnection(listener.port));
+      const all = await Promise.all(Array.from({ length: connections }, open));
+      await accepted.promise;
+      using arrivals = countArrivals(channel);
+      const packet = [preface, ...Array.from({ length: requests }, (_, at) => formatRequest(at))];
+      for (const connection of all) void connection.write(Buffer.concat(packet));
+      await served(connections * requests);
+      expect(arrivals.total).toBe(connections * requests);
+      // Two connections: they begin in immediates, and so does the count anew.
+      expect(arrivals.mostInATurn).toBeLessThanOrEqual(128 + 2 * requests);
+    });
+  }
+});
+
+/** A handler, and when it has been called so many times. */
+function createServed() {
+  let count = 0;
+  const progress = new EventEmitter();
+  return {
+    handler: async () => {
+      count += 1;
       progress.emit("served");
       return { status: 200 };
-    };
-    await using listener = await listen(handler, tls ? { tls: certificate } : {});
-    const secure = tls ? { ca: certificate.cert, ALPNProtocols: [alpn] } : undefined;
-    using opened = new DisposableStack();
-    const open = async (): Promise<RawConnection> => {
-      const connection = opened.use(await openRawConnection(listener.port, secure));
-      await begin(connection);
-      await connection.write(formatRequest(0));
-      return connection;
-    };
-    const all = await Promise.all(Array.from({ length: connections }, open));
-    await untilServed(connections); // from here on all of them are read
-    using arrivals = countArrivals(channel);
-    const packet = Buffer.concat(
-      Array.from({ length: requests }, (_, at) => Buffer.from(formatRequest(1 + at))),
-    );
-    for (const connection of all) void connection.write(packet);
-    await untilServed(connections * (1 + requests));
-    expect(arrivals.total).toBe(connections * requests);
-    expect(arrivals.mostInATurn).toBeLessThanOrEqual(128 + requests);
-  },
-);
+    },
+    served: async (wanted: number): Promise<void> => {
+      while (count < wanted) await once(progress, "served");
+    },
+  };
+}
 
 function countArrivals(channel: string) {
   let inTurn = 0;

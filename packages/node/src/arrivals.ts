@@ -8,6 +8,8 @@ interface ReadSocket extends Socket {
 /** The connections of one caller. */
 class CallerConnections {
   readonly sockets = new Set<ReadSocket>();
+  /** Begin those that are new, and bring requests already. */
+  readonly waiting: (() => void)[] = [];
   arrived = 0;
   stopped = false;
 
@@ -17,8 +19,14 @@ class CallerConnections {
     for (const { _handle } of this.sockets) _handle?.readStop();
   }
 
+  /** One of those that wait begins: all its requests arrive with it. */
   nextTurn(): void {
     this.arrived = 0;
+    this.#read();
+    this.waiting.shift()?.();
+  }
+
+  #read(): void {
     if (!this.stopped) return;
     this.stopped = false;
     for (const { _handle } of this.sockets) {
@@ -39,13 +47,18 @@ export class Arrivals {
   readonly #maxInATurn: number;
   readonly #callers = new Map<object, CallerConnections>();
   #arrived = 0;
+  #isScheduled = false;
 
   constructor(maxInATurn: number) {
     this.#maxInATurn = maxInATurn;
   }
 
-  /** From here on the connection is read in turns. */
-  join(caller: object, socket: Socket): void {
+  /**
+   * From here on the connection is read in turns.
+   *
+   * @param begin gives it to its parser, now or when requests may arrive again
+   */
+  join(caller: object, socket: Socket, begin: () => void): void {
     const connections = this.#callers.get(caller) ?? new CallerConnections();
     this.#callers.set(caller, connections);
     connections.sockets.add(socket);
@@ -53,11 +66,18 @@ export class Arrivals {
       connections.sockets.delete(socket);
       if (connections.sockets.size === 0) this.#callers.delete(caller);
     });
+    if (!connections.stopped && connections.waiting.length === 0 && this.#arrived < this.#maxInATurn) {
+      begin();
+      return;
+    }
+    socket.on("error", () => undefined); // without a parser it has no listener
+    connections.waiting.push(begin);
+    this.#schedule();
   }
 
   /** A request of this caller has arrived. */
   count(caller: object): void {
-    if (this.#arrived === 0) setImmediate(() => this.#nextTurn());
+    this.#schedule();
     this.#arrived += 1;
     if (this.#arrived === this.#maxInATurn) for (const each of this.#callers.values()) each.stop();
     const connections = this.#callers.get(caller);
@@ -66,8 +86,18 @@ export class Arrivals {
     if (connections.arrived >= this.#maxInATurn / 2) connections.stop();
   }
 
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => this.#nextTurn());
+  }
+
   #nextTurn(): void {
     this.#arrived = 0;
-    for (const each of this.#callers.values()) each.nextTurn();
+    this.#isScheduled = false;
+    for (const each of this.#callers.values()) {
+      each.nextTurn();
+      if (each.waiting.length > 0) this.#schedule();
+    }
   }
 }

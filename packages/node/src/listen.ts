@@ -81,10 +81,12 @@ export async function listen(handler: HttpHandler, options: ListenOptions = {}):
   const route = (socket: Socket, protocol: Protocol): void => {
     connections.undecided.delete(socket);
     const { caller } = context.bodies.accountOf(socket, () => socket.remoteAddress);
-    context.arrivals.join(caller, socket);
-    if (context.draining) socket.destroy();
-    else if (protocol === "h2") http2.adopt(socket);
-    else http1.adopt(socket);
+    context.arrivals.join(caller, socket, () => {
+      if (context.draining) socket.destroy();
+      else if (socket.destroyed) return;
+      else if (protocol === "h2") http2.adopt(socket);
+      else http1.adopt(socket);
+    });
   };
   if (tls === undefined) {
     sniffConnections(server, connections, limits.firstByteTimeoutMs, route);
