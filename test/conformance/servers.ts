@@ -5,7 +5,7 @@ import { createGuardedFetch } from "@a2a-connect/node";
 import { createReferenceAgent, profileOptions } from "@a2a-connect/reference-agent";
 import { type Clock, type PushOptions, systemClock, type Turn, type TurnAgent } from "@a2a-connect/server";
 import type { HarnessOptions } from "@a2a-connect/testing";
-import type { Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { JWK } from "jose";
 
 /** A server to start, and the strings of its agent. */
@@ -28,6 +28,7 @@ export function planServers(): Readonly<Record<ServerName, ServerPlan>> {
     identity: plan("full", { ...full, ...callers, extendedCard: { find: identityCard } }),
     "no-card": plan("full", { ...full, extendedCard: { find: () => undefined, open: true } }),
     "lenient-version": plan("full", { ...full, assumeVersion: "1.0" }),
+    credentials: plan("full", { ...full, wires: { interceptors: [demandCredentials] } }, bearer),
     signed: plan("full", { ...full, signing: { keys: [{ key: signingKey() }] } }),
     "short-poll": plan("full", { ...full, longPollMs: 20 }),
   };
@@ -64,13 +65,14 @@ const pictures = {
 function plan(
   profile: "full" | "bare" | "required-extension",
   options: Omit<HarnessOptions, "agent" | "store">,
+  more: Partial<TurnAgent["card"]> = {},
 ): ServerPlan {
   const puppet = createPuppet();
   const reference = createReferenceAgent(profile);
   const { card } = reference;
   const agent: TurnAgent = {
     ...reference,
-    card: { ...card, skills: [...(card.skills ?? []), ...(profile === "bare" ? [pictures] : [])] },
+    card: { ...card, ...more, skills: [...(card.skills ?? []), ...(profile === "bare" ? [pictures] : [])] },
     execute: (turn) => (isPuppet(turn) ? puppet.execute(turn) : (reference.execute?.(turn) ?? [])),
     taskAfterMs: 50,
     cancelGraceMs: 50,
@@ -94,6 +96,19 @@ function strictClock(): Clock {
     },
   };
 }
+
+/** What a card says when every call needs a token. */
+const bearer: Partial<TurnAgent["card"]> = {
+  securitySchemes: {
+    token: { scheme: { case: "httpAuthSecurityScheme", value: { scheme: "Bearer" } } },
+  },
+  securityRequirements: [{ schemes: { token: { list: [] } } }],
+};
+
+/** Stands in for authentication, too: there is no token that it knows. */
+const demandCredentials: Interceptor = () => () => {
+  throw new ConnectError("sign in first", Code.Unauthenticated, { "www-authenticate": "Bearer" });
+};
 
 /** Stands in for authentication, which is a later issue: whoever says who they are is believed. */
 const readCaller: Interceptor = (next) => (request) => {

@@ -37,7 +37,7 @@ export const requirementGroups: Readonly<Record<string, string>> = {
   L: "Agent card",
   M: "Signatures of cards",
   N: "Push notifications",
-  O: "Authentication, as far as it binds clients",
+  O: "Authentication",
   P: "Tenants, as far as they bind clients",
   Q: "Older dialects",
   R: "A2A 1.1, a draft",

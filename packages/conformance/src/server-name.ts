@@ -16,6 +16,8 @@ export type ServerName =
   | "no-card"
   /** Takes a call without a version for 1.0. */
   | "lenient-version"
+  /** Lets no caller in without credentials. */
+  | "credentials"
   /** Signs its cards. */
   | "signed"
   /** Lets no caller wait for a newer generation for long. */

@@ -2,6 +2,7 @@ import type { ScenarioGroup } from "../scenario.ts";
 import { agentCard } from "./agent-card.ts";
 import { answerShapes } from "./answer-shapes.ts";
 import { cardSigning } from "./card-signing.ts";
+import { credentials } from "./credentials.ts";
 import { errorTable } from "./error-table.ts";
 import { errors } from "./errors.ts";
 import { extendedCard } from "./extended-card.ts";
@@ -50,6 +51,7 @@ export const allScenarios: Readonly<Record<string, ScenarioGroup>> = {
   "agent-card": agentCard,
   "card-signing": cardSigning,
   "push-notifications": pushNotifications,
+  credentials: credentials,
   "one-task": oneTask,
   races: races,
   robustness: robustness,

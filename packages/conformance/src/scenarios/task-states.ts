@@ -153,6 +153,7 @@ export const taskStates: ScenarioGroup = scenarios("B States", (verifies) => {
   );
 
   verifies(
+    // Played: the executor has to speak after its grace period is over, which no message can time.
     "B-2",
     "drops what an agent says after its task was canceled",
     async (stage) => {

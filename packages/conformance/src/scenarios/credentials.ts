@@ -1,0 +1,115 @@
+import { isObject } from "@a2a-connect/core/internal";
+import { Code } from "@connectrpc/connect";
+import { newId } from "../calls.ts";
+import { listOf } from "../card-facts.ts";
+import { expect } from "../expect.ts";
+import { NotApplicable } from "../not-applicable.ts";
+import { readAnswer } from "../raw-calls.ts";
+import { callGrpc } from "../raw-grpc.ts";
+import { jsonWires, type ScenarioGroup, type Stage, scenarios } from "../scenario.ts";
+import type { Wire } from "../target.ts";
+
+const options = { needs: "any", when: ["credentials"], server: "credentials" } as const;
+
+/** Headers of callers whom no server knows. */
+const strangers: readonly (readonly [name: string, headers: Readonly<Record<string, string>>])[] = [
+  ["without credentials", {}],
+  ["with credentials that nobody gave out", { authorization: "Bearer given-out-by-nobody" }],
+];
+
+/** O, the side of the server. */
+export const credentials: ScenarioGroup = scenarios("O Authentication", (verifies) => {
+  for (const [name, headers] of strangers) {
+    verifies(
+      "O-2",
+      `refuses a call ${name}`,
+      async (stage) => {
+        const refusals: readonly unknown[] =
+          stage.wire === "grpc" || stage.wire === "grpc-web"
+            ? [Code.Unauthenticated, Code.PermissionDenied]
+            : [401, 403];
+        const { status, refused } = await callAsStranger(stage, headers);
+        if (stage.wire === "jsonrpc" && refused && !refusals.includes(status)) {
+          stage.note(`The refusal over JSON-RPC has HTTP status ${status}; 401 says more.`);
+          return;
+        }
+        expect(refusals).toContain(status);
+      },
+      { ...options, places: ["grpc", "grpc-web", "connect", "jsonrpc", "http-json"] },
+    );
+  }
+
+  verifies(
+    "L-9",
+    "demands only schemes that its card describes",
+    async ({ target: { card } }) => {
+      const { securitySchemes } = card;
+      for (const { schemes } of listOf(card["securityRequirements"])) {
+        for (const name of isObject(schemes) ? Object.keys(schemes) : []) {
+          expect(isObject(securitySchemes) ? Object.keys(securitySchemes) : []).toContain(name);
+        }
+      }
+    },
+    options,
+  );
+
+  verifies(
+    "O-2",
+    "says with a challenge how to authenticate",
+    async (stage) => {
+      const { status, challenge } = await callAsStranger(stage, {});
+      if (status !== 401) throw new NotApplicable("the call is not refused with 401");
+      expect(challenge).toMatch(/\w/);
+    },
+    { ...options, places: jsonWires },
+  );
+});
+
+interface Refusal {
+  /** The HTTP status; over gRPC and gRPC-Web the code. */
+  readonly status: number;
+  /** Whether the answer says that the call has failed. */
+  readonly refused: boolean;
+  /** Of HTTP. */
+  readonly challenge: string | null;
+}
+
+/** A GetTask that goes past the credentials of the run. */
+async function callAsStranger(
+  { target, wire }: Stage,
+  own: Readonly<Record<string, string>>,
+): Promise<Refusal> {
+  const path = "/lf.a2a.v1.A2AService/GetTask";
+  const headers = { "a2a-version": "1.0", ...own };
+  if (wire === "grpc") {
+    const stranger = Object.assign({}, target, { headers: {} });
+    const { trailers } = await callGrpc(stranger, path, new Uint8Array(), headers);
+    const status = Number(trailers["grpc-status"]);
+    return { status, refused: status !== 0, challenge: null };
+  }
+  const id = newId();
+  const post = (type: string, body: BodyInit): RequestInit => ({
+    method: "POST",
+    headers: { ...headers, "content-type": type },
+    body,
+  });
+  const calls: Readonly<Record<Exclude<Wire, "grpc">, readonly [string, RequestInit]>> = {
+    "grpc-web": [path, post("application/grpc-web+proto", new Uint8Array(5))],
+    connect: [path, post("application/json", JSON.stringify({ id }))],
+    jsonrpc: [
+      "",
+      post("application/json", JSON.stringify({ jsonrpc: "2.0", id: 1, method: "GetTask", params: { id } })),
+    ],
+    "http-json": [`/tasks/${id}`, { headers }],
+  };
+  const [below, init] = calls[wire];
+  const url = target.address(wire) + below;
+  const response = await fetch(url, init);
+  const challenge = response.headers.get("www-authenticate");
+  const { status, header, error, text } = await readAnswer(response);
+  target.record({ call: `${init.method ?? "GET"} ${url}`, request: JSON.stringify(headers), answer: text });
+  const code = header.get("grpc-status") ?? /grpc-status: ?(\d+)/.exec(text)?.[1];
+  return wire === "grpc-web"
+    ? { status: Number(code), refused: code !== "0", challenge }
+    : { status, refused: error !== undefined || status >= 400, challenge };
+}
