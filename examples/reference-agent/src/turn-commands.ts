@@ -95,9 +95,9 @@ export const turnCommands: readonly TurnCommand[] = [
   {
     usage: "silent             says nothing, so that its task stays SUBMITTED: cancel it",
     pattern: /^silent$/,
-    async *run() {
+    async *run(turn) {
       yield* [];
-      await new Promise(() => {});
+      await cancelOf(turn.signal);
     },
   },
   {

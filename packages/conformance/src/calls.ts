@@ -147,7 +147,7 @@ export async function startPlayed({ client, puppet }: Stage, init: MessageInit =
 /** Starts a task of the reference agent that is WORKING until it is canceled. */
 export async function startWorking({ client }: Pick<Stage, "client">, init: MessageInit = {}): Promise<Task> {
   const configuration = { ...init.configuration, returnImmediately: true };
-  const { id } = await sendTask(client, "hang", { ...init, configuration });
+  const { id } = await sendTask(client, "until-canceled", { ...init, configuration });
   return untilSeen(client, id, ({ status }) => status?.state === TaskState.WORKING);
 }
 

@@ -29,7 +29,7 @@ interface Condition {
   readonly before?: Partial<Names>;
   readonly when?: readonly CardFact[];
   readonly server?: ServerName;
-  /** Makes it happen with `client`, after whatever has to be there first. */
+  /** Makes it happen with `client`, after what has to be there first. */
   readonly prepare: (stage: Stage) => Promise<(client: A2AClient) => Promise<unknown>>;
 }
 

@@ -99,7 +99,7 @@ export const generations: ScenarioGroup = scenarios("R A2A 1.1", (verifies) => {
       newest,
       newest,
     ]);
-    expect(tasks.canceled.generation).toBe(3n); // created, working, canceled
+    expect(tasks.canceled.generation).toBe(4n); // created, working, an artifact, canceled
   });
 
   verifies("R-1", "tells the generation of a task that is sent and not waited for", async (stage) => {
