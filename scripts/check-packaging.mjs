@@ -1,7 +1,8 @@
 // Proves that what we would publish works: builds every public package with tsdown, packs it as pnpm would publish it,
 // lints the tarball (publint, attw), checks its exports map and that the runtime-neutral packages stay neutral, then
-// installs all tarballs with npm in an empty directory, imports every entry and runs every command. Each step prints its count; none may be 0.
-import { execFile } from "node:child_process";
+// installs all tarballs with npm in an empty directory, imports every entry, runs every command, and lets the conformance kit examine
+// the demo agent. Each step prints its count; none may be 0.
+import { execFile, spawn } from "node:child_process";
 import {
   existsSync,
   mkdtempSync,
@@ -211,6 +212,42 @@ async function runCommands({ name, manifest }, directory) {
   return commands.length;
 }
 
+/** The installed conformance kit examines an agent that the installed command serves; returns how much has passed. */
+async function examineDemo(directory) {
+  const a2a = realpathSync(join(directory, "node_modules/.bin/a2a"));
+  const demo = spawn(process.execPath, [a2a, "demo-server", "--port", "0"], {
+    cwd: directory,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  try {
+    const url = await new Promise((resolve, reject) => {
+      let printed = "";
+      demo.stdout.setEncoding("utf8").on("data", (chunk) => {
+        printed += chunk;
+        const served = /^Agent Card: (http:\/\/localhost:\d+)\//m.exec(printed);
+        if (served !== null) resolve(served[1]);
+      });
+      demo.on("exit", () => reject(new Error(`the demo agent has ended: ${printed}`)));
+    });
+    const { stdout } = await runFile(
+      process.execPath,
+      [a2a, "conformance", url, "--output", "json", "--run-timeout", "5m"],
+      { cwd: directory, maxBuffer: 64 * 1024 * 1024 },
+    );
+    const { verdict, tallies } = JSON.parse(stdout);
+    if (verdict !== "passed") fail("@a2a-connect/conformance", `the demo agent has not passed: ${verdict}`);
+    return tallies.must.passed;
+  } catch (error) {
+    fail(
+      "@a2a-connect/conformance",
+      `does not run where it is installed:\n${error.stderr || error.stdout || error}`,
+    );
+    return 0;
+  } finally {
+    demo.kill();
+  }
+}
+
 async function sum(packages, check) {
   let total = 0;
   for (const each of packages) total += await check(each);
@@ -231,6 +268,7 @@ try {
   report("neutral modules", await sum(neutralPackages, (each) => checkNeutral(each, installed(each))));
   report("entries imported", await sum(packages, (each) => importEntries(each, work)));
   report("commands run", await sum(packages, (each) => runCommands(each, work)));
+  report("conformance checks passed", await examineDemo(work));
 } finally {
   rmSync(work, { recursive: true, force: true });
 }
