@@ -1,4 +1,5 @@
 import { findA2AError, isTerminal } from "@a2a-connect/core";
+import { untilAborted } from "@a2a-connect/core/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { newId, toRequest } from "../calls.ts";
@@ -31,9 +32,9 @@ export interface Dialect {
  */
 export async function findDialect(target: Target, given: SpecVersion | undefined): Promise<Dialect> {
   const found = await Promise.all(
-    probes.flatMap(({ wire, look }) =>
-      target.wires.includes(wire) ? [look(target).catch(() => undefined)] : [],
-    ),
+    probes
+      .filter(({ wire }) => target.wires.includes(wire))
+      .map(({ look }) => untilAborted(look(target), target.signal).catch(() => undefined)),
   );
   const signs = found.filter((sign) => sign !== undefined);
   const numbers = new Set(signs.filter(({ what }) => what !== mediaType).map(({ spec }) => spec));

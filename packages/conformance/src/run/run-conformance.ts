@@ -66,8 +66,9 @@ export async function runConformance(url: string, options: ConformanceOptions = 
   const server = await findServer(url, { ...(headers === undefined ? {} : { headers }), signal });
   try {
     const places = choosePlaces(server, options.places);
-    const limit = within(signal, AbortSignal.timeout(scenarioTimeoutMs));
-    const dialect = await findDialect(server.target({ signal: limit }), options.spec);
+    using limit = startLimit(scenarioTimeoutMs);
+    const target = server.target({ signal: within(signal, limit.signal) });
+    const dialect = await findDialect(target, options.spec);
     signal?.throwIfAborted();
     const plan = Object.values(allScenarios).flatMap(({ title, scenarios }) =>
       scenarios
