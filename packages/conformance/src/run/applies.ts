@@ -27,6 +27,7 @@ const setups: Readonly<Record<Exclude<ServerName, "full">, string>> = {
   "no-push": "without webhooks",
   identity: "with callers who say in a header who they are",
   "no-card": "with an extended card that is declared and not there",
+  credentials: "to refuse callers without credentials",
   "lenient-version": "to take a call without a version for 1.0",
   signed: "with a signed card",
   "short-poll": "to hold no call for long",
