@@ -78,7 +78,7 @@ async function recordCommands(recording: Recording, block: Block): Promise<Block
 }
 
 /** Stands there only when the machine was slow; where it is meant to be, the block is an interrupted one. */
-const announcement = /^task \S+ is \S+; Ctrl-C leaves it to itself\n/gm;
+const announcement = /^task \S+ is \S+; Ctrl-C detaches, and the task goes on\n/gm;
 
 /** Stays until the page's end. */
 async function recordServer(recording: Recording, block: Block): Promise<Block> {

@@ -66,7 +66,7 @@ const promptHints: readonly (readonly [names: string, hint: string])[] = [
     "renew the certificate, trust its authority (NODE_EXTRA_CA_CERTS=FILE), or for development --insecure",
   ],
   ["`platform.transports`", "ask the operator of the agent for an interface with one of these bindings"],
-  ["`connectTimeoutMs`", "check that the server is up: it takes connections and does not answer"],
+  ["`connectTimeoutMs`", "check the server: it accepts connections but does not answer"],
   ["`maxCardBytes`", "tell the operator of the agent"],
 ];
 
@@ -76,7 +76,7 @@ function hintOf(error: AgentError, { lookCommand }: FailureSituation): string | 
   }
   if (error instanceof CardNotFoundError && mayWantTls(error)) {
     const { host, pathname } = new URL(error.url);
-    return `try again, or look into the server's log; when it wants TLS: https://${host}${pathname.replace(/\/\.well-known\/.*$/, "")}`;
+    return `try again, or look into the server's log; if it expects TLS, use https://${host}${pathname.replace(/\/\.well-known\/.*$/, "")}`;
   }
   return promptHints.find(([names]) => error.hint?.includes(names))?.[1] ?? error.hint;
 }

@@ -150,7 +150,7 @@ const typed: Provenance = { source: "flag", where: "the command line" };
 /** Who interrupts wants to know that nothing has begun. */
 function whileConnecting(error: unknown, { interrupted }: CliIo): unknown {
   return interrupted.aborted && !(error instanceof CliError)
-    ? new CliError("A2ACLI_ERR_INTERNAL", "interrupted while connecting: nothing was asked of the agent yet")
+    ? new CliError("A2ACLI_ERR_INTERNAL", "interrupted while connecting: no call was made yet")
     : error;
 }
 
@@ -159,7 +159,7 @@ function startTimeout(controller: AbortController, timeoutMs: number | undefined
   const giveUp = (): void => {
     const message = `gave up after ${formatDuration(timeoutMs ?? 0)} (--timeout)`;
     controller.abort(
-      new CliError("A2ACLI_ERR_TIMEOUT", message, { hint: "give it longer with --timeout 5m" }),
+      new CliError("A2ACLI_ERR_TIMEOUT", message, { hint: "allow more time with --timeout 5m" }),
     );
   };
   const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);

@@ -9,17 +9,14 @@ interface FileError {
 
 /** What Node's codes say, and what to do about it; where reading and writing differ, by both. */
 const faults: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
-  "read ENOENT": [
-    "there is no such file",
-    "see how it is spelled, and from which directory it is looked for",
-  ],
-  "written ENOENT": ["its directory is not there", "make it first: mkdir -p"],
-  "read EACCES": ["you are not allowed to", "ls -l says who is; chmod lets others"],
+  "read ENOENT": ["there is no such file", "check its spelling, and the directory that it is relative to"],
+  "written ENOENT": ["its directory does not exist", "make it first: mkdir -p"],
+  "read EACCES": ["you are not allowed to", "ls -l shows its permissions, chmod changes them"],
   "written EACCES": [
     "you are not allowed to write there",
     "choose another place, or have its owner allow it",
   ],
-  ENOTDIR: ["something on its path is no directory", "see how the path is spelled"],
+  ENOTDIR: ["part of its path is not a directory", "check the spelling of the path"],
   EISDIR: ["it is a directory", "name a file in it"],
   EROFS: ["the file system is read-only", "choose another place"],
   ENOSPC: ["there is no space left", "make room, or choose another place"],

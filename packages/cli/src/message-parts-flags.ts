@@ -87,4 +87,4 @@ export function readsStdin({ kind, value }: PartSource): boolean {
   return kind === "data" && value === "-";
 }
 
-const mediaTypeHint = "put it right behind the part: --file report.bin --media-type application/pdf";
+const mediaTypeHint = "put it right after the part: --file report.bin --media-type application/pdf";

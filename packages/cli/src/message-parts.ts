@@ -49,8 +49,8 @@ async function readPart(
     case "file":
       if (value === "-") {
         throw usageError(
-          "--file - would be a file of the name -",
-          "--data - reads JSON from the standard input; a file of that name is ./-",
+          "--file cannot read the standard input",
+          "--data - reads JSON from it; for a file with the name - write ./-",
         );
       }
       return await readFile(value, details, io.cwd);

@@ -42,8 +42,7 @@ const table = [
     flag: "card-key",
     argument: "key",
     ownOnly: true,
-    description:
-      "public key that the agent's card has to be verified by: file of a JWK, key set or PEM, or a JWK",
+    description: "public key that must have signed the agent's card: file of a JWK, key set or PEM, or a JWK",
     builtIn: "cards are not verified",
   },
   {
@@ -58,7 +57,7 @@ const table = [
     flag: "a2a-version",
     argument: "version",
     description: "protocol version to use, and no other",
-    builtIn: "the highest both sides speak, 1.0 or later",
+    builtIn: "the highest that both sides support, 1.0 or later",
   },
   {
     flag: "output",
@@ -92,7 +91,7 @@ const table = [
   {
     flag: "poll-interval",
     argument: "duration",
-    description: "how often to look while waiting, where there is no stream",
+    description: "how often to poll while waiting, if the agent cannot stream",
     builtIn: "2s",
   },
   {
@@ -102,7 +101,7 @@ const table = [
     builtIn: "none",
   },
   { flag: "context-id", argument: "id", description: "start a new task in this context" },
-  { flag: "task-id", argument: "id", description: "go on with this task" },
+  { flag: "task-id", argument: "id", description: "continue this task" },
   {
     flag: "metadata",
     argument: "json",
@@ -132,8 +131,8 @@ const table = [
     repeatable: true,
     flagOnly: true,
     description:
-      "send this credential, such as A2ACLI_BEARER, to the agent that a found file names, repeatable",
-    builtIn: "ask on a terminal",
+      "send this credential, such as A2ACLI_BEARER, to an agent whose address is from a project's file, repeatable",
+    builtIn: "ask at a terminal",
   },
   {
     flag: "insecure",
@@ -145,8 +144,8 @@ const table = [
     flag: "config",
     argument: "path",
     flagOnly: true,
-    description: "an .env file in place of the local one",
-    builtIn: "the nearest .env, upwards",
+    description: "an .env file to use in place of the nearest one",
+    builtIn: "the nearest .env in this directory or above",
   },
   { flag: "verbose", description: "show everything that was sent and received", builtIn: "off" },
   { flag: "debug", description: "log the wire to stderr, secrets masked", builtIn: "off" },
@@ -166,16 +165,17 @@ export const settingOptions: readonly SettingOption[] = table;
 /** What is wrong with a value, as the end of a sentence that names the option; undefined when it is fine. */
 const problems: Readonly<Partial<Record<SettingFlag, (text: string) => string | undefined>>> = {
   "card-key": (text) =>
-    holdsPrivateKey(text) ? "is a private key, and nobody but its owner should have one" : undefined,
+    holdsPrivateKey(text) ? "is a private key; give the public one, which a2a keys public prints" : undefined,
   transport: (text) =>
     parseBinding(text) === undefined
-      ? "is no binding; there are jsonrpc, http+json, grpc, grpc-web, connect"
+      ? "is not a binding; use jsonrpc, http+json, grpc, grpc-web or connect"
       : undefined,
-  "a2a-version": (text) => (/^\d+\.\d+$/.test(text) ? undefined : "is no version such as 1.0"),
+  "a2a-version": (text) => (/^\d+\.\d+$/.test(text) ? undefined : "is not a version such as 1.0"),
   output: (text) => (text === "text" || text === "json" ? undefined : "is neither text nor json"),
   "poll-interval": durationProblem,
-  timeout: (text) => durationProblem(text) ?? (parseDuration(text) === 0 ? "is no time at all" : undefined),
-  metadata: (text) => (parseObject(text) === undefined ? 'is no JSON object such as {"k":"v"}' : undefined),
+  timeout: (text) => durationProblem(text) ?? (parseDuration(text) === 0 ? "is not more than 0" : undefined),
+  metadata: (text) =>
+    parseObject(text) === undefined ? 'is not a JSON object such as {"k":"v"}' : undefined,
   "svc-param": (text) =>
     parseServiceParameter(text) === undefined ? "is not of the form name:value" : undefined,
 };
@@ -186,7 +186,7 @@ export function findProblem({ flag, argument }: SettingOption, text: string): st
 }
 
 function durationProblem(text: string): string | undefined {
-  return parseDuration(text) === undefined ? "is no duration such as 500ms, 2s or 5m" : undefined;
+  return parseDuration(text) === undefined ? "is not a duration such as 500ms, 2s or 5m" : undefined;
 }
 
 /** `agent-card` is `A2ACLI_AGENT_CARD` (§7.2). */

@@ -42,7 +42,7 @@ async function afterLostOutput(run: CommandRun, error: LostOutputError): Promise
   const { io, exitCode = io.interrupted.aborted ? interruptedExitCode(io.interrupted) : 0 } = run;
   if (error.isClosed && run.needsReader !== true) return exitCode;
   const problem = error.isClosed
-    ? "the output was not read to its end, and that is no success"
+    ? "the output was not read to its end, so the command did not succeed"
     : `the output could not be written: ${error.message}`;
   await io.stderr.write(`error: ${problem} [A2ACLI_ERR_INTERNAL]\n`);
   return exitCode === 0 ? 1 : exitCode;
@@ -74,7 +74,7 @@ async function runProgram(run: CommandRun): Promise<number> {
 
 /** Whatever an interruption broke, unless the command has said in its own words what it means. a2a-cli has no code for it. */
 function interruption(): CliError {
-  return new CliError("A2ACLI_ERR_INTERNAL", "interrupted before it was done");
+  return new CliError("A2ACLI_ERR_INTERNAL", "interrupted before the command had finished");
 }
 
 async function nameFailure(error: unknown, program: Command, argv: readonly string[]): Promise<unknown> {

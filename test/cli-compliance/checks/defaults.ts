@@ -33,7 +33,7 @@ export const defaults = collectChecks((shows) => {
       ["--wait", "on for send"],
       ["--output", "text"],
       ["--verbose", "off"],
-      ["--a2a-version", "the highest both sides speak, 1.0 or later"],
+      ["--a2a-version", "the highest that both sides support, 1.0 or later"],
       ["--insecure", "off"],
       ["--poll-interval", "2s"],
     ] as const) {

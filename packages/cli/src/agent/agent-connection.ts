@@ -53,12 +53,12 @@ export async function prepareConnection(situation: AgentSituation): Promise<Agen
   situation.adopt(settings);
   if (settings.insecure) {
     await output.warn(
-      "TLS certificates are not verified (--insecure): anybody in between can read and change everything",
+      "TLS certificates are not verified (--insecure): an attacker on the network can read and change everything",
     );
   }
   if (reference.kind === "url" && hasLostQuery(reference.url)) {
     await output.warn(
-      "what stands behind the ? of the address is not sent with calls; credentials are: --api-key, --bearer, --svc-param",
+      "calls do not carry the query of the address (the text after the ?); to send credentials use --api-key, --bearer or --svc-param",
     );
   }
   const target: CardTarget =
@@ -112,7 +112,7 @@ function catalogHint({ url, message, hint }: CardNotFoundError): string | undefi
   const origin = message.includes("has no card (HTTP 404)") ? URL.parse(url)?.origin : undefined;
   return origin === undefined
     ? undefined
-    : `${hint ?? "Check the address."} A server of several agents lists them in ${origin}/.well-known/ai-catalog.json: each has a card at its own URL.`;
+    : `${hint ?? "Check the address."} A server with several agents lists them in ${origin}/.well-known/ai-catalog.json; each has a card at its own URL.`;
 }
 
 /** What `work` opens, unless the signal is aborted first: then its reason, and what comes too late is closed. */

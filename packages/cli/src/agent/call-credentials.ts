@@ -105,7 +105,7 @@ function readScheme(name: string, card: AgentCard, given: GivenCredentials): Dem
     case "openIdConnectSecurityScheme":
       return { words: `an OpenID Connect token (${name})`, ...token };
     case "mtlsSecurityScheme":
-      return { words: `a client certificate (${name}), which this command cannot show yet` };
+      return { words: `a client certificate (${name}), which this command cannot present yet` };
     default:
       return { words: `${name}, which the card does not describe` };
   }
@@ -123,7 +123,7 @@ function credentialsMissing(card: AgentCard, ways: readonly (readonly Demand[])[
   const hints = new Set(ways.flat().flatMap(({ hint }) => hint ?? []));
   return new CliError(
     "A2ACLI_ERR_CREDENTIALS_MISSING",
-    `${card.name || "the agent"} wants ${wanted.join(", or ")}; that was not given`,
+    `${card.name || "the agent"} requires ${wanted.join(", or ")}; you gave none of these`,
     { hint: [...hints].join("; ") || undefined },
   );
 }
@@ -187,8 +187,8 @@ function attach({ places }: CredentialPlan, header: Headers, binding: string): v
   if (query.size === 0) return;
   if (binding === "GRPC") {
     throw usageError(
-      "the agent wants its API key in the query, which gRPC does not have",
-      "--transport jsonrpc, or another binding of the card",
+      "the agent wants its API key in the URL's query, and gRPC has no query",
+      "use --transport jsonrpc, or another binding of the card",
     );
   }
   header.set(queryHeader, query.toString());

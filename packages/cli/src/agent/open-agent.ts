@@ -85,7 +85,7 @@ async function warnAboutExposure(
 ): Promise<void> {
   if (places.length === 0) return;
   if (insecure) {
-    await output.warn("a credential is sent although nobody knows who is at the other end (--insecure)");
+    await output.warn("a credential is sent to a server whose identity is not verified (--insecure)");
   }
   const { protocol, hostname } = URL.parse(url) ?? { protocol: "", hostname: "" };
   if (protocol === "http:" && !isLoopbackHost(hostname)) {

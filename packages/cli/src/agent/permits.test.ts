@@ -118,9 +118,11 @@ describe("a credential", () => {
       expect(agent.calls).toEqual([]);
       expect(exitCode).toBe(2);
       expect(stderr).toMatch(
-        new RegExp(`error: ${refused}\\b.* is not sent to ${agent.url}: ${join(home, "project")}/`),
+        new RegExp(
+          `error: ${refused}\\b.* is not sent to ${agent.url}: that address comes from ${join(home, "project")}/`,
+        ),
       );
-      expect(stderr).toContain(`hint: --allow-credential ${refused} `);
+      expect(stderr).toContain(`hint: to send it this once, add --allow-credential ${refused};`);
 
       const allowed = await run(["send", "hello", ...argv, "--allow-credential", refused], env);
       expect({ exitCode: allowed.exitCode, calls: agent.calls.length }).toEqual({ exitCode: 0, calls: 1 });
@@ -273,8 +275,12 @@ describe("a found .env", () => {
       insecure: { value: null },
       "card-key": { value: join(home, ".config/a2a-cli/mine.json") },
     });
-    expect(stderr).toMatch(/warning: .*project\/\.env was found.* A2ACLI_INSECURE does not count/);
-    expect(stderr).toMatch(/warning: .*project\/\.env was found.* A2ACLI_CARD_KEY does not count/);
+    expect(stderr).toMatch(
+      /warning: A2ACLI_INSECURE of .*project\/\.env is ignored, because you did not name that file/,
+    );
+    expect(stderr).toMatch(
+      /warning: A2ACLI_CARD_KEY of .*project\/\.env is ignored, because you did not name that file/,
+    );
     const named = await run(["config", "show", "-o", "json", "--config", "../.env"]);
     expect(JSON.parse(named.stdout).settings).toMatchObject({ insecure: { value: true } });
   });

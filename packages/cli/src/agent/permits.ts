@@ -174,12 +174,12 @@ export class CredentialPermits {
     }
     throw usageError(
       sayRefusal(credential, named),
-      `--allow-credential ${credential.name} sends it this time; on a terminal you are asked once for this folder; an agent that you name by its URL (-a) needs neither`,
+      `to send it this once, add --allow-credential ${credential.name}; at a terminal a2a asks you once per folder; an agent that you name by its URL (-a) needs neither`,
     );
   }
 
   async #ask({ name }: HeldCredential, { agent, where }: NamedAgent, signal: AbortSignal): Promise<boolean> {
-    await this.#output.note(`${where} says that the agent is ${agent}, and you have not. Send it ${name}?`);
+    await this.#output.note(`The address ${agent} comes from ${where}, not from you. Send ${name} there?`);
     await this.#output.note(
       "Your yes is remembered for this folder, credential and agent. Answer yes or no:",
     );
@@ -205,7 +205,7 @@ export class CredentialPermits {
 /** That a credential is not sent, and why. */
 function sayRefusal({ name, where: from }: HeldCredential, { where, agent }: NamedAgent): string {
   const origin = from === name ? "" : ` (${from})`;
-  return `${name}${origin} is not sent to ${agent}: ${where} says that the agent is there, and you have not`;
+  return `${name}${origin} is not sent to ${agent}: that address comes from ${where}, not from you`;
 }
 
 interface Permit {

@@ -27,7 +27,10 @@ export type CardReference =
 export async function resolveCardReference(text: string | undefined, io: CliIo): Promise<CardReference> {
   const reference = text?.trim() ?? "";
   if (reference === "") {
-    throw usageError("which agent? Nothing names one", "-a localhost:4000, or A2ACLI_AGENT_CARD");
+    throw usageError(
+      "no agent is named",
+      "name one with -a, such as -a localhost:4000, or set A2ACLI_AGENT_CARD",
+    );
   }
   if (/^https?:\/\//i.test(reference)) return { kind: "url", url: requireUrl(reference) };
   if (/^file:/i.test(reference)) {
@@ -64,10 +67,10 @@ function withScheme(address: string): string {
 function requireUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || url.username !== "" || url.password !== "") {
-    const why = url === null ? "is no address" : "holds credentials, which are not taken from an address";
+    const why = url === null ? "is not an address" : "holds credentials, which an address may not have";
     throw usageError(
       `--agent-card: ${url === null ? `"${text}"` : url.host} ${why}`,
-      "a host such as agent.example.com, a URL, a file, or a name in a2a.config.yaml",
+      "give a host such as agent.example.com, a URL, a file, or a name in a2a.config.yaml",
     );
   }
   return text;
@@ -78,8 +81,8 @@ function toPath(fileUrl: string): string {
     return fileURLToPath(fileUrl);
   } catch (cause) {
     throw usageError(
-      `"${fileUrl}" names no file on this machine`,
-      "file:///absolute/path, or a plain path",
+      `"${fileUrl}" does not name a file on this machine`,
+      "write file:///absolute/path, or a plain path",
       cause,
     );
   }

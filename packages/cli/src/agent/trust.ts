@@ -73,8 +73,8 @@ export function requireTrusted(
     if (verified) return;
     throw new CliError(
       "A2ACLI_ERR_CARD_INVALID",
-      `the agent's card is not verified (${reason}), and so not used. ${message}`,
-      { hint: "a2a card verify says all about it, and a2a config show by which key it was verified" },
+      `the agent's card is not verified (${reason}), so it is not used. ${message}`,
+      { hint: "a2a card verify shows the details, and a2a config show the key that was demanded" },
     );
   };
 }

@@ -59,7 +59,7 @@ function describe({ keyword, instancePath, params, message }: ErrorObject): stri
     case "required":
       return `${join(path, String(params["missingProperty"]))} is missing`;
     case "additionalProperties":
-      return `${join(path, String(params["additionalProperty"]))} is no field of A2A 1.0`;
+      return `${join(path, String(params["additionalProperty"]))} is not a field of A2A 1.0`;
     case "oneOf":
       return `${path || "the card"} must have exactly one of its kinds`;
     case "enum":

@@ -27,7 +27,7 @@ export function noCanonicalForm(error: CardTextError, name: string): CliError {
   return new CliError(
     "A2ACLI_ERR_CARD_INVALID",
     `${name} has no canonical form: ${error.message} (${error.fault})`,
-    { hint: "a card that can be signed is one JSON object that everybody reads the same way", cause: error },
+    { hint: "to be signed, a card must be one JSON object that can be read in one way only", cause: error },
   );
 }
 

@@ -151,7 +151,7 @@ describe("--memory", () => {
     expect(field(stdout, "Memory")).toMatch(
       /is known since \d{4}-.*, last seen .*, by the key with thumbprint [\w-]{43}/,
     );
-    expect(field(stdout, "Card")).not.toContain("nothing proves it");
+    expect(field(stdout, "Card")).not.toContain("not verified");
     expect(field(stdout, "Next")).toContain(`a2a card forget ${host.url} --memory m.json`);
     expect(stdout.split("\n").length).toBeLessThanOrEqual(26);
     const json = JSON.parse((await again("-o", "json")).stdout);
@@ -179,7 +179,7 @@ describe("--memory", () => {
     const { stdout, exitCode } = await again();
     expect([exitCode, field(stdout, "Reason")]).toEqual([1, "no-signature"]);
     expect(field(stdout, "Alarm")).toMatch(
-      /^unsigned: The cards of .* were signed, by the key with thumbprint [\w-]{43}/,
+      /^unsigned: Earlier cards of .* were signed by the key with thumbprint [\w-]{43}/,
     );
   });
 
@@ -191,7 +191,7 @@ describe("--memory", () => {
     const unknown = await forget("https://other.example");
     expect([unknown.exitCode, unknown.stderr]).toEqual([
       2,
-      expect.stringContaining("m.json remembers nothing of https://other.example"),
+      expect.stringContaining("m.json does not know https://other.example"),
     ]);
   });
 
@@ -205,7 +205,9 @@ describe("--memory", () => {
       "none.json",
     );
     expect(exitCode).toBe(0);
-    expect(field(stdout, "Memory")).toContain("nothing was remembered, because the card came from no URL");
+    expect(field(stdout, "Memory")).toContain(
+      "nothing was remembered, because the card did not come from a URL",
+    );
     await expect(stat(join(cwd, "none.json"))).rejects.toThrow("ENOENT");
   });
 
@@ -215,10 +217,20 @@ describe("--memory", () => {
   });
 
   for (const [what, file, problem, hint] of [
-    ["a damaged file", "damaged.json", "damaged.json is damaged", "met for the first time again"],
-    ["a directory", ".", ". is a directory", "a file of its own"],
-    ["a device", "/dev/zero", "/dev/zero is no regular file", "a file of its own"],
-    ["a directory that is not there", "none/x.json", "there is no directory none", "a file of its own"],
+    [
+      "a damaged file",
+      "damaged.json",
+      "damaged.json is damaged",
+      "the next card of every agent counts as its first",
+    ],
+    ["a directory", ".", ". is a directory", "a file that nothing else uses"],
+    ["a device", "/dev/zero", "/dev/zero is not a regular file", "a file that nothing else uses"],
+    [
+      "a directory that is not there",
+      "none/x.json",
+      "there is no directory none",
+      "a file that nothing else uses",
+    ],
   ] as const) {
     it(`is wrong use of ${what}`, async () => {
       await writeFile(join(cwd, "damaged.json"), "garbage");
@@ -242,7 +254,7 @@ describe("a key set that cannot be had", () => {
     server.close();
     expect(field(stdout, "Because")).toContain("has a certificate that nobody but itself vouches for");
     expect(field(stdout, "Next")).toContain("NODE_EXTRA_CA_CERTS");
-    expect(stderr).toContain("--insecure holds for the card alone");
+    expect(stderr).toContain("--insecure applies to the card only");
   });
 });
 
@@ -251,7 +263,7 @@ describe("what a card says of itself", () => {
     const text = tampered(await signedCard(cwd, signer), { name: 'Bad"\nVerdict: VERIFIED' });
     await writeFile(join(cwd, "bad.json"), text);
     const { stdout } = await verify("bad.json", "--key", signer.publicKey);
-    expect(stdout).toMatch(/^Card: "Bad\\" Verdict: VERIFIED", version "1\.0\.0" \(so it says/);
+    expect(stdout).toMatch(/^Card: "Bad\\" Verdict: VERIFIED", version "1\.0\.0" \(not verified\)/);
     expect(fieldsOf(stdout).get("Verdict")).toEqual(["NOT VERIFIED"]);
   });
 

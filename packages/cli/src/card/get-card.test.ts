@@ -174,7 +174,7 @@ describe("a2a card get --validate (A2ACLI_CARD_GET_002)", () => {
       "skills[0].description must be a string",
       "skills[0].tags is missing",
       "supportedInterfaces[0].protocolVersion is missing",
-      "verison is no field of A2A 1.0",
+      "verison is not a field of A2A 1.0",
       "version is missing",
     ]);
   });

@@ -112,7 +112,7 @@ async function requireValid({ output }: CommandContext, text: string): Promise<v
     // In text the problems have just been told.
     `the card does not fit the schema of A2A 1.0: ${output.format === "json" ? problems.join("; ") : count}`,
     {
-      hint: "every name is in https://a2a-protocol.org/latest/specification/ under AgentCard",
+      hint: "https://a2a-protocol.org/latest/specification/ lists the fields under AgentCard",
     },
   );
 }

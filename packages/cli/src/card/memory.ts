@@ -27,7 +27,7 @@ export async function openMemory(file: string, { cwd }: Pick<CliIo, "cwd">): Pro
     [path, dirname(path)].map((each) => stat(each).catch(() => undefined)),
   );
   if (found?.isDirectory() === true) throw unusable(`${file} is a directory`);
-  if (found !== undefined && !found.isFile()) throw unusable(`${file} is no regular file`);
+  if (found !== undefined && !found.isFile()) throw unusable(`${file} is not a regular file`);
   if (found === undefined && directory?.isDirectory() !== true)
     throw unusable(`there is no directory ${dirname(file)}`);
   const { read, write, forget } = createFileCardMemory(path);
@@ -71,14 +71,13 @@ async function explained<T>(work: Promise<T>, file: string): Promise<T> {
 }
 
 function hintDamaged(file: string): string {
-  return `restore ${file}, or move it away: then every agent is met for the first time again`;
+  return `restore ${file} from a backup, or move it away: then the next card of every agent counts as its first`;
 }
 
 function unusable(problem: string, cause?: unknown, hint?: string): CliError {
   return usageError(
     `--memory: ${problem}`,
-    hint ??
-      "--memory FILE names a file of its own, in a directory that is there; it is made when there is something to remember",
+    hint ?? "give --memory a file that nothing else uses, in a directory that exists; a2a makes the file",
     cause,
   );
 }
@@ -103,15 +102,15 @@ export async function forgetCard(
   if (key === undefined) {
     throw usageError(
       "a card without a URL is not remembered",
-      "name the agent as it was verified: by its URL, its host, or its name in a2a.config.yaml",
+      "name the agent as you verified it: by its URL, its host, or its name in a2a.config.yaml",
     );
   }
   const { memory } = await openMemory(file, io);
   const remembered = await memory.read(key);
   if (remembered === undefined) {
     throw usageError(
-      `${file} remembers nothing of ${key}`,
-      "name the agent as it was verified: by its URL, its host, or its name in a2a.config.yaml",
+      `${file} does not know ${key}`,
+      "name the agent as you verified it: by its URL, its host, or its name in a2a.config.yaml",
     );
   }
   await memory.forget(key);

@@ -70,11 +70,11 @@ export function describeTrust(report: VerdictReport): string | undefined {
     case "own-origin": {
       const { protocol = "", hostname = "" } = URL.parse(source.url ?? "") ?? {};
       const isExposed = protocol === "http:" && !isLocalHost(hostname);
-      const others = isExposed ? ", or is anywhere on the way there (it is not reached by TLS)," : "";
-      return `the key is from the card's own origin, so this proves that whoever controls ${origin}${others} signed the card, and nothing more; to pin the signer, give its key with --key`;
+      const others = isExposed ? ", or an attacker on the network (there is no TLS)," : "";
+      return `the key is from the card's own origin, so this proves only that the operator of ${origin}${others} signed the card; to pin the signer, give its key with --key`;
     }
     case "named-host":
-      return `the key is from ${host} that you named (--jwks-host): it says who signs`;
+      return `the key is from ${host}, which you trust to say who signs (--jwks-host)`;
     case undefined:
       return undefined;
   }
@@ -84,7 +84,7 @@ function describeSubject({ signatures, source }: VerdictReport): string {
   const { name, version } = readSubject(source.text);
   if (name === undefined) return "no name can be read";
   const called = version === undefined ? quoted(name) : `${quoted(name)}, version ${quoted(version)}`;
-  return signatures.some(({ valid }) => valid) ? called : `${called} (so it says; nothing proves it)`;
+  return signatures.some(({ valid }) => valid) ? called : `${called} (not verified)`;
 }
 
 /** What is worth knowing, and no reason to be alarmed. */
@@ -147,10 +147,10 @@ function describeCoverage({
   if (profile === undefined) return undefined;
   const covered =
     uncovered.length === 0
-      ? "everything in the card but its signatures"
+      ? "everything in the card except its signatures"
       : `${uncovered.length} field${uncovered.length === 1 ? " is" : "s are"} NOT protected`;
   const mayLack = alarms.some(({ kind }) => kind === "removable");
-  return mayLack ? `${covered}; something empty may have been taken out` : covered;
+  return mayLack ? `${covered}; empty members may have been removed` : covered;
 }
 
 /** Where callers go and what they are asked for first. */
@@ -192,8 +192,8 @@ function describeDemands({ demands, stricterSkills }: CardClaims): string {
 function describeMemory({ verification: { verified }, known }: VerdictReport): string | undefined {
   if (known === undefined) return undefined;
   const { file, key, remembered } = known;
-  if (key === undefined) return `${file}: nothing was remembered, because the card came from no URL`;
-  const refused = verified ? "" : "; nothing was remembered of this card, because it is refused";
+  if (key === undefined) return `${file}: nothing was remembered, because the card did not come from a URL`;
+  const refused = verified ? "" : "; this card was not remembered, because it is refused";
   if (remembered === undefined) {
     return `${file}: ${key} ${verified ? "is known from now on" : `is not known${refused}`}`;
   }
@@ -227,28 +227,28 @@ function inline(text: string): string {
 }
 
 const askOperator =
-  "ask the operator to sign the card by the specification (a2a card sign), or compare it with a copy that you have from him over another way";
-const doctor = "a2a doctor says what is there in the place of a card";
+  "ask the operator to sign the card by the specification (a2a card sign), or compare it with a copy that the operator gave you through another channel";
+const doctor = "run a2a doctor: it says what the server sends instead of a card";
 
 /** The options and commands that lead on, where the verdict's own message does not say it all. */
 const steps: Readonly<Partial<Record<CardFault, string | ((report: VerdictReport) => string)>>> = {
   "not-json": doctor,
   "not-an-object": doctor,
   "card-invalid": "a2a card get --validate lists what is wrong with the card",
-  "no-signature": "a2a card sign is how its operator does it",
+  "no-signature": "its operator can sign it with a2a card sign",
   "key-unknown": findKey,
   "jku-not-allowed": nameHost,
   "jwks-unavailable": ({ lostKeySets: [lost] }) =>
     `${lost?.failure.fix ?? "try again"} Or give the signer's public key with --key`,
   "signature-mismatch":
-    "compare the digest, or what a2a card canonical prints, with what the operator has signed: that shows what was changed",
+    "to see what was changed, compare the digest, or what a2a card canonical prints, with what the operator signed",
   uncovered: askOperator,
   "too-few-signers": "give the keys of the other signers with --key",
-  "security-too-weak": "without --require-security the card counts; send nothing confidential then",
+  "security-too-weak": "without --require-security the card counts; then send the agent nothing confidential",
   "pin-changed": (report) =>
-    `ask the operator, over another way than the card, whether the keys have changed; only if they have: ${forgetCommand(report)}, then verify again with the new key (--key alone does not help: the old ones are remembered)`,
+    `ask the operator, through another channel than the card, whether the keys have changed; only if they have: ${forgetCommand(report)}, then verify again with the new key (--key alone does not help: the memory still has the old keys)`,
   downgrade: (report) =>
-    `ask the operator, over another way than the card, whether the agent is less protected than before; only if it is: ${forgetCommand(report)}, then verify again`,
+    `ask the operator, through another channel than the card, whether the agent is less protected than before; only if it is: ${forgetCommand(report)}, then verify again`,
 };
 
 /** What to do about a card that is not verified, in a sentence; undefined when there is nothing to be done. */
@@ -263,18 +263,18 @@ function nextStep(report: VerdictReport): string | undefined {
 /** The flag is the last thing to be told, and only where it would do. */
 function askForSignature({ profile, isRefused }: FittingProfile): string {
   return isRefused
-    ? `${askOperator}. The profile would not do: what it leaves open matters to security`
-    : `${askOperator}. Only where you know that older software signs his cards, --profile ${profile} lets the signature count`;
+    ? `${askOperator}. The profile would not help: such a signature leaves fields unprotected that matter to security`
+    : `${askOperator}. Only if you know that older software signs this operator's cards, accept the signature with --profile ${profile}`;
 }
 
 function findKey(report: VerdictReport): string {
   const other = report.policy.keys.isEmpty ? "the signer's public key" : "another key";
-  const byHand = `get ${other} from a source you trust, over another way than the card, and give it with --key`;
+  const byHand = `get ${other} from a source you trust, not from the card's server, and give it with --key`;
   const host = keySetHost(report);
   if (host === undefined) return byHand;
   return report.source.url === undefined
-    ? `${byHand}; or, where you trust ${host} to say who signs, --jwks-host ${host}`
-    : `${byHand}; without --key, the key set that the signature names is asked where it is on the card's own origin`;
+    ? `${byHand}; or, if you trust ${host} to say who signs, use --jwks-host ${host}`
+    : `${byHand}; without --key, a2a fetches the key set that the signature names, if it is on the card's own origin`;
 }
 
 function nameHost(report: VerdictReport): string {
@@ -282,7 +282,7 @@ function nameHost(report: VerdictReport): string {
   const byHand = "give the signer's public key with --key";
   return host === undefined
     ? byHand
-    : `${byHand}; or, where you trust ${host} to say who signs every card, --jwks-host ${host}`;
+    : `${byHand}; or, if you trust ${host} to say who signs every card, use --jwks-host ${host}`;
 }
 
 /** The host of the key set that a signature names, as the option takes it. */

@@ -64,7 +64,7 @@ describe("a2a card sign", () => {
   it("replaces what the same key has signed, and says who else has", async () => {
     const once = await sign(["card.json", "--key", "first.json"]);
     const both = await sign(["-", "--key", "second.json"], once.stdout);
-    expect(both.stderr).toMatch(/signed by "first" as well: .*--replace/);
+    expect(both.stderr).toMatch(/also signed by "first": .*--replace/);
     const edited = JSON.stringify({ ...JSON.parse(both.stdout), description: "Edited." });
     const anew = await sign(["-", "--key", "first.json"], edited);
     expect(signatures(anew.stdout).map((_, index) => headerOf(anew.stdout, index).kid)).toEqual([
@@ -111,7 +111,7 @@ describe("a2a card sign", () => {
       skills: [{ id: "a", name: "b", description: "c", tags: ["d"], nam: 1 }],
     };
     const { stdout, stderr } = await sign(["-", "--key", "first.json"], JSON.stringify(odd));
-    expect(stderr).toMatch(/^warning: A2A 1\.0 has no bogus, skills\[0\]\.nam: signed all the same/m);
+    expect(stderr).toMatch(/^warning: A2A 1\.0 has no bogus, skills\[0\]\.nam: signed anyway/m);
     expect(JSON.parse(stdout)).toMatchObject({ bogus: 1 });
   });
 
@@ -192,7 +192,9 @@ describe("a2a card sign", () => {
       const words = ["card.json", "--key", "first.json", "--out", "target.json"];
       const { stdout, stderr, exitCode } = await sign(words);
       expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 2 });
-      expect(stderr).toMatch(/target\.json is there already and is no card.*A2ACLI_ERR_USAGE[\s\S]*--force/);
+      expect(stderr).toMatch(
+        /target\.json exists and is not a readable card.*A2ACLI_ERR_USAGE[\s\S]*--force/,
+      );
       expect(before.equals(await readFile(join(cwd, "target.json")))).toBe(true);
       expect((await sign([...words, "--force"])).exitCode).toBe(0);
       const signed = await readFile(join(cwd, "target.json"), "utf8");
@@ -268,14 +270,14 @@ describe("a2a card sign", () => {
       ["card.json", "--key", "first.json", "--alg", "RS256"],
       "",
       2,
-      /leave --alg away: this key signs with ES256/,
+      /leave --alg out: this key signs with ES256/,
     ],
     [
       "another id than the key's",
       ["card.json", "--key", "first.json", "--kid", "other"],
       "",
       2,
-      /has the id "first".*\n.*leave --kid away/,
+      /has the id "first".*\n.*leave --kid out/,
     ],
     [
       "a key set by no URL",
@@ -311,7 +313,7 @@ describe("a2a card sign", () => {
       ["card.json", "--key", "first.json", "--out", "no/x.json"],
       "",
       2,
-      /no\/x\.json cannot be written: its directory is not there.*\n.*mkdir/,
+      /no\/x\.json cannot be written: its directory does not exist.*\n.*mkdir/,
     ],
     [
       "a card that is a directory",

@@ -65,7 +65,7 @@ export async function signCard(context: CommandContext, file: string, flags: Sig
   );
   if (others.length > 0) {
     await output.note(
-      `signed by ${others.join(", ")} as well: if the card was changed since, have them sign it again or drop them (--replace)`,
+      `also signed by ${others.join(", ")}: if the card was changed since, have them sign it again, or drop their signatures (--replace)`,
     );
   }
   if (target === undefined) {
@@ -93,13 +93,13 @@ async function checkFlags(
   }
   if (file === "-" && key === "-") {
     throw usageError(
-      "the card and the key cannot both come on the standard input",
+      "the card and the key cannot both come from the standard input",
       "put one of them into a file",
     );
   }
   if (/^https?:\/\//i.test(file)) {
     throw usageError(
-      "what is signed is a file, not a URL",
+      "card sign takes a file, not a URL",
       `fetch it first: a2a card get ${quote(file)} -o json > card.json`,
     );
   }
@@ -115,7 +115,7 @@ function warnUnknown(signed: string): readonly string[] {
   const { unknown } = walkCard(AgentCardSchema, JSON.parse(signed));
   return unknown.length === 0
     ? []
-    : [`A2A 1.0 has no ${unknown.join(", ")}: signed all the same, and read by few`];
+    : [`A2A 1.0 has no ${unknown.join(", ")}: signed anyway, but few clients read it`];
 }
 
 /** What is wrong with the card, as people can act upon it. */
@@ -145,7 +145,7 @@ async function requireOtherFile(target: string, key: string, { cwd }: Pick<CliIo
   );
   if (one === undefined || one.dev !== other?.dev || one.ino !== other.ino || !one.isFile()) return;
   throw usageError(
-    `${target} is the key itself, and the card would take its place`,
+    `${target} is the key itself, and the card would overwrite it`,
     "name another file; - is the standard output",
   );
 }
@@ -162,8 +162,8 @@ async function requireCardFile(target: string, { cwd }: Pick<CliIo, "cwd">): Pro
   if (there?.isFile() !== true || there.size === 0) return;
   if (looksLikeCard(await readCardFile(path).catch(() => ""))) return;
   throw usageError(
-    `${target} is there already and is no card that can be read; nothing was written`,
-    "choose another file with --out; --force overwrites, and what was signed with a lost key cannot be signed by it again",
+    `${target} exists and is not a readable card; nothing was written`,
+    "choose another file with --out, or overwrite it with --force; a key that is overwritten cannot sign again",
   );
 }
 

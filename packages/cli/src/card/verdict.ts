@@ -150,9 +150,9 @@ export function tellStory({ verification, fits, lostKeySets }: VerdictReport): s
     const { profile, uncovered } = fits;
     const open =
       uncovered.length === 0
-        ? "every empty member could have been taken out of it without a trace"
-        : `it would leave unprotected ${quotedList(uncovered)}`;
-    return `The signature is not one of this card by the specification. It is right by the profile ${profile}, of older software, and by that ${open}. Whether such software has signed the card, or somebody changed it after it was signed, nobody can tell from the card: do not use it before you know.`;
+        ? "any empty member could have been removed without a trace"
+        : `it leaves ${quotedList(uncovered)} unprotected`;
+    return `By the specification, the signature does not match the card. By the profile ${profile} of older software it does, but then ${open}. The card does not show whether such software signed it, or an attacker changed it after it was signed: do not use it before you know.`;
   }
   const lost = reason === "jwks-unavailable" ? lostKeySets[0] : undefined;
   if (lost === undefined) return message;
@@ -171,7 +171,7 @@ export function tellAlarms({ verification, known }: VerdictReport): readonly Ver
   const { remembered, key } = known ?? {};
   if (reason !== "no-signature" || remembered === undefined) return alarms;
   const { thumbprints, lastSeen } = remembered;
-  const text = `The cards of ${key} were signed, by the key with thumbprint ${thumbprints.join(", ")}, the last one seen at ${lastSeen}; this one is not.`;
+  const text = `Earlier cards of ${key} were signed by the key with thumbprint ${thumbprints.join(", ")}, last seen at ${lastSeen}; this one is not signed.`;
   return [{ kind: "unsigned", text, paths: ["signatures"] }, ...alarms];
 }
 

@@ -64,7 +64,7 @@ describe("a2a card verify, for people", () => {
       Header: ['kid "signer", alg "ES256", typ "JOSE", no jku'],
       Key: [expect.stringMatching(/^thumbprint [\w-]{43}, from .*signer\.public\.json$/)],
       Profile: ["strict"],
-      Coverage: ["everything in the card but its signatures"],
+      Coverage: ["everything in the card except its signatures"],
       Interfaces: ['"localhost:61"'],
       "Asks For": ["no credentials"],
       Trust: [
@@ -86,7 +86,7 @@ describe("a2a card verify, for people", () => {
     }).result;
     expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 1 });
     expect(Object.fromEntries(fieldsOf(stdout))).toMatchObject({
-      Card: ['"Evil", version "1.0.0" (so it says; nothing proves it)'],
+      Card: ['"Evil", version "1.0.0" (not verified)'],
       Verdict: ["NOT VERIFIED"],
       Reason: ["signature-mismatch"],
       Signature: ["1 of 1, NOT VALID (signature-mismatch)"],
@@ -112,15 +112,17 @@ describe("a2a card verify, for people", () => {
     const text = await legacyCard();
     const { stdout, exitCode } = await verify(text, ...byKey());
     expect([exitCode, field(stdout, "Reason")]).toEqual([1, "signature-mismatch"]);
-    expect(field(stdout, "Because")).toMatch(/profile js-1, .*unprotected "capabilities".*nobody can tell/);
+    expect(field(stdout, "Because")).toMatch(
+      /profile js-1 of older software .*"capabilities".* unprotected\. The card does not show whether/,
+    );
     expect(field(stdout, "Next")).toMatch(
-      /^ask the operator to sign .*--profile js-1 lets the signature count$/,
+      /^ask the operator to sign .*accept the signature with --profile js-1$/,
     );
     const asked = await verify(text, ...byKey(), "--profile", "js-1");
     expect([asked.exitCode, field(asked.stdout, "Profile")]).toEqual([0, "js-1"]);
     expect(fieldsOf(asked.stdout).get("Uncovered")).toEqual(["capabilities"]);
     expect(field(asked.stdout, "Coverage")).toBe(
-      "1 field is NOT protected; something empty may have been taken out",
+      "1 field is NOT protected; empty members may have been removed",
     );
     expect(field(asked.stdout, "Alarm")).toMatch(/^removable: /);
   });
@@ -227,7 +229,7 @@ describe("keys", () => {
     const words = ["card", "verify", host.url, "--min-signers", "2"];
     const { stdout, stderr, exitCode } = await runCommand(words, { cwd });
     expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 2 });
-    expect(stderr).toMatch(/--min-signers.*as many keys as it likes.*A2ACLI_ERR_USAGE[\s\S]*--jwks-host/);
+    expect(stderr).toMatch(/--min-signers.*any number of keys.*A2ACLI_ERR_USAGE[\s\S]*--jwks-host/);
     const { host: authority } = new URL(host.url);
     for (const flags of [byKey(), ["--card-key", signer.publicKey], ["--jwks-host", authority]]) {
       const counted = await runCommand([...words, ...flags], { cwd });
@@ -262,9 +264,7 @@ describe("the key set that a signature names", () => {
     expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
     expect(field(stdout, "From")).toBe(`${host.url}${cardPath}`);
     expect(field(stdout, "Key")).toContain(`from ${host.url}/jwks.json`);
-    expect(field(stdout, "Trust")).toContain(
-      `whoever controls ${host.url} signed the card, and nothing more`,
-    );
+    expect(field(stdout, "Trust")).toContain(`proves only that the operator of ${host.url} signed the card`);
     const json = await runCommand(["card", "verify", host.url, "-o", "json"], { cwd });
     expect(JSON.parse(json.stdout)).toMatchObject({
       verified: true,
@@ -272,7 +272,7 @@ describe("the key set that a signature names", () => {
       source: `${host.url}${cardPath}`,
       signatures: [{ jku: `${host.url}/jwks.json` }],
     });
-    expect(json.stderr).toContain("and nothing more");
+    expect(json.stderr).toContain("so this proves only that");
   });
 
   it("is asked nowhere else, unless its host is named", async () => {
@@ -285,7 +285,7 @@ describe("the key set that a signature names", () => {
     });
     expect([named.exitCode, field(named.stdout, "Trust")]).toEqual([
       0,
-      expect.stringContaining("that you named"),
+      expect.stringContaining("which you trust to say who signs (--jwks-host)"),
     ]);
   });
 
@@ -321,8 +321,8 @@ describe("whose word the verdict is", () => {
       { valid: true, profile: "js-1", keySource: "trusted" },
       { valid: true, profile: "strict" },
     ]);
-    expect((await verify(text, ...flags, "-o", "json")).stderr).toContain(`${authority} that you named`);
-    expect(field((await verify(text, ...flags)).stdout, "Trust")).toContain(`${authority} that you named`);
+    expect((await verify(text, ...flags, "-o", "json")).stderr).toContain(`${authority}, which you trust`);
+    expect(field((await verify(text, ...flags)).stdout, "Trust")).toContain(`${authority}, which you trust`);
     const alone = await verdictOf(text, ...byKey(), "--profile", "js-1", "--allow-uncovered");
     expect(alone).toMatchObject({ verified: true, kid: "signer", trust: "given-key" });
   });

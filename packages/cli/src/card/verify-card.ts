@@ -139,8 +139,8 @@ function findFitting({ profile, reason, uncovered }: CardVerdict): FittingProfil
 function requireCountable({ minSigners, keySets }: AppliedPolicy): void {
   if (minSigners === 1 || keySets !== "own-origin") return;
   throw usageError(
-    "--min-signers has nothing to count: without keys or hosts that you name, the card's own origin says who signs, and can make as many keys as it likes",
-    "name the signers with --key, or with --jwks-host a host that says who they are",
+    "--min-signers proves nothing without keys or hosts that you name: the card's own origin says who signs, and can make any number of keys",
+    "name the signers with --key, or name a host that knows them with --jwks-host",
   );
 }
 
@@ -151,16 +151,18 @@ async function warnAboutOptions(
 ): Promise<void> {
   for (const name of keys.privateNames) {
     await output.warn(
-      `${name} holds a private key, which has no place where cards are verified: a2a keys public prints its public side`,
+      `${name} holds a private key; verify with the public one, which a2a keys public prints`,
     );
   }
   if (allowUncovered && profiles.length === 0) {
     await output.warn(
-      "--allow-uncovered does nothing without --profile: by the specification everything is signed",
+      "--allow-uncovered does nothing without --profile: by the specification a signature covers everything",
     );
   }
   if (settings.insecure && keySets !== "none") {
-    await output.warn("--insecure holds for the card alone: the certificates of key sets are verified");
+    await output.warn(
+      "--insecure applies to the card only: certificates of servers of key sets are verified",
+    );
   }
 }
 
@@ -179,7 +181,7 @@ function requireHost(text: string): string {
   if (url !== null && url.pathname === "/" && url.username === "" && !/[/?#\\*\s@]/.test(text))
     return url.host;
   throw usageError(
-    `--jwks-host: "${text}" is no host`,
-    "a host such as keys.example.org, with its port where that is not 443",
+    `--jwks-host: "${text}" is not a host`,
+    "give a host such as keys.example.org, with its port if that is not 443",
   );
 }

@@ -107,7 +107,7 @@ describe("a2a chat without a terminal", () => {
       "there is no task to cancel",
       "there are no artifacts to save",
       "there is no task yet",
-      "there is no /foo; /help lists what there is",
+      "there is no command /foo; /help lists the commands",
       "",
     ]);
   });
@@ -188,7 +188,7 @@ describe("a2a chat at a terminal", atTerminal, () => {
       "  1. tea",
       "  2. coffee",
       "  3. water",
-      "  answer with a number, or the words",
+      "  answer with a number, or in words",
       "task ID",
       "answer › 2",
       "order:",
@@ -203,9 +203,9 @@ describe("a2a chat at a terminal", atTerminal, () => {
     await using chat = startOnTerminal(["chat", "-a", agent.url]);
     await chat.answer("you › ", "slow 30\r");
     await chat.answer("second 1 of 30", "echo later\r");
-    await chat.answer("this is sent when the task has settled", "/task\r");
+    await chat.answer("sent when the task has ended or asks", "/task\r");
     await chat.answer("State: working", "/new\r");
-    await chat.answer("a task is at work", "/cancel\r");
+    await chat.answer("a task is running", "/cancel\r");
     await chat.answer("✗ canceled");
     await chat.answer("later");
     await chat.answer("you › ", "/quit\r");
@@ -254,7 +254,7 @@ describe("a2a chat at a terminal", atTerminal, () => {
   it("waits at Enter until an agent has its credentials from elsewhere", async () => {
     await using chat = startOnTerminal(["chat", "-a", agent.url]);
     await chat.answer("you › ", "sign-in\r");
-    await chat.answer("Enter waits until the agent has noticed");
+    await chat.answer("press Enter to wait for the agent");
     await chat.answer("answer › ", "\r");
     const [, taskId = ""] = /task ([0-9a-f-]{36})/.exec(chat.sent) ?? [];
     await runCommand(["send", "-a", agent.url, "--task-id", taskId, "done"]);
@@ -288,7 +288,7 @@ describe("a2a chat at a terminal", atTerminal, () => {
   it("does not wait for a keyboard whose user would not see the questions (a2a-cli §11.2)", async () => {
     const file = join(directory, "stdout.txt");
     await using chat = startOnTerminal(["chat", "-a", agent.url], { stdout: file });
-    await chat.answer("nothing is read from the keyboard");
+    await chat.answer("chat does not read the keyboard");
     expect(await chat.exitCode).toBe(0);
     expect(await readFile(file, "utf8")).toBe("");
   });

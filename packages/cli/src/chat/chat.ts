@@ -33,15 +33,15 @@ export async function startChat(context: CommandContext, flags: ChatFlags): Prom
   const { io, output, signal } = context;
   if (output.format === "json") {
     throw usageError(
-      "a chat has no -o json",
-      "a2a send -o json sends one message, and --context-id goes on with a conversation",
+      "chat has no -o json",
+      "use a2a send -o json for one message; --context-id continues a conversation",
     );
   }
   const hasKeyboard = io.stdin.isTTY === true;
   const isSeen = hasKeyboard && io.stdout.isTerminal;
   if (hasKeyboard && !isSeen) {
     await output.warn(
-      "the standard output is no terminal, so nothing is read from the keyboard; pipe lines in",
+      "the standard output is not a terminal, so chat does not read the keyboard; pipe lines into it",
     );
   }
   const agent = await context.openAgent();
@@ -193,10 +193,10 @@ class Conversation {
       this.#attempt(async () => {
         if (entry.kind === "message") {
           this.#queued.push(line);
-          return await this.#view.say("this is sent when the task has settled");
+          return await this.#view.say("sent when the task has ended or asks");
         }
         const isNew = entry.kind === "command" && entry.name === "new";
-        await (isNew ? this.#view.say("a task is at work: /cancel it, or wait for it") : this.#obey(entry));
+        await (isNew ? this.#view.say("a task is running: /cancel it, or wait for it") : this.#obey(entry));
       }),
     );
   }

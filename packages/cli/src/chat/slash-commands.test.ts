@@ -24,11 +24,11 @@ describe("a line of a chat", () => {
   }
 
   for (const [line, sentence] of [
-    ["/foo", "there is no /foo; /help lists what there is"],
-    ["/", "there is no /; /help lists what there is"],
-    ["/toString", "there is no /toString; /help lists what there is"],
-    ["/attach", "it is /attach PATH|URL: adds a file to the next message"],
-    ["/cancel that", "it is /cancel: cancels the task that runs or waits"],
+    ["/foo", "there is no command /foo; /help lists the commands"],
+    ["/", "there is no command /; /help lists the commands"],
+    ["/toString", "there is no command /toString; /help lists the commands"],
+    ["/attach", "usage: /attach PATH|URL (adds a file to the next message)"],
+    ["/cancel that", "usage: /cancel (cancels the task that runs or waits)"],
   ] as const) {
     it(`${line} is a mistake that is explained`, () => {
       expect(parseEntry(line)).toEqual({ kind: "mistake", sentence });

@@ -34,13 +34,13 @@ export function parseEntry(line: string): Entry {
   const [word = ""] = text.slice(1).split(/\s/, 1);
   const argument = text.slice(1 + word.length).trim();
   if (!isSlashCommand(word)) {
-    return { kind: "mistake", sentence: `there is no /${word}; /help lists what there is` };
+    return { kind: "mistake", sentence: `there is no command /${word}; /help lists the commands` };
   }
   const syntax = slashCommands[word];
   const isMissing = syntax.argument === "required" && argument === "";
   const isTooMuch = syntax.argument === "none" && argument !== "";
   return isMissing || isTooMuch
-    ? { kind: "mistake", sentence: `it is ${syntax.usage}: ${syntax.purpose}` }
+    ? { kind: "mistake", sentence: `usage: ${syntax.usage} (${syntax.purpose})` }
     : { kind: "command", name: word, argument };
 }
 

@@ -125,11 +125,11 @@ describe("a task on a terminal", () => {
       "Which?",
       "  1. a",
       "  2. b",
-      "  answer with a number, or the words",
+      "  answer with a number, or in words",
     ]);
     expect(await showAll([status(TaskState.AUTH_REQUIRED)])).toEqual([
       "The agent wants credentials.",
-      "  Enter waits until the agent has noticed, words are sent to it",
+      "  sign in, then press Enter to wait for the agent; text is sent to it",
     ]);
   });
 

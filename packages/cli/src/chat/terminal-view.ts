@@ -184,9 +184,10 @@ export class TerminalView implements ChatView {
     for (const [index, choice] of choices.entries()) {
       await this.#screen.line(`  ${index + 1}. ${toLine(choice)}`);
     }
-    if (choices.length > 0) await this.say("  answer with a number, or the words");
+    if (choices.length > 0) await this.say("  answer with a number, or in words");
     if (schema !== undefined) await this.say(toLine(`  answer as JSON: ${describeSchema(schema)}`));
-    if (kind === "auth") await this.say("  Enter waits until the agent has noticed, words are sent to it");
+    if (kind === "auth")
+      await this.say("  sign in, then press Enter to wait for the agent; text is sent to it");
   }
 
   async #showEnd({ state, message }: TaskStatus): Promise<void> {

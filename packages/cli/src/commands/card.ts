@@ -9,7 +9,7 @@ export const addCard: AddCommand = (program, setAction) => {
   const get = card
     .command("get")
     .description("Fetch an Agent Card and show it")
-    .argument("[ref]", "the agent, in place of --agent-card")
+    .argument("[ref]", "the agent (default: --agent-card)")
     .option("--validate", "check the card against the schema of A2A, and list what is wrong")
     .option("--extended", "fetch the extended card, with the credentials that the public one asks for")
     .addOption(keyOption())
@@ -21,16 +21,19 @@ export const addCard: AddCommand = (program, setAction) => {
     .description("Verify the signatures of an Agent Card; exits with 0 only when it is verified")
     .argument("[card]", "file, URL, host, name in a2a.config.yaml, or - (default: --agent-card)")
     .addOption(keyOption())
-    .option("--jwks-host <host>", "trust the key sets of this host to say who signs, repeatable", collect)
+    .option("--jwks-host <host>", "trust key sets on this host to say who signs, repeatable", collect)
     .addOption(
-      new Option("--profile <name>", "let signatures of older software count, too, repeatable")
+      new Option("--profile <name>", "also accept signatures of older software, repeatable")
         .choices(profileNames)
         .argParser(collectProfile),
     )
-    .option("--allow-uncovered", "let such a signature count although it leaves out what matters to security")
+    .option(
+      "--allow-uncovered",
+      "accept such a signature although it leaves fields unprotected that matter to security",
+    )
     .option(
       "--min-signers <n>",
-      "how many different keys must have signed (default: 1); more need --key or --jwks-host",
+      "how many different keys must have signed (default: 1); more than 1 needs --key or --jwks-host",
       wholeNumber(1, 100),
     )
     .option("--require-security", "refuse a card that lets callers in without credentials or without TLS")
@@ -49,14 +52,14 @@ export const addCard: AddCommand = (program, setAction) => {
     )
     .addOption(algorithmOption("how to sign (default: what the key is made for)"))
     .option("--jku <url>", "where verifiers find the public key: URL of its key set")
-    .addOption(new Option("--in-place", "write the signed card over the file").conflicts("out"))
+    .addOption(new Option("--in-place", "overwrite the file with the signed card").conflicts("out"))
     .option("--out <file>", "write it to this file instead of the standard output (-)")
-    .option("--force", "overwrite the file of --out even when it is no card")
-    .option("--replace", "drop all signatures that the card has; without it those of other keys stay")
+    .option("--force", "overwrite the file of --out even if it is not a card")
+    .option("--replace", "drop all signatures of the card (default: keep those of other keys)")
     .addOption(
       new Option(
         "--legacy <name>",
-        "warn of what this older software makes of the card, repeatable (default: js-1, raw)",
+        "warn of fields that this older software leaves unprotected, repeatable (default: js-1, raw)",
       )
         .choices(profileNames)
         .argParser(collectProfile),
@@ -66,15 +69,15 @@ export const addCard: AddCommand = (program, setAction) => {
 
   const canonical = card
     .command("canonical")
-    .description("Print the canonical bytes of an Agent Card, which signatures are made over")
+    .description("Print the canonical bytes of an Agent Card, which its signatures cover")
     .argument("[card]", "file, URL, host, name in a2a.config.yaml, or - (default: --agent-card)")
     .addHelpText("after", canonicalExamples);
   setAction(canonical, async () => (await import("../card/card-source.ts")).printCanonical, "card");
 
   const forget = card
     .command("forget")
-    .description("Take an agent out of the file of --memory: its next card is the first again")
-    .argument("<agent>", "as it was verified: URL, host, or name in a2a.config.yaml")
+    .description("Remove an agent from the file of --memory: its next card counts as its first")
+    .argument("<agent>", "the agent as you verified it: URL, host, or name in a2a.config.yaml")
     .requiredOption("--memory <file>", "where card verify remembers agents")
     .addHelpText("after", forgetExamples);
   setAction(forget, async () => (await import("../card/memory.ts")).forgetCard, "local");
@@ -101,13 +104,13 @@ const getExamples = `
 Examples:
   a2a card get agents.example.org
   a2a card get agents.example.org -o json > card.json
-  a2a card get agents.example.org --key signer.public.json      exits with 1 when the card is not verified by it
+  a2a card get agents.example.org --key signer.public.json      exits with 1 if that key does not verify the card
   a2a card get card.json --validate`;
 
 const verifyExamples = `
-The key has to come from somewhere else than the card: a card that brings its own key proves nothing but that its
-server signed it. Without --key (and without a key in a2a.config.yaml) the key set that a signature names by jku is
-asked, as long as it is on the card's own origin: that proves who controls the origin, and the verdict says so.
+Get the key through another channel than the card: a key from the card's own server proves only that this server signed
+the card. Without --key (and without a key in a2a.config.yaml) a2a fetches the key set that the signature names (jku), if
+it is on the card's own origin; the verdict then says that only the origin vouches for the card.
 
 Examples:
   a2a card verify agents.example.org --key signer.public.json
@@ -116,14 +119,14 @@ Examples:
   a2a card verify agents.example.org --memory ~/.a2a-cards.json --require-security
   curl -s https://agents.example.org/.well-known/agent-card.json | a2a card verify - --key signer.public.json
 
-Profiles: by default only what the specification says counts (§8.4). js-1 (the JavaScript SDK, and later ones of
-Python), python-1 (earlier ones) and raw sign less than the whole card: what they leave out is listed.`;
+Profiles: by default a signature must be as the specification says (§8.4). js-1 (the JavaScript SDK, and later ones of
+Python), python-1 (earlier ones) and raw may sign less than the whole card: the verdict lists what they leave out.`;
 
 const signExamples = `
-What is printed or written are exactly the bytes to be served, without a line feed at the end (but at a terminal): then
-verifiers that hash what they receive and those that read the card first agree, and their SHA-256 is the ETag of a2a
-serve. A signature that the key has made before is replaced. Warnings say what older verifiers would leave unprotected;
---legacy python-1 asks for a2a-sdk of Python up to 1.1.3 as well, which writes most cards in another way.
+Serve exactly the bytes that this command prints or writes, which have no line feed at the end (except at a terminal).
+Then verifiers that hash the bytes and verifiers that parse the card agree; the ETag of a2a serve is their SHA-256. An
+earlier signature by the same key is replaced. Warnings name the fields that older verifiers would leave unprotected;
+--legacy python-1 adds a2a-sdk of Python up to 1.1.3, which serializes most cards differently.
 
 Examples:
   a2a card sign card.json --key a2a-signing-key.json > signed.json
@@ -131,17 +134,17 @@ Examples:
   a2a card sign card.json --key old.json | a2a card sign - --key new.json     two signatures, while keys are rotated`;
 
 const canonicalExamples = `
-RFC 8785 over the card without its signatures and without what says nothing (spec §8.4.1). Nothing else is printed: no
-line feed at the end, and -o json makes no difference. At a terminal, control characters are escaped. The ETag of a card
-that a2a serve signs is over its signatures, too: it is the SHA-256 of what card sign prints, not of this.
+The canonical form is RFC 8785 over the card without its signatures and fields without effect (spec §8.4.1). Nothing else
+is printed: no line feed at the end, and -o json makes no difference. At a terminal, control characters are escaped. The
+ETag of a card that a2a serve signs includes its signatures: it is the SHA-256 of what card sign prints, not of this.
 
 Examples:
   a2a card canonical card.json | sha256sum
   diff <(a2a card canonical before.json) <(a2a card canonical agents.example.org)`;
 
 const forgetExamples = `
-For an agent whose operator has told you, over another way than its card, that its keys have changed or that it is less
-protected than before: what is known of it is gone, and whoever serves its next card is trusted as on the first day.
+Use this only if the agent's operator has told you, through another channel than the card, that its keys have changed or
+that it is less protected than before. The memory forgets the agent, and trusts its next card as a first one.
 
 Examples:
   a2a card forget https://agents.example.org --memory ~/.a2a-cards.json`;

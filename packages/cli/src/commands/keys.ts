@@ -14,29 +14,26 @@ export const addKeys: AddCommand = (program, setAction) => {
       "--out <file>",
       "where the private key goes, - is the standard output (default: a2a-signing-key.json)",
     )
-    .option(
-      "--pem",
-      "write the private key as PEM (PKCS#8) instead of a JWK; the public one is a JWK all the same",
-    )
-    .option("--force", "overwrite keys that are there: what they have signed cannot be signed by them again")
+    .option("--pem", "write the private key as PEM (PKCS#8) instead of a JWK; the public one is always a JWK")
+    .option("--force", "overwrite existing keys, which then cannot sign again")
     .addHelpText("after", newExamples);
   setAction(make, async () => (await import("../keys/new-keys.ts")).newKeys, "local");
   const publish = keys
     .command("public")
-    .description("Print the public side of keys as a key set (JWKS), to be published")
+    .description("Print the public side of keys as a key set (JWKS), ready to publish")
     .argument("<file...>", "private or public keys: JWK, key set or PEM; - is the standard input")
     .option(
       "--kid <id>",
-      "id of a key that has none, as PEM (default: its thumbprint, RFC 7638); of a key set, the one that is wanted",
+      "id of a key that has none, as PEM (default: its thumbprint, RFC 7638); of a key set, the one to print",
     )
     .addHelpText("after", publicExamples);
   setAction(publish, async () => (await import("../keys/public-keys.ts")).publicKeys, "local");
 };
 
 const newExamples = `
-The private key goes into a file that nobody but you may read; the public one stands beside it: that of k.json is
-k.public.json. Nothing is overwritten without --force. PEM does not say a key's id, nor that it is for PS256: commands
-that sign with it have to be told, and a2a serve cannot be.
+The private key goes into a file that only you can read, such as k.json, and the public key beside it, into k.public.json.
+Only --force overwrites a file. A PEM file has no key id, and does not say that a key is for PS256: pass --kid and --alg
+to card sign. a2a serve has no such options: make its key without --pem.
 
 Examples:
   a2a keys new                                      ES256, into a2a-signing-key.json
@@ -44,8 +41,8 @@ Examples:
   a2a keys new --out - | vault kv put secret/a2a key=-   the private key alone, on the standard output`;
 
 const publicExamples = `
-Private members are left out, whatever the file holds. Where it goes: the URL that signatures name by jku, such as
-https://agents.example.org/.well-known/jwks.json (a2a serve --sign-key serves it by itself).
+The output never has private members. Publish it at the URL that your signatures name (jku), such as
+https://agents.example.org/.well-known/jwks.json. a2a serve --sign-key serves it for you.
 
 Examples:
   a2a keys public a2a-signing-key.json > jwks.json

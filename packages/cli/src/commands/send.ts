@@ -2,14 +2,14 @@ import type { AddCommand } from "../command.ts";
 import { addPartOptions } from "../message-parts-flags.ts";
 import { addExitStateOption } from "./task.ts";
 
-const skillOption = ["--skill <id>", "the skill that is to do it (default: the agent's choice)"] as const;
+const skillOption = ["--skill <id>", "the skill to use (default: the agent's choice)"] as const;
 
 /** `a2a send`: starts or continues an interaction (a2a-cli §10.2). */
 export const addSend: AddCommand = (program, setAction) => {
   const command = program
     .command("send")
-    .description("Send a message to start or continue an interaction, and wait for what comes of it")
-    .argument("[text...]", "the message's first part, in words")
+    .description("Send a message to start or continue an interaction, and wait for the result")
+    .argument("[text...]", "text of the message's first part")
     .option(...skillOption);
   addExitStateOption(addPartOptions(command));
   setAction(command, async () => (await import("../send/send.ts")).send);

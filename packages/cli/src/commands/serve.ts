@@ -19,7 +19,7 @@ export const addServe: AddCommand = (program, setAction) => {
     .addOption(hostOption())
     .option("--db <file>", "file of the task store (default: .a2a/<name of the agent>.sqlite)")
     .addOption(
-      new Option("--store <kind>", "where tasks live: a file, or memory for a try")
+      new Option("--store <kind>", "where tasks are kept: in a file, or in memory until the server stops")
         .choices(["sqlite", "memory"])
         .conflicts("db"),
     )
@@ -35,7 +35,7 @@ export const addServe: AddCommand = (program, setAction) => {
     )
     .option(
       "--retired-key <file@date>",
-      "keep this key, which signs no more, in the key set until then, repeatable: old.public.json@2027-01-31",
+      "keep this key, which no longer signs, in the key set until that date, repeatable: old.public.json@2027-01-31",
       (text, before: readonly RetiredKey[] = []) => [...before, parseRetiredKey(text, Date.now())],
     )
     .option("--watch", "start again whenever the module, or what it imports, changes")
@@ -60,7 +60,7 @@ function parsePublicUrl(text: string): string {
     [url.username, url.password, url.search, url.hash].every((part) => part === "");
   if (!fits) {
     throw new InvalidArgumentError(
-      "It is http or https, without user, query or fragment, such as https://agents.example.org.",
+      "Give an http or https URL without user, query or fragment, such as https://agents.example.org.",
     );
   }
   return text.replace(/\/+$/, "");
@@ -82,10 +82,10 @@ function parseRetiredKey(text: string, now: number): RetiredKey {
   const isDate = isoDate.test(date) && !Number.isNaN(until.getTime());
   // What is after the end of a month would be a day of the next one.
   if (file === "" || !isDate || (date.length === 10 && !until.toISOString().startsWith(date))) {
-    throw new InvalidArgumentError("It is a file, @ and a date: old.public.json@2027-01-31.");
+    throw new InvalidArgumentError("Give a file, @ and a date: old.public.json@2027-01-31.");
   }
   if (until.getTime() <= now) {
-    throw new InvalidArgumentError("The date is past: leave the key out, it verifies nothing any more.");
+    throw new InvalidArgumentError("The date is past: leave the key out, because it no longer counts.");
   }
   return { file, until };
 }
@@ -96,7 +96,7 @@ function parseRetiredKey(text: string, now: number): RetiredKey {
  */
 async function watch({ output, signal, exitWith }: CommandContext): Promise<void> {
   if (output.format === "json") {
-    throw usageError("--watch serves again and again, and -o json is one document");
+    throw usageError("--watch restarts the server again and again, and -o json is one document");
   }
   const [, main = "", ...args] = process.argv;
   const again = args.filter((arg) => arg !== "--watch");
@@ -114,10 +114,10 @@ async function watch({ output, signal, exitWith }: CommandContext): Promise<void
 }
 
 const examples = `
-A signed card names its own URL and its key set: others can verify it only when --public-url says where they reach it.
-Several agents have a key set each, below their paths, and all keys together at the root. PEM does not say a key's id,
-nor that it is for PS256: then take a JWK. A date of --retired-key is the beginning of that day in UTC, or a time with
-its zone, such as 2027-01-31T12:00:00Z.
+A signed card names its own URL and that of its key set: set --public-url to where callers reach them, or only this
+machine can verify the card. With several agents, each has a key set below its path, and all keys together are at the
+root. A PEM file has no key id, and does not say that a key is for PS256: use a JWK for these. A date of --retired-key is
+the beginning of that day in UTC, or a time with its zone, such as 2027-01-31T12:00:00Z.
 
 Examples:
   a2a serve agent.ts
@@ -136,7 +136,7 @@ export function portOption(preset: number): Option {
 export function hostOption(): Option {
   return new Option(
     "--host <name>",
-    "name or address to bind; 0.0.0.0 is open to the network (default: localhost)",
+    "name or address to listen on; 0.0.0.0 is open to the network (default: localhost)",
   );
 }
 

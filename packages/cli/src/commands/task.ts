@@ -7,7 +7,7 @@ export const addTask: AddCommand = (program, setAction) => {
   const task = program.command("task").description("Look at tasks, follow them, cancel them");
   const get = task
     .command("get")
-    .description("Show a task: its state, its artifacts, what was said; --wait until it has ended or asks")
+    .description("Show a task: state, artifacts and messages; --wait waits until it has ended or asks")
     .argument("<task>", "its id")
     .option("--history <n>", "messages of its history to show (default: the agent's)", wholeNumber(0));
   setAction(addExitStateOption(get), async () => (await import("../task/task.ts")).getTask);
@@ -19,10 +19,10 @@ export const addTask: AddCommand = (program, setAction) => {
     .option("--status <state>", "only tasks in this state, such as working or input-required")
     .option(
       "--since <time>",
-      "only tasks whose state is of this time or later: 2026-01-31T12:00:00Z, or 24h for the last day",
+      "only tasks whose state changed at this time or later: 2026-01-31T12:00:00Z, or 24h for the last day",
     )
     .option("--page-size <n>", "tasks a page (default: the agent's)", wholeNumber(1, 100))
-    .option("--page-token <token>", "go on with this page")
+    .option("--page-token <token>", "continue with this page")
     .option("--limit <n>", "tasks to list, over as many pages as that takes", wholeNumber(1))
     .addOption(new Option("--all", "all pages").conflicts("limit"))
     .option("--include-artifacts", "with their artifacts");
@@ -30,11 +30,14 @@ export const addTask: AddCommand = (program, setAction) => {
 
   const subscribe = task
     .command("subscribe")
-    .description("Follow a task's events, over as many connections as it takes, until it has ended or asks")
+    .description("Follow a task's events until it has ended or asks, and reconnect as often as needed")
     .argument("<task>", "its id")
-    .option("--after <n>", "begin after the event of this number; 0: with the first one", wholeNumber(0))
+    .option("--after <n>", "begin after the event with this number; 0: with the first one", wholeNumber(0))
     .addOption(
-      new Option("--until <end>", "settled: it has ended or waits for somebody; terminal: it has ended")
+      new Option(
+        "--until <end>",
+        "settled: it has ended or waits for input or credentials; terminal: it has ended",
+      )
         .choices(["settled", "terminal"])
         .default("settled"),
     );
@@ -49,7 +52,9 @@ export const addTask: AddCommand = (program, setAction) => {
 
   const history = task
     .command("history")
-    .description("Replay a task from its first event, numbered; where the agent numbers none, what was said")
+    .description(
+      "Replay a task's numbered events from the first; if the agent numbers none, show its messages",
+    )
     .argument("<task>", "its id");
   setAction(history, async () => (await import("../task/task.ts")).printHistory);
 
@@ -65,16 +70,16 @@ export const addTask: AddCommand = (program, setAction) => {
 
 /** The webhooks of a task, and a receiver to try them with. */
 const addPushConfig: AddCommand = (task, setAction) => {
-  const group = task.command("push-config").description("Webhooks of a task: who is told of its events");
+  const group = task.command("push-config").description("Webhooks of a task: the URLs that get its events");
   const create = group
     .command("create")
     .description("Register a webhook")
     .argument("<task>", "id of the task")
     .requiredOption("--url <url>", "where the agent is to send events")
     .option("--id <id>", "id of the config (default: the agent's choice)")
-    .option("--token <token>", "comes back in X-A2A-Notification-Token")
+    .option("--token <token>", "token that the agent sends back in X-A2A-Notification-Token")
     .option("--auth-scheme <scheme>", "how the agent is to authenticate, such as Bearer")
-    .option("--auth-credentials <text>", "what it is to authenticate with; shows in process lists");
+    .option("--auth-credentials <text>", "the credentials for that; they show in process lists");
   setAction(create, async () => (await import("../task/push-configs.ts")).createPushConfig);
   const get = group
     .command("get")
@@ -89,14 +94,14 @@ const addPushConfig: AddCommand = (task, setAction) => {
   setAction(list, async () => (await import("../task/push-configs.ts")).listPushConfigs);
   const remove = group
     .command("delete")
-    .description("Delete a webhook; one that is gone already is no error")
+    .description("Delete a webhook; a missing one is not an error")
     .argument("<task>", "id of the task")
     .argument("<id>", "id of the config");
   setAction(remove, async () => (await import("../task/push-configs.ts")).deletePushConfig);
   const listen = group
     .command("listen")
     .description(
-      "Print notifications as they are delivered, until Ctrl-C; with a task, registered for it as long as this runs",
+      "Receive notifications and print them, until Ctrl-C; with a task, registers for it while this runs",
     )
     .argument("[task]", "id of the task to be notified of")
     .addOption(portOption(0))
@@ -110,6 +115,6 @@ export function addExitStateOption(command: Command): Command {
   return command.option(
     "--exit-state",
     "exit by the task's state: 0 completed, 20 failed, 21 canceled, 22 rejected, 23 input required, " +
-      "24 auth required, 25 not ended (default: 0 whatever the agent decided)",
+      "24 auth required, 25 not ended (default: 0 in all these states)",
   );
 }

@@ -38,7 +38,7 @@ async function readNamed(file: string, { cwd }: Pick<CliIo, "cwd">): Promise<str
   try {
     const { size } = await stat(path);
     if (size <= maxKeyBytes) return await readFile(path, "utf8");
-    throw unusable(file, `has ${size} bytes, and a file of keys has at most ${maxKeyBytes}`);
+    throw unusable(file, `has ${size} bytes, and a key file may have at most ${maxKeyBytes}`);
   } catch (error) {
     if (error instanceof CliError) throw error;
     const { problem, hint } = describeFileError(error, "read");
@@ -48,11 +48,11 @@ async function readNamed(file: string, { cwd }: Pick<CliIo, "cwd">): Promise<str
 
 async function readPiped(name: string, { stdin }: Pick<CliIo, "stdin">): Promise<string> {
   const bytes = await readBounded(stdin, maxKeyBytes, () =>
-    unusable(name, `has more than the ${maxKeyBytes} bytes of any file of keys`),
+    unusable(name, `has more than the ${maxKeyBytes} bytes that a key file may have`),
   );
   if (bytes.byteLength > 0) return bytes.toString("utf8");
   const hint = "pipe one key into the command, and name - once";
-  throw unusable(name, "has no key: nothing came, or it was read already", hint);
+  throw unusable(name, "has no key: it is empty, or was read already", hint);
 }
 
 /** What messages call a key. @param reference as it was given */
@@ -85,7 +85,7 @@ export async function readPublicKeys(
   kid?: string,
 ): Promise<readonly VerificationKey[]> {
   const read = () => readVerificationKeys(text, { kid });
-  return await refusedAsUsage(read, `${name} verifies no cards: `);
+  return await refusedAsUsage(read, `${name} cannot verify cards: `);
 }
 
 /** What `work` gives; what is refused there, such as a key that is none, is wrong use. @param subject begins the sentence */

@@ -58,7 +58,7 @@ describe("a2a keys new", () => {
     await writeFile(join(cwd, "key.public.json"), "mine");
     const refused = await keys("new", "--out", "key.json");
     expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(refused.stderr).toMatch(/key\.public\.json is there already; nothing was written/);
+    expect(refused.stderr).toMatch(/key\.public\.json exists already; nothing was written/);
     expect(await readdir(cwd)).toEqual(["key.public.json"]);
     await writeFile(join(cwd, "key.json"), "mine", { mode: 0o644 });
     expect((await keys("new", "--out", "key.json", "--force")).exitCode).toBe(0);
@@ -81,7 +81,7 @@ describe("a2a keys new", () => {
     const { stdout } = await keys("new", "--pem", "--alg", "PS256", "--kid", "my key", "--out", "ps.pem");
     expect(stdout).toContain("--key ps.pem --alg PS256 --kid 'my key' --in-place");
     expect(stdout).not.toContain("a2a serve agent.ts");
-    expect(stdout).toMatch(/^# To serve .* without --pem/m);
+    expect(stdout).toMatch(/^# To use the key with a2a serve, make it without --pem/m);
     await writeFile(join(cwd, "card.json"), JSON.stringify(plainCard));
     const steps = stdout.split("\n").filter((line) => line.startsWith("a2a card "));
     expect(steps).toHaveLength(2);
@@ -110,7 +110,7 @@ describe("a2a keys new", () => {
     expect([exitCode, stderr]).toEqual([
       2,
       expect.stringMatching(
-        /^error: nodir\/k\.json cannot be written: its directory is not there.*\n.*mkdir -p/,
+        /^error: nodir\/k\.json cannot be written: its directory does not exist.*\n.*mkdir -p/,
       ),
     ]);
     await expect(replaceFile("/dev/full", "text", { cwd })).rejects.toThrow("there is no space left");
@@ -200,13 +200,13 @@ describe("a2a keys public", () => {
     [
       "gives no key another id than its own",
       ["a2a-signing-key.json", "--kid", "other"],
-      /has the id "summer", which signatures name/,
+      /has the id "summer", which its signatures name/,
     ],
     ["gives no id that nobody looks for", ["key.pem", "--kid", ""], /the id of the key \(kid\) is empty/],
     [
       "gives no id to several",
       ["key.pem", "a2a-signing-key.json", "--kid", "x"],
-      /--kid is the id of one key/,
+      /--kid names one key, and you gave 2 files/,
     ],
     ["reads no directory", ["."], /^error: \. cannot be read: it is a directory/],
     ["reads no file that is not there", ["nowhere"], /^error: nowhere cannot be read: there is no such file/],

@@ -47,8 +47,8 @@ export async function newKeys(
   await output.field("Key", publicJwk.kid);
   await output.field("Algorithm", alg);
   await output.field("Thumbprint", await thumbprintOf(publicJwk));
-  await output.field("Private Key", `${file}, for you alone`);
-  await output.field("Public Key", `${publicFile}, for whoever verifies`);
+  await output.field("Private Key", `${file} (keep it secret)`);
+  await output.field("Public Key", `${publicFile} (for verifiers)`);
   const unsaid = pem ? unsaidFlags(alg, kid) : [];
   await output.block("Next steps", nextSteps(file, publicFile, unsaid).join("\n"));
 }
@@ -67,11 +67,11 @@ function nextSteps(file: string, publicFile: string, unsaid: readonly string[]):
     command("card", "verify", "card.json", "--key", publicFile),
     ...(unsaid.length === 0
       ? [
-          "# Or serve an agent with a signed card, and its key set",
+          "# Or serve an agent with a signed card and its key set",
           command("serve", "agent.ts", "--sign-key", file),
         ]
-      : ["# To serve an agent with it, make the key without --pem: a2a serve takes what the file says"]),
-    "# Publish the key where you serve the card yourself, and sign with --jku and its URL: verifiers look there",
+      : ["# To use the key with a2a serve, make it without --pem"]),
+    "# If you serve the card yourself, publish this key set, and sign with --jku URL so that verifiers find it",
     `${command("keys", "public", publicFile)} > jwks.json`,
   ];
 }

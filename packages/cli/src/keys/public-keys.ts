@@ -22,7 +22,7 @@ export async function publicKeys(
 ): Promise<void> {
   if (kid !== undefined && files.length > 1) {
     throw usageError(
-      `--kid is the id of one key, and there are ${files.length} files`,
+      `--kid names one key, and you gave ${files.length} files`,
       "print their key sets one by one, or give keys that have an id",
     );
   }
@@ -46,7 +46,7 @@ function refuseRenaming({ name, entries = [] }: KeyFile, kid: string): void {
   const id = only && ownIdOf(only);
   if (others.length > 0 || id === undefined || id === kid) return;
   throw usageError(
-    `${name} has the id ${JSON.stringify(id)}, which signatures name`,
-    "leave --kid away: it is for keys without an id, such as PEM",
+    `${name} has the id ${JSON.stringify(id)}, which its signatures name`,
+    "leave --kid out: it is for keys without an id, such as PEM",
   );
 }

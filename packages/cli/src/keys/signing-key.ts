@@ -39,8 +39,8 @@ export async function openSigningKey(
   if (fault === undefined) return { text, signer };
   throw cannotSign(
     file.name,
-    `the key ${fault.problem}, and verifiers refuse what it signs`,
-    "make another with a2a keys new; a2a serve --retired-key goes on publishing one that signs no more",
+    `the key ${fault.problem}, so verifiers refuse what it signs`,
+    "make a new key with a2a keys new; a2a serve --retired-key still publishes the old one",
   );
 }
 
@@ -54,7 +54,7 @@ async function openSigner(
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
     const own = await signsByItself(text, options);
-    const hint = own === undefined ? error.hint : `leave --alg away: this key signs with ${own.alg}`;
+    const hint = own === undefined ? error.hint : `leave --alg out: this key signs with ${own.alg}`;
     throw cannotSign(name, error.message, hint, error);
   }
 }
@@ -82,13 +82,17 @@ function chooseKey(
     const [id] = ids;
     if (kid === undefined || id === undefined || id === kid) return only;
     const problem = `the key has the id ${JSON.stringify(id)}, by which verifiers look for it`;
-    throw cannotSign(name, problem, "leave --kid away: it is for keys without an id, such as PEM");
+    throw cannotSign(name, problem, "leave --kid out: it is for keys without an id, such as PEM");
   }
   const chosen = kid === undefined ? [] : keys.filter((key) => ownIdOf(key) === kid);
   if (chosen.length === 1) return chosen[0];
   const listed = ids.map((id) => (id === undefined ? "one without an id" : JSON.stringify(id))).join(", ");
-  const what = options === undefined ? "give the file of the one key alone" : "choose it with --kid";
-  throw cannotSign(name, `it has ${keys.length} keys, and one signs`, `${what}; its ids are: ${listed}`);
+  const what = options === undefined ? "give a file with only the key that signs" : "choose it with --kid";
+  throw cannotSign(
+    name,
+    `it has ${keys.length} keys, and only one can sign`,
+    `${what}; its ids are: ${listed}`,
+  );
 }
 
 function cannotSign(name: string, problem: string, hint: string, cause?: unknown): CliError {

@@ -83,8 +83,8 @@ function isPresent(error: unknown): boolean {
 
 function alreadyThere(file: string): CliError {
   return usageError(
-    `${file} is there already; nothing was written`,
-    "choose another file with --out; --force overwrites, and what was signed with a lost key cannot be signed by it again",
+    `${file} exists already; nothing was written`,
+    "choose another file with --out, or overwrite it with --force; a key that is overwritten cannot sign again",
   );
 }
 

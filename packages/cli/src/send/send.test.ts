@@ -252,7 +252,7 @@ describe("a2a send to an agent without streams (A2ACLI_SEND_003, VER_003, TASK_P
   it("still prints lines with --stream, and says that it polls", async () => {
     const { stdout, stderr } = await send("task hello", "--stream", "-o", "json");
     expect(JSON.stringify(linesOf(stdout).at(-1))).toContain("TASK_STATE_COMPLETED");
-    expect(stderr).toContain("the agent does not stream: it is polled instead\n");
+    expect(stderr).toContain("the agent cannot stream, so a2a polls it\n");
   });
 
   it("stops at a question", async () => {
@@ -264,8 +264,8 @@ describe("a2a send with arguments that make no sense", () => {
   for (const [what, argv, problem] of [
     ["nothing to send", [], "nothing to send"],
     ["a media type without a part", ["--media-type", "text/plain"], "no part flag before it"],
-    ["--stream and --async", ["x", "--stream", "--async"], "--stream follows"],
-    ["metadata that is no object", ["x", "--metadata", "[1]"], "no JSON object"],
+    ["--stream and --async", ["x", "--stream", "--async"], "--stream and --async contradict each other"],
+    ["metadata that is no object", ["x", "--metadata", "[1]"], "is not a JSON object"],
     ["data that is no JSON", ["--data", "-"], "is not JSON"],
     ["a file that is not there", ["--file", "/nowhere/at-all"], "cannot be read"],
   ] as const) {

@@ -36,8 +36,8 @@ export async function send(
   const { settings, io, output, signal } = context;
   if (settings.stream && !settings.wait) {
     throw usageError(
-      "--stream follows the task and --async does not wait for it",
-      "leave one of them out; --wait overrides a configured --async",
+      "--stream and --async contradict each other: one follows the task, the other does not wait for it",
+      "use one of them; --wait overrides a configured --async",
     );
   }
   const { contextId, taskId, metadata } = settings;
@@ -53,7 +53,9 @@ export async function send(
   } catch (error) {
     if (taskId !== undefined && findA2AError(error) !== undefined) {
       // a2a-cli §8.1
-      await output.note(`task ${taskId} was not continued, and no other was begun; see --debug`);
+      await output.note(
+        `the agent did not continue task ${taskId} and began no other; --debug shows its answer`,
+      );
     }
     throw error;
   }

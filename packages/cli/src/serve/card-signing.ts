@@ -47,10 +47,7 @@ export async function readCardSigning(
 ): Promise<ServedSigning | undefined> {
   if (signKey.length === 0) {
     if (retiredKey.length === 0) return undefined;
-    throw usageError(
-      "a retired key signs no more, and there is none that does",
-      "name the one that signs now by --sign-key",
-    );
+    throw usageError("--retired-key needs another key that signs", "name that key with --sign-key");
   }
   const { openSigningKey } = await import("../keys/signing-key.ts");
   const { readKeyFile, readPublicKeys } = await import("../keys/key-file.ts");
@@ -71,7 +68,7 @@ export async function readCardSigning(
   if (twice !== undefined) {
     throw usageError(
       `two keys have the id ${JSON.stringify(twice)}`,
-      "each key has an id of its own, and either signs or is retired; a2a keys new --kid makes one with another",
+      "a key either signs or is retired, and each needs its own id; a2a keys new --kid makes one with another id",
     );
   }
   return { options: { signing: { keys: keys.map(({ option }) => option) } }, keys };
@@ -118,12 +115,12 @@ function findPlaceFault({ url, publicUrl, host }: SignedPlace): string | undefin
     !isThisMachine(host) &&
     isThisMachine(new URL(url).hostname)
   ) {
-    return `the signed card says that agent and keys are at ${url}, which is this machine for everybody who reads it: say where callers reach it with --public-url https://…`;
+    return `the signed card says that agent and keys are at ${url}, which only this machine can reach: set --public-url https://… to where callers reach them`;
   }
   const { protocol, hostname } = new URL(publicUrl ?? url);
   return protocol === "https:" || isThisMachine(hostname)
     ? undefined
-    : "the signed card does not say where its keys are, because verifiers ask for key sets by https only: serve it by https and say so with --public-url, or give callers the key";
+    : "the signed card does not say where its keys are, because verifiers fetch key sets over https only: serve the agent over https and set --public-url to that URL, or give callers the key";
 }
 
 /** Whether a name or an address, of `--host` or as a URL has it, is this machine for itself. */

@@ -19,14 +19,14 @@ const mistakes: Readonly<Record<string, readonly [module: string, sentence: stri
   "no default export": ["export const agent = 1;", "NAME has no default export: it exports agent"],
   "a default export that is no agent": [
     "export default { name: 1 };",
-    "the default export of NAME is no agent",
+    "the default export of NAME is not an agent",
   ],
-  nothing: ["export default undefined;", "the default export of NAME is no agent"],
-  "several things that are no agents": ["export default [1, 2];", "agent 1 of NAME is no agent"],
+  nothing: ["export default undefined;", "the default export of NAME is not an agent"],
+  "several things that are no agents": ["export default [1, 2];", "agent 1 of NAME is not an agent"],
   "an array without agents": ["export default [];", "NAME is an array without agents"],
   "one of several that is no agent": [
     "export default { good: { card: { name: 'x' }, execute: () => [] }, bad: 1 };",
-    'the agent "bad" of NAME is no agent',
+    'the agent "bad" of NAME is not an agent',
   ],
   "a name that fits no path": [
     "export default { 'a/b': { card: { name: 'x' }, execute: () => [] } };",
@@ -42,7 +42,7 @@ const mistakes: Readonly<Record<string, readonly [module: string, sentence: stri
   ],
   "an agent without code": [
     'export default { card: { name: "x" } };',
-    "the agent of NAME makes no sense: an agent needs code",
+    "the agent of NAME is not valid: an agent needs code",
   ],
   "a mistake in the types' syntax": ["const a = 1;\nexport default {;", "NAME:2: Unexpected token"],
   "a mistake that only V8 sees": [
@@ -184,9 +184,9 @@ for (const surrounding of Object.keys(surroundings) as Surrounding[]) {
 
 describe("an ES module that Node takes for CommonJS", () => {
   for (const [name, line, hint] of [
-    ["commonjs/imports.ts", 2, 'call it imports.mts, or say "type": "module" in '],
-    ["commonjs/exports.ts", 3, 'call it exports.mts, or say "type": "module" in '],
-    ["module/imports.cts", 1, "call it imports.mts"],
+    ["commonjs/imports.ts", 2, 'rename it to imports.mts, or say "type": "module" in '],
+    ["commonjs/exports.ts", 3, 'rename it to exports.mts, or say "type": "module" in '],
+    ["module/imports.cts", 1, "rename it to imports.mts"],
   ] as const) {
     it(`is told with line and cause: ${name}`, () => {
       expect(said[name]?.message).toMatch(new RegExp(`^${name} cannot be loaded: ${name}:${line}: `));

@@ -102,11 +102,11 @@ function checkNames(
  * @param whose names it when it is one that makes no sense
  */
 function checkAgent(candidate: unknown, what: string, whose: string = what): AgentDefinition {
-  if (!isAgent(candidate)) throw notAnAgent(`${what} is no agent: it has no card with a name`);
+  if (!isAgent(candidate)) throw notAnAgent(`${what} is not an agent: it has no card with a name`);
   try {
     return defineAgent(candidate);
   } catch (error) {
-    throw notAnAgent(`${whose} makes no sense: ${messageOf(error)}`);
+    throw notAnAgent(`${whose} is not valid: ${messageOf(error)}`);
   }
 }
 

@@ -99,7 +99,7 @@ const esmOnly =
 
 function sayModuleType(file: string): string {
   const [name = ""] = file.split(/[\\/]/).slice(-1);
-  const renamed = `Node takes it for CommonJS: call it ${name.replace(/\.c?([jt]s)$/, ".m$1")}`;
+  const renamed = `Node reads it as CommonJS: rename it to ${name.replace(/\.c?([jt]s)$/, ".m$1")}`;
   const decider = /\.c[jt]s$/.test(name) ? undefined : findPackageJSON(pathToFileURL(file));
   return decider === undefined ? renamed : `${renamed}, or say "type": "module" in ${decider}`;
 }

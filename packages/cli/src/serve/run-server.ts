@@ -77,13 +77,13 @@ export function explainListenFailure(error: unknown, port: number | undefined): 
     case "EADDRINUSE":
       return internal(
         "is in use by another process",
-        "choose another with --port, or any that is free with --port 0",
+        "choose another with --port; --port 0 takes any free port",
       );
     case "EACCES":
-      return internal("is not yours to listen on", "choose one from 1024 on with --port");
+      return internal("needs permission to listen on", "choose 1024 or above with --port");
     case "ENOTFOUND":
     case "EADDRNOTAVAIL":
-      return usageError("--host is no name or address of this machine", undefined, error);
+      return usageError("--host is not a name or address of this machine", undefined, error);
     default:
       return error;
   }

@@ -96,8 +96,8 @@ function withStores(
   const { file } = storeOptions(store);
   if (file !== undefined) {
     throw usageError(
-      `${file} is one file, and each of ${Object.keys(agents).length} agents has its own`,
-      "leave --db out: they are .a2a/<name>.sqlite; or serve all from memory with --store memory",
+      `${file} is one file, and each of ${Object.keys(agents).length} agents needs its own`,
+      "leave --db out: the files are then .a2a/<name>.sqlite; or keep tasks in memory with --store memory",
     );
   }
   return Object.fromEntries(

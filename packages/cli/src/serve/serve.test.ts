@@ -156,7 +156,7 @@ export default [agent("Parrot", "hello"), agent("Old owl", "good night")];`,
   it("does not put the tasks of several agents into one file", async () => {
     const { stderr, exitCode } = await serve("several.ts", "--db", "all.sqlite").result;
     expect(exitCode).toBe(2);
-    expect(stderr).toContain("all.sqlite is one file, and each of 2 agents has its own");
+    expect(stderr).toContain("all.sqlite is one file, and each of 2 agents needs its own");
   });
 
   it("does what a2a.config.yaml says, and the command line before it", async () => {
@@ -233,7 +233,7 @@ describe("a2a serve refuses", () => {
     [["--port", "65536"], "It must be a whole number from 0 to 65535."],
     [["--store", "tape"], "Allowed choices are sqlite, memory."],
     [["--store", "memory", "--db", "x"], "cannot be used with option"],
-    [["--watch", "-o", "json"], "--watch serves again and again"],
+    [["--watch", "-o", "json"], "--watch restarts the server again and again"],
   ] as const) {
     it(flags.join(" "), async () => {
       const { stdout, stderr, exitCode } = await runCommand(["serve", "agent.ts", ...flags], {

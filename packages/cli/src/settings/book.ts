@@ -100,7 +100,7 @@ function readCardKey(
   if (holdsPrivateKey(key)) {
     const line = locate(["agents", name, "key"]);
     throw usageError(
-      `${line}: agents.${name}.key is a private key, and this file holds no secret`,
+      `${line}: agents.${name}.key is a private key, and this file must not hold secrets`,
       "Put the public key there (a2a keys public FILE prints it), and keep the private one where cards are signed.",
     );
   }
@@ -115,7 +115,7 @@ function refuseFlow({ clientIdEnv, tokenEnv, apiKeyEnv }: AuthConfig, where: str
     );
   }
   if (tokenEnv !== undefined && apiKeyEnv !== undefined) {
-    throw usageError(`${where}: auth has both tokenEnv and apiKeyEnv; one is to be used`);
+    throw usageError(`${where}: auth has both tokenEnv and apiKeyEnv; use one of them`);
   }
 }
 

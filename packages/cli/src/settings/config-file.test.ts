@@ -189,7 +189,12 @@ describe("a wrong file", () => {
       4,
       "must have property clientSecretEnv when property clientIdEnv is present",
     ],
-    ["a name that could be a host", "agents:\n  a.b:\n    url: a\n", 2, "agents.a.b is no name"],
+    [
+      "a name that could be a host",
+      "agents:\n  a.b:\n    url: a\n",
+      2,
+      "agents.a.b cannot be used as a name",
+    ],
     [
       "profiles without a key",
       "agents:\n  a:\n    url: a\n    profiles: [js-1]\n",

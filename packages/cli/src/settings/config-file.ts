@@ -132,7 +132,7 @@ function findSecret(
     // An agent may be called "token".
     if (instead !== undefined && !(path.length === 1 && path[0] === "agents")) {
       throw usageError(
-        `${locate(here)}: ${here.join(".")} would hold a secret, and this file holds none.`,
+        `${locate(here)}: ${here.join(".")} would hold a secret, and this file must not hold secrets.`,
         `Put it into an environment variable, and the variable's name into ${instead}.`,
       );
     }
@@ -165,7 +165,7 @@ function pathOf({ instancePath, keyword, params, propertyName }: ErrorObject, co
 /** The rest of a sentence about the member. Repeats nothing of its value, which may be a secret in the wrong place. */
 function say({ keyword, params, message, parentSchema, propertyName }: ErrorObject): string {
   if (keyword === "additionalProperties") return "is not known here";
-  if (keyword === "propertyNames" || propertyName !== undefined) return "is no name that can be used here";
+  if (keyword === "propertyNames" || propertyName !== undefined) return "cannot be used as a name here";
   const more = params["allowedValues"]?.join(", ") ?? parentSchema?.["description"];
   return more === undefined ? `${message}` : `${message}: ${more}`;
 }

@@ -23,21 +23,21 @@ async function warnings(env: Readonly<Record<string, string>>, file = ""): Promi
 
 it("names in the environment that mean nothing are told, with what may be meant", async () => {
   expect(await warnings({ A2ACLI_AGENTCARD: "x", A2ACLI_BOGUS: "1", A2ACLI_OUTPUT: "text" })).toEqual([
-    "warning: environment: A2ACLI_AGENTCARD (did you mean A2ACLI_AGENT_CARD?) and A2ACLI_BOGUS mean nothing here",
+    "warning: environment: A2ACLI_AGENTCARD (did you mean A2ACLI_AGENT_CARD?) and A2ACLI_BOGUS have no effect",
   ]);
 });
 
 it("so are those of an .env file, once, and never their values", async () => {
   const [line, ...others] = await warnings({ OTHER: "1" }, "A2ACLI_BEARRER=s3cret\nOTHER=2\n");
   expect(line).toBe(
-    `warning: ${join(cwd, ".env")}: A2ACLI_BEARRER (did you mean A2ACLI_BEARER?) means nothing here`,
+    `warning: ${join(cwd, ".env")}: A2ACLI_BEARRER (did you mean A2ACLI_BEARER?) has no effect`,
   );
   expect(others).toEqual([]);
 });
 
 it("so are flags that are only flags", async () => {
   expect(await warnings({ A2ACLI_STREAM: "true" })).toEqual([
-    "warning: environment: A2ACLI_STREAM (only the flag --stream) means nothing here",
+    "warning: environment: A2ACLI_STREAM (only the flag --stream) has no effect",
   ]);
 });
 

@@ -67,7 +67,7 @@ export function describeUnknownNames(
   );
   return unknown.length === 0
     ? undefined
-    : `${where}: ${unknown.map(describeName).join(" and ")} ${unknown.length === 1 ? "means" : "mean"} nothing here`;
+    : `${where}: ${unknown.map(describeName).join(" and ")} ${unknown.length === 1 ? "has" : "have"} no effect`;
 }
 
 const knownNames: ReadonlySet<string> = new Set(

@@ -237,10 +237,10 @@ function warningsOf({ path, source, values, exposed }: SettingsFile): readonly s
   return [
     ...(secrets.length === 0
       ? []
-      : [`${path} holds ${secrets.join(" and ")} and others may read it: chmod 600 it`]),
+      : [`${path} holds ${secrets.join(" and ")} and other users may read it: chmod 600 ${path}`]),
     ...linesOf(({ ownOnly }) => ownOnly === true && !isOwn(source)).map(
       (name) =>
-        `${path} was found, not named by you: its ${name} does not count. Set it in the environment or in ~/.config/a2a-cli/.env, or name the file with --config`,
+        `${name} of ${path} is ignored, because you did not name that file. Set it in the environment or in ~/.config/a2a-cli/.env, or name the file with --config`,
     ),
   ];
 }

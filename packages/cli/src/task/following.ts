@@ -18,7 +18,7 @@ const recommendedPollMs = 2_000;
 /** Says so when events were asked for, and the card of the agent has no streams (a2a-cli §13.3): then it is polled. */
 export async function notePolling({ output }: CommandContext, { card }: AgentClient): Promise<void> {
   if (card.capabilities?.streaming !== true) {
-    await output.note("the agent does not stream: it is polled instead");
+    await output.note("the agent cannot stream, so a2a polls it");
   }
 }
 
@@ -58,7 +58,9 @@ export async function followToEnd(
     const { task } = stream;
     if (task !== undefined && !isSettled(stateOf(task))) {
       // A broken connection is no end of the task.
-      await context.output.note(`task ${task.id} may go on: ${waitCommand(context.settings, task.id)}`);
+      await context.output.note(
+        `task ${task.id} may go on; to wait for it: ${waitCommand(context.settings, task.id)}`,
+      );
     }
     throw error;
   }
@@ -128,7 +130,9 @@ function announceLate(output: Output, stream: TaskStream): Disposable & { look()
     const { task } = stream;
     if (!isDue || isMade || task === undefined) return;
     isMade = true;
-    await output.note(`task ${task.id} is ${formatTaskState(stateOf(task))}; Ctrl-C leaves it to itself`);
+    await output.note(
+      `task ${task.id} is ${formatTaskState(stateOf(task))}; Ctrl-C detaches, and the task goes on`,
+    );
   };
   const timer = setTimeout(() => {
     isDue = true;

@@ -153,7 +153,7 @@ function parseState(text: string): TaskState {
   if (state === undefined || state === TaskState.UNSPECIFIED) {
     const known = TaskStateSchema.values.filter(({ number }) => number !== TaskState.UNSPECIFIED);
     const names = known.map(({ localName }) => localName.toLowerCase().replaceAll("_", "-"));
-    throw usageError(`--status ${text} is no state; there are ${names.join(", ")}`);
+    throw usageError(`--status ${text} is not a state; use ${names.join(", ")}`);
   }
   return state as TaskState; // a number of its own descriptor
 }
@@ -165,7 +165,9 @@ function parseTime(text: string): Date {
       ? new Date(/^\d{4}-\d{2}-\d{2}/.test(text) ? text : Number.NaN)
       : new Date(Date.now() - ago);
   if (Number.isNaN(time.getTime())) {
-    throw usageError(`--since ${text} is no time such as 2026-01-31T12:00:00Z, and no duration such as 24h`);
+    throw usageError(
+      `--since ${text} is neither a time such as 2026-01-31T12:00:00Z nor a duration such as 24h`,
+    );
   }
   return time;
 }

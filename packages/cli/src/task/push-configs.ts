@@ -32,7 +32,7 @@ export async function createPushConfig(
   taskId: string,
   { url, id, token, authScheme: scheme, authCredentials: credentials }: CreatePushConfigFlags,
 ): Promise<void> {
-  if (!URL.canParse(url)) throw usageError(`--url ${url} is no URL`, "https://example.com/hook");
+  if (!URL.canParse(url)) throw usageError(`--url ${url} is not a URL`, "https://example.com/hook");
   if (scheme === undefined && credentials !== undefined) {
     throw usageError("--auth-credentials needs --auth-scheme");
   }
@@ -122,10 +122,13 @@ export async function listenForPush(
 ): Promise<void> {
   const { output, settings, signal, io } = context;
   if (output.format === "json" && !output.streaming) {
-    throw usageError("deliveries are many, and -o json is one document", "add --stream: one line each");
+    throw usageError(
+      "listen prints many deliveries, and -o json is one document",
+      "add --stream for one line each",
+    );
   }
   if (flags.publicUrl !== undefined && !/^https?:\/\//i.test(flags.publicUrl)) {
-    throw usageError(`--public-url ${flags.publicUrl} is no http or https URL`);
+    throw usageError(`--public-url ${flags.publicUrl} is not an http or https URL`);
   }
   const agent = taskId === undefined ? undefined : await context.openAgent();
   await using receiver = await createPushReceiver(flags).catch((error: unknown) => {

@@ -410,7 +410,7 @@ describe("a2a task with an agent that lacks a capability (A2ACLI_VER_003)", () =
   it("polls in place of a subscription, and stops at a question", async () => {
     const { stdout, stderr } = await a2a("task", "subscribe", await begin("ask", silent));
     expect(field(stdout, "State")).toBe("TASK_STATE_INPUT_REQUIRED");
-    expect(stderr).toContain("polled instead");
+    expect(stderr).toContain("the agent cannot stream, so a2a polls it");
   });
 
   it("tells what was said where there are no events to replay", async () => {

@@ -162,7 +162,7 @@ export async function printHistory(context: CommandContext, taskId: string): Pro
   const task = await agent.getTask(taskId, { signal });
   if (output.format === "json" && !output.streaming) return await output.document(taskDocument(task));
   if (!(await replay(context, agent, task))) {
-    await output.note("the agent does not number its events: this is what was said");
+    await output.note("the agent does not number its events, so these are the task's messages");
     if (output.streaming) {
       const said = create(StreamResponseSchema, { payload: { case: "task", value: task } });
       await output.document(formatMessage(StreamResponseSchema, said));

@@ -9,7 +9,7 @@ import { base64url } from "jose";
  * A query tells agents apart, too. Since it may hold secrets, and what is remembered is written down, its SHA-256 stands for it:
  * `https://agents.example.org/card?sha256-…`. Fragments are no part of it.
  *
- * @returns undefined for what is no http or https URL
+ * @returns undefined for what is not an http or https URL
  */
 export async function cardMemoryKey(url: string | URL): Promise<string | undefined> {
   const parsed = URL.parse(url);

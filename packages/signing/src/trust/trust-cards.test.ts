@@ -87,7 +87,7 @@ describe("trustCards", () => {
       ["downgrade", ["securityRequirements"], url],
     ]);
     expect(refusal?.message).toContain("No credentials are demanded any more.");
-    expect(refusal?.hint).toMatch(/^Ask the operator of the agent, by another way/);
+    expect(refusal?.hint).toMatch(/^Ask the operator of the agent, through another channel/);
   });
 
   it("follows a rotation of keys, and nobody else", async () => {

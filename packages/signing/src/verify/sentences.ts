@@ -20,7 +20,7 @@ export const advice: Readonly<Record<CardFault, string>> = {
   "number-out-of-range": unreadable,
   "card-invalid": "Its signatures were not looked at; tell the operator of the agent.",
   "no-signature":
-    "Ask the operator of the agent to sign it; until then anybody on the way could have written it.",
+    "Ask the operator of the agent to sign it; until then any proxy on the way could have written it.",
   "malformed-signature": "Fetch the card again; when it stays that way, its operator has to sign it anew.",
   "algorithm-not-allowed": "Its operator has to sign it with an algorithm that the policy allows.",
   "crit-not-understood": "Its operator has to sign it without extensions of JWS.",
@@ -33,21 +33,21 @@ export const advice: Readonly<Record<CardFault, string>> = {
     "Check the clock here; otherwise its operator has to sign it with a key that counts already.",
   "key-expired": "Check the clock here; otherwise its operator has to sign it with a current key.",
   "key-revoked":
-    "Do not use this card: somebody else may have the key. Its operator has to sign it with another one.",
+    "Do not use this card: the key may be stolen. The card's operator has to sign it with another one.",
   "jku-not-allowed":
     "When you trust that host with the keys of every card, add it to the hosts of the policy (jku.hosts).",
   "jwks-unavailable": "Try again later, or add the key itself to the policy.",
   "signature-mismatch":
-    "Do not use this card: it was changed after it was signed, or somebody else has signed it.",
+    "Do not use this card: it was changed after it was signed, or signed with another key.",
   uncovered:
     "Its operator has to sign it as the specification says (profile strict); `allowUncovered` takes the risk.",
   "too-few-signers": "Do not use this card before those who are missing have signed it, too.",
   "pin-changed":
-    "Ask the operator of the agent, by another way than through the agent, whether it has new keys. If so, have the card memory forget the agent.",
+    "Ask the operator of the agent, through another channel than the agent, whether it has new keys. If so, have the card memory forget the agent.",
   "security-too-weak":
     "Its operator has to declare what it demands; or lower the minimum of the policy when you know what that means.",
   downgrade:
-    "Ask the operator of the agent, by another way than through the agent, whether this is meant. If so, have the card memory forget the agent.",
+    "Ask the operator of the agent, through another channel than the agent, whether this is meant. If so, have the card memory forget the agent.",
 };
 
 /**
