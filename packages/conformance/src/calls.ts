@@ -210,7 +210,7 @@ export async function failureOf(
     expect(error).toBeInstanceOf(ConnectError);
     return ConnectError.from(error);
   }
-  throw new Error("expected the call to fail");
+  throw new Error("the call was answered, and had to fail");
 }
 
 /** Expects a call to fail for that reason of the error catalogue, and returns the error. */

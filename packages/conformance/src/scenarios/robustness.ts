@@ -49,6 +49,19 @@ export const robustness: ScenarioGroup = scenarios("Malformed input", (verifies)
   );
 
   verifies(
+    "I-10 K-4",
+    "does not fail over a body of another media type",
+    async (stage) => {
+      for (const type of ["text/plain", "application/xml", "multipart/form-data", "nonsense"]) {
+        const { status, text } = await readAnswer(await post(stage, "{}", type));
+        expect([type, status < 500], text).toStrictEqual([type, true]);
+      }
+      await expectAlive(stage);
+    },
+    { needs: "any", places: jsonWires },
+  );
+
+  verifies(
     "A-30 E-1",
     "does not know a task of a very long id, or of a strange one",
     async (stage) => {
@@ -101,7 +114,11 @@ export const robustness: ScenarioGroup = scenarios("Malformed input", (verifies)
 });
 
 /** A send whose message is this text. */
-async function post({ wire, target }: Stage, message: string | Uint8Array): Promise<Response> {
+async function post(
+  { wire, target }: Stage,
+  message: string | Uint8Array,
+  type = "application/json",
+): Promise<Response> {
   const text = Buffer.from(message);
   const [before, after] =
     wire === "jsonrpc"
@@ -109,7 +126,7 @@ async function post({ wire, target }: Stage, message: string | Uint8Array): Prom
       : ['{"message":', "}"];
   return target.fetchOn(wire, wire === "jsonrpc" ? "" : "/message:send", {
     method: "POST",
-    headers: { "a2a-version": "1.0", "content-type": "application/json" },
+    headers: { "a2a-version": "1.0", "content-type": type },
     body: Buffer.concat([Buffer.from(before ?? ""), text, Buffer.from(after ?? "")]),
   });
 }

@@ -24,11 +24,10 @@ import {
   statesOf,
   taskOf,
   toRequest,
-  untilSeen,
 } from "../calls.ts";
 import { findCardFacts } from "../card-facts.ts";
 import { expect } from "../expect.ts";
-import { endedTask, hello, helloPart, helloTask } from "../hello.ts";
+import { endedTask, hello, helloPart, helloTask, settledTask } from "../hello.ts";
 import { requireForeignType } from "../media-types.ts";
 import { capture } from "../raw-calls.ts";
 import { jsonWires, type ScenarioGroup, scenarios } from "../scenario.ts";
@@ -116,9 +115,10 @@ export const sendMessage: ScenarioGroup = scenarios("A.1 SendMessage", (verifies
     "A-3",
     "answers a hello with returnImmediately with a task that can be read, and the work goes on",
     async (stage) => {
-      const { id } = await helloTask(stage, { configuration: { returnImmediately: true } });
-      const task = await untilSeen(stage.client, id, ({ status }) => isSettled(status?.state ?? 0));
-      expect(task.id).toBe(id);
+      const configuration = { returnImmediately: true };
+      const { id } = await helloTask(stage, { configuration });
+      expect((await stage.client.getTask({ id })).id).toBe(id);
+      await settledTask(stage, { configuration });
     },
     { needs: "any" },
   );
