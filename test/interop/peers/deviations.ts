@@ -65,10 +65,9 @@ export const deviations: readonly Deviation[] = [
     peer: "Go sdk",
     role: "agent",
     bindings: all,
-    scenarios: ["a webhook gets its token as X-A2A-Notification-Token", "run gets the result by webhook"],
+    scenarios: ["a webhook gets its token as X-A2A-Notification-Token"],
     why: "sends a webhook's token in another header (N-3)",
-    evidence: "`A2A-Notification-Token: secret`",
-    ours: "`createPushReceiver` would have to accept both headers: it answers 401",
+    evidence: "`A2A-Notification-Token: secret`; `createPushReceiver` takes both",
   },
   {
     peer: "Go sdk",

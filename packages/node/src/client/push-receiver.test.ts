@@ -78,6 +78,17 @@ describe("createPushReceiver (N-7)", () => {
     expect(response.status).toBe(401);
   });
 
+  it("takes the token in the header of the official Go SDK, too", async () => {
+    await using receiver = await createPushReceiver();
+    using subscription = receiver.open();
+    const token = subscription.config.token ?? "";
+    const headers = { "content-type": "application/a2a+json", "a2a-notification-token": token };
+    const { url } = subscription.config;
+    expect((await fetch(url, { method: "POST", headers, body: notification })).status).toBe(204);
+    headers["a2a-notification-token"] = "wrong";
+    expect((await fetch(url, { method: "POST", headers, body: notification })).status).toBe(401);
+  });
+
   for (const [what, init, status] of [
     ["a wrong token", { header: { "x-a2a-notification-token": "wrong" } }, 401],
     ["an empty token", { header: { "x-a2a-notification-token": "" } }, 401],

@@ -53,8 +53,8 @@ export interface NodePushReceiver extends PushReceiver, AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Header that carries a webhook's token (requirement N-3). */
-const tokenHeader = "x-a2a-notification-token";
+/** Headers that may carry a webhook's token (requirement N-3): the first is usual, the official Go SDK sends the other. */
+const tokenHeaders = ["x-a2a-notification-token", "a2a-notification-token"] as const;
 
 /**
  * Takes an agent's webhooks (requirement N-7). Each subscription has a path that cannot be guessed, and a token of its
@@ -109,7 +109,8 @@ const closeTimeoutMs = 1_000;
 class Subscription implements PushSubscription {
   readonly config: PushConfigInput;
   readonly deliveries: DeliveryQueue<PushDelivery>;
-  readonly #secrets: readonly (readonly [header: string, digest: Buffer])[];
+  readonly #token: Buffer;
+  readonly #authorization: Buffer | undefined;
   readonly #forget: () => void;
 
   constructor(config: PushConfigInput, maxPending: number, forget: () => void) {
@@ -117,22 +118,17 @@ class Subscription implements PushSubscription {
     this.config = config;
     this.deliveries = new DeliveryQueue(maxPending);
     this.#forget = forget;
-    this.#secrets = [
-      [tokenHeader, digest(token)],
-      ...(authentication === undefined
-        ? []
-        : [["authorization", digest(authorizationOf(authentication))] as const]),
-    ];
+    this.#token = digest(token);
+    this.#authorization = authentication === undefined ? undefined : digest(authorizationOf(authentication));
   }
 
   /** Whether a request has every secret. The test takes the same time, whichever is wrong. */
   admits({ header }: HttpRequest): boolean {
-    let right = true;
-    for (const [name, wanted] of this.#secrets) {
-      const given = header.get(name) ?? "";
-      right = timingSafeEqual(digest(name === "authorization" ? lowerScheme(given) : given), wanted) && right;
-    }
-    return right;
+    const given = tokenHeaders.map((name) => header.get(name)).find((value) => value !== null);
+    const hasToken = timingSafeEqual(digest(given ?? ""), this.#token);
+    if (this.#authorization === undefined) return hasToken;
+    const authorization = digest(lowerScheme(header.get("authorization") ?? ""));
+    return timingSafeEqual(authorization, this.#authorization) && hasToken;
   }
 
   [Symbol.dispose](): void {
