@@ -14,7 +14,7 @@ const options = { needs: "any", when: ["credentials"], server: "credentials" } a
 /** Headers of callers whom no server knows. */
 const strangers: readonly (readonly [name: string, headers: Readonly<Record<string, string>>])[] = [
   ["without credentials", {}],
-  ["with credentials that nobody gave out", { authorization: "Bearer given-out-by-nobody" }],
+  ["with credentials that were never given out", { authorization: "Bearer never-given-out" }],
 ];
 
 /** O, the side of the server. */
