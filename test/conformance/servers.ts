@@ -105,8 +105,12 @@ const bearer: Partial<TurnAgent["card"]> = {
   securityRequirements: [{ schemes: { token: { list: [] } } }],
 };
 
-/** Stands in for authentication, too: there is no token that it knows. */
-const demandCredentials: Interceptor = () => () => {
+/** The one token that the server "credentials" knows. */
+export const knownToken = "known";
+
+/** Stands in for authentication, too. */
+const demandCredentials: Interceptor = (next) => (request) => {
+  if (request.header.get("authorization") === `Bearer ${knownToken}`) return next(request);
   throw new ConnectError("sign in first", Code.Unauthenticated, { "www-authenticate": "Bearer" });
 };
 

@@ -36,6 +36,8 @@ export {
   type Requirement,
   requirementGroups,
   requirements,
+  type SpecVersion,
+  specVersions,
 } from "./requirements.ts";
 export { type KnownAgent, whyNotApplicable } from "./run/applies.ts";
 export type { Dialect, DialectSign } from "./run/dialect.ts";
@@ -53,7 +55,6 @@ export {
 } from "./scenario.ts";
 export { allScenarios } from "./scenarios/index.ts";
 export { puppetText, requiredExtension, type ServerName } from "./server-name.ts";
-export { type SpecVersion, specVersions } from "./spec-version.ts";
 export {
   CannotExamine,
   type FindOptions,

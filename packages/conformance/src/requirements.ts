@@ -1,6 +1,12 @@
 import rows from "./requirements.json" with { type: "json" };
 import { type Wire, wires } from "./target.ts";
 
+/** The two published texts of A2A 1.0. They have the same messages, and differ in a few error numbers and in a media type. */
+export const specVersions = ["1.0.0", "1.0.1"] as const;
+
+/** One of them. */
+export type SpecVersion = (typeof specVersions)[number];
+
 /** Where a requirement can be seen: on a wire, or in the public card, which is plain HTTP. */
 export type Place = Wire | "card";
 

@@ -1,8 +1,7 @@
 import type { Exchange } from "./exchange.ts";
 import type { Puppet } from "./puppet.ts";
-import type { Place } from "./requirements.ts";
+import type { Place, SpecVersion } from "./requirements.ts";
 import type { Scenario } from "./scenario.ts";
-import type { SpecVersion } from "./spec-version.ts";
 import type { FoundServer } from "./target.ts";
 
 /** What a run of a scenario may have beside its server. */
@@ -11,7 +10,7 @@ export interface RunOptions {
   readonly puppet?: Puppet;
   /** Gets what the scenario and the server say to each other. */
   readonly exchanges?: Exchange[];
-  /** Which text of A2A 1.0 the server is measured by. Default 1.0.1. */
+  /** The text of A2A 1.0 that the server is measured by. Default: it may speak either. */
   readonly spec?: SpecVersion;
   /** Ends everything that is said to the server. */
   readonly signal?: AbortSignal;
@@ -29,7 +28,7 @@ export async function runScenario(
   scenario: Scenario,
   place: Place,
   server: FoundServer,
-  { puppet, exchanges, notes, spec = "1.0.1", signal }: RunOptions = {},
+  { puppet, exchanges, notes, spec, signal }: RunOptions = {},
 ): Promise<void> {
   // The card has no wire of its own; what it says is tried over JSON-RPC, or over what there is.
   const wire = place === "card" ? (server.addresses.has("jsonrpc") ? "jsonrpc" : firstWire(server)) : place;

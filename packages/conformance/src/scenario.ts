@@ -1,8 +1,7 @@
 import type { CardFact } from "./card-facts.ts";
 import type { Puppet } from "./puppet.ts";
-import { getRequirement, type Place } from "./requirements.ts";
+import { getRequirement, type Place, type SpecVersion } from "./requirements.ts";
 import type { ServerName } from "./server-name.ts";
-import type { SpecVersion } from "./spec-version.ts";
 import type { A2AClient, Target, Wire } from "./target.ts";
 
 /** What a scenario works with. */
@@ -12,8 +11,8 @@ export interface Stage {
   readonly client: A2AClient;
   /** The scenario's server. */
   readonly target: Target;
-  /** Which text of A2A 1.0 it is measured by, where they differ (`numbersOf`). */
-  readonly spec: SpecVersion;
+  /** The text of A2A 1.0 that it is measured by, where they differ; undefined: it may speak either. */
+  readonly spec: SpecVersion | undefined;
   /** Its agent's strings. @throws Error when the agent is not played by the test */
   readonly puppet: Puppet;
   /** Keeps a sentence that its owner should read although nothing is wrong, such as which of two dialects is spoken. */

@@ -65,6 +65,8 @@ export interface Target {
   readonly headers: Readonly<Record<string, string>>;
   /** Aborted when the scenario has had its time. */
   readonly signal: AbortSignal | undefined;
+  /** The same server, called without `headers`. */
+  asStranger(): Target;
 }
 
 /** How a scenario is connected to its server. */
@@ -215,10 +217,8 @@ interface Reached extends Pick<FoundServer, "url" | "card" | "addresses" | "head
   readonly openSession: (address: string) => Http2SessionManager;
 }
 
-function createTarget(
-  { url, card, addresses, headers, openSession }: Reached,
-  { exchanges = [], signal }: TargetOptions,
-): Target {
+function createTarget(reached: Reached, { exchanges = [], signal }: TargetOptions): Target {
+  const { url, card, addresses, headers, openSession } = reached;
   const trace = createTrace(exchanges, signal);
   const address = (wire: Wire): string => {
     const found = addresses.get(wire);
@@ -241,6 +241,7 @@ function createTarget(
       return trace.fetch(address(wire) + path, { ...init, headers: all });
     },
     record: trace.record,
+    asStranger: () => createTarget({ ...reached, headers: {} }, { exchanges, signal }),
   };
 }
 

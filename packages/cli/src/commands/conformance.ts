@@ -32,10 +32,10 @@ export const addConformance: AddCommand = (program, setAction) => {
         .default("any"),
     )
     .addOption(
-      new Option(
-        "--spec <version>",
-        "text of A2A 1.0 to measure by (default: the one it is seen to speak)",
-      ).choices(["1.0.0", "1.0.1"]),
+      new Option("--spec <version>", "text of A2A 1.0 to measure by (default: either will do)").choices([
+        "1.0.0",
+        "1.0.1",
+      ]),
     )
     .option("--strict", "exit with 1 for a SHOULD that is not met, too")
     .option(
@@ -78,8 +78,8 @@ function collectWire(text: string, before = noWords): readonly string[] {
 const explanation = `
 A requirement is a MUST (the specification demands it), a SHOULD (it recommends it, or contradicts itself) or a MAY (it leaves
 it open). Each check is one conversation over one wire. A check that does not apply to the server says why, and is never
-counted as passed. The specification has two published texts that differ in some error numbers, 1.0.0 and 1.0.1: the server
-is measured by the one that it speaks.
+counted as passed. The specification has two published texts that differ in some error numbers, 1.0.0 and 1.0.1: a server may
+speak either, and is told which one it speaks.
 
 Exit codes: 0 when every MUST that could be tried is met, 1 when one is not, or when nothing was passed or not all was run.
 

@@ -126,7 +126,7 @@ function facts({ server, agent, dialect }: ConformanceReport): Markup {
   return markup`<dl>
 <dt>Wires in its card</dt><dd>${names(server.wires)}</dd>
 ${server.undeclared.length > 0 && markup`<dt>Not in its card</dt><dd>${names(server.undeclared)}: not examined</dd>`}
-<dt>Measured by</dt><dd>A2A ${dialect.spec}${dialect.isGiven ? ", as was asked for" : ""}</dd>
+<dt>${dialect.isGiven ? "Measured by" : "Speaks"}</dt><dd>A2A ${dialect.spec}</dd>
 <dt>Known of it</dt><dd>${
     agent === "reference"
       ? "it is the reference agent, so everything can be tried that its commands make happen"
@@ -281,7 +281,7 @@ function dialectSection({ dialect }: ConformanceReport): Markup {
   return markup`<section>
 <h2>Which text of A2A 1.0 it speaks</h2>
 <p>The two published texts of A2A 1.0, 1.0.0 and 1.0.1, have the same messages. They differ in a few error numbers and in the media
-type of HTTP+JSON. A server may speak either; this one is measured by ${dialect.spec}${dialect.isGiven ? ", as was asked for" : ""}.</p>
+type of HTTP+JSON. ${dialect.isGiven ? `The server was measured by ${dialect.spec}, as was asked for.` : `A server may speak either, and this one speaks ${dialect.spec}; the other one's numbers would be no failures.`}</p>
 ${
   dialect.signs.length === 0
     ? markup`<p>Nothing was seen in which they differ.</p>`

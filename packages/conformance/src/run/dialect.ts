@@ -3,7 +3,7 @@ import { untilAborted } from "@a2a-connect/core/internal";
 import { TaskState } from "@a2a-connect/proto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { newId, toRequest } from "../calls.ts";
-import type { SpecVersion } from "../spec-version.ts";
+import type { SpecVersion } from "../requirements.ts";
 import type { Target } from "../target.ts";
 
 /** Something that the texts differ in, as one server does it. */
@@ -18,7 +18,7 @@ export interface DialectSign {
 
 /** Which text a server speaks. */
 export interface Dialect {
-  /** What it is measured by. */
+  /** What it is measured by, or, where none was asked for, what it speaks. */
   readonly spec: SpecVersion;
   /** Whether that was asked for, and not seen. */
   readonly isGiven: boolean;
@@ -28,7 +28,7 @@ export interface Dialect {
 
 /**
  * Looks at what the texts differ in: asks for a version that does not exist, for what the card does not declare, for a list,
- * and for the cancellation of a task that has ended, which it makes. A server that mixes them is measured by 1.0.1.
+ * and for the cancellation of a task that has ended, which it makes. A server that mixes them counts as one of 1.0.1.
  */
 export async function findDialect(target: Target, given: SpecVersion | undefined): Promise<Dialect> {
   const found = await Promise.all(

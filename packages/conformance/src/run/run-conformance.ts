@@ -2,10 +2,9 @@ import { untilAborted } from "@a2a-connect/core/internal";
 import type { Exchange } from "../exchange.ts";
 import { explainFailure } from "../explain.ts";
 import { NotApplicable } from "../not-applicable.ts";
-import type { Place } from "../requirements.ts";
+import type { Place, SpecVersion } from "../requirements.ts";
 import { runScenario } from "../run-scenario.ts";
 import { allScenarios } from "../scenarios/index.ts";
-import type { SpecVersion } from "../spec-version.ts";
 import { CannotExamine, type FindOptions, type FoundServer, findServer } from "../target.ts";
 import { type KnownAgent, whyNotApplicable } from "./applies.ts";
 import { chooseScenarios } from "./choose.ts";
@@ -20,7 +19,7 @@ export interface ConformanceOptions {
   readonly places?: readonly Place[];
   /** Ids, groups or levels of requirements (`chooseScenarios`). Default all. */
   readonly only?: readonly string[];
-  /** The text of A2A 1.0 to measure by, where they differ. Default: the one that the server is seen to speak. */
+  /** The text of A2A 1.0 to measure by, where they differ. Default: either will do, and notes say which it is. */
   readonly spec?: SpecVersion;
   /** As for `findServer`. */
   readonly headers?: FindOptions["headers"];
@@ -210,7 +209,7 @@ async function runOne(
       exchanges,
       notes,
       signal,
-      spec: dialect.spec,
+      ...(dialect.isGiven ? { spec: dialect.spec } : {}),
     });
     await untilAborted(scenarioRun, signal);
     return conclude("passed");

@@ -81,8 +81,8 @@ async function callAsStranger(
 ): Promise<Refusal> {
   const path = "/lf.a2a.v1.A2AService/GetTask";
   const headers = { "a2a-version": "1.0", ...own };
+  const stranger = target.asStranger();
   if (wire === "grpc") {
-    const stranger = Object.assign({}, target, { headers: {} });
     const { trailers } = await callGrpc(stranger, path, new Uint8Array(), headers);
     const status = Number(trailers["grpc-status"]);
     return { status, refused: status !== 0, challenge: null };
@@ -103,11 +103,9 @@ async function callAsStranger(
     "http-json": [`/tasks/${id}`, { headers }],
   };
   const [below, init] = calls[wire];
-  const url = target.address(wire) + below;
-  const response = await fetch(url, init);
+  const response = await stranger.fetchOn(wire, below, init);
   const challenge = response.headers.get("www-authenticate");
   const { status, header, error, text } = await readAnswer(response);
-  target.record({ call: `${init.method ?? "GET"} ${url}`, request: JSON.stringify(headers), answer: text });
   const code = header.get("grpc-status") ?? /grpc-status: ?(\d+)/.exec(text)?.[1];
   return wire === "grpc-web"
     ? { status: Number(code), refused: code !== "0", challenge }
