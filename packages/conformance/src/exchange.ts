@@ -137,14 +137,17 @@ function readBody(body: RequestInit["body"]): string | undefined {
   }
 }
 
-/** The last exchanges as text for people, the newest last. */
+/** The last exchanges as text for people, the newest last, each with the command that does the same. */
 export function formatExchanges(exchanges: readonly Exchange[], last = 3): string {
   return exchanges
     .slice(-last)
-    .map(({ call, request, answer }) =>
-      [`> ${call}`, ...indent(request, "> "), ...indent(answer === "" ? "(no answer)" : answer, "< ")].join(
-        "\n",
-      ),
+    .map(({ call, request, answer, command = "" }) =>
+      [
+        `> ${call}`,
+        ...indent(request, "> "),
+        ...indent(answer === "" ? "(no answer)" : answer, "< "),
+        ...indent(command, "$ "),
+      ].join("\n"),
     )
     .join("\n\n");
 }

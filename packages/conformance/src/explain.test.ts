@@ -19,11 +19,21 @@ describe("what a scenario throws is said as", () => {
       () => expect({ a: [1, { b: "c" }], d: { e: 1 } }).toStrictEqual({ a: [1, { b: "d" }], d: { e: 1 } }),
       "found { a: [ 1, { b: 'c' } ], d: { e: 1 } }, wanted { a: [ 1, { b: 'd' } ], d: { e: 1 } }",
     ],
-    ["what it is about", () => expect(1, "the code").toBe(2), "the code: found 1, wanted 2"],
+    ["what it is about", () => expect(1, "the code").toBe(2), "found 1, wanted 2; about: the code"],
     [
       "the matcher's words where nothing is compared",
       () => expect("text/html").toMatch(/json/),
       "expected 'text/html' to match /json/",
+    ],
+    [
+      "the matcher's words before what they are about",
+      () => expect("text/html", "the type").toMatch(/json/),
+      "expected 'text/html' to match /json/; about: the type",
+    ],
+    [
+      "what stands for many values",
+      () => expect([1]).toEqual(expect.arrayContaining([expect.stringMatching(/^a/)])),
+      "found [ 1 ], wanted ArrayContaining [ StringMatching /^a/ ]",
     ],
     [
       "the causes",

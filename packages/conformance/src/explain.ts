@@ -4,6 +4,9 @@ import { visibleText } from "@a2a-connect/core/internal";
 /** Characters of a sentence. What a server has sent may be in it. */
 const maxLength = 1_500;
 
+/** Characters of what the server has said. The exchanges have more of it. */
+const maxAbout = 200;
+
 /** What a scenario has thrown, as a sentence for people, without what a terminal might act upon. */
 export function explainFailure(error: unknown): string {
   const visible = visibleText(describe(error).slice(0, 2 * maxLength)).trim();
@@ -12,21 +15,37 @@ export function explainFailure(error: unknown): string {
 
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return describeComparison(error) ?? [error.message, ...causesOf(error)].join(": ");
+  // What a scenario adds to a matcher's words is what the server has said: the outcome comes first.
+  const message = shorten(error.message);
+  const [, about, words] = /^([\s\S]+?): (expected [\s\S]*)$/.exec(message) ?? [];
+  const outcome = describeComparison(error, message) ?? words ?? [message, ...causesOf(error)].join(": ");
+  if (about === undefined) return outcome;
+  return `${outcome}; about: ${about.length > maxAbout ? `${about.slice(0, maxAbout)}…` : about}`;
 }
 
 /** Matchers that compare say `expected … to be …`, and leave out what is long. */
-function describeComparison(error: Error): string | undefined {
-  const match = /^(?<about>[\s\S]*?)expected [\s\S]* to (?:be|(?:(?:deeply|strictly) )?equal) /.exec(
-    error.message,
-  );
-  if (match === null || !("actual" in error && "expected" in error)) return undefined;
-  return `${match.groups?.["about"] ?? ""}found ${show(error.actual)}, wanted ${show(error.expected)}`;
+function describeComparison(error: Error, message: string): string | undefined {
+  if (!/expected [\s\S]* to (?:be|(?:(?:deeply|strictly) )?equal) /.test(message)) return undefined;
+  if (!("actual" in error && "expected" in error)) return undefined;
+  return `found ${show(error.actual)}, wanted ${show(error.expected)}`;
 }
+
+/** Without its middle, when it is long: an answer of megabytes may be in it. */
+function shorten(text: string): string {
+  return text.length > 2 * maxLength ? `${text.slice(0, maxLength)}… ${text.slice(-maxLength)}` : text;
+}
+
+/** How Node shows a matcher that stands for many values. */
+const shownMatcher =
+  /(\w+) \{ sample: ((?:(?! \{ sample: )[\s\S])*?), inverse: false, '\$\$typeof': Symbol\(jest\.asymmetricMatcher\) \}/g;
 
 function show(value: unknown): string {
   if (value === undefined) return "nothing";
-  const text = inspect(value, { depth: 5, breakLength: Infinity, maxStringLength: 300, maxArrayLength: 20 });
+  let text = inspect(value, { depth: 5, breakLength: Infinity, maxStringLength: 300, maxArrayLength: 20 });
+  for (let before = ""; before !== text; ) {
+    before = text;
+    text = text.replace(shownMatcher, "$1 $2");
+  }
   return text.length > maxLength / 2 ? `${text.slice(0, maxLength / 2)}…` : text;
 }
 

@@ -25,7 +25,7 @@ export function bufCurlCommand(
   return toLine([
     `buf curl --protocol ${protocol === "grpc-web" ? "grpcweb" : protocol}`,
     ...(protocol === "grpc" && url.startsWith("http:") ? ["--http2-prior-knowledge"] : []),
-    ...headerOptions(headers),
+    ...headerOptions(headers).filter((option) => !option.startsWith("-H 'content-type:")),
     `-d ${quote(json)}`,
     quote(url),
   ]);

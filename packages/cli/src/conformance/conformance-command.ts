@@ -197,9 +197,13 @@ async function printHead(
   await output.field("Specification", `A2A ${dialect.spec}, ${why}${but.join("")}`);
 }
 
+/** Characters of a failure. Reports have all of them. */
+const maxLine = 400;
+
 /** A failure in one line. */
 function describe({ scenario, place, sentence }: Result, weight: Weight): string {
-  return `${scenario.ids.join(" ")} (${weight.toUpperCase()}) over ${place}: ${scenario.title}: ${sentence}`;
+  const line = `${scenario.ids.join(" ")} (${weight.toUpperCase()}) over ${place}: ${scenario.title}: ${sentence}`;
+  return line.length > maxLine ? `${line.slice(0, maxLine)}…` : line;
 }
 
 interface EndOptions extends ConformanceFlags {

@@ -107,7 +107,7 @@ function verdictBox(report: ConformanceReport, strict: boolean): Markup {
     incomplete: "This says little: not everything could be tried.",
   };
   const beside = [
-    should.failed > 0 && must.failed + should.failed > 0 && verdict !== "failed"
+    should.failed > 0 && (must.failed > 0 || !strict)
       ? `${counted(should.failed, "check")} of what it recommends ${should.failed === 1 ? "fails" : "fail"}.`
       : "",
     may.failed > 0
@@ -143,6 +143,9 @@ be spoken over several <em>wires</em>: ways to put the same messages into bytes,
 <p>A <em>check</em> is one conversation with the server over one wire that shows whether requirements are met. An identifier such
 as <code>A-1</code> names a requirement in this report; § is the section of the
 <a href="https://a2a-protocol.org/latest/specification/" rel="noreferrer">specification</a> that it is from.</p>
+<p>Commands to copy are for a shell. <code>curl</code> comes with most systems; <code>buf curl</code> is of the npm package
+<code>@bufbuild/buf</code>, and asks the server for its schema: where it does not tell, add <code>--schema</code> with the folder of A2A's
+proto.</p>
 ${weightList()}
 </details>`;
 }
