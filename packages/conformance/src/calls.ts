@@ -208,7 +208,9 @@ export async function failureOf(
     await (Symbol.asyncIterator in call ? readAll(call) : call);
   } catch (error) {
     expect(error).toBeInstanceOf(ConnectError);
-    return ConnectError.from(error);
+    const failure = ConnectError.from(error);
+    if (!failure.isWireError) throw new Error(`there is no error of this wire: ${failure.message}`);
+    return failure;
   }
   throw new Error("the call was answered, and had to fail");
 }

@@ -46,6 +46,7 @@ export const grpc: ScenarioGroup = scenarios("J gRPC", (verifies) => {
         const answer = await callGrpc(target, `${service}/${name}`, nothing);
         expect([name, answer.headers[":status"]]).toStrictEqual([name, 200]);
         expect(answer.headers["content-type"]).toMatch(/^application\/grpc/);
+        expect(answer.trailers["grpc-status"]).toMatch(/^\d+$/);
         // Version 1.0.0 has UNIMPLEMENTED for what an agent does not support. That has a reason.
         const known = answer.trailers["grpc-status"] !== "12" || reasonOf(answer) !== undefined;
         expect([name, known]).toStrictEqual([name, true]);

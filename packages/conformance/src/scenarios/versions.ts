@@ -198,7 +198,8 @@ export const versions: ScenarioGroup = scenarios("F Versions", (verifies) => {
     "F-6",
     "writes a hello in the shapes of 1.0, without the members of 0.3 and 1.1",
     async (stage) => {
-      const { json, text } = await sendRaw(stage, helloJson(stage));
+      const { json, result, text } = await sendRaw(stage, helloJson(stage));
+      expect(result?.["task"] ?? result?.["message"], text).toBeDefined();
       expect(
         memberNames(json).filter((name) => ["kind", "final", "generation"].includes(name)),
         text,
