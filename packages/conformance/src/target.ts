@@ -59,6 +59,8 @@ export interface Target {
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** The same for a `path` below the address of a wire. It adds `headers`. */
   fetchOn(wire: Wire, path: string, init?: RequestInit): Promise<Response>;
+  /** The same for a URL that the card names. */
+  fetchFrom(url: string, init?: RequestInit): Promise<Response>;
   /** Keeps an exchange that went past `client` and `fetch`. */
   record(exchange: Exchange): void;
   /** Go with every call, such as credentials, and not with requests for the card. What a call says itself counts. */
@@ -235,6 +237,7 @@ function createTarget(reached: Reached, { exchanges = [], signal }: TargetOption
     client: (wire, options = {}) =>
       createClient(A2AService, openTransport(wire, address(wire), { trace, openSession, headers }, options)),
     fetch: (path, init) => trace.fetch(url + path, init),
+    fetchFrom: (named, init) => trace.fetch(named, init),
     fetchOn(wire, path, init) {
       const all = new Headers(headers);
       for (const [name, value] of new Headers(init?.headers)) all.set(name, value);

@@ -229,10 +229,10 @@ async function answers(
   switch (binding) {
     case "JSONRPC": {
       const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ListTasks", params: {} });
-      return (await postJson(url, body, version)).result.pageSize === 50;
+      return (await postJson(target, url, body, version)).result.pageSize === 50;
     }
     case "HTTP+JSON":
-      return (await (await fetch(`${url}/tasks`, { headers: version })).json()).pageSize === 50;
+      return (await (await target.fetchFrom(`${url}/tasks`, { headers: version })).json()).pageSize === 50;
     case "GRPC":
       return (
         (await callGrpc(target, rpcPath, new Uint8Array(), version, `http://${url}`)).trailers[
@@ -240,10 +240,11 @@ async function answers(
         ] === "0"
       );
     case "urn:a2a-connect:binding:connect:v1":
-      return "pageSize" in (await postJson(url + rpcPath, "{}", version));
+      return "pageSize" in (await postJson(target, url + rpcPath, "{}", version));
     case "urn:a2a-connect:binding:grpc-web:v1": {
       const type = { ...version, "content-type": "application/grpc-web+proto" };
-      const response = await fetch(url + rpcPath, { method: "POST", headers: type, body: new Uint8Array(5) });
+      const call = { method: "POST", headers: type, body: new Uint8Array(5) };
+      const response = await target.fetchFrom(url + rpcPath, call);
       return (await response.text()).includes("grpc-status: 0");
     }
     default:
@@ -251,7 +252,12 @@ async function answers(
   }
 }
 
-async function postJson(url: string, body: string, version: Record<string, string>): Promise<RawBody> {
+async function postJson(
+  target: Target,
+  url: string,
+  body: string,
+  version: Record<string, string>,
+): Promise<RawBody> {
   const headers = { ...version, "content-type": "application/json" };
-  return (await fetch(url, { method: "POST", headers, body })).json();
+  return (await target.fetchFrom(url, { method: "POST", headers, body })).json();
 }

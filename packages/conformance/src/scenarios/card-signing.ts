@@ -64,7 +64,7 @@ export const cardSigning: ScenarioGroup = scenarios("M Signatures of cards", (ve
         base64url.encode(bytes),
       );
       for (const { jku, ...signature } of signed) {
-        const keys = createLocalJWKSet((await (await fetch(jku)).json()) as JSONWebKeySet);
+        const keys = createLocalJWKSet((await (await target.fetchFrom(jku)).json()) as JSONWebKeySet);
         const verify = (payload = "") => flattenedVerify({ ...signature, payload }, keys);
         await verify(canonical).catch(async (error: unknown) => {
           await verify(whole).catch(() => {
