@@ -1,16 +1,9 @@
-import { findA2AError } from "@a2a-connect/core";
-import { A2AService, type AgentCard, type AgentInterface } from "@a2a-connect/proto";
-import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
+import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
+import type { Transport } from "@connectrpc/connect";
 import { describeChanges } from "./card/card-changes.ts";
 import type { CardResolver, ResolvedCard } from "./card/card-resolver.ts";
-import {
-  CardDriftError,
-  CardInvalidError,
-  CardNotFoundError,
-  InputModeError,
-  RequirementError,
-  TaskRejectedError,
-} from "./errors.ts";
+import { mayComeOfChangedCard } from "./card/drift.ts";
+import { CardDriftError, CardInvalidError, CardNotFoundError, TaskRejectedError } from "./errors.ts";
 import { LinkCalls, type Replaceable } from "./interface/link-calls.ts";
 
 /** One card, and the interface of it that the client uses. */
@@ -29,8 +22,6 @@ interface Adoption {
 
 /** The link in use, and its replacement when the agent's card has changed (drift). */
 export class AgentLink {
-  /** Calls the agent over the link that is in use when a call begins. */
-  readonly rpc: Client<typeof A2AService>;
   readonly #resolver: CardResolver;
   readonly #relink: (resolved: ResolvedCard) => Promise<Link>;
   readonly #onWarning: (warning: string) => void;
@@ -47,10 +38,14 @@ export class AgentLink {
     onWarning: (warning: string) => void,
   ) {
     this.#calls = new LinkCalls(link);
-    this.rpc = createClient(A2AService, this.#calls);
     this.#resolver = resolver;
     this.#relink = relink;
     this.#onWarning = onWarning;
+  }
+
+  /** Calls the agent over the link that is in use when a call begins. */
+  get transport(): Transport {
+    return this.#calls;
   }
 
   get current(): Link {
@@ -78,6 +73,25 @@ export class AgentLink {
       throw failure;
     }
     return changes;
+  }
+
+  /**
+   * Makes a submission once more with the agent's new card, when its failure comes of that.
+   *
+   * @throws the failure, or CardDriftError when the new card does not help either
+   */
+  async withDrift<T>(signal: AbortSignal, submit: () => Promise<T>): Promise<T> {
+    const used = this.current;
+    try {
+      return await submit();
+    } catch (error) {
+      const changes = await this.adoptNewCard(error, used, signal);
+      try {
+        return await submit();
+      } catch (again) {
+        throw this.driftError(changes, again);
+      }
+    }
   }
 
   /**
@@ -192,18 +206,4 @@ export class AgentLink {
 /** Whether there was no card to judge: it could not be fetched, or is not a card. */
 function isNoCard(error: unknown): boolean {
   return error instanceof CardNotFoundError || error instanceof CardInvalidError;
-}
-
-/** Failures of a submission that a changed card explains. The agent created no task in any of them. */
-function mayComeOfChangedCard(error: unknown): boolean {
-  if (error instanceof RequirementError || error instanceof InputModeError) {
-    return true;
-  }
-  const reason = findA2AError(error)?.reason;
-  return (
-    reason === "CONTENT_TYPE_NOT_SUPPORTED" ||
-    reason === "VERSION_NOT_SUPPORTED" ||
-    reason === "EXTENSION_SUPPORT_REQUIRED" ||
-    (error instanceof ConnectError && error.code === Code.Unimplemented)
-  );
 }

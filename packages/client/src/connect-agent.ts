@@ -1,5 +1,6 @@
 import { lifecycleExtension } from "@a2a-connect/core";
-import type { AgentCard } from "@a2a-connect/proto";
+import { A2AService, type AgentCard } from "@a2a-connect/proto";
+import { createClient as createRpcClient } from "@connectrpc/connect";
 import type { AgentClient } from "./agent-client.ts";
 import { AgentLink, type Link } from "./agent-link.ts";
 import { createCardResolver, type ResolvedCard } from "./card/card-resolver.ts";
@@ -7,9 +8,10 @@ import { checkExpectation } from "./card/expected-card.ts";
 import { verifyExtendedCards } from "./card/extended-card.ts";
 import { readLifecycleParams } from "./card/lifecycle-params.ts";
 import { checkRequirements } from "./card/required-abilities.ts";
-import { ConnectedAgent } from "./connected-agent.ts";
 import { inspectResponses } from "./content/inspect-interceptor.ts";
 import { inspectOnce } from "./content/inspect-once.ts";
+import { createClient } from "./create-client.ts";
+import { ExtendedCards } from "./extended-cards.ts";
 import { chooseInterfaces } from "./interface/choose-interfaces.ts";
 import { openInterfaces } from "./interface/interface-transport.ts";
 import type { ConnectOptions } from "./options.ts";
@@ -37,10 +39,16 @@ export async function connectAgent(
     settings.onWarning(warning);
   }
   const relink = (next: ResolvedCard) => openLink(next, options);
-  return new ConnectedAgent({
+  const link = new AgentLink(await relink(resolved), resolver, relink, settings.onWarning);
+  const rpc = createRpcClient(A2AService, link.transport);
+  return createClient({
     options,
     settings,
-    link: new AgentLink(await relink(resolved), resolver, relink, settings.onWarning),
+    link,
+    rpc,
+    transport: link.transport,
+    extended: new ExtendedCards(link, rpc, options, settings),
+    closed: new AbortController(),
   });
 }
 

@@ -1,13 +1,13 @@
 import { ReceivedText, receivedTextKey } from "@a2a-connect/bindings/client";
-import type { AgentCard } from "@a2a-connect/proto";
-import { createContextValues } from "@connectrpc/connect";
+import type { A2AService, AgentCard } from "@a2a-connect/proto";
+import { type Client, createContextValues } from "@connectrpc/connect";
 import type { AgentLink, Link } from "./agent-link.ts";
+import { repeatCall } from "./calls/repeat-call.ts";
 import { type JudgedExtendedCard, judgeExtendedCard } from "./card/extended-card.ts";
-import type { ClientSettings } from "./connection.ts";
 import { judgedLaterKey } from "./content/inspect-interceptor.ts";
 import { CardRefusedError, RequirementError } from "./errors.ts";
 import type { ConnectOptions } from "./options.ts";
-import { repeatCall } from "./send/repeat-call.ts";
+import type { ClientSettings } from "./settings.ts";
 
 /** An extended card that is in use. */
 interface ExtendedCard extends JudgedExtendedCard {
@@ -20,6 +20,7 @@ interface ExtendedCard extends JudgedExtendedCard {
 /** Fetches the extended card, and keeps the one in use. */
 export class ExtendedCards {
   readonly #link: AgentLink;
+  readonly #rpc: Client<typeof A2AService>;
   readonly #options: ConnectOptions;
   readonly #settings: ClientSettings;
   /** Counts the calls: of two at the same time the later one wins, whichever response is judged first. */
@@ -28,8 +29,14 @@ export class ExtendedCards {
   /** The text of the card for which warnings were given. */
   #told: string | undefined;
 
-  constructor(link: AgentLink, options: ConnectOptions, settings: ClientSettings) {
+  constructor(
+    link: AgentLink,
+    rpc: Client<typeof A2AService>,
+    options: ConnectOptions,
+    settings: ClientSettings,
+  ) {
     this.#link = link;
+    this.#rpc = rpc;
     this.#options = options;
     this.#settings = settings;
   }
@@ -88,7 +95,7 @@ export class ExtendedCards {
     const { requestTimeoutMs: timeoutMs, clock } = this.#settings;
     const received = new ReceivedText();
     const contextValues = createContextValues().set(judgedLaterKey, true).set(receivedTextKey, received);
-    const ask = () => this.#link.rpc.getExtendedAgentCard({}, { signal, timeoutMs, headers, contextValues });
+    const ask = () => this.#rpc.getExtendedAgentCard({}, { signal, timeoutMs, headers, contextValues });
     const message = await repeatCall(ask, this.#settings, signal);
     const answer = { message, text: received.of(message), of: link.resolved };
     return await judgeExtendedCard(answer, this.#options, clock);

@@ -20,6 +20,15 @@ export function explainFailure(error: unknown): unknown {
   return plain.isWireError ? plain : explainLocal(plain);
 }
 
+/** The result of a call, whose failure callers get. @throws what `explainFailure` makes of the call's error */
+export async function explained<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw explainFailure(error);
+  }
+}
+
 function explainLocal(error: ConnectError): Error {
   const { rawMessage, code, cause } = error;
   if (cause instanceof ResponseLimitError) {

@@ -9,6 +9,7 @@ export { readCard } from "./card/read-card.ts";
 export { type ClientClock, systemClock } from "./clock.ts";
 export type { ArtifactReader } from "./content/artifact-reader.ts";
 export type { FileOptions } from "./content/upload.ts";
+export type { PushDelivery, PushReceiver, PushSubscription } from "./follow/sources/push-receiver.ts";
 export {
   type BindingTransport,
   type BindingTransportSettings,
@@ -17,6 +18,5 @@ export {
   type SaveFile,
   SilenceError,
 } from "./platform.ts";
-export type { PushDelivery, PushReceiver, PushSubscription } from "./run/push-receiver.ts";
 export { readQuestion } from "./run/question.ts";
 export { webTransports } from "./transports/web-transports.ts";

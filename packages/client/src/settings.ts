@@ -1,9 +1,20 @@
-import { systemClock } from "./clock.ts";
-import type { ClientSettings } from "./connection.ts";
-import type { ConnectOptions } from "./options.ts";
+import { type ClientClock, systemClock } from "./clock.ts";
+import type { ConnectOptions, RetryOptions } from "./options.ts";
+
+/** The options of a client with their defaults. */
+export interface ClientSettings {
+  readonly clock: ClientClock;
+  readonly requestTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly maxTaskBytes: number;
+  readonly retry: Required<RetryOptions>;
+  readonly onWarning: (warning: string) => void;
+  /** A fresh id. */
+  readonly randomId: () => string;
+}
 
 /**
- * The options of a client with their defaults.
+ * The options with their defaults.
  *
  * @throws RangeError when a number among them cannot be meant
  */

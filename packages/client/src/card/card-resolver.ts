@@ -1,10 +1,10 @@
 import { findMissingFields, formatMessage, SharedRequest, shownUrl } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
-import type { ClientSettings } from "../connection.ts";
 import { CardInvalidError, CardNotFoundError } from "../errors.ts";
 import { agentFetch } from "../interface/agent-fetch.ts";
 import { wasNeverSent } from "../interface/never-sent.ts";
 import type { ConnectOptions, ReceivedCard } from "../options.ts";
+import type { ClientSettings } from "../settings.ts";
 import { resolveSettings } from "../settings.ts";
 import { findCardUrls } from "./card-reference.ts";
 import type { CardVerdict } from "./card-verdict.ts";

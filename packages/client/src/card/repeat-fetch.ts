@@ -1,5 +1,5 @@
-import type { ClientSettings } from "../connection.ts";
-import { backoffMs } from "../follow/retry-delay.ts";
+import { backoffMs } from "../calls/retry-delay.ts";
+import type { ClientSettings } from "../settings.ts";
 import { type CardAnswer, type CardRequest, fetchCard } from "./fetch-card.ts";
 
 /** Any result other than a failed server. */

@@ -1,10 +1,12 @@
 import { partText } from "@a2a-connect/core";
 import { joinBytes } from "@a2a-connect/core/internal";
-import type { Artifact, Part } from "@a2a-connect/proto";
+import type { Artifact, Part, Task } from "@a2a-connect/proto";
 import { type JsonValue, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { ClientContext } from "../client-context.ts";
 import { InvalidResponseError } from "../errors.ts";
+import { fileFetch } from "../interface/file-fetch.ts";
 import { type ArtifactServices, saveParts } from "./save-parts.ts";
 import { validate } from "./validate.ts";
 
@@ -39,6 +41,22 @@ export interface ArtifactReader {
 export interface SaveOptions {
   /** Aborts between two parts, and in the middle of a fetched part. Written files stay. */
   readonly signal?: AbortSignal;
+}
+
+/** Readers of a task's artifacts, with the client's limits, fetch and platform. */
+export function readArtifacts(
+  { options, settings, link, closed }: ClientContext,
+  task: Task,
+): readonly ArtifactReader[] {
+  const services = {
+    saveFile: options.platform?.saveFile,
+    fetch: fileFetch(options, link.current.resolved.url),
+    maxBytes: options.maxResponseBytes ?? 64 * 1024 * 1024,
+    idleTimeoutMs: settings.idleTimeoutMs,
+    clock: settings.clock,
+    signal: closed.signal,
+  };
+  return task.artifacts.map((artifact) => createArtifactReader(artifact, services));
 }
 
 /** A reader of a complete artifact. */

@@ -1,7 +1,7 @@
 import { parseHttpUrl, untilAborted } from "@a2a-connect/core/internal";
+import { SilenceWatch } from "../calls/silence-watch.ts";
 import { type ClientClock, systemClock } from "../clock.ts";
 import { ContentTooLargeError, UnreachableError, UntrustedOutputError } from "../errors.ts";
-import { SilenceWatch } from "../follow/silence-watch.ts";
 
 /** What is needed to fetch a file. */
 export interface FetchServices {

@@ -1,68 +1,56 @@
 import type { StreamResponse, Task } from "@a2a-connect/proto";
 import type { TaskStream } from "../agent-client.ts";
+import type { ClientContext } from "../client-context.ts";
 import { explainFailure } from "../failure.ts";
-import type { TaskTracker } from "./task-tracker.ts";
+import type { Observation } from "./observation.ts";
+import { observe } from "./observe.ts";
 
 /** A task's events for the caller. Nothing happens before the caller iterates. */
-export class TrackedStream implements TaskStream {
-  readonly #tracker: TaskTracker;
-  readonly #signal: AbortSignal;
-  readonly #open: (signal: AbortSignal) => AsyncGenerator<StreamResponse, void>;
+export class ObservedStream implements TaskStream {
+  readonly #context: ClientContext;
+  readonly #observation: Observation;
   #iterated = false;
 
-  /** @param open begins; its signal aborts with `signal`, and when the caller stops iterating */
-  constructor(
-    tracker: TaskTracker,
-    signal: AbortSignal,
-    open: (signal: AbortSignal) => AsyncGenerator<StreamResponse, void>,
-  ) {
-    this.#tracker = tracker;
-    this.#signal = signal;
-    this.#open = open;
+  constructor(context: ClientContext, observation: Observation) {
+    this.#context = context;
+    this.#observation = observation;
   }
 
   get task(): Task | undefined {
-    return this.#tracker.task;
+    return this.#observation.tracker.task;
   }
 
   get lastEventId(): number | undefined {
-    return this.#tracker.position;
+    return this.#observation.tracker.position;
   }
 
+  /**
+   * An iterator whose `return()` ends a pending read. A generator's would wait for the read, on a silent task for ever.
+   */
   [Symbol.asyncIterator](): AsyncIterator<StreamResponse> {
     if (this.#iterated) {
       throw new Error("the stream of a task can be iterated over once");
     }
     this.#iterated = true;
-    return leavable(this.#open, this.#signal);
-  }
-}
-
-/**
- * A generator whose `return()` ends a pending read. An ordinary generator would wait for the read, on a silent task for
- * ever.
- */
-function leavable<T>(
-  open: (signal: AbortSignal) => AsyncGenerator<T, void>,
-  signal: AbortSignal,
-): AsyncIterator<T> {
-  const left = new AbortController();
-  const events = open(AbortSignal.any([signal, left.signal]));
-  return {
-    async next() {
-      try {
-        return await events.next();
-      } catch (error) {
-        if (left.signal.aborted) {
-          return { done: true, value: undefined };
+    const left = new AbortController();
+    const signal = AbortSignal.any([this.#observation.signal, left.signal]);
+    const events = observe(this.#context, { ...this.#observation, signal });
+    return {
+      async next() {
+        try {
+          return await events.next();
+        } catch (error) {
+          if (left.signal.aborted) {
+            return { done: true, value: undefined };
+          }
+          throw explainFailure(error);
         }
-        throw explainFailure(error);
-      }
-    },
-    async return() {
-      left.abort(new Error("the caller has left"));
-      await events.return().catch(() => {}); // it ends with the reason of the abort
-      return { done: true, value: undefined };
-    },
-  };
+      },
+      async return() {
+        left.abort(new Error("the caller has left"));
+        await events.return().catch(() => {}); // it ends with the reason of the abort
+        return { done: true, value: undefined };
+      },
+    };
+  }
 }

@@ -117,9 +117,16 @@ describe("a tracker", () => {
     const tracker = new TaskTracker();
     tracker.accept({ response: created, id: 1 });
     tracker.accept({ response: chunk("a", "x"), id: 2 });
-    expect(tracker.acceptSnapshot(foldAll([created, chunk("a", "x")]))).toEqual([]);
+    expect(
+      tracker.accept({ response: taskEvent(foldAll([created, chunk("a", "x")])), id: undefined }),
+    ).toEqual([]);
     expect(tracker.position).toBe(2);
-    expect(tracker.acceptSnapshot(foldAll([created, chunk("a", "x"), chunk("a", "y")]))).toHaveLength(1);
+    expect(
+      tracker.accept({
+        response: taskEvent(foldAll([created, chunk("a", "x"), chunk("a", "y")])),
+        id: undefined,
+      }),
+    ).toHaveLength(1);
     expect(tracker.position).toBeUndefined();
   });
 

@@ -1,19 +1,19 @@
-import { canTransition, isTerminal } from "@a2a-connect/core";
+import { canTransition, isSettled, isTerminal } from "@a2a-connect/core";
 import { applyStep, copyTask } from "@a2a-connect/core/internal";
-import { type StreamResponse, type Task, TaskSchema, TaskState, TaskStatusSchema } from "@a2a-connect/proto";
+import {
+  type StreamResponse,
+  type Task,
+  TaskSchema,
+  TaskState,
+  type TaskStatus,
+  TaskStatusSchema,
+} from "@a2a-connect/proto";
 import { create, equals } from "@bufbuild/protobuf";
 import { InvalidResponseError } from "../errors.ts";
 import { reconcile } from "./reconcile.ts";
+import type { NumberedResponse } from "./sources/source.ts";
 import { TaskSize } from "./task-size.ts";
-import { stateOf } from "./task-status.ts";
-
-/** A message of a stream with the number of its event, if the server numbers events. */
-export interface NumberedResponse {
-  readonly response: StreamResponse;
-  readonly id: number | undefined;
-  /** It has the same generation as the event before it on its connection. */
-  readonly repeatsGeneration?: boolean;
-}
+import { isSameStatus, stateOf } from "./task-status.ts";
 
 const hint = "The server does not follow the A2A protocol, or is newer than this client.";
 
@@ -25,14 +25,12 @@ export class EventGapError extends Error {}
  * in order.
  */
 export class TaskTracker {
-  /** The task as of the last event that went out. With `after`, it contains only the events since. */
-  task: Task | undefined;
-  /** Number of the last event that went out; undefined when events are not numbered, or none has been seen. */
-  position: number | undefined;
-  /** Whether the task is the same as the server's: every event was seen, or the task was last read as a whole. */
-  isExact = false;
   readonly #size: TaskSize;
   #taskId: string | undefined;
+  #task: Task | undefined;
+  #position: number | undefined;
+  #isExact = false;
+  #ignored: TaskStatus | undefined;
   /** When a peer gives two events one generation, its generations have no meaning (requirement R-2). */
   #trustsGenerations = true;
 
@@ -41,13 +39,49 @@ export class TaskTracker {
    * @param maxBytes what its artifacts may weigh together
    */
   constructor(position?: number, maxBytes: number = Number.POSITIVE_INFINITY) {
-    this.position = position;
+    this.#position = position;
     this.#size = new TaskSize(maxBytes);
+  }
+
+  /** The task as of the last event that went out. With a position at the start, it contains only the events since. */
+  get task(): Task | undefined {
+    return this.#task;
+  }
+
+  /** Number of the last event that went out; undefined when events are not numbered, or none has been seen. */
+  get position(): number | undefined {
+    return this.#position;
+  }
+
+  /** Whether the task is the same as the server's: every event was seen, or the task was last read as a whole. */
+  get isExact(): boolean {
+    return this.#isExact;
   }
 
   /** The task's id, which may be known before any event. */
   get taskId(): string | undefined {
-    return this.task?.id ?? this.#taskId;
+    return this.#task?.id ?? this.#taskId;
+  }
+
+  /** Whether there is nothing more to wait for. A status from before the message does not count as settled. */
+  isOver(until: "settled" | "terminal"): boolean {
+    const state = stateOf(this.#task);
+    return until === "terminal" ? isTerminal(state) : isSettled(state) && !this.isIgnored(this.#task?.status);
+  }
+
+  /** Whether it is the status that the task had before the message. */
+  isIgnored(status: TaskStatus | undefined): boolean {
+    return this.#ignored !== undefined && isSameStatus(status, this.#ignored);
+  }
+
+  /** The task has this status before the message for it is sent; the agent may send it once more. */
+  ignore(status: TaskStatus): void {
+    this.#ignored = status;
+  }
+
+  /** The server does not know the last event any more: from here on events are compared by their content. */
+  forgetPosition(): void {
+    this.#position = undefined;
   }
 
   /** The task exists now, although none of its events came yet. */
@@ -67,12 +101,12 @@ export class TaskTracker {
     const { payload } = response;
     if (repeatsGeneration === true && counted === undefined) {
       this.#trustsGenerations = false;
-      this.position = undefined;
+      this.#position = undefined;
     }
     const id = (this.#trustsGenerations ? generationOf(response) : undefined) ?? counted;
     switch (payload.case) {
       case "message":
-        if (this.task !== undefined) {
+        if (this.taskId !== undefined) {
           throw new InvalidResponseError("The agent sent a direct message into the stream of a task.", {
             hint: "The server does not follow the A2A protocol: once there is a task, its replies are part of it.",
           });
@@ -88,15 +122,6 @@ export class TaskTracker {
           hint,
         });
     }
-  }
-
-  /** Takes the current task, like a Task in a stream without a number. */
-  acceptSnapshot(task: Task): readonly StreamResponse[] {
-    return this.#acceptTask(
-      { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } },
-      task,
-      this.#trustsGenerations ? toNumber(task.generation) : undefined,
-    );
   }
 
   /** Whether the current task has something that did not go out yet. */
@@ -115,10 +140,10 @@ export class TaskTracker {
     }
     const events = known === undefined ? [response] : reconcile(known, task);
     this.#size.add(response);
-    this.isExact = true;
-    this.task = copyTask(task);
+    this.#isExact = true;
+    this.#task = copyTask(task);
     if (id !== undefined || events.length > 0) {
-      this.position = id; // without a number, how many events it contains is not known
+      this.#position = id; // without a number, how many events it contains is not known
     }
     return events;
   }
@@ -140,14 +165,14 @@ export class TaskTracker {
         throw new EventGapError(`event ${id} came after event ${position}`);
       }
     }
-    this.task ??= create(TaskSchema, { id: taskId, contextId });
-    if (isTerminal(stateOf(this.task)) || (id === undefined && isRepeat(this.task, payload))) {
+    this.#task ??= create(TaskSchema, { id: taskId, contextId });
+    if (isTerminal(stateOf(this.#task)) || (id === undefined && isRepeat(this.#task, payload))) {
       return [];
     }
     this.#size.add(response);
-    fold(this.task, payload);
-    this.position = id;
-    this.isExact = id !== undefined && position !== undefined;
+    fold(this.#task, payload);
+    this.#position = id;
+    this.#isExact = id !== undefined && position !== undefined;
     return [response];
   }
 

@@ -1,49 +1,20 @@
 import { findA2AError } from "@a2a-connect/core";
-import {
-  type Part,
-  PartSchema,
-  type StreamResponse,
-  type Task,
-  TaskState,
-  type TaskStatus,
-} from "@a2a-connect/proto";
+import { type Part, PartSchema, type Task, TaskState, type TaskStatus } from "@a2a-connect/proto";
 import { isMessage } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import type { InputMessage } from "../call-options.ts";
+import { keyFor, renewCard } from "../client-context.ts";
 import { SendUncertainError } from "../errors.ts";
 import { isSameQuestion, isSameStatus, stateOf } from "../follow/task-status.ts";
-import type { TaskTracker } from "../follow/task-tracker.ts";
-import type { WakeUp } from "../follow/wake-up.ts";
+import { cancelTask, getTask } from "../operations/operations.ts";
+import { sendOnce } from "../send/send-once.ts";
+import { createSendRequest } from "../send/send-request.ts";
 import { callBack, callbackError } from "./callback-error.ts";
 import { readQuestion } from "./question.ts";
-import type { AuthAnswer, AuthResolver, Question, ResumeOptions } from "./run-types.ts";
+import { reportTo } from "./report.ts";
+import type { NextEvent, Run } from "./run.ts";
+import type { AuthAnswer, AuthResolver, Question } from "./run-types.ts";
 import { unansweredError } from "./task-outcome.ts";
-
-/** The next event of a task, or its end. */
-export type NextEvent = IteratorResult<StreamResponse, void>;
-
-/** What a question needs of the client. */
-export interface QuestionHost {
-  readonly tracker: TaskTracker;
-  /** Makes the events look for news at once. */
-  readonly wakeUp: WakeUp;
-  /** Sends the answer to a question; resolves when the agent took it. */
-  answer(input: InputMessage, signal: AbortSignal): Promise<void>;
-  cancel(taskId: string, signal: AbortSignal): Promise<unknown>;
-  /** The task's current status; undefined when it cannot be read. */
-  currentStatus(taskId: string, signal: AbortSignal): Promise<TaskStatus | undefined>;
-}
-
-/** What one round of a question needs of its run. */
-export interface Round {
-  readonly host: QuestionHost;
-  readonly options: ResumeOptions;
-  readonly signal: AbortSignal;
-  /** Asks for the next event. */
-  readonly read: () => Promise<NextEvent>;
-  /** Gives the caller an event that comes while the question is open. */
-  readonly report: (event: StreamResponse, task: Task) => Promise<void>;
-}
 
 /**
  * Has a question answered. Meanwhile it watches the task: if the task goes on by itself, because another client has
@@ -52,8 +23,9 @@ export interface Round {
  * @returns the next event; undefined when it was not read yet
  * @throws TaskError when there is no answer, CallbackError when the callback throws or its answer is refused
  */
-export async function answerQuestion(task: Task, round: Round): Promise<NextEvent | undefined> {
-  const { host, options, signal } = round;
+export async function answerQuestion(task: Task, run: Run): Promise<NextEvent | undefined> {
+  const { options, events } = run;
+  const { tracker, signal } = run.observation;
   const asked = task.status;
   const resolver =
     stateOf(task) === TaskState.AUTH_REQUIRED ? options.onAuthRequired : options.onInputRequired;
@@ -62,14 +34,14 @@ export async function answerQuestion(task: Task, round: Round): Promise<NextEven
   }
   // Events may be replayed, for instance those of a repeated send. A question that was answered long ago is not asked
   // again.
-  if (!(await isStillAsked(task, asked, round))) {
+  if (!(await isStillAsked(task, asked, run))) {
     return undefined;
   }
   const moot = new AbortController();
   const pending = ask(resolver, readQuestion(task, AbortSignal.any([signal, moot.signal])), task, signal);
   pending.catch(() => {}); // awaited below, unless the question is withdrawn
   try {
-    let next = round.read();
+    let next = events.next();
     for (;;) {
       const first = await Promise.race([
         pending.then((answer) => ({ answer })),
@@ -77,15 +49,15 @@ export async function answerQuestion(task: Task, round: Round): Promise<NextEven
       ]);
       if ("answer" in first) {
         next.catch(() => {}); // awaited below, unless the answer is refused
-        await deliver(first.answer, task, round);
+        await deliver(first.answer, task, run);
         return await next;
       }
       const { event } = first;
-      if (event.done === true || !isSameStatus(asked, host.tracker.task?.status)) {
+      if (event.done === true || !isSameStatus(asked, tracker.task?.status)) {
         return event;
       }
-      await round.report(event.value, task);
-      next = round.read();
+      await reportTo(options, event.value, task, signal);
+      next = events.next();
     }
   } finally {
     moot.abort(new Error("the question is no longer open"));
@@ -94,11 +66,13 @@ export async function answerQuestion(task: Task, round: Round): Promise<NextEven
 
 async function isStillAsked(
   task: Task,
-  asked: Task["status"],
-  { host, signal }: Pick<Round, "host" | "signal">,
+  asked: TaskStatus | undefined,
+  { context, observation: { headers, signal } }: Run,
 ): Promise<boolean> {
-  const current = await host.currentStatus(task.id, signal);
-  return current === undefined || isSameQuestion(asked, current);
+  const current = await getTask(context, task.id, { historyLength: 0, headers, signal }).catch(
+    () => undefined,
+  );
+  return current?.status === undefined || isSameQuestion(asked, current.status);
 }
 
 function ask(
@@ -111,18 +85,17 @@ function ask(
   return callBack(name, () => resolver(question), task, signal);
 }
 
-async function deliver(answer: AuthAnswer, task: Task, round: Round): Promise<void> {
-  const { host } = round;
+async function deliver(answer: AuthAnswer, task: Task, run: Run): Promise<void> {
   // Callers without types may return any value.
   if (answer === undefined || answer === null) {
     throw unansweredError(task);
   }
   if (typeof answer === "object" && "cancel" in answer && answer.cancel === true) {
-    await cancel(task, round);
+    await cancel(task, run);
   } else if (!(typeof answer === "object" && "resolved" in answer && answer.resolved === true)) {
-    await sendAnswer(toMessage(answer, task), task, round);
+    await sendAnswer(toMessage(answer, task), task, run);
   }
-  host.wakeUp.now();
+  run.observation.wakeUp.now();
 }
 
 function toMessage(answer: NonNullable<AuthAnswer>, task: Task): InputMessage {
@@ -142,13 +115,19 @@ function isContent(value: unknown): value is string | readonly Part[] {
   );
 }
 
-async function sendAnswer(message: InputMessage, task: Task, { host, signal }: Round): Promise<void> {
+async function sendAnswer(message: InputMessage, task: Task, run: Run): Promise<void> {
+  const { context, observation } = run;
+  const { settings } = context;
+  const { headers, signal } = observation;
   const asked = task.status;
   try {
-    await host.answer(message, signal);
+    await renewCard(context, signal, task.id);
+    const request = createSendRequest(message, { returnImmediately: true }, settings.randomId);
+    const sending = { headers, signal, key: keyFor(context), timeoutMs: settings.requestTimeoutMs };
+    await sendOnce(context, request, sending);
   } catch (error) {
     const isUncertain = error instanceof SendUncertainError;
-    if ((isUncertain || mayHaveMovedOn(error)) && !(await isStillAsked(task, asked, { host, signal }))) {
+    if ((isUncertain || mayHaveMovedOn(error)) && !(await isStillAsked(task, asked, run))) {
       return; // the agent took it, or another client has answered, or the task has ended: its events say which
     }
     if (isUncertain) {
@@ -158,15 +137,16 @@ async function sendAnswer(message: InputMessage, task: Task, { host, signal }: R
   }
 }
 
-async function cancel(task: Task, { host, signal }: Round): Promise<void> {
+async function cancel(task: Task, run: Run): Promise<void> {
+  const { headers, signal } = run.observation;
   const asked = task.status;
   try {
-    await host.cancel(task.id, signal);
+    await cancelTask(run.context, task.id, { headers, signal });
   } catch (error) {
     if (findA2AError(error)?.reason !== "TASK_NOT_CANCELABLE") {
       throw error;
     }
-    if (await isStillAsked(task, asked, { host, signal })) {
+    if (await isStillAsked(task, asked, run)) {
       throw callbackError("it could not be canceled", task, error);
     } // otherwise it has ended by itself, and its events say how
   }

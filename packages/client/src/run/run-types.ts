@@ -2,7 +2,7 @@ import type { Message, Part, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEven
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { FollowOptions, SendOptions } from "../call-options.ts";
 import type { ArtifactReader } from "../content/artifact-reader.ts";
-import type { PushReceiver } from "./push-receiver.ts";
+import type { PushReceiver } from "../follow/sources/push-receiver.ts";
 
 /** The question of a task that waits for its caller. */
 export interface Question {

@@ -1,14 +1,15 @@
 import { idempotencyKeyHeader } from "@a2a-connect/core/internal";
 import type { SendMessageRequest, SendMessageResponse } from "@a2a-connect/proto";
 import { ConnectError } from "@connectrpc/connect";
-import type { Connection } from "../connection.ts";
+import { isTransient } from "../calls/failures.ts";
+import { repeatCall } from "../calls/repeat-call.ts";
+import { checkInputModes } from "../card/input-modes.ts";
+import { type ClientContext, cardOf } from "../client-context.ts";
 import { InvalidResponseError, SendUncertainError } from "../errors.ts";
-import { isTransient } from "../follow/verdict.ts";
 import { wasNeverSent } from "../interface/never-sent.ts";
-import { repeatCall } from "./repeat-call.ts";
 
 /** How to send a message by one request. */
-export interface SendOnceOptions {
+export interface SendCallOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   /** Makes the send repeatable. */
@@ -16,29 +17,55 @@ export interface SendOnceOptions {
   readonly timeoutMs: number;
 }
 
-/**
- * SendMessage, such that the message is taken at most once: repeated under its key; without a key only when it is
- * certain that nothing was sent.
- *
- * @throws SendUncertainError when it is not known whether the message was taken
- */
-export async function sendOnce(
-  { rpc, settings }: Connection,
+/** The answer to a message: a task or a direct Message. */
+export type SendAnswer = Exclude<SendMessageResponse["payload"], { case: undefined }>;
+
+/** SendMessage, once. @throws InvalidResponseError when the answer is neither a task nor a message */
+export async function sendCall(
+  { rpc }: ClientContext,
   request: SendMessageRequest,
-  { headers, signal, key, timeoutMs }: SendOnceOptions,
-): Promise<SendMessageResponse> {
-  const options = { signal, timeoutMs, headers: { ...headers, ...keyHeader(key) } };
-  const send = () => rpc.sendMessage(request, options);
-  const response = await (key === undefined
-    ? sendCarefully(send, request.message?.messageId ?? "")
-    : repeatCall(send, settings, signal, "time"));
-  const { payload } = response;
+  { headers, signal, key, timeoutMs }: SendCallOptions,
+): Promise<SendAnswer> {
+  const sent = { ...headers, ...keyHeader(key) };
+  const { payload } = await rpc.sendMessage(request, { signal, timeoutMs, headers: sent });
   if (payload.case === undefined || (payload.case === "task" && payload.value.id === "")) {
     throw new InvalidResponseError("The agent answered with neither a task nor a message.", {
       hint: "The server does not follow the A2A protocol, or is newer than this client.",
     });
   }
-  return response;
+  return payload;
+}
+
+/**
+ * SendMessage, such that the message is taken at most once: repeated under its key; without a key only once.
+ *
+ * @throws SendUncertainError when it is not known whether the message was taken
+ */
+export async function sendOnce(
+  context: ClientContext,
+  request: SendMessageRequest,
+  options: SendCallOptions,
+): Promise<SendAnswer> {
+  const send = () => sendCall(context, request, options);
+  if (options.key !== undefined) {
+    return repeatCall(send, context.settings, options.signal, "time");
+  }
+  try {
+    return await send();
+  } catch (error) {
+    throw isTransient(error) ? finalSendFailure(error, request) : error;
+  }
+}
+
+/** Parts that the skill does not accept are not sent. @throws InputModeError, RequirementError */
+export function checkInput(
+  context: ClientContext,
+  { message }: SendMessageRequest,
+  { skill }: { readonly skill?: string },
+): void {
+  if (context.options.checkInputModes !== false) {
+    checkInputModes(cardOf(context), message?.parts ?? [], skill);
+  }
 }
 
 /** The header that identifies a send. */
@@ -46,22 +73,14 @@ export function keyHeader(key: string | undefined): Readonly<Record<string, stri
   return key === undefined ? {} : { [idempotencyKeyHeader]: key };
 }
 
-async function sendCarefully<T>(send: () => Promise<T>, messageId: string): Promise<T> {
-  try {
-    return await send();
-  } catch (error) {
-    throw isTransient(error) && !error.isWireError && !wasNeverSent(error)
-      ? sendUncertain(messageId, error)
-      : error;
+/** The error for a send that failed in a way that may pass, and is not repeated. */
+export function finalSendFailure(cause: unknown, { message }: SendMessageRequest): unknown {
+  if (!(cause instanceof ConnectError) || cause.isWireError || wasNeverSent(cause)) {
+    return cause;
   }
-}
-
-/** The error of a send without an answer that cannot be repeated. */
-export function sendUncertain(messageId: string, cause: unknown): SendUncertainError {
-  const said = cause instanceof ConnectError ? cause.rawMessage : "the stream had no events";
   return new SendUncertainError(
-    `The message was sent, and no usable answer came: it is not known whether the agent has taken it (${said}).`,
-    messageId,
+    `The message was sent, and no usable answer came: it is not known whether the agent has taken it (${cause.rawMessage}).`,
+    message?.messageId ?? "",
     {
       hint: "Look for its task (list tasks by context) before you send it again: this agent does not promise to take a message once.",
       cause,

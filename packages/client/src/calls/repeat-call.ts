@@ -1,6 +1,6 @@
-import type { ClientSettings } from "../connection.ts";
-import { retryDelayMs } from "../follow/retry-delay.ts";
-import { isTransient } from "../follow/verdict.ts";
+import type { ClientSettings } from "../settings.ts";
+import { isTransient } from "./failures.ts";
+import { retryDelayMs } from "./retry-delay.ts";
 
 /**
  * Makes a call that may be repeated, again while it fails for a temporary reason. When the server names a time to try

@@ -1,5 +1,5 @@
 import type { StreamResponse } from "@a2a-connect/proto";
-import type { PushConfigInput } from "../call-options.ts";
+import type { PushConfigInput } from "../../call-options.ts";
 
 /**
  * Takes an agent's webhooks. Node's is `createPushReceiver` of `@a2a-connect/node/client`.

@@ -1,0 +1,264 @@
+import { isTerminal } from "@a2a-connect/core";
+import { draftProtocolVersion } from "@a2a-connect/core/internal";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Link } from "../agent-link.ts";
+import { retryDelayMs } from "../calls/retry-delay.ts";
+import { type ClientContext, cardOf, keyFor, renewCard } from "../client-context.ts";
+import { wasNeverSent } from "../interface/never-sent.ts";
+import { getTask } from "../operations/operations.ts";
+import { finalSendFailure } from "../send/send-once.ts";
+import { hasNoCursor, judgeFollowing, judgeSending } from "./judge-failure.ts";
+import type { Observation, Sending } from "./observation.ts";
+import { Outage } from "./outage.ts";
+import { type Facts, fitPhase, nextStep, type Outcome, type Phase } from "./phases.ts";
+import { PollSchedule } from "./poll-schedule.ts";
+import { longPoll, poll, subscribe } from "./sources/follow.ts";
+import { sendAgain, sendByCall, sendByStream } from "./sources/send.ts";
+import type { NumberedResponse, Source } from "./sources/source.ts";
+import { sendByWebhook } from "./sources/webhook.ts";
+
+/** A long poll that was answered sooner than this did not wait. */
+const shortestLongPollMs = 1_000;
+
+/** Attempts at a stream before the client sends the same message by a call: a proxy may block streams. */
+const sendPatience = 3;
+
+/**
+ * How many streams in a row may bring no event before the client looks at the task. It is more when events are
+ * numbered: only a stream has each of them.
+ */
+const streamPatience = { unnumbered: 3, numbered: 8 } as const;
+
+/** Looks at the card, and at the task for which a message is, before anything is sent. */
+export async function beginCourse(context: ClientContext, observation: Observation): Promise<Course> {
+  const { sending, tracker, headers, signal } = observation;
+  if (sending !== undefined) {
+    const taskId = sending.request.message?.taskId || undefined;
+    await renewCard(context, signal, taskId);
+    if (taskId !== undefined && !context.link.current.honoursKeys) {
+      const { status } = await getTask(context, taskId, { historyLength: 0, headers, signal });
+      // A task that has ended refuses the message with an error of its own.
+      if (status !== undefined && !isTerminal(status.state)) {
+        tracker.ignore(status);
+      }
+    }
+  }
+  return new Course(context, observation);
+}
+
+/** Where a client is with a task: the phase, what was counted on the way to it, and what a message is sent with. */
+export class Course {
+  readonly #context: ClientContext;
+  readonly #observation: Observation;
+  readonly #outage: Outage;
+  readonly #polls: PollSchedule;
+  #phase: Phase;
+  /** Idempotency key of the message. */
+  #key: string | undefined;
+  /** The card for which the message is sent. */
+  #link: Link;
+  /** What had changed when the message was sent once more with a new card. */
+  #changes: readonly string[] | undefined;
+  /** Attempts in a row without an event. */
+  #fruitless = 0;
+  /** Whether a stream may still bring the events that a look at the task has found. */
+  #mayCatchUp = true;
+  #openedMs = 0;
+  #hasNews = false;
+  #failure: unknown;
+
+  constructor(context: ClientContext, observation: Observation) {
+    const { sending } = observation;
+    this.#context = context;
+    this.#observation = observation;
+    this.#outage = new Outage(context.settings, observation.tracker);
+    this.#polls = new PollSchedule(observation.pollIntervalMs);
+    this.#link = context.link.current;
+    this.#key = keyFor(context, sending?.options);
+    this.#phase = fitPhase(sending === undefined ? "subscribe" : "send", this.#facts());
+  }
+
+  /** Opens the source of the phase. @throws InputModeError, RequirementError when the message does not fit the card */
+  open(): Source {
+    this.#openedMs = this.#context.settings.clock.now();
+    this.#hasNews = false;
+    return sources[this.#phase](this.#context, this.#observation, this.#key);
+  }
+
+  /** Whether a look at the task has shown that a stream would bring its new events one by one. */
+  leavesToStream({ response: { payload } }: NumberedResponse): boolean {
+    const { tracker } = this.#observation;
+    const isCheck = this.#phase === "check" || this.#phase === "check-silence";
+    return (
+      isCheck &&
+      this.#mayCatchUp &&
+      tracker.position !== undefined &&
+      payload.case === "task" &&
+      tracker.isBehind(payload.value)
+    );
+  }
+
+  /** Notes that a response came, and how many new events were in it. */
+  note(events: number): void {
+    const isStream = this.#phase === "send" || this.#phase === "subscribe";
+    this.#hasNews ||= events > 0;
+    if (events > 0 || !isStream) {
+      this.#outage.over();
+    }
+    if (events > 0 && isStream) {
+      this.#fruitless = 0;
+      this.#mayCatchUp = true;
+    }
+  }
+
+  /** How a source has ended that did not fail. @param unread the response at which it was left */
+  endOf(unread: NumberedResponse | undefined): Outcome {
+    if (unread !== undefined) {
+      this.#mayCatchUp = false;
+      return "behind";
+    }
+    switch (this.#phase) {
+      case "subscribe":
+        return this.#count("ended");
+      case "long-poll":
+        return this.#hasNews ? "news" : this.#hasWaited() ? "ended" : "early";
+      case "check":
+      case "check-silence":
+      case "poll":
+        return this.#hasNews ? "news" : "ended";
+      default:
+        return this.#observation.tracker.taskId !== undefined ? "taken" : this.judge(unanswered());
+    }
+  }
+
+  /** What a failure of the source, or of an event in it, means. @throws the error that ends everything */
+  judge(error: unknown): Outcome {
+    const { signal, sending, tracker } = this.#observation;
+    signal.throwIfAborted();
+    this.#failure = error;
+    if (sending !== undefined && this.#phase.startsWith("send")) {
+      return tracker.taskId === undefined ? this.#judgeSending(error, sending) : this.#judgeTaken(error);
+    }
+    const judgement = judgeFollowing(error, this.#phase);
+    if (judgement === "final") {
+      throw error;
+    }
+    if (hasNoCursor(error)) {
+      tracker.forgetPosition();
+    }
+    return judgement === "broken" ? this.#noteBroken(error) : judgement;
+  }
+
+  /** Waits, and goes on to the next phase. */
+  async advance(outcome: Outcome): Promise<void> {
+    const { signal, wakeUp } = this.#observation;
+    const { clock, retry } = this.#context.settings;
+    const { to, before } = nextStep(this.#phase, outcome);
+    if (before === "backoff") {
+      await wakeUp.sleep(retryDelayMs(this.#fruitless, this.#failure, retry, clock), clock, signal);
+    } else if (
+      before === "interval" &&
+      (await wakeUp.sleep(this.#polls.next(this.#hasNews), clock, signal))
+    ) {
+      this.#polls.reset();
+    } else if (before === "new card") {
+      await this.#renewCard();
+    }
+    if (outcome === "taken") {
+      this.#fruitless = 0;
+    }
+    this.#failure = undefined;
+    this.#phase = fitPhase(to, this.#facts());
+  }
+
+  #facts(): Facts {
+    const { capabilities } = cardOf(this.#context);
+    const { tracker, sending } = this.#observation;
+    return {
+      webhook: sending?.push !== undefined && capabilities?.pushNotifications === true,
+      streams: capabilities?.streaming === true,
+      longPolls:
+        tracker.position !== undefined &&
+        this.#context.link.current.interface().protocolVersion === draftProtocolVersion,
+    };
+  }
+
+  #hasWaited(): boolean {
+    return this.#context.settings.clock.now() - this.#openedMs >= shortestLongPollMs;
+  }
+
+  #judgeTaken(error: unknown): Outcome {
+    if (judgeFollowing(error, "subscribe") === "final") {
+      throw error;
+    }
+    return "taken"; // the task is followed from here on
+  }
+
+  #judgeSending(error: unknown, { request }: Sending): Outcome {
+    const judgement = judgeSending(error, this.#phase, request.message?.taskId === "");
+    if (judgement === "final" || (judgement === "refused" && this.#changes !== undefined)) {
+      throw this.#explain(error);
+    }
+    if (judgement !== "broken") {
+      return judgement;
+    }
+    if (this.#key === undefined && !wasNeverSent(error)) {
+      throw this.#explain(finalSendFailure(error, request));
+    }
+    return this.#noteBroken(error);
+  }
+
+  #noteBroken(error: unknown): Outcome {
+    this.#outage.failed(error);
+    return this.#count("broken");
+  }
+
+  #count(outcome: "ended" | "broken"): Outcome {
+    this.#fruitless += 1;
+    const { position } = this.#observation.tracker;
+    switch (this.#phase) {
+      case "send":
+        return this.#key !== undefined && this.#fruitless % sendPatience === sendPatience - 1
+          ? "fruitless"
+          : outcome;
+      case "subscribe":
+        return this.#fruitless >= streamPatience[position === undefined ? "unnumbered" : "numbered"]
+          ? "fruitless"
+          : outcome;
+      default:
+        return outcome;
+    }
+  }
+
+  /** Fetches the card again. @throws the failure, when no change of the card explains it */
+  async #renewCard(): Promise<void> {
+    const { signal, sending } = this.#observation;
+    this.#changes = await this.#context.link.adoptNewCard(this.#failure, this.#link, signal);
+    this.#link = this.#context.link.current;
+    this.#key = keyFor(this.#context, sending?.options);
+    this.#fruitless = 0;
+  }
+
+  /** The error for a message that was not taken; with a new card, what has changed. */
+  #explain(error: unknown): unknown {
+    return this.#changes === undefined ? error : this.#context.link.driftError(this.#changes, error);
+  }
+}
+
+const sources: Readonly<
+  Record<Phase, (context: ClientContext, observation: Observation, key: string | undefined) => Source>
+> = {
+  send: sendByStream,
+  "send-by-call": sendByCall,
+  "send-again": sendAgain,
+  "send-by-webhook": sendByWebhook,
+  subscribe,
+  check: poll,
+  "check-silence": poll,
+  poll,
+  "long-poll": longPoll,
+};
+
+function unanswered(): ConnectError {
+  return new ConnectError("the stream had no events", Code.Unavailable);
+}

@@ -1,0 +1,113 @@
+import { eventIdHeader } from "@a2a-connect/bindings";
+import { type EventIds, eventIdsKey } from "@a2a-connect/bindings/client";
+import type { A2AService, StreamResponse } from "@a2a-connect/proto";
+import type { MessageShape } from "@bufbuild/protobuf";
+import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
+import { createAsyncIterable } from "@connectrpc/connect/protocol";
+import { SilenceWatch } from "../../calls/silence-watch.ts";
+import type { ClientContext } from "../../client-context.ts";
+import { SilenceError } from "../../platform.ts";
+import type { NumberedResponse, Source } from "./source.ts";
+
+type StreamingMethod = (typeof A2AService.method)["sendStreamingMessage" | "subscribeToTask"];
+
+/** A call whose response is a stream. */
+export interface StreamCall<Method extends StreamingMethod> {
+  readonly method: Method;
+  readonly request: MessageShape<Method["input"]>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The messages of one connection, with numbers: the response's header has the number of the first message, and each
+ * later one is one more (docs/streams.md). If server-sent events have ids of their own, those count.
+ *
+ * `read` rejects with a ConnectError: Unavailable after `idleTimeoutMs` of silence, or the error of the call.
+ */
+export class EventStream<Method extends StreamingMethod> implements Source {
+  readonly #context: ClientContext;
+  readonly #call: StreamCall<Method>;
+  readonly #watch: SilenceWatch;
+  readonly #ids: EventIds = { last: "" };
+  readonly #over = new AbortController();
+  #messages: AsyncIterator<StreamResponse> | undefined;
+  #next: number | undefined;
+  #lastGeneration = 0n;
+
+  constructor(context: ClientContext, call: StreamCall<Method>) {
+    const { clock, idleTimeoutMs } = context.settings;
+    this.#context = context;
+    this.#call = call;
+    this.#watch = new SilenceWatch(clock, idleTimeoutMs);
+  }
+
+  async read(): Promise<NumberedResponse | undefined> {
+    this.#watch.heard(); // the time that the caller took is not silence of the server
+    try {
+      this.#messages ??= await this.#open();
+      const { done, value } = await this.#messages.next();
+      return done === true ? undefined : this.#number(value);
+    } catch (error) {
+      throw this.#watch.signal.aborted && !this.#call.signal.aborted ? this.#silence(error) : error;
+    } finally {
+      this.#watch.pause();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#watch.stop();
+    this.#over.abort(isLeft); // Connect's streams have no return(): to leave early, abort the call
+  }
+
+  async #open(): Promise<AsyncIterator<StreamResponse>> {
+    const { method, request, headers, signal } = this.#call;
+    const { header, message } = await this.#context.transport.stream(
+      method,
+      AbortSignal.any([signal, this.#watch.signal, this.#over.signal]),
+      undefined,
+      headers,
+      createAsyncIterable([request]),
+      createContextValues().set(eventIdsKey, this.#ids),
+    );
+    this.#next = parseId(header.get(eventIdHeader));
+    this.#watch.heard();
+    return message[Symbol.asyncIterator]();
+  }
+
+  #number(response: StreamResponse): NumberedResponse {
+    const id = this.#next === undefined ? undefined : (parseId(this.#ids.last) ?? this.#next);
+    const generation = generationOf(response);
+    const repeatsGeneration = isUpdate(response) && generation > 0n && generation === this.#lastGeneration;
+    this.#lastGeneration = generation;
+    this.#next = id === undefined ? undefined : id + 1;
+    return { response, id, repeatsGeneration };
+  }
+
+  #silence(error: unknown): ConnectError {
+    return new ConnectError(
+      `the server was silent for ${this.#context.settings.idleTimeoutMs} ms`,
+      Code.Unavailable,
+      undefined,
+      undefined,
+      new SilenceError("nothing was heard", { cause: error }),
+    );
+  }
+}
+
+/** An abort without a reason creates one each time, with a stack. */
+const isLeft = new Error("the stream was left");
+
+/** The number in an event of A2A 1.1; 0 for none. */
+function generationOf({ payload }: StreamResponse): bigint {
+  return payload.case === undefined || payload.case === "message" ? 0n : payload.value.generation;
+}
+
+/** A server may send the same Task again; an update is always new. */
+function isUpdate({ payload }: StreamResponse): boolean {
+  return payload.case === "statusUpdate" || payload.case === "artifactUpdate";
+}
+
+function parseId(value: string | null): number | undefined {
+  return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+}
