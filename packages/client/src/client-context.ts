@@ -1,9 +1,10 @@
 import type { A2AService, AgentCard } from "@a2a-connect/proto";
-import type { Client, Transport } from "@connectrpc/connect";
-import type { AgentLink } from "./agent-link.ts";
+import type { Client } from "@connectrpc/connect";
 import type { CallOptions, SendOptions } from "./call-options.ts";
+import type { AgentCards } from "./card/agent-cards.ts";
+import type { ExtendedCards } from "./card/extended-cards.ts";
 import { CardRefusedError } from "./errors.ts";
-import type { ExtendedCards } from "./extended-cards.ts";
+import type { AgentTransport } from "./interface/agent-transport.ts";
 import type { ConnectOptions } from "./options.ts";
 import type { ClientSettings } from "./settings.ts";
 
@@ -11,9 +12,9 @@ import type { ClientSettings } from "./settings.ts";
 export interface ClientContext {
   readonly options: ConnectOptions;
   readonly settings: ClientSettings;
-  readonly link: AgentLink;
+  readonly cards: AgentCards;
   readonly extended: ExtendedCards;
-  readonly transport: Transport;
+  readonly transport: AgentTransport;
   /** The generated client over `transport`. */
   readonly rpc: Client<typeof A2AService>;
   /** Aborted when the client is closed. */
@@ -21,16 +22,16 @@ export interface ClientContext {
 }
 
 /** The card in use: the extended one once it was fetched, until the public one changes. */
-export function cardOf({ extended, link }: ClientContext): AgentCard {
-  return extended.card ?? link.current.resolved.card;
+export function cardOf({ extended, cards }: ClientContext): AgentCard {
+  return extended.card ?? cards.current.resolved.card;
 }
 
 /** The key of a message: the caller's, else one of the client's own if the agent honours keys. */
 export function keyFor(
-  { link, settings }: ClientContext,
+  { cards, settings }: ClientContext,
   { idempotencyKey }: Pick<SendOptions, "idempotencyKey"> = {},
 ): string | undefined {
-  return idempotencyKey ?? (link.current.honoursKeys ? settings.randomId() : undefined);
+  return idempotencyKey ?? (cards.current.honoursKeys ? settings.randomId() : undefined);
 }
 
 /** Aborts with the call's own signal, and when the client is closed. */
@@ -46,12 +47,12 @@ export function signalOf({ closed }: ClientContext, { signal }: CallOptions): Ab
  *   requirements
  */
 export async function renewCard(
-  { link, extended }: ClientContext,
+  { cards, extended }: ClientContext,
   signal: AbortSignal,
   taskId?: string,
 ): Promise<void> {
   try {
-    await link.renew(signal);
+    await cards.renew(signal);
     await extended.renew(signal);
   } catch (error) {
     throw taskId === undefined ? error : withTask(error, taskId);

@@ -2,18 +2,19 @@ import { lifecycleExtension } from "@a2a-connect/core";
 import { A2AService, type AgentCard } from "@a2a-connect/proto";
 import { createClient as createRpcClient } from "@connectrpc/connect";
 import type { AgentClient } from "./agent-client.ts";
-import { AgentLink, type Link } from "./agent-link.ts";
+import { AgentCards } from "./card/agent-cards.ts";
 import { createCardResolver, type ResolvedCard } from "./card/card-resolver.ts";
 import { checkExpectation } from "./card/expected-card.ts";
 import { verifyExtendedCards } from "./card/extended-card.ts";
+import { ExtendedCards } from "./card/extended-cards.ts";
 import { readLifecycleParams } from "./card/lifecycle-params.ts";
 import { checkRequirements } from "./card/required-abilities.ts";
 import { inspectResponses } from "./content/inspect-interceptor.ts";
 import { inspectOnce } from "./content/inspect-once.ts";
 import { createClient } from "./create-client.ts";
-import { ExtendedCards } from "./extended-cards.ts";
+import { AgentTransport } from "./interface/agent-transport.ts";
 import { chooseInterfaces } from "./interface/choose-interfaces.ts";
-import { openInterfaces } from "./interface/interface-transport.ts";
+import type { UsedCard } from "./interface/used-card.ts";
 import type { ConnectOptions } from "./options.ts";
 import { resolveSettings } from "./settings.ts";
 
@@ -38,41 +39,39 @@ export async function connectAgent(
   for (const warning of resolved.warnings) {
     settings.onWarning(warning);
   }
-  const relink = (next: ResolvedCard) => openLink(next, options);
-  const link = new AgentLink(await relink(resolved), resolver, relink, settings.onWarning);
-  const rpc = createRpcClient(A2AService, link.transport);
+  const test = (found: ResolvedCard) => testCard(found, options);
+  const transport = new AgentTransport(await test(resolved));
+  const cards = new AgentCards(transport, resolver, test, settings.onWarning);
+  const rpc = createRpcClient(A2AService, transport);
   return createClient({
     options,
     settings,
-    link,
+    cards,
+    extended: new ExtendedCards(cards, rpc, options, settings),
+    transport,
     rpc,
-    transport: link.transport,
-    extended: new ExtendedCards(link, rpc, options, settings),
     closed: new AbortController(),
   });
 }
 
-async function openLink(resolved: ResolvedCard, options: ConnectOptions): Promise<Link> {
+/** Tests a card against the options, and chooses what the client uses of it. */
+async function testCard(resolved: ResolvedCard, options: ConnectOptions): Promise<UsedCard> {
   const { card } = resolved;
   await checkExpectation(resolved, options.expect ?? {});
   checkRequirements(card, options.requires ?? {});
-  const candidates = chooseInterfaces(card, options);
   const lifecycle = readLifecycleParams(card);
-  const interfaces = openInterfaces(candidates, {
-    ...options,
-    cardUrl: resolved.url,
-    extensions: [...(options.extensions ?? []), ...(lifecycle === undefined ? [] : [lifecycleExtension])],
-    interceptors: [
-      ...(options.interceptors ?? []),
-      ...(options.inspect === undefined ? [] : [inspectResponses(options.inspect)]),
-      ...(options.verifyCard === undefined ? [] : [verifyExtendedCards(resolved, options)]),
-    ],
-  });
   return {
     resolved,
-    transport: interfaces.transport,
-    interface: () => interfaces.current,
+    candidates: chooseInterfaces(card, options),
     honoursKeys: lifecycle?.idempotencyKeys === true,
-    close: () => interfaces.close(),
+    settings: {
+      ...options,
+      extensions: [...(options.extensions ?? []), ...(lifecycle === undefined ? [] : [lifecycleExtension])],
+      interceptors: [
+        ...(options.interceptors ?? []),
+        ...(options.inspect === undefined ? [] : [inspectResponses(options.inspect)]),
+        ...(options.verifyCard === undefined ? [] : [verifyExtendedCards(resolved, options)]),
+      ],
+    },
   };
 }

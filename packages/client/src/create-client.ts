@@ -13,17 +13,17 @@ import { createSendRequest } from "./send/send-request.ts";
 
 /** The client of an agent; see AgentClient. */
 export function createClient(context: ClientContext): AgentClient {
-  const { link, rpc, settings } = context;
+  const { cards, transport, rpc, settings } = context;
   const close = () => closeClient(context);
   return {
     get card() {
       return cardOf(context);
     },
     get cardWarnings() {
-      return link.current.resolved.warnings;
+      return cards.current.resolved.warnings;
     },
     get interface() {
-      return link.current.interface().interface;
+      return transport.current.interface;
     },
     rpc,
     run: (input, options = {}) => runTask(context, input, options),
@@ -58,21 +58,21 @@ async function sendMessage(
   input: Input,
   options: SendOptions & { readonly returnImmediately?: boolean },
 ): Promise<SendAnswer> {
-  const { link, settings } = context;
+  const { cards, settings } = context;
   const request = createSendRequest(input, options, settings.randomId);
   const signal = signalOf(context, options);
   await renewCard(context, signal, request.message?.taskId || undefined);
   const timeoutMs =
     options.returnImmediately === true ? settings.requestTimeoutMs : settings.retry.giveUpAfterMs;
-  return link.withDrift(signal, async () => {
+  return cards.withDrift(signal, async () => {
     checkInput(context, request, options);
     const sending = { headers: options.headers ?? {}, signal, key: keyFor(context, options), timeoutMs };
     return sendOnce(context, request, sending);
   });
 }
 
-async function closeClient({ closed, link, options }: ClientContext): Promise<void> {
+async function closeClient({ closed, transport, options }: ClientContext): Promise<void> {
   closed.abort(new ConnectError("the client was closed", Code.Canceled));
-  link.close();
+  transport.close();
   await options.platform?.close?.();
 }

@@ -45,12 +45,12 @@ export interface SaveOptions {
 
 /** Readers of a task's artifacts, with the client's limits, fetch and platform. */
 export function readArtifacts(
-  { options, settings, link, closed }: ClientContext,
+  { options, settings, cards, closed }: ClientContext,
   task: Task,
 ): readonly ArtifactReader[] {
   const services = {
     saveFile: options.platform?.saveFile,
-    fetch: fileFetch(options, link.current.resolved.url),
+    fetch: fileFetch(options, cards.current.resolved.url),
     maxBytes: options.maxResponseBytes ?? 64 * 1024 * 1024,
     idleTimeoutMs: settings.idleTimeoutMs,
     clock: settings.clock,

@@ -1,10 +1,10 @@
 import { isTerminal } from "@a2a-connect/core";
 import { draftProtocolVersion } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Link } from "../agent-link.ts";
 import { retryDelayMs } from "../calls/retry-delay.ts";
 import { type ClientContext, cardOf, keyFor, renewCard } from "../client-context.ts";
 import { wasNeverSent } from "../interface/never-sent.ts";
+import type { UsedCard } from "../interface/used-card.ts";
 import { getTask } from "../operations/operations.ts";
 import { finalSendFailure } from "../send/send-once.ts";
 import { hasNoCursor, judgeFollowing, judgeSending } from "./judge-failure.ts";
@@ -35,7 +35,7 @@ export async function beginCourse(context: ClientContext, observation: Observati
   if (sending !== undefined) {
     const taskId = sending.request.message?.taskId || undefined;
     await renewCard(context, signal, taskId);
-    if (taskId !== undefined && !context.link.current.honoursKeys) {
+    if (taskId !== undefined && !context.cards.current.honoursKeys) {
       const { status } = await getTask(context, taskId, { historyLength: 0, headers, signal });
       // A task that has ended refuses the message with an error of its own.
       if (status !== undefined && !isTerminal(status.state)) {
@@ -56,7 +56,7 @@ export class Course {
   /** Idempotency key of the message. */
   #key: string | undefined;
   /** The card for which the message is sent. */
-  #link: Link;
+  #card: UsedCard;
   /** What had changed when the message was sent once more with a new card. */
   #changes: readonly string[] | undefined;
   /** Attempts in a row without an event. */
@@ -73,7 +73,7 @@ export class Course {
     this.#observation = observation;
     this.#outage = new Outage(context.settings, observation.tracker);
     this.#polls = new PollSchedule(observation.pollIntervalMs);
-    this.#link = context.link.current;
+    this.#card = context.cards.current;
     this.#key = keyFor(context, sending?.options);
     this.#phase = fitPhase(sending === undefined ? "subscribe" : "send", this.#facts());
   }
@@ -179,7 +179,7 @@ export class Course {
       streams: capabilities?.streaming === true,
       longPolls:
         tracker.position !== undefined &&
-        this.#context.link.current.interface().protocolVersion === draftProtocolVersion,
+        this.#context.transport.current.protocolVersion === draftProtocolVersion,
     };
   }
 
@@ -233,15 +233,15 @@ export class Course {
   /** Fetches the card again. @throws the failure, when no change of the card explains it */
   async #renewCard(): Promise<void> {
     const { signal, sending } = this.#observation;
-    this.#changes = await this.#context.link.adoptNewCard(this.#failure, this.#link, signal);
-    this.#link = this.#context.link.current;
+    this.#changes = await this.#context.cards.adoptNewCard(this.#failure, this.#card, signal);
+    this.#card = this.#context.cards.current;
     this.#key = keyFor(this.#context, sending?.options);
     this.#fruitless = 0;
   }
 
   /** The error for a message that was not taken; with a new card, what has changed. */
   #explain(error: unknown): unknown {
-    return this.#changes === undefined ? error : this.#context.link.driftError(this.#changes, error);
+    return this.#changes === undefined ? error : this.#context.cards.driftError(this.#changes, error);
   }
 }
 

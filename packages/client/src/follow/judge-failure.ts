@@ -2,7 +2,7 @@ import { findA2AError, findFieldViolations } from "@a2a-connect/core";
 import { lastEventIdHeader } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { isTransient, mayReopen } from "../calls/failures.ts";
-import { mayComeOfChangedCard } from "../card/drift.ts";
+import { mayComeOfChangedCard } from "../card/agent-cards.ts";
 import { AgentError, InvalidResponseError } from "../errors.ts";
 import { SilenceError } from "../platform.ts";
 import type { Outcome, Phase } from "./phases.ts";

@@ -72,7 +72,7 @@ function drive(
       if (given.aborted && options.cancelOnAbort === true) {
         await cancelQuietly(context, observation);
       }
-      throw await context.link.explainRejection(
+      throw await context.cards.explainRejection(
         signal.aborted ? signal.reason : error,
         context.closed.signal,
       );

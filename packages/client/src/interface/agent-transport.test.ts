@@ -6,60 +6,80 @@ import {
   createContextValues,
   createRouterTransport,
   type ServiceImpl,
+  type Transport,
 } from "@connectrpc/connect";
 import { beforeEach, describe, expect, it } from "vitest";
-import { LinkCalls, type Replaceable } from "./link-calls.ts";
+import { agentCard, agentInterface } from "../../test-support/cards.ts";
+import { AgentTransport } from "./agent-transport.ts";
+import type { UsedCard } from "./used-card.ts";
 
-interface TestLink extends Replaceable {
-  readonly name: string;
+interface TestCard extends UsedCard {
   isClosed: boolean;
 }
 
-/** Answers with its name, when it may. */
-function createLink(name: string, service: Partial<ServiceImpl<typeof A2AService>> = {}): TestLink {
-  const link: TestLink = {
-    name,
+/** A card whose agent answers with its name, when it may. */
+function createCard(
+  name: string,
+  service: Partial<ServiceImpl<typeof A2AService>> = {},
+  edit: (transport: Transport) => Transport = (transport) => transport,
+): TestCard {
+  const transport = createRouterTransport(({ service: route }) => {
+    route(A2AService, {
+      getTask: () => ({ id: name }),
+      async *subscribeToTask() {
+        for (const id of ["1", "2"]) yield { payload: { case: "task", value: { id } } };
+      },
+      ...service,
+    });
+  });
+  const card: TestCard = {
     isClosed: false,
-    transport: createRouterTransport(({ service: route }) => {
-      route(A2AService, {
-        getTask: () => ({ id: name }),
-        async *subscribeToTask() {
-          for (const id of ["1", "2"]) yield { payload: { case: "task", value: { id } } };
+    resolved: { card: agentCard(), warnings: [], url: undefined, asked: undefined, text: name },
+    candidates: [
+      {
+        interface: agentInterface(),
+        protocolVersion: "1.0",
+        binding: {
+          binding: "JSONRPC",
+          open: () => ({
+            transport: edit(transport),
+            close: () => {
+              card.isClosed = true;
+            },
+          }),
         },
-        ...service,
-      });
-    }),
-    close() {
-      link.isClosed = true;
-    },
+      },
+    ],
+    settings: {},
+    honoursKeys: false,
   };
-  return link;
+  return card;
 }
 
-describe("calls over a link that is replaced", () => {
-  let first: TestLink;
-  let second: TestLink;
-  let calls: LinkCalls<TestLink>;
+describe("calls with a card that is replaced", () => {
+  let first: TestCard;
+  let second: TestCard;
+  let calls: AgentTransport;
   let rpc: Client<typeof A2AService>;
   let release: (error?: Error) => void;
   beforeEach(() => {
     const released = Promise.withResolvers<void>();
     release = (error) => (error === undefined ? released.resolve() : released.reject(error));
-    first = createLink("first", {
+    first = createCard("first", {
       getTask: async () => {
         await released.promise;
         return { id: "first" };
       },
     });
-    second = createLink("second");
-    calls = new LinkCalls(first);
+    second = createCard("second");
+    calls = new AgentTransport(first);
     rpc = createClient(A2AService, calls);
   });
 
   it("close it at once when there are none", async () => {
-    calls.replace(second);
+    calls.use(second);
     expect([first.isClosed, second.isClosed]).toEqual([true, false]);
-    expect(calls.current).toBe(second);
+    expect(calls.card).toBe(second);
     expect((await rpc.getTask({})).id).toBe("second");
     expect(second.isClosed).toBe(false);
   });
@@ -70,7 +90,7 @@ describe("calls over a link that is replaced", () => {
   ] as const) {
     it(`close it when the last of them ends ${how}`, async () => {
       const both = Promise.allSettled([rpc.getTask({}), rpc.getTask({})]);
-      calls.replace(second);
+      calls.use(second);
       expect((await rpc.getTask({})).id).toBe("second");
       expect(first.isClosed).toBe(false);
       release(error);
@@ -87,7 +107,7 @@ describe("calls over a link that is replaced", () => {
       const { signal, abort } = createAbort();
       const stream = rpc.subscribeToTask({}, { signal, contextValues })[Symbol.asyncIterator]();
       await stream.next();
-      calls.replace(second);
+      calls.use(second);
       expect(first.isClosed).toBe(false);
       abort();
       expect(first.isClosed).toBe(true);
@@ -96,11 +116,14 @@ describe("calls over a link that is replaced", () => {
     });
 
     it(`close it when ${what} cannot be opened`, async () => {
-      const transport = { ...first.transport, stream: () => Promise.reject(new Error("no")) };
-      const over = new LinkCalls<Replaceable>({ transport, close: () => first.close() });
+      first = createCard("first", {}, (transport) => ({
+        ...transport,
+        stream: () => Promise.reject(new Error("no")),
+      }));
+      const over = new AgentTransport(first);
       const stream = createClient(A2AService, over).subscribeToTask({}, { contextValues });
       const next = stream[Symbol.asyncIterator]().next();
-      over.replace(second);
+      over.use(second);
       expect(first.isClosed).toBe(false);
       await expect(next).rejects.toThrow("no");
       expect(first.isClosed).toBe(true);
@@ -110,7 +133,7 @@ describe("calls over a link that is replaced", () => {
   it("close it when a stream without a signal is over", async () => {
     const stream = rpc.subscribeToTask({})[Symbol.asyncIterator]();
     await stream.next();
-    calls.replace(second);
+    calls.use(second);
     await stream.next();
     expect(first.isClosed).toBe(false);
     expect((await stream.next()).done).toBe(true);
@@ -119,11 +142,11 @@ describe("calls over a link that is replaced", () => {
 
   it("fail with it when all are closed, and one that comes later is closed, too", async () => {
     const pending = rpc.getTask({});
-    calls.replace(second);
+    calls.use(second);
     calls.close();
     expect([first.isClosed, second.isClosed]).toEqual([true, true]);
-    const third = createLink("third");
-    calls.replace(third);
+    const third = createCard("third");
+    calls.use(third);
     expect(third.isClosed).toBe(true);
     release();
     await pending;

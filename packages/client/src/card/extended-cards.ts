@@ -1,25 +1,26 @@
 import { ReceivedText, receivedTextKey } from "@a2a-connect/bindings/client";
 import type { A2AService, AgentCard } from "@a2a-connect/proto";
 import { type Client, createContextValues } from "@connectrpc/connect";
-import type { AgentLink, Link } from "./agent-link.ts";
-import { repeatCall } from "./calls/repeat-call.ts";
-import { type JudgedExtendedCard, judgeExtendedCard } from "./card/extended-card.ts";
-import { judgedLaterKey } from "./content/inspect-interceptor.ts";
-import { CardRefusedError, RequirementError } from "./errors.ts";
-import type { ConnectOptions } from "./options.ts";
-import type { ClientSettings } from "./settings.ts";
+import { repeatCall } from "../calls/repeat-call.ts";
+import { judgedLaterKey } from "../content/inspect-interceptor.ts";
+import { CardRefusedError, RequirementError } from "../errors.ts";
+import type { UsedCard } from "../interface/used-card.ts";
+import type { ConnectOptions } from "../options.ts";
+import type { ClientSettings } from "../settings.ts";
+import type { AgentCards } from "./agent-cards.ts";
+import { type JudgedExtendedCard, judgeExtendedCard } from "./extended-card.ts";
 
 /** An extended card that is in use. */
 interface ExtendedCard extends JudgedExtendedCard {
   /** The public card to which it belongs. When that is replaced, this card is no longer used. */
-  readonly link: Link;
+  readonly of: UsedCard;
   /** Number of the call that fetched it. */
   readonly call: number;
 }
 
 /** Fetches the extended card, and keeps the one in use. */
 export class ExtendedCards {
-  readonly #link: AgentLink;
+  readonly #cards: AgentCards;
   readonly #rpc: Client<typeof A2AService>;
   readonly #options: ConnectOptions;
   readonly #settings: ClientSettings;
@@ -30,12 +31,12 @@ export class ExtendedCards {
   #told: string | undefined;
 
   constructor(
-    link: AgentLink,
+    cards: AgentCards,
     rpc: Client<typeof A2AService>,
     options: ConnectOptions,
     settings: ClientSettings,
   ) {
-    this.#link = link;
+    this.#cards = cards;
     this.#rpc = rpc;
     this.#options = options;
     this.#settings = settings;
@@ -43,23 +44,23 @@ export class ExtendedCards {
 
   /** The extended card in use; undefined without one, and when its public card was replaced. */
   get card(): AgentCard | undefined {
-    return this.#inUse?.link === this.#link.current ? this.#inUse.card : undefined;
+    return this.#inUse?.of === this.#cards.current ? this.#inUse.card : undefined;
   }
 
   /** See AgentClient. @param signal of the caller, and of the client */
   async get(signal: AbortSignal, headers: Readonly<Record<string, string>> = {}): Promise<AgentCard> {
     for (;;) {
-      await this.#link.renew(signal); // the call tells the agent who the caller is
-      const link = this.#link.current;
-      if (link.resolved.card.capabilities?.extendedAgentCard !== true) {
+      await this.#cards.renew(signal); // the call tells the agent who the caller is
+      const used = this.#cards.current;
+      if (used.resolved.card.capabilities?.extendedAgentCard !== true) {
         throw new RequirementError("The agent's card declares no extended card.", ["extendedAgentCard"]);
       }
       this.#calls += 1;
       const call = this.#calls;
-      const judged = await this.#ask(link, headers, signal);
+      const judged = await this.#ask(used, headers, signal);
       signal.throwIfAborted();
-      if (link === this.#link.current) {
-        this.#use({ ...judged, link, call });
+      if (used === this.#cards.current) {
+        this.#use({ ...judged, of: used, call });
         return judged.card;
       } // otherwise it belongs to a public card that was replaced meanwhile
     }
@@ -71,7 +72,7 @@ export class ExtendedCards {
    */
   async renew(signal: AbortSignal): Promise<void> {
     const known = this.#inUse;
-    if (known === undefined || known.link !== this.#link.current) {
+    if (known === undefined || known.of !== this.#cards.current) {
       return;
     }
     try {
@@ -88,7 +89,7 @@ export class ExtendedCards {
   }
 
   async #ask(
-    link: Link,
+    of: UsedCard,
     headers: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<JudgedExtendedCard> {
@@ -97,7 +98,7 @@ export class ExtendedCards {
     const contextValues = createContextValues().set(judgedLaterKey, true).set(receivedTextKey, received);
     const ask = () => this.#rpc.getExtendedAgentCard({}, { signal, timeoutMs, headers, contextValues });
     const message = await repeatCall(ask, this.#settings, signal);
-    const answer = { message, text: received.of(message), of: link.resolved };
+    const answer = { message, text: received.of(message), of: of.resolved };
     return await judgeExtendedCard(answer, this.#options, clock);
   }
 

@@ -1,18 +1,18 @@
-import type { AgentCard, AgentInterface } from "@a2a-connect/proto";
-import type { Transport } from "@connectrpc/connect";
-import { describeChanges } from "./card/card-changes.ts";
-import type { CardResolver, ResolvedCard } from "./card/card-resolver.ts";
-import { mayComeOfChangedCard } from "./card/drift.ts";
-import { CardDriftError, CardInvalidError, CardNotFoundError, TaskRejectedError } from "./errors.ts";
-import { LinkCalls, type Replaceable } from "./interface/link-calls.ts";
-
-/** One card, and the interface of it that the client uses. */
-export interface Link extends Replaceable {
-  readonly resolved: ResolvedCard;
-  /** The interface in use. When it cannot be reached, this becomes the next one. */
-  readonly interface: () => { readonly interface: AgentInterface; readonly protocolVersion: string };
-  readonly honoursKeys: boolean;
-}
+import { findA2AError } from "@a2a-connect/core";
+import type { AgentCard } from "@a2a-connect/proto";
+import { Code, ConnectError } from "@connectrpc/connect";
+import {
+  CardDriftError,
+  CardInvalidError,
+  CardNotFoundError,
+  InputModeError,
+  RequirementError,
+  TaskRejectedError,
+} from "../errors.ts";
+import type { AgentTransport } from "../interface/agent-transport.ts";
+import type { UsedCard } from "../interface/used-card.ts";
+import { describeChanges } from "./card-changes.ts";
+import type { CardResolver, ResolvedCard } from "./card-resolver.ts";
 
 /** A card that is about to be used. */
 interface Adoption {
@@ -20,48 +20,44 @@ interface Adoption {
   readonly done: Promise<void>;
 }
 
-/** The link in use, and its replacement when the agent's card has changed (drift). */
-export class AgentLink {
+/** The agent's public card, and its replacement when it has changed (drift). */
+export class AgentCards {
+  readonly #transport: AgentTransport;
   readonly #resolver: CardResolver;
-  readonly #relink: (resolved: ResolvedCard) => Promise<Link>;
+  readonly #test: (resolved: ResolvedCard) => Promise<UsedCard>;
   readonly #onWarning: (warning: string) => void;
-  readonly #calls: LinkCalls<Link>;
   #adoption: Adoption | undefined;
   /** Whether the warning was given that the card could not be renewed. */
   #isOutdated = false;
 
-  /** @param relink makes a link of another card; tests the card first */
+  /** @param test tests another card before it is used; rejects when it does not fit the options */
   constructor(
-    link: Link,
+    transport: AgentTransport,
     resolver: CardResolver,
-    relink: (resolved: ResolvedCard) => Promise<Link>,
+    test: (resolved: ResolvedCard) => Promise<UsedCard>,
     onWarning: (warning: string) => void,
   ) {
-    this.#calls = new LinkCalls(link);
+    this.#transport = transport;
     this.#resolver = resolver;
-    this.#relink = relink;
+    this.#test = test;
     this.#onWarning = onWarning;
   }
 
-  /** Calls the agent over the link that is in use when a call begins. */
-  get transport(): Transport {
-    return this.#calls;
-  }
-
-  get current(): Link {
-    return this.#calls.current;
+  /** The card in use. */
+  get current(): UsedCard {
+    return this.#transport.card;
   }
 
   /**
    * Fetches the card again when a failure suggests that it has changed. If there is another card, the client uses it
    * from then on.
    *
-   * @param used the link of the failed call
+   * @param used the card of the failed call
    * @returns what has changed
    * @throws `failure` when it has another cause, or no change could explain it; CardDriftError when the new card does
    *   not meet the requirements, CardRefusedError or UntrustedOutputError when it is refused
    */
-  async adoptNewCard(failure: unknown, used: Link, signal: AbortSignal): Promise<readonly string[]> {
+  async adoptNewCard(failure: unknown, used: UsedCard, signal: AbortSignal): Promise<readonly string[]> {
     if (!mayComeOfChangedCard(failure)) {
       throw failure;
     }
@@ -145,7 +141,7 @@ export class AgentLink {
   async #replace(resolved: ResolvedCard): Promise<void> {
     const sentences = describeChanges(this.current.resolved.card, resolved.card);
     try {
-      this.#calls.replace(await this.#relink(resolved));
+      this.#transport.use(await this.#test(resolved));
     } catch (error) {
       throw this.driftError(sentences, error, resolved.card);
     } finally {
@@ -157,11 +153,6 @@ export class AgentLink {
     for (const warning of resolved.warnings) {
       this.#onWarning(warning);
     }
-  }
-
-  /** Ends all connections. */
-  close(): void {
-    this.#calls.close();
   }
 
   /** The agent's current card; undefined when it has none. */
@@ -206,4 +197,18 @@ export class AgentLink {
 /** Whether there was no card to judge: it could not be fetched, or is not a card. */
 function isNoCard(error: unknown): boolean {
   return error instanceof CardNotFoundError || error instanceof CardInvalidError;
+}
+
+/** Failures of a submission that a changed card explains. The agent created no task in any of them. */
+export function mayComeOfChangedCard(error: unknown): boolean {
+  if (error instanceof RequirementError || error instanceof InputModeError) {
+    return true;
+  }
+  const reason = findA2AError(error)?.reason;
+  return (
+    reason === "CONTENT_TYPE_NOT_SUPPORTED" ||
+    reason === "VERSION_NOT_SUPPORTED" ||
+    reason === "EXTENSION_SUPPORT_REQUIRED" ||
+    (error instanceof ConnectError && error.code === Code.Unimplemented)
+  );
 }

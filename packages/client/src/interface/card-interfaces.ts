@@ -1,15 +1,7 @@
-import type {
-  DescMessage,
-  DescMethodStreaming,
-  DescMethodUnary,
-  MessageInitShape,
-  MessageShape,
-} from "@bufbuild/protobuf";
-import { create } from "@bufbuild/protobuf";
-import { Code, ConnectError, type ContextValues, type Transport } from "@connectrpc/connect";
+import type { DescMessage, DescMethodStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
+import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { systemClock } from "../clock.ts";
 import { NoInterfaceError } from "../errors.ts";
-import type { ConnectOptions } from "../options.ts";
 import type { OpenTransport } from "../platform.ts";
 import { agentFetch } from "./agent-fetch.ts";
 import { type Attempt, failureOf, isOutOfReach, NotCallable, shownReason } from "./attempts.ts";
@@ -17,55 +9,7 @@ import type { Candidate } from "./choose-interfaces.ts";
 import { wasNeverSent } from "./never-sent.ts";
 import { callHeaders, isRepeatable, withTenant } from "./outgoing-call.ts";
 import { shownInterface } from "./shown-list.ts";
-
-/** How to call the interfaces of a card. */
-export interface InterfaceSettings
-  extends Pick<
-    ConnectOptions,
-    | "clock"
-    | "connectTimeoutMs"
-    | "extensions"
-    | "fetch"
-    | "headers"
-    | "interceptors"
-    | "maxResponseBytes"
-    | "onWarning"
-    | "platform"
-    | "untrusted"
-  > {
-  /** Where the card came from. `untrusted` judges this machine's own addresses by it. */
-  readonly cardUrl?: string | undefined;
-}
-
-/** One transport over all interfaces of an agent that may be used. */
-export interface InterfaceTransport {
-  readonly transport: Transport;
-  /** The interface in use: the first, then the one that answered last. */
-  readonly current: Candidate;
-  /** Ends all connections; running calls fail. */
-  close(): void;
-}
-
-/**
- * A Connect transport that calls the first interface and, when that cannot be reached, the next. It then calls
- * `onWarning` and stays with the interface that answered.
- *
- * A call goes to another interface only when the agent cannot do the work twice. A call that may be repeated (all but
- * sends, and push configs without an id) goes on as long as the interface has never answered. All other calls, and all
- * later ones, go on only when no byte of them was sent (`wasNeverSent`). Time limits apply to all attempts together.
- *
- * Every request has the interface's version and tenant, and the settings' headers and extensions. The settings'
- * interceptors see each attempt with all of these.
- *
- * @param candidates best first
- * @throws NoInterfaceError when none of the interfaces has a URL that its wire can call
- */
-export function openInterfaces(
-  candidates: readonly Candidate[],
-  settings: InterfaceSettings,
-): InterfaceTransport {
-  return new InterfaceSwitch(candidates, settings);
-}
+import type { UsedCard } from "./used-card.ts";
 
 /**
  * The longest time that gRPC can tell a server in milliseconds, 27 hours. A caller that allows more has set no limit.
@@ -89,31 +33,38 @@ interface CallAttempt<I extends DescMessage> {
   readonly message: MessageShape<I>;
 }
 
-class InterfaceSwitch implements InterfaceTransport, Transport {
-  readonly #settings: InterfaceSettings;
+/**
+ * The interfaces of one card. A call goes to the first one and, when that cannot be reached, to the next; that one is
+ * then in use, and `onWarning` is told.
+ *
+ * A call goes to another interface only when the agent cannot do the work twice. A call that may be repeated (all but
+ * sends, and push configs without an id) goes on as long as the interface has never answered. All other calls, and all
+ * later ones, go on only when no byte of them was sent (`wasNeverSent`). Time limits apply to all attempts together.
+ *
+ * Every request has the interface's version and tenant, and the settings' headers and extensions. The settings'
+ * interceptors see each attempt with all of these.
+ */
+export class CardInterfaces {
+  readonly card: UsedCard;
   readonly #fetch: typeof globalThis.fetch;
-  /** The interfaces that can be called, best first. */
-  readonly #candidates: readonly Candidate[];
   readonly #open = new Map<Candidate, OpenTransport>();
   readonly #answered = new Set<Candidate>();
   #current: Candidate;
   #closed = false;
 
-  constructor(candidates: readonly Candidate[], settings: InterfaceSettings) {
-    this.#settings = settings;
-    this.#fetch = agentFetch(settings, settings.cardUrl);
-    this.#candidates = candidates;
+  /** @throws NoInterfaceError when none of the interfaces has a URL that its wire can call */
+  constructor(card: UsedCard) {
+    this.card = card;
+    this.#fetch = agentFetch(card.settings, card.resolved.url);
     this.#current = this.#firstCallable();
   }
 
-  get transport(): Transport {
-    return this;
-  }
-
+  /** The interface in use. */
   get current(): Candidate {
     return this.#current;
   }
 
+  /** Ends all connections; running calls fail. */
   close(): void {
     this.#closed = true;
     for (const { close } of this.#open.values()) {
@@ -122,53 +73,12 @@ class InterfaceSwitch implements InterfaceTransport, Transport {
     this.#open.clear();
   }
 
-  async unary<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O>,
-    signal: AbortSignal | undefined,
-    timeoutMs: number | undefined,
-    header: HeadersInit | undefined,
-    input: MessageInitShape<I>,
-    contextValues?: ContextValues,
-  ) {
-    const message = create(method.input, input);
-    return await this.#call({ method, signal, timeoutMs, header, message }, (attempt) =>
-      attempt.transport.unary(
-        method,
-        signal,
-        attempt.timeoutMs,
-        attempt.header,
-        attempt.message,
-        contextValues,
-      ),
-    );
-  }
-
-  async stream<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodStreaming<I, O>,
-    signal: AbortSignal | undefined,
-    timeoutMs: number | undefined,
-    header: HeadersInit | undefined,
-    input: AsyncIterable<MessageInitShape<I>>,
-    contextValues?: ContextValues,
-  ) {
-    const message = await onlyMessage(method, input);
-    return await this.#call({ method, signal, timeoutMs, header, message }, (attempt) =>
-      attempt.transport.stream(
-        method,
-        signal,
-        attempt.timeoutMs,
-        attempt.header,
-        once(attempt.message),
-        contextValues,
-      ),
-    );
-  }
-
-  async #call<I extends DescMessage, T>(
+  /** Makes a call over the first interface that answers. @throws the error of the call, or one that names all interfaces */
+  async call<I extends DescMessage, T>(
     call: Call<I>,
     attempt: (attempt: CallAttempt<I>) => Promise<T>,
   ): Promise<T> {
-    const { clock = systemClock } = this.#settings;
+    const { clock = systemClock } = this.card.settings;
     const repeatable = isRepeatable(call.method, call.message);
     const began = clock.now();
     const failed: Attempt[] = [];
@@ -198,13 +108,13 @@ class InterfaceSwitch implements InterfaceTransport, Transport {
     return {
       transport: this.#transportOf(candidate),
       timeoutMs: timeoutMs === undefined || timeoutMs > longestTimeoutMs ? undefined : timeoutMs - elapsedMs,
-      header: callHeaders(candidate, this.#settings, header),
+      header: callHeaders(candidate, this.card.settings, header),
       message: withTenant(method.input, message, candidate.interface.tenant),
     };
   }
 
   #inOrder(): readonly Candidate[] {
-    return [this.#current, ...this.#candidates.filter((each) => each !== this.#current)];
+    return [this.#current, ...this.card.candidates.filter((each) => each !== this.#current)];
   }
 
   /** The interface has answered: calls go there from now on. */
@@ -213,7 +123,7 @@ class InterfaceSwitch implements InterfaceTransport, Transport {
     const [first] = failed;
     if (candidate !== this.#current && first !== undefined) {
       this.#current = candidate;
-      this.#settings.onWarning?.(
+      this.card.settings.onWarning?.(
         `${shownInterface(first.candidate.interface)} ${shownReason(first.error)}; ${shownInterface(candidate.interface)} is used instead.`,
       );
     }
@@ -230,7 +140,7 @@ class InterfaceSwitch implements InterfaceTransport, Transport {
   }
 
   #openTransport({ binding, interface: { url } }: Candidate): OpenTransport {
-    const { interceptors = [], maxResponseBytes, connectTimeoutMs } = this.#settings;
+    const { interceptors = [], maxResponseBytes, connectTimeoutMs } = this.card.settings;
     try {
       return binding.open({
         url,
@@ -247,7 +157,7 @@ class InterfaceSwitch implements InterfaceTransport, Transport {
   /** To open a transport connects to nothing: it only tells whether the URL is valid. */
   #firstCallable(): Candidate {
     const failed: Attempt[] = [];
-    for (const candidate of this.#candidates) {
+    for (const candidate of this.card.candidates) {
       try {
         this.#transportOf(candidate);
         return candidate;
@@ -260,7 +170,7 @@ class InterfaceSwitch implements InterfaceTransport, Transport {
     );
     throw new NoInterfaceError(
       `No interface of the card can be called: ${reasons.join("; ")}.`,
-      this.#candidates.map((each) => each.interface),
+      this.card.candidates.map((each) => each.interface),
       { hint: "Tell the operator of the agent that its card names invalid addresses." },
     );
   }
@@ -270,21 +180,4 @@ class InterfaceSwitch implements InterfaceTransport, Transport {
 function isAnswer(error: unknown): boolean {
   const { code } = ConnectError.from(error);
   return code !== Code.Canceled && code !== Code.DeadlineExceeded && !wasNeverSent(error);
-}
-
-/** The one request of a server-streaming call, so that it can be sent to another interface once more. */
-async function onlyMessage<I extends DescMessage>(
-  method: DescMethodStreaming<I>,
-  input: AsyncIterable<MessageInitShape<I>>,
-): Promise<MessageShape<I>> {
-  if (method.methodKind === "server_streaming") {
-    for await (const message of input) {
-      return create(method.input, message);
-    }
-  }
-  throw new ConnectError(`${method.name} cannot be called over this transport`, Code.Unimplemented);
-}
-
-async function* once<T>(value: T): AsyncGenerator<T, void> {
-  yield value;
 }

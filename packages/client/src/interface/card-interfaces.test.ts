@@ -11,9 +11,10 @@ import { closedAddress, startHttpServer } from "../../test-support/http-server.t
 import { collect, rejectedWith } from "../../test-support/outcomes.ts";
 import { NoInterfaceError } from "../errors.ts";
 import type { BindingTransport } from "../platform.ts";
+import { AgentTransport } from "./agent-transport.ts";
 import { chooseInterfaces } from "./choose-interfaces.ts";
-import { type InterfaceSettings, type InterfaceTransport, openInterfaces } from "./interface-transport.ts";
 import { wasNeverSent } from "./never-sent.ts";
+import type { InterfaceSettings } from "./used-card.ts";
 
 /** One JSON-RPC request as it arrived. */
 interface Received {
@@ -80,8 +81,13 @@ function resultOf(method: string): object {
   return method === "GetTask" || method === "CancelTask" ? task : {};
 }
 
+interface Settings extends InterfaceSettings {
+  /** Where the card is. */
+  readonly cardUrl?: string;
+}
+
 interface Opened extends Disposable {
-  readonly interfaces: InterfaceTransport;
+  readonly interfaces: AgentTransport;
   readonly client: Client<typeof A2AService>;
   readonly warnings: readonly string[];
 }
@@ -89,7 +95,7 @@ interface Opened extends Disposable {
 /** Opens the JSON-RPC interfaces at these addresses, best first. */
 function open(
   offers: readonly (string | Parameters<typeof agentInterface>[0])[],
-  settings: InterfaceSettings = {},
+  settings: Settings = {},
 ): Opened {
   return openCard(
     offers.map((offer) => agentInterface(typeof offer === "string" ? { url: offer } : offer)),
@@ -97,19 +103,21 @@ function open(
   );
 }
 
-function openCard(supportedInterfaces: AgentInterface[], settings: InterfaceSettings): Opened {
+function openCard(supportedInterfaces: AgentInterface[], { cardUrl, ...settings }: Settings): Opened {
   const warnings: string[] = [];
   const candidates = chooseInterfaces(agentCard({ supportedInterfaces }), {
     protocolVersions: ["1.0", "1.1"],
     ...settings,
   });
-  const interfaces = openInterfaces(candidates, {
-    onWarning: (warning) => warnings.push(warning),
-    ...settings,
+  const interfaces = new AgentTransport({
+    resolved: { card: agentCard(), warnings: [], url: cardUrl, asked: undefined, text: "" },
+    candidates,
+    settings: { onWarning: (warning) => warnings.push(warning), ...settings },
+    honoursKeys: false,
   });
   return {
     interfaces,
-    client: createClient(A2AService, interfaces.transport),
+    client: createClient(A2AService, interfaces),
     warnings,
     [Symbol.dispose]: () => interfaces.close(),
   };
