@@ -31,6 +31,7 @@ export interface Usage {
 export type EndReason =
   | "agent-failed"
   | "agent-rejected"
+  | "answer-invalid"
   | "auth-timeout"
   | "canceled"
   | "capacity"

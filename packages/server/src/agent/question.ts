@@ -12,6 +12,11 @@ export interface Question extends QuestionOptions {
   readonly choices?: readonly string[];
   /** JSON Schema (2020-12) for the answer's data: its first data part, else its text parsed as JSON. */
   readonly schema?: JsonObject;
+  /**
+   * How often it is asked again because an answer did not fit, 0 or more. After that the task is CANCELED with reason
+   * `answer-invalid`. Default 5.
+   */
+  readonly maxRepeats?: number;
   /** Further values for a caller's program. */
   readonly details?: JsonValue;
 }
@@ -25,14 +30,20 @@ export interface Answer {
   readonly data: JsonValue | undefined;
 }
 
+/** `Question.maxRepeats`, when it is not given. */
+export const defaultMaxRepeats = 5;
+
 /**
  * Refuses a question that no answer can fit.
  *
- * @throws Error when it has an empty list of choices, or an invalid schema
+ * @throws Error when it has an empty list of choices, an invalid schema, or a negative `maxRepeats`
  */
-export function assertAnswerable({ choices, schema }: Question): void {
+export function assertAnswerable({ choices, schema, maxRepeats = defaultMaxRepeats }: Question): void {
   if (choices?.length === 0) {
     throw new Error("a question with choices has at least one");
+  }
+  if (!(maxRepeats >= 0)) {
+    throw new RangeError(`maxRepeats must be 0 or more and is ${maxRepeats}`);
   }
   if (schema !== undefined) {
     new Validator(schema, "2020-12").validate(null); // throws on an unresolved reference or an invalid pattern

@@ -273,3 +273,36 @@ describe("a message to a durable task at work", () => {
     expect(wordsOf(stream.events)).toEqual(["task working", "artifact a"]);
   });
 });
+
+describe("a question whose answers do not fit", () => {
+  it.each([
+    ["five times by default", undefined, 5],
+    ["as often as the agent wants", 1, 1],
+    ["not at all", 0, 0],
+  ] as const)(
+    "is repeated %s, and then the task is CANCELED, also after a restart",
+    async (_, given, repeats) => {
+      const maxRepeats = given === undefined ? {} : { maxRepeats: given };
+      const { process, id, open } = await beginDurable(async function* (task) {
+        yield* task.ask({ text: "Which?", choices: ["A"], ...maxRepeats });
+      });
+      let current = process;
+      for (let repeat = 0; repeat < repeats; repeat++) {
+        const again = await sendTask(current.client, say("Z", { taskId: id }));
+        expect(again.status?.state).toBe(TaskState.INPUT_REQUIRED);
+        current.kill();
+        current = await open();
+      }
+      const task = await sendTask(current.client, say("Z", { taskId: id }));
+      expect(endOf(task)).toEqual([TaskState.CANCELED, "answer-invalid"]);
+      expect(partsOf(task)?.[0]).toContain("Please answer with one of: A.");
+    },
+  );
+
+  it("is a mistake of the agent when its limit is no number", async () => {
+    const { process, id } = await beginDurable(async function* (task) {
+      yield* task.ask({ text: "Which?", maxRepeats: Number.NaN });
+    });
+    expect((await process.client.getTask({ id })).status?.state).toBe(TaskState.FAILED);
+  });
+});

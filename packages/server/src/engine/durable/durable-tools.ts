@@ -1,8 +1,10 @@
 import { type Message, TaskState } from "@a2a-connect/proto";
 import type { DurableTask } from "../../agent/durable-task.ts";
+import { statusOf } from "../../agent/event-tools.ts";
 import {
   type Answer,
   assertAnswerable,
+  defaultMaxRepeats,
   type Question,
   questionParts,
   readAnswer,
@@ -33,15 +35,16 @@ export class DurableTools extends TaskTools implements DurableTask {
   }
 }
 
-/** Asks until an answer fits: the execution returns the caller's message from the `yield`. */
+/** Asks until an answer fits, or too many did not: the execution returns the caller's message from the `yield`. */
 async function* ask(
   state: typeof TaskState.INPUT_REQUIRED | typeof TaskState.AUTH_REQUIRED,
   asked: string | Question,
 ): AsyncGenerator<DurableEvent, Answer, Message> {
   const question = typeof asked === "string" ? { text: asked } : asked;
   assertAnswerable(question);
+  const { maxRepeats = defaultMaxRepeats } = question;
   let problem: string | undefined;
-  for (;;) {
+  for (let repeats = 0; repeats <= maxRepeats; repeats++) {
     const parts = questionParts(question, problem);
     const answer = readAnswer(
       question,
@@ -52,4 +55,7 @@ async function* ask(
     }
     problem = answer;
   }
+  const words = `No answer to the question fitted, although it was asked ${maxRepeats + 1} times. ${problem}`;
+  yield statusOf(TaskState.CANCELED, words, { reason: "answer-invalid" });
+  throw new Error("this cannot be: the task has ended");
 }
