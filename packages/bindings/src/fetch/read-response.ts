@@ -20,10 +20,14 @@ export function isEventStream({ headers }: Response): boolean {
 class JsonResponse {
   /** Its JSON; undefined when the body is empty or something else, such as a proxy's page. */
   readonly json: unknown;
-  readonly #bytes: Uint8Array;
+  /** Whether there is no body. */
+  readonly isEmpty: boolean;
+  readonly #bytes: Uint8Array | undefined;
 
-  constructor(json: unknown, bytes: Uint8Array) {
+  /** @param bytes undefined when the body was not read */
+  constructor(json: unknown, bytes: Uint8Array | undefined) {
     this.json = json;
+    this.isEmpty = bytes?.byteLength === 0;
     this.#bytes = bytes;
   }
 
@@ -44,8 +48,11 @@ export async function readJsonResponse(response: Response, maxBytes: number): Pr
     parseJsonMedia(response.headers.get("content-type")) === undefined &&
     type?.subtype.endsWith("+json") !== true
   ) {
+    if (type === undefined) {
+      return new JsonResponse(undefined, await readAtMost(readChunks(response), 0)); // most probably there is none
+    }
     await response.body?.cancel();
-    return new JsonResponse(undefined, new Uint8Array());
+    return new JsonResponse(undefined, undefined);
   }
   const bytes = await readAtMost(readChunks(response), maxBytes);
   if (bytes === undefined) {

@@ -76,7 +76,9 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Tran
         if (!response.ok || isErrorBody(json)) {
           throw fromErrorBody(json, response);
         }
-        if (json === undefined && response.status !== 204) {
+        // Some servers answer a call that has no result with status 200 and no body.
+        const isDone = response.status === 204 || (body.isEmpty && call.method.output.fields.length === 0);
+        if (json === undefined && !isDone) {
           throw new ConnectError("the server did not answer with JSON", Code.Internal, response.headers);
         }
         return { header: response.headers, json: json ?? {}, text: () => body.text };

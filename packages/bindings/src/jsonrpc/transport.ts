@@ -43,7 +43,8 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Transp
         const exchange = await post(call, mediaType);
         const { response } = exchange;
         const body = await readJsonResponse(response, settings.maxResponseBytes);
-        const json = readResult(body.json, exchange);
+        const hasResult = call.method.output.fields.length > 0 || !isDone(body, exchange);
+        const json = hasResult ? readResult(body.json, exchange) : {};
         return { header: response.headers, json, text: () => findMemberText(body.text, "result") ?? "" };
       },
       async stream(call) {
@@ -64,6 +65,15 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Transp
 interface Exchange {
   readonly id: number;
   readonly response: Response;
+}
+
+/** Whether a call that has no result succeeded: some servers then leave out `result`, or send no body at all. */
+function isDone(
+  { json, isEmpty }: { readonly json: unknown; readonly isEmpty: boolean },
+  { id, response }: Exchange,
+): boolean {
+  const isBare = isObject(json) && answers(json["id"], id) && !("error" in json) && !("result" in json);
+  return response.ok && (isEmpty || isBare);
 }
 
 /**
@@ -115,4 +125,7 @@ const genericCodes: ReadonlyMap<number, Code> = new Map([
   [-32600, Code.InvalidArgument],
   [-32601, Code.Unimplemented],
   [-32602, Code.InvalidArgument],
+  // The SDKs for Go and Rust have numbers of their own for what A2A leaves to HTTP.
+  [-31401, Code.Unauthenticated],
+  [-31403, Code.PermissionDenied],
 ]);
