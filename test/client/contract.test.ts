@@ -4,6 +4,7 @@ import { type AgentHarness, startAgentHarness, wires } from "@a2a-connect/testin
 import { afterAll, beforeAll, describe } from "vitest";
 import { cardSuite } from "./card-suite.ts";
 import { contractAgent } from "./contract-agent.ts";
+import { peerSuite } from "./contract-peers.ts";
 import type { ContractTarget, Features } from "./contract-target.ts";
 import { cardTexts, extendedDescription } from "./contract-work.ts";
 import { followSuite } from "./follow-suite.ts";
@@ -46,6 +47,8 @@ describe(`the server of @a2a-js/sdk, "${cardTexts.name}"`, () => {
     contract({ features: features["@a2a-js/sdk"], binding, url: () => server.url });
   });
 });
+
+describe("peers with faults of their own", peerSuite);
 
 function contract(target: ContractTarget): void {
   cardSuite(target);

@@ -1,13 +1,14 @@
 // A card that changes while many calls are under way: each of them is made again, once, with the new one.
 
 import { getActiveResourcesInfo } from "node:process";
-import { CardDriftError, CardExpectationError } from "@a2a-connect/client";
+import { CardDriftError, CardExpectationError, TaskRejectedError } from "@a2a-connect/client";
 import { a2aError, findA2AError, lifecycleExtension, partText } from "@a2a-connect/core";
 import { idempotencyKeyHeader } from "@a2a-connect/core/internal";
-import { AgentCapabilitiesSchema, type AgentCard, TaskState } from "@a2a-connect/proto";
+import { AgentCapabilitiesSchema, type AgentCard, AgentSkillSchema, TaskState } from "@a2a-connect/proto";
 import { cardDigest } from "@a2a-connect/signing/canonical";
 import { wires } from "@a2a-connect/testing";
 import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { failureOf, rejectedWith } from "../../packages/client/test-support/outcomes.ts";
 import { connectOver, meetPeer } from "../conformance/client/every-operation.ts";
@@ -16,6 +17,8 @@ import {
   type PeerOptions,
   peerTask,
   startPeer,
+  statusEvent,
+  taskAfter,
   taskAnswer,
   taskEvent,
   taskId,
@@ -24,7 +27,7 @@ import { watchRejections } from "./watch-rejections.ts";
 
 watchRejections();
 
-const { COMPLETED, WORKING } = TaskState;
+const { COMPLETED, REJECTED, WORKING } = TaskState;
 const staleAtOnce: PeerOptions = { cardHeaders: { "cache-control": "no-cache" } };
 const refusal = () => a2aError("CONTENT_TYPE_NOT_SUPPORTED", "not in this version");
 
@@ -109,6 +112,56 @@ describe.each(wires)("over %s", (wire) => {
     expect(changes.join(" ")).toContain("2.0.0");
     expect(peer.requests).toHaveLength(2);
   });
+
+  it("parameters that are refused are sent once more to an agent that has changed", async () => {
+    let sends = 0;
+    const { peer, agent, warnings } = await meetPeer(wire, {
+      sendStreamingMessage: () => {
+        sends += 1;
+        if (sends === 1) throw new ConnectError("no such skill", Code.InvalidArgument);
+        return events(taskEvent(COMPLETED));
+      },
+    });
+    peer.card.version = "2.0.0";
+    expect((await agent.run("go")).task?.status?.state).toBe(COMPLETED);
+    expect(warnings).toEqual(["The agent's card has changed: The version was 1.0.0 and is 2.0.0."]);
+  });
+
+  it("parameters that are refused stay refused when the card is the same: it is looked for once", async () => {
+    const { peer, agent } = await meetPeer(wire, {
+      sendStreamingMessage: () => {
+        throw new ConnectError("no such skill", Code.InvalidArgument);
+      },
+    });
+    const { length } = peer.cardRequests;
+    expect(await failureOf(agent.run("go"))).toMatchObject({ code: Code.InvalidArgument });
+    expect(peer.cardRequests).toHaveLength(length + 1);
+    expect(peer.requests).toHaveLength(1);
+  });
+
+  it.each(["unsupported-skill", "skill-unavailable", "skill-removed"])(
+    "a rejection with %s is told with what has changed, versions included",
+    async (reason) => {
+      const rejected = statusEvent(REJECTED, "not that");
+      if (rejected.payload.case === "statusUpdate" && rejected.payload.value.status?.message !== undefined) {
+        rejected.payload.value.status.message.metadata = { [lifecycleExtension]: { reason } };
+      }
+      const { peer, agent, warnings } = await meetPeer(wire, {
+        sendStreamingMessage: () => events(taskEvent(TaskState.SUBMITTED), rejected),
+        getTask: () => taskAfter(taskEvent(TaskState.SUBMITTED), rejected),
+      });
+      const rejection = await rejectedWith(agent.run("go"), TaskRejectedError);
+      expect(rejection.reason).toBe(reason); // the card is the same
+      peer.card.skills.push(
+        create(AgentSkillSchema, { id: "speak", name: "Speak", description: "Speaks.", tags: ["speak"] }),
+      );
+      const drift = await rejectedWith(agent.run("go"), CardDriftError);
+      expect(drift.cause).toBeInstanceOf(TaskRejectedError);
+      expect(drift.changes.join(" ")).toContain("speak");
+      expect(warnings).toEqual([expect.stringContaining("The version is still 1.0.0.")]);
+      expect(agent.card.skills.map(({ id }) => id)).toContain("speak");
+    },
+  );
 
   it("calls that find the same new card at the same time take it over once, with one warning", async () => {
     const { peer, agent, warnings } = await meetPeer(wire, {}, { peer: staleAtOnce });

@@ -3,6 +3,7 @@
 import { a2aError, partText } from "@a2a-connect/core";
 import { TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { meetPeer } from "../conformance/client/every-operation.ts";
 import {
@@ -14,6 +15,7 @@ import {
   taskId,
   textPart,
 } from "../conformance/client/peer.ts";
+import { createLeapingClock } from "./client-clocks.ts";
 import { watchRejections } from "./watch-rejections.ts";
 
 watchRejections();
@@ -21,6 +23,28 @@ watchRejections();
 const { COMPLETED, WORKING } = TaskState;
 
 describe.each(wires)("over %s", (wire) => {
+  it("a client that waits for an agent says so once, and for how long it will", async () => {
+    let calls = 0;
+    const clock = createLeapingClock(5_000);
+    const { agent, warnings } = await meetPeer(
+      wire,
+      {
+        sendStreamingMessage: () => events(taskEvent(WORKING)),
+        subscribeToTask: () => {
+          calls += 1;
+          if (calls < 6) throw new ConnectError("the store is away", Code.Unavailable);
+          return events(statusEvent(COMPLETED));
+        },
+        getTask: () => {
+          throw new ConnectError("the store is away", Code.Unavailable);
+        },
+      },
+      { clock, retry: { initialDelayMs: 10_000, maxDelayMs: 10_000, giveUpAfterMs: 300_000 } },
+    );
+    expect((await agent.run("go")).task?.status?.state).toBe(COMPLETED);
+    expect(warnings).toEqual(["Connection lost, trying again for 4 min 55 s: the store is away."]);
+  });
+
   // Our servers name the reason: their store cannot be reached. What others say is a broken-calls test.
   const outOfOrder = () => a2aError("UNAVAILABLE", "the store cannot be reached");
 

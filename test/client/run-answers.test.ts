@@ -1,8 +1,8 @@
 // Answers that are taken, refused, too late, or lost on their way.
 
-import { CallbackError, SendUncertainError } from "@a2a-connect/client";
+import { CallbackError, QuestionRepeatedError, SendUncertainError, text } from "@a2a-connect/client";
 import { a2aError } from "@a2a-connect/core";
-import { TaskState } from "@a2a-connect/proto";
+import { type StreamResponse, TaskState } from "@a2a-connect/proto";
 import { wires } from "@a2a-connect/testing";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
@@ -60,6 +60,75 @@ describe.each(wires)("over %s", { timeout: 5_000 }, (wire) => {
     expect(thrown.message).toContain("its answer was refused");
     expect(thrown.task.status?.state).toBe(INPUT_REQUIRED);
     expect(thrown.hint).toContain("still waits");
+  });
+
+  describe("a question that comes again and again", () => {
+    /** Asks once more whatever it is answered, with a sentence before the question. */
+    const asking = (task: ScriptedTask, between: readonly StreamResponse[] = []): PeerService => ({
+      ...task.service,
+      sendMessage: () => {
+        task.tell(statusEvent(WORKING), ...between, statusEvent(INPUT_REQUIRED, "That is none. Which?"));
+        return taskAnswer(task.current);
+      },
+    });
+
+    it("ends the run when the same answer was refused twice", async () => {
+      const { agent } = await meetPeer(wire, asking(scriptTask()));
+      let asked = 0;
+      const run = agent.run("go", {
+        onInputRequired: () => {
+          asked += 1;
+          return "this";
+        },
+      });
+      const thrown = await rejectedWith(run, QuestionRepeatedError);
+      expect(asked).toBe(2);
+      expect(thrown).toMatchObject({ question: "That is none. Which?", answer: "this", taskId });
+      expect(thrown.message).toMatch(/Which\?.*this/);
+      expect(thrown.hint).toContain("still waits");
+      expect(thrown.task.status?.state).toBe(INPUT_REQUIRED);
+    });
+
+    it.each([
+      ["five times by default", {}, 6],
+      ["as often as the caller wants", { maxRepeats: 1 }, 2],
+      ["not at all", { maxRepeats: 0 }, 1],
+    ])("ends the run although its answers differ: %s", async (_, options, most) => {
+      const { agent } = await meetPeer(wire, asking(scriptTask()));
+      let asked = 0;
+      const run = agent.run("go", {
+        ...options,
+        onInputRequired: () => {
+          asked += 1;
+          return [text(`answer ${asked}`)];
+        },
+      });
+      const { answer } = await rejectedWith(run, QuestionRepeatedError);
+      expect(asked).toBe(most);
+      expect(answer).toContain(`answer ${most}`);
+    });
+
+    it("is a new question after work on the task", async () => {
+      const task = scriptTask();
+      const { agent } = await meetPeer(wire, asking(task, [chunkEvent("story", "a bit ", true)]));
+      let asked = 0;
+      const result = await agent.run("go", {
+        onInputRequired: () => {
+          asked += 1;
+          if (asked === 12) task.tell(statusEvent(COMPLETED));
+          return asked === 12 ? never : "yes";
+        },
+      });
+      expect(result.task?.status?.state).toBe(COMPLETED);
+    });
+
+    it("may not be limited by what is no number", async () => {
+      const { peer, agent } = await meetPeer(wire, scriptTask().service);
+      expect(await failureOf(agent.run("go", { maxRepeats: Number.NaN }))).toMatchObject({
+        message: expect.stringContaining("maxRepeats must be 0 or more"),
+      });
+      expect(peer.requests).toEqual([]);
+    });
   });
 
   it("an answer that comes too late is nobody's mistake", async () => {

@@ -1,3 +1,4 @@
+import type { Priority } from "@a2a-connect/core";
 import type { Part, TaskState } from "@a2a-connect/proto";
 import type { JsonObject } from "@bufbuild/protobuf";
 
@@ -29,6 +30,10 @@ export interface CallOptions {
 export interface SendOptions extends CallOptions {
   /** Id of the skill that shall do the work (lifecycle extension). The client tests its input modes. */
   readonly skill?: string;
+  /** Which of the tasks that wait at the agent starts first (lifecycle extension). Default the agent's, `normal`. */
+  readonly priority?: Priority;
+  /** When the agent cancels the task if it has not ended (lifecycle extension). Default none. */
+  readonly deadline?: Date;
   /** Media types that the caller accepts. Default any. */
   readonly acceptedOutputModes?: readonly string[];
   readonly historyLength?: number;

@@ -4,6 +4,7 @@ import type { CallOptions, SendOptions } from "./call-options.ts";
 import type { AgentCards } from "./card/agent-cards.ts";
 import type { ExtendedCards } from "./card/extended-cards.ts";
 import { CardRefusedError } from "./errors.ts";
+import type { Followers } from "./follow/sources/followers.ts";
 import type { AgentTransport } from "./interface/agent-transport.ts";
 import type { ConnectOptions } from "./options.ts";
 import type { ClientSettings } from "./settings.ts";
@@ -17,6 +18,8 @@ export interface ClientContext {
   readonly transport: AgentTransport;
   /** The generated client over `transport`. */
   readonly rpc: Client<typeof A2AService>;
+  /** Who follows which task: they share streams and polls. */
+  readonly followers: Map<string, Followers>;
   /** Aborted when the client is closed. */
   readonly closed: AbortController;
 }

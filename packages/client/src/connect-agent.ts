@@ -1,5 +1,5 @@
 import { lifecycleExtension } from "@a2a-connect/core";
-import { A2AService, type AgentCard } from "@a2a-connect/proto";
+import { A2AService } from "@a2a-connect/proto";
 import { createClient as createRpcClient } from "@connectrpc/connect";
 import type { AgentClient } from "./agent-client.ts";
 import { AgentCards } from "./card/agent-cards.ts";
@@ -15,7 +15,7 @@ import { createClient } from "./create-client.ts";
 import { AgentTransport } from "./interface/agent-transport.ts";
 import { chooseInterfaces } from "./interface/choose-interfaces.ts";
 import type { UsedCard } from "./interface/used-card.ts";
-import type { ConnectOptions } from "./options.ts";
+import type { AgentReference, ConnectOptions } from "./options.ts";
 import { resolveSettings } from "./settings.ts";
 
 /**
@@ -23,13 +23,13 @@ import { resolveSettings } from "./settings.ts";
  * interface before the first operation.
  *
  * @param reference where the agent is (a host, an origin, the URL of its card), or its card
- * @throws CardNotFoundError, CardInvalidError when there is no usable card
+ * @throws CardNotFoundError, CardInvalidError when there is no usable card, UnreachableError when nothing listens there
  * @throws CardRefusedError when the card is not trusted, UntrustedOutputError when `inspect` refuses it
  * @throws RequirementError, CardExpectationError, NoInterfaceError when the agent does not fit the options
  * @throws Error when the options contradict each other
  */
 export async function connectAgent(
-  reference: string | URL | AgentCard,
+  reference: AgentReference,
   given: ConnectOptions = {},
 ): Promise<AgentClient> {
   const options = given.inspect === undefined ? given : { ...given, inspect: inspectOnce(given.inspect) };
@@ -50,6 +50,7 @@ export async function connectAgent(
     extended: new ExtendedCards(cards, rpc, options, settings),
     transport,
     rpc,
+    followers: new Map(),
     closed: new AbortController(),
   });
 }

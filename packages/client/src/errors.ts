@@ -1,5 +1,5 @@
 import { type LifecycleReport, readLifecycleReport } from "@a2a-connect/core";
-import { visibleText } from "@a2a-connect/core/internal";
+import { shownText, visibleText } from "@a2a-connect/core/internal";
 import type { AgentCard, AgentInterface, Message, Task } from "@a2a-connect/proto";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 
@@ -21,7 +21,7 @@ export abstract class AgentError extends Error {
   }
 }
 
-/** The card could not be fetched: no such host, TLS, 404, a web page in its place. */
+/** The card could not be fetched: no such host, TLS, 404, a web page in its place. Where nothing listens: UnreachableError. */
 export class CardNotFoundError extends AgentError {
   readonly code = "card-not-found";
   /** The URL that was tried. */
@@ -260,6 +260,25 @@ export class TaskRejectedError extends TaskError {
 /** The task asks a question, and there is no callback to answer. It can still be answered. */
 export class InputRequiredError extends TaskError {
   readonly code = "input-required";
+}
+
+/** The task asks the same question again and again, although it was answered. It can still be answered. */
+export class QuestionRepeatedError extends TaskError {
+  readonly code = "question-repeated";
+  readonly question: string;
+  /** The last answer: its text, or its parts as JSON. */
+  readonly answer: string;
+
+  constructor(task: Task, question: string, answer: string, repeats: number) {
+    const answered = answer === "" ? "" : ` The last answer was ${JSON.stringify(shownText(answer))}.`;
+    super(
+      `Task ${task.id} asks again, for the ${repeats + 1}. time: ${JSON.stringify(shownText(question))}.${answered}`,
+      task,
+      { hint: `Task ${task.id} still waits: answer it with something else, or cancel it.` },
+    );
+    this.question = question;
+    this.answer = answer;
+  }
 }
 
 /** The task wants credentials, and there is no callback to supply them. It goes on when it has them. */

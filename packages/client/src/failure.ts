@@ -1,4 +1,5 @@
 import { ResponseLimitError } from "@a2a-connect/bindings/client";
+import { findA2AError } from "@a2a-connect/core";
 import { visibleText } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { AgentError, ContentTooLargeError, InvalidResponseError, UnreachableError } from "./errors.ts";
@@ -62,9 +63,20 @@ function explainLocal(error: ConnectError): Error {
   }
 }
 
+/** The error of a call about a task: "not found" names the task that was asked for. */
+export function nameMissingTask(error: unknown, taskId: string): unknown {
+  const isMissing = findA2AError(error)?.reason === "TASK_NOT_FOUND";
+  return isMissing && error instanceof ConnectError && !error.rawMessage.includes(taskId)
+    ? withMessage(error, `task ${JSON.stringify(taskId)}: ${error.rawMessage}`)
+    : error;
+}
+
 /** A server's text may be shown in a terminal. */
 function withPlainMessage(error: ConnectError): ConnectError {
-  const text = visibleText(error.rawMessage);
+  return withMessage(error, visibleText(error.rawMessage));
+}
+
+function withMessage(error: ConnectError, text: string): ConnectError {
   if (text === error.rawMessage) {
     return error;
   }

@@ -1,7 +1,11 @@
 import type { AgentCard, Artifact, Part } from "@a2a-connect/proto";
+import type { JsonObject } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { ClientClock } from "./clock.ts";
 import type { ClientPlatform } from "./platform.ts";
+
+/** Where an agent is (a host, an origin, the URL of its card), or its card: a message, or JSON. */
+export type AgentReference = string | URL | AgentCard | JsonObject;
 
 /** What an agent must be able to do. The client tests its card for it before it sends anything. */
 export interface AgentRequirements {

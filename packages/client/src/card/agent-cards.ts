@@ -8,6 +8,7 @@ import {
   InputModeError,
   RequirementError,
   TaskRejectedError,
+  UnreachableError,
 } from "../errors.ts";
 import type { AgentTransport } from "../interface/agent-transport.ts";
 import type { UsedCard } from "../interface/used-card.ts";
@@ -61,10 +62,7 @@ export class AgentCards {
     if (!mayComeOfChangedCard(failure)) {
       throw failure;
     }
-    if (used === this.current) {
-      await this.#adopt((await this.#findNewCard(signal)) ?? used.resolved, used.resolved);
-    } // otherwise another call was faster
-    const changes = describeChanges(used.resolved.card, this.current.resolved.card);
+    const changes = await this.#adoptLatest(used, signal);
     if (changes.length === 0) {
       throw failure;
     }
@@ -139,7 +137,8 @@ export class AgentCards {
   }
 
   async #replace(resolved: ResolvedCard): Promise<void> {
-    const sentences = describeChanges(this.current.resolved.card, resolved.card);
+    const before = this.current.resolved.card;
+    const sentences = describeChanges(before, resolved.card);
     try {
       this.#transport.use(await this.#test(resolved));
     } catch (error) {
@@ -148,7 +147,9 @@ export class AgentCards {
       this.#adoption = undefined;
     }
     if (sentences.length > 0) {
-      this.#onWarning(`The agent's card has changed: ${sentences.join(" ")}`);
+      const version =
+        before.version === resolved.card.version ? ` The version is still ${before.version}.` : "";
+      this.#onWarning(`The agent's card has changed: ${sentences.join(" ")}${version}`);
     }
     for (const warning of resolved.warnings) {
       this.#onWarning(warning);
@@ -183,20 +184,42 @@ export class AgentCards {
     );
   }
 
-  /** Explains a task that was rejected because its skill is missing, when the card has changed meanwhile. */
+  /** Explains a task that was rejected because of its skill, when the card has changed meanwhile. */
   async explainRejection(error: unknown, signal: AbortSignal): Promise<unknown> {
-    if (!(error instanceof TaskRejectedError) || error.reason !== "unsupported-skill") {
+    if (!(error instanceof TaskRejectedError) || !skillReasons.has(error.reason ?? "")) {
       return error;
     }
-    const found = await this.#findNewCard(signal).catch(() => undefined); // the next submission gets the error
-    const changes = found === undefined ? [] : describeChanges(this.current.resolved.card, found.card);
-    return changes.length === 0 ? error : this.driftError(changes, error, found?.card);
+    try {
+      const changes = await this.#adoptLatest(this.current, signal);
+      return changes.length === 0 ? error : this.driftError(changes, error);
+    } catch {
+      return error; // when the new card is refused, the next submission gets the reason
+    }
+  }
+
+  /** @returns what has changed since the card was used */
+  async #adoptLatest(used: UsedCard, signal: AbortSignal): Promise<readonly string[]> {
+    if (used === this.current) {
+      await this.#adopt((await this.#findNewCard(signal)) ?? used.resolved, used.resolved);
+    } // otherwise another call was faster
+    return describeChanges(used.resolved.card, this.current.resolved.card);
   }
 }
 
+/** Reasons of a rejection that a card with other skills explains (lifecycle extension). */
+const skillReasons: ReadonlySet<string> = new Set([
+  "unsupported-skill",
+  "skill-unavailable",
+  "skill-removed",
+]);
+
 /** Whether there was no card to judge: it could not be fetched, or is not a card. */
 function isNoCard(error: unknown): boolean {
-  return error instanceof CardNotFoundError || error instanceof CardInvalidError;
+  return (
+    error instanceof CardNotFoundError ||
+    error instanceof CardInvalidError ||
+    error instanceof UnreachableError
+  );
 }
 
 /** Failures of a submission that a changed card explains. The agent created no task in any of them. */
@@ -209,6 +232,7 @@ export function mayComeOfChangedCard(error: unknown): boolean {
     reason === "CONTENT_TYPE_NOT_SUPPORTED" ||
     reason === "VERSION_NOT_SUPPORTED" ||
     reason === "EXTENSION_SUPPORT_REQUIRED" ||
-    (error instanceof ConnectError && error.code === Code.Unimplemented)
+    (error instanceof ConnectError &&
+      (error.code === Code.Unimplemented || (error.code === Code.InvalidArgument && error.isWireError)))
   );
 }

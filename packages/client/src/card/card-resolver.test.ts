@@ -10,8 +10,10 @@ import {
   CardInvalidError,
   CardNotFoundError,
   CardRefusedError,
+  UnreachableError,
   UntrustedOutputError,
 } from "../errors.ts";
+import type { ReceivedCard } from "../options.ts";
 import { createCardResolver } from "./card-resolver.ts";
 
 const wellKnown = "/.well-known/agent-card.json";
@@ -114,6 +116,14 @@ describe("finding a card", () => {
     await using server = await serve({ "/.well-known/agent.json": page });
     const error = await rejectedWith(createCardResolver(server.url, {}).resolve(), CardNotFoundError);
     expect(error.message).toMatch(/agent\.json is a web page/);
+  });
+
+  it("says that nothing listens there: that is no missing card", async () => {
+    const url = await closedAddress();
+    const error = await rejectedWith(createCardResolver(url, {}).resolve(), UnreachableError);
+    expect(error.message).toContain(`${url}${wellKnown} refuses connections`);
+    expect(error.hint).toMatch(/\S+ \S+/);
+    expect(error).not.toBeInstanceOf(CardNotFoundError);
   });
 
   it("takes JSON that is served as HTML", async () => {
@@ -413,7 +423,7 @@ describe("keeping a card (L-6)", () => {
     await server[Symbol.asyncDispose]();
     await resolver.resolve(); // still fresh
     clock.ms += 1_000;
-    expect(await failureOf(resolver.resolve())).toBeInstanceOf(CardNotFoundError);
+    expect(await failureOf(resolver.resolve())).toBeInstanceOf(UnreachableError);
   });
 });
 
@@ -679,6 +689,18 @@ describe("a card that the caller has", () => {
     clock.ms += 1;
     expect(await resolver.resolve()).toBe(resolved);
     expect(judged).toEqual(["verify", "inspect card", "verify"]);
+  });
+
+  it("may be JSON, which is read like a fetched one: its text counts, and unknown members are kept in that", async () => {
+    const given = { ...cardJson, mood: "fine" };
+    const received: ReceivedCard[] = [];
+    const resolver = createCardResolver(given, { verifyCard: (card) => void received.push(card) });
+    const resolved = await resolver.resolve();
+    expect(resolved.card).toEqual(agentCard());
+    expect(received.map(({ text }) => JSON.parse(text))).toEqual([given]);
+    const older = await createCardResolver(cardJson03, {}).resolve();
+    expect(older.warnings).not.toEqual([]);
+    expect(() => createCardResolver({ name: "Clerk" }, {})).toThrow(/^The given card/);
   });
 
   it("is refused when something is missing in it", () => {

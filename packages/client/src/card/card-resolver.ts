@@ -1,9 +1,10 @@
 import { findMissingFields, formatMessage, SharedRequest, shownUrl } from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
+import { isMessage, type JsonObject } from "@bufbuild/protobuf";
 import { CardInvalidError, CardNotFoundError } from "../errors.ts";
 import { agentFetch } from "../interface/agent-fetch.ts";
 import { wasNeverSent } from "../interface/never-sent.ts";
-import type { ConnectOptions, ReceivedCard } from "../options.ts";
+import type { AgentReference, ConnectOptions, ReceivedCard } from "../options.ts";
 import type { ClientSettings } from "../settings.ts";
 import { resolveSettings } from "../settings.ts";
 import { findCardUrls } from "./card-reference.ts";
@@ -24,7 +25,7 @@ export interface ResolvedCard {
   readonly url: string | undefined;
   /** The URL that was fetched, before redirects; undefined for a card from the caller. */
   readonly asked: string | undefined;
-  /** Its JSON as received; for a card from the caller, its ProtoJSON. */
+  /** Its JSON as received; for a message from the caller, its ProtoJSON. */
   readonly text: string;
 }
 
@@ -34,7 +35,7 @@ export interface ResolvedCard {
  * because keys expire. After a refusal it asks the agent again each time.
  *
  * All methods reject with CardRefusedError when `verifyCard` refuses the card, and with the reason of an aborted
- * signal. Those that ask the agent also reject with CardNotFoundError, CardInvalidError, and UntrustedOutputError when
+ * signal. Those that ask the agent also reject with CardNotFoundError, CardInvalidError, UnreachableError, and UntrustedOutputError when
  * `inspect` refuses the card. Calls at the same time share one request.
  */
 export interface CardResolver {
@@ -54,16 +55,17 @@ export interface CardResolver {
  * @throws CardNotFoundError when the reference is no address; CardInvalidError when a field is missing in a given card
  * @throws Error when `untrusted` is set on a platform without a guard
  */
-export function createCardResolver(
-  reference: string | URL | AgentCard,
-  options: ConnectOptions,
-): CardResolver {
+export function createCardResolver(reference: AgentReference, options: ConnectOptions): CardResolver {
   return typeof reference === "string" || reference instanceof URL
     ? new FetchingResolver(findCardUrls(reference), options)
     : new GivenCard(reference, options);
 }
 
-function readGivenCard(card: AgentCard): ResolvedCard {
+function readGivenCard(card: AgentCard | JsonObject): ResolvedCard {
+  if (!isMessage(card, AgentCardSchema)) {
+    const given = JSON.stringify(card);
+    return { ...readCard(given, "The given card"), url: undefined, asked: undefined, text: given };
+  }
   const problems = findMissingFields(AgentCardSchema, card).map(
     ({ field, description }) => `${field}: ${description}`,
   );
@@ -82,7 +84,7 @@ class GivenCard implements CardResolver {
   readonly #options: ConnectOptions;
   #judged: Promise<CardVerdict> | undefined;
 
-  constructor(card: AgentCard, options: ConnectOptions) {
+  constructor(card: AgentCard | JsonObject, options: ConnectOptions) {
     this.#given = readGivenCard(card);
     this.#options = options;
   }

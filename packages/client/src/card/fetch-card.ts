@@ -1,7 +1,7 @@
 import { chunksOf, readAtMost, shownUrl } from "@a2a-connect/core/internal";
-import { CardInvalidError, CardNotFoundError } from "../errors.ts";
+import { CardInvalidError, CardNotFoundError, UnreachableError } from "../errors.ts";
 import { redirectLocation } from "../interface/file-fetch.ts";
-import { findNetworkFailure } from "../interface/network-failure.ts";
+import { findNetworkFailure, isConnectionRefused } from "../interface/network-failure.ts";
 
 /** How to fetch a card. */
 export interface CardRequest {
@@ -38,7 +38,8 @@ const maxRedirects = 3;
  * Fetches a card from one URL. It follows redirects on the same origin, and from http to https of the same host. With
  * others, another host would decide what the card is.
  *
- * @throws CardNotFoundError when there is no card, with the cause and what to do about it
+ * @throws CardNotFoundError when there is no card, with the cause and what to do about it; UnreachableError when nothing
+ *   listens there
  * @throws CardInvalidError when it is larger than `maxBytes`, or not UTF-8
  */
 export async function fetchCard(request: CardRequest): Promise<CardAnswer> {
@@ -214,13 +215,16 @@ function tooLarge(url: URL, maxBytes: number): CardInvalidError {
   });
 }
 
-/** @throws CardNotFoundError unless the failure may be temporary */
+/** @throws UnreachableError when nothing listens there, CardNotFoundError unless the failure may be temporary */
 function unreachable(url: URL, cause: unknown): FailedAnswer {
   const { reason, hint, mayPass } = findNetworkFailure(cause) ?? {
     reason: "could not be reached",
     hint: "Check the address and the network.",
     mayPass: false,
   };
+  if (isConnectionRefused(cause)) {
+    throw new UnreachableError(`${shownUrl(url)} ${reason}.`, { hint, cause });
+  }
   const error = notFound(url, reason, { hint, cause });
   if (mayPass) {
     return failed(error);

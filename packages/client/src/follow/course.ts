@@ -3,6 +3,7 @@ import { draftProtocolVersion } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { retryDelayMs } from "../calls/retry-delay.ts";
 import { type ClientContext, cardOf, keyFor, renewCard } from "../client-context.ts";
+import { nameMissingTask } from "../failure.ts";
 import { wasNeverSent } from "../interface/never-sent.ts";
 import type { UsedCard } from "../interface/used-card.ts";
 import { getTask } from "../operations/operations.ts";
@@ -13,6 +14,7 @@ import { Outage } from "./outage.ts";
 import { type Facts, fitPhase, nextStep, type Outcome, type Phase } from "./phases.ts";
 import { PollSchedule } from "./poll-schedule.ts";
 import { longPoll, poll, subscribe } from "./sources/follow.ts";
+import { type Followers, followersOf } from "./sources/followers.ts";
 import { sendAgain, sendByCall, sendByStream } from "./sources/send.ts";
 import type { NumberedResponse, Source } from "./sources/source.ts";
 import { sendByWebhook } from "./sources/webhook.ts";
@@ -47,7 +49,7 @@ export async function beginCourse(context: ClientContext, observation: Observati
 }
 
 /** Where a client is with a task: the phase, what was counted on the way to it, and what a message is sent with. */
-export class Course {
+export class Course implements Disposable {
   readonly #context: ClientContext;
   readonly #observation: Observation;
   readonly #outage: Outage;
@@ -64,6 +66,9 @@ export class Course {
   /** Whether a stream may still bring the events that a look at the task has found. */
   #mayCatchUp = true;
   #openedMs = 0;
+  /** When a response came last, or the caller has changed the task. */
+  #heardMs = Number.NEGATIVE_INFINITY;
+  #followers: Followers | undefined;
   #hasNews = false;
   #failure: unknown;
 
@@ -82,7 +87,34 @@ export class Course {
   open(): Source {
     this.#openedMs = this.#context.settings.clock.now();
     this.#hasNews = false;
-    return sources[this.#phase](this.#context, this.#observation, this.#key);
+    const [context, observation, key] = [this.#context, this.#observation, this.#key];
+    switch (this.#phase) {
+      case "send":
+        return sendByStream(context, observation, key);
+      case "send-by-call":
+        return sendByCall(context, observation, key);
+      case "send-again":
+        return sendAgain(context, observation, key);
+      case "send-by-webhook":
+        return sendByWebhook(context, observation, key);
+      case "long-poll":
+        return longPoll(context, observation);
+      default:
+        break;
+    }
+    this.#followers ??= followersOf(context, observation);
+    return this.#phase === "subscribe"
+      ? subscribe(context, observation, this.#followers)
+      : poll(
+          context,
+          observation,
+          this.#followers,
+          this.#phase === "poll" ? this.#heardMs : Number.POSITIVE_INFINITY,
+        );
+  }
+
+  [Symbol.dispose](): void {
+    this.#followers?.[Symbol.dispose]();
   }
 
   /** Whether a look at the task has shown that a stream would bring its new events one by one. */
@@ -101,6 +133,7 @@ export class Course {
   /** Notes that a response came, and how many new events were in it. */
   note(events: number): void {
     const isStream = this.#phase === "send" || this.#phase === "subscribe";
+    this.#heardMs = this.#context.settings.clock.now();
     this.#hasNews ||= events > 0;
     if (events > 0 || !isStream) {
       this.#outage.over();
@@ -141,7 +174,7 @@ export class Course {
     }
     const judgement = judgeFollowing(error, this.#phase);
     if (judgement === "final") {
-      throw error;
+      throw nameMissingTask(error, tracker.taskId ?? "");
     }
     if (hasNoCursor(error)) {
       tracker.forgetPosition();
@@ -161,6 +194,7 @@ export class Course {
       (await wakeUp.sleep(this.#polls.next(this.#hasNews), clock, signal))
     ) {
       this.#polls.reset();
+      this.#heardMs = clock.now();
     } else if (before === "new card") {
       await this.#renewCard();
     }
@@ -244,20 +278,6 @@ export class Course {
     return this.#changes === undefined ? error : this.#context.cards.driftError(this.#changes, error);
   }
 }
-
-const sources: Readonly<
-  Record<Phase, (context: ClientContext, observation: Observation, key: string | undefined) => Source>
-> = {
-  send: sendByStream,
-  "send-by-call": sendByCall,
-  "send-again": sendAgain,
-  "send-by-webhook": sendByWebhook,
-  subscribe,
-  check: poll,
-  "check-silence": poll,
-  poll,
-  "long-poll": longPoll,
-};
 
 function unanswered(): ConnectError {
   return new ConnectError("the stream had no events", Code.Unavailable);

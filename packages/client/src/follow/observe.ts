@@ -18,7 +18,7 @@ export async function* observe(
   observation: Observation,
 ): AsyncGenerator<StreamResponse, void> {
   const { tracker, until } = observation;
-  const course = await beginCourse(context, observation);
+  using course = await beginCourse(context, observation);
   while (!tracker.isOver(until)) {
     let outcome: Outcome;
     try {

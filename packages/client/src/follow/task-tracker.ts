@@ -30,6 +30,7 @@ export class TaskTracker {
   #task: Task | undefined;
   #position: number | undefined;
   #isExact = false;
+  #isWhole = false;
   #ignored: TaskStatus | undefined;
   /** When a peer gives two events one generation, its generations have no meaning (requirement R-2). */
   #trustsGenerations = true;
@@ -56,6 +57,11 @@ export class TaskTracker {
   /** Whether the task is the same as the server's: every event was seen, or the task was last read as a whole. */
   get isExact(): boolean {
     return this.#isExact;
+  }
+
+  /** Whether all of the task was seen at some time, and not only its events after a position. */
+  get isWhole(): boolean {
+    return this.#isWhole;
   }
 
   /** The task's id, which may be known before any event. */
@@ -141,6 +147,7 @@ export class TaskTracker {
     const events = known === undefined ? [response] : reconcile(known, task);
     this.#size.add(response);
     this.#isExact = true;
+    this.#isWhole = true;
     this.#task = copyTask(task);
     if (id !== undefined || events.length > 0) {
       this.#position = id; // without a number, how many events it contains is not known

@@ -324,6 +324,52 @@ describe("an interface that hangs up", () => {
   });
 });
 
+describe("an interface that fails several times in a row", () => {
+  it("is left alone, until one trial after a pause is answered", async () => {
+    await using first = await startRpcServer();
+    await using second = await startRpcServer();
+    let nowMs = 0;
+    const clock = { now: () => nowMs, sleep: () => Promise.resolve(), random: () => 0 };
+    using opened = open([first.url, second.url], { clock });
+    const ask = () => opened.client.getTask({ id: "t1" });
+    await ask();
+    first.hangsUp = true;
+    for (let failure = 0; failure < 3; failure++) await connectErrorOf(ask());
+    expect([first.received.length, second.received.length]).toEqual([4, 0]);
+    await ask();
+    await opened.client.sendMessage({});
+    expect([first.received.length, second.received.length]).toEqual([4, 2]);
+    expect(opened.interfaces.current.interface.url).toBe(second.url);
+
+    nowMs += 30_000;
+    await opened.client.sendMessage({}); // may not be sent twice, so it is no trial
+    expect(first.received).toHaveLength(4);
+    await connectErrorOf(ask());
+    await ask();
+    expect([first.received.length, second.received.length]).toEqual([5, 4]);
+
+    first.hangsUp = false;
+    nowMs += 30_000;
+    await Promise.all([ask(), ask()]);
+    expect([first.received.length, second.received.length]).toEqual([6, 5]);
+    expect(opened.interfaces.current.interface.url).toBe(first.url);
+    expect(opened.warnings).toEqual([
+      `JSONRPC at ${first.url} has failed several times in a row; JSONRPC at ${second.url} is used instead.`,
+      `JSONRPC at ${first.url} answers again and is used instead of JSONRPC at ${second.url}.`,
+    ]);
+  });
+
+  it("is asked all the same when there is no other", async () => {
+    await using server = await startRpcServer();
+    using opened = open([server.url]);
+    server.hangsUp = true;
+    for (let failure = 0; failure < 5; failure++) await connectErrorOf(opened.client.getTask({ id: "t1" }));
+    server.hangsUp = false;
+    await opened.client.getTask({ id: "t1" });
+    expect(server.received).toHaveLength(6);
+  });
+});
+
 describe("an interface that answers with an error", () => {
   it("has answered: no other one is asked", async () => {
     await using first = await startRpcServer();

@@ -6,6 +6,7 @@ import type { OpenTransport } from "../platform.ts";
 import { agentFetch } from "./agent-fetch.ts";
 import { type Attempt, failureOf, isOutOfReach, NotCallable, shownReason } from "./attempts.ts";
 import type { Candidate } from "./choose-interfaces.ts";
+import { CircuitBreaker } from "./circuit-breaker.ts";
 import { wasNeverSent } from "./never-sent.ts";
 import { callHeaders, isRepeatable, withTenant } from "./outgoing-call.ts";
 import { shownInterface } from "./shown-list.ts";
@@ -41,6 +42,8 @@ interface CallAttempt<I extends DescMessage> {
  * sends, and push configs without an id) goes on as long as the interface has never answered. All other calls, and all
  * later ones, go on only when no byte of them was sent (`wasNeverSent`). Time limits apply to all attempts together.
  *
+ * An interface that has failed several times in a row is left alone for a while, as long as there is another one.
+ *
  * Every request has the interface's version and tenant, and the settings' headers and extensions. The settings'
  * interceptors see each attempt with all of these.
  */
@@ -49,7 +52,10 @@ export class CardInterfaces {
   readonly #fetch: typeof globalThis.fetch;
   readonly #open = new Map<Candidate, OpenTransport>();
   readonly #answered = new Set<Candidate>();
+  readonly #breakers = new Map<Candidate, CircuitBreaker>();
   #current: Candidate;
+  /** The interface that was in use before, until it had failed too often. */
+  #left: Candidate | undefined;
   #closed = false;
 
   /** @throws NoInterfaceError when none of the interfaces has a URL that its wire can call */
@@ -82,20 +88,26 @@ export class CardInterfaces {
     const repeatable = isRepeatable(call.method, call.message);
     const began = clock.now();
     const failed: Attempt[] = [];
-    for (const candidate of this.#inOrder()) {
+    for (const candidate of this.#inOrder(began, repeatable)) {
+      const breaker = this.#breakerOf(candidate);
+      breaker.begin(clock.now());
       try {
         const result = await attempt(this.#prepare(call, candidate, clock.now() - began));
         this.#keep(candidate, failed);
         return result;
       } catch (error) {
+        const hasLeft = call.signal?.aborted === true;
         if (!isOutOfReach(error)) {
-          if (call.signal?.aborted !== true && isAnswer(error)) this.#keep(candidate, failed);
+          if (isAnswer(error)) {
+            if (!hasLeft) this.#keep(candidate, failed);
+          } else if (!hasLeft) breaker.failed(clock.now());
           throw error;
         }
+        breaker.failed(clock.now());
         failed.push({ candidate, error });
         const goesOn = wasNeverSent(error) || (repeatable && !this.#answered.has(candidate));
         const isOver = call.timeoutMs !== undefined && clock.now() - began >= call.timeoutMs;
-        if (!goesOn || isOver || this.#closed || call.signal?.aborted === true) {
+        if (!goesOn || isOver || this.#closed || hasLeft) {
           break;
         }
       }
@@ -113,20 +125,40 @@ export class CardInterfaces {
     };
   }
 
-  #inOrder(): readonly Candidate[] {
-    return [this.#current, ...this.card.candidates.filter((each) => each !== this.#current)];
+  /** The one in use first, or the one before it that may be there again; last those that have failed too often. */
+  #inOrder(nowMs: number, mayTry: boolean): readonly Candidate[] {
+    const first = [...(this.#left === undefined || !mayTry ? [] : [this.#left]), this.#current];
+    const order = [...new Set([...first, ...this.card.candidates])];
+    const permitted = new Set(order.filter((each) => this.#breakerOf(each).permits(nowMs)));
+    return [...permitted, ...order.filter((each) => !permitted.has(each))];
+  }
+
+  #breakerOf(candidate: Candidate): CircuitBreaker {
+    const breaker = this.#breakers.get(candidate) ?? new CircuitBreaker();
+    this.#breakers.set(candidate, breaker);
+    return breaker;
   }
 
   /** The interface has answered: calls go there from now on. */
   #keep(candidate: Candidate, failed: readonly Attempt[]): void {
     this.#answered.add(candidate);
-    const [first] = failed;
-    if (candidate !== this.#current && first !== undefined) {
-      this.#current = candidate;
-      this.card.settings.onWarning?.(
-        `${shownInterface(first.candidate.interface)} ${shownReason(first.error)}; ${shownInterface(candidate.interface)} is used instead.`,
-      );
+    this.#breakerOf(candidate).answered();
+    const before = this.#current;
+    if (candidate === before) {
+      return;
     }
+    const [first] = failed;
+    const left = shownInterface((first?.candidate ?? before).interface);
+    const now = shownInterface(candidate.interface);
+    const isBack = first === undefined && candidate === this.#left;
+    const reason = first === undefined ? "has failed several times in a row" : shownReason(first.error);
+    this.#left = first === undefined && !isBack ? before : undefined;
+    this.#current = candidate;
+    this.card.settings.onWarning?.(
+      isBack
+        ? `${now} answers again and is used instead of ${left}.`
+        : `${left} ${reason}; ${now} is used instead.`,
+    );
   }
 
   /** @throws NotCallable when the wire cannot call the URL */

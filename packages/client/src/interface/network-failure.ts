@@ -34,6 +34,13 @@ const badPort: NetworkFailure = {
   mayPass: false,
 };
 
+/** Whether nothing listens at an address. */
+export function isConnectionRefused(error: unknown): boolean {
+  return [...errorsBehind(error)].some((each) =>
+    ["ECONNREFUSED", "ConnectionRefused"].includes(codeOf(each)),
+  );
+}
+
 /** An error and all its causes, nearest first. */
 export function* errorsBehind(error: unknown, depth = 0): Generator<Error, void> {
   if (!(error instanceof Error) || depth > maxDepth) {

@@ -7,7 +7,7 @@ import type { CallOptions, ListTasksOptions, PushConfigInput } from "../call-opt
 import { repeatCall } from "../calls/repeat-call.ts";
 import { type ClientContext, cardOf, renewCard, signalOf } from "../client-context.ts";
 import { RequirementError } from "../errors.ts";
-import { explained } from "../failure.ts";
+import { explained, nameMissingTask } from "../failure.ts";
 import { checkTask } from "../follow/task-status.ts";
 import { createPushConfig } from "../send/send-request.ts";
 import { createPages } from "./pages.ts";
@@ -27,9 +27,9 @@ export function getTask(
 ): Promise<Task> {
   const { historyLength } = options;
   const request = { id: taskId, ...(historyLength === undefined ? {} : { historyLength }) };
-  return repeat(context, options, async (call) =>
-    checkTask(await context.rpc.getTask(request, call), taskId),
-  );
+  const call = async (rpcOptions: RpcOptions) =>
+    checkTask(await context.rpc.getTask(request, rpcOptions), taskId);
+  return repeat(context, options, call, taskId);
 }
 
 /** CancelTask; see AgentClient. */
@@ -41,7 +41,7 @@ export function cancelTask(
   const { rpc } = context;
   const { metadata } = options;
   const request = { id: taskId, ...(metadata === undefined ? {} : { metadata }) };
-  return repeat(context, options, async (call, attempt) => {
+  const cancel = async (call: RpcOptions, attempt: number) => {
     try {
       return checkTask(await rpc.cancelTask(request, call), taskId);
     } catch (error) {
@@ -54,7 +54,8 @@ export function cancelTask(
       }
       return task; // an attempt whose answer was lost canceled it
     }
-  });
+  };
+  return repeat(context, options, cancel, taskId);
 }
 
 /** The operations that may be repeated: all but sends (see AgentClient). */
@@ -136,14 +137,21 @@ async function push<T>(
   return repeat(context, options, call);
 }
 
-/** A call that may be repeated. */
+/** A call that may be repeated. @param taskId of the task that it is about, for the error */
 function repeat<T>(
   context: ClientContext,
   options: CallOptions,
   call: (options: RpcOptions, attempt: number) => Promise<T>,
+  taskId?: string,
 ): Promise<T> {
   const { settings } = context;
   const signal = signalOf(context, options);
   const rpcOptions = { signal, timeoutMs: settings.requestTimeoutMs, headers: options.headers ?? {} };
-  return explained(() => repeatCall((attempt) => call(rpcOptions, attempt), settings, signal));
+  return explained(async () => {
+    try {
+      return await repeatCall((attempt) => call(rpcOptions, attempt), settings, signal);
+    } catch (error) {
+      throw taskId === undefined ? error : nameMissingTask(error, taskId);
+    }
+  });
 }

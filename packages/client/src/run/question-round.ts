@@ -21,7 +21,7 @@ import { unansweredError } from "./task-outcome.ts";
  * answered or the question timed out, the question is withdrawn.
  *
  * @returns the next event; undefined when it was not read yet
- * @throws TaskError when there is no answer, CallbackError when the callback throws or its answer is refused
+ * @throws TaskError when there is no answer, or when the question came too often, CallbackError when the callback throws or its answer is refused
  */
 export async function answerQuestion(task: Task, run: Run): Promise<NextEvent | undefined> {
   const { options, events } = run;
@@ -37,6 +37,7 @@ export async function answerQuestion(task: Task, run: Run): Promise<NextEvent | 
   if (!(await isStillAsked(task, asked, run))) {
     return undefined;
   }
+  run.repeated.ask(task);
   const moot = new AbortController();
   const pending = ask(resolver, readQuestion(task, AbortSignal.any([signal, moot.signal])), task, signal);
   pending.catch(() => {}); // awaited below, unless the question is withdrawn
@@ -92,8 +93,12 @@ async function deliver(answer: AuthAnswer, task: Task, run: Run): Promise<void> 
   }
   if (typeof answer === "object" && "cancel" in answer && answer.cancel === true) {
     await cancel(task, run);
-  } else if (!(typeof answer === "object" && "resolved" in answer && answer.resolved === true)) {
-    await sendAnswer(toMessage(answer, task), task, run);
+  } else if (typeof answer === "object" && "resolved" in answer && answer.resolved === true) {
+    run.repeated.answered();
+  } else {
+    const message = toMessage(answer, task);
+    run.repeated.answered(message);
+    await sendAnswer(message, task, run);
   }
   run.observation.wakeUp.now();
 }

@@ -10,6 +10,7 @@ import { stateOf } from "../follow/task-status.ts";
 import { getTask } from "../operations/operations.ts";
 import { createSendRequest } from "../send/send-request.ts";
 import { answerQuestion } from "./question-round.ts";
+import { RepeatedQuestion } from "./repeated-question.ts";
 import { announceTo, reportTo } from "./report.ts";
 import type { NextEvent, Run } from "./run.ts";
 import { deadlineAt, startDeadline } from "./run-deadline.ts";
@@ -20,7 +21,7 @@ import { taskError } from "./task-outcome.ts";
 /** Sends a message and follows its task to the result; see AgentClient. */
 export function runTask(context: ClientContext, input: Input, options: RunOptions): Promise<RunResult> {
   const { settings } = context;
-  const deadline = deadlineAt(options.deadlineMs, settings.clock);
+  const deadline = options.deadline ?? deadlineAt(options.deadlineMs, settings.clock);
   return drive(context, options, (signal) => ({
     sending: {
       request: createSendRequest(input, { ...options, ...(deadline && { deadline }) }, settings.randomId),
@@ -51,6 +52,7 @@ function drive(
   begin: (signal: AbortSignal) => { readonly sending: Sending } | { readonly taskId: string },
 ): Promise<RunResult> {
   return explained(async () => {
+    const repeated = new RepeatedQuestion(options.maxRepeats);
     const given = signalOf(context, options);
     const ended = new AbortController();
     const signal = AbortSignal.any([given, ended.signal]);
@@ -67,7 +69,7 @@ function drive(
     );
     const events = observe(context, observation);
     try {
-      return await conduct({ context, options, observation, events });
+      return await conduct({ context, options, observation, events, repeated });
     } catch (error) {
       if (given.aborted && options.cancelOnAbort === true) {
         await cancelQuietly(context, observation);
@@ -86,7 +88,7 @@ function drive(
 }
 
 async function conduct(run: Run): Promise<RunResult> {
-  const { context, options, observation, events } = run;
+  const { context, options, observation, events, repeated } = run;
   const { tracker, signal, sending } = observation;
   const announce = sending?.onTaken ?? announceTo(options, signal);
   let next: NextEvent | undefined;
@@ -103,6 +105,7 @@ async function conduct(run: Run): Promise<RunResult> {
     if (task === undefined) {
       continue;
     }
+    repeated.note(event);
     await announce(task);
     await reportTo(options, event, task, signal);
     if (asks(event, task, observation)) {

@@ -49,13 +49,18 @@ export type AuthAnswer = Answer | { readonly resolved: true };
 export interface ResumeOptions extends Omit<FollowOptions, "until" | "after"> {
   readonly onInputRequired?: Resolver;
   readonly onAuthRequired?: AuthResolver;
+  /**
+   * How often one question may come again after an answer, with nothing in between. Default 5. The run also ends when the
+   * same answer did not fit twice. Either way it ends with a `QuestionRepeatedError`, and the task still waits.
+   */
+  readonly maxRepeats?: number;
   /** Gets every change of status, also mere progress. Awaited; an error ends the run and not the task. */
   readonly onProgress?: (update: TaskStatusUpdateEvent, task: Task) => void | Promise<void>;
   /** Gets every chunk and artifact. Awaited; an error ends the run and not the task. */
   readonly onArtifact?: (update: TaskArtifactUpdateEvent, task: Task) => void | Promise<void>;
   /** Gets the task's id before any other callback. */
   readonly onTask?: (task: Task) => void | Promise<void>;
-  /** Time limit of the whole run; a new task gets it as its deadline, too. Default none. */
+  /** Time limit of the whole run; a new task without `deadline` gets it as its deadline, too. Default none. */
   readonly deadlineMs?: number;
   /** Whether to cancel a known task when `signal` aborts. Default false: the task goes on, and only the run ends. */
   readonly cancelOnAbort?: boolean;

@@ -1,5 +1,5 @@
 import { lifecycleExtension, userMessage } from "@a2a-connect/core";
-import { isObject } from "@a2a-connect/core/internal";
+import { isObject, shownText } from "@a2a-connect/core/internal";
 import {
   type Part,
   type SendMessageRequest,
@@ -12,10 +12,11 @@ import type { Input, InputMessage, PushConfigInput, SendOptions } from "../call-
 
 /** What to send, and its key. */
 export interface SendRequestOptions
-  extends Pick<SendOptions, "skill" | "acceptedOutputModes" | "historyLength" | "metadata" | "pushConfig"> {
+  extends Pick<
+    SendOptions,
+    "skill" | "priority" | "deadline" | "acceptedOutputModes" | "historyLength" | "metadata" | "pushConfig"
+  > {
   readonly returnImmediately?: boolean;
-  /** The task's deadline, which the agent is told. */
-  readonly deadline?: Date;
 }
 
 /** The request of a send; `randomId` makes the message's id. */
@@ -62,7 +63,20 @@ export function createPushConfig(
 
 /** The parts of an input: a string is one text part. */
 export function toInputMessage(input: Input): InputMessage {
-  return typeof input === "string" || isParts(input) ? { parts: input } : input;
+  if (typeof input === "string" || isParts(input)) {
+    return { parts: input };
+  }
+  // Callers without types may give any value.
+  const { parts } = (input ?? {}) as Partial<InputMessage>;
+  if (typeof parts !== "string" && !Array.isArray(parts)) {
+    const members = isObject(input) ? Object.keys(input).map(shownText).join(", ") : "";
+    const given =
+      members === "" ? `it is ${input === null ? "null" : typeof input}` : `it has only: ${members}`;
+    throw new TypeError(
+      `A message is a text, a list of parts, or an object with the member "parts" that is one of these; ${given}.`,
+    );
+  }
+  return input;
 }
 
 function isParts(input: readonly Part[] | InputMessage): input is readonly Part[] {
@@ -72,15 +86,16 @@ function isParts(input: readonly Part[] | InputMessage): input is readonly Part[
 /** The caller's wishes for the task, in the metadata of the message that starts it (lifecycle extension). */
 function withLifecycle(
   metadata: JsonObject | undefined,
-  { skill, deadline }: SendRequestOptions,
+  { skill, priority, deadline }: SendRequestOptions,
 ): { metadata?: JsonObject } {
-  if (skill === undefined && deadline === undefined) {
+  if (skill === undefined && priority === undefined && deadline === undefined) {
     return metadata === undefined ? {} : { metadata };
   }
   const given = metadata?.[lifecycleExtension];
   const wanted = {
     ...(isObject(given) ? given : {}),
     ...(skill === undefined ? {} : { skill }),
+    ...(priority === undefined ? {} : { priority }),
     ...(deadline === undefined ? {} : { deadline: deadline.toISOString() }),
   };
   return { metadata: { ...metadata, [lifecycleExtension]: wanted } };

@@ -16,7 +16,8 @@ export interface StreamCall<Method extends StreamingMethod> {
   readonly method: Method;
   readonly request: MessageShape<Method["input"]>;
   readonly headers: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
+  /** Default: the call ends when it is disposed of. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -49,7 +50,7 @@ export class EventStream<Method extends StreamingMethod> implements Source {
       const { done, value } = await this.#messages.next();
       return done === true ? undefined : this.#number(value);
     } catch (error) {
-      throw this.#watch.signal.aborted && !this.#call.signal.aborted ? this.#silence(error) : error;
+      throw this.#watch.signal.aborted && this.#call.signal?.aborted !== true ? this.#silence(error) : error;
     } finally {
       this.#watch.pause();
     }
@@ -64,7 +65,7 @@ export class EventStream<Method extends StreamingMethod> implements Source {
     const { method, request, headers, signal } = this.#call;
     const { header, message } = await this.#context.transport.stream(
       method,
-      AbortSignal.any([signal, this.#watch.signal, this.#over.signal]),
+      AbortSignal.any([this.#watch.signal, this.#over.signal, ...(signal === undefined ? [] : [signal])]),
       undefined,
       headers,
       createAsyncIterable([request]),

@@ -5,25 +5,37 @@ import type { ClientContext } from "../../client-context.ts";
 import type { Observation } from "../observation.ts";
 import { checkTask } from "../task-status.ts";
 import { EventStream } from "./event-stream.ts";
+import type { Followers } from "./followers.ts";
 import { callSource, type Source } from "./source.ts";
 
 /** SubscribeToTask after the last event. */
-export function subscribe(context: ClientContext, { tracker, headers, signal }: Observation): Source {
+export function subscribe(context: ClientContext, observation: Observation, followers: Followers): Source {
+  const { tracker, headers } = observation;
   const { position, taskId: id = "" } = tracker;
   const method = A2AService.method.subscribeToTask;
-  return new EventStream(context, {
-    method,
-    request: create(method.input, { id }),
-    headers: { ...headers, ...(position === undefined ? {} : { [lastEventIdHeader]: String(position) }) },
-    signal,
+  return followers.stream(observation, () => {
+    const cursor = position === undefined ? {} : { [lastEventIdHeader]: String(position) };
+    return new EventStream(context, {
+      method,
+      request: create(method.input, { id }),
+      headers: { ...headers, ...cursor },
+    });
   });
 }
 
-/** GetTask. */
-export function poll({ rpc, settings }: ClientContext, { tracker, headers, signal }: Observation): Source {
+/** GetTask, unless another follower got the task after `sinceMs`. */
+export function poll(
+  { rpc, settings }: ClientContext,
+  { tracker, headers, signal }: Observation,
+  followers: Followers,
+  sinceMs: number,
+): Source {
   const { taskId: id = "" } = tracker;
+  const { requestTimeoutMs: timeoutMs } = settings;
   return callSource(async () => {
-    const task = await rpc.getTask({ id }, { headers, signal, timeoutMs: settings.requestTimeoutMs });
+    const task = await followers.poll(sinceMs, signal, (shared) =>
+      rpc.getTask({ id }, { headers, signal: shared, timeoutMs }),
+    );
     return { case: "task", value: checkTask(task, id) };
   });
 }
