@@ -1,3 +1,4 @@
+import { Option } from "commander";
 import type { AddCommand } from "../command.ts";
 import { addPartOptions } from "../message-parts-flags.ts";
 import { addExitStateOption } from "./task.ts";
@@ -10,7 +11,18 @@ export const addSend: AddCommand = (program, setAction) => {
     .command("send")
     .description("Send a message to start or continue an interaction, and wait for the result")
     .argument("[text...]", "text of the message's first part")
-    .option(...skillOption);
+    .option(...skillOption)
+    .addOption(
+      new Option("--priority <level>", "which of the agent's waiting tasks starts first").choices([
+        "low",
+        "normal",
+        "high",
+      ]),
+    )
+    .option(
+      "--deadline <time>",
+      "when the agent cancels a task that has not ended: 2026-01-31T12:00:00Z, or 10m from now on",
+    );
   addExitStateOption(addPartOptions(command));
   setAction(command, async () => (await import("../send/send.ts")).send);
 };

@@ -31,6 +31,39 @@ describe("a task that ends with files", () => {
   });
 });
 
+describe("what a task is asked for beside its parts", () => {
+  const lifecycle = "urn:a2a-connect:ext:lifecycle:v1";
+  const metadataOf = async (...flags: string[]) => {
+    const { stdout } = await runCommand(["send", "-a", agent.url, "metadata", "-o", "json", ...flags]);
+    return JSON.parse(stdout).task.artifacts[0].parts[0].data[lifecycle];
+  };
+
+  it("is a priority and a deadline", async () => {
+    const at = new Date(Date.now() + 3_600_000).toISOString();
+    expect(await metadataOf("--priority", "high", "--deadline", at)).toEqual({
+      priority: "high",
+      deadline: at,
+    });
+  });
+
+  it("is a deadline by its distance from now", async () => {
+    const before = Date.now();
+    const { deadline } = await metadataOf("--deadline", "10m");
+    const distanceMs = Date.parse(deadline) - before;
+    expect(distanceMs).toBeGreaterThanOrEqual(600_000);
+    expect(distanceMs).toBeLessThan(660_000);
+  });
+
+  it.each([
+    [["--priority", "urgent"], "low, normal, high"],
+    [["--deadline", "soon"], "--deadline soon is neither a time"],
+  ])("is refused as %j", async (flags, words) => {
+    const { stderr, exitCode } = await runCommand(["send", "-a", agent.url, "metadata", ...flags]);
+    expect(stderr).toContain(words);
+    expect(exitCode).toBe(2);
+  });
+});
+
 for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
   describe(`a2a send over ${transport}`, () => {
     const send = (words: readonly string[], surroundings?: CommandSurroundings) =>

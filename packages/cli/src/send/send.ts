@@ -14,12 +14,15 @@ import { defined } from "../json.ts";
 import { readParts } from "../message-parts.ts";
 import { orderParts, type PartOptions } from "../message-parts-flags.ts";
 import { printEvent, renderMessage, renderTask } from "../render/task.ts";
+import { parseTime } from "../settings/values.ts";
 import { detach, followToEnd, notePolling, pollingOf, stateOf, unanswered } from "../task/following.ts";
 import { type ExitStateOptions, exitByState, reportTask } from "../task/report.ts";
 
 /** The options that `send` has beside those of every command that talks to an agent. */
 export interface SendFlags extends PartOptions, ExitStateOptions {
   readonly skill?: string;
+  readonly priority?: NonNullable<SendOptions["priority"]>;
+  readonly deadline?: string;
 }
 
 /**
@@ -43,8 +46,10 @@ export async function send(
   const { contextId, taskId, metadata } = settings;
   const parts = await readParts(orderParts(words, flags), io, signal);
   const input = { parts, ...defined({ contextId, taskId, metadata }) };
+  const { skill, priority } = flags;
+  const deadline = flags.deadline === undefined ? undefined : parseTime("deadline", flags.deadline, 1);
   const agent = await context.openAgent();
-  const options = { signal, ...defined({ skill: flags.skill }) };
+  const options = { signal, ...defined({ skill, priority, deadline }) };
   try {
     const task = await (settings.wait ? sendAndFollow : sendAndLeave)(context, agent, input, options);
     if (task === undefined) return;

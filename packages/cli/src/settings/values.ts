@@ -1,3 +1,5 @@
+import { usageError } from "../cli-error.ts";
+
 const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /** A duration as it is typed: `500ms`, `2s`, `1.5m`, `1h`, or plain seconds. Undefined for anything else. */
@@ -41,4 +43,23 @@ export function isInlineKey(text: string): boolean {
 /** Whether a setting is a private key itself: that has no place on a command line, in the environment or in a project's file. */
 export function holdsPrivateKey(text: string): boolean {
   return isInlineKey(text) && /-----BEGIN [A-Z ]*PRIVATE KEY|"d"\s*:|"k"\s*:/.test(text);
+}
+
+/**
+ * The value of an option that is a time, or a duration from now on (`direction` 1) or back (-1).
+ *
+ * @throws CliError USAGE when it is neither
+ */
+export function parseTime(option: string, text: string, direction: 1 | -1): Date {
+  const ms = /[a-z]$/i.test(text) ? parseDuration(text) : undefined;
+  const time =
+    ms === undefined
+      ? new Date(/^\d{4}-\d{2}-\d{2}/.test(text) ? text : Number.NaN)
+      : new Date(Date.now() + direction * ms);
+  if (Number.isNaN(time.getTime())) {
+    throw usageError(
+      `--${option} ${text} is neither a time such as 2026-01-31T12:00:00Z nor a duration such as 24h`,
+    );
+  }
+  return time;
 }

@@ -17,7 +17,7 @@ import type { CommandContext } from "../context.ts";
 import { defined } from "../json.ts";
 import type { Output } from "../output.ts";
 import { renderTask } from "../render/task.ts";
-import { parseDuration } from "../settings/values.ts";
+import { parseTime } from "../settings/values.ts";
 import { stateOf } from "./following.ts";
 import { commandLine } from "./hints.ts";
 
@@ -44,7 +44,7 @@ const largestPage = 100;
  */
 export async function listTasks(context: CommandContext, flags: ListTasksFlags): Promise<void> {
   const { output, settings, signal } = context;
-  const since = flags.since === undefined ? undefined : parseTime(flags.since);
+  const since = flags.since === undefined ? undefined : parseTime("since", flags.since, -1);
   const filter: ListTasksOptions = {
     signal,
     ...defined({ contextId: settings.contextId, since, includeArtifacts: flags.includeArtifacts }),
@@ -156,18 +156,4 @@ function parseState(text: string): TaskState {
     throw usageError(`--status ${text} is not a state; use ${names.join(", ")}`);
   }
   return state as TaskState; // a number of its own descriptor
-}
-
-function parseTime(text: string): Date {
-  const ago = /[a-z]$/i.test(text) ? parseDuration(text) : undefined;
-  const time =
-    ago === undefined
-      ? new Date(/^\d{4}-\d{2}-\d{2}/.test(text) ? text : Number.NaN)
-      : new Date(Date.now() - ago);
-  if (Number.isNaN(time.getTime())) {
-    throw usageError(
-      `--since ${text} is neither a time such as 2026-01-31T12:00:00Z nor a duration such as 24h`,
-    );
-  }
-  return time;
 }
