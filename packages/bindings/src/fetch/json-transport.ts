@@ -9,7 +9,7 @@ import {
   type Transport,
 } from "@connectrpc/connect";
 import { runStreamingCall, runUnaryCall } from "@connectrpc/connect/protocol";
-import { eventIdsKey, type MessageReading, parseResponse, readMessages } from "./read-response.ts";
+import { eventIdsKey, type MessageReading, MessageStream, parseResponse } from "./read-response.ts";
 import { callHeaders, type TransportSettings } from "./transport-options.ts";
 
 /**
@@ -105,7 +105,7 @@ export function createJsonTransport(wire: JsonWireClient, settings: TransportSet
             stream: true,
             ...responseCommon(method, response.headers),
             method,
-            message: readMessages(method.output, response, { maxLength: maxResponseBytes, ids, read }),
+            message: new MessageStream(method.output, response, { maxLength: maxResponseBytes, ids, read }),
           };
         },
       });

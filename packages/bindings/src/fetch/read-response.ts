@@ -7,7 +7,7 @@ import {
 } from "@a2a-connect/core/internal";
 import { type DescMessage, fromJson, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextKey, createContextKey } from "@connectrpc/connect";
-import { parseEvents } from "../sse/parse-events.ts";
+import { EventParser, type ServerSentEvent } from "../sse/parse-events.ts";
 import { responseTooLarge } from "./response-errors.ts";
 
 /** Whether a response is a stream of server-sent events. */
@@ -137,19 +137,71 @@ export interface MessageReading {
 }
 
 /**
- * The messages in the server-sent events of a response. This is one generator, because a second one costs each event more.
+ * The messages in the server-sent events of a response. This is no generator, because each one between the socket and the
+ * caller costs every event.
  *
- * @throws ConnectError Internal for an event that is not JSON, or no message of the type
+ * It rejects with a ConnectError: Internal for an event that is not JSON, or no message of the type.
  */
-export async function* readMessages<Desc extends DescMessage>(
-  desc: Desc,
-  response: Response,
-  { maxLength, ids, read }: MessageReading,
-): AsyncGenerator<MessageShape<Desc>, void> {
-  for await (const { data, lastEventId } of parseEvents(readChunks(response), maxLength)) {
+export class MessageStream<Desc extends DescMessage>
+  implements AsyncIterableIterator<MessageShape<Desc>, void>
+{
+  readonly #desc: Desc;
+  readonly #reading: MessageReading;
+  readonly #parser: EventParser;
+  /** Undefined when the stream is over. */
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+
+  constructor(desc: Desc, { body }: Response, reading: MessageReading) {
+    this.#desc = desc;
+    this.#reading = reading;
+    this.#parser = new EventParser(reading.maxLength);
+    this.#reader = body?.getReader();
+  }
+
+  async next(): Promise<IteratorResult<MessageShape<Desc>, void>> {
+    try {
+      while (this.#reader !== undefined) {
+        const event = this.#parser.next();
+        if (event !== undefined) {
+          return { done: false, value: this.#parse(event) };
+        }
+        const { done, value } = await this.#reader.read().catch((thrown: unknown) => {
+          throw responseCutOff(thrown);
+        });
+        if (done) {
+          this.#close();
+          this.#parser.end();
+        } else {
+          this.#parser.push(value);
+        }
+      }
+      return { done: true, value: undefined };
+    } catch (error) {
+      this.#close();
+      throw error;
+    }
+  }
+
+  /** To stop reading early closes the connection. */
+  async return(): Promise<IteratorResult<MessageShape<Desc>, void>> {
+    this.#close();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #parse({ data, lastEventId }: ServerSentEvent): MessageShape<Desc> {
+    const { ids, read } = this.#reading;
     if (ids !== undefined) {
       ids.last = lastEventId;
     }
-    yield parseResponse(desc, read(parseJson(data)));
+    return parseResponse(this.#desc, read(parseJson(data)));
+  }
+
+  #close(): void {
+    this.#reader?.cancel().catch(() => {}); // it is closed already, or the rest is not needed
+    this.#reader = undefined;
   }
 }

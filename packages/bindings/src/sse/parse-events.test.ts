@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseEvents, type ServerSentEvent } from "./parse-events.ts";
+import { EventParser, type ServerSentEvent } from "./parse-events.ts";
 
 async function* cut(bytes: Uint8Array, sizes: readonly number[]): AsyncGenerator<Uint8Array> {
   let from = 0;
@@ -12,11 +12,24 @@ async function* cut(bytes: Uint8Array, sizes: readonly number[]): AsyncGenerator
   yield bytes.subarray(from);
 }
 
+/** The events of a stream, as its readers take them. */
+async function* parseEvents(
+  chunks: AsyncIterable<Uint8Array>,
+  maxLength?: number,
+): AsyncGenerator<ServerSentEvent> {
+  const parser = new EventParser(maxLength);
+  for await (const chunk of chunks) {
+    parser.push(chunk);
+    for (let event = parser.next(); event !== undefined; event = parser.next()) yield event;
+  }
+  parser.end();
+}
+
 async function parse(text: string, sizes: readonly number[] = []): Promise<ServerSentEvent[]> {
   return Array.fromAsync(parseEvents(cut(new TextEncoder().encode(text), sizes)));
 }
 
-describe("parseEvents", () => {
+describe("EventParser", () => {
   for (const [name, text, want] of [
     ["nothing", "", []],
     ["one event", "data: a\n\n", ["a"]],

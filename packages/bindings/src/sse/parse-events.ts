@@ -14,105 +14,93 @@ export interface ServerSentEvent {
  * CRLF, one byte order mark is skipped, data may span several lines, comments and unknown fields are skipped.
  *
  * One thing differs: when the stream ends within an event, the standard drops the event. Here it means that the
- * connection broke.
- *
- * @param maxLength longest event in UTF-16 units
- * @throws ConnectError ResourceExhausted for a longer event, Unavailable when the stream ends within one
+ * connection broke. Give it a chunk, and take its events until there is none left.
  */
-export async function* parseEvents(
-  chunks: AsyncIterable<Uint8Array>,
-  maxLength: number = Number.POSITIVE_INFINITY,
-): AsyncGenerator<ServerSentEvent, void> {
-  const builder = createEventBuilder();
-  for await (const { lines, pendingLength } of splitLines(chunks)) {
-    for (const line of lines) {
-      const event = builder.take(line);
-      if (builder.length() > maxLength || (event?.data.length ?? 0) > maxLength) {
-        throw tooLong(maxLength);
-      }
-      if (event !== undefined) {
-        yield event;
-      }
-    }
-    if (builder.length() + pendingLength > maxLength) {
-      throw tooLong(maxLength);
-    }
+export class EventParser {
+  readonly #maxLength: number;
+  readonly #decoder = new TextDecoder(); // skips a byte order mark, replaces invalid UTF-8
+  /** Complete lines without their ends, and how many of them were read. */
+  #lines: readonly string[] = [];
+  #read = 0;
+  /** What has arrived of the next line. */
+  #pending = "";
+  #afterCarriageReturn = false;
+  /** The event so far: its data lines, and their length. */
+  #data: string[] = [];
+  #length = 0;
+  #lastEventId = "";
+
+  /** @param maxLength longest event in UTF-16 units */
+  constructor(maxLength: number = Number.POSITIVE_INFINITY) {
+    this.#maxLength = maxLength;
   }
-  if (builder.length() > 0) {
-    throw new ConnectError("the stream was cut off within an event", Code.Unavailable);
-  }
-}
 
-function tooLong(maxLength: number): ConnectError {
-  return responseTooLarge(maxLength, `an event of the stream is longer than the limit of ${maxLength} bytes`);
-}
-
-interface LineBatch {
-  /** Complete lines without their ends. */
-  readonly lines: readonly string[];
-  /** How much of the next line has arrived. */
-  readonly pendingLength: number;
-}
-
-async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<LineBatch, void> {
-  const decoder = new TextDecoder(); // skips a byte order mark, replaces invalid UTF-8
-  let pending = "";
-  let afterCarriageReturn = false;
-  for await (const chunk of chunks) {
-    let text = decoder.decode(chunk, { stream: true });
+  /** Takes the next chunk, when all events of the chunk before it were taken. */
+  push(chunk: Uint8Array): void {
+    let text = this.#decoder.decode(chunk, { stream: true });
     if (text === "") {
-      continue;
+      return;
     }
     const ended = text.endsWith("\r");
-    if (afterCarriageReturn && text.startsWith("\n")) {
+    if (this.#afterCarriageReturn && text.startsWith("\n")) {
       text = text.slice(1); // the second half of a CRLF
     }
-    afterCarriageReturn = ended;
+    this.#afterCarriageReturn = ended;
     const lines = text.split(/\r\n|\r|\n/);
-    lines[0] = pending + (lines[0] ?? "");
-    pending = lines.pop() ?? "";
-    yield { lines, pendingLength: pending.length };
-  }
-  if (pending.startsWith("data")) {
-    yield { lines: [pending], pendingLength: 0 }; // so that the incomplete event is noticed
-  }
-}
-
-interface EventBuilder {
-  /** Takes one line without its end; returns the event that the line completes. */
-  take(line: string): ServerSentEvent | undefined;
-  /** Length of the event so far. */
-  length(): number;
-}
-
-function createEventBuilder(): EventBuilder {
-  let data: string[] = [];
-  let length = 0;
-  let lastEventId = "";
-
-  function dispatch(): ServerSentEvent | undefined {
-    const event = data.length === 0 ? undefined : { data: data.join("\n"), lastEventId };
-    data = [];
-    length = 0;
-    return event;
+    lines[0] = this.#pending + (lines[0] ?? "");
+    this.#pending = lines.pop() ?? "";
+    this.#lines = lines;
+    this.#read = 0;
   }
 
-  return {
-    take(line) {
-      if (line === "") {
-        return dispatch();
+  /** The next event; undefined when it needs another chunk. @throws ConnectError ResourceExhausted for a longer event */
+  next(): ServerSentEvent | undefined {
+    while (this.#read < this.#lines.length) {
+      const line = this.#lines[this.#read] ?? "";
+      this.#read += 1;
+      const event = line === "" ? this.#dispatch() : this.#take(line);
+      this.#check(event?.data.length ?? this.#length);
+      if (event !== undefined) {
+        return event;
       }
-      const [name, value] = splitField(line);
-      if (name === "data") {
-        data.push(value);
-        length += line.length;
-      } else if (name === "id" && !value.includes("\0")) {
-        lastEventId = value;
-      }
+    }
+    this.#check(this.#length + this.#pending.length);
+    return undefined;
+  }
+
+  /** The stream has ended. @throws ConnectError Unavailable when that was within an event */
+  end(): void {
+    if (this.#length > 0 || this.#pending.startsWith("data")) {
+      throw new ConnectError("the stream was cut off within an event", Code.Unavailable);
+    }
+  }
+
+  #take(line: string): undefined {
+    const [name, value] = splitField(line);
+    if (name === "data") {
+      this.#data.push(value);
+      this.#length += line.length;
+    } else if (name === "id" && !value.includes("\0")) {
+      this.#lastEventId = value;
+    }
+  }
+
+  #dispatch(): ServerSentEvent | undefined {
+    const data = this.#data;
+    if (data.length === 0) {
       return undefined;
-    },
-    length: () => length,
-  };
+    }
+    this.#data = [];
+    this.#length = 0;
+    return { data: data.join("\n"), lastEventId: this.#lastEventId };
+  }
+
+  #check(length: number): void {
+    if (length > this.#maxLength) {
+      const limit = this.#maxLength;
+      throw responseTooLarge(limit, `an event of the stream is longer than the limit of ${limit} bytes`);
+    }
+  }
 }
 
 /** Name and value of a field line; a comment has the empty name. */
