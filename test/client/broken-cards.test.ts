@@ -14,6 +14,7 @@ import {
   type ConnectOptions,
   NoInterfaceError,
   RequirementError,
+  UnreachableError,
 } from "@a2a-connect/client";
 import { connectAgent } from "@a2a-connect/node/client";
 import { createSelfSignedCertificate } from "@a2a-connect/testing";
@@ -216,7 +217,7 @@ const connect = (url: string, options: ConnectOptions = {}) => connectAgent(url,
 
 describe("a server that is not there", () => {
   it("is told from one that has no card: nobody listens", async () => {
-    const thrown = await rejectedWith(connect(`http://${await closedAddress()}`), CardNotFoundError);
+    const thrown = await rejectedWith(connect(`http://${await closedAddress()}`), UnreachableError);
     expectHelpful(thrown, [/nothing listens there/]);
     expect(thrown).toHaveProperty("cause", expect.anything());
   });

@@ -23,9 +23,11 @@ watchRejections();
 const { COMPLETED, WORKING } = TaskState;
 
 describe.each(wires)("over %s", (wire) => {
-  it("a client that waits for an agent says so once, and for how long it will", async () => {
+  it("a client that waits for an agent says so once, and for how long it will", {
+    timeout: 5_000,
+  }, async () => {
     let calls = 0;
-    const clock = createLeapingClock(5_000);
+    const clock = createLeapingClock(20_000);
     const { agent, warnings } = await meetPeer(
       wire,
       {
@@ -39,7 +41,11 @@ describe.each(wires)("over %s", (wire) => {
           throw new ConnectError("the store is away", Code.Unavailable);
         },
       },
-      { clock, retry: { initialDelayMs: 10_000, maxDelayMs: 10_000, giveUpAfterMs: 300_000 } },
+      {
+        clock,
+        connectTimeoutMs: 3_600_000,
+        retry: { initialDelayMs: 10_000, maxDelayMs: 10_000, giveUpAfterMs: 300_000 },
+      },
     );
     expect((await agent.run("go")).task?.status?.state).toBe(COMPLETED);
     expect(warnings).toEqual(["Connection lost, trying again for 4 min 55 s: the store is away."]);

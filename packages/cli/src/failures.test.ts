@@ -53,7 +53,7 @@ describe("errors (A2ACLI_OUT_004)", () => {
       expect(JSON.parse(missing.stdout)).toEqual({
         error: {
           code: "TaskNotFoundError",
-          message: "there is no such task",
+          message: 'task "nope": there is no such task',
           hint: expect.stringContaining("--debug"),
           a2aCode: -32001,
         },
@@ -70,7 +70,9 @@ describe("errors (A2ACLI_OUT_004)", () => {
   it("are sentences on stderr in text, and nothing is on stdout", async () => {
     const { stdout, stderr, exitCode } = await runCommand(["task", "get", "nope", "-a", agent.url]);
     expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 1 });
-    expect(stderr).toMatch(/^error: there is no such task \[TaskNotFoundError\]\nhint: .*--debug/);
+    expect(stderr).toMatch(
+      /^error: task "nope": there is no such task \[TaskNotFoundError\]\nhint: .*--debug/,
+    );
   });
 
   it("are the last line with -o json --stream", async () => {

@@ -3,6 +3,12 @@ import { shownText, visibleText } from "@a2a-connect/core/internal";
 import type { AgentCard, AgentInterface, Message, Task } from "@a2a-connect/proto";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 
+/** What to do about a failure, and what it came of. */
+interface Explanation {
+  readonly hint?: string;
+  readonly cause?: unknown;
+}
+
 /**
  * Failures on the client's side of a call, and every end of a task without a result. A server's answer to a single
  * operation stays a ConnectError (`findA2AError` of core names it).
@@ -13,7 +19,7 @@ export abstract class AgentError extends Error {
   abstract readonly code: string;
   readonly hint: string | undefined;
 
-  constructor(message: string, options: { readonly hint?: string; readonly cause?: unknown } = {}) {
+  constructor(message: string, options: Explanation = {}) {
     // Both texts may repeat what an agent said, and may be shown in terminals and logs.
     super(visibleText(message), options.cause === undefined ? {} : { cause: options.cause });
     this.name = new.target.name;
@@ -27,7 +33,7 @@ export class CardNotFoundError extends AgentError {
   /** The URL that was tried. */
   readonly url: string;
 
-  constructor(url: string, message: string, options?: { readonly hint?: string; readonly cause?: unknown }) {
+  constructor(url: string, message: string, options?: Explanation) {
     super(message, options);
     this.url = url;
   }
@@ -38,11 +44,7 @@ export class CardInvalidError extends AgentError {
   readonly code = "card-invalid";
   readonly problems: readonly string[];
 
-  constructor(
-    message: string,
-    problems: readonly string[],
-    options?: { readonly hint?: string; readonly cause?: unknown },
-  ) {
+  constructor(message: string, problems: readonly string[], options?: Explanation) {
     super(message, options);
     this.problems = problems;
   }
@@ -57,10 +59,7 @@ export class CardRefusedError extends AgentError {
   /** The task for which a message was meant, if there is one: it still exists, and nothing was sent. */
   readonly taskId: string | undefined;
 
-  constructor(
-    message: string,
-    options: { readonly taskId?: string | undefined; readonly hint?: string; readonly cause?: unknown } = {},
-  ) {
+  constructor(message: string, options: Explanation & { readonly taskId?: string | undefined } = {}) {
     super(message, options);
     this.taskId = options.taskId;
   }
@@ -71,11 +70,7 @@ export class NoInterfaceError extends AgentError {
   readonly code = "no-interface";
   readonly offered: readonly AgentInterface[];
 
-  constructor(
-    message: string,
-    offered: readonly AgentInterface[],
-    options?: { readonly hint?: string; readonly cause?: unknown },
-  ) {
+  constructor(message: string, offered: readonly AgentInterface[], options?: Explanation) {
     super(message, options);
     this.offered = offered;
   }
@@ -87,7 +82,7 @@ export class RequirementError extends AgentError {
   /** What is missing, such as `streaming` or `skills: summarize`. */
   readonly missing: readonly string[];
 
-  constructor(message: string, missing: readonly string[], options?: { readonly hint?: string }) {
+  constructor(message: string, missing: readonly string[], options?: Explanation) {
     super(message, options);
     this.missing = missing;
   }
@@ -103,7 +98,7 @@ export class InputModeError extends AgentError {
   readonly code = "input-mode";
   readonly mediaTypes: readonly string[];
 
-  constructor(message: string, mediaTypes: readonly string[], options?: { readonly hint?: string }) {
+  constructor(message: string, mediaTypes: readonly string[], options?: Explanation) {
     super(message, options);
     this.mediaTypes = mediaTypes;
   }
@@ -116,12 +111,7 @@ export class CardDriftError extends AgentError {
   readonly changes: readonly string[];
   readonly card: AgentCard;
 
-  constructor(
-    message: string,
-    changes: readonly string[],
-    card: AgentCard,
-    options?: { readonly hint?: string; readonly cause?: unknown },
-  ) {
+  constructor(message: string, changes: readonly string[], card: AgentCard, options?: Explanation) {
     super(message, options);
     this.changes = changes;
     this.card = card;
@@ -134,10 +124,7 @@ export class UnreachableError extends AgentError {
   /** The followed task, if there is one: it goes on without the client. */
   readonly taskId: string | undefined;
 
-  constructor(
-    message: string,
-    options: { readonly taskId?: string | undefined; readonly hint?: string; readonly cause?: unknown } = {},
-  ) {
+  constructor(message: string, options: Explanation & { readonly taskId?: string | undefined } = {}) {
     super(message, options);
     this.taskId = options.taskId;
   }
@@ -151,11 +138,7 @@ export class SendUncertainError extends AgentError {
   readonly code = "send-uncertain";
   readonly messageId: string;
 
-  constructor(
-    message: string,
-    messageId: string,
-    options?: { readonly hint?: string; readonly cause?: unknown },
-  ) {
+  constructor(message: string, messageId: string, options?: Explanation) {
     super(message, options);
     this.messageId = messageId;
   }
@@ -174,11 +157,7 @@ export class UntrustedOutputError extends AgentError {
 
   constructor(
     message: string,
-    options: {
-      readonly issues?: readonly StandardSchemaV1.Issue[];
-      readonly hint?: string;
-      readonly cause?: unknown;
-    } = {},
+    options: Explanation & { readonly issues?: readonly StandardSchemaV1.Issue[] } = {},
   ) {
     super(message, options);
     this.issues = options.issues ?? [];
@@ -191,11 +170,7 @@ export class ContentTooLargeError extends AgentError {
   readonly maxBytes: number;
 
   /** @param what begins the sentence: `the file "a.pdf"` */
-  constructor(
-    what: string,
-    maxBytes: number,
-    options?: { readonly hint?: string; readonly cause?: unknown },
-  ) {
+  constructor(what: string, maxBytes: number, options?: Explanation) {
     super(`${what} is larger than the limit of ${maxBytes} bytes`, options);
     this.maxBytes = maxBytes;
   }
@@ -207,12 +182,7 @@ export class RunTimeoutError extends AgentError {
   readonly taskId: string | undefined;
   readonly task: Task | undefined;
 
-  constructor(
-    message: string,
-    taskId: string | undefined,
-    task: Task | undefined,
-    options?: { readonly hint?: string },
-  ) {
+  constructor(message: string, taskId: string | undefined, task: Task | undefined, options?: Explanation) {
     super(message, options);
     this.taskId = taskId;
     this.task = task;
@@ -231,7 +201,7 @@ export abstract class TaskError extends AgentError {
   /** What the agent said last. */
   readonly statusMessage: Message | undefined;
 
-  constructor(message: string, task: Task, options?: { readonly hint?: string; readonly cause?: unknown }) {
+  constructor(message: string, task: Task, options?: Explanation) {
     super(message, options);
     this.task = task;
     this.taskId = task.id;

@@ -1,10 +1,9 @@
 import type { ClientClock } from "../clock.ts";
 import { SilenceError } from "../platform.ts";
 
-/** Aborts after a time of silence. It uses one timer for each period, not one for each message. */
+/** Ends a connection after a time of silence. It uses one timer for each period, not one for each message. */
 export class SilenceWatch {
   readonly #controller = new AbortController();
-  readonly #stopped = new AbortController();
   readonly #clock: ClientClock;
   readonly #limitMs: number;
   #lastMs: number;
@@ -17,12 +16,17 @@ export class SilenceWatch {
     this.#watch().catch(() => {}); // stopped
   }
 
-  /** Aborted with a SilenceError. */
+  /** Aborts when the watch ends: after silence, or by `stop`. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** A message came: the time begins anew. */
+  /** Whether it has ended after silence. */
+  get isSilent(): boolean {
+    return this.signal.reason instanceof SilenceError;
+  }
+
+  /** A message came, or is waited for: the time begins anew. */
   heard(): void {
     this.#lastMs = this.#clock.now();
     this.#paused = false;
@@ -33,9 +37,9 @@ export class SilenceWatch {
     this.#paused = true;
   }
 
-  /** Ends the watch. Call it in any case. */
+  /** Ends the watch, and the connection. Call it in any case. */
   stop(): void {
-    this.#stopped.abort(isStopped);
+    this.#controller.abort(isStopped);
   }
 
   async #watch(): Promise<void> {
@@ -45,10 +49,10 @@ export class SilenceWatch {
         this.#controller.abort(new SilenceError("nothing was heard"));
         return;
       }
-      await this.#clock.sleep(this.#limitMs - waited, this.#stopped.signal);
+      await this.#clock.sleep(this.#limitMs - waited, this.signal);
     }
   }
 }
 
 /** An abort without a reason creates one each time, with a stack. */
-const isStopped = new Error("the watch was stopped");
+const isStopped = new Error("the connection is not needed any more");

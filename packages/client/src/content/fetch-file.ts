@@ -84,7 +84,6 @@ class FileWait {
   readonly #given: AbortSignal | undefined;
   readonly #limitMs: number;
   readonly #watch: SilenceWatch;
-  readonly #over = new AbortController();
 
   constructor({ origin }: URL, { signal, clock = systemClock, idleTimeoutMs = 60_000 }: FetchServices) {
     signal?.throwIfAborted();
@@ -92,8 +91,7 @@ class FileWait {
     this.#given = signal;
     this.#limitMs = idleTimeoutMs;
     this.#watch = new SilenceWatch(clock, idleTimeoutMs);
-    const signals = [this.#watch.signal, this.#over.signal];
-    this.signal = AbortSignal.any(signal === undefined ? signals : [...signals, signal]);
+    this.signal = signal === undefined ? this.#watch.signal : AbortSignal.any([this.#watch.signal, signal]);
   }
 
   /**
@@ -106,7 +104,7 @@ class FileWait {
       return await untilAborted(promise, this.signal);
     } catch (cause) {
       this.#given?.throwIfAborted();
-      throw this.#watch.signal.aborted
+      throw this.#watch.isSilent
         ? new UnreachableError(`${this.what} did not come: its host was silent for ${this.#limitMs} ms`, {
             hint: "Try again later, or allow longer silence with idleTimeoutMs.",
             cause,
@@ -120,6 +118,5 @@ class FileWait {
   /** Call it in any case; later bytes are not needed. */
   end(): void {
     this.#watch.stop();
-    this.#over.abort();
   }
 }

@@ -2,14 +2,11 @@ import { isTerminal } from "@a2a-connect/core";
 import { draftProtocolVersion } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { retryDelayMs } from "../calls/retry-delay.ts";
-import { type ClientContext, cardOf, keyFor, renewCard } from "../client-context.ts";
+import { type ClientContext, cardOf, renewCard } from "../client-context.ts";
 import { nameMissingTask } from "../failure.ts";
-import { wasNeverSent } from "../interface/never-sent.ts";
-import type { UsedCard } from "../interface/used-card.ts";
 import { getTask } from "../operations/operations.ts";
-import { finalSendFailure } from "../send/send-once.ts";
-import { hasNoCursor, judgeFollowing, judgeSending } from "./judge-failure.ts";
-import type { Observation, Sending } from "./observation.ts";
+import { hasNoCursor, judgeFailure } from "./judge-failure.ts";
+import type { Observation } from "./observation.ts";
 import { Outage } from "./outage.ts";
 import { type Facts, fitPhase, nextStep, type Outcome, type Phase } from "./phases.ts";
 import { PollSchedule } from "./poll-schedule.ts";
@@ -18,6 +15,7 @@ import { type Followers, followersOf } from "./sources/followers.ts";
 import { sendAgain, sendByCall, sendByStream } from "./sources/send.ts";
 import type { NumberedResponse, Source } from "./sources/source.ts";
 import { sendByWebhook } from "./sources/webhook.ts";
+import { Submission } from "./submission.ts";
 
 /** A long poll that was answered sooner than this did not wait. */
 const shortestLongPollMs = 1_000;
@@ -54,20 +52,15 @@ export class Course implements Disposable {
   readonly #observation: Observation;
   readonly #outage: Outage;
   readonly #polls: PollSchedule;
+  readonly #submission: Submission | undefined;
   #phase: Phase;
-  /** Idempotency key of the message. */
-  #key: string | undefined;
-  /** The card for which the message is sent. */
-  #card: UsedCard;
-  /** What had changed when the message was sent once more with a new card. */
-  #changes: readonly string[] | undefined;
   /** Attempts in a row without an event. */
   #fruitless = 0;
   /** Whether a stream may still bring the events that a look at the task has found. */
   #mayCatchUp = true;
   #openedMs = 0;
-  /** When a response came last, or the caller has changed the task. */
-  #heardMs = Number.NEGATIVE_INFINITY;
+  /** Number of the last poll that may show less than what is known. */
+  #lastPoll = 0;
   #followers: Followers | undefined;
   #hasNews = false;
   #failure: unknown;
@@ -78,8 +71,7 @@ export class Course implements Disposable {
     this.#observation = observation;
     this.#outage = new Outage(context.settings, observation.tracker);
     this.#polls = new PollSchedule(observation.pollIntervalMs);
-    this.#card = context.cards.current;
-    this.#key = keyFor(context, sending?.options);
+    this.#submission = sending && new Submission(context, sending);
     this.#phase = fitPhase(sending === undefined ? "subscribe" : "send", this.#facts());
   }
 
@@ -87,7 +79,7 @@ export class Course implements Disposable {
   open(): Source {
     this.#openedMs = this.#context.settings.clock.now();
     this.#hasNews = false;
-    const [context, observation, key] = [this.#context, this.#observation, this.#key];
+    const [context, observation, key] = [this.#context, this.#observation, this.#submission?.key];
     switch (this.#phase) {
       case "send":
         return sendByStream(context, observation, key);
@@ -102,14 +94,17 @@ export class Course implements Disposable {
       default:
         break;
     }
-    this.#followers ??= followersOf(context, observation);
+    if (this.#followers === undefined) {
+      this.#followers = followersOf(context, observation);
+      this.#lastPoll = this.#followers.answered;
+    }
     return this.#phase === "subscribe"
       ? subscribe(context, observation, this.#followers)
       : poll(
           context,
           observation,
           this.#followers,
-          this.#phase === "poll" ? this.#heardMs : Number.POSITIVE_INFINITY,
+          this.#phase === "poll" ? this.#lastPoll : this.#followers.started,
         );
   }
 
@@ -133,7 +128,6 @@ export class Course implements Disposable {
   /** Notes that a response came, and how many new events were in it. */
   note(events: number): void {
     const isStream = this.#phase === "send" || this.#phase === "subscribe";
-    this.#heardMs = this.#context.settings.clock.now();
     this.#hasNews ||= events > 0;
     if (events > 0 || !isStream) {
       this.#outage.over();
@@ -166,15 +160,20 @@ export class Course implements Disposable {
 
   /** What a failure of the source, or of an event in it, means. @throws the error that ends everything */
   judge(error: unknown): Outcome {
-    const { signal, sending, tracker } = this.#observation;
+    const { signal, tracker } = this.#observation;
     signal.throwIfAborted();
     this.#failure = error;
-    if (sending !== undefined && this.#phase.startsWith("send")) {
-      return tracker.taskId === undefined ? this.#judgeSending(error, sending) : this.#judgeTaken(error);
+    const isSending = this.#phase.startsWith("send");
+    if (isSending && tracker.taskId === undefined && this.#submission !== undefined) {
+      const judgement = this.#submission.judge(error, this.#phase);
+      return judgement === "broken" ? this.#noteBroken(error) : judgement;
     }
-    const judgement = judgeFollowing(error, this.#phase);
+    const judgement = judgeFailure(error, isSending ? "subscribe" : this.#phase);
     if (judgement === "final") {
       throw nameMissingTask(error, tracker.taskId ?? "");
+    }
+    if (isSending) {
+      return "taken"; // the task is followed from here on
     }
     if (hasNoCursor(error)) {
       tracker.forgetPosition();
@@ -186,6 +185,7 @@ export class Course implements Disposable {
   async advance(outcome: Outcome): Promise<void> {
     const { signal, wakeUp } = this.#observation;
     const { clock, retry } = this.#context.settings;
+    this.#lastPoll = this.#followers?.started ?? 0;
     const { to, before } = nextStep(this.#phase, outcome);
     if (before === "backoff") {
       await wakeUp.sleep(retryDelayMs(this.#fruitless, this.#failure, retry, clock), clock, signal);
@@ -194,11 +194,11 @@ export class Course implements Disposable {
       (await wakeUp.sleep(this.#polls.next(this.#hasNews), clock, signal))
     ) {
       this.#polls.reset();
-      this.#heardMs = clock.now();
+      this.#lastPoll = this.#followers?.started ?? 0; // the caller has changed the task since
     } else if (before === "new card") {
-      await this.#renewCard();
+      await this.#submission?.renew(this.#failure, signal);
     }
-    if (outcome === "taken") {
+    if (outcome === "taken" || outcome === "refused") {
       this.#fruitless = 0;
     }
     this.#failure = undefined;
@@ -221,27 +221,6 @@ export class Course implements Disposable {
     return this.#context.settings.clock.now() - this.#openedMs >= shortestLongPollMs;
   }
 
-  #judgeTaken(error: unknown): Outcome {
-    if (judgeFollowing(error, "subscribe") === "final") {
-      throw error;
-    }
-    return "taken"; // the task is followed from here on
-  }
-
-  #judgeSending(error: unknown, { request }: Sending): Outcome {
-    const judgement = judgeSending(error, this.#phase, request.message?.taskId === "");
-    if (judgement === "final" || (judgement === "refused" && this.#changes !== undefined)) {
-      throw this.#explain(error);
-    }
-    if (judgement !== "broken") {
-      return judgement;
-    }
-    if (this.#key === undefined && !wasNeverSent(error)) {
-      throw this.#explain(finalSendFailure(error, request));
-    }
-    return this.#noteBroken(error);
-  }
-
   #noteBroken(error: unknown): Outcome {
     this.#outage.failed(error);
     return this.#count("broken");
@@ -252,7 +231,7 @@ export class Course implements Disposable {
     const { position } = this.#observation.tracker;
     switch (this.#phase) {
       case "send":
-        return this.#key !== undefined && this.#fruitless % sendPatience === sendPatience - 1
+        return this.#submission?.key !== undefined && this.#fruitless % sendPatience === sendPatience - 1
           ? "fruitless"
           : outcome;
       case "subscribe":
@@ -262,20 +241,6 @@ export class Course implements Disposable {
       default:
         return outcome;
     }
-  }
-
-  /** Fetches the card again. @throws the failure, when no change of the card explains it */
-  async #renewCard(): Promise<void> {
-    const { signal, sending } = this.#observation;
-    this.#changes = await this.#context.cards.adoptNewCard(this.#failure, this.#card, signal);
-    this.#card = this.#context.cards.current;
-    this.#key = keyFor(this.#context, sending?.options);
-    this.#fruitless = 0;
-  }
-
-  /** The error for a message that was not taken; with a new card, what has changed. */
-  #explain(error: unknown): unknown {
-    return this.#changes === undefined ? error : this.#context.cards.driftError(this.#changes, error);
   }
 }
 

@@ -1,29 +1,17 @@
 import { findA2AError, findFieldViolations } from "@a2a-connect/core";
 import { lastEventIdHeader } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { isTransient, mayReopen } from "../calls/failures.ts";
-import { mayComeOfChangedCard } from "../card/agent-cards.ts";
+import { mayReopen } from "../calls/failures.ts";
 import { AgentError, InvalidResponseError } from "../errors.ts";
 import { SilenceError } from "../platform.ts";
 import type { Outcome, Phase } from "./phases.ts";
 import { EventGapError } from "./task-tracker.ts";
 
-/** What a failure means for the next phase; `final`: it is an answer that no other call would change. */
-export type Judgement = Extract<Outcome, "refused" | "unsupported" | "silent" | "broken"> | "final";
-
-/** Judges the failure of a source whose message the agent has not taken, as far as is known. */
-export function judgeSending(error: unknown, phase: Phase, isNewTask: boolean): Judgement {
-  if (phase === "send" && lacksStreams(error, isNewTask)) {
-    return "unsupported";
-  }
-  if (mayComeOfChangedCard(error)) {
-    return "refused";
-  }
-  return isTransient(error) ? "broken" : "final";
-}
-
-/** Judges the failure of a source of a task that exists. */
-export function judgeFollowing(error: unknown, phase: Phase): Judgement {
+/** What the failure of a source of an existing task means; `final`: it is an answer that no other call would change. */
+export function judgeFailure(
+  error: unknown,
+  phase: Phase,
+): Extract<Outcome, "unsupported" | "silent" | "broken"> | "final" {
   if (error instanceof EventGapError || error instanceof InvalidResponseError || hasNoCursor(error)) {
     return "broken";
   }
@@ -49,16 +37,5 @@ export function hasNoCursor(error: unknown): boolean {
   return (
     error instanceof ConnectError &&
     findFieldViolations(error).some(({ field }) => field === lastEventIdHeader)
-  );
-}
-
-/**
- * The card promises streams and the server has none. A message to an existing task may be refused for other reasons.
- */
-function lacksStreams(error: unknown, isNewTask: boolean): boolean {
-  return (
-    error instanceof ConnectError &&
-    (error.code === Code.Unimplemented ||
-      (findA2AError(error)?.reason === "UNSUPPORTED_OPERATION" && isNewTask))
   );
 }

@@ -12,26 +12,22 @@ export function deadlineAt(deadlineMs: number | undefined, clock: ClientClock): 
     : new Date(clock.now() + deadlineMs);
 }
 
-/**
- * Aborts `ended` with a RunTimeoutError after `deadlineMs`; never when that is undefined.
- *
- * @returns ends the wait
- */
+/** Aborts `ended` with a RunTimeoutError after `deadlineMs`, unless it was aborted before; never when that is undefined. */
 export function startDeadline(
   deadlineMs: number | undefined,
   clock: ClientClock,
   tracker: TaskTracker,
   ended: AbortController,
-): () => void {
-  const stopped = new AbortController();
-  clock.sleep(deadlineMs ?? Number.POSITIVE_INFINITY, stopped.signal).then(
-    () => ended.abort(timeoutError(deadlineMs, tracker)),
-    () => {}, // stopped
-  );
-  return () => stopped.abort();
+): void {
+  if (deadlineMs !== undefined) {
+    clock.sleep(deadlineMs, ended.signal).then(
+      () => ended.abort(timeoutError(deadlineMs, tracker)),
+      () => {}, // the run has ended
+    );
+  }
 }
 
-function timeoutError(deadlineMs: number | undefined, { task, taskId }: TaskTracker): RunTimeoutError {
+function timeoutError(deadlineMs: number, { task, taskId }: TaskTracker): RunTimeoutError {
   return new RunTimeoutError(`The run took longer than ${deadlineMs} ms.`, taskId, task, {
     hint:
       taskId === undefined ? "Nothing is known of a task." : `Task ${taskId} may go on: follow or cancel it.`,

@@ -61,12 +61,7 @@ function drive(
       until: "terminal",
       signal,
     });
-    const stopDeadline = startDeadline(
-      options.deadlineMs,
-      context.settings.clock,
-      observation.tracker,
-      ended,
-    );
+    startDeadline(options.deadlineMs, context.settings.clock, observation.tracker, ended);
     const events = observe(context, observation);
     try {
       return await conduct({ context, options, observation, events, repeated });
@@ -79,13 +74,15 @@ function drive(
         context.closed.signal,
       );
     } finally {
-      ended.abort(new Error("the run is over"));
-      stopDeadline();
+      ended.abort(isOver);
       // Not awaited: it would wait for a pending read, which the abort ends.
       events.return().catch(() => {});
     }
   });
 }
+
+/** An error for each run would have a stack of its own. */
+const isOver = new Error("the run is over");
 
 async function conduct(run: Run): Promise<RunResult> {
   const { context, options, observation, events, repeated } = run;

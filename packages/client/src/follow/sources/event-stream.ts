@@ -31,7 +31,6 @@ export class EventStream<Method extends StreamingMethod> implements Source {
   readonly #call: StreamCall<Method>;
   readonly #watch: SilenceWatch;
   readonly #ids: EventIds = { last: "" };
-  readonly #over = new AbortController();
   #messages: AsyncIterator<StreamResponse> | undefined;
   #next: number | undefined;
   #lastGeneration = 0n;
@@ -50,22 +49,21 @@ export class EventStream<Method extends StreamingMethod> implements Source {
       const { done, value } = await this.#messages.next();
       return done === true ? undefined : this.#number(value);
     } catch (error) {
-      throw this.#watch.signal.aborted && this.#call.signal?.aborted !== true ? this.#silence(error) : error;
+      throw this.#watch.isSilent && this.#call.signal?.aborted !== true ? this.#silence(error) : error;
     } finally {
       this.#watch.pause();
     }
   }
 
   [Symbol.dispose](): void {
-    this.#watch.stop();
-    this.#over.abort(isLeft); // Connect's streams have no return(): to leave early, abort the call
+    this.#watch.stop(); // Connect's streams have no return(): to leave early, abort the call
   }
 
   async #open(): Promise<AsyncIterator<StreamResponse>> {
     const { method, request, headers, signal } = this.#call;
     const { header, message } = await this.#context.transport.stream(
       method,
-      AbortSignal.any([this.#watch.signal, this.#over.signal, ...(signal === undefined ? [] : [signal])]),
+      signal === undefined ? this.#watch.signal : AbortSignal.any([signal, this.#watch.signal]),
       undefined,
       headers,
       createAsyncIterable([request]),
@@ -95,9 +93,6 @@ export class EventStream<Method extends StreamingMethod> implements Source {
     );
   }
 }
-
-/** An abort without a reason creates one each time, with a stack. */
-const isLeft = new Error("the stream was left");
 
 /** The number in an event of A2A 1.1; 0 for none. */
 function generationOf({ payload }: StreamResponse): bigint {

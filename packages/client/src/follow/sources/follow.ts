@@ -23,17 +23,17 @@ export function subscribe(context: ClientContext, observation: Observation, foll
   });
 }
 
-/** GetTask, unless another follower got the task after `sinceMs`. */
+/** GetTask, unless another follower got the task by a later poll than number `after`. */
 export function poll(
   { rpc, settings }: ClientContext,
   { tracker, headers, signal }: Observation,
   followers: Followers,
-  sinceMs: number,
+  after: number,
 ): Source {
   const { taskId: id = "" } = tracker;
   const { requestTimeoutMs: timeoutMs } = settings;
   return callSource(async () => {
-    const task = await followers.poll(sinceMs, signal, (shared) =>
+    const task = await followers.poll(after, signal, (shared) =>
       rpc.getTask({ id }, { headers, signal: shared, timeoutMs }),
     );
     return { case: "task", value: checkTask(task, id) };

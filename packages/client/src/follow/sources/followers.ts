@@ -1,22 +1,21 @@
 import { SharedRequest } from "@a2a-connect/core/internal";
 import type { Task } from "@a2a-connect/proto";
 import type { ClientContext } from "../../client-context.ts";
-import type { ClientClock } from "../../clock.ts";
 import type { Observation } from "../observation.ts";
 import { SharedStream } from "./shared-stream.ts";
 import type { Source } from "./source.ts";
 
 /** The followers of one task in one client, with the same headers: they share one stream or poll. */
 export class Followers implements Disposable {
-  readonly #clock: ClientClock;
   readonly #forget: () => void;
-  #poll: { readonly beganMs: number; readonly request: SharedRequest<Task> } | undefined;
-  #answer: { readonly beganMs: number; readonly task: Task } | undefined;
   #stream: SharedStream | undefined;
+  #poll: { readonly number: number; readonly request: SharedRequest<Task> } | undefined;
+  #answer: { readonly number: number; readonly task: Task } | undefined;
+  #started = 0;
+  #answered = 0;
   #count = 0;
 
-  constructor(clock: ClientClock, forget: () => void) {
-    this.#clock = clock;
+  constructor(forget: () => void) {
     this.#forget = forget;
   }
 
@@ -33,6 +32,16 @@ export class Followers implements Disposable {
     }
   }
 
+  /** Polls that were begun so far. */
+  get started(): number {
+    return this.#started;
+  }
+
+  /** Polls that were begun before the last one that was answered, that one included. */
+  get answered(): number {
+    return this.#answered;
+  }
+
   /** The stream that another follower reads already, or a new one. */
   stream({ tracker, signal }: Observation, open: () => Source): Source {
     const joined = this.#stream?.join(tracker, signal);
@@ -43,23 +52,21 @@ export class Followers implements Disposable {
     return this.#stream.begin(tracker, signal);
   }
 
-  /** The task by a request that began after `sinceMs`: that of another follower, or a new one. */
-  async poll(
-    sinceMs: number,
-    signal: AbortSignal,
-    ask: (signal: AbortSignal) => Promise<Task>,
-  ): Promise<Task> {
-    if (this.#answer !== undefined && this.#answer.beganMs > sinceMs) {
+  /** The task by a later poll than number `after`: that of another follower, or a new one. */
+  async poll(after: number, signal: AbortSignal, ask: (signal: AbortSignal) => Promise<Task>): Promise<Task> {
+    if (this.#answer !== undefined && this.#answer.number > after) {
       return this.#answer.task;
     }
-    if (this.#poll === undefined || this.#poll.beganMs <= sinceMs) {
-      this.#poll = { beganMs: this.#clock.now(), request: new SharedRequest() };
+    if (this.#poll === undefined || this.#poll.number <= after) {
+      this.#started += 1;
+      this.#poll = { number: this.#started, request: new SharedRequest() };
     }
     const poll = this.#poll;
     return poll.request.join(async (shared) => {
       try {
         const task = await ask(shared);
-        this.#answer = this.#count > 1 ? { beganMs: poll.beganMs, task } : undefined;
+        this.#answered = Math.max(this.#answered, poll.number);
+        this.#answer = this.#count > 1 ? { number: poll.number, task } : undefined;
         return task;
       } finally {
         if (this.#poll === poll) {
@@ -72,11 +79,11 @@ export class Followers implements Disposable {
 
 /** The followers of one task that send the same headers; enters the caller among them. */
 export function followersOf(
-  { followers, settings: { clock } }: Pick<ClientContext, "followers" | "settings">,
+  { followers }: Pick<ClientContext, "followers">,
   { tracker, headers }: Observation,
 ): Followers {
   const key = JSON.stringify([tracker.taskId, Object.entries(headers).sort()]);
-  const known = followers.get(key) ?? new Followers(clock, () => followers.delete(key));
+  const known = followers.get(key) ?? new Followers(() => followers.delete(key));
   followers.set(key, known);
   return known.enter();
 }
