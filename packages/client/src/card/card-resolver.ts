@@ -1,6 +1,13 @@
-import { findMissingFields, formatMessage, SharedRequest, shownUrl } from "@a2a-connect/core/internal";
+import {
+  findMissingFields,
+  formatMessage,
+  SharedRequest,
+  shownUrl,
+  untilAborted,
+} from "@a2a-connect/core/internal";
 import { type AgentCard, AgentCardSchema } from "@a2a-connect/proto";
 import { isMessage, type JsonObject } from "@bufbuild/protobuf";
+import type { ClientClock } from "../clock.ts";
 import { CardInvalidError, CardNotFoundError } from "../errors.ts";
 import { agentFetch } from "../interface/agent-fetch.ts";
 import { wasNeverSent } from "../interface/never-sent.ts";
@@ -8,13 +15,11 @@ import type { AgentReference, ConnectOptions, ReceivedCard } from "../options.ts
 import type { ClientSettings } from "../settings.ts";
 import { resolveSettings } from "../settings.ts";
 import { findCardUrls } from "./card-reference.ts";
-import type { CardVerdict } from "./card-verdict.ts";
+import { type CardVerdict, judgeCard } from "./card-verdict.ts";
 import type { CardValidators } from "./fetch-card.ts";
 import { type Freshness, longestLifetimeMs, longestVerifiedLifetimeMs, readFreshness } from "./freshness.ts";
-import { judgeCard } from "./judge-card.ts";
 import { readCard } from "./read-card.ts";
 import { fetchCardRepeatedly, type LastingAnswer } from "./repeat-fetch.ts";
-import { TimeIsUp, withinTime } from "./time-limit.ts";
 
 /** A card that was found, read and judged. */
 export interface ResolvedCard {
@@ -311,5 +316,37 @@ function toReceived({ url, asked, text, card }: ResolvedCard): ReceivedCard {
 function assert(condition: boolean, what: string): asserts condition {
   if (!condition) {
     throw new Error(`this cannot be: not that ${what}`);
+  }
+}
+
+/** Thrown when the time is up. */
+class TimeIsUp extends Error {
+  override readonly name = "TimeIsUp";
+}
+
+/**
+ * Runs a function for at most `ms`. When the time is up or the caller's signal aborts, the function's signal aborts,
+ * and the call does not wait for it any longer.
+ *
+ * @throws TimeIsUp, or the reason of the caller's signal
+ */
+async function withinTime<T>(
+  ms: number,
+  clock: ClientClock,
+  signal: AbortSignal,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const done = new AbortController();
+  const limit = new AbortController();
+  const stop = AbortSignal.any([signal, limit.signal]);
+  clock.sleep(ms, done.signal).then(
+    () => limit.abort(new TimeIsUp(`not done within ${ms} ms`)),
+    () => {}, // it ended in time
+  );
+  try {
+    return await untilAborted(run(stop), stop);
+  } finally {
+    done.abort();
   }
 }

@@ -7,10 +7,8 @@ import type { ClientClock } from "../clock.ts";
 import { judgedLaterKey } from "../content/inspect-interceptor.ts";
 import { CardInvalidError } from "../errors.ts";
 import type { ConnectOptions, ReceivedCard } from "../options.ts";
-import type { CardVerdict } from "./card-verdict.ts";
-import { judgeCard } from "./judge-card.ts";
+import { type CardVerdict, judgeCard, verifyReceived } from "./card-verdict.ts";
 import { type ReadCard, readCard } from "./read-card.ts";
-import { verifyReceived } from "./verify-received.ts";
 
 /** An extended card as received. */
 export interface ReceivedExtendedCard {

@@ -11,7 +11,7 @@ import { Outage } from "./outage.ts";
 import { type Facts, fitPhase, nextStep, type Outcome, type Phase } from "./phases.ts";
 import { PollSchedule } from "./poll-schedule.ts";
 import { longPoll, poll, subscribe } from "./sources/follow.ts";
-import { type Followers, followersOf } from "./sources/followers.ts";
+import { enterFollowers, type Followers } from "./sources/followers.ts";
 import { sendAgain, sendByCall, sendByStream } from "./sources/send.ts";
 import type { NumberedResponse, Source } from "./sources/source.ts";
 import { sendByWebhook } from "./sources/webhook.ts";
@@ -95,7 +95,8 @@ export class Course implements Disposable {
         break;
     }
     if (this.#followers === undefined) {
-      this.#followers = followersOf(context, observation);
+      const { tracker, headers } = observation;
+      this.#followers = enterFollowers(context.followers, tracker.taskId, headers);
       this.#lastPoll = this.#followers.answered;
     }
     return this.#phase === "subscribe"

@@ -11,8 +11,7 @@ import { sendOnce } from "../send/send-once.ts";
 import { createSendRequest } from "../send/send-request.ts";
 import { callBack, callbackError } from "./callback-error.ts";
 import { readQuestion } from "./question.ts";
-import { reportTo } from "./report.ts";
-import type { NextEvent, Run } from "./run.ts";
+import { type NextEvent, type Run, reportTo } from "./run.ts";
 import type { AuthAnswer, AuthResolver, Question } from "./run-types.ts";
 import { unansweredError } from "./task-outcome.ts";
 

@@ -1,13 +1,14 @@
 import {
   createHttpJsonTransport,
   createJsonRpcTransport,
+  limitConnectFetch,
+  limitGrpcWebFetch,
   readTooManyRequests,
 } from "@a2a-connect/bindings/client";
 import { connectBinding, grpcWebBinding, parseHttpUrl } from "@a2a-connect/core/internal";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web";
 import type { BindingTransport, BindingTransportSettings } from "../platform.ts";
-import { limitConnectFetch, limitGrpcWebFetch } from "./rpc-fetch.ts";
 import { createTransportFetch } from "./transport-fetch.ts";
 
 /** The innermost interceptor of Connect's own transports: it gives a rate limit the same error on every wire. */

@@ -10,10 +10,10 @@ import { callSource, type Source } from "./source.ts";
 
 /** SubscribeToTask after the last event. */
 export function subscribe(context: ClientContext, observation: Observation, followers: Followers): Source {
-  const { tracker, headers } = observation;
+  const { tracker, headers, signal } = observation;
   const { position, taskId: id = "" } = tracker;
   const method = A2AService.method.subscribeToTask;
-  return followers.stream(observation, () => {
+  return followers.stream(tracker, signal, () => {
     const cursor = position === undefined ? {} : { [lastEventIdHeader]: String(position) };
     return new EventStream(context, {
       method,

@@ -1,7 +1,6 @@
 import { SharedRequest } from "@a2a-connect/core/internal";
 import type { Task } from "@a2a-connect/proto";
-import type { ClientContext } from "../../client-context.ts";
-import type { Observation } from "../observation.ts";
+import type { TaskTracker } from "../task-tracker.ts";
 import { SharedStream } from "./shared-stream.ts";
 import type { Source } from "./source.ts";
 
@@ -43,7 +42,7 @@ export class Followers implements Disposable {
   }
 
   /** The stream that another follower reads already, or a new one. */
-  stream({ tracker, signal }: Observation, open: () => Source): Source {
+  stream(tracker: TaskTracker, signal: AbortSignal, open: () => Source): Source {
     const joined = this.#stream?.join(tracker, signal);
     if (joined !== undefined) {
       return joined;
@@ -78,12 +77,13 @@ export class Followers implements Disposable {
 }
 
 /** The followers of one task that send the same headers; enters the caller among them. */
-export function followersOf(
-  { followers }: Pick<ClientContext, "followers">,
-  { tracker, headers }: Observation,
+export function enterFollowers(
+  all: Map<string, Followers>,
+  taskId: string | undefined,
+  headers: Readonly<Record<string, string>>,
 ): Followers {
-  const key = JSON.stringify([tracker.taskId, Object.entries(headers).sort()]);
-  const known = followers.get(key) ?? new Followers(() => followers.delete(key));
-  followers.set(key, known);
+  const key = JSON.stringify([taskId, Object.entries(headers).sort()]);
+  const known = all.get(key) ?? new Followers(() => all.delete(key));
+  all.set(key, known);
   return known.enter();
 }

@@ -1,5 +1,6 @@
-import { readChunks, responseCutOff, responseTooLarge } from "@a2a-connect/bindings/client";
 import { ByteBuffer, readAtMost } from "@a2a-connect/core/internal";
+import { readChunks, responseCutOff } from "../fetch/read-response.ts";
+import { responseTooLarge } from "../fetch/response-errors.ts";
 
 /** Flags (1 byte) and length (4 bytes) before each message of the Connect and gRPC-Web protocols. */
 const prefixLength = 5;

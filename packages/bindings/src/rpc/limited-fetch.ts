@@ -1,6 +1,6 @@
-import { tooManyRequests } from "@a2a-connect/bindings/client";
 import { parseMediaType } from "@a2a-connect/core/internal";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { tooManyRequests } from "../fetch/response-errors.ts";
 import { limitBody, limitEnvelopes } from "./limited-response.ts";
 
 type Fetch = typeof globalThis.fetch;
