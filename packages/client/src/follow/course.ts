@@ -29,6 +29,9 @@ const sendPatience = 3;
  */
 const streamPatience = { unnumbered: 3, numbered: 8 } as const;
 
+/** How often a stream is given the chance to bring events one by one that a look at the task has found. */
+const maxCatchUps = 2;
+
 /** Looks at the card, and at the task for which a message is, before anything is sent. */
 export async function beginCourse(context: ClientContext, observation: Observation): Promise<Course> {
   const { sending, tracker, headers, signal } = observation;
@@ -56,8 +59,8 @@ export class Course implements Disposable {
   #phase: Phase;
   /** Attempts in a row without an event. */
   #fruitless = 0;
-  /** Whether a stream may still bring the events that a look at the task has found. */
-  #mayCatchUp = true;
+  /** Streams in a row that were to bring the events that a look at the task has found, and brought none. */
+  #catchUps = 0;
   #openedMs = 0;
   /** Number of the last poll that may show less than what is known. */
   #lastPoll = 0;
@@ -119,7 +122,7 @@ export class Course implements Disposable {
     const isCheck = this.#phase === "check" || this.#phase === "check-silence";
     return (
       isCheck &&
-      this.#mayCatchUp &&
+      this.#catchUps < maxCatchUps &&
       tracker.position !== undefined &&
       payload.case === "task" &&
       tracker.isBehind(payload.value)
@@ -135,14 +138,14 @@ export class Course implements Disposable {
     }
     if (events > 0 && isStream) {
       this.#fruitless = 0;
-      this.#mayCatchUp = true;
+      this.#catchUps = 0;
     }
   }
 
   /** How a source has ended that did not fail. @param unread the response at which it was left */
   endOf(unread: NumberedResponse | undefined): Outcome {
     if (unread !== undefined) {
-      this.#mayCatchUp = false;
+      this.#catchUps += 1;
       return "behind";
     }
     switch (this.#phase) {
