@@ -2,7 +2,7 @@ import type { Binding } from "./caller.ts";
 
 /**
  * Scenarios that fail with a peer. The tests fail once they pass, and docs/interop.md has a row for each `why`: what the peer
- * does in their place, what was seen of it, and whether our client could do better.
+ * does in their place, and what was seen of it.
  */
 export interface Deviation {
   readonly peer: string;
@@ -12,8 +12,6 @@ export interface Deviation {
   readonly why: string;
   /** On the wire. */
   readonly evidence: string;
-  /** What our client would have to do. */
-  readonly ours?: string;
 }
 
 const all: readonly Binding[] = ["JSONRPC", "HTTP+JSON", "GRPC"];
@@ -68,29 +66,5 @@ export const deviations: readonly Deviation[] = [
     scenarios: ["a webhook gets its token as X-A2A-Notification-Token"],
     why: "sends a webhook's token in another header (N-3)",
     evidence: "`A2A-Notification-Token: secret`; `createPushReceiver` takes both",
-  },
-  {
-    peer: "Go sdk",
-    role: "agent",
-    bindings: all,
-    scenarios: [
-      "a subscription waits for the answer to a question",
-      "resume asks the question of a task that waits",
-      "run answers a question after some time",
-    ],
-    why: "knows no subscription to a task that no code is executing (A-24)",
-    evidence:
-      "SubscribeToTask: error −32001, “task not found: no active execution”; GetTask of the same id: the task",
-    ours: "on TASK_NOT_FOUND for a subscription the client would have to ask GetTask before it gives up",
-  },
-  {
-    peer: "Go sdk",
-    role: "agent",
-    bindings: ["JSONRPC", "HTTP+JSON"],
-    scenarios: ["webhooks are created, read, listed and deleted"],
-    why: "confirms the deletion of a webhook without a result",
-    evidence:
-      '`{"jsonrpc":"2.0","id":1}`; over HTTP+JSON 200 with `Content-Type: application/json` and no body',
-    ours: "both would have to count as success",
   },
 ];
