@@ -83,8 +83,9 @@ function act(
     case commands.reject:
       status(TaskState.TASK_STATE_REJECTED, `it will not be done: ${words[0]}`);
       return;
-    default:
-      throw new Error(`no such command: ${command}`);
+    default: // of a caller that knows nothing of this agent
+      artifact("answer", part({ $case: "text", value: said.at(-1) ?? "" }));
+      status(TaskState.TASK_STATE_COMPLETED);
   }
 }
 

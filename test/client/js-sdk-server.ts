@@ -91,7 +91,7 @@ function createCard(url: string, grpcAddress: string): AgentCard {
       ...skill,
       inputModes: [...skill.inputModes],
       outputModes: [],
-      tags: [],
+      tags: ["contract"],
       examples: [],
       securityRequirements: [],
     })),

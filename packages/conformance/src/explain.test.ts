@@ -19,6 +19,17 @@ describe("what a scenario throws is said as", () => {
       () => expect({ a: [1, { b: "c" }], d: { e: 1 } }).toStrictEqual({ a: [1, { b: "d" }], d: { e: 1 } }),
       "found { a: [ 1, { b: 'c' } ], d: { e: 1 } }, wanted { a: [ 1, { b: 'd' } ], d: { e: 1 } }",
     ],
+    [
+      "the matcher's words where more than one value would do",
+      () => expect(500).toBeLessThan(500),
+      "expected 500 to be less than 500",
+    ],
+    [
+      "what is missing",
+      () => expect(undefined, "it").toBeDefined(),
+      "expected something, found nothing; about: it",
+    ],
+    ["a choice", () => expect(5).oneOf([1, 2]), "expected 5 to be one of [ 1, 2 ]"],
     ["what it is about", () => expect(1, "the code").toBe(2), "found 1, wanted 2; about: the code"],
     [
       "the matcher's words where nothing is compared",

@@ -16,16 +16,23 @@ export function explainFailure(error: unknown): string {
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // What a scenario adds to a matcher's words is what the server has said: the outcome comes first.
-  const message = shorten(error.message);
+  const message = shorten(error.message).replace(
+    /expected undefined to be defined$/,
+    "expected something, found nothing",
+  );
   const [, about, words] = /^([\s\S]+?): (expected [\s\S]*)$/.exec(message) ?? [];
   const outcome = describeComparison(error, message) ?? words ?? [message, ...causesOf(error)].join(": ");
   if (about === undefined) return outcome;
   return `${outcome}; about: ${about.length > maxAbout ? `${about.slice(0, maxAbout)}…` : about}`;
 }
 
+/** One value would do: not `to be less than`, for example. */
+const comparison =
+  /expected [\s\S]* to (?:be(?! (?:defined|less|greater|one of)\b)|(?:(?:deeply|strictly) )?equal) /;
+
 /** Matchers that compare say `expected … to be …`, and leave out what is long. */
 function describeComparison(error: Error, message: string): string | undefined {
-  if (!/expected [\s\S]* to (?:be|(?:(?:deeply|strictly) )?equal) /.test(message)) return undefined;
+  if (!comparison.test(message)) return undefined;
   if (!("actual" in error && "expected" in error)) return undefined;
   return `found ${show(error.actual)}, wanted ${show(error.expected)}`;
 }

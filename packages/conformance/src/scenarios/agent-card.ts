@@ -103,8 +103,8 @@ export const agentCard: ScenarioGroup = scenarios("L Agent card", (verifies) => 
     "says for how long it may be kept, and has a tag",
     async ({ target }) => {
       const { headers } = await target.fetch(path);
-      expect(headers.get("cache-control")).toMatch(/\bmax-age=\d+/);
-      expect(headers.get("etag")).toMatch(/^(W\/)?"[^"]*"$/);
+      expect(headers.get("cache-control") ?? "", "Cache-Control").toMatch(/\bmax-age=\d+/);
+      expect(headers.get("etag") ?? "", "ETag").toMatch(/^(W\/)?"[^"]*"$/);
     },
     { needs: "any" },
   );

@@ -80,7 +80,7 @@ export const jsonRpc: ScenarioGroup = scenarios("I JSON-RPC", (verifies) => {
       `has the code for ${name}`,
       async ({ target }) => {
         const { json, text } = await postRpc(target, body);
-        expect([code].flat(), text).toContain(json.error?.code);
+        expect(json.error?.code, text).oneOf([code].flat());
         expect(json.error.message).toMatch(/\w/);
       },
       { needs: "any" },
