@@ -2,20 +2,72 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { type Weight, weightOfScenario } from "@a2a-connect/conformance";
 import { expect, it } from "vitest";
 import { deviations } from "./peers/deviations.ts";
 import { root } from "./peers/languages.ts";
+import { type Deviation, piecesOf, reports } from "./reports/reports.ts";
 
-const page = readFileSync(join(root, "docs/interop.md"), "utf8");
+const path = join(root, "docs/interop.md");
+const page = readFileSync(path, "utf8");
 
-it("lists every deviation of a peer, and no other", () => {
-  const rows = deviations.map(({ peer, role, bindings, why, evidence }) =>
-    [`${peer}, ${role}`, bindings.length === 3 ? "all" : bindings.join(", "), why, evidence].join(" | "),
-  );
-  const listed = /<!-- deviations -->\n([\s\S]*?)<!-- end -->/.exec(page)?.[1];
-  const head = "| peer | over | it … | seen |\n| --- | --- | --- | --- |\n";
-  expect(listed).toBe(`${head}${rows.map((row) => `| ${row} |\n`).join("")}`);
+it("lists every deviation, and no other", async () => {
+  const written = { deviations: deviationsTable(), reports: reportTables() };
+  let expected = page;
+  for (const [name, text] of Object.entries(written)) {
+    const block = new RegExp(`(<!-- ${name} -->\n)[\\s\\S]*(<!-- end ${name} -->)`);
+    expect(page).toMatch(block);
+    expected = expected.replace(block, (_, begin: string, end: string) => begin + text + end);
+  }
+  await expect(expected).toMatchFileSnapshot(path);
 });
+
+/** Of `peers.test.ts`. */
+function deviationsTable(): string {
+  return tableOf(
+    ["peer", "over", "it …", "seen", "ours"],
+    deviations.map(({ peer, role, bindings, why, evidence, ours = "–" }) => [
+      `${peer}, ${role}`,
+      bindings.length === 3 ? "all" : bindings.join(", "),
+      why,
+      evidence,
+      ours,
+    ]),
+  );
+}
+
+const levels: Readonly<Record<Weight, string>> = { must: "MUST", should: "SHOULD", may: "free" };
+
+/** Of `reports.test.ts`. */
+function reportTables(): string {
+  return Object.entries(reports)
+    .map(([name, rows]: readonly [string, readonly Deviation[]]) => {
+      const table = tableOf(
+        ["requirement", "", "over", "it should be so that it …", "seen", "why that deviates"],
+        rows.map((row) => [
+          row.ids.join(", "),
+          levels[weightOfScenario(row)],
+          row.places.length === 3 ? "all" : row.places.join(", "),
+          row.title,
+          piecesOf(row)
+            .map((piece) => `\`${piece}\``)
+            .join(" … "),
+          row.because,
+        ]),
+      );
+      return `### ${name}\n\n${table}\n`;
+    })
+    .join("");
+}
+
+function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [
+    head,
+    head.map(() => "---"),
+    ...rows.map((row) => row.map((cell) => cell.replaceAll("|", "\\|"))),
+  ];
+  return lines.map((cells) => `| ${cells.join(" | ")} |\n`).join("");
+}
 
 it.each([
   ["a2a-sdk", "test/interop/python/requirements.txt", /^a2a-sdk\S*==(\S+)/m],

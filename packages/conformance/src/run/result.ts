@@ -34,7 +34,7 @@ export function weightOf({ level }: Requirement): Weight {
 }
 
 /** What a scenario weighs: as much as the heaviest of the requirements that it cites and that bind servers. */
-export function weightOfScenario({ ids }: Scenario): Weight {
+export function weightOfScenario({ ids }: Pick<Scenario, "ids">): Weight {
   const weights = new Set(
     ids
       .map(getRequirement)
