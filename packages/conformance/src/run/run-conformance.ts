@@ -200,7 +200,7 @@ async function runOne(
   const startedAt = performance.now();
   const conclude = (outcome: Outcome, sentence = ""): Result => ({
     ...toResult(planned, outcome, sentence),
-    notes: notes.map(explainFailure),
+    notes: [...new Set(notes.map(explainFailure))],
     exchanges: outcome === "failed" ? exchanges.slice(-shownExchanges) : [],
     durationMs: Math.round(performance.now() - startedAt),
   });
