@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Weight, weightOfScenario } from "@a2a-connect/conformance";
+import { weightOfScenario } from "@a2a-connect/conformance";
 import { expect, it } from "vitest";
 import { deviations } from "./peers/deviations.ts";
 import { root } from "./peers/languages.ts";
@@ -36,17 +36,15 @@ function deviationsTable(): string {
   );
 }
 
-const levels: Readonly<Record<Weight, string>> = { must: "MUST", should: "SHOULD", may: "free" };
-
 /** Of `reports.test.ts`. */
 function reportTables(): string {
   return Object.entries(reports)
     .map(([name, rows]: readonly [string, readonly Deviation[]]) => {
       const table = tableOf(
-        ["requirement", "", "over", "it should be so that it …", "seen", "why that deviates"],
+        ["requirement", "weight", "over", "demanded: it …", "seen", "why that deviates"],
         rows.map((row) => [
           row.ids.join(", "),
-          levels[weightOfScenario(row)],
+          weightOfScenario(row),
           row.places.length === 3 ? "all" : row.places.join(", "),
           row.title,
           piecesOf(row)
