@@ -29,7 +29,10 @@ export const races: ScenarioGroup = scenarios("Calls at the same time", (verifie
           expect(outcome).toBe("TASK_NOT_CANCELABLE");
           expect(state, "the cancel was refused").not.toBe("canceled");
         }
-        if (isEnded(task)) expect(await client.getTask({ id })).toStrictEqual(task);
+        // Only the state is final: a server may still be writing the last artifacts of its agent.
+        if (isEnded(task)) {
+          expect((await client.getTask({ id })).status?.state).toBe(task.status?.state);
+        }
       }
     },
     { needs: "any" },
