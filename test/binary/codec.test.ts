@@ -1,10 +1,4 @@
-import {
-  DecodeError,
-  decodeInSteps,
-  decodeMessage,
-  encodeInSteps,
-  encodeMessage,
-} from "@a2a-connect/core/internal";
+import { DecodeError, decodeMessage, encodeInSteps, encodeMessage } from "@a2a-connect/core/internal";
 import {
   file_lf_a2a_v1_a2a,
   MessageSchema,
@@ -25,8 +19,10 @@ import {
 } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { applyDamage, damage } from "../fuzz/damage.ts";
 import { arbitraryMessage } from "../openapi/arbitrary-message.ts";
 import { EverythingSchema } from "./everything.ts";
+import { finish, hex, readBoth, refusedByUsAlone } from "./read-both.ts";
 
 /** Short runs for every check; the seed is fixed, so that a failure is one for everybody. */
 const runs = (numRuns: number): fc.Parameters<unknown> => ({ seed: 20_261, numRuns });
@@ -39,43 +35,6 @@ const types: readonly DescMessage[] = [
   TimestampSchema,
   EverythingSchema,
 ];
-
-const unlimited = { recursionLimit: Number.POSITIVE_INFINITY };
-
-/** What protobuf-es takes: it reads wrong types as if they were right, and beyond the message that a field is in. */
-const refusedByUsAlone =
-  /^refused: (.* has the wrong wire type|a field reaches beyond the message that it is in|a number has no end|.* cannot be read: premature EOF)$/;
-
-/** What both decoders make of the same bytes, written again by protobuf-es. */
-function readBoth(desc: DescMessage, bytes: Uint8Array): { ours: string; theirs: string } {
-  const written = (read: () => Message) => {
-    let message: Message;
-    try {
-      message = read();
-    } catch (error) {
-      return error instanceof DecodeError ? `refused: ${error.message}` : "refused";
-    }
-    return hex(toBinary(desc, message));
-  };
-  const ours = written(() => decodeMessage(desc, bytes));
-  for (const sliceBytes of [1, 13]) {
-    const inSteps = written(() => finish(decodeInSteps(desc, bytes, {}, sliceBytes)));
-    if (ours.startsWith("refused")) expect(inSteps).toMatch(/^refused: /);
-    else expect(inSteps).toBe(ours);
-  }
-  return { ours, theirs: written(() => fromBinary(desc, bytes, unlimited)) };
-}
-
-function finish<Result>(steps: Generator<number, Result>): Result {
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString("hex");
-}
 
 /** Everything contains itself in many fields: two levels of it are enough. */
 const anyMessage = (desc: DescMessage): fc.Arbitrary<Message> =>
@@ -124,38 +83,6 @@ function records(bytes: Uint8Array): Uint8Array[] {
 function shuffled(parts: readonly Uint8Array[], order: number): Uint8Array {
   const places = parts.map((part, index) => ({ part, place: ((index + 1) * (order + 7_919)) % 10_007 }));
   return Buffer.concat(places.sort((one, other) => one.place - other.place).map(({ part }) => part));
-}
-
-interface Damage {
-  readonly kind: "cut" | "set" | "insert" | "remove" | "repeat";
-  readonly place: number;
-  readonly byte: number;
-}
-
-const damage: fc.Arbitrary<Damage> = fc.record({
-  kind: fc.constantFrom("cut", "set", "insert", "remove", "repeat"),
-  place: fc.nat(),
-  byte: fc.oneof(
-    fc.integer({ min: 0, max: 255 }),
-    fc.constantFrom(0x00, 0x01, 0x0a, 0x0b, 0x0c, 0x12, 0x7f, 0x80, 0xff),
-  ),
-});
-
-function applyDamage(bytes: Uint8Array, { kind, place, byte }: Damage): Uint8Array {
-  const at = place % (bytes.length + 1);
-  const [before, after] = [bytes.subarray(0, at), bytes.subarray(at)];
-  switch (kind) {
-    case "cut":
-      return before;
-    case "set":
-      return Buffer.concat([before, [byte], after.subarray(1)].map((part) => Buffer.from(part)));
-    case "insert":
-      return Buffer.concat([before, [byte], after].map((part) => Buffer.from(part)));
-    case "remove":
-      return Buffer.concat([before, after.subarray(1)]);
-    case "repeat":
-      return Buffer.concat([before, after, after]);
-  }
 }
 
 for (const desc of types) {
